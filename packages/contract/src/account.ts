@@ -1,0 +1,237 @@
+import * as z from 'zod'
+import { defineCall } from './call.ts'
+import { by, email, newPassword, timestamp, typedPassword, username } from './fields.ts'
+import { LANGUAGES, REFERRAL_CODE_CHARS_MAX } from './limits.ts'
+
+/** The organization and application names that the embedded identity answers to; Casdoor's are settings. */
+export const ORGANIZATION = 'berth'
+export const APPLICATION = 'berth-console'
+
+const name = z.string(by('required')).min(1, by('required')).max(100, by('too_long'))
+const language = z.enum(LANGUAGES, by('not_allowed'))
+
+/** The customer, in Casdoor's spelling, with the seed's own fields (R3.1). */
+export const user = z.object({
+  owner: z.string(),
+  id: z.string(),
+  /** The number that a customer reads to support. */
+  accountId: z.string(),
+  /** Login name: the e-mail address. */
+  name: z.string(),
+  email: z.string(),
+  emailVerified: z.boolean(),
+  displayName: z.string(),
+  avatar: z.string(),
+  /** Casdoor's account type, such as `normal-user`. */
+  type: z.string(),
+  /** The sign-in provider that made the account; empty for a password. */
+  provider: z.string(),
+  createdTime: z.string(),
+  needUpdatePassword: z.boolean(),
+  /** Cents, as a convenience; the balance call is the authority. */
+  balance: z.number().int(),
+  accessToken: z.string(),
+  properties: z.record(z.string(), z.string()),
+})
+export type User = z.infer<typeof user>
+
+/** What a sign-in page needs of the application (R3.2); more keys of Casdoor's pass through. */
+export const application = z.looseObject({
+  owner: z.string(),
+  name: z.string(),
+  displayName: z.string(),
+  organization: z.string(),
+  enableSignUp: z.boolean(),
+  signinMethods: z.array(z.looseObject({ name: z.string(), displayName: z.string(), rule: z.string() })),
+  signupItems: z.array(z.looseObject({ name: z.string(), visible: z.boolean(), required: z.boolean() })),
+  providers: z.array(z.looseObject({ name: z.string() })),
+  termsOfUse: z.string(),
+  organizationObj: z.looseObject({ name: z.string(), passwordOptions: z.array(z.string()) }),
+})
+export type Application = z.infer<typeof application>
+
+export const getApplication = defineCall({
+  operation: 'account.get-application',
+  method: 'GET',
+  path: '/api/account/get-application',
+  summary: 'The application: how one may sign in and sign up. Data is null for an unknown one.',
+  audience: 'guest',
+  timeout: 'fast',
+  retry: true,
+  envelope: 'casdoor',
+  query: z.object({ id: z.string(by('required')).max(200, by('too_long')) }),
+  data: application.nullable(),
+})
+
+/** What the sign-in form sends: by password, or by the one-time link that the gateway printed. */
+const loginBody = z.object({
+  application: name,
+  organization: name,
+  type: z.literal('token', by('not_allowed')),
+  signinMethod: z.enum(['Password', 'Link'], by('not_allowed')).default('Password'),
+  autoSignin: z.boolean(by('wrong_type')).default(true),
+  language: language.optional(),
+  username: z.string(by('required')).max(300, by('too_long')).default(''),
+  /** The password, or the link's secret where the method is `Link`. */
+  password: typedPassword,
+})
+const accessToken = z.string().describe('The access token, a JWT: send it as a Bearer token.')
+
+export const login = defineCall({
+  operation: 'account.login',
+  method: 'POST',
+  path: '/api/account/login',
+  summary: 'Signs in; data is the access token.',
+  audience: 'guest',
+  timeout: 'normal',
+  envelope: 'casdoor',
+  body: loginBody,
+  data: accessToken,
+})
+
+export const loginBy = defineCall({
+  operation: 'account.login-by',
+  method: 'POST',
+  path: '/api/account/login/{method}',
+  summary: 'Signs in by a named method: `password` or `link`.',
+  audience: 'guest',
+  timeout: 'normal',
+  envelope: 'casdoor',
+  params: z.object({ method: z.enum(['password', 'link'], by('not_allowed')) }),
+  body: loginBody.omit({ signinMethod: true }),
+  data: accessToken,
+})
+
+/** What the sign-up form sends; the form adds the password's confirmation, which never leaves it. */
+export const signupBody = z.object({
+  application: name,
+  organization: name,
+  username: email,
+  password: newPassword,
+  /** The display name that the form calls username (R5.1). */
+  name: username,
+  email,
+  agreement: z.literal(true, by('terms')),
+  language: language.optional(),
+  referralCode: z.string(by('wrong_type')).max(REFERRAL_CODE_CHARS_MAX, by('too_long')).optional(),
+})
+
+export const signup = defineCall({
+  operation: 'account.signup',
+  method: 'POST',
+  path: '/api/account/signup',
+  summary: 'Makes an account and sends the activation mail; data is `organization/name`. Sign in next.',
+  audience: 'guest',
+  timeout: 'email',
+  envelope: 'casdoor',
+  body: signupBody,
+  data: z.string(),
+})
+
+export const logout = defineCall({
+  operation: 'account.logout',
+  method: 'POST',
+  path: '/api/account/logout',
+  summary: 'Ends the session of the token that is sent. Without one it changes nothing.',
+  audience: 'guest',
+  timeout: 'fast',
+  envelope: 'casdoor',
+  data: z.string().nullable(),
+})
+
+export const getAccount = defineCall({
+  operation: 'account.get-account',
+  method: 'GET',
+  path: '/api/account/get-account',
+  summary: 'Who the token belongs to.',
+  audience: 'user',
+  timeout: 'fast',
+  retry: true,
+  envelope: 'casdoor',
+  data: user,
+})
+
+export const sendVerifyEmail = defineCall({
+  operation: 'account.send-verify-email',
+  method: 'POST',
+  path: '/api/account/send-verify-email',
+  summary: 'Sends the activation mail again. Answers the same whether or not the address is known.',
+  audience: 'guest',
+  timeout: 'email',
+  envelope: 'casdoor',
+  body: z.object({
+    email,
+    application: name,
+    organization: name,
+    method: z.literal('signup', by('not_allowed')),
+  }),
+  data: z.null(),
+})
+
+export const verifyEmail = defineCall({
+  operation: 'account.verify-email',
+  method: 'GET',
+  path: '/api/account/verify-email',
+  summary: 'Verifies the address that the token was mailed to. A token works once.',
+  audience: 'guest',
+  timeout: 'email',
+  envelope: 'casdoor',
+  query: z.object({
+    application: name,
+    token: z.string(by('required')).min(1, by('required')).max(200, by('too_long')),
+  }),
+  data: z.object({ email: z.string() }),
+})
+
+/** A mail of the local mailbox, which stands in for SMTP on one machine. */
+export const mail = z.object({
+  id: z.string(),
+  to: z.string(),
+  subject: z.string(),
+  text: z.string(),
+  sent_at: timestamp,
+})
+export type Mail = z.infer<typeof mail>
+
+export const listMailbox = defineCall({
+  operation: 'mailbox.list',
+  method: 'GET',
+  path: '/api/mailbox',
+  summary: 'Mails that were kept here because no SMTP server is set. Only answers on loopback.',
+  audience: 'guest',
+  timeout: 'fast',
+  retry: true,
+  data: z.object({ items: z.array(mail) }),
+})
+
+/** What differs by deployment host and machine and what every page may know before sign-in (R1.10). */
+export const getSettings = defineCall({
+  operation: 'settings.get',
+  method: 'GET',
+  path: '/api/settings',
+  summary: 'Brand, links and what this installation has.',
+  audience: 'guest',
+  timeout: 'fast',
+  retry: true,
+  data: z.object({
+    brand: z.object({ name: z.string(), docs_url: z.string() }),
+    /** True when mails are kept in the local mailbox, which `/mailbox` shows. */
+    mailbox: z.boolean(),
+    /** Which machine driver runs, or why none does. */
+    compute: z.object({ driver: z.string().nullable(), why: z.string().nullable() }),
+    version: z.string(),
+  }),
+})
+
+export const accountCalls = [
+  getApplication,
+  login,
+  loginBy,
+  signup,
+  logout,
+  getAccount,
+  sendVerifyEmail,
+  verifyEmail,
+  listMailbox,
+  getSettings,
+] as const

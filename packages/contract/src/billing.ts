@@ -1,0 +1,210 @@
+import * as z from 'zod'
+import { defineCall } from './call.ts'
+import { by, currency, micro, page, pageOf, timestamp } from './fields.ts'
+import { INSTANCE_STATUSES } from './instance-states.ts'
+import { TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from './limits.ts'
+
+/** A wallet (R3.6), in cents: `amount` = `amount_available` + `amount_freeze`. */
+export const balance = z.object({
+  currency,
+  account_balance: z.object({
+    /** All that is there. */
+    amount: z.number().int(),
+    /** What can be spent now. */
+    amount_available: z.number().int(),
+    /** The part of `amount` that was given, not paid. */
+    amount_credits: z.number().int(),
+    /** Of the credits, what may only be spent on models. */
+    amount_free: z.number().int(),
+    /** Reserved for what runs. */
+    amount_freeze: z.number().int(),
+  }),
+  coupon_count: z.number().int(),
+  /** What everything that is on costs now, and how long what is there lasts at that; null without spending. */
+  burn_micro_per_hour: micro,
+  lasts_seconds: z.number().int().nullable(),
+})
+export type Balance = z.infer<typeof balance>
+
+export const getBalance = defineCall({
+  operation: 'bill.balance',
+  method: 'GET',
+  path: '/api/bill/balance',
+  summary: "The customer's balance. The console asks every five seconds while its tab is visible.",
+  audience: 'user',
+  timeout: 'fast',
+  data: balance,
+})
+
+export const payPlatform = z.object({
+  platform_name: z.string(),
+  display_name: z.string(),
+  /** True when no real money moves. */
+  test: z.boolean(),
+  currencies: z.array(currency),
+})
+
+export const listPayPlatforms = defineCall({
+  operation: 'bill.pay-platform',
+  method: 'GET',
+  path: '/api/bill/pay-platform',
+  summary: 'Ways to pay that this installation offers.',
+  audience: 'user',
+  timeout: 'normal',
+  retry: true,
+  data: z.array(payPlatform),
+})
+
+/** What the top-up dialog holds (R2.22, R5.8). */
+export const topupBody = z.object({
+  amount: z
+    .number(by('invalid_amount'))
+    .int(by('invalid_amount'))
+    .min(TOPUP_CENTS_MIN, by('invalid_amount'))
+    .max(TOPUP_CENTS_MAX, by('invalid_amount')),
+  currency,
+  platform_name: z.string(by('required')).min(1, by('required')).max(50, by('too_long')),
+  /** What the platform charges: for the test cards, the card's number. */
+  source: z.string(by('required')).min(1, by('required')).max(200, by('too_long')),
+})
+
+export const topup = defineCall({
+  operation: 'bill.topup',
+  method: 'POST',
+  path: '/api/bill/topup',
+  summary: 'Charges the source once and adds the amount to the balance.',
+  audience: 'verified',
+  timeout: 'long',
+  spends: true,
+  body: topupBody,
+  data: z.object({
+    transaction_id: z.string(),
+    amount: z.number().int(),
+    currency,
+    status: z.literal('settled'),
+  }),
+})
+
+export const TRANSACTION_TYPES = ['topup', 'usage', 'credit'] as const
+
+/** One row of the transaction list (R3.10). Amounts are signed for the customer: money in is positive. */
+export const transaction = z.object({
+  id: z.string(),
+  date: timestamp,
+  type: z.enum(TRANSACTION_TYPES),
+  status: z.enum(['pending', 'settled', 'failed']),
+  currency,
+  amount_micro: micro,
+  cash_amount_micro: micro,
+  bonus_amount_micro: micro,
+  coupon_amount_micro: micro,
+  /** What is due but not posted yet. */
+  pending_amount_micro: micro,
+  invoice: z.string().nullable(),
+  /** What it is about; which keys are set depends on the type. */
+  about: z.object({
+    /** `compute` while running, `disk` while stopped. */
+    usage: z.enum(['compute', 'disk']).nullable(),
+    instance_id: z.string().nullable(),
+    instance_name: z.string().nullable(),
+    gpu_spec_name: z.string().nullable(),
+    gpu_count: z.number().int().nullable(),
+    seconds: z.number().int().nullable(),
+    rate_micro_per_hour: micro.nullable(),
+    /** `Visa ending 4242`; or why a credit was given. */
+    source: z.string().nullable(),
+    /** An error code, for a top-up that failed. */
+    failure: z.string().nullable(),
+  }),
+})
+export type Transaction = z.infer<typeof transaction>
+
+export const listTransactions = defineCall({
+  operation: 'bill.transaction',
+  method: 'GET',
+  path: '/api/bill/transaction',
+  summary: 'Transactions, newest first. A stretch of usage is one row, however often it was posted.',
+  audience: 'user',
+  timeout: 'normal',
+  retry: true,
+  query: z.object({
+    ...page,
+    type: z.enum(TRANSACTION_TYPES, by('not_allowed')).optional(),
+    search: z.string(by('wrong_type')).max(100, by('too_long')).optional(),
+  }),
+  data: pageOf(transaction),
+})
+
+/** What a transaction opens to (B2): line → interval → state changes. */
+export const receipt = z.object({
+  transaction,
+  /** The stretch that was metered; null for a top-up or a credit. */
+  interval: z
+    .object({
+      started_at: timestamp,
+      ended_at: timestamp.nullable(),
+      seconds: z.number().int(),
+      rate_micro_per_hour: micro,
+      /** floor(seconds × rate ÷ 3600). */
+      due_micro: micro,
+      posted_micro: micro,
+      /** Due and not taken, because the wallet was empty. */
+      waived_micro: micro,
+    })
+    .nullable(),
+  /** The ledger's entries, oldest first. */
+  lines: z.array(
+    z.object({
+      id: z.string(),
+      at: timestamp,
+      from_account: z.string(),
+      to_account: z.string(),
+      amount_micro: micro,
+    }),
+  ),
+  /** What the instance went through in that time, oldest first. */
+  events: z.array(
+    z.object({ at: timestamp, status: z.enum(INSTANCE_STATUSES), code: z.string(), detail: z.string() }),
+  ),
+})
+export type Receipt = z.infer<typeof receipt>
+
+export const getReceipt = defineCall({
+  operation: 'bill.transaction-receipt',
+  method: 'GET',
+  path: '/api/bill/transaction/{id}',
+  summary: "A transaction's receipt.",
+  audience: 'user',
+  timeout: 'normal',
+  retry: true,
+  params: z.object({ id: z.string(by('required')).max(80, by('too_long')) }),
+  data: receipt,
+})
+
+export const getSpend = defineCall({
+  operation: 'bill.spend',
+  method: 'GET',
+  path: '/api/bill/spend',
+  summary: 'What was spent by day (UTC), oldest first; days without spending are there as zero.',
+  audience: 'user',
+  timeout: 'normal',
+  retry: true,
+  query: z.object({
+    days: z.coerce
+      .number(by('not_a_number'))
+      .int(by('not_whole'))
+      .min(1, by('too_small'))
+      .max(90, by('too_large'))
+      .default(14),
+  }),
+  data: z.object({ currency, days: z.array(z.object({ date: z.iso.date(), amount_micro: micro })) }),
+})
+
+export const billingCalls = [
+  getBalance,
+  listPayPlatforms,
+  topup,
+  listTransactions,
+  getReceipt,
+  getSpend,
+] as const

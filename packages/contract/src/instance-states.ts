@@ -1,0 +1,139 @@
+/**
+ * The one table of instance states and actions (R4.4, R4.5): the gateway enforces it, the console disables
+ * buttons and explains them from it, the tests enumerate it.
+ */
+export const INSTANCE_STATUSES = [
+  'running',
+  'restarting',
+  'stopped',
+  'stopping',
+  'exited',
+  'pulling',
+  'imageBuilding',
+  'error',
+  'creating',
+  'deleting',
+  'unknown',
+] as const
+export type InstanceStatus = (typeof INSTANCE_STATUSES)[number]
+
+export const INSTANCE_ACTIONS = [
+  'start',
+  'stop',
+  'restart',
+  'terminate',
+  'edit',
+  'connect',
+  'create_image',
+  'bind_public_ip',
+  'unbind_public_ip',
+  'renew',
+  'cancel_renewal',
+  'switch_to_subscription',
+  'toggle_renewal',
+] as const
+export type InstanceAction = (typeof INSTANCE_ACTIONS)[number]
+
+export type InstanceKind = 'POD' | 'VM'
+
+const every = INSTANCE_STATUSES
+/** All but a machine on its way out: what concerns the contract, not the machine. */
+const notDeleting = INSTANCE_STATUSES.filter(status => status !== 'deleting')
+
+const ALLOWED: Record<InstanceAction, readonly InstanceStatus[]> = {
+  // `exited` and `error` hold no GPU and cost no GPU time, so starting again is the way out of both.
+  start: ['stopped', 'exited', 'error'],
+  stop: ['running', 'restarting', 'creating', 'pulling', 'unknown'],
+  restart: ['running', 'exited', 'unknown'],
+  // Delete is allowed from every state; on `deleting` it changes nothing.
+  terminate: every,
+  edit: ['running', 'stopped', 'exited', 'error'],
+  connect: ['running'],
+  create_image: ['running', 'stopped'],
+  bind_public_ip: ['running', 'stopped', 'exited'],
+  unbind_public_ip: ['running', 'stopped', 'exited', 'error'],
+  renew: notDeleting,
+  cancel_renewal: notDeleting,
+  switch_to_subscription: ['running', 'stopped', 'exited'],
+  toggle_renewal: notDeleting,
+}
+
+/**
+ * The statuses from which an action is allowed.
+ * @param action The action asked for.
+ * @param kind A POD image is made only while it runs, a VM image only while it is stopped (R4.6).
+ * @returns Statuses in the table's order; a disabled button's reason is made from them.
+ */
+export function statusesFor(action: InstanceAction, kind: InstanceKind): readonly InstanceStatus[] {
+  if (action === 'create_image') return kind === 'POD' ? ['running'] : ['stopped']
+  return ALLOWED[action]
+}
+
+/**
+ * Whether an instance in a status allows an action.
+ * @param action The action asked for.
+ * @param instance Its kind and status.
+ */
+export function instanceCan(
+  action: InstanceAction,
+  instance: { kind: InstanceKind; status: InstanceStatus },
+): boolean {
+  return statusesFor(action, instance.kind).includes(instance.status)
+}
+
+/**
+ * The status that an instance shows from the moment an action is accepted until the machine confirms; null
+ * where the action changes no status.
+ */
+export const STATUS_ON_ACTION: Record<InstanceAction, InstanceStatus | null> = {
+  start: 'creating',
+  stop: 'stopping',
+  restart: 'restarting',
+  terminate: 'deleting',
+  edit: null,
+  connect: null,
+  create_image: 'imageBuilding',
+  bind_public_ip: null,
+  unbind_public_ip: null,
+  renew: null,
+  cancel_renewal: null,
+  switch_to_subscription: null,
+  toggle_renewal: null,
+}
+
+/** Which status may follow which; every change of a row's status is checked against this. */
+export const STATUS_FOLLOWS: Record<InstanceStatus, readonly InstanceStatus[]> = {
+  creating: ['pulling', 'running', 'exited', 'stopping', 'error', 'deleting', 'unknown'],
+  pulling: ['creating', 'running', 'stopping', 'error', 'deleting', 'unknown'],
+  running: ['restarting', 'stopping', 'stopped', 'exited', 'imageBuilding', 'error', 'deleting', 'unknown'],
+  restarting: ['pulling', 'running', 'stopping', 'exited', 'error', 'deleting', 'unknown'],
+  stopping: ['stopped', 'error', 'deleting', 'unknown'],
+  stopped: ['creating', 'imageBuilding', 'error', 'deleting'],
+  exited: ['creating', 'restarting', 'stopped', 'error', 'deleting'],
+  imageBuilding: ['running', 'stopped', 'error', 'deleting', 'unknown'],
+  error: ['creating', 'stopped', 'deleting'],
+  // A machine that is seen again is in whatever status it was lost in, or has got past it.
+  unknown: [
+    'creating',
+    'pulling',
+    'running',
+    'restarting',
+    'imageBuilding',
+    'stopping',
+    'stopped',
+    'exited',
+    'error',
+    'deleting',
+  ],
+  deleting: ['error'],
+}
+
+/** Statuses in which something is under way: the console polls fast while an instance is in one. */
+export const CHANGING_STATUSES: readonly InstanceStatus[] = [
+  'creating',
+  'pulling',
+  'restarting',
+  'stopping',
+  'imageBuilding',
+  'deleting',
+]

@@ -1,0 +1,386 @@
+import * as z from 'zod'
+import { defineCall } from './call.ts'
+import { by, micro, slug, timestamp } from './fields.ts'
+import { INSTANCE_STATUSES } from './instance-states.ts'
+import {
+  CONTAINER_DISK_GB_MAX,
+  CONTAINER_DISK_GB_MIN,
+  ENV_NAME_CHARS_MAX,
+  ENV_VALUE_CHARS_MAX,
+  ENV_VARIABLES_MAX,
+  GPU_COUNT_MAX,
+  INSTANCE_NAME_CHARS_MAX,
+  INSTANCE_NAME_PATTERN,
+  PORT_MAX,
+  PORTS_MAX,
+  START_COMMAND_CHARS_MAX,
+} from './limits.ts'
+
+/** `i-` and six letters or digits. */
+export const instanceId = z.string(by('required')).regex(/^i-[a-z0-9]{6,12}$/, by('not_allowed'))
+
+/** An instance's name (R5.4). */
+export const instanceName = z
+  .string(by('instance_name_required'))
+  .min(1, by('instance_name_required'))
+  .max(INSTANCE_NAME_CHARS_MAX, by('instance_name_length'))
+  .regex(INSTANCE_NAME_PATTERN, by('instance_name_characters'))
+
+const port = z
+  .number(by('port_range'))
+  .int(by('port_range'))
+  .min(1, by('port_range'))
+  .max(PORT_MAX, by('port_range'))
+
+/** Ports of one protocol: up to ten, each once (R5.5). */
+export const ports = z
+  .array(port, by('wrong_type'))
+  .max(PORTS_MAX, by('ports_max'))
+  .refine(list => new Set(list).size === list.length, by('port_duplicate'))
+
+const diskGb = z
+  .number(by('not_a_number'))
+  .int(by('not_whole'))
+  .min(CONTAINER_DISK_GB_MIN, by('too_small'))
+  .max(CONTAINER_DISK_GB_MAX, by('too_large'))
+
+const gpuCount = z
+  .number(by('not_a_number'))
+  .int(by('not_whole'))
+  .min(1, by('too_small'))
+  .max(GPU_COUNT_MAX, by('too_large'))
+
+const env = z
+  .record(
+    z
+      .string()
+      .max(ENV_NAME_CHARS_MAX, by('too_long'))
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, by('env_name')),
+    z.string(by('wrong_type')).max(ENV_VALUE_CHARS_MAX, by('too_long')),
+    // A record wraps what its key schema says into an issue of its own, so the rule is taken out again here.
+    { error: issue => (issue.code === 'invalid_key' ? issue.issues[0]?.message : 'wrong_type') },
+  )
+  .refine(record => Object.keys(record).length <= ENV_VARIABLES_MAX, by('too_large'))
+
+/** What a deploy form holds: the same object checks the form and the call. */
+export const deployBody = z.object({
+  name: instanceName,
+  kind: z.enum(['POD', 'VM'], by('not_allowed')).default('POD'),
+  region_code: slug,
+  gpu_spec_id: slug,
+  gpu_count: gpuCount,
+  image_id: slug,
+  billing_type: z.enum(['postpay', 'prepay'], by('not_allowed')).default('postpay'),
+  charge_cycle: z.enum(['weekly', 'monthly'], by('not_allowed')).nullable().default(null),
+  container_disk_gb: diskGb,
+  http_ports: ports.default([]),
+  tcp_ports: ports.default([]),
+  env: env.default({}),
+  /** Replaces the image's own command; run by `sh -c`. Empty keeps it. */
+  start_command: z.string(by('wrong_type')).max(START_COMMAND_CHARS_MAX, by('too_long')).default(''),
+})
+export type DeployBody = z.infer<typeof deployBody>
+
+const quoteFields = deployBody.pick({
+  kind: true,
+  region_code: true,
+  gpu_spec_id: true,
+  billing_type: true,
+  charge_cycle: true,
+})
+
+/** One line of a price. `key` names it: `gpu` and `cpu` the machine, `disk` what is over the free part. */
+export const priceLine = z.object({
+  key: z.enum(['gpu', 'cpu', 'disk', 'public_ip']),
+  /** The spec's name, for the first line. */
+  name: z.string(),
+  /** GPUs, or GB that cost. */
+  quantity: z.number().int(),
+  /** GB in all, for disks. */
+  of: z.number().int().nullable(),
+  rate_micro_per_hour: micro,
+})
+
+export const price = z.object({
+  currency: z.string(),
+  lines: z.array(priceLine),
+  running_micro_per_hour: micro,
+  stopped_micro_per_day: micro,
+  /** What must be available before it starts: the first hour. */
+  reserve_cents: z.number().int(),
+  /** How long the balance would last with this running beside what runs already; null without spending. */
+  lasts_seconds: z.number().int().nullable(),
+})
+export type Price = z.infer<typeof price>
+
+/** Why an instance is in its status, for people: `code` is a key of the console's texts, `detail` the engine's own words. */
+export const reason = z.object({ code: z.string(), detail: z.string() })
+
+export const progress = z.object({
+  /** Where a start is (B6). */
+  step: z.enum(['scheduled', 'pulling', 'booting', 'probing', 'ready']),
+  percent: z.number().int(),
+  bytes_done: z.number().nullable(),
+  bytes_total: z.number().nullable(),
+})
+
+export const instance = z.object({
+  instance_id: z.string(),
+  name: z.string(),
+  kind: z.enum(['POD', 'VM']),
+  status: z.enum(INSTANCE_STATUSES),
+  reason: reason.nullable(),
+  progress: progress.nullable(),
+  region_code: z.string(),
+  region_name: z.string(),
+  gpu_spec_id: z.string(),
+  gpu_spec_name: z.string(),
+  gpu: z.boolean(),
+  gpu_count: z.number().int(),
+  vram_gb: z.number().int(),
+  vcpu: z.number().int(),
+  memory_gb: z.number().int(),
+  /** True when its GPUs are simulated (B1). */
+  simulated: z.boolean(),
+  image_id: z.string(),
+  image_name: z.string(),
+  billing_type: z.enum(['postpay', 'prepay']),
+  charge_cycle: z.enum(['weekly', 'monthly']).nullable(),
+  expiry_time: timestamp.nullable(),
+  auto_renew: z.boolean(),
+  eip: z.object({ id: z.string(), type: z.enum(['shared', 'dedicated']), address: z.string() }).nullable(),
+  disks: z.object({
+    container_gb: z.number().int(),
+    system_gb: z.number().int(),
+    data_gb: z.number().int(),
+    pod_volume_gb: z.number().int(),
+    network_volume: z.object({ id: z.string(), path: z.string() }).nullable(),
+  }),
+  http_ports: z.array(z.number().int()),
+  tcp_ports: z.array(z.number().int()),
+  currency: z.string(),
+  running_micro_per_hour: micro,
+  stopped_micro_per_day: micro,
+  /** All that it has cost so far. */
+  cost_micro: micro,
+  /** When the machine last became ready; null while it is not running. */
+  ready_at: timestamp.nullable(),
+  stopped_at: timestamp.nullable(),
+  /** When a stopped pod is deleted unless it is started (R9.6). */
+  deleted_on: timestamp.nullable(),
+  created_at: timestamp,
+  /** The driver that runs it and what it says of its walls and limits. */
+  machine: z.object({ driver: z.string(), notes: z.array(z.string()) }).nullable(),
+})
+export type Instance = z.infer<typeof instance>
+
+const done = z.object({ instance_id: z.string(), status: z.enum(INSTANCE_STATUSES) })
+const byId = z.object({ id: instanceId })
+
+export const deployInstance = defineCall({
+  operation: 'instance.deploy',
+  method: 'POST',
+  path: '/api/instance/',
+  summary: 'Deploys an instance and reserves its first hour. Billing begins when it is ready.',
+  audience: 'verified',
+  timeout: 'deploy',
+  spends: true,
+  body: deployBody,
+  data: done,
+})
+
+export const listInstances = defineCall({
+  operation: 'instance.list',
+  method: 'GET',
+  path: '/api/instance/',
+  summary: "The customer's instances, newest first.",
+  audience: 'user',
+  timeout: 'normal',
+  retry: true,
+  data: z.array(instance),
+})
+
+export const editInstance = defineCall({
+  operation: 'instance.edit',
+  method: 'PUT',
+  path: '/api/instance/',
+  summary: "Changes an instance's name.",
+  audience: 'verified',
+  timeout: 'normal',
+  body: z.object({ instance_id: instanceId, name: instanceName }),
+  data: done,
+})
+
+export const terminateInstance = defineCall({
+  operation: 'instance.terminate',
+  method: 'DELETE',
+  path: '/api/instance/{id}',
+  summary: 'Removes an instance and all that it stored. Allowed from every state.',
+  audience: 'verified',
+  timeout: 'normal',
+  params: byId,
+  data: done,
+})
+
+export const stopInstance = defineCall({
+  operation: 'instance.stop',
+  method: 'PUT',
+  path: '/api/instance/{id}/stop',
+  summary: 'Stops an instance. Its disk stays and costs its fee per day.',
+  audience: 'verified',
+  timeout: 'normal',
+  params: byId,
+  data: done,
+})
+
+export const restartInstance = defineCall({
+  operation: 'instance.restart',
+  method: 'PUT',
+  path: '/api/instance/{id}/restart',
+  summary: 'Restarts an instance.',
+  audience: 'verified',
+  timeout: 'normal',
+  params: byId,
+  data: done,
+})
+
+export const startInstance = defineCall({
+  operation: 'instance.start',
+  method: 'POST',
+  path: '/api/instance/start',
+  summary: 'Starts a stopped instance on the GPUs named, and reserves its first hour.',
+  audience: 'verified',
+  timeout: 'deploy',
+  spends: true,
+  body: z.object({ instance_id: instanceId, gpu_count: gpuCount, gpu_spec_id: slug }),
+  data: done,
+})
+
+/** How to reach an instance (R2.23). */
+export const connection = z.object({
+  instance_id: z.string(),
+  http: z.array(
+    z.object({
+      port: z.number().int(),
+      /** On an origin of its own, so that a customer's page never reads the console's storage. */
+      url: z.string(),
+      /** Null until probed. */
+      listening: z.boolean().nullable(),
+    }),
+  ),
+  /** Null where this installation offers no SSH. */
+  ssh: z.object({ command: z.string() }).nullable(),
+  tcp: z.array(z.object({ port: z.number().int(), host: z.string(), public_port: z.number().int() })),
+  udp: z.array(z.object({ port: z.number().int(), host: z.string(), public_port: z.number().int() })),
+  terminal: z.object({ running: z.boolean() }),
+})
+export type Connection = z.infer<typeof connection>
+
+export const getConnection = defineCall({
+  operation: 'instance.connection',
+  method: 'GET',
+  path: '/api/instance/{id}/connection',
+  summary: 'HTTP services, terminal, SSH and direct ports of an instance.',
+  audience: 'verified',
+  timeout: 'normal',
+  params: byId,
+  data: connection,
+})
+
+export const startWebTerminal = defineCall({
+  operation: 'instance.start-web-terminal',
+  method: 'POST',
+  path: '/api/instance/start-web-terminal',
+  summary: 'A single-use ticket for the terminal socket. The shell outlives the socket until it is stopped.',
+  audience: 'verified',
+  timeout: 'normal',
+  body: z.object({ instance_id: instanceId }),
+  data: z.object({
+    /** Send it as the WebSocket subprotocol `berth.ticket.<ticket>` beside `berth.terminal`. */
+    ticket: z.string(),
+    /** Path of the socket on this origin. */
+    path: z.string(),
+    expires_at: timestamp,
+  }),
+})
+
+export const stopWebTerminal = defineCall({
+  operation: 'instance.stop-web-terminal',
+  method: 'POST',
+  path: '/api/instance/stop-web-terminal',
+  summary: 'Ends the shell of the web terminal.',
+  audience: 'verified',
+  timeout: 'normal',
+  body: z.object({ instance_id: instanceId }),
+  data: z.object({ instance_id: z.string() }),
+})
+
+/** One thing that was looked at before money moves (B7). `code` names the text, `values` fill it. */
+export const check = z.object({
+  key: z.enum(['region', 'stock', 'image', 'disk', 'balance', 'compute']),
+  ok: z.boolean(),
+  code: z.string(),
+  values: z.record(z.string(), z.union([z.string(), z.number()])),
+})
+
+export const checkResource = defineCall({
+  operation: 'instance.check-resource',
+  method: 'POST',
+  path: '/api/instance/check-resource',
+  summary: 'Whether a deploy would be accepted now, check by check.',
+  audience: 'user',
+  timeout: 'normal',
+  body: quoteFields.extend({ gpu_count: gpuCount, image_id: slug, container_disk_gb: diskGb }),
+  data: z.object({ ok: z.boolean(), checks: z.array(check) }),
+})
+
+const fromQuery = (schema: typeof gpuCount) => z.coerce.number(by('not_a_number')).pipe(schema)
+
+export const getPrice = defineCall({
+  operation: 'instance.price',
+  method: 'GET',
+  path: '/api/instance/price',
+  summary: 'What an instance would cost.',
+  audience: 'user',
+  timeout: 'fast',
+  retry: true,
+  query: quoteFields.extend({ gpu_count: fromQuery(gpuCount), container_disk_gb: fromQuery(diskGb) }),
+  data: price,
+})
+
+export const instanceEvent = z.object({
+  id: z.string(),
+  at: timestamp,
+  status: z.enum(INSTANCE_STATUSES),
+  /** What happened, as a key of the console's texts: `deployed`, `ready`, `stopped_by_customer`… */
+  code: z.string(),
+  detail: z.string(),
+})
+
+export const listInstanceEvents = defineCall({
+  operation: 'instance.events',
+  method: 'GET',
+  path: '/api/instance/{id}/events',
+  summary: 'What happened to an instance, newest first.',
+  audience: 'user',
+  timeout: 'normal',
+  retry: true,
+  params: byId,
+  data: z.array(instanceEvent),
+})
+
+export const instanceCalls = [
+  deployInstance,
+  listInstances,
+  editInstance,
+  terminateInstance,
+  stopInstance,
+  restartInstance,
+  startInstance,
+  getConnection,
+  startWebTerminal,
+  stopWebTerminal,
+  checkResource,
+  getPrice,
+  listInstanceEvents,
+] as const

@@ -1,0 +1,113 @@
+/**
+ * Business constants and limits (seed 9). A number that stands here stands nowhere else; units come last in
+ * the name.
+ */
+
+/** How long the console waits by timeout class (R9.1). */
+export const CALL_TIMEOUT_MS = {
+  fast: 5_000,
+  normal: 15_000,
+  long: 15_000,
+  email: 30_000,
+  download: 60_000,
+  deploy: 60_000,
+  default: 10_000,
+} as const
+
+/** Tries after the first where a call may be retried, and the pause before each (R9.1). */
+export const RETRY_COUNT = 2
+export const RETRY_DELAY_MS = 1_000
+
+/** Attempts that a poll makes when its caller sets no other number (R9.1). */
+export const POLL_ATTEMPTS_MAX = 10
+
+/** How long a toast stays (R2.21). */
+export const TOAST_MS = 3_000
+
+/** Pause between two balance polls while the tab is visible (R9.2). */
+export const BALANCE_POLL_MS = 5_000
+
+/** Wait before the activation mail can be asked for again (R2.16). */
+export const ACTIVATION_RESEND_WAIT_MS = 60_000
+
+/** Lazily loaded pages (R2.9). */
+export const PAGE_LOAD_RETRIES = 5
+export const PAGE_LOAD_RETRY_DELAY_MS = 100
+
+/** Scroll depth from which the back-to-top button shows (R2.17). */
+export const BACK_TO_TOP_PX = 100
+
+/** A referral code is cut to this many characters before it is stored (R2.11). */
+export const REFERRAL_CODE_CHARS_MAX = 200
+
+/** Lifetime of the console's cookies (R9.8). */
+export const COOKIE_MAX_AGE_S = 365 * 24 * 3_600
+
+/** The interface languages; the first is the default (R1.9, R9.8). */
+export const LANGUAGES = ['en', 'zh', 'ja', 'ko'] as const
+export type Language = (typeof LANGUAGES)[number]
+
+/** Wallet currencies (R9.3); the first is the default. */
+export const CURRENCIES = ['USD', 'EUR'] as const
+export type Currency = (typeof CURRENCIES)[number]
+
+/** Instance names (R5.4): the seed's 63 is also the length of a DNS label, which the hostname is made from. */
+export const INSTANCE_NAME_CHARS_MAX = 63
+export const INSTANCE_NAME_PATTERN = /^[A-Za-z0-9_-]+$/
+
+/** GPUs in one instance: a host of the catalogue holds eight. */
+export const GPU_COUNT_MAX = 8
+
+/** HTTP ports and TCP ports of one instance, each (R5.5, R9.8). */
+export const PORTS_MAX = 10
+export const PORT_MAX = 65_535
+
+/** Container disk, GB: the part that costs nothing (R9.5), and the most that one instance may have. */
+export const SYSTEM_DISK_FREE_GB = 20
+export const CONTAINER_DISK_GB_MIN = 5
+export const CONTAINER_DISK_GB_MAX = 2_000
+
+/** Environment variables and start command of an instance (R5.5 gives the 500). */
+export const ENV_VARIABLES_MAX = 50
+export const ENV_NAME_CHARS_MAX = 128
+export const ENV_VALUE_CHARS_MAX = 4_000
+export const START_COMMAND_CHARS_MAX = 500
+
+/** Passwords: the least is the seed's (R5.2); the most bounds the hashing work that a stranger can ask for. */
+export const PASSWORD_CHARS_MIN = 8
+export const PASSWORD_CHARS_MAX = 128
+
+/** Display names and e-mail addresses; 254 is the longest address that SMTP carries. */
+export const USERNAME_CHARS_MAX = 64
+export const EMAIL_CHARS_MAX = 254
+
+/** One top-up, in cents: the least keeps card fees sane, the most is what a card scheme takes without asking. */
+export const TOPUP_CENTS_MIN = 100
+export const TOPUP_CENTS_MAX = 1_000_000
+
+/** Idempotency keys, and how long an answer is kept for its key. */
+export const IDEMPOTENCY_KEY_CHARS_MIN = 8
+export const IDEMPOTENCY_KEY_CHARS_MAX = 200
+export const IDEMPOTENCY_KEPT_HOURS = 24
+
+/** A page of any list. */
+export const PAGE_SIZE_DEFAULT = 20
+export const PAGE_SIZE_MAX = 100
+
+/** Live instances of one customer: bounds what one account can take from a region. */
+export const INSTANCES_PER_USER_MAX = 20
+
+/**
+ * Request bodies: the largest legal one fits, a deploy with 50 variables of 4,000 characters that a client
+ * escaped to six bytes each.
+ */
+export const BODY_BYTES_MAX = 2_097_152
+
+/** Stopped pods are deleted after this many days, announced by mail on these days before (R9.6). */
+export const STOPPED_POD_KEPT_DAYS = 30
+export const STOPPED_POD_NOTICE_DAYS = [7, 3, 1] as const
+
+/** Terminal: geometry, and the lifetime of the ticket that opens its socket. */
+export const TERMINAL_COLS_MAX = 500
+export const TERMINAL_ROWS_MAX = 300
+export const TERMINAL_TICKET_MS = 30_000

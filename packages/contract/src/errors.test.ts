@@ -101,17 +101,17 @@ describe.each([...LANGUAGES])('the texts in %s', language => {
     ...INSTANCE_STATUSES.map(status => `statuses.${status}`),
   ]
 
-  test('[R8.1] [R1.9] every code, field rule and status has a text, and nothing else has', () => {
+  test('[R8.1] every code, field rule and status has a text, and nothing else has', () => {
     expect([...textsIn(language).keys()].sort()).toEqual([...expectedKeys].sort())
     for (const [key, text] of textsIn(language)) expect(text.trim(), key).not.toBe('')
   })
 
-  test('[R8.1] [R1.9] each text takes the same variables as in English', () => {
+  test('[R8.1] each text takes the same variables as in English', () => {
     for (const [key, text] of textsIn('en'))
       expect(variablesOf(textsIn(language).get(key) ?? ''), key).toEqual(variablesOf(text))
   })
 
-  test('[R1.9] each text is written in the language', () => {
+  test('each text is written in the language', () => {
     for (const [key, text] of textsIn(language)) {
       expect(text, key).toMatch(SCRIPTS[language])
       if (language === 'zh') expect(text, key).not.toMatch(/[\p{Script=Hiragana}\p{Script=Katakana}]/u)

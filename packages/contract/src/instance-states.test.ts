@@ -37,7 +37,7 @@ const EXPECTED = `
   action                 kind running restarting stopped stopping exited pulling imageBuilding error creating deleting unknown
   start                  both -       -          yes     -        yes    -       -             yes   -        -        -
   stop                   both yes     yes        -       -        -      yes     -             -     yes      -        yes
-  restart                both yes     -          -       -        yes    -       -             -     -        -        yes
+  restart                both yes     -          -       -        -      -       -             -     -        -        -
   terminate              both yes     yes        yes     yes      yes    yes     yes           yes   yes      yes      yes
   edit                   both yes     -          yes     -        yes    -       -             yes   -        -        -
   connect                both yes     -          -       -        -      -       -             -     -        -        -

@@ -44,7 +44,8 @@ const ALLOWED: Record<InstanceAction, readonly InstanceStatus[]> = {
   // `exited` and `error` hold no GPU and cost no GPU time, so starting again is the way out of both.
   start: ['stopped', 'exited', 'error'],
   stop: ['running', 'restarting', 'creating', 'pulling', 'unknown'],
-  restart: ['running', 'exited', 'unknown'],
+  // A restart takes no new GPUs and reserves nothing, so only a machine that holds both may have one.
+  restart: ['running'],
   // Delete is allowed from every state; on `deleting` it changes nothing.
   terminate: every,
   edit: ['running', 'stopped', 'exited', 'error'],

@@ -101,7 +101,7 @@ export const INSTANCES_PER_USER_MAX = 20
  * Request bodies: the largest legal one fits, a deploy with 50 variables of 4,000 characters that a client
  * escaped to six bytes each.
  */
-export const BODY_BYTES_MAX = 2_097_152
+export const BODY_BYTES_MAX = 1_500_000
 
 /** Stopped pods are deleted after this many days, announced by mail on these days before (R9.6). */
 export const STOPPED_POD_KEPT_DAYS = 30

@@ -1,0 +1,30 @@
+import type { JSONReport, JSONReportSpec, JSONReportSuite } from '@playwright/test/reporter'
+import type { Tally } from '../scripts/test/tally.ts'
+
+/** Reads Playwright's JSON report. Errors outside of any test count as one failure each. */
+export function playwrightTally(report: JSONReport): Tally {
+  const tally: Tally = { passed: 0, failed: [], skipped: [] }
+  for (const error of report.errors) tally.failed.push(`e2e: ${firstLine(error.message)}`)
+  for (const { title, spec } of report.suites.flatMap(suite => specsOf(suite, ''))) {
+    for (const test of spec.tests) {
+      const name = `e2e/${spec.file} > ${title}`
+      if (test.status === 'unexpected') tally.failed.push(name)
+      else if (test.status === 'skipped') {
+        const note = test.annotations.find(({ type }) => type === 'skip' || type === 'fixme')
+        tally.skipped.push({ name, why: note?.description })
+      } else tally.passed += 1
+    }
+  }
+  return tally
+}
+
+function specsOf(suite: JSONReportSuite, prefix: string): { title: string; spec: JSONReportSpec }[] {
+  return [
+    ...suite.specs.map(spec => ({ title: `${prefix}${spec.title}`, spec })),
+    ...(suite.suites ?? []).flatMap(child => specsOf(child, `${prefix}${child.title} > `)),
+  ]
+}
+
+function firstLine(message: string | undefined): string {
+  return message?.split('\n')[0] ?? 'an error without a message'
+}

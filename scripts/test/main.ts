@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stopRunningCommand } from './command.ts'
+import { buildConsole, checkArrows, checkStyle, checkTypes, checkUnused } from './static-checks.ts'
+import { summaryLine, sumTallies, type Tally, tallyDetails } from './tally.ts'
+import { runBrowserTests, runVitest } from './test-runs.ts'
+
+interface Stage {
+  title: string
+  run: () => Promise<Tally>
+}
+
+await main(process.argv.slice(2))
+
+async function main(filters: readonly string[]): Promise<void> {
+  const scratch = mkdtempSync(join(tmpdir(), 'berth-test-'))
+  // Everything that was asked to end must have ended when the command does.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      void stopRunningCommand().then(() => {
+        rmSync(scratch, { recursive: true, force: true })
+        process.exit(signal === 'SIGINT' ? 130 : 143)
+      })
+    })
+  }
+  const tallies: Tally[] = []
+  for (const stage of stages(scratch, filters)) tallies.push(await runStage(stage))
+  rmSync(scratch, { recursive: true, force: true })
+  const total = sumTallies(tallies)
+  for (const line of ['', ...tallyDetails(total)]) console.log(line)
+  console.log(summaryLine(total))
+  process.exitCode = total.failed.length === 0 ? 0 : 1
+}
+
+function stages(scratch: string, filters: readonly string[]): Stage[] {
+  const vitest = { title: 'Unit and API tests', run: () => runVitest(scratch, filters) }
+  if (filters.length > 0) return [vitest]
+  return [
+    { title: 'TypeScript', run: checkTypes },
+    { title: 'Biome', run: checkStyle },
+    { title: 'Import directions', run: checkArrows },
+    { title: 'Unused code', run: checkUnused },
+    { title: 'Console build', run: buildConsole },
+    vitest,
+    { title: 'Browser tests', run: () => runBrowserTests(scratch) },
+  ]
+}
+
+/** A stage that breaks down is a failed test; the later stages still have something to say. */
+async function runStage(stage: Stage): Promise<Tally> {
+  console.log(`\n── ${stage.title}`)
+  const startedAt = performance.now()
+  let tally: Tally
+  try {
+    tally = await stage.run()
+  } catch (error) {
+    console.log(error)
+    tally = { passed: 0, failed: [stage.title], skipped: [] }
+  }
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
+  console.log(`── ${stage.title}: ${summaryLine(tally)} (${seconds} s)`)
+  return tally
+}

@@ -1,0 +1,63 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ensureConsoleBuilt } from '../lib/console-build.mjs'
+import { pinnedNode, root, toolPath } from '../lib/paths.mjs'
+import { prepare } from '../lib/prepare.mjs'
+import { runCommand } from './command.ts'
+import type { Tally } from './tally.ts'
+
+const TIMEOUT_MINUTES = 5
+
+/** Type-checks every workspace and the scripts; each is one test. */
+export async function checkTypes(): Promise<Tally> {
+  const tally: Tally = { passed: 0, failed: [], skipped: [] }
+  for (const project of typedProjects()) {
+    const args = ['--noEmit', '--project', project]
+    addTo(tally, await checkWith('tsc', args, `TypeScript: ${project}`))
+  }
+  return tally
+}
+
+/** Formatting and lint. */
+export async function checkStyle(): Promise<Tally> {
+  return checkWith('biome', ['check', '--error-on-warnings', '.'], 'Biome')
+}
+
+/** The direction of imports, as `.dependency-cruiser.mjs` has it. */
+export async function checkArrows(): Promise<Tally> {
+  const args = ['--config', '.dependency-cruiser.mjs', 'apps', 'packages', 'e2e', 'bench', 'scripts']
+  return checkWith('depcruise', args, 'dependency-cruiser')
+}
+
+/** Files, exports and packages that nothing uses. */
+export async function checkUnused(): Promise<Tally> {
+  return checkWith('knip', [], 'knip')
+}
+
+/** The console's production build, which the browser tests need. */
+export async function buildConsole(): Promise<Tally> {
+  return outcome(await prepare([ensureConsoleBuilt]), 'Console build')
+}
+
+/** Folders with a tsconfig.json: the workspaces, and the scripts, which are none. */
+function typedProjects(): string[] {
+  const manifest: { workspaces: string[] } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const folders = [...globSync(manifest.workspaces, { cwd: root }).sort(), 'scripts']
+  return folders.filter(folder => existsSync(join(root, folder, 'tsconfig.json')))
+}
+
+async function checkWith(tool: string, args: readonly string[], name: string): Promise<Tally> {
+  const options = { timeoutMinutes: TIMEOUT_MINUTES, live: false }
+  const result = await runCommand(pinnedNode, [toolPath(tool), ...args], options)
+  if (!result.ok) console.log(`${result.output.trimEnd()}\n`)
+  return outcome(result.ok, name)
+}
+
+function outcome(ok: boolean, name: string): Tally {
+  return { passed: ok ? 1 : 0, failed: ok ? [] : [name], skipped: [] }
+}
+
+function addTo(sum: Tally, tally: Tally): void {
+  sum.passed += tally.passed
+  sum.failed.push(...tally.failed)
+}

@@ -1,0 +1,117 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { playwrightTally } from '../../e2e/playwright-tally.ts'
+import { pinnedNode, root, toolPath } from '../lib/paths.mjs'
+import {
+  printedSkipReasons,
+  summaryLine,
+  sumTallies,
+  type Tally,
+  tallyDetails,
+  withPrintedReasons,
+} from './tally.ts'
+import { VITEST_TALLY_FILE } from './vitest-tally-reporter.ts'
+
+describe('the summary', () => {
+  const clean: Tally = { passed: 2, failed: [], skipped: [] }
+  const mixed: Tally = { passed: 1, failed: ['a > b'], skipped: [{ name: 'c', why: undefined }] }
+
+  test('adds stages up, and names skips only when there are some', () => {
+    expect(summaryLine(clean)).toBe('2 passed, 0 failed')
+    expect(summaryLine(sumTallies([clean, mixed]))).toBe('3 passed, 1 failed, 1 skipped')
+  })
+
+  test('lists what failed and what was skipped, with the reason', () => {
+    const reasons = printedSkipReasons('noise\n  SKIP docker driver: no engine answers\n')
+    const skipped = [{ name: 'compute.test.ts > docker driver > starts', why: undefined }]
+    const tally = withPrintedReasons({ ...mixed, skipped }, reasons)
+    expect(tallyDetails(tally)).toEqual([
+      'Failed:',
+      '  a > b',
+      'Skipped:',
+      '  compute.test.ts > docker driver > starts: no engine answers',
+    ])
+    expect(tallyDetails(mixed)).toContain('  c: no reason given')
+    expect(tallyDetails(clean)).toEqual([])
+  })
+})
+
+describe('the runners', () => {
+  let folder: string
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'berth-tally-'))
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  })
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  test('Vitest: passes, failures, skips with notes, broken files and broken hooks are all counted', async () => {
+    writeFileSync(
+      join(folder, 'mixed.test.ts'),
+      `import { beforeAll, describe, expect, test } from 'vitest'
+       test('fine', () => {})
+       test('wrong', () => expect(1).toBe(2))
+       test('absent', context => context.skip('no engine'))
+       describe('group', () => {
+         beforeAll(() => { throw new Error('hook') })
+         test('inside', () => {})
+       })`,
+    )
+    writeFileSync(join(folder, 'broken.test.ts'), `throw new Error('at import')`)
+    const report = join(folder, 'tally.json')
+    const reporter = `--reporter=${join(root, 'scripts/test/vitest-tally-reporter.ts')}`
+    await runTool([toolPath('vitest'), 'run', '--root', folder, reporter], { [VITEST_TALLY_FILE]: report })
+
+    const tally: Tally = JSON.parse(readFileSync(report, 'utf8'))
+    expect(tally.passed).toBe(1)
+    expect(tally.failed.sort()).toEqual([
+      'broken.test.ts (the file itself)',
+      'mixed.test.ts > group (hooks)',
+      'mixed.test.ts > wrong',
+    ])
+    expect(tally.skipped).toContainEqual({ name: 'mixed.test.ts > absent', why: 'no engine' })
+  })
+
+  test('Playwright: passes, failures and skips with reasons are counted', async () => {
+    writeFileSync(
+      join(folder, 'mixed.spec.ts'),
+      `import { expect, test } from '@playwright/test'
+       test('fine', () => {})
+       test.describe('group', () => { test('wrong', () => expect(1).toBe(2)) })
+       test('absent', () => test.skip(true, 'no engine'))`,
+    )
+    expect(await playwright()).toEqual({
+      passed: 1,
+      failed: ['e2e/mixed.spec.ts > group > wrong'],
+      skipped: [{ name: 'e2e/mixed.spec.ts > absent', why: 'no engine' }],
+    })
+  })
+
+  test('Playwright: a file that breaks is a failure', async () => {
+    writeFileSync(join(folder, 'broken.spec.ts'), `throw new Error('at import')`)
+    const tally = await playwright()
+    expect(tally.failed[0]).toContain('at import')
+  })
+
+  async function playwright(): Promise<Tally> {
+    const report = join(folder, 'report.json')
+    const args = [toolPath('playwright', 'e2e'), 'test', '--reporter=json']
+    await runTool(args, { PLAYWRIGHT_JSON_OUTPUT_FILE: report })
+    return playwrightTally(JSON.parse(readFileSync(report, 'utf8')))
+  }
+
+  /** Runs a runner to its end; that it ends with an error is what some tests are about. */
+  function runTool(args: string[], extra: Record<string, string>): Promise<void> {
+    // A runner inside a runner must not take itself for a worker of the outer one.
+    const kept = Object.entries(process.env).filter(
+      ([name]) => !/^(VITEST|TEST_|PLAYWRIGHT|NODE_OPTIONS)/.test(name),
+    )
+    const env = { ...Object.fromEntries(kept), ...extra }
+    return new Promise(resolve => execFile(pinnedNode, args, { cwd: folder, env }, () => resolve()))
+  }
+})

@@ -1,0 +1,63 @@
+/** One test that did not run, and the reason that its author or the machine gave. */
+export interface Skip {
+  name: string
+  why: string | undefined
+}
+
+/** What a stage, or all of them, came to. A static check counts as one test. */
+export interface Tally {
+  passed: number
+  /** Names of the failed tests, each once. */
+  failed: string[]
+  skipped: Skip[]
+}
+
+/** Adds tallies up. */
+export function sumTallies(tallies: readonly Tally[]): Tally {
+  return {
+    passed: tallies.reduce((sum, tally) => sum + tally.passed, 0),
+    failed: tallies.flatMap(tally => tally.failed),
+    skipped: tallies.flatMap(tally => tally.skipped),
+  }
+}
+
+/** The last line of a test run: `N passed, N failed`, and `, N skipped` when there are any. */
+export function summaryLine(tally: Tally): string {
+  const skipped = tally.skipped.length === 0 ? '' : `, ${tally.skipped.length} skipped`
+  return `${tally.passed} passed, ${tally.failed.length} failed${skipped}`
+}
+
+/** The failed and the skipped tests by name, one a line, with reasons; empty when there are none. */
+export function tallyDetails(tally: Tally): string[] {
+  const failed = tally.failed.map(name => `  ${name}`)
+  const skipped = tally.skipped.map(({ name, why }) => `  ${name}: ${why ?? 'no reason given'}`)
+  return [
+    ...(failed.length === 0 ? [] : ['Failed:', ...failed]),
+    ...(skipped.length === 0 ? [] : ['Skipped:', ...skipped]),
+  ]
+}
+
+/**
+ * Reads reasons that tests printed as lines `SKIP <what>: <why>`. A group of tests that is skipped as a
+ * whole (`describe.skipIf`) has no other place to say why.
+ * @param output What the stage wrote.
+ * @returns From `<what>` to `<why>`.
+ */
+export function printedSkipReasons(output: string): Map<string, string> {
+  const reasons = new Map<string, string>()
+  for (const match of output.matchAll(/^\s*SKIP (.+?): (.+)$/gm)) {
+    const [, what, why] = match
+    if (what !== undefined && why !== undefined) reasons.set(what, why.trim())
+  }
+  return reasons
+}
+
+/** Gives skipped tests without a reason the printed one whose `<what>` is part of their name. */
+export function withPrintedReasons(tally: Tally, reasons: ReadonlyMap<string, string>): Tally {
+  const skipped = tally.skipped.map(skip => {
+    if (skip.why !== undefined) return skip
+    const entry = [...reasons].find(([what]) => skip.name.includes(what))
+    return { name: skip.name, why: entry?.[1] }
+  })
+  return { ...tally, skipped }
+}

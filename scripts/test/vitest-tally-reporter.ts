@@ -1,0 +1,38 @@
+import { writeFileSync } from 'node:fs'
+import type { Reporter } from 'vitest/node'
+import type { Tally } from './tally.ts'
+
+/** Names the file that {@link VitestTallyReporter} writes. */
+export const VITEST_TALLY_FILE = 'BERTH_VITEST_TALLY_FILE'
+
+/**
+ * Writes what a Vitest run came to as a {@link Tally}. Vitest's own JSON report leaves out the note of
+ * `context.skip(note)`, and files that break before their first test.
+ */
+class VitestTallyReporter implements Reporter {
+  onTestRunEnd: NonNullable<Reporter['onTestRunEnd']> = (modules, unhandledErrors) => {
+    const file = process.env[VITEST_TALLY_FILE]
+    if (file === undefined) throw new Error(`${VITEST_TALLY_FILE} must name the file to write`)
+    const tally: Tally = { passed: 0, failed: [], skipped: [] }
+    for (const module of modules) {
+      for (const test of module.children.allTests()) {
+        const name = `${module.relativeModuleId} > ${test.fullName}`
+        const result = test.result()
+        if (result.state === 'passed') tally.passed += 1
+        else if (result.state === 'failed') tally.failed.push(name)
+        else if (result.state === 'skipped') tally.skipped.push({ name, why: result.note })
+        else tally.failed.push(`${name} (it never ended)`)
+      }
+      if (module.errors().length > 0) tally.failed.push(`${module.relativeModuleId} (the file itself)`)
+      for (const suite of module.children.allSuites()) {
+        if (suite.errors().length > 0)
+          tally.failed.push(`${module.relativeModuleId} > ${suite.fullName} (hooks)`)
+      }
+    }
+    if (unhandledErrors.length > 0) tally.failed.push(`Vitest: ${unhandledErrors.length} unhandled errors`)
+    writeFileSync(file, JSON.stringify(tally))
+  }
+}
+
+// biome-ignore lint/style/noDefaultExport: Vitest loads a reporter by its file's default export.
+export default VitestTallyReporter

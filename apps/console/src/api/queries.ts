@@ -1,0 +1,35 @@
+import { getSettings } from '@berth/contract/account'
+import { getBalance } from '@berth/contract/billing'
+import type { Call, CallData, CallInput } from '@berth/contract/call'
+import { BALANCE_POLL_MS } from '@berth/contract/limits'
+import { queryOptions } from '@tanstack/react-query'
+import type { ApiError } from './api-error.ts'
+import { request } from './client.ts'
+
+/**
+ * A query made from a call of the contract: `useQuery(queryOf(listInstances, {}))`. Its key is the operation
+ * and the input, so that `invalidate('instance.list')` finds it.
+ * @param call A call that only reads.
+ * @param input Its params, query or body.
+ */
+export function queryOf<C extends Call>(call: C, input: CallInput<C>) {
+  return queryOptions<CallData<C>, ApiError>({
+    queryKey: [call.operation, input],
+    queryFn: ({ signal }) => request(call, input, { signal, silent: true }),
+  })
+}
+
+/** The balance, each five seconds while the tab is visible (R9.2). A failed poll shows nothing; the next one may pass. */
+export const balanceQuery = queryOptions({
+  ...queryOf(getBalance, {}),
+  refetchInterval: BALANCE_POLL_MS,
+  refetchIntervalInBackground: false,
+  meta: { silent: true },
+})
+
+/** Brand, links and what this installation has; it does not change while the page is open. */
+export const settingsQuery = queryOptions({
+  ...queryOf(getSettings, {}),
+  staleTime: Number.POSITIVE_INFINITY,
+  meta: { silent: true },
+})

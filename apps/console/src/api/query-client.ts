@@ -1,0 +1,25 @@
+import { QueryCache, QueryClient } from '@tanstack/react-query'
+import { ApiError } from './api-error.ts'
+import { registerCache, reportStaleData } from './cache-lifecycle.ts'
+import { outlivesNavigation } from './request.ts'
+
+/** The one query client. The request layer retries where the contract allows it, so nothing is retried here. */
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError(error, query) {
+      if (query.meta?.silent === true || query.state.data === undefined) return
+      if (error instanceof ApiError && error.code !== 'cancelled') reportStaleData(error)
+    },
+  }),
+  defaultOptions: {
+    queries: { retry: false, staleTime: 10_000, gcTime: 5 * 60_000, networkMode: 'always' },
+    mutations: { retry: false, networkMode: 'always' },
+  },
+})
+
+registerCache({
+  // A query that is cancelled this way keeps its data and shows no error.
+  rest: () =>
+    void queryClient.cancelQueries({ predicate: query => !outlivesNavigation(String(query.queryKey[0])) }),
+  clear: () => queryClient.clear(),
+})

@@ -1,0 +1,222 @@
+import type { Call, CallData, CallInput } from '@berth/contract/call'
+import {
+  type ErrorEnvelope,
+  GATEWAY_PREFIX,
+  IDEMPOTENCY_KEY_HEADER,
+  LANGUAGE_HEADER,
+} from '@berth/contract/envelope'
+import { ERRORS, type ErrorCode } from '@berth/contract/errors'
+import { CALL_TIMEOUT_MS, type Language, RETRY_COUNT, RETRY_DELAY_MS } from '@berth/contract/limits'
+import { ApiError, isUnsettled } from './api-error.ts'
+import type { IdempotencyKeys } from './idempotency-keys.ts'
+
+/** What the request layer needs from its surroundings. */
+export interface RequestDeps {
+  /** Origin before `/gateway`; empty in the browser, where the gateway serves the console itself. */
+  origin: string
+  readToken: () => string | null
+  readLanguage: () => Language
+  keys: IdempotencyKeys
+  /** Text of an error that the gateway could not word itself, in the interface's language. */
+  textOf: (code: ErrorCode, values: { status: number }) => string
+  /** Told of every failure but a cancelled call, once, after the last try. */
+  onFailure: (error: ApiError, options: RequestOptions) => void
+  timeouts?: Record<Call['timeout'], number>
+  retryDelayMs?: number
+}
+
+export interface RequestOptions {
+  /** Cancels the call from outside. */
+  signal?: AbortSignal
+  /** Its caller shows the failure itself, so that there is no toast (R8.2). */
+  silent?: boolean
+}
+
+/** Carries out a call of the contract and gives the envelope's data; fails with an `ApiError`. */
+export type Request = <C extends Call>(
+  call: C,
+  input: CallInput<C>,
+  options?: RequestOptions,
+) => Promise<CallData<C>>
+
+export interface Requester {
+  request: Request
+  /** Cancels what is under way, but for the calls that outlive a change of page (R4.11). */
+  abortForNavigation: () => void
+}
+
+/** Calls that keep running when the page changes (R4.11); they belong to the shell, not to a page. */
+const OUTLIVES_NAVIGATION =
+  /^(bill\.balance|order\.bill_duration|bill\.payment-method.*|account\..*|settings\..*)$/
+
+/**
+ * Whether a call keeps running when the page changes (R4.11).
+ * @param operation The call's stable name.
+ */
+export function outlivesNavigation(operation: string): boolean {
+  return OUTLIVES_NAVIGATION.test(operation)
+}
+
+/**
+ * Makes the request layer (R7.7, R7.8, R8.1, R9.1).
+ * @param deps See RequestDeps.
+ */
+export function createRequester(deps: RequestDeps): Requester {
+  const inFlight = new Set<AbortController>()
+
+  async function request<C extends Call>(call: C, input: CallInput<C>, options: RequestOptions = {}) {
+    const abort = new AbortController()
+    const outer = options.signal
+    if (outer?.aborted) abort.abort()
+    const follow = () => abort.abort()
+    outer?.addEventListener('abort', follow)
+    if (!outlivesNavigation(call.operation)) inFlight.add(abort)
+    try {
+      return await withRetries(deps, call, input, abort.signal)
+    } catch (error) {
+      if (error instanceof ApiError && error.code !== 'cancelled') deps.onFailure(error, options)
+      throw error
+    } finally {
+      outer?.removeEventListener('abort', follow)
+      inFlight.delete(abort)
+    }
+  }
+
+  return {
+    request,
+    abortForNavigation() {
+      for (const abort of inFlight) abort.abort()
+      inFlight.clear()
+    },
+  }
+}
+
+async function withRetries<C extends Call>(
+  deps: RequestDeps,
+  call: C,
+  input: CallInput<C>,
+  signal: AbortSignal,
+) {
+  const content = JSON.stringify([input.params, input.query, input.body])
+  const key = call.spends ? deps.keys.take(call.operation, content) : null
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const data = await once(deps, call, input, key, signal)
+      if (key) deps.keys.settle(call.operation, key)
+      return data
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      if (key && !isUnsettled(error)) deps.keys.settle(call.operation, key)
+      if (!call.retry || tries >= RETRY_COUNT || !mayPassNextTime(error)) throw error
+      await pause(deps.retryDelayMs ?? RETRY_DELAY_MS, signal)
+      if (signal.aborted) throw failure(deps, call, 'cancelled', 0)
+    }
+  }
+}
+
+/** One attempt, bounded by the call's timeout class. */
+async function once<C extends Call>(
+  deps: RequestDeps,
+  call: C,
+  input: CallInput<C>,
+  key: string | null,
+  signal: AbortSignal,
+): Promise<CallData<C>> {
+  const timeout = AbortSignal.timeout((deps.timeouts ?? CALL_TIMEOUT_MS)[call.timeout])
+  let response: Response
+  let body: unknown
+  try {
+    response = await fetch(deps.origin + addressOf(call, input), {
+      method: call.method,
+      headers: headersOf(deps, input.body !== undefined, key),
+      signal: AbortSignal.any([signal, timeout]),
+      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+    })
+    body = await response.json().catch(error => {
+      if (signal.aborted || timeout.aborted) throw error
+      return null
+    })
+  } catch {
+    if (signal.aborted) throw failure(deps, call, 'cancelled', 0)
+    throw failure(deps, call, timeout.aborted ? 'timed_out' : 'network', 0)
+  }
+  if (response.ok && isEnvelope(body) && body.status === 'ok') return body.data as CallData<C>
+  throw fromAnswer(deps, call, response.status, body)
+}
+
+/** The error that an answer says, or that its HTTP status means where it says nothing of ours (R8.1). */
+function fromAnswer(deps: RequestDeps, call: Call, status: number, body: unknown): ApiError {
+  const byStatus = codeOfStatus(status)
+  if (!isEnvelope(body) || body.status !== 'error') return failure(deps, call, byStatus, status)
+  const envelope = body as Partial<ErrorEnvelope>
+  const code = envelope.code && envelope.code in ERRORS ? envelope.code : byStatus
+  return new ApiError({
+    code,
+    message: envelope.msg || deps.textOf(code, { status }),
+    status,
+    fields: envelope.fields ?? [],
+    requestId: envelope.request_id ?? null,
+    operation: call.operation,
+  })
+}
+
+function codeOfStatus(status: number): ErrorCode {
+  if (status === 401) return 'login_expired'
+  if (status === 403) return 'forbidden'
+  if (status === 404) return 'not_found'
+  if (status === 500) return 'internal'
+  return 'request_failed'
+}
+
+function failure(deps: RequestDeps, call: Call, code: ErrorCode, status: number): ApiError {
+  return new ApiError({ code, message: deps.textOf(code, { status }), status, operation: call.operation })
+}
+
+function isEnvelope(body: unknown): body is { status: string; data: unknown } {
+  return typeof body === 'object' && body !== null && 'status' in body
+}
+
+function mayPassNextTime(error: ApiError): boolean {
+  return error.code !== 'cancelled' && (error.status === 0 || error.status >= 500)
+}
+
+function headersOf(deps: RequestDeps, hasBody: boolean, key: string | null): Record<string, string> {
+  const headers: Record<string, string> = {
+    Accept: 'application/json',
+    [LANGUAGE_HEADER]: deps.readLanguage(),
+  }
+  const token = deps.readToken()
+  if (token) headers['Authorization'] = `Bearer ${token}`
+  if (hasBody) headers['Content-Type'] = 'application/json'
+  if (key) headers[IDEMPOTENCY_KEY_HEADER] = key
+  return headers
+}
+
+/**
+ * The path and query of a call.
+ * @param call Its path may hold `{names}`, which `input.params` fills.
+ * @param input Query values that are undefined are left out; a list repeats its name.
+ */
+export function addressOf<C extends Call>(call: C, input: CallInput<C>): string {
+  const params = (input.params ?? {}) as Record<string, unknown>
+  const path = call.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])))
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries((input.query ?? {}) as Record<string, unknown>)) {
+    if (value === undefined || value === null) continue
+    for (const item of Array.isArray(value) ? value : [value]) query.append(name, String(item))
+  }
+  return `${GATEWAY_PREFIX}${path}${query.size > 0 ? `?${query}` : ''}`
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done)
+    if (signal.aborted) done()
+  })
+}

@@ -1,0 +1,43 @@
+import i18next from 'i18next'
+import { type ComponentType, useEffect, useState } from 'react'
+import { ErrorState } from '../ui/ErrorState.tsx'
+import { InitFailure } from './InitFailure.tsx'
+import { loadPage } from './load-page.ts'
+import classes from './PagePending.module.css'
+import { PagePending } from './PagePending.tsx'
+import type { PageEntry } from './page.ts'
+import { redirectTarget } from './session/redirect-target.ts'
+import { useSession } from './session/session.ts'
+
+/**
+ * A page outside the shell. It has no router: such a page leads away by loading another document, so that
+ * signing in stays light and starts with an empty memory.
+ */
+export function App({ entry }: { entry: PageEntry }) {
+  const { isLoggedIn, failed } = useSession()
+  const [page, setPage] = useState<{ Page: ComponentType } | { error: string } | null>(null)
+  const leaves = entry.path === '/auth' && isLoggedIn === true
+
+  useEffect(() => {
+    Promise.all([loadPage(entry.load), i18next.loadNamespaces([...entry.namespaces])]).then(
+      ([module]) => setPage(module),
+      () => setPage({ error: i18next.t('page_failure.load') }),
+    )
+  }, [entry])
+  useEffect(() => {
+    if (!leaves) return
+    const wanted = new URLSearchParams(location.search).get('redirect')
+    location.replace(redirectTarget(wanted, location.origin))
+  }, [leaves])
+
+  if (failed) return <InitFailure />
+  if (page === null || isLoggedIn === null || leaves) return <PagePending />
+  if ('error' in page) {
+    return (
+      <main className={classes.failure}>
+        <ErrorState message={page.error} onRetry={() => location.reload()} />
+      </main>
+    )
+  }
+  return <page.Page />
+}

@@ -1,0 +1,30 @@
+import { MantineProvider } from '@mantine/core'
+import { lazy, type ReactNode, Suspense, useSyncExternalStore } from 'react'
+import { PagePending } from './PagePending.tsx'
+import { colorSchemeManager } from './theme/color-scheme.ts'
+import { mantineTheme } from './theme/mantine-theme.ts'
+import { areToastsWanted, subscribeToasts } from './toast-loader.ts'
+
+const Toasts = lazy(() => import('../ui/Toasts.tsx').then(module => ({ default: module.Toasts })))
+
+/** What every page stands in: the theme, and the place where toasts appear. */
+export function Providers({ children }: { children: ReactNode }) {
+  const toastsWanted = useSyncExternalStore(subscribeToasts, areToastsWanted)
+  return (
+    <MantineProvider
+      theme={mantineTheme}
+      colorSchemeManager={colorSchemeManager}
+      defaultColorScheme="auto"
+      // Our variables stand in files; a style element made here would need the page's nonce.
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
+      <Suspense fallback={<PagePending />}>{children}</Suspense>
+      {toastsWanted && (
+        <Suspense>
+          <Toasts />
+        </Suspense>
+      )}
+    </MantineProvider>
+  )
+}

@@ -1,0 +1,23 @@
+import type errors from '../../../../packages/contract/locales/en/errors.json'
+import type auth from '../../public/locales/en/auth.json'
+import type common from '../../public/locales/en/common.json'
+import type events from '../../public/locales/en/events.json'
+import type explore from '../../public/locales/en/explore.json'
+import type instances from '../../public/locales/en/instances.json'
+import type payments from '../../public/locales/en/payments.json'
+
+// A key that no file has does not compile.
+declare module 'i18next' {
+  interface CustomTypeOptions {
+    defaultNS: 'common'
+    resources: {
+      common: typeof common
+      auth: typeof auth
+      events: typeof events
+      explore: typeof explore
+      instances: typeof instances
+      payments: typeof payments
+      errors: typeof errors
+    }
+  }
+}

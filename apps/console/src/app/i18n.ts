@@ -1,0 +1,73 @@
+import { LANGUAGES, type Language } from '@berth/contract/limits'
+import i18next from 'i18next'
+import { initReactI18next } from 'react-i18next'
+import { localeBackend } from './locale-backend.ts'
+
+/** Where the choice is kept (R2.15); `public/first-paint.js` reads it for the page's `lang`. */
+export const LANGUAGE_KEY = 'berth.language'
+
+/** The languages by the name that their speakers know (R1.9). */
+export const LANGUAGE_NAMES: Record<Language, string> = {
+  en: 'English',
+  zh: '中文',
+  ja: '日本語',
+  ko: '한국어',
+}
+
+/** One namespace for each page, so that a page loads its own texts only. */
+export type Namespace =
+  | 'common'
+  | 'auth'
+  | 'events'
+  | 'explore'
+  | 'instances'
+  | 'payments'
+  | 'events'
+  | 'errors'
+
+/** The language that was chosen on this device; English where none was (R9.8). */
+export function storedLanguage(): Language {
+  try {
+    const stored = localStorage.getItem(LANGUAGE_KEY)
+    return LANGUAGES.find(language => language === stored) ?? LANGUAGES[0]
+  } catch {
+    return LANGUAGES[0]
+  }
+}
+
+/** The interface's language now. */
+export function currentLanguage(): Language {
+  return LANGUAGES.find(language => language === i18next.language) ?? LANGUAGES[0]
+}
+
+/**
+ * Changes the interface's language and keeps the choice on this device (R2.15).
+ * @param language One of the four; its texts are loaded before anything changes on screen.
+ */
+export async function setLanguage(language: Language): Promise<void> {
+  await i18next.changeLanguage(language)
+  try {
+    localStorage.setItem(LANGUAGE_KEY, language)
+  } catch {
+    // The choice then lasts as long as the page.
+  }
+}
+
+/** Loads the texts that every page needs, and ties `<html lang>` to the language. */
+export async function startI18n(): Promise<void> {
+  i18next.on('languageChanged', language => {
+    document.documentElement.lang = language
+  })
+  await i18next
+    .use(localeBackend)
+    .use(initReactI18next)
+    .init({
+      lng: storedLanguage(),
+      fallbackLng: LANGUAGES[0],
+      supportedLngs: [...LANGUAGES],
+      ns: ['common', 'errors'],
+      defaultNS: 'common',
+      interpolation: { escapeValue: false },
+      returnNull: false,
+    })
+}

@@ -1,0 +1,75 @@
+import type { PageEntry } from './page.ts'
+
+/**
+ * The one table of routes. A page that is not here does not exist; a page that is not built is not here and so
+ * not in the menu.
+ */
+export const PAGES = [
+  {
+    path: '/auth',
+    access: 'guest',
+    namespaces: ['auth'],
+    load: () => import('../pages/auth/AuthPage.tsx'),
+  },
+  {
+    path: '/activty',
+    access: 'guest',
+    namespaces: ['auth'],
+    load: () => import('../pages/activity/ActivityPage.tsx'),
+  },
+  {
+    path: '/logout',
+    access: 'guest',
+    namespaces: ['auth'],
+    load: () => import('../pages/logout/LogoutPage.tsx'),
+  },
+  {
+    path: '/mailbox',
+    access: 'guest',
+    namespaces: ['auth'],
+    load: () => import('../pages/mailbox/MailboxPage.tsx'),
+  },
+  {
+    path: '/explore',
+    access: 'user',
+    namespaces: ['explore'],
+    load: () => import('../pages/explore/ExplorePage.tsx'),
+  },
+  {
+    path: '/instance-list',
+    access: 'user',
+    namespaces: ['instances', 'events'],
+    load: () => import('../pages/instance-list/InstanceListPage.tsx'),
+  },
+  {
+    path: '/payments',
+    access: 'user',
+    namespaces: ['payments', 'events'],
+    load: () => import('../pages/payments/PaymentsPage.tsx'),
+  },
+] as const satisfies readonly PageEntry[]
+
+/** The path of a page that exists. */
+export type PagePath = (typeof PAGES)[number]['path']
+
+/** Old or right spellings that lead to a page: the seed spells the activation page `/activty` (R2.2). */
+export const ALIASES: Readonly<Record<string, PagePath>> = { '/activity': '/activty' }
+
+/**
+ * The page outside the shell that a path names, with old spellings followed.
+ * @param path A pathname.
+ * @returns Its row, or null when the path belongs to the console proper.
+ */
+export function guestPage(path: string): PageEntry | null {
+  const known = ALIASES[path] ?? path
+  return PAGES.find(page => page.path === known && page.access === 'guest') ?? null
+}
+
+/**
+ * Whether a path can be seen without being signed in (R2.3).
+ * @param path A pathname.
+ */
+export function isOpenPath(path: string): boolean {
+  const entry: PageEntry | undefined = PAGES.find(page => page.path === path)
+  return path in ALIASES || (entry !== undefined && entry.access !== 'user')
+}

@@ -1,0 +1,98 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router'
+import i18next from 'i18next'
+import { restCache } from '../api/cache-lifecycle.ts'
+import { abortForNavigation } from '../api/client.ts'
+import { loadPage } from './load-page.ts'
+import { PageFailure } from './PageFailure.tsx'
+import { PagePending } from './PagePending.tsx'
+import type { PageEntry } from './page.ts'
+import { PAGES } from './pages.ts'
+import { parseSearch, stringifySearch } from './search.ts'
+import { HOME_PATH } from './session/redirect-target.ts'
+import { session } from './session/session.ts'
+
+const rootRoute = createRootRoute({ component: Outlet })
+
+const shellRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'shell',
+  component: lazyRouteComponent(() => loadPage(() => import('./shell/Shell.tsx')), 'Shell'),
+})
+
+const isLoggedIn = () => session().getState().isLoggedIn === true
+
+/**
+ * A guest is sent to sign in, and comes back to where they wanted to go (R2.6, R2.7). The sign-in page loads as a
+ * document of its own: it must not weigh what the console weighs, and nothing of one customer stays in memory.
+ */
+function guard(href: string): void {
+  if (isLoggedIn()) return
+  throw redirect({
+    href: `/auth${stringifySearch({ redirect: href === '/' ? '' : href })}`,
+    reloadDocument: true,
+  })
+}
+
+function routeOf(entry: PageEntry) {
+  const load = () => loadPage(entry.load)
+  return createRoute({
+    getParentRoute: () => shellRoute,
+    path: entry.path,
+    beforeLoad: ({ location }) => {
+      if (entry.access === 'user') guard(location.href)
+    },
+    loader: async ({ location }) => {
+      const [page] = await Promise.all([load(), i18next.loadNamespaces([...entry.namespaces])])
+      page.prefetch?.(location.search as Record<string, string>)
+    },
+    component: lazyRouteComponent(load, 'Page'),
+  })
+}
+
+const indexRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  beforeLoad: () => {
+    guard('/')
+    throw redirect({ to: HOME_PATH, replace: true })
+  },
+})
+
+const unknownRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '$',
+  beforeLoad: ({ location }) => guard(location.href),
+  component: lazyRouteComponent(() => loadPage(() => import('./shell/UnknownPage.tsx')), 'UnknownPage'),
+})
+
+const entries: readonly PageEntry[] = PAGES
+const routeTree = rootRoute.addChildren([
+  indexRoute,
+  shellRoute.addChildren([...entries.filter(entry => entry.access !== 'guest').map(routeOf), unknownRoute]),
+])
+
+/** The router over those rows of the table of routes that live in the shell. */
+export const router = createRouter({
+  routeTree,
+  parseSearch,
+  stringifySearch,
+  scrollRestoration: true,
+  defaultPreload: 'intent',
+  defaultPendingComponent: PagePending,
+  defaultPendingMs: 150,
+  defaultPendingMinMs: 0,
+  defaultErrorComponent: PageFailure,
+})
+
+router.subscribe('onBeforeNavigate', ({ pathChanged }) => {
+  if (!pathChanged) return
+  restCache()
+  abortForNavigation()
+})

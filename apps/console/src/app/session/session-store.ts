@@ -1,0 +1,129 @@
+import type { User } from '@berth/contract/account'
+import { ApiError, isLoginLost } from '../../api/api-error.ts'
+
+/** `isLoggedIn` is null until the first look at the account has an answer (R2.8). */
+export type SessionState =
+  | { isLoggedIn: null; user: null; failed: boolean }
+  | { isLoggedIn: false; user: null; failed: false }
+  | { isLoggedIn: true; user: User; failed: false }
+
+/** What the session needs from its surroundings. */
+export interface SessionDeps {
+  readToken: () => string | null
+  writeToken: (token: string | null) => void
+  /** Fetches the account of the stored token. */
+  fetchUser: () => Promise<User>
+  /** Tells the gateway that the session of the stored token ends. */
+  endSession: () => Promise<unknown>
+  writeCookies: (user: User) => void
+  clearCookies: () => void
+  /** Forgets everything that belongs to the customer who leaves. */
+  forget: () => void
+  /** A stored token whose account is gone. */
+  onUserGone: () => void
+  reload: () => void
+  goHome: () => void
+}
+
+export interface Session {
+  getState: () => SessionState
+  subscribe: (listener: () => void) => () => void
+  /** Looks at the stored token and settles `isLoggedIn` (R4.1). */
+  start: () => Promise<void>
+  /** Keeps a token that a sign-in gave and fetches its account. Fails like the fetch does. */
+  signIn: (token: string) => Promise<void>
+  /** Ends the session here, and at the gateway unless it has ended there already (R2.7). */
+  signOut: (options?: { ended: boolean }) => Promise<void>
+  /** Fetches the account again, after something about it changed. */
+  refresh: () => Promise<void>
+  /** Compares with the account that other tabs left behind (R4.12). */
+  onTabVisible: () => Promise<void>
+}
+
+const OUT: SessionState = { isLoggedIn: false, user: null, failed: false }
+
+/**
+ * Makes the session: the one place that knows who is signed in.
+ * @param deps See SessionDeps.
+ */
+export function createSession(deps: SessionDeps): Session {
+  let state: SessionState = { isLoggedIn: null, user: null, failed: false }
+  const listeners = new Set<() => void>()
+  const set = (next: SessionState) => {
+    state = next
+    for (const listener of listeners) listener()
+  }
+  const enter = (user: User) => {
+    deps.writeCookies(user)
+    set({ isLoggedIn: true, user, failed: false })
+  }
+  const leave = () => {
+    deps.writeToken(null)
+    deps.clearCookies()
+    deps.forget()
+    set(OUT)
+  }
+
+  return {
+    getState: () => state,
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    async start() {
+      if (deps.readToken() === null) return set(OUT)
+      try {
+        enter(await deps.fetchUser())
+      } catch (error) {
+        // No answer says nothing about the account: the page offers to try again (R2.19).
+        if (!isVerdict(error)) return set({ isLoggedIn: null, user: null, failed: true })
+        deps.onUserGone()
+        leave()
+      }
+    },
+    async signIn(token) {
+      deps.writeToken(token)
+      try {
+        enter(await deps.fetchUser())
+      } catch (error) {
+        deps.writeToken(null)
+        throw error
+      }
+    },
+    async signOut({ ended } = { ended: false }) {
+      if (!ended) await deps.endSession().catch(() => undefined)
+      leave()
+    },
+    async refresh() {
+      if (state.isLoggedIn === true) enter(await deps.fetchUser())
+    },
+    onTabVisible: () => compareWithStored(deps, state, enter),
+  }
+}
+
+/** R4.12: none → reload, another user → reload, a new login → home. */
+async function compareWithStored(deps: SessionDeps, state: SessionState, enter: (user: User) => void) {
+  if (state.isLoggedIn === null) return
+  if (deps.readToken() === null) {
+    if (state.isLoggedIn) deps.reload()
+    return
+  }
+  let user: User
+  try {
+    user = await deps.fetchUser()
+  } catch (error) {
+    if (isVerdict(error) && state.isLoggedIn) deps.reload()
+    return
+  }
+  if (!state.isLoggedIn) {
+    enter(user)
+    deps.goHome()
+  } else if (user.id !== state.user.id) deps.reload()
+  else enter(user)
+}
+
+/** Whether a failed account fetch speaks about the account, and not about the way to it. */
+function isVerdict(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false
+  return isLoginLost(error) || (error.status > 0 && error.status < 500 && error.status !== 429)
+}

@@ -1,0 +1,31 @@
+import type { User } from '@berth/contract/account'
+import { useSyncExternalStore } from 'react'
+import type { Session, SessionState } from './session-store.ts'
+
+let current: Session | null = null
+
+/**
+ * Wires the session once, at start-up.
+ * @param session Made by `createSession`.
+ */
+export function startSession(session: Session): void {
+  current = session
+}
+
+/** The session of this page. */
+export function session(): Session {
+  if (!current) throw new Error('The session is used before startSession wired it.')
+  return current
+}
+
+/** Who is signed in; the component follows changes. */
+export function useSession(): SessionState {
+  return useSyncExternalStore(session().subscribe, session().getState)
+}
+
+/** The customer, on a page that only signed-in customers see. */
+export function useUser(): User {
+  const { user } = useSession()
+  if (!user) throw new Error('useUser is for pages that only signed-in customers see.')
+  return user
+}

@@ -1,0 +1,28 @@
+import type { User } from '@berth/contract/account'
+import { lazy, Suspense, useState } from 'react'
+import { AvatarButton } from './AvatarButton.tsx'
+
+const load = () => import('./AvatarDropdown.tsx')
+const AvatarDropdown = lazy(() => load().then(module => ({ default: module.AvatarDropdown })))
+
+/** The customer's own menu. What floats is heavy, so it is loaded when the pointer or the focus comes near. */
+export function AvatarMenu({ user, docsUrl }: { user: User; docsUrl: string | undefined }) {
+  const [asked, setAsked] = useState(false)
+  const preload = () => void load().catch(() => undefined)
+  if (!asked) {
+    return (
+      <AvatarButton
+        user={user}
+        aria-expanded={false}
+        onPointerEnter={preload}
+        onFocus={preload}
+        onClick={() => setAsked(true)}
+      />
+    )
+  }
+  return (
+    <Suspense fallback={<AvatarButton user={user} aria-expanded={false} />}>
+      <AvatarDropdown user={user} docsUrl={docsUrl} />
+    </Suspense>
+  )
+}

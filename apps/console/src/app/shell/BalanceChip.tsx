@@ -1,0 +1,49 @@
+import { Button, Skeleton } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useTranslation } from 'react-i18next'
+import { balanceQuery } from '../../api/queries.ts'
+import { useFormat } from '../../ui/format.ts'
+import { searchOf } from '../search.ts'
+import classes from './BalanceChip.module.css'
+
+/** Below this the time that is left is a warning. */
+const SHORT_S = 6 * 3_600
+
+/** What can be spent, how long it lasts, and the way to more (R2.13, R9.2). Unknown is a dash, never a zero. */
+export function BalanceChip() {
+  const { t } = useTranslation('common')
+  const format = useFormat()
+  const { data, isPending } = useQuery(balanceQuery)
+  const lasts = data?.lasts_seconds ?? null
+  return (
+    <div className={classes.chip}>
+      {/* biome-ignore lint/a11y/useSemanticElements: a group of a figure and a link is no field set. */}
+      <span className={classes.figures} role="group" aria-label={t('balance.label')}>
+        {data ? (
+          <strong className={classes.amount}>
+            {format.cents(data.account_balance.amount_available, data.currency)}
+          </strong>
+        ) : isPending ? (
+          <Skeleton width={52} height={14} />
+        ) : (
+          <span title={t('balance.unknown')}>–</span>
+        )}
+        {lasts !== null && (
+          <span className={classes.lasts} data-short={lasts < SHORT_S || undefined}>
+            {t('balance.lasts', { span: format.runway(lasts) })}
+          </span>
+        )}
+      </span>
+      <Button
+        component={Link}
+        to="/payments"
+        search={searchOf({ topup: 'open' })}
+        size="xs"
+        className={classes.button}
+      >
+        {t('balance.top_up')}
+      </Button>
+    </div>
+  )
+}

@@ -1,0 +1,63 @@
+import { ActionIcon, Button } from '@mantine/core'
+import { IconMenu2, IconSearch } from '@tabler/icons-react'
+import { Link, useLocation } from '@tanstack/react-router'
+import { useTranslation } from 'react-i18next'
+import { BrandMark } from '../../ui/Brand.tsx'
+import { stringifySearch } from '../search.ts'
+import { HOME_PATH } from '../session/redirect-target.ts'
+import { useSession } from '../session/session.ts'
+import { AvatarMenu } from './AvatarMenu.tsx'
+import { BalanceChip } from './BalanceChip.tsx'
+import classes from './Header.module.css'
+
+interface HeaderProps {
+  brand: string
+  docsUrl: string | undefined
+  onMenu: () => void
+  onPalette: () => void
+}
+
+/** The bar over every page: search, balance, and the customer's own menu; or the way in for a guest (R2.13). */
+export function Header({ brand, docsUrl, onMenu, onPalette }: HeaderProps) {
+  const { t } = useTranslation('common')
+  const { user } = useSession()
+  const { href } = useLocation()
+  return (
+    <header className={classes.header}>
+      <ActionIcon color="gray" className={classes.burger} onClick={onMenu} aria-label={t('shell.open_menu')}>
+        <IconMenu2 size={20} stroke={1.6} />
+      </ActionIcon>
+      <Link to={HOME_PATH} className={classes.mark} aria-label={brand}>
+        <BrandMark />
+      </Link>
+      <button type="button" className={classes.search} onClick={onPalette}>
+        <IconSearch size={16} stroke={1.6} aria-hidden="true" />
+        <span className={classes.hint}>{t('shell.search')}</span>
+        <kbd className={classes.keys}>{isMac() ? '⌘ K' : 'Ctrl K'}</kbd>
+      </button>
+      <div className={classes.end}>
+        {user ? (
+          <>
+            <BalanceChip />
+            <AvatarMenu user={user} docsUrl={docsUrl} />
+          </>
+        ) : (
+          <>
+            <Button
+              component="a"
+              href={`/auth${stringifySearch({ mode: 'login', redirect: href })}`}
+              variant="default"
+            >
+              {t('shell.log_in')}
+            </Button>
+            <Button component="a" href={`/auth${stringifySearch({ mode: 'signup', redirect: href })}`}>
+              {t('shell.sign_up')}
+            </Button>
+          </>
+        )}
+      </div>
+    </header>
+  )
+}
+
+const isMac = () => /Mac|iPhone|iPad/.test(navigator.userAgent)

@@ -1,0 +1,82 @@
+import { APPLICATION, ORGANIZATION, signup } from '@berth/contract/account'
+import { Button, Checkbox, TextInput } from '@mantine/core'
+import { useTranslation } from 'react-i18next'
+import { request } from '../../api/client.ts'
+import { currentLanguage } from '../../app/i18n.ts'
+import { readReferralCode } from '../../app/session/session-storage.ts'
+import { FormFailure } from '../../ui/FormFailure.tsx'
+import { useContractForm } from '../../ui/use-contract-form.ts'
+import classes from './AuthPage.module.css'
+import { signupForm } from './auth-schemas.ts'
+import { PasswordField } from './PasswordField.tsx'
+import { PasswordStrength } from './PasswordStrength.tsx'
+import { signIn } from './sign-in.ts'
+
+interface SignupFormProps {
+  /** Where the terms can be read; empty when the application names no place. */
+  termsUrl: string
+  /** The account is there, but logging in to it failed: the log-in form takes over. */
+  onMade: () => void
+}
+
+/** Makes an account and logs in to it. */
+export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
+  const { t } = useTranslation('auth')
+  const { form, submit, busy, failure } = useContractForm({
+    schema: signupForm,
+    initialValues: { name: '', email: '', password: '', confirm: '', agreement: false },
+    async onSubmit({ name, email, password }) {
+      const referralCode = readReferralCode()
+      const body = {
+        application: APPLICATION,
+        organization: ORGANIZATION,
+        username: email,
+        email,
+        name,
+        password,
+        agreement: true as const,
+        language: currentLanguage(),
+        ...(referralCode ? { referralCode } : {}),
+      }
+      await request(signup, { body }, { silent: true })
+      await signIn({ signinMethod: 'Password', username: email, password }).catch(onMade)
+    },
+  })
+  return (
+    <form className={classes.form} onSubmit={submit} noValidate>
+      <TextInput
+        label={t('username')}
+        description={t('username_hint')}
+        autoComplete="nickname"
+        {...form.getInputProps('name')}
+      />
+      <TextInput
+        label={t('email')}
+        type="email"
+        autoComplete="username"
+        inputMode="email"
+        {...form.getInputProps('email')}
+      />
+      <PasswordField label={t('password')} autoComplete="new-password" {...form.getInputProps('password')} />
+      <PasswordStrength password={form.values.password} />
+      <PasswordField label={t('confirm')} autoComplete="new-password" {...form.getInputProps('confirm')} />
+      <Checkbox
+        label={
+          <>
+            {t('terms')}{' '}
+            {termsUrl && (
+              <a href={termsUrl} target="_blank" rel="noreferrer">
+                {t('terms_link')}
+              </a>
+            )}
+          </>
+        }
+        {...form.getInputProps('agreement', { type: 'checkbox' })}
+      />
+      <FormFailure message={failure} />
+      <Button type="submit" size="lg" fullWidth loading={busy}>
+        {t('sign_up.submit')}
+      </Button>
+    </form>
+  )
+}

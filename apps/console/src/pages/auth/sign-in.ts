@@ -1,0 +1,36 @@
+import { APPLICATION, login, logout, ORGANIZATION } from '@berth/contract/account'
+import { ApiError } from '../../api/api-error.ts'
+import { request } from '../../api/client.ts'
+import { currentLanguage } from '../../app/i18n.ts'
+import { session } from '../../app/session/session.ts'
+
+/** How one signs in: with a password, or with the secret of a one-time link. */
+export type Credentials =
+  | { signinMethod: 'Password'; username: string; password: string }
+  | { signinMethod: 'Link'; password: string }
+
+/**
+ * Signs in and makes the session. The router then leaves the page by itself.
+ * @param credentials See Credentials.
+ * @throws ApiError, not toasted: the page shows it.
+ */
+export async function signIn(credentials: Credentials): Promise<void> {
+  const body = {
+    application: APPLICATION,
+    organization: ORGANIZATION,
+    type: 'token',
+    language: currentLanguage(),
+    ...credentials,
+  } as const
+  const send = () => request(login, { body }, { silent: true })
+  let token: string
+  try {
+    token = await send()
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'sign_out_first') throw error
+    // The identity service still holds another session: end it, and log in again (R8.1).
+    await request(logout, {}, { silent: true })
+    token = await send()
+  }
+  await session().signIn(token)
+}

@@ -1,0 +1,228 @@
+import type { Image } from '@berth/contract/images'
+import { deployBody, deployInstance, instanceName, listInstances, ports } from '@berth/contract/instances'
+import { START_COMMAND_CHARS_MAX, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
+import { listGpuSpecs, type Region } from '@berth/contract/regions'
+import { NumberInput, Select, Textarea, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { useTranslation } from 'react-i18next'
+import * as z from 'zod'
+import { request } from '../../api/client.ts'
+import { Card } from '../../ui/Card.tsx'
+import { useFormat } from '../../ui/format.ts'
+import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
+import { useContractForm } from '../../ui/use-contract-form.ts'
+import classes from './DeployForm.module.css'
+import { envFromText, portsFromText, portsToText } from './field-texts.ts'
+import type { SpecOffer } from './offers.ts'
+import { PriceCard } from './PriceCard.tsx'
+
+interface DeployFormProps {
+  offer: SpecOffer
+  regions: readonly Region[]
+  images: readonly Image[]
+  /** Called when the gateway has accepted the deploy. */
+  onDeployed: (id: string, name: string) => void
+}
+
+/** The machine around the chosen spec, and beside it what it costs. */
+export function DeployForm({ offer, regions, images, onDeployed }: DeployFormProps) {
+  const { t } = useTranslation('explore')
+  const format = useFormat()
+  const queries = useQueryClient()
+  const firstImage = images.find(image => image.available) ?? images[0]
+  const { form, submit, busy, failure } = useContractForm({
+    schema: formSchema,
+    initialValues: {
+      name: '',
+      gpu_count: 1,
+      region_code: offer.places[0]?.region_code ?? '',
+      image_id: firstImage?.id ?? '',
+      container_disk_gb: SYSTEM_DISK_FREE_GB as number | string,
+      http_ports: portsToText(firstImage?.http_ports ?? []),
+      tcp_ports: portsToText(firstImage?.tcp_ports ?? []),
+      start_command: '',
+      env: '',
+    },
+    onSubmit: async values => {
+      const body = { ...values, gpu_spec_id: offer.id }
+      const done = await request(deployInstance, { body }, { silent: true })
+      for (const call of [listInstances, listGpuSpecs]) {
+        void queries.invalidateQueries({ queryKey: [call.operation] })
+      }
+      onDeployed(done.instance_id, values.name)
+    },
+  })
+  const { values, setFieldValue } = form
+
+  // Another spec may not be had in the region or in the number that was chosen for the one before.
+  useEffect(() => {
+    if (!offer.places.some(place => place.region_code === values.region_code)) {
+      setFieldValue('region_code', offer.places[0]?.region_code ?? '')
+    }
+    if (!offer.counts.includes(values.gpu_count)) setFieldValue('gpu_count', offer.counts[0] ?? 1)
+  }, [offer, values.region_code, values.gpu_count, setFieldValue])
+
+  const chooseImage = (id: string | null) => {
+    const image = images.find(entry => entry.id === id)
+    if (!image) return
+    setFieldValue('image_id', image.id)
+    setFieldValue('http_ports', portsToText(image.http_ports))
+    setFieldValue('tcp_ports', portsToText(image.tcp_ports))
+  }
+  const image = images.find(({ id }) => id === values.image_id)
+  const places = offer.places.map(place => ({
+    value: place.region_code,
+    label: regions.find(({ code }) => code === place.region_code)?.name ?? place.region_code,
+    disabled: place.available === 0,
+  }))
+
+  return (
+    <form onSubmit={submit} noValidate className={classes.form}>
+      <div className={classes.fields}>
+        <Card>
+          <div className={classes.grid}>
+            <TextInput
+              label={t('form.name')}
+              placeholder={t('form.name_placeholder')}
+              autoComplete="off"
+              spellCheck={false}
+              maxLength={80}
+              {...form.getInputProps('name')}
+            />
+            <div>
+              <span className={classes.label} aria-hidden="true">
+                {offer.gpu ? t('form.gpus') : t('form.machines')}
+              </span>
+              <SegmentedFilter
+                label={offer.gpu ? t('form.gpus') : t('form.machines')}
+                value={String(values.gpu_count)}
+                onChange={count => setFieldValue('gpu_count', Number(count))}
+                options={offer.counts.map(count => ({
+                  value: String(count),
+                  label: String(count),
+                  disabled:
+                    count > (offer.places.find(p => p.region_code === values.region_code)?.available ?? 0),
+                }))}
+              />
+            </div>
+            <div className={classes.wide}>
+              <Select
+                label={t('form.image')}
+                description={
+                  image
+                    ? t('form.image_note', { size: format.number(image.size_mb), about: image.version_info })
+                    : undefined
+                }
+                allowDeselect={false}
+                data={images.map(entry => ({
+                  value: entry.id,
+                  label: entry.available
+                    ? entry.name
+                    : t('form.image_off', {
+                        name: entry.name,
+                        why: t(`form.image_why.${entry.unavailable_reason as 'needs_docker'}`),
+                      }),
+                  disabled: !entry.available,
+                }))}
+                {...form.getInputProps('image_id')}
+                onChange={chooseImage}
+              />
+            </div>
+            <Select
+              label={t('form.region')}
+              allowDeselect={false}
+              data={places}
+              {...form.getInputProps('region_code')}
+            />
+            <NumberInput
+              label={t('form.disk')}
+              description={t('form.disk_note', { gb: SYSTEM_DISK_FREE_GB })}
+              suffix=" GB"
+              allowDecimal={false}
+              allowNegative={false}
+              clampBehavior="none"
+              {...form.getInputProps('container_disk_gb')}
+            />
+            <TextInput
+              label={t('form.http_ports')}
+              description={t('form.ports_note')}
+              placeholder="8888, 8080"
+              autoComplete="off"
+              classNames={{ input: 'mono' }}
+              {...form.getInputProps('http_ports')}
+            />
+            <TextInput
+              label={t('form.tcp_ports')}
+              description={t('form.ports_note')}
+              placeholder="22"
+              autoComplete="off"
+              classNames={{ input: 'mono' }}
+              {...form.getInputProps('tcp_ports')}
+            />
+          </div>
+          <details className={classes.more}>
+            <summary>{t('form.more')}</summary>
+            <div className={classes.grid}>
+              <div className={classes.wide}>
+                <TextInput
+                  label={t('form.start_command')}
+                  description={t('form.start_command_note')}
+                  maxLength={START_COMMAND_CHARS_MAX + 1}
+                  autoComplete="off"
+                  spellCheck={false}
+                  classNames={{ input: 'mono' }}
+                  {...form.getInputProps('start_command')}
+                />
+              </div>
+              <div className={classes.wide}>
+                <Textarea
+                  label={t('form.env')}
+                  description={t('form.env_note')}
+                  placeholder={'HF_HOME=/root/models'}
+                  autosize
+                  minRows={3}
+                  maxRows={12}
+                  spellCheck={false}
+                  classNames={{ input: 'mono' }}
+                  {...form.getInputProps('env')}
+                />
+              </div>
+            </div>
+          </details>
+        </Card>
+      </div>
+      <div className={classes.side}>
+        <PriceCard
+          input={{
+            kind: 'POD',
+            billing_type: 'postpay',
+            region_code: values.region_code,
+            gpu_spec_id: offer.id,
+            gpu_count: values.gpu_count,
+            image_id: values.image_id,
+            container_disk_gb: Number(values.container_disk_gb),
+          }}
+          busy={busy}
+          failure={failure}
+        />
+      </div>
+    </form>
+  )
+}
+
+/** What the form holds: ports and variables as text, which meet the call's own rules (R5.4, R5.5). */
+const formSchema = z.object({
+  name: instanceName,
+  gpu_count: deployBody.shape.gpu_count,
+  region_code: deployBody.shape.region_code,
+  image_id: deployBody.shape.image_id,
+  container_disk_gb: z
+    .union([z.number(), z.string()])
+    .transform(value => (value === '' ? Number.NaN : Number(value)))
+    .pipe(deployBody.shape.container_disk_gb),
+  http_ports: z.string().transform(portsFromText).pipe(ports),
+  tcp_ports: z.string().transform(portsFromText).pipe(ports),
+  start_command: deployBody.shape.start_command.unwrap(),
+  env: z.string().transform(envFromText).pipe(deployBody.shape.env.unwrap()),
+})

@@ -1,0 +1,120 @@
+import { officialImages } from '@berth/contract/images'
+import { allRegions, listGpuSpecs } from '@berth/contract/regions'
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { queryOf } from '../../api/queries.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { usePageSearch } from '../../app/search.ts'
+import { ErrorState } from '../../ui/ErrorState.tsx'
+import { PageHeader } from '../../ui/PageHeader.tsx'
+import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
+import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
+import { DeployForm } from './DeployForm.tsx'
+import classes from './ExplorePage.module.css'
+import { offersOf, SORTS } from './offers.ts'
+import { SpecCards } from './SpecCards.tsx'
+import { exploreSearch } from './search.ts'
+
+const DeployProgress = lazy(() =>
+  import('./DeployProgress.tsx').then(module => ({ default: module.DeployProgress })),
+)
+
+/** Stock changes under the customer's eyes while others deploy. */
+const STOCK_REFRESH_MS = 15_000
+
+const specsQuery = queryOf(listGpuSpecs, { body: { region_codes: [] } })
+
+/** Starts what the page shows first, before its code has arrived. */
+export function prefetch(): void {
+  void queryClient.prefetchQuery(specsQuery)
+  void queryClient.prefetchQuery(queryOf(allRegions, {}))
+  void queryClient.prefetchQuery(queryOf(officialImages, {}))
+}
+
+/** Choose a GPU, fill in the machine, see what it costs, deploy it (R1.1). */
+export function Page() {
+  const { t } = useTranslation('explore')
+  const [filters, setFilters] = usePageSearch(exploreSearch)
+  const [deployed, setDeployed] = useState<{ id: string; name: string } | null>(null)
+  const specs = useQuery({ ...specsQuery, refetchInterval: STOCK_REFRESH_MS })
+  const regions = useQuery(queryOf(allRegions, {}))
+  const images = useQuery(queryOf(officialImages, {}))
+  const failed = [specs, regions, images].find(query => query.error && !query.data)
+
+  if (failed?.error) {
+    return (
+      <>
+        <PageHeader title={t('title')} />
+        <ErrorState
+          message={failed.error.message}
+          requestId={failed.error.requestId}
+          onRetry={() => void Promise.all([specs.refetch(), regions.refetch(), images.refetch()])}
+        />
+      </>
+    )
+  }
+  if (!specs.data || !regions.data || !images.data) {
+    return (
+      <>
+        <PageHeader title={t('title')} />
+        <SkeletonRows rows={6} />
+      </>
+    )
+  }
+
+  const region = regions.data.some(({ code }) => code === filters.region) ? filters.region : ''
+  const offers = offersOf(specs.data, region, filters.sort)
+  const chosen = offers.find(({ id }) => id === filters.spec) ?? offers.find(({ available }) => available > 0)
+  return (
+    <>
+      <PageHeader title={t('title')} />
+      <div className={classes.layout}>
+        <div className={classes.filters}>
+          <SegmentedFilter
+            label={t('regions')}
+            value={region}
+            onChange={code => setFilters({ region: code })}
+            options={[
+              { value: '', label: t('all_regions') },
+              ...regions.data.map(({ code, name, enabled }) => ({
+                value: code,
+                label: enabled ? name : t('region_off', { name }),
+                disabled: !enabled,
+              })),
+            ]}
+          />
+          <label className={classes.sort}>
+            <span>{t('sort')}</span>
+            <select
+              value={filters.sort}
+              onChange={event =>
+                setFilters({ sort: SORTS.find(sort => sort === event.target.value) ?? 'price' })
+              }
+            >
+              {SORTS.map(sort => (
+                <option key={sort} value={sort}>
+                  {t(`sorts.${sort}`)}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <SpecCards offers={offers} chosen={chosen?.id ?? ''} onChoose={spec => setFilters({ spec })} />
+        {chosen && (
+          <DeployForm
+            offer={chosen}
+            regions={regions.data}
+            images={images.data}
+            onDeployed={(id, name) => setDeployed({ id, name })}
+          />
+        )}
+      </div>
+      {deployed && (
+        <Suspense>
+          <DeployProgress id={deployed.id} name={deployed.name} />
+        </Suspense>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,63 @@
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { balanceQuery } from '../../api/queries.ts'
+import { Card } from '../../ui/Card.tsx'
+import { ErrorState } from '../../ui/ErrorState.tsx'
+import { useFormat } from '../../ui/format.ts'
+import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
+import classes from './BalanceCard.module.css'
+
+/** What can be spent, how long it lasts, and what it is made of (R3.6). */
+export function BalanceCard() {
+  const { t } = useTranslation('payments')
+  const format = useFormat()
+  const { data, error, refetch } = useQuery(balanceQuery)
+  if (!data) {
+    return (
+      <Card>
+        {error ? (
+          <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
+        ) : (
+          <SkeletonRows rows={2} />
+        )}
+      </Card>
+    )
+  }
+  const { amount_available, amount_credits, amount_freeze } = data.account_balance
+  // Credits are spent before cash, so what is reserved is met from cash only where credits do not reach.
+  const credits = Math.min(amount_credits, amount_available)
+  const parts = [
+    { key: 'cash', cents: amount_available - credits },
+    { key: 'credits', cents: credits },
+    { key: 'reserved', cents: amount_freeze },
+  ] as const
+  const total = parts.reduce((sum, part) => sum + part.cents, 0)
+  return (
+    <Card>
+      <p className={classes.label}>{t('balance.available')}</p>
+      <p className={classes.amount}>{format.cents(amount_available, data.currency)}</p>
+      <p className={classes.second}>
+        {data.lasts_seconds === null
+          ? t('balance.nothing_runs')
+          : t('balance.lasts', {
+              span: format.runway(data.lasts_seconds),
+              rate: format.money(data.burn_micro_per_hour, data.currency),
+              until: format.weekdayMoment(new Date(Date.now() + data.lasts_seconds * 1_000)),
+            })}
+      </p>
+      <div className={classes.bar} aria-hidden="true">
+        {total > 0 &&
+          parts
+            .filter(part => part.cents > 0)
+            .map(part => <span key={part.key} data-part={part.key} style={{ flexGrow: part.cents }} />)}
+      </div>
+      <ul className={classes.legend}>
+        {parts.map(part => (
+          <li key={part.key} data-part={part.key}>
+            {t(`balance.${part.key}`, { amount: format.cents(part.cents, data.currency) })}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}

@@ -1,0 +1,58 @@
+import { getSpend, listTransactions } from '@berth/contract/billing'
+import { IconPlus } from '@tabler/icons-react'
+import { lazy, Suspense, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import * as z from 'zod'
+import { queryOf } from '../../api/queries.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { usePageSearch } from '../../app/search.ts'
+import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
+import { PageHeader } from '../../ui/PageHeader.tsx'
+import { BalanceCard } from './BalanceCard.tsx'
+import classes from './PaymentsPage.module.css'
+import { SPEND_DAYS, SpendCard } from './SpendCard.tsx'
+import { TransactionList } from './TransactionList.tsx'
+
+const TopupDialog = lazy(() => import('./TopupDialog.tsx').then(module => ({ default: module.TopupDialog })))
+
+const search = z.object({ topup: z.enum(['', 'open']).catch('') })
+
+/** Starts what the page shows first, before its code has arrived. */
+export function prefetch(): void {
+  void queryClient.prefetchQuery(queryOf(getSpend, { query: { days: SPEND_DAYS } }))
+  void queryClient.prefetchQuery(queryOf(listTransactions, { query: {} }))
+}
+
+/** What is there, where it went, and how to add to it (R2.27). */
+export function Page() {
+  const { t } = useTranslation(['payments', 'common'])
+  const [filters, setFilters] = usePageSearch(search)
+  // The dialog stays mounted once it was opened, so that closing it animates and nothing typed is lost by a slip.
+  const [wasOpened, setWasOpened] = useState(false)
+  const opened = filters.topup === 'open'
+  if (opened && !wasOpened) setWasOpened(true)
+  return (
+    <>
+      <PageHeader
+        title={t('common:titles.payments')}
+        actions={
+          <VerifiedButton leftSection={<IconPlus size={16} />} onClick={() => setFilters({ topup: 'open' })}>
+            {t('topup.open')}
+          </VerifiedButton>
+        }
+      />
+      <div className={classes.layout}>
+        <div className={classes.side}>
+          <BalanceCard />
+          <SpendCard />
+        </div>
+        <TransactionList />
+      </div>
+      {wasOpened && (
+        <Suspense>
+          <TopupDialog opened={opened} onClose={() => setFilters({ topup: '' })} />
+        </Suspense>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,135 @@
+import { getReceipt, type Receipt } from '@berth/contract/billing'
+import { formatMicro, isCurrency } from '@berth/contract/money'
+import { Modal } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { queryOf } from '../../api/queries.ts'
+import { CopyText } from '../../ui/CopyText.tsx'
+import { ErrorState } from '../../ui/ErrorState.tsx'
+import { useFormat } from '../../ui/format.ts'
+import { Money } from '../../ui/Money.tsx'
+import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
+import classes from './ReceiptDialog.module.css'
+import { useTransactionText } from './transaction-text.ts'
+
+interface ReceiptDialogProps {
+  /** The transaction's id. */
+  id: string
+  onClose: () => void
+}
+
+/** A transaction opened: what was metered, what was booked for it, and what the instance went through (B2). */
+export function ReceiptDialog({ id, onClose }: ReceiptDialogProps) {
+  const { t } = useTranslation(['payments', 'common'])
+  const { data, error, refetch } = useQuery(queryOf(getReceipt, { params: { id } }))
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('receipt.title')}
+      closeButtonProps={{ 'aria-label': t('common:dialog.close') }}
+      size={640}
+    >
+      {data ? (
+        <ReceiptBody receipt={data} />
+      ) : error ? (
+        <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
+      ) : (
+        <SkeletonRows rows={5} />
+      )}
+    </Modal>
+  )
+}
+
+function ReceiptBody({ receipt }: { receipt: Receipt }) {
+  const { t } = useTranslation(['payments', 'events'])
+  const format = useFormat()
+  const textOf = useTransactionText()
+  const { transaction, interval, lines, events } = receipt
+  const { title, second } = textOf(transaction)
+  return (
+    <div className={classes.receipt}>
+      <header className={classes.head}>
+        <div>
+          <p className={classes.title}>{title}</p>
+          <p className={classes.second}>{second}</p>
+        </div>
+        <p className={classes.total}>
+          <Money micro={transaction.amount_micro} currency={transaction.currency} signed />
+        </p>
+      </header>
+      <CopyText value={transaction.id} label={t('receipt.id')} mono />
+      {interval && <IntervalPart interval={interval} currency={transaction.currency} />}
+      {lines.length > 0 && (
+        <section>
+          <h3>{t('receipt.lines')}</h3>
+          <ul className={classes.list}>
+            {lines.map(line => (
+              <li key={line.id}>
+                <span className={classes.when}>{format.moment(line.at)}</span>
+                <span>{t('receipt.line', { from: line.from_account, to: line.to_account })}</span>
+                <span className="tabular">{exact(line.amount_micro, transaction.currency)}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {events.length > 0 && (
+        <section>
+          <h3>{t('receipt.events')}</h3>
+          <ul className={classes.list}>
+            {events.map(event => (
+              <li key={`${event.at}${event.code}`}>
+                <span className={classes.when}>{format.moment(event.at)}</span>
+                <span>{t(`events:event.${event.code as 'ready'}`, { defaultValue: event.code })}</span>
+                <span className={classes.detail}>{event.detail}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  )
+}
+
+function IntervalPart({
+  interval,
+  currency,
+}: {
+  interval: NonNullable<Receipt['interval']>
+  currency: string
+}) {
+  const { t } = useTranslation('payments')
+  const format = useFormat()
+  return (
+    <section>
+      <h3>{t('receipt.interval')}</h3>
+      <p className={classes.formula}>
+        {t('receipt.formula', {
+          seconds: format.number(interval.seconds),
+          rate: format.rate(interval.rate_micro_per_hour, currency, 'h', true),
+          due: exact(interval.due_micro, currency),
+        })}
+      </p>
+      <dl className={classes.facts}>
+        <dt>{t('receipt.from')}</dt>
+        <dd>{format.moment(interval.started_at)}</dd>
+        <dt>{t('receipt.to')}</dt>
+        <dd>{interval.ended_at ? format.moment(interval.ended_at) : t('receipt.still_running')}</dd>
+        <dt>{t('receipt.posted')}</dt>
+        <dd>{exact(interval.posted_micro, currency)}</dd>
+        {interval.waived_micro !== '0' && (
+          <>
+            <dt>{t('receipt.waived')}</dt>
+            <dd>{exact(interval.waived_micro, currency)}</dd>
+          </>
+        )}
+      </dl>
+    </section>
+  )
+}
+
+/** All that the ledger holds of an amount: cents in lists hide what a receipt must show. */
+function exact(micro: string, currency: string): string {
+  return formatMicro(BigInt(micro), isCurrency(currency) ? currency : 'USD', 4)
+}

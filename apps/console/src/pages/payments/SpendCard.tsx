@@ -1,0 +1,62 @@
+import { getSpend } from '@berth/contract/billing'
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { queryOf } from '../../api/queries.ts'
+import { Card } from '../../ui/Card.tsx'
+import { ErrorState } from '../../ui/ErrorState.tsx'
+import { useFormat } from '../../ui/format.ts'
+import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
+import classes from './SpendCard.module.css'
+
+/** Days in the chart. */
+export const SPEND_DAYS = 14
+
+/** What was spent by day; today's bar stands out, because it still grows. */
+export function SpendCard() {
+  const { t } = useTranslation('payments')
+  const format = useFormat()
+  const { data, error, refetch } = useQuery(queryOf(getSpend, { query: { days: SPEND_DAYS } }))
+  if (!data) {
+    return (
+      <Card title={t('spend.title', { days: SPEND_DAYS })}>
+        {error ? (
+          <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
+        ) : (
+          <SkeletonRows rows={3} />
+        )}
+      </Card>
+    )
+  }
+  const amounts = data.days.map(day => BigInt(day.amount_micro))
+  const total = amounts.reduce((sum, amount) => sum + amount, 0n)
+  const most = amounts.reduce((largest, amount) => (amount > largest ? amount : largest), 1n)
+  const today = amounts.at(-1) ?? 0n
+  const first = data.days[0]
+  return (
+    <Card title={t('spend.title', { days: SPEND_DAYS })} aside={format.money(total, data.currency)}>
+      {total === 0n ? (
+        <p className={classes.none}>{t('spend.none')}</p>
+      ) : (
+        <ol className={classes.chart} aria-label={t('spend.title', { days: SPEND_DAYS })}>
+          {data.days.map((day, index) => (
+            <li
+              key={day.date}
+              className={classes.bar}
+              data-today={index === data.days.length - 1 || undefined}
+              title={`${format.date(day.date)}: ${format.money(day.amount_micro, data.currency)}`}
+              style={{ height: `${Number(((amounts[index] ?? 0n) * 1_000n) / most) / 10}%` }}
+            >
+              <span className="said">
+                {format.date(day.date)}: {format.money(day.amount_micro, data.currency)}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+      <div className={classes.axis} aria-hidden="true">
+        <span>{first ? format.date(first.date) : ''}</span>
+        <span>{t('spend.today', { amount: format.money(today, data.currency) })}</span>
+      </div>
+    </Card>
+  )
+}

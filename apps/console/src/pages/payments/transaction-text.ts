@@ -1,0 +1,48 @@
+import type { Transaction } from '@berth/contract/billing'
+import { useCallback } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useFormat } from '../../ui/format.ts'
+
+/** The reasons for which credits are given; any other reads as plain credits. */
+const CREDIT_REASONS = ['demo'] as const
+
+/**
+ * Words for a transaction: what it is, then how it came about.
+ * @returns A function of the transaction, in the interface's language.
+ */
+export function useTransactionText(): (row: Transaction) => { title: string; second: string } {
+  const { t } = useTranslation(['payments', 'errors'])
+  const format = useFormat()
+  return useCallback(
+    row => {
+      const { about } = row
+      if (row.type === 'topup') {
+        const source = about.source ?? ''
+        const failure = about.failure ? t(`errors:${about.failure as 'card_declined'}`) : ''
+        return {
+          title: t('text.topup', { source }),
+          second: row.status === 'failed' ? failure : t(`text.status.${row.status}`),
+        }
+      }
+      if (row.type === 'credit') {
+        const reason = CREDIT_REASONS.find(known => known === about.source)
+        return {
+          title: reason ? t(`text.credit_reasons.${reason}`) : t('text.credit'),
+          second: t('text.credit_second'),
+        }
+      }
+      const values = {
+        name: about.instance_name ?? '',
+        count: about.gpu_count ?? 0,
+        spec: about.gpu_spec_name ?? '',
+      }
+      const span = format.duration(about.seconds ?? 0, true)
+      const rate = format.rate(about.rate_micro_per_hour ?? '0', row.currency, 'h', true)
+      return {
+        title: t(about.usage === 'disk' ? 'text.disk' : 'text.compute', values),
+        second: t(row.status === 'pending' ? 'text.usage_running' : 'text.usage', { span, rate }),
+      }
+    },
+    [t, format],
+  )
+}

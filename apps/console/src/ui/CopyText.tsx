@@ -1,0 +1,64 @@
+import { ActionIcon } from '@mantine/core'
+import { IconCheck, IconCopy } from '@tabler/icons-react'
+import { type ReactNode, useEffect, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import classes from './CopyText.module.css'
+
+const SHOWN_MS = 1_500
+
+interface CopyTextProps {
+  /** What is copied, and shown unless there are children. */
+  value: string
+  /** What it is, for the button's name: `Account ID`. */
+  label: string
+  mono?: boolean
+  children?: ReactNode
+}
+
+/** A text with a button that copies it, and says so. */
+export function CopyText({ value, label, mono = false, children }: CopyTextProps) {
+  const { t } = useTranslation('common')
+  const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
+  useEffect(() => {
+    if (state === 'idle') return
+    const timer = setTimeout(() => setState('idle'), SHOWN_MS)
+    return () => clearTimeout(timer)
+  }, [state])
+
+  return (
+    <span className={classes.copy}>
+      <span className={mono ? `${classes.text} mono` : classes.text}>{children ?? value}</span>
+      <ActionIcon
+        size="sm"
+        color="gray"
+        className={classes.button}
+        aria-label={t('copy.action', { what: label })}
+        title={t('copy.action', { what: label })}
+        onClick={() => {
+          copy(value).then(
+            () => setState('copied'),
+            () => setState('failed'),
+          )
+        }}
+      >
+        {state === 'copied' ? <IconCheck size={14} /> : <IconCopy size={14} />}
+      </ActionIcon>
+      <span className="said" role="status">
+        {state === 'idle' ? '' : t(`copy.${state}`)}
+      </span>
+    </span>
+  )
+}
+
+/** The clipboard is missing where a page has no TLS; a selected text box still copies there. */
+async function copy(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text)
+  const box = document.createElement('textarea')
+  box.value = text
+  box.setAttribute('aria-hidden', 'true')
+  document.body.append(box)
+  box.select()
+  const done = document.execCommand('copy')
+  box.remove()
+  if (!done) throw new Error('The browser refused to copy.')
+}

@@ -1,0 +1,133 @@
+import type { Currency, Language } from '@berth/contract/limits'
+import { formatMicro, isCurrency, microFromCents } from '@berth/contract/money'
+import type { TFunction } from 'i18next'
+import { useMemo } from 'react'
+import { useTranslation } from 'react-i18next'
+
+const HOUR_S = 3_600
+const DAY_S = 86_400
+/** Below this, a span is said in hours: "31 h" is easier to plan with than "1 d 7 h". */
+const DAYS_FROM_S = 3 * DAY_S
+
+/** Day before month, and a clock of 24 hours, in all four languages. */
+const LOCALES: Record<Language, string> = { en: 'en-GB', zh: 'zh-CN', ja: 'ja-JP', ko: 'ko-KR' }
+
+/** A unit of time, as the `units` part of the common texts spells it. */
+export type TimeUnit = 'd' | 'h' | 'm' | 's'
+
+/**
+ * Cuts a span into the units that it is said in: the two largest that matter, three when `exact`.
+ * @param seconds Negative counts as zero; fractions are cut.
+ * @param exact Down to the second, for receipts.
+ * @returns Units from large to small; never empty.
+ */
+export function durationParts(seconds: number, exact = false): { unit: TimeUnit; value: number }[] {
+  const whole = Math.max(0, Math.floor(seconds))
+  const all: { unit: TimeUnit; value: number }[] =
+    !exact && whole >= DAYS_FROM_S
+      ? [
+          { unit: 'd', value: Math.floor(whole / DAY_S) },
+          { unit: 'h', value: Math.floor((whole % DAY_S) / HOUR_S) },
+        ]
+      : [
+          { unit: 'h', value: Math.floor(whole / HOUR_S) },
+          { unit: 'm', value: Math.floor((whole % HOUR_S) / 60) },
+          { unit: 's', value: whole % 60 },
+        ]
+  const first = all.findIndex(part => part.value > 0)
+  if (first < 0) return [{ unit: exact ? 's' : 'm', value: 0 }]
+  const parts = all.slice(first)
+  if (exact) return parts
+  // Seconds beside hours, and a trailing zero, tell nothing.
+  return parts.slice(0, 2).filter((part, index) => index === 0 || (part.value > 0 && !(part.unit === 's')))
+}
+
+/** What `useFormat` gives: every way in which the console writes a figure, in the interface's language. */
+export interface Format {
+  /** An amount: `$1,204.50`, with a real minus. From micro-units, or a decimal string of them. */
+  money: (micro: bigint | string, currency: string) => string
+  /** An amount that the wire gives in cents. */
+  cents: (cents: number, currency: string) => string
+  /** An amount with its sign, for rows that go both ways: `+$30.00`, `−$5.21`. */
+  signedMoney: (micro: bigint | string, currency: string) => string
+  /** A rate with its unit beside it: `$0.84 /h`, four decimals where it is quoted. */
+  rate: (micro: bigint | string, currency: string, per: 'h' | 'day', quoted?: boolean) => string
+  /** A span: `19 h 11 m`; `6 h 12 m 04 s` when exact. */
+  duration: (seconds: number, exact?: boolean) => string
+  /** How long a balance lasts, in one unit: `31 h`, `12 d`. */
+  runway: (seconds: number) => string
+  /** `20 Nov, 18:00` */
+  moment: (date: string | Date) => string
+  /** `Sun 22 Nov, 01:40` */
+  weekdayMoment: (date: string | Date) => string
+  /** `22 Nov 2026` */
+  date: (date: string | Date) => string
+  /** A plain number with grouped thousands. */
+  number: (value: number) => string
+}
+
+/**
+ * The formats of a language.
+ * @param language The interface's language.
+ * @param t Reads the `units` part of the common texts.
+ */
+export function formatsOf(language: Language, t: TFunction<'common'>): Format {
+  const locale = LOCALES[language]
+  const moment = new Intl.DateTimeFormat(locale, {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
+  const weekdayMoment = new Intl.DateTimeFormat(locale, {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
+  const date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' })
+  const number = new Intl.NumberFormat(locale)
+  const money: Format['money'] = (micro, currency) => formatMicro(BigInt(micro), currencyOf(currency))
+  const unit = (part: { unit: TimeUnit; value: number }, pad: boolean) =>
+    t(`units.${part.unit}`, { value: pad ? String(part.value).padStart(2, '0') : String(part.value) })
+
+  return {
+    money,
+    cents: (cents, currency) => money(microFromCents(cents), currency),
+    signedMoney: (micro, currency) =>
+      BigInt(micro) > 0n ? `+${money(micro, currency)}` : money(micro, currency),
+    rate: (micro, currency, per, quoted = false) =>
+      t(`units.per_${per}`, { amount: formatMicro(BigInt(micro), currencyOf(currency), quoted ? 4 : 2) }),
+    duration: (seconds, exact) =>
+      durationParts(seconds, exact)
+        .map((part, index) => unit(part, index > 0))
+        .join(' '),
+    runway: seconds => {
+      const whole = Math.max(0, Math.floor(seconds))
+      if (whole < HOUR_S) return unit({ unit: 'm', value: Math.floor(whole / 60) }, false)
+      if (whole < DAYS_FROM_S) return unit({ unit: 'h', value: Math.floor(whole / HOUR_S) }, false)
+      return unit({ unit: 'd', value: Math.floor(whole / DAY_S) }, false)
+    },
+    moment: value => moment.format(new Date(value)),
+    weekdayMoment: value => weekdayMoment.format(new Date(value)).replace(/^(\w+), /, '$1 '),
+    date: value => date.format(new Date(value)),
+    number: value => number.format(value),
+  }
+}
+
+/** The formats of the interface's language; they change with it. */
+export function useFormat(): Format {
+  const { t, i18n } = useTranslation('common')
+  return useMemo(() => formatsOf(languageOf(i18n.language), t), [i18n.language, t])
+}
+
+function languageOf(tag: string): Language {
+  return tag === 'zh' || tag === 'ja' || tag === 'ko' ? tag : 'en'
+}
+
+function currencyOf(currency: string): Currency {
+  return isCurrency(currency) ? currency : 'USD'
+}

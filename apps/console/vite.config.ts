@@ -24,6 +24,11 @@ export default defineConfig({
               name: 'base',
               test: /node_modules\/(?:react|react-dom|scheduler|zod|i18next|react-i18next|clsx)\/|\/app\/zod-setup\.ts$/,
             },
+            // What both the sign-in page and the shell draw with, so that neither waits for twenty small files.
+            {
+              name: 'frame',
+              test: /@mantine\/core\/esm\/(?:core|components\/(?:Button|UnstyledButton|Loader|Transition|ActionIcon|CloseButton))\/|contract\/src\/(?:limits|errors|call|envelope|fields|account|money)\.ts|console\/src\/(?:api\/(?!quer)|app\/(?!shell|zod-setup|router|ConsoleApp|GuestApp|guest\/|search)|ui\/(?:format|toast\.ts|Brand|Money|Error|Placeholder))/,
+            },
             // The router is for the pages in the shell; signing in does without it.
             {
               name: 'router',

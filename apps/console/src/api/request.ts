@@ -186,7 +186,7 @@ function headersOf(deps: RequestDeps, hasBody: boolean, key: string | null): Rec
     [LANGUAGE_HEADER]: deps.readLanguage(),
   }
   const token = deps.readToken()
-  if (token) headers['Authorization'] = `Bearer ${token}`
+  if (token) headers.Authorization = `Bearer ${token}`
   if (hasBody) headers['Content-Type'] = 'application/json'
   if (key) headers[IDEMPOTENCY_KEY_HEADER] = key
   return headers

@@ -14,6 +14,15 @@ const shades = (token: string): MantineColorsTuple => {
 /** Filled parts take the text colour that was chosen for their ground, which in the dark theme is not white. */
 const variantColors: VariantColorsResolver = input => {
   const colors = defaultVariantColorsResolver(input)
+  if (input.variant === 'subtle') {
+    const color = input.color === 'bad' ? 'var(--bad)' : 'var(--dim)'
+    return {
+      ...colors,
+      hover: 'var(--hover)',
+      color,
+      hoverColor: input.color === 'bad' ? color : 'var(--text)',
+    }
+  }
   if (input.variant !== 'filled') return colors
   return { ...colors, color: input.color === 'bad' ? 'var(--on-bad)' : 'var(--on-accent)' }
 }
@@ -38,6 +47,7 @@ export const mantineTheme = createTheme({
     Button: { defaultProps: { size: 'sm' } },
     ActionIcon: { defaultProps: { size: 'md', variant: 'subtle' } },
     Input: { defaultProps: { size: 'sm' } },
+    Checkbox: { defaultProps: { size: 'xs' } },
     InputWrapper: { defaultProps: { inputWrapperOrder: ['label', 'input', 'description', 'error'] } },
     Menu: { defaultProps: { transitionProps: TRANSITION, shadow: 'none' } },
     Popover: { defaultProps: { transitionProps: TRANSITION, shadow: 'none' } },

@@ -1,4 +1,5 @@
 import { PasswordInput, type PasswordInputProps } from '@mantine/core'
+import { IconEye, IconEyeOff } from '@tabler/icons-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 
@@ -10,6 +11,7 @@ export function PasswordField(props: PasswordInputProps) {
     <PasswordInput
       {...props}
       visible={shown}
+      visibilityToggleIcon={EyeIcon}
       onVisibilityChange={setShown}
       visibilityToggleButtonProps={{
         tabIndex: 0,
@@ -18,4 +20,9 @@ export function PasswordField(props: PasswordInputProps) {
       }}
     />
   )
+}
+
+function EyeIcon({ reveal }: { reveal: boolean }) {
+  const Icon = reveal ? IconEyeOff : IconEye
+  return <Icon size={16} stroke={1.6} aria-hidden="true" />
 }

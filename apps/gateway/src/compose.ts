@@ -1,0 +1,225 @@
+import { resolve } from 'node:path'
+import { calls } from '@berth/contract/calls'
+import { type Billing, createBilling } from './domains/billing/billing.ts'
+import { createBillingLoops } from './domains/billing/loops.ts'
+import { billingRoutes } from './domains/billing/routes.ts'
+import { createIdentity, type Identity } from './domains/identity/identity.ts'
+import { identityRoutes } from './domains/identity/routes.ts'
+import { createImages } from './domains/images/images.ts'
+import { imagesRoutes } from './domains/images/routes.ts'
+import { type Connect, createConnect } from './domains/instances/connect.ts'
+import { createInstances, type Instances } from './domains/instances/instances.ts'
+import { createQuotes } from './domains/instances/quotes.ts'
+import { instancesRoutes } from './domains/instances/routes.ts'
+import { createRegions } from './domains/regions/regions.ts'
+import { regionsRoutes } from './domains/regions/routes.ts'
+import { settingsRoutes } from './domains/settings/routes.ts'
+import { createSettings } from './domains/settings/settings.ts'
+import type { ComputeDriver } from './drivers/compute/port.ts'
+import { createMailQueue } from './drivers/mail/mail-queue.ts'
+import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
+import type { PaymentDriver } from './drivers/payments/port.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Catalogue } from './platform/config/catalogue.ts'
+import type { OpenDatabase } from './platform/database/open-database.ts'
+import type { Route } from './platform/http/handler.ts'
+import { openApiDocument } from './platform/http/openapi.ts'
+import type { RateLimits } from './platform/http/rate-limits.ts'
+import { createServer, type GatewayServer } from './platform/http/server.ts'
+import type { Ids } from './platform/ids.ts'
+import type { Logger } from './platform/log.ts'
+import { createLoop } from './platform/loop.ts'
+import { createMetrics } from './platform/metrics.ts'
+import type { Secrets } from './platform/secrets.ts'
+
+/** What a gateway is put together from. */
+export interface GatewayParts {
+  database: OpenDatabase
+  clock: Clock
+  ids: Ids
+  log: Logger
+  secrets: Pick<Secrets, 'signingKey'>
+  catalogue: Catalogue
+  compute: ComputeDriver | null
+  /** Why no machine can run here; null when one can. */
+  computeMissing: string | null
+  /** Sends mails; where there is no mail server it also keeps them. */
+  mail: { driver: MailDriver; mailbox: Mailbox | null }
+  payments: PaymentDriver[]
+  host: string
+  publicUrl: string | null
+  serviceHost: string
+  trustedProxies: readonly string[]
+  rateLimits: RateLimits
+  meteringMs: number
+  /** Checks answers against the contract: for tests. */
+  checkAnswers?: boolean
+}
+
+/** A gateway that is put together. First `listen`, then `start`; the stops in their order here. */
+export interface Gateway {
+  identity: Identity
+  billing: Billing
+  instances: Instances
+  connect: Connect
+  server: GatewayServer
+  /** Begins to listen and gives the address for people. */
+  listen(port: number): Promise<string>
+  /** Starts the loops. */
+  start(): Promise<void>
+  /** Ends ways into instances, stops accepting, lets running calls end. */
+  stopRequests(): Promise<void>
+  stopLoops(): Promise<void>
+  /** Lets the driver stop what cannot outlive the gateway, and writes it down. */
+  stopCompute(): Promise<void>
+}
+
+const CONSOLE_DIR = resolve(import.meta.dirname, '../../console/dist')
+const PURGE_MS = 3_600_000
+/** Running calls have this long to end; then they are cut. */
+const REQUESTS_PATIENCE_MS = 4_000
+
+/**
+ * Puts a gateway together: drivers, domains, server. Nothing runs or listens yet.
+ * @param parts Everything that differs between a real gateway and one in a test.
+ */
+export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
+  const { database, compute, computeMissing, catalogue, log } = parts
+  const { db, listen } = database
+  const base = { db, clock: parts.clock, ids: parts.ids, log }
+  const address = { url: parts.publicUrl ?? '' }
+  const metrics = createMetrics()
+
+  const images = createImages({ catalogue, driverName: compute?.name ?? null })
+  const regions = createRegions({ db, catalogue, gpus: (await compute?.gpus()) ?? [] })
+  const billing: Billing = createBilling({
+    ...base,
+    payments: parts.payments,
+    instanceEvents: (q, range) => instances.eventsBetween(q, range),
+  })
+  const quotes = createQuotes({ db, catalogue, regions, images, billing, computeMissing })
+  const instances: Instances = createInstances({
+    ...base,
+    compute,
+    computeMissing,
+    catalogue,
+    billing,
+    regions,
+    images,
+    quotes,
+    listen,
+  })
+  const mailQueue = createMailQueue({ database, driver: parts.mail.driver, log })
+  const settings = createSettings({
+    catalogue,
+    mailbox: parts.mail.mailbox !== null,
+    compute: { driver: compute?.name ?? null, why: computeMissing },
+  })
+  const identity = createIdentity({
+    ...base,
+    listen,
+    secrets: parts.secrets,
+    mail: mailQueue,
+    mailbox: parts.mail.mailbox,
+    billing,
+    publicUrl: () => address.url,
+    brandName: () => settings.read(address.url).brand.name,
+  })
+  const connect = createConnect({
+    ...base,
+    listen,
+    compute,
+    instances,
+    identity,
+    host: parts.host,
+    publicUrl: parts.publicUrl,
+    serviceHost: parts.serviceHost,
+  })
+
+  const routes: Route[] = [
+    ...identityRoutes(identity),
+    ...settingsRoutes(settings),
+    ...regionsRoutes(regions),
+    ...imagesRoutes(images),
+    ...instancesRoutes(instances, quotes),
+    ...connect.routes,
+    ...billingRoutes(billing),
+  ]
+  const server = await createServer({
+    ...base,
+    routes,
+    authenticate: identity.authenticate,
+    metrics,
+    rateLimits: parts.rateLimits,
+    publicUrl: parts.publicUrl,
+    bindHost: parts.host,
+    trustedProxies: [...parts.trustedProxies],
+    consoleDir: CONSOLE_DIR,
+    openApi: openApiDocument(calls),
+    upgrades: [connect.terminals.upgrade],
+    serviceOrigin: connect.serviceOrigin,
+    health: async () => {
+      await db.execute('select 1')
+    },
+    checkAnswers: parts.checkAnswers ?? false,
+  })
+
+  const owner = parts.ids.uuid()
+  const billingLoops = createBillingLoops({
+    ...base,
+    billing,
+    owner,
+    meteringMs: parts.meteringMs,
+    onExhausted: instances.stopForEmptyBalance,
+  })
+  const purging = createLoop({
+    name: 'purge',
+    pause_ms: PURGE_MS,
+    log,
+    async run() {
+      await identity.purge()
+      await server.pruneIdempotency()
+    },
+  })
+  const stops: (() => void)[] = []
+
+  return {
+    identity,
+    billing,
+    instances,
+    connect,
+    server,
+    async listen(port) {
+      const actualPort = await server.listen(parts.host, port)
+      address.url ||= localAddress(parts.host, actualPort)
+      return address.url
+    },
+    async start() {
+      await regions.syncStock()
+      stops.push(await identity.start())
+      stops.push(await connect.start())
+      await mailQueue.start()
+      await instances.reconciler.start()
+      billingLoops.start()
+      purging.start()
+    },
+    async stopRequests() {
+      connect.shutdown()
+      await server.close(REQUESTS_PATIENCE_MS)
+    },
+    async stopLoops() {
+      await Promise.all([purging.stop(), billingLoops.stop(), instances.reconciler.stop(), mailQueue.stop()])
+      for (const stop of stops) stop()
+    },
+    async stopCompute() {
+      if (compute) await instances.onShutdown(await compute.shutdown())
+    },
+  }
+}
+
+/** Where the console is found from this computer. */
+function localAddress(host: string, port: number): string {
+  const everywhere = host === '0.0.0.0' || host === '::'
+  const name = everywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `http://${name}:${port}`
+}

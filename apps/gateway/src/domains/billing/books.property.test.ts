@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto'
+import { centsFloor } from '@berth/contract/money'
+import { sql } from 'drizzle-orm'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type PaymentDriver, PaymentUnavailable } from '../../drivers/payments/port.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { Billing } from './billing.ts'
+import { type BillingFixture, createBillingFixture, topupRequest } from './billing-fixture.ts'
+
+/**
+ * Goal: whatever customers, ticks, retries and crashes do at the same time, the books balance (B2, B3).
+ * Method: rounds of random operations; those of one round run in parallel on several replicas, whose platform
+ * breaks off now and then and whose transactions die before they commit. After each round the rules that must
+ * hold at any moment are checked, and after the last the audit.
+ */
+
+const CUSTOMERS = 3
+const INSTANCES_EACH = 2
+const ROUNDS_MAX = 8
+const PARALLEL_MAX = 6
+const RUNS = 50
+
+let fixture: BillingFixture
+beforeAll(async () => {
+  fixture = await createBillingFixture()
+})
+afterAll(() => fixture.database.drop())
+
+interface Place {
+  customer: number
+  instance: number
+}
+
+type Operation =
+  | { kind: 'topup'; customer: number; key: number; cents: number; card: string; breaks: Breaks }
+  | { kind: 'grant'; customer: number; id: number }
+  | ({ kind: 'hold'; micro: bigint; dies: boolean } & Place)
+  | ({ kind: 'release' } & Place)
+  | ({ kind: 'open'; rate: bigint; usage: 'compute' | 'disk'; dies: boolean } & Place)
+  | ({ kind: 'close'; secondsAgo: number; dies: boolean } & Place)
+  | { kind: 'tick' }
+  | { kind: 'recover' }
+
+type Breaks = 'never' | 'before' | 'after'
+
+const place = { customer: fc.nat(CUSTOMERS - 1), instance: fc.nat(INSTANCES_EACH - 1) }
+/** One in five transactions dies at its end. */
+const dies = fc.nat(4).map(n => n === 0)
+const card = fc.constantFrom('4242424242424242', '5555555555554444', '4000000000000002')
+
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  fc.record({
+    kind: fc.constant('topup' as const),
+    customer: place.customer,
+    // Few keys, so that they are used again, at times with other content.
+    key: fc.nat(3),
+    cents: fc.constantFrom(100, 101, 2_500),
+    card,
+    breaks: fc.constantFrom<Breaks>('never', 'never', 'before', 'after'),
+  }),
+  fc.record({ kind: fc.constant('grant' as const), customer: place.customer, id: fc.nat(2) }),
+  fc.record({ kind: fc.constant('hold' as const), ...place, micro: fc.bigInt(0n, 3_000_000n), dies }),
+  fc.record({ kind: fc.constant('release' as const), ...place }),
+  fc.record({
+    kind: fc.constant('open' as const),
+    ...place,
+    rate: fc.bigInt(0n, 5_000_000n),
+    usage: fc.constantFrom('compute' as const, 'disk' as const),
+    dies,
+  }),
+  fc.record({ kind: fc.constant('close' as const), ...place, secondsAgo: fc.nat(2_000), dies }),
+  fc.constant<Operation>({ kind: 'tick' }),
+  fc.constant<Operation>({ kind: 'recover' }),
+)
+
+const round = fc.record({
+  /** Clocks step back, too. */
+  seconds: fc.double({ min: -30, max: 3_000, noNaN: true }),
+  operations: fc.array(operation, { minLength: 1, maxLength: PARALLEL_MAX }),
+})
+
+test('[B2] [B3] the books balance whatever happens at the same time', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(round, { minLength: 1, maxLength: ROUNDS_MAX }), async rounds => {
+      const world = await createWorld()
+      for (const { seconds, operations } of rounds) {
+        fixture.clock.advance(Math.round(seconds * 1_000) / 1_000)
+        await Promise.all(operations.map(operation => world.carryOut(operation)))
+        await world.checkMoment()
+      }
+      await world.settle()
+      expect(await fixture.billing.checkBooks()).toEqual([])
+      await world.checkPlatform()
+    }),
+    { numRuns: RUNS },
+  )
+}, 120_000)
+
+async function createWorld() {
+  const run = randomUUID()
+  const customers = await Promise.all(Array.from({ length: CUSTOMERS }, () => fixture.customer()))
+  const grants = new Map<string, string>()
+  const replicas: Record<Breaks, Billing> = {
+    never: fixture.billing,
+    before: fixture.replica({ payments: [breaking('before')] }),
+    after: fixture.replica({ payments: [breaking('after')] }),
+  }
+  const customerOf = ({ customer }: { customer: number }) => customers[customer] ?? ''
+  const placeOf = (at: Place) => ({
+    userId: customerOf(at),
+    instanceId: `i-${customerOf(at)}-${at.instance}`,
+  })
+
+  async function carryOut(operation: Operation): Promise<void> {
+    const { billing, clock } = fixture
+    switch (operation.kind) {
+      case 'topup':
+        return await expectedRefusals(
+          replicas[operation.breaks].topUp(
+            topupRequest(customerOf(operation), {
+              idempotencyKey: `${run}:${operation.key}`,
+              amountCents: operation.cents,
+              source: operation.card,
+            }),
+          ),
+        )
+      case 'grant': {
+        const name = `${operation.customer}:${operation.id}`
+        const id = grants.get(name) ?? randomUUID()
+        grants.set(name, id)
+        const grant = { id, userId: customerOf(operation), amountMicro: 1_234_567n, reason: 'demo' }
+        return await fixture.db.transaction(tx => billing.grantCredit(tx, grant))
+      }
+      case 'hold':
+        return await transact(operation, tx =>
+          billing.hold(tx, { ...placeOf(operation), amountMicro: operation.micro }),
+        )
+      case 'release':
+        return await fixture.db.transaction(tx => billing.releaseHold(tx, placeOf(operation)))
+      case 'open':
+        return await transact(operation, tx =>
+          billing.openInterval(tx, {
+            ...placeOf(operation),
+            usage: operation.usage,
+            rateMicroPerHour: operation.rate,
+            instanceName: 'a',
+            gpuSpecName: 'b',
+            gpuCount: 1,
+            at: clock.now(),
+          }),
+        )
+      case 'close':
+        return await transact(operation, tx => {
+          const at = new Date(clock.now().getTime() - operation.secondsAgo * 1_000)
+          return billing.closeInterval(tx, { ...placeOf(operation), at })
+        })
+      case 'tick':
+        await billing.postDue()
+        return
+      case 'recover':
+        await replicas.before.recoverTopups()
+        await billing.recoverTopups()
+        return
+    }
+  }
+
+  /** What holds at any moment: nothing is negative, and cents add up. */
+  async function checkMoment() {
+    for (const userId of customers) {
+      const { account_balance: shown } = await fixture.billing.balance(userId)
+      expect(
+        Math.min(shown.amount_available, shown.amount_freeze, shown.amount_credits),
+      ).toBeGreaterThanOrEqual(0)
+      expect(shown.amount).toBe(shown.amount_available + shown.amount_freeze)
+    }
+    expect(await fixture.billing.checkBooks()).toEqual([])
+  }
+
+  /** Ends what is open, as operators see it when all is quiet. */
+  async function settle() {
+    await fixture.billing.recoverTopups()
+    await fixture.billing.postDue()
+    for (const userId of customers) {
+      for (let instance = 0; instance < INSTANCES_EACH; instance++) {
+        await fixture.close({ userId, instanceId: `i-${userId}-${instance}` })
+      }
+    }
+  }
+
+  /** What the platform charged is what the wallets got, and each row of the list opens to entries of its amount. */
+  async function checkPlatform() {
+    const { rows } = await fixture.db.execute<{
+      charged: string
+      booked: string
+      clearing: string
+    }>(sql`select
+      (select coalesce(sum(amount_cents), 0) from testcard_charge where failure is null) as charged,
+      (select coalesce(sum(amount_cents), 0) from topup where state = 'settled') as booked,
+      (select coalesce(sum(amount_micro), 0) from ledger_transfer where from_account like 'house:clearing:%') as clearing`)
+    expect(rows[0]?.booked).toBe(rows[0]?.charged)
+    expect(centsFloor(BigInt(rows[0]?.clearing ?? -1))).toBe(Number(rows[0]?.charged))
+    for (const userId of customers) {
+      const { items } = await fixture.billing.transactions(userId, { page: 1, page_size: 100 })
+      for (const { id, type, status, amount_micro } of items) {
+        const { lines } = await fixture.billing.receipt(userId, id)
+        const sum = lines.reduce((sum, line) => sum + signedForCustomer(line), 0n)
+        expect([type, status, sum]).toEqual([type, status, status === 'failed' ? 0n : BigInt(amount_micro)])
+      }
+    }
+  }
+
+  return { carryOut, checkMoment, settle, checkPlatform }
+}
+
+/** Runs a transaction that may die at its very end, as a gateway does that is killed before the commit. */
+async function transact(
+  { dies }: { dies: boolean },
+  work: (tx: Parameters<Parameters<typeof fixture.db.transaction>[0]>[0]) => Promise<void>,
+): Promise<void> {
+  await expectedRefusals(
+    fixture.db.transaction(async tx => {
+      await work(tx)
+      if (dies) throw new Killed()
+    }),
+  )
+}
+
+class Killed extends Error {}
+
+/** Refusals are answers, and deaths were wanted; anything else fails the test. */
+async function expectedRefusals(work: Promise<unknown>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!(error instanceof ApiError || error instanceof Killed)) throw error
+  }
+}
+
+/** The platform's line breaks before it is reached, or after it has charged. */
+function breaking(when: 'before' | 'after'): PaymentDriver {
+  const { driver } = fixture
+  return {
+    ...driver,
+    async charge(request) {
+      if (when === 'after') await driver.charge(request)
+      throw new PaymentUnavailable('the line broke')
+    },
+  }
+}
+
+function signedForCustomer(line: { from_account: string; to_account: string; amount_micro: string }): bigint {
+  const own = ['cash', 'credits']
+  if (own.includes(line.to_account)) return BigInt(line.amount_micro)
+  return own.includes(line.from_account) ? -BigInt(line.amount_micro) : 0n
+}

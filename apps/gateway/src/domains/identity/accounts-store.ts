@@ -1,0 +1,39 @@
+import { LANGUAGES, type Language } from '@berth/contract/limits'
+import { eq } from 'drizzle-orm'
+import type { Queryable } from '../../platform/database/database.ts'
+import { userAccount } from './tables.ts'
+
+export type Account = typeof userAccount.$inferSelect
+
+/** The account with that login name, or null. */
+export async function findByEmail(q: Pick<Queryable, 'select'>, email: string): Promise<Account | null> {
+  const [row] = await q.select().from(userAccount).where(eq(userAccount.email, email))
+  return row ?? null
+}
+
+/** The account with that id, or null. */
+export async function findById(q: Pick<Queryable, 'select'>, id: string): Promise<Account | null> {
+  const [row] = await q.select().from(userAccount).where(eq(userAccount.id, id))
+  return row ?? null
+}
+
+/**
+ * Adds an account.
+ * @returns False when the address has one already; then nothing was changed.
+ */
+export async function addAccount(
+  q: Pick<Queryable, 'insert'>,
+  values: typeof userAccount.$inferInsert,
+): Promise<boolean> {
+  const rows = await q
+    .insert(userAccount)
+    .values(values)
+    .onConflictDoNothing({ target: userAccount.email })
+    .returning({ id: userAccount.id })
+  return rows.length > 0
+}
+
+/** The stored language as one that the product speaks; English where it is none any more. */
+export function languageOf(stored: string): Language {
+  return LANGUAGES.find(language => language === stored) ?? LANGUAGES[0]
+}

@@ -1,0 +1,150 @@
+import { ORGANIZATION, type User } from '@berth/contract/account'
+import type { Language } from '@berth/contract/limits'
+import { MICRO_PER_UNIT } from '@berth/contract/money'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { Ids } from '../../platform/ids.ts'
+import type { Billing } from '../billing/billing.ts'
+import type { AccessTokens } from './access-token.ts'
+import { addAccount, findByEmail, findById } from './accounts-store.ts'
+import type { EmailVerification } from './email-verification.ts'
+import type { Passwords } from './passwords.ts'
+import type { Sessions } from './sessions.ts'
+import type { userAccount } from './tables.ts'
+
+const DEMO_EMAIL = 'demo@berth.local'
+const DEMO_NAME = 'Demo'
+const DEMO_CREDIT_MICRO = 25n * MICRO_PER_UNIT
+
+/** Wallets are opened in the product's first currency. */
+const WALLET_CURRENCY = 'USD'
+
+/** What a sign-up brings, checked by the contract already. */
+export interface SignUp {
+  /** The login name, in lower case. */
+  email: string
+  displayName: string
+  password: string
+  language: Language
+  referralCode: string | null
+}
+
+interface AccountsDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  billing: Pick<Billing, 'openWallet' | 'balanceCents' | 'grantCredit'>
+  passwords: Passwords
+  verification: Pick<EmailVerification, 'begin'>
+  sessions: Pick<Sessions, 'subject'>
+  tokens: Pick<AccessTokens, 'issue'>
+}
+
+/** Accounts of customers. */
+export function createAccounts(deps: AccountsDeps) {
+  const { db, clock, ids, billing } = deps
+
+  /** The account and its wallet come to be together or not at all. */
+  async function add(
+    tx: Transaction,
+    values: Omit<typeof userAccount.$inferInsert, 'id' | 'createdAt'>,
+  ): Promise<string | null> {
+    const id = ids.uuid()
+    if (!(await addAccount(tx, { ...values, id, createdAt: clock.now() }))) return null
+    await billing.openWallet(tx, { userId: id, currency: WALLET_CURRENCY })
+    return id
+  }
+
+  return {
+    /**
+     * Makes an account and queues its activation mail; a mail server that is down delays the mail alone.
+     * @returns Casdoor's name of it: `organization/name`.
+     * @throws ApiError `email_taken`.
+     */
+    async signUp({ email, displayName, password, language, referralCode }: SignUp): Promise<string> {
+      if (await findByEmail(db, email)) throw new ApiError('email_taken')
+      const passwordHash = await deps.passwords.hash(password)
+      await db.transaction(async tx => {
+        const id = await add(tx, { email, displayName, passwordHash, language, referralCode })
+        if (id === null) throw new ApiError('email_taken')
+        await deps.verification.begin(tx, email)
+      })
+      return `${ORGANIZATION}/${email}`
+    },
+
+    /**
+     * The customer of a session (R3.1).
+     * @throws ApiError `user_not_found`.
+     */
+    async account({ userId, sessionId }: { userId: string; sessionId: string }): Promise<User> {
+      const user = await findById(db, userId)
+      const subject = await deps.sessions.subject(sessionId)
+      if (!user || !subject) throw new ApiError('user_not_found')
+      return {
+        owner: ORGANIZATION,
+        id: user.id,
+        accountId: user.number.toString(),
+        name: user.email,
+        email: user.email,
+        emailVerified: user.emailVerifiedAt !== null,
+        displayName: user.displayName,
+        avatar: user.avatar,
+        type: 'normal-user',
+        provider: user.provider,
+        createdTime: user.createdAt.toISOString(),
+        needUpdatePassword: user.needUpdatePassword,
+        balance: await billing.balanceCents(userId),
+        // The token of a session is always the same: this is the one that was sent.
+        accessToken: await deps.tokens.issue(subject),
+        properties: {},
+      }
+    },
+
+    /** The address of an account, or null. */
+    async emailOf(userId: string): Promise<string | null> {
+      return (await findById(db, userId))?.email ?? null
+    },
+
+    /**
+     * Makes an account that is verified and has no password: it is entered by a sign-in link.
+     * @throws ApiError `email_taken`.
+     */
+    async createVerifiedUser(input: {
+      email: string
+      displayName: string
+      language: Language
+    }): Promise<{ userId: string }> {
+      const email = input.email.toLowerCase()
+      return await db.transaction(async tx => {
+        const userId = await add(tx, { ...input, email, emailVerifiedAt: clock.now() })
+        if (userId === null) throw new ApiError('email_taken')
+        return { userId }
+      })
+    },
+
+    /**
+     * Makes the demo customer, with credit, where there is none yet.
+     * @returns Its id, and whether it is new.
+     */
+    async createDemoCustomer(): Promise<{ userId: string; created: boolean }> {
+      const userId = await db.transaction(async tx => {
+        const verified = { emailVerifiedAt: clock.now() }
+        const id = await add(tx, { email: DEMO_EMAIL, displayName: DEMO_NAME, ...verified })
+        if (id === null) return null
+        // In the transaction that makes the account: whoever finds the account finds the credit.
+        await billing.grantCredit(tx, {
+          id: ids.uuid(),
+          userId: id,
+          amountMicro: DEMO_CREDIT_MICRO,
+          reason: 'demo',
+        })
+        return id
+      })
+      if (userId !== null) return { userId, created: true }
+      const user = await findByEmail(db, DEMO_EMAIL)
+      if (!user) throw new Error('the demo customer is neither new nor there')
+      return { userId: user.id, created: false }
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
+import { and, eq, sql } from 'drizzle-orm'
+import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import { findByEmail, languageOf } from './accounts-store.ts'
+import { type AttemptRule, type Attempts, attemptKey } from './attempts.ts'
+import type { LinkTokens } from './link-tokens.ts'
+import { activationMail } from './mails/activation-mail.ts'
+import type { Sessions } from './sessions.ts'
+import { userAccount } from './tables.ts'
+
+const HOUR_MS = 3_600_000
+/** How long an activation link works. */
+export const ACTIVATION_LINK_HOURS = 24
+
+/** One mail to an address each minute (R2.16). */
+const WAIT_RULE: AttemptRule = {
+  max: 1,
+  window_ms: ACTIVATION_RESEND_WAIT_MS,
+  block_ms: ACTIVATION_RESEND_WAIT_MS,
+}
+/** And so many each day, so that nobody's mailbox is filled by strangers. */
+export const DAY_RULE: AttemptRule = { max: 10, window_ms: 24 * HOUR_MS, block_ms: 24 * HOUR_MS }
+export const MAIL_ATTEMPTS_KEPT_MS = 24 * HOUR_MS
+
+interface EmailVerificationDeps {
+  db: Database
+  clock: Clock
+  mail: MailOutbox
+  attempts: Attempts
+  links: LinkTokens
+  sessions: Pick<Sessions, 'announce' | 'forget'>
+  publicUrl: () => string
+  brandName: () => string
+}
+
+/** Activation: the mail with the link, and the link. */
+export function createEmailVerification(deps: EmailVerificationDeps) {
+  const { db, clock, attempts, links, sessions } = deps
+  const queue = deps.mail.define('activation', compose)
+
+  /** Runs when the mail goes out: only then is it looked up whether there is an account to activate. */
+  async function compose({ email }: { email: string }): Promise<MailContent | null> {
+    const user = await findByEmail(db, email)
+    if (!user || user.emailVerifiedAt) return null
+    const life_ms = ACTIVATION_LINK_HOURS * HOUR_MS
+    const secret = await links.make(db, { purpose: 'verify_email', userId: user.id, email, life_ms })
+    // The path is the one that the console has always had.
+    const link = `${deps.publicUrl().replace(/\/$/, '')}/activty?token=${secret}`
+    const values = { brand: deps.brandName(), link, hours: ACTIVATION_LINK_HOURS }
+    return activationMail(email, languageOf(user.language), values)
+  }
+
+  function waitError(until: Date): ApiError {
+    const seconds = Math.max(1, Math.ceil((until.getTime() - clock.now().getTime()) / 1_000))
+    return new ApiError('verify_mail_wait', { values: { seconds } })
+  }
+
+  return {
+    /** Queues the first mail to a new account, in the transaction that makes it. */
+    async begin(tx: Transaction, email: string): Promise<void> {
+      await attempts.add(tx, attemptKey('mail-wait', email), WAIT_RULE)
+      await attempts.add(tx, attemptKey('mail-day', email), DAY_RULE)
+      await queue(tx, { email })
+    },
+
+    /**
+     * Queues the mail again. Known or not, verified or not, an address is counted, queued and answered the same:
+     * neither the answer nor its time tells which it is.
+     * @throws ApiError `verify_mail_wait` {seconds}.
+     */
+    async request(email: string): Promise<void> {
+      await db.transaction(async tx => {
+        const wait = await attempts.take(tx, attemptKey('mail-wait', email), WAIT_RULE)
+        if (wait) throw waitError(wait)
+        const day = await attempts.take(tx, attemptKey('mail-day', email), DAY_RULE)
+        if (day) throw waitError(day)
+        await queue(tx, { email })
+      })
+    },
+
+    /**
+     * Uses an activation link up.
+     * @returns The address that is verified now.
+     * @throws ApiError `verify_link_invalid`, also at the second click.
+     */
+    async verify(secret: string): Promise<string> {
+      const user = await db.transaction(async tx => {
+        const link = await links.use(tx, 'verify_email', secret)
+        if (!link) throw new ApiError('verify_link_invalid')
+        const verifiedAt = sql`coalesce(${userAccount.emailVerifiedAt}, ${sql.param(clock.now(), userAccount.emailVerifiedAt)})`
+        const [verified] = await tx
+          .update(userAccount)
+          .set({ emailVerifiedAt: verifiedAt })
+          // A link to an address that is no longer the account's verifies nothing.
+          .where(and(eq(userAccount.id, link.userId), eq(userAccount.email, link.email)))
+          .returning({ id: userAccount.id, email: userAccount.email })
+        if (!verified) throw new ApiError('verify_link_invalid')
+        await sessions.announce(tx, verified.id)
+        return verified
+      })
+      sessions.forget(user.id)
+      return user.email
+    },
+  }
+}
+export type EmailVerification = ReturnType<typeof createEmailVerification>

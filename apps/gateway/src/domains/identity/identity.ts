@@ -1,0 +1,132 @@
+import { setTimeout } from 'node:timers/promises'
+import { type Application, type Mail, ORGANIZATION, type User } from '@berth/contract/account'
+import type { Language } from '@berth/contract/limits'
+import type { Logger } from 'pino'
+import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/database/database.ts'
+import type { OpenDatabase } from '../../platform/database/open-database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { Caller } from '../../platform/http/handler.ts'
+import type { Ids } from '../../platform/ids.ts'
+import type { Secrets } from '../../platform/secrets.ts'
+import type { Billing } from '../billing/billing.ts'
+import { createAccessTokens } from './access-token.ts'
+import { createAccounts, type SignUp } from './accounts.ts'
+import { findApplication } from './application.ts'
+import { createAttempts } from './attempts.ts'
+import { createEmailVerification, MAIL_ATTEMPTS_KEPT_MS } from './email-verification.ts'
+import { createLinkTokens } from './link-tokens.ts'
+import { createLoginThrottle, LOGIN_ATTEMPTS_KEPT_MS } from './login-throttle.ts'
+import { isLoopback, isLoopbackOrigin } from './network.ts'
+import { createPasswords } from './passwords.ts'
+import { createSessions } from './sessions.ts'
+import { createSignIn, type SignInPlace } from './sign-in.ts'
+
+export interface Identity {
+  /** Makes ready and begins to hear what other replicas say. @returns The way to stop. */
+  start(): Promise<() => void>
+  /** Says who a token belongs to; null when it is no good. Quick: most often from memory. */
+  authenticate(token: string): Promise<Caller | null>
+
+  /** Whether a session is neither over nor ended, for what was opened in its name and stays open. */
+  isSessionOpen(sessionId: string): Promise<boolean>
+  /** Calls back when sessions may have ended, here or on another replica. @returns The way to stop. */
+  watchSessions(onChange: () => void): Promise<() => void>
+
+  /** @throws ApiError `validation_failed` for an id that is none. */
+  application(id: string): Application | null
+  /** Makes an account. @returns `organization/name`. @throws ApiError `email_taken`. */
+  signUp(input: SignUp): Promise<string>
+  /** @returns An access token. @throws ApiError of the account group. */
+  signInByPassword(username: string, password: string, place: SignInPlace): Promise<string>
+  /** @returns An access token. @throws ApiError `sign_in_link_invalid`. */
+  signInByLink(secret: string, place: SignInPlace): Promise<string>
+  /** Ends a session. @returns `organization/name`. */
+  signOut(caller: Caller): Promise<string>
+  /** @throws ApiError `user_not_found`. */
+  account(caller: Caller): Promise<User>
+  /** Queues the activation mail again. @throws ApiError `verify_mail_wait`. */
+  requestVerifyMail(email: string): Promise<void>
+  /** Uses an activation link up. @returns The address. @throws ApiError `verify_link_invalid`. */
+  verifyEmail(secret: string): Promise<string>
+  /** Mails of the local mailbox, newest first, for a caller on this machine. @throws ApiError `not_found`. */
+  mails(place: { address: string; origin: string }): Promise<Mail[]>
+
+  /** Makes a verified account without a password. @throws ApiError `email_taken`. */
+  createVerifiedUser(input: {
+    email: string
+    displayName: string
+    language: Language
+  }): Promise<{ userId: string }>
+  /** Makes the demo customer with its credit, once. */
+  createDemoCustomer(): Promise<{ userId: string; created: boolean }>
+  /** Makes a one-time sign-in link. @returns Its secret. */
+  createSignInLink(userId: string): Promise<string>
+  /** Removes links, sessions and counts that have no use any more; every hour or so is enough. */
+  purge(): Promise<void>
+}
+
+/**
+ * Makes the embedded identity domain (R1.8).
+ * @param deps `mailbox` is null where mails go out by SMTP; `pause` waits, and is only passed by tests.
+ */
+export function createIdentity(deps: {
+  db: Database
+  listen: OpenDatabase['listen']
+  clock: Clock
+  ids: Ids
+  log: Pick<Logger, 'warn'>
+  secrets: Pick<Secrets, 'signingKey'>
+  mail: MailOutbox
+  mailbox: Mailbox | null
+  billing: Pick<Billing, 'openWallet' | 'balanceCents' | 'grantCredit'>
+  publicUrl: () => string
+  brandName: () => string
+  pause?: (ms: number) => Promise<void>
+}): Identity {
+  const { db, clock, mailbox, brandName, pause = setTimeout } = deps
+  const tokens = createAccessTokens({ signingKey: deps.secrets.signingKey, clock })
+  const sessions = createSessions({ ...deps, tokens })
+  const attempts = createAttempts({ clock })
+  const links = createLinkTokens(deps)
+  const passwords = createPasswords(deps)
+  const throttle = createLoginThrottle({ db, clock, attempts })
+  const verification = createEmailVerification({ ...deps, attempts, links, sessions })
+  const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens })
+  const signIn = createSignIn({ db, passwords, throttle, links, sessions, tokens, pause })
+
+  return {
+    async start() {
+      await passwords.prepare()
+      return await sessions.start()
+    },
+    authenticate: sessions.authenticate,
+    isSessionOpen: sessions.isOpen,
+    watchSessions: sessions.watch,
+    application: id => findApplication(id, brandName()),
+    signUp: accounts.signUp,
+    signInByPassword: signIn.byPassword,
+    signInByLink: signIn.byLink,
+    async signOut({ userId, sessionId }) {
+      await sessions.end(sessionId)
+      return `${ORGANIZATION}/${(await accounts.emailOf(userId)) ?? ''}`
+    },
+    account: accounts.account,
+    requestVerifyMail: verification.request,
+    verifyEmail: verification.verify,
+    async mails({ address, origin }) {
+      if (!mailbox || !isLoopback(address) || !isLoopbackOrigin(origin)) throw new ApiError('not_found')
+      const stored = await mailbox.list()
+      return stored.map(({ sentAt, ...mail }) => ({ ...mail, sent_at: sentAt.toISOString() }))
+    },
+    createVerifiedUser: accounts.createVerifiedUser,
+    createDemoCustomer: accounts.createDemoCustomer,
+    createSignInLink: signIn.createLink,
+    async purge() {
+      await links.purge(db)
+      await sessions.purge()
+      await attempts.purge(db, Math.max(LOGIN_ATTEMPTS_KEPT_MS, MAIL_ATTEMPTS_KEPT_MS))
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { and, eq, gt, isNull, lt } from 'drizzle-orm'
+import type { Clock } from '../../platform/clock.ts'
+import type { Queryable } from '../../platform/database/database.ts'
+import { sha256Hex } from '../../platform/hash.ts'
+import type { Ids } from '../../platform/ids.ts'
+import { linkToken } from './tables.ts'
+
+/** 256 bits: nobody guesses one, so that a fast hash is enough to store it. */
+const SECRET_BYTES = 32
+
+export type LinkPurpose = 'verify_email' | 'sign_in'
+
+interface NewLink {
+  purpose: LinkPurpose
+  userId: string
+  /** The address that it is made for. */
+  email: string
+  life_ms: number
+}
+
+/** Secrets of links: for one purpose, good once, for a while; only their hash is stored. */
+export function createLinkTokens({ clock, ids }: { clock: Clock; ids: Ids }) {
+  return {
+    /**
+     * Makes a link's secret. Older links of the same person stay good.
+     * @returns The secret, for the link alone.
+     */
+    async make(q: Queryable, { purpose, userId, email, life_ms }: NewLink): Promise<string> {
+      const secret = ids.secret(SECRET_BYTES)
+      const createdAt = clock.now()
+      const expiresAt = new Date(createdAt.getTime() + life_ms)
+      await q
+        .insert(linkToken)
+        .values({ hash: sha256Hex(secret), purpose, userId, email, createdAt, expiresAt })
+      return secret
+    },
+
+    /**
+     * Uses a link up. The one statement lets one of any number of parallel clicks through.
+     * @returns Whose it is, or null when it is unknown, used, over, or for something else.
+     */
+    async use(
+      q: Queryable,
+      purpose: LinkPurpose,
+      secret: string,
+    ): Promise<{ userId: string; email: string } | null> {
+      const now = clock.now()
+      const [row] = await q
+        .update(linkToken)
+        .set({ usedAt: now })
+        .where(
+          and(
+            eq(linkToken.hash, sha256Hex(secret)),
+            eq(linkToken.purpose, purpose),
+            isNull(linkToken.usedAt),
+            gt(linkToken.expiresAt, now),
+          ),
+        )
+        .returning({ userId: linkToken.userId, email: linkToken.email })
+      return row ?? null
+    },
+
+    async purge(q: Pick<Queryable, 'delete'>): Promise<void> {
+      await q.delete(linkToken).where(lt(linkToken.expiresAt, clock.now()))
+    },
+  }
+}
+export type LinkTokens = ReturnType<typeof createLinkTokens>

@@ -1,0 +1,91 @@
+import {
+  getAccount,
+  getApplication,
+  listMailbox,
+  login,
+  loginBy,
+  logout,
+  sendVerifyEmail,
+  signup,
+  verifyEmail,
+} from '@berth/contract/account'
+import { ApiError } from '../../platform/http/api-error.ts'
+import { type Route, route } from '../../platform/http/handler.ts'
+import { checkNames } from './application.ts'
+import type { Identity } from './identity.ts'
+
+/**
+ * The account calls (R7.1), and the local mailbox.
+ * @param identity The domain.
+ */
+export function identityRoutes(identity: Identity): Route[] {
+  return [...applicationRoutes(identity), ...signInRoutes(identity), ...mailRoutes(identity)]
+}
+
+function applicationRoutes(identity: Identity): Route[] {
+  return [
+    route(getApplication, async ({ query }) => identity.application(query.id)),
+
+    route(signup, async ({ body, language }) => {
+      checkNames(body)
+      // The address is the login name, so the two cannot differ.
+      if (body.username !== body.email) {
+        throw new ApiError('validation_failed', { fields: [{ path: 'username', rule: 'not_allowed' }] })
+      }
+      return await identity.signUp({
+        email: body.email,
+        displayName: body.name,
+        password: body.password,
+        language: body.language ?? language,
+        referralCode: body.referralCode ?? null,
+      })
+    }),
+
+    route(getAccount, ({ caller }) => identity.account(caller)),
+  ]
+}
+
+function signInRoutes(identity: Identity): Route[] {
+  interface SignInRequest {
+    body: {
+      application: string
+      organization: string
+      username: string
+      password: string
+      autoSignin: boolean
+    }
+    address: string
+    userAgent: string
+  }
+
+  async function signIn(method: 'password' | 'link', request: SignInRequest): Promise<string> {
+    const { body, address, userAgent } = request
+    checkNames(body)
+    const place = { address, userAgent, stay: body.autoSignin }
+    if (method === 'link') return await identity.signInByLink(body.password, place)
+    return await identity.signInByPassword(body.username, body.password, place)
+  }
+
+  return [
+    route(login, request => signIn(request.body.signinMethod === 'Link' ? 'link' : 'password', request)),
+    route(loginBy, request => signIn(request.params.method, request)),
+    route(logout, async ({ caller }) => (caller ? await identity.signOut(caller) : null)),
+  ]
+}
+
+function mailRoutes(identity: Identity): Route[] {
+  return [
+    route(sendVerifyEmail, async ({ body }) => {
+      checkNames(body)
+      await identity.requestVerifyMail(body.email)
+      return null
+    }),
+
+    route(verifyEmail, async ({ query }) => {
+      checkNames(query)
+      return { email: await identity.verifyEmail(query.token) }
+    }),
+
+    route(listMailbox, async ({ address, origin }) => ({ items: await identity.mails({ address, origin }) })),
+  ]
+}

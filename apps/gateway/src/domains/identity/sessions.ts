@@ -1,0 +1,180 @@
+import { COOKIE_MAX_AGE_S } from '@berth/contract/limits'
+import { and, desc, eq, inArray, isNull, lt, or } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
+import { notify, type OpenDatabase } from '../../platform/database/open-database.ts'
+import { sha256Hex } from '../../platform/hash.ts'
+import type { Caller } from '../../platform/http/handler.ts'
+import type { Ids } from '../../platform/ids.ts'
+import type { AccessTokens, TokenSubject } from './access-token.ts'
+import { createSessionCache } from './session-cache.ts'
+import { session, userAccount } from './tables.ts'
+
+/** A session lasts as long as the console's cookies (R3.1), or a day where the customer did not want to stay. */
+export const SESSION_MS = COOKIE_MAX_AGE_S * 1_000
+const SESSION_SHORT_MS = 24 * 3_600_000
+/** When a session was last used is written down no more often than this. */
+export const LAST_SEEN_STEP_MS = 60_000
+/** Live sessions of one customer; the oldest end first. */
+export const SESSIONS_PER_USER_MAX = 100
+/** Ended sessions are kept this long: they tell which networks a customer signs in from. */
+const ENDED_KEPT_MS = 30 * 24 * 3_600_000
+/** Replicas tell each other here what to forget; the payload is the id of a session or of a user. */
+const CHANNEL = 'session'
+
+interface SessionsDeps {
+  db: Database
+  listen: OpenDatabase['listen']
+  clock: Clock
+  ids: Ids
+  log: Pick<Logger, 'warn'>
+  tokens: AccessTokens
+}
+
+interface NewSession {
+  userId: string
+  /** False ends it after a day. */
+  stay: boolean
+  address: string
+  userAgent: string
+}
+
+/** Sessions: rows that can be ended, and the tokens that stand for them. */
+export function createSessions({ db, listen, clock, ids, log, tokens }: SessionsDeps) {
+  const cache = createSessionCache({ clock })
+  const asking = new Map<string, Promise<Caller | null>>()
+
+  async function ask(token: string, tokenHash: string): Promise<Caller | null> {
+    const since = cache.generation()
+    const known = cache.find(tokenHash) ?? (await tokens.verify(token))
+    if (!known) return null
+    const [row] = await db
+      .select({
+        expiresAt: session.expiresAt,
+        revokedAt: session.revokedAt,
+        lastSeenAt: session.lastSeenAt,
+        emailVerifiedAt: userAccount.emailVerifiedAt,
+      })
+      .from(session)
+      .innerJoin(userAccount, eq(userAccount.id, session.userId))
+      .where(and(eq(session.id, known.sessionId), eq(session.userId, known.userId)))
+    if (!row) return null
+    const { sessionId, userId } = known
+    const isOpen = row.revokedAt === null && row.expiresAt > clock.now()
+    const caller = isOpen ? { userId, sessionId, emailVerified: row.emailVerifiedAt !== null } : null
+    cache.keep(tokenHash, { sessionId, userId, caller }, row.expiresAt, since)
+    if (isOpen) await markSeen(sessionId, row.lastSeenAt)
+    return caller
+  }
+
+  async function markSeen(sessionId: string, lastSeenAt: Date): Promise<void> {
+    const now = clock.now()
+    const step = new Date(now.getTime() - LAST_SEEN_STEP_MS)
+    if (lastSeenAt > step) return
+    try {
+      // The condition holds back the other replicas that saw the same old time.
+      await db
+        .update(session)
+        .set({ lastSeenAt: now })
+        .where(and(eq(session.id, sessionId), lt(session.lastSeenAt, step)))
+    } catch (error) {
+      log.warn({ err: error }, 'when a session was last used could not be written down')
+    }
+  }
+
+  return {
+    /** Begins to hear what other replicas say. */
+    async start(): Promise<() => void> {
+      return await listen(CHANNEL, cache.drop, cache.dropAll)
+    },
+
+    /**
+     * Says who a token belongs to, most often from memory.
+     * @returns Null when it is not ours, is over, or its session was ended.
+     */
+    async authenticate(token: string): Promise<Caller | null> {
+      const tokenHash = sha256Hex(token)
+      const entry = cache.find(tokenHash)
+      if (entry && cache.isGood(entry)) return entry.caller
+      // Calls that come together ask once; but one that comes after a change does not share an older answer.
+      const key = `${tokenHash} ${cache.generation()}`
+      let answer = asking.get(key)
+      if (!answer) {
+        answer = ask(token, tokenHash).finally(() => asking.delete(key))
+        asking.set(key, answer)
+      }
+      return await answer
+    },
+
+    /** Opens a session; sign its token after the transaction. */
+    async open(tx: Transaction, { userId, stay, address, userAgent }: NewSession): Promise<TokenSubject> {
+      const createdAt = clock.now()
+      const expiresAt = new Date(createdAt.getTime() + (stay ? SESSION_MS : SESSION_SHORT_MS))
+      const id = ids.uuid()
+      await tx
+        .insert(session)
+        .values({ id, userId, createdAt, expiresAt, lastSeenAt: createdAt, address, userAgent })
+      await endOldest(tx, userId, createdAt)
+      return { sessionId: id, userId, createdAt, expiresAt }
+    },
+
+    /** A session's own row, as its token says it. */
+    async subject(sessionId: string): Promise<TokenSubject | null> {
+      const [row] = await db
+        .select({ userId: session.userId, createdAt: session.createdAt, expiresAt: session.expiresAt })
+        .from(session)
+        .where(eq(session.id, sessionId))
+      return row ? { sessionId, ...row } : null
+    },
+
+    /** Ends a session: its token is worthless from now on, here and, a moment later, on every replica. */
+    async end(sessionId: string): Promise<void> {
+      await db.transaction(async tx => {
+        await tx
+          .update(session)
+          .set({ revokedAt: clock.now() })
+          .where(and(eq(session.id, sessionId), isNull(session.revokedAt)))
+        await notify(tx, CHANNEL, sessionId)
+      })
+      cache.drop(sessionId)
+    },
+
+    /** Whether a session is neither over nor ended. */
+    async isOpen(sessionId: string): Promise<boolean> {
+      const [row] = await db
+        .select({ expiresAt: session.expiresAt })
+        .from(session)
+        .where(and(eq(session.id, sessionId), isNull(session.revokedAt)))
+      return row !== undefined && row.expiresAt > clock.now()
+    },
+
+    /** Calls back when sessions may have ended, here or on another replica. @returns The way to stop. */
+    watch: (onChange: () => void): Promise<() => void> => listen(CHANNEL, onChange, onChange),
+
+    /** Tells the other replicas, once `q` has committed, that something about a user is new. */
+    announce: (q: Queryable, userId: string): Promise<void> => notify(q, CHANNEL, userId),
+
+    /** Forgets what this replica remembers of a user; call it after the commit. */
+    forget: (userId: string): void => cache.drop(userId),
+
+    async purge(): Promise<void> {
+      const before = new Date(clock.now().getTime() - ENDED_KEPT_MS)
+      await db.delete(session).where(or(lt(session.expiresAt, before), lt(session.revokedAt, before)))
+    },
+  }
+}
+export type Sessions = ReturnType<typeof createSessions>
+
+async function endOldest(tx: Transaction, userId: string, now: Date): Promise<void> {
+  const oldest = await tx
+    .select({ id: session.id })
+    .from(session)
+    .where(and(eq(session.userId, userId), isNull(session.revokedAt)))
+    .orderBy(desc(session.createdAt), desc(session.id))
+    .offset(SESSIONS_PER_USER_MAX)
+  if (oldest.length === 0) return
+  const ids = oldest.map(({ id }) => id)
+  await tx.update(session).set({ revokedAt: now }).where(inArray(session.id, ids))
+  for (const id of ids) await notify(tx, CHANNEL, id)
+}

@@ -1,0 +1,85 @@
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { AccessTokens, TokenSubject } from './access-token.ts'
+import { type Account, findByEmail, findById } from './accounts-store.ts'
+import type { LinkTokens } from './link-tokens.ts'
+import { type LoginThrottle, SLOWED_LOGIN_WAIT_MS } from './login-throttle.ts'
+import type { Passwords } from './passwords.ts'
+import type { Sessions } from './sessions.ts'
+
+/** How long a printed sign-in link works: somebody may start the product today and look at it tomorrow. */
+const SIGN_IN_LINK_MS = 24 * 3_600_000
+
+/** From where somebody signs in, and whether to stay signed in. */
+export interface SignInPlace {
+  address: string
+  userAgent: string
+  stay: boolean
+}
+
+interface SignInDeps {
+  db: Database
+  passwords: Passwords
+  throttle: LoginThrottle
+  links: LinkTokens
+  sessions: Pick<Sessions, 'open'>
+  tokens: Pick<AccessTokens, 'issue'>
+  /** Waits; tests pass one that only notes how long. */
+  pause: (ms: number) => Promise<void>
+}
+
+/** Ways to sign in; each answers an access token. */
+export function createSignIn(deps: SignInDeps) {
+  const { db, passwords, throttle, links, sessions, tokens } = deps
+
+  async function open(tx: Transaction, user: Account, place: SignInPlace): Promise<TokenSubject> {
+    if (user.needUpdatePassword) throw new ApiError('password_expired')
+    return await sessions.open(tx, { userId: user.id, ...place })
+  }
+
+  return {
+    /**
+     * By e-mail address and password. A name that nobody has takes the same steps, the same time and the same
+     * answers as a wrong password.
+     * @throws ApiError `login_tries_left`, `login_frozen`, `too_many_requests` or `password_expired`.
+     */
+    async byPassword(username: string, password: string, place: SignInPlace): Promise<string> {
+      const email = username.trim().toLowerCase()
+      const admitted = await throttle.admit(email, place.address)
+      if (admitted.slowed) await deps.pause(SLOWED_LOGIN_WAIT_MS)
+      const user = await findByEmail(db, email)
+      const isRight = await passwords.check(user?.passwordHash ?? null, password)
+      if (!user || !isRight) throw await throttle.refuse(email, place.address, admitted)
+      const subject = await db.transaction(async tx => {
+        await throttle.accept(tx, email, place.address)
+        return await open(tx, user, place)
+      })
+      return await tokens.issue(subject)
+    },
+
+    /**
+     * By a one-time sign-in link.
+     * @throws ApiError `sign_in_link_invalid`.
+     */
+    async byLink(secret: string, place: SignInPlace): Promise<string> {
+      const subject = await db.transaction(async tx => {
+        const link = await links.use(tx, 'sign_in', secret)
+        const user = link && (await findById(tx, link.userId))
+        if (!user || user.email !== link.email) throw new ApiError('sign_in_link_invalid')
+        return await sessions.open(tx, { userId: user.id, ...place })
+      })
+      return await tokens.issue(subject)
+    },
+
+    /**
+     * Makes a one-time sign-in link for somebody who is known to be that customer.
+     * @returns The secret; the login call takes it as the password with the method `Link`.
+     */
+    async createLink(userId: string): Promise<string> {
+      const user = await findById(db, userId)
+      if (!user) throw new ApiError('user_not_found')
+      const { id, email } = user
+      return await links.make(db, { purpose: 'sign_in', userId: id, email, life_ms: SIGN_IN_LINK_MS })
+    },
+  }
+}

@@ -1,0 +1,198 @@
+import { type InstanceAction, type InstanceStatus, instanceCan } from '@berth/contract/instance-states'
+import { and, eq, inArray, isNull } from 'drizzle-orm'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { notify } from '../../platform/database/open-database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { Billing } from '../billing/billing.ts'
+import type { Regions } from '../regions/regions.ts'
+import { addEvent, changeStatus, INSTANCE_CHANNEL } from './change-status.ts'
+import type { Quotes } from './quotes.ts'
+import { type InstanceRow, PROGRESS } from './rows.ts'
+import { takeStock } from './stock.ts'
+import { instance } from './tables.ts'
+
+export interface ActionDeps {
+  db: Database
+  clock: Clock
+  billing: Billing
+  regions: Pick<Regions, 'offer' | 'taken' | 'lockStock'>
+  quotes: Pick<Quotes, 'rates'>
+  computeMissing: string | null
+}
+
+/** An instance as its customer names it. */
+export interface Target {
+  userId: string
+  instanceId: string
+}
+
+/** What every action answers. */
+export interface Done {
+  instance_id: string
+  status: InstanceStatus
+}
+
+/**
+ * Stops an instance. It is not charged from here on, however long the driver takes.
+ * @throws ApiError `not_found` or `instance_state`.
+ */
+export function stop(deps: ActionDeps, target: Target): Promise<Done> {
+  return act(deps, target, 'stop', (tx, row, at) =>
+    changeStatus(tx, deps.billing, row, {
+      status: 'stopping',
+      at,
+      event: { code: 'stopped_by_customer' },
+      patch: { desired: 'stopped' },
+    }),
+  )
+}
+
+/**
+ * Starts an instance on the GPUs named, and sets its first hour aside at today's price.
+ * @throws ApiError `not_found`, `instance_state`, `region_not_supported`, `gpu_spec_unknown`, `gpu_sold_out`,
+ *   `insufficient_balance` or `compute_unavailable`.
+ */
+export function start(deps: ActionDeps, target: Target, wanted: { specId: string; gpuCount: number }) {
+  return act(deps, target, 'start', async (tx, row, at) =>
+    changeStatus(tx, deps.billing, row, {
+      status: 'creating',
+      at,
+      event: { code: 'started_by_customer' },
+      patch: {
+        desired: 'running',
+        progress: PROGRESS.scheduled,
+        ...(await reserve(deps, tx, row, wanted, at)),
+      },
+    }),
+  )
+}
+
+/**
+ * Restarts an instance. It keeps its GPUs and its hour set aside, and is not charged again until it is ready.
+ * @throws ApiError `not_found` or `instance_state`.
+ */
+export function restart(deps: ActionDeps, target: Target): Promise<Done> {
+  return act(deps, target, 'restart', (tx, row, at) =>
+    changeStatus(tx, deps.billing, row, {
+      status: 'restarting',
+      at,
+      event: { code: 'restarted_by_customer' },
+      patch: { restartsAsked: row.restartsAsked + 1, progress: PROGRESS.booting },
+    }),
+  )
+}
+
+/**
+ * Removes an instance, from every state. It is listed as `deleting` until the driver has confirmed it.
+ * @throws ApiError `not_found`.
+ */
+export function terminate(deps: ActionDeps, target: Target): Promise<Done> {
+  return act(deps, target, 'terminate', async (tx, row, at) => {
+    if (row.status === 'deleting') return row
+    return changeStatus(tx, deps.billing, row, {
+      status: 'deleting',
+      at,
+      event: { code: 'terminated_by_customer' },
+      patch: { desired: 'terminated' },
+    })
+  })
+}
+
+/**
+ * Changes an instance's name.
+ * @throws ApiError `not_found` or `instance_state`.
+ */
+export function rename(deps: ActionDeps, target: Target, name: string): Promise<Done> {
+  return act(deps, target, 'edit', async (tx, row, at) => {
+    if (row.name === name) return row
+    await tx.update(instance).set({ name }).where(eq(instance.id, row.id))
+    await addEvent(tx, row, { at, code: 'renamed', detail: name })
+    await notify(tx, INSTANCE_CHANNEL, row.id)
+    return row
+  })
+}
+
+/**
+ * Stops all that a customer has running, because the balance is used up; nothing is deleted (B4).
+ * @returns Ids of the instances that it stops.
+ */
+export async function stopForEmptyBalance(deps: ActionDeps, userId: string): Promise<string[]> {
+  return deps.db.transaction(async tx => {
+    await deps.billing.lockWallet(tx, userId)
+    const rows = await tx
+      .select()
+      .from(instance)
+      .where(
+        and(
+          eq(instance.userId, userId),
+          eq(instance.desired, 'running'),
+          eq(instance.billingType, 'postpay'),
+          inArray(instance.status, ['running', 'restarting', 'unknown']),
+          isNull(instance.terminatedAt),
+        ),
+      )
+      .orderBy(instance.id)
+      .for('update')
+    for (const row of rows) {
+      await changeStatus(tx, deps.billing, row, {
+        status: 'stopping',
+        at: deps.clock.now(),
+        event: { code: 'stopped_no_balance' },
+        reason: { code: 'balance_used_up', detail: '' },
+        patch: { desired: 'stopped' },
+      })
+    }
+    return rows.map(({ id }) => id)
+  })
+}
+
+/** Takes both locks, checks owner and state, and does the rest in the same transaction. */
+async function act(
+  { db, billing, clock }: ActionDeps,
+  { userId, instanceId }: Target,
+  action: InstanceAction,
+  run: (tx: Transaction, row: InstanceRow, at: Date) => Promise<InstanceRow>,
+): Promise<Done> {
+  const row = await db.transaction(async tx => {
+    await billing.lockWallet(tx, userId)
+    const [found] = await tx
+      .select()
+      .from(instance)
+      .where(and(eq(instance.id, instanceId), eq(instance.userId, userId), isNull(instance.terminatedAt)))
+      .for('update')
+    if (!found) throw new ApiError('not_found')
+    if (!instanceCan(action, found)) {
+      throw new ApiError('instance_state', { values: { status: found.status } })
+    }
+    return run(tx, found, clock.now())
+  })
+  return { instance_id: row.id, status: row.status }
+}
+
+/** GPUs, prices and the first hour of an instance that has none of them. */
+async function reserve(
+  { regions, quotes, billing, computeMissing }: ActionDeps,
+  tx: Transaction,
+  row: InstanceRow,
+  wanted: { specId: string; gpuCount: number },
+  at: Date,
+) {
+  if (computeMissing !== null) {
+    throw new ApiError('compute_unavailable', { values: { why: computeMissing } })
+  }
+  const { specId, gpuCount } = wanted
+  const offer = regions.offer(row.regionCode, specId)
+  const given = await takeStock(tx, regions, { offer, gpuCount, instanceId: row.id })
+  const { runningMicroPerHour, stoppedMicroPerHour } = quotes.rates({
+    regionCode: row.regionCode,
+    specId,
+    gpuCount,
+    diskGb: row.containerDiskGb,
+  })
+  const key = { userId: row.userId, instanceId: row.id }
+  // What the disk has cost is paid first, so that the hour is not set aside from money that is owed.
+  await billing.closeInterval(tx, { ...key, at })
+  await billing.hold(tx, { ...key, amountMicro: runningMicroPerHour })
+  return { ...given, runningMicroPerHour, stoppedMicroPerHour }
+}

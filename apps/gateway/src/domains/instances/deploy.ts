@@ -1,0 +1,134 @@
+import type { CallData } from '@berth/contract/call'
+import type { DeployBody, deployInstance } from '@berth/contract/instances'
+import { INSTANCES_PER_USER_MAX } from '@berth/contract/limits'
+import { and, count, eq, isNull } from 'drizzle-orm'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { notify } from '../../platform/database/open-database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { Ids } from '../../platform/ids.ts'
+import type { Billing } from '../billing/billing.ts'
+import type { Images } from '../images/images.ts'
+import type { Regions } from '../regions/regions.ts'
+import { addEvent, INSTANCE_CHANNEL } from './change-status.ts'
+import { type Quotes, requireOnDemand } from './quotes.ts'
+import { type InstanceRow, PROGRESS } from './rows.ts'
+import { takeStock } from './stock.ts'
+import { instance } from './tables.ts'
+
+export interface DeployDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  billing: Pick<Billing, 'lockWallet' | 'hold'>
+  regions: Pick<Regions, 'offer' | 'taken' | 'lockStock'>
+  images: Pick<Images, 'find'>
+  quotes: Pick<Quotes, 'rates'>
+  computeMissing: string | null
+}
+
+export interface DeployInput {
+  userId: string
+  /** Two deploys with one key are one instance (B3). */
+  idempotencyKey: string
+  body: DeployBody
+}
+
+/**
+ * Takes the GPUs, sets the first hour aside and writes the instance down, all or nothing. The reconciler does the
+ * rest.
+ * @throws ApiError `kind_not_supported`, `billing_type_not_supported`, `region_not_supported`, `gpu_spec_unknown`,
+ *   `image_unknown`, `validation_failed`, `compute_unavailable`, `instance_limit`, `gpu_sold_out` or
+ *   `insufficient_balance`.
+ */
+export async function deploy(deps: DeployDeps, input: DeployInput): Promise<CallData<typeof deployInstance>> {
+  const { db, billing, regions } = deps
+  const { userId, idempotencyKey, body } = input
+  requireOnDemand(body)
+  const offer = regions.offer(body.region_code, body.gpu_spec_id)
+  if (deps.computeMissing !== null) {
+    throw new ApiError('compute_unavailable', { values: { why: deps.computeMissing } })
+  }
+  requireImage(deps, body.image_id)
+  const rates = deps.quotes.rates({
+    regionCode: body.region_code,
+    specId: body.gpu_spec_id,
+    gpuCount: body.gpu_count,
+    diskGb: body.container_disk_gb,
+  })
+  const instanceId = deps.ids.instanceId()
+  const row = await db.transaction(async tx => {
+    // The wallet's lock makes a customer's deploys wait for each other, so that the look for the key is safe.
+    await billing.lockWallet(tx, userId)
+    const earlier = await findByKey(tx, userId, idempotencyKey)
+    if (earlier) return earlier
+    await requireRoom(tx, userId)
+    const given = await takeStock(tx, regions, { offer, gpuCount: body.gpu_count, instanceId })
+    const [made] = await tx
+      .insert(instance)
+      .values({ ...newRow(deps, input, instanceId), ...given, ...pick(rates) })
+      .returning()
+    if (!made) throw new Error('an insert gave no row')
+    await billing.hold(tx, { userId, instanceId, amountMicro: rates.runningMicroPerHour })
+    await addEvent(tx, made, { at: made.createdAt, code: 'deployed' })
+    await notify(tx, INSTANCE_CHANNEL, instanceId)
+    return made
+  })
+  return { instance_id: row.id, status: row.status }
+}
+
+/** An image that the driver cannot make would only fail later: it is refused before money moves (B7). */
+function requireImage({ images }: DeployDeps, imageId: string): void {
+  if (!images.find(imageId).available) {
+    throw new ApiError('validation_failed', { fields: [{ path: 'image_id', rule: 'not_allowed' }] })
+  }
+}
+
+async function findByKey(tx: Transaction, userId: string, key: string): Promise<InstanceRow | null> {
+  const [row] = await tx
+    .select()
+    .from(instance)
+    .where(and(eq(instance.userId, userId), eq(instance.idempotencyKey, key)))
+  return row ?? null
+}
+
+async function requireRoom(tx: Transaction, userId: string): Promise<void> {
+  const [row] = await tx
+    .select({ count: count() })
+    .from(instance)
+    .where(and(eq(instance.userId, userId), isNull(instance.terminatedAt)))
+  if ((row?.count ?? 0) >= INSTANCES_PER_USER_MAX) {
+    throw new ApiError('instance_limit', { values: { limit: INSTANCES_PER_USER_MAX } })
+  }
+}
+
+function newRow({ clock, ids }: DeployDeps, { userId, idempotencyKey, body }: DeployInput, id: string) {
+  const now = clock.now()
+  return {
+    id,
+    userId,
+    idempotencyKey,
+    name: body.name,
+    kind: body.kind,
+    regionCode: body.region_code,
+    imageId: body.image_id,
+    billingType: body.billing_type,
+    chargeCycle: body.charge_cycle,
+    containerDiskGb: body.container_disk_gb,
+    httpPorts: body.http_ports,
+    tcpPorts: body.tcp_ports,
+    env: body.env,
+    startCommand: body.start_command,
+    serviceSecret: ids.hostSecret(),
+    desired: 'running' as const,
+    status: 'creating' as const,
+    progress: PROGRESS.scheduled,
+    statusSince: now,
+    nextAttemptAt: now,
+    createdAt: now,
+  }
+}
+
+function pick({ runningMicroPerHour, stoppedMicroPerHour }: ReturnType<Quotes['rates']>) {
+  return { runningMicroPerHour, stoppedMicroPerHour }
+}

@@ -1,0 +1,165 @@
+import type { CallData } from '@berth/contract/call'
+import type { checkResource, getPrice } from '@berth/contract/instances'
+import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
+import { centsCeil, runwaySeconds } from '@berth/contract/money'
+import type { Catalogue } from '../../platform/config/catalogue.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { CallRequest } from '../../platform/http/handler.ts'
+import type { Billing } from '../billing/billing.ts'
+import type { Images } from '../images/images.ts'
+import type { Regions } from '../regions/regions.ts'
+
+type Check = CallData<typeof checkResource>['checks'][number]
+
+/** What an instance costs, in micro-units an hour. */
+export interface Rates {
+  machineMicroPerHour: bigint
+  diskMicroPerHour: bigint
+  /** Machine and disk. */
+  runningMicroPerHour: bigint
+  /** A stopped instance keeps its disk (R4.7). */
+  stoppedMicroPerHour: bigint
+}
+
+export interface Quotes {
+  /**
+   * The rates of a spec with a disk. The first GB of the container disk are free (R9.5).
+   * @throws ApiError `region_not_supported` or `gpu_spec_unknown`.
+   */
+  rates(input: { regionCode: string; specId: string; gpuCount: number; diskGb: number }): Rates
+  /** Answers the price call: lines, sums and how long the balance would last beside what runs already. */
+  price(request: CallRequest<typeof getPrice>): Promise<CallData<typeof getPrice>>
+  /** Answers the check-resource call (B7): every check is made, so that one answer names all that is wrong. */
+  check(request: CallRequest<typeof checkResource>): Promise<CallData<typeof checkResource>>
+}
+
+/**
+ * Prices and preflight checks.
+ * @param deps `computeMissing` says why no machine can run here; null when one can.
+ */
+export function createQuotes(deps: {
+  db: Database
+  catalogue: Catalogue
+  regions: Pick<Regions, 'offer' | 'taken'>
+  images: Pick<Images, 'find'>
+  billing: Pick<Billing, 'burn'>
+  computeMissing: string | null
+}): Quotes {
+  const { db, catalogue, regions, images, billing, computeMissing } = deps
+
+  function rates(input: { regionCode: string; specId: string; gpuCount: number; diskGb: number }): Rates {
+    const { spec } = regions.offer(input.regionCode, input.specId)
+    const paidGb = BigInt(Math.max(0, input.diskGb - SYSTEM_DISK_FREE_GB))
+    const machineMicroPerHour = spec.price_micro_per_hour * BigInt(input.gpuCount)
+    const diskMicroPerHour = paidGb * catalogue.prices.disk_micro_per_gb_hour
+    return {
+      machineMicroPerHour,
+      diskMicroPerHour,
+      runningMicroPerHour: machineMicroPerHour + diskMicroPerHour,
+      stoppedMicroPerHour: diskMicroPerHour,
+    }
+  }
+
+  return {
+    rates,
+    async price({ query, caller }) {
+      requireOnDemand(query)
+      const { spec } = regions.offer(query.region_code, query.gpu_spec_id)
+      const cost = rates({
+        regionCode: query.region_code,
+        specId: query.gpu_spec_id,
+        gpuCount: query.gpu_count,
+        diskGb: query.container_disk_gb,
+      })
+      const { burnMicroPerHour, availableMicro, currency } = await billing.burn(db, caller.userId)
+      return {
+        currency,
+        lines: [
+          {
+            key: spec.gpu ? 'gpu' : 'cpu',
+            name: spec.name,
+            quantity: query.gpu_count,
+            of: null,
+            rate_micro_per_hour: cost.machineMicroPerHour.toString(),
+          },
+          {
+            key: 'disk',
+            name: '',
+            quantity: Math.max(0, query.container_disk_gb - SYSTEM_DISK_FREE_GB),
+            of: query.container_disk_gb,
+            rate_micro_per_hour: cost.diskMicroPerHour.toString(),
+          },
+        ],
+        running_micro_per_hour: cost.runningMicroPerHour.toString(),
+        stopped_micro_per_day: (cost.stoppedMicroPerHour * 24n).toString(),
+        reserve_cents: centsCeil(cost.runningMicroPerHour),
+        lasts_seconds: runwaySeconds(availableMicro, burnMicroPerHour + cost.runningMicroPerHour),
+      }
+    },
+    async check({ body, caller }) {
+      const offer = attempt(() => regions.offer(body.region_code, body.gpu_spec_id))
+      const image = attempt(() => images.find(body.image_id))
+      const checks: Check[] = []
+      const add = (key: Check['key'], ok: boolean, code: string, values: Check['values'] = {}) =>
+        checks.push({ key, ok, code, values })
+
+      add('compute', computeMissing === null, computeMissing === null ? 'compute_ready' : 'compute_missing', {
+        why: computeMissing ?? '',
+      })
+      if (!offer) {
+        add('region', false, 'region_not_supported')
+      } else {
+        const free = offer.total - (await regions.taken(db, body.region_code, body.gpu_spec_id))
+        const enough = free >= body.gpu_count && offer.spec.counts.includes(body.gpu_count)
+        const unit = offer.spec.gpu ? 'gpus' : 'machines'
+        add('stock', enough, enough ? `${unit}_free` : 'sold_out', {
+          count: Math.max(0, free),
+          region: offer.region.name,
+          wanted: body.gpu_count,
+        })
+        const cost = rates({
+          regionCode: body.region_code,
+          specId: body.gpu_spec_id,
+          gpuCount: body.gpu_count,
+          diskGb: body.container_disk_gb,
+        })
+        const { availableMicro } = await billing.burn(db, caller.userId)
+        const covered = availableMicro >= cost.runningMicroPerHour
+        add('balance', covered, covered ? 'balance_covers' : 'balance_low', {
+          needed_cents: centsCeil(cost.runningMicroPerHour),
+        })
+      }
+      const fits = image?.available === true
+      add('image', fits, fits ? 'image_reachable' : (image?.unavailable_reason ?? 'image_unknown'))
+      const diskNeededGb = image ? Math.ceil(image.size_mb / 1_024) : 0
+      const room = body.container_disk_gb >= diskNeededGb
+      add('disk', room, room ? 'disk_fits' : 'disk_too_small', { needed_gb: diskNeededGb })
+      return { ok: checks.every(({ ok }) => ok), checks }
+    },
+  }
+}
+
+/**
+ * Refuses what is not offered yet.
+ * @throws ApiError `kind_not_supported` or `billing_type_not_supported`.
+ */
+export function requireOnDemand(input: { kind: string; billing_type: string }): void {
+  if (input.kind !== 'POD') {
+    throw new ApiError('kind_not_supported', { fields: [{ path: 'kind', rule: 'not_allowed' }] })
+  }
+  if (input.billing_type !== 'postpay') {
+    throw new ApiError('billing_type_not_supported', {
+      fields: [{ path: 'billing_type', rule: 'not_allowed' }],
+    })
+  }
+}
+
+function attempt<Value>(find: () => Value): Value | null {
+  try {
+    return find()
+  } catch (error) {
+    if (error instanceof ApiError) return null
+    throw error
+  }
+}

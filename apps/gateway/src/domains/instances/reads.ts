@@ -1,0 +1,202 @@
+import type { CallData } from '@berth/contract/call'
+import type { Instance, listInstanceEvents } from '@berth/contract/instances'
+import { and, asc, desc, eq, gte, isNull, lte } from 'drizzle-orm'
+import type { ComputeDriver } from '../../drivers/compute/port.ts'
+import type { Catalogue } from '../../platform/config/catalogue.ts'
+import type { Database, Queryable } from '../../platform/database/database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { Billing } from '../billing/billing.ts'
+import type { Images } from '../images/images.ts'
+import type { Target } from './actions.ts'
+import { type HostSize, machineNotes } from './machine-spec.ts'
+import type { InstanceRow } from './rows.ts'
+import { instance, instanceEvent } from './tables.ts'
+
+export interface ReadDeps {
+  db: Database
+  billing: Pick<Billing, 'costMicro' | 'burn'>
+  catalogue: Pick<Catalogue, 'regions'>
+  images: Pick<Images, 'find'>
+  compute: Pick<ComputeDriver, 'name' | 'capabilities'> | null
+  host: HostSize
+}
+
+/** Events of one instance that a page shows; older ones stay in the table for receipts. */
+const EVENTS_MAX = 200
+
+/**
+ * A customer's instances, newest first.
+ * @param deps Also asked for what each has cost so far.
+ */
+export async function list(deps: ReadDeps, userId: string): Promise<Instance[]> {
+  const { db, billing } = deps
+  const rows = await db
+    .select()
+    .from(instance)
+    .where(and(eq(instance.userId, userId), isNull(instance.terminatedAt)))
+    .orderBy(desc(instance.createdAt), desc(instance.id))
+  if (rows.length === 0) return []
+  const [costs, { currency }] = await Promise.all([
+    billing.costMicro(
+      db,
+      rows.map(({ id }) => id),
+    ),
+    billing.burn(db, userId),
+  ])
+  return rows.map(row => toInstance(deps, row, { currency, costMicro: costs.get(row.id) ?? 0n }))
+}
+
+/**
+ * What happened to an instance, newest first.
+ * @throws ApiError `not_found`.
+ */
+export async function events(
+  { db }: Pick<ReadDeps, 'db'>,
+  target: Target,
+): Promise<CallData<typeof listInstanceEvents>> {
+  await findOwn(db, target)
+  const rows = await db
+    .select()
+    .from(instanceEvent)
+    .where(eventsOf(target))
+    .orderBy(desc(instanceEvent.id))
+    .limit(EVENTS_MAX)
+  return rows.map(({ id, at, status, code, detail }) => ({
+    id: String(id),
+    at: at.toISOString(),
+    status,
+    code,
+    detail,
+  }))
+}
+
+/** What happened to an instance in a stretch of time, both ends included, oldest first; terminated ones too. */
+export async function eventsBetween(
+  q: Queryable,
+  { from, to, ...target }: Target & { from: Date; to: Date },
+): Promise<Pick<typeof instanceEvent.$inferSelect, 'at' | 'status' | 'code' | 'detail'>[]> {
+  return q
+    .select({
+      at: instanceEvent.at,
+      status: instanceEvent.status,
+      code: instanceEvent.code,
+      detail: instanceEvent.detail,
+    })
+    .from(instanceEvent)
+    .where(and(eventsOf(target), gte(instanceEvent.at, from), lte(instanceEvent.at, to)))
+    .orderBy(asc(instanceEvent.id))
+}
+
+/**
+ * One of a customer's own instances.
+ * @throws ApiError `not_found`: the same for another customer's and for one that is not there (R6.4).
+ */
+export async function findOwn(q: Queryable, { userId, instanceId }: Target): Promise<InstanceRow> {
+  const [row] = await q
+    .select()
+    .from(instance)
+    .where(and(eq(instance.id, instanceId), eq(instance.userId, userId), isNull(instance.terminatedAt)))
+  if (!row) throw new ApiError('not_found')
+  return row
+}
+
+/**
+ * One of a customer's own instances, if it runs.
+ * @throws ApiError `not_found` or `instance_not_running`.
+ */
+export async function findRunning(q: Queryable, target: Target): Promise<{ id: string }> {
+  const { id, status } = await findOwn(q, target)
+  if (status !== 'running') throw new ApiError('instance_not_running')
+  return { id }
+}
+
+export interface Service {
+  instanceId: string
+  userId: string
+  httpPorts: number[]
+  running: boolean
+}
+
+/** The instance whose HTTP services live on the origin of that secret; null when there is none. */
+export async function findService(q: Queryable, secret: string): Promise<Service | null> {
+  const [row] = await q
+    .select()
+    .from(instance)
+    .where(and(eq(instance.serviceSecret, secret), isNull(instance.terminatedAt)))
+  if (!row) return null
+  const { id, userId, httpPorts, status } = row
+  return { instanceId: id, userId, httpPorts, running: status === 'running' }
+}
+
+function eventsOf({ userId, instanceId }: Target) {
+  return and(eq(instanceEvent.instanceId, instanceId), eq(instanceEvent.userId, userId))
+}
+
+function toInstance(
+  deps: ReadDeps,
+  row: InstanceRow,
+  money: { currency: string; costMicro: bigint },
+): Instance {
+  const { catalogue, compute, host } = deps
+  return {
+    instance_id: row.id,
+    name: row.name,
+    kind: row.kind,
+    status: row.status,
+    reason: row.reasonCode === null ? null : { code: row.reasonCode, detail: row.reasonDetail ?? '' },
+    progress: row.progress,
+    region_code: row.regionCode,
+    region_name: catalogue.regions.find(({ code }) => code === row.regionCode)?.name ?? row.regionCode,
+    gpu_spec_id: row.gpuSpecId,
+    gpu_spec_name: row.spec.name,
+    gpu: row.spec.gpu,
+    gpu_count: row.gpuCount,
+    vram_gb: row.spec.vram_gb,
+    vcpu: row.spec.vcpu,
+    memory_gb: row.spec.memory_gb,
+    simulated: row.simulated,
+    image_id: row.imageId,
+    image_name: imageName(deps, row.imageId),
+    billing_type: row.billingType,
+    charge_cycle: row.chargeCycle,
+    // Prepaid billing, public IPs and volumes are not offered yet.
+    expiry_time: null,
+    auto_renew: false,
+    eip: null,
+    disks: {
+      container_gb: row.containerDiskGb,
+      system_gb: 0,
+      data_gb: 0,
+      pod_volume_gb: 0,
+      network_volume: null,
+    },
+    http_ports: row.httpPorts,
+    tcp_ports: row.tcpPorts,
+    currency: money.currency,
+    running_micro_per_hour: row.runningMicroPerHour.toString(),
+    stopped_micro_per_day: (row.stoppedMicroPerHour * 24n).toString(),
+    cost_micro: money.costMicro.toString(),
+    ready_at: row.readyAt?.toISOString() ?? null,
+    stopped_at: row.stoppedAt?.toISOString() ?? null,
+    // Nothing is deleted before its notices can be sent (R9.6), so no date is named either.
+    deleted_on: null,
+    created_at: row.createdAt.toISOString(),
+    machine:
+      row.driver === null
+        ? null
+        : {
+            driver: row.driver,
+            notes: compute?.name === row.driver ? machineNotes(row.spec, compute.capabilities, host) : [],
+          },
+  }
+}
+
+/** The catalogue may have dropped an image that still runs. */
+function imageName({ images }: ReadDeps, imageId: string): string {
+  try {
+    return images.find(imageId).name
+  } catch (error) {
+    if (error instanceof ApiError) return imageId
+    throw error
+  }
+}

@@ -1,0 +1,155 @@
+import type { Logger } from 'pino'
+import type { ComputeDriver } from '../../drivers/compute/port.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { OpenDatabase } from '../../platform/database/open-database.ts'
+import { INSTANCE_CHANNEL } from './change-status.ts'
+import type { ReconcileLimits } from './limits.ts'
+import type { Store } from './store.ts'
+import type { Sweep } from './sweep.ts'
+import { createWorker, type WorkerDeps } from './worker.ts'
+
+/** Due rows are looked for this often; whatever is wanted at once is kicked. */
+const POLL_MS = 1_000
+/** Pause after an error of the loop itself, such as a database that is away. */
+const ERROR_PAUSE_MS = 2_000
+const SWEEP_MS = 30_000
+/** Rows worked on at once: nearly all of that time is spent waiting for an engine. */
+const CONCURRENCY = 16
+/** A lease outlives its renewals by this: after a crash, another process takes over this much later. */
+const LEASE_MS = 10_000
+const RENEW_MS = 3_000
+/** How long a stop waits for the steps that it aborted. */
+const STOP_GRACE_MS = 5_000
+
+export interface Reconciler {
+  /**
+   * Starts the loop. Returns when every instance that was running has been looked at once, so that metering
+   * which starts afterwards charges nothing that was dead.
+   */
+  start(): Promise<void>
+  /** Aborts what is under way, gives the leases back and ends the loop. */
+  stop(): Promise<void>
+  /** Looks at an instance at once, as far as it is due. */
+  kick(id: string): void
+}
+
+export interface ReconcilerDeps extends Omit<WorkerDeps, 'limits'> {
+  clock: Clock
+  log: Logger
+  compute: ComputeDriver | null
+  limits: ReconcileLimits
+  store: Store
+  sweep: Sweep
+  /** Tells of changes made by other replicas; null where there are none. */
+  listen: OpenDatabase['listen'] | null
+}
+
+/**
+ * The loop that brings machines to what is wanted of them. Any number of replicas run it: a row is worked on
+ * under a lease, and every write is a compare-and-set.
+ */
+export function createReconciler(deps: ReconcilerDeps): Reconciler {
+  const { clock, log, compute, store, sweep } = deps
+  const worker = createWorker(deps, {
+    onDone(id, lookAgain) {
+      if (lookAgain) claimQuietly({ only: [id], early: true })
+      // A slot is free, and there may be more to do than there were slots.
+      else if (worker.working().length === CONCURRENCY - 1) claimQuietly()
+    },
+    onMissed: id => claimQuietly({ only: [id] }),
+  })
+  const cleanups: (() => void)[] = []
+  const timers = new Set<NodeJS.Timeout>()
+  let running = false
+  let claiming: Promise<void> = Promise.resolve()
+
+  /** Claims are made one after the other, so that no row is claimed twice by this process. */
+  function claim(which: { only?: string[]; early?: boolean } = {}): Promise<void> {
+    claiming = claiming
+      .catch(() => {})
+      .then(async () => {
+        const working = worker.working()
+        if (!running || working.length >= CONCURRENCY) return
+        const now = clock.now()
+        const rows = await store.claim({
+          ...which,
+          limit: CONCURRENCY - working.length,
+          now,
+          leaseUntil: new Date(now.getTime() + LEASE_MS),
+          not: working,
+        })
+        for (const row of rows) worker.begin(row)
+      })
+    return claiming
+  }
+
+  function claimQuietly(which?: { only?: string[]; early?: boolean }): void {
+    claim(which).catch(error => log.warn({ err: error }, 'instances could not be claimed'))
+  }
+
+  function kick(id: string, { lookAgain = false } = {}): void {
+    if (!running) return
+    // What is under way may not be wanted any more; the worker finds out.
+    if (worker.working().includes(id)) worker.recheck(id, { lookAgain })
+    else claimQuietly({ only: [id], early: lookAgain })
+  }
+
+  function every(pauseMs: number, run: () => Promise<unknown>, what: string): void {
+    const later = (ms: number) => {
+      if (!running) return
+      const timer = setTimeout(async () => {
+        timers.delete(timer)
+        try {
+          await run()
+          later(pauseMs)
+        } catch (error) {
+          log.warn({ err: error }, `${what} failed; it is tried again`)
+          later(Math.max(pauseMs, ERROR_PAUSE_MS))
+        }
+      }, ms)
+      timers.add(timer)
+    }
+    later(pauseMs)
+  }
+
+  async function sweepAndKick(): Promise<void> {
+    for (const id of await sweep.run()) kick(id, { lookAgain: true })
+  }
+
+  return {
+    kick: id => kick(id),
+    async start() {
+      if (running) return
+      running = true
+      if (compute) cleanups.push(compute.watch(id => kick(id, { lookAgain: true })))
+      if (deps.listen)
+        cleanups.push(
+          await deps.listen(
+            INSTANCE_CHANNEL,
+            id => kick(id),
+            () => claimQuietly(),
+          ),
+        )
+      every(RENEW_MS, () => worker.renew(new Date(clock.now().getTime() + LEASE_MS)), 'renewing leases')
+      for (const id of await sweep.runningRows()) {
+        await worker.free(CONCURRENCY)
+        await claim({ only: [id], early: true })
+      }
+      await worker.looked()
+      every(POLL_MS, () => claim(), 'looking for due instances')
+      every(SWEEP_MS, sweepAndKick, 'sweeping machines')
+      claimQuietly()
+      sweepAndKick().catch(error => log.warn({ err: error }, 'the first sweep of machines failed'))
+    },
+    async stop() {
+      if (!running) return
+      running = false
+      for (const cleanup of cleanups.splice(0)) cleanup()
+      for (const timer of timers) clearTimeout(timer)
+      timers.clear()
+      await claiming.catch(() => {})
+      await worker.abortAll(STOP_GRACE_MS)
+      await store.releaseAll().catch(error => log.warn({ err: error }, 'leases were not given back'))
+    },
+  }
+}

@@ -1,0 +1,253 @@
+import { eq, sql } from 'drizzle-orm'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { computeFailure } from '../../drivers/compute/fake/fake-driver.ts'
+import type { Instances } from './instances.ts'
+import { createInstancesFixture, type InstancesFixture } from './instances-fixture.ts'
+import { instance } from './tables.ts'
+
+let fixture: InstancesFixture
+beforeEach(async () => {
+  fixture = await createInstancesFixture()
+})
+afterEach(() => fixture.close())
+
+/** The next gateway, `seconds` later. */
+async function nextGateway(seconds: number): Promise<Instances> {
+  fixture.clock.advance(seconds)
+  const next = fixture.gateway()
+  await next.reconciler.start()
+  return next
+}
+
+describe('[B6] after a restart of the gateway', () => {
+  test('a machine that outlived it is adopted, and its charge goes on', async () => {
+    await fixture.instances.reconciler.start()
+    const id = await fixture.running(await fixture.payer())
+    await fixture.instances.reconciler.stop()
+    await nextGateway(100)
+    expect(await fixture.row(id)).toMatchObject({ status: 'running', observedAt: fixture.clock.now() })
+    expect(await fixture.intervals(id)).toMatchObject([{ endedAt: null }])
+    await fixture.expectSound(id)
+  })
+
+  test('a machine that the gateway stopped itself comes back, not charged for the time between', async () => {
+    await fixture.instances.reconciler.start()
+    const userId = await fixture.payer()
+    const id = await fixture.running(userId)
+    fixture.clock.advance(60)
+    await fixture.instances.reconciler.stop()
+    await fixture.instances.onShutdown(await fixture.compute.shutdown())
+    const stoppedAt = fixture.clock.now()
+    expect(await fixture.row(id)).toMatchObject({ status: 'restarting', reasonCode: 'gateway_restarted' })
+    await fixture.expectSound(id)
+    // Longer than a restart may take: nobody was there to restart it.
+    await nextGateway(3_600)
+    const { readyAt } = await fixture.until(id, 'running')
+    expect(await fixture.intervals(id)).toMatchObject([
+      { endedAt: stoppedAt },
+      { startedAt: readyAt, endedAt: null },
+    ])
+    expect(await fixture.eventCodes(userId, id)).toEqual([
+      'deployed',
+      'pulling',
+      'booting',
+      'ready',
+      'gateway_stopped',
+      'ready',
+    ])
+    await fixture.expectSound(id)
+  })
+
+  test('a machine that died with its computer comes back, charged to when it was last seen', async () => {
+    await fixture.instances.reconciler.start()
+    const id = await fixture.running(await fixture.payer())
+    const seen = fixture.clock.now()
+    await fixture.instances.reconciler.stop()
+    fixture.compute.exit(id, 137)
+    const ready = fixture.compute.faults.block('start')
+    // The row is found dead before `start` returns, so that metering which begins then finds nothing to charge.
+    await nextGateway(3_600)
+    expect(await fixture.intervals(id)).toMatchObject([{ endedAt: seen }])
+    await ready.reached
+    ready.release()
+    await fixture.until(id, 'running')
+    expect(await fixture.intervals(id)).toHaveLength(2)
+    await fixture.expectSound(id)
+  })
+
+  test('a machine that cannot come back is an error with its cause', async () => {
+    await fixture.instances.reconciler.start()
+    const ids = [await fixture.running(await fixture.payer()), await fixture.running(await fixture.payer())]
+    await fixture.instances.reconciler.stop()
+    await fixture.instances.onShutdown(await fixture.compute.shutdown())
+    fixture.compute.lose(ids[0] ?? '')
+    fixture.compute.faults.fail('start', computeFailure('exhausted'))
+    await nextGateway(10)
+    const reasons = await Promise.all(ids.map(id => fixture.until(id, 'error', { seconds: 1 })))
+    expect(reasons.map(({ reasonCode }) => reasonCode)).toEqual(['machine_lost', 'exhausted'])
+    for (const id of ids) await fixture.expectSound(id)
+  })
+
+  test.each(['pull', 'create', 'start', 'exec'])('a start that was in its %s goes on', async step => {
+    await fixture.instances.reconciler.start()
+    const block = fixture.compute.faults.block(step, { deaf: true })
+    const id = await fixture.deploy(await fixture.payer())
+    await block.reached
+    await fixture.instances.reconciler.stop()
+    block.release()
+    await nextGateway(5)
+    await fixture.until(id, 'running', { seconds: 1 })
+    expect(await fixture.intervals(id)).toHaveLength(1)
+    await fixture.expectSound(id)
+  })
+
+  test('the lease of a killed gateway runs out', async () => {
+    const id = await fixture.deploy(await fixture.payer())
+    const leaseUntil = new Date(fixture.clock.now().getTime() + 10_000)
+    await fixture.db.update(instance).set({ leaseOwner: 'killed', leaseUntil }).where(eq(instance.id, id))
+    await nextGateway(9)
+    expect(fixture.compute.calls).toEqual([])
+    fixture.clock.advance(1)
+    await fixture.until(id, 'running')
+  })
+
+  test('what was asked for while no gateway looked after it is done', async () => {
+    await fixture.instances.reconciler.start()
+    const userId = await fixture.payer()
+    const [stopped, removed] = [await fixture.running(userId), await fixture.running(userId)]
+    await fixture.instances.reconciler.stop()
+    await fixture.instances.stop({ userId, instanceId: stopped })
+    await fixture.instances.terminate({ userId, instanceId: removed })
+    await nextGateway(3_600)
+    await fixture.until(stopped, 'stopped')
+    await fixture.until(removed, 'terminated')
+    expect([...fixture.compute.machines.keys()]).toEqual([stopped])
+  })
+})
+
+test('when the database cuts its connections under load, instances get where they should and books balance', async () => {
+  const second = fixture.gateway({ listen: true })
+  await Promise.all([fixture.instances.reconciler.start(), second.reconciler.start()])
+  const userId = await fixture.payer()
+  const cut = async () => {
+    const others = sql`datname = current_database() and pid <> pg_backend_pid()`
+    await fixture.db.execute(sql`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`)
+  }
+  const keys = Array.from({ length: 10 }, (_, index) => `deploy-${index}`)
+  const deployAll = () => Promise.allSettled(keys.map(key => fixture.deploy(userId, {}, key)))
+  for (let round = 0; round < 8; round += 1) {
+    const deploying = deployAll()
+    await cut().catch(() => {})
+    await deploying
+    fixture.clock.advance(1)
+  }
+  const ids = (await deployAll()).map(result => (result.status === 'fulfilled' ? result.value : ''))
+  expect(new Set(ids).size).toBe(keys.length)
+  for (const id of ids) await fixture.until(id, 'running', { seconds: 1 })
+  for (const id of ids) await fixture.expectSound(id)
+  expect(await fixture.instances.list(userId)).toHaveLength(keys.length)
+  expect(fixture.compute.machines.size).toBe(keys.length)
+})
+
+describe('the orphan sweep', () => {
+  test('removes machines that belong to no instance, and no other', async () => {
+    await fixture.instances.reconciler.start()
+    const userId = await fixture.payer()
+    const id = await fixture.running(userId)
+    const gone = await fixture.running(userId)
+    await fixture.instances.terminate({ userId, instanceId: gone })
+    await fixture.until(gone, 'terminated')
+    await fixture.instances.reconciler.stop()
+    fixture.compute.plant('i-orphan', 'running')
+    fixture.compute.plant(gone, 'created')
+    await nextGateway(30)
+    await fixture.until(id, () => fixture.compute.machines.size === 1)
+    expect([...fixture.compute.machines.keys()]).toEqual([id])
+    expect((await fixture.row(id)).status).toBe('running')
+  })
+
+  test('stops a machine that runs although its instance is stopped', async () => {
+    await fixture.instances.reconciler.start()
+    const userId = await fixture.payer()
+    const id = await fixture.running(userId)
+    await fixture.instances.stop({ userId, instanceId: id })
+    await fixture.until(id, 'stopped')
+    await fixture.instances.reconciler.stop()
+    fixture.compute.plant(id, 'running')
+    await nextGateway(30)
+    await fixture.until(id, () => fixture.compute.machines.get(id)?.status.state === 'stopped')
+    expect((await fixture.row(id)).status).toBe('stopped')
+    await fixture.expectSound(id)
+  })
+
+  test('one machine that cannot be removed does not save the others', async () => {
+    const { remove } = fixture.compute
+    fixture.compute.remove = async (id, signal) => {
+      if (id === 'i-stuck') throw computeFailure('failed')
+      return remove(id, signal)
+    }
+    fixture.compute.plant('i-stuck', 'running')
+    fixture.compute.plant('i-orphan', 'running')
+    const id = await fixture.deploy(await fixture.payer())
+    await nextGateway(0)
+    await fixture.until(id, () => !fixture.compute.machines.has('i-orphan'))
+    expect(fixture.compute.machines.has('i-stuck')).toBe(true)
+  })
+})
+
+describe('two gateways on one database', () => {
+  test('never act on one instance at the same time, whatever is asked of them', async () => {
+    const second = fixture.gateway({ listen: true })
+    await Promise.all([fixture.instances.reconciler.start(), second.reconciler.start()])
+    const userId = await fixture.payer(100_000)
+    const ids = await Promise.all(Array.from({ length: 12 }, () => fixture.deploy(userId)))
+    const gateways = [fixture.instances, second]
+    for (let round = 0; round < 6; round += 1) {
+      await Promise.all(
+        ids.map((instanceId, index) => {
+          const target = { userId, instanceId }
+          const gateway = gateways[(round + index) % 2] ?? second
+          const asks = [
+            () => gateway.stop(target),
+            () => gateway.start(target, { specId: 'cpu', gpuCount: 1 }),
+            () => gateway.restart(target),
+          ]
+          // What the state does not allow is refused; that is not what this is about.
+          return asks[(round * 7 + index) % asks.length]?.().catch(() => {})
+        }),
+      )
+      fixture.clock.advance(1)
+    }
+    for (const id of ids) {
+      await fixture.until(id, ({ status, desired }) => {
+        return desired === 'running' ? status === 'running' : status === 'stopped' || status === 'exited'
+      })
+      await fixture.expectSound(id)
+    }
+    expect(fixture.compute.overlapMax()).toBe(1)
+  })
+
+  test('a row is claimed by one of many', async () => {
+    const gateways = Array.from({ length: 4 }, () => fixture.gateway({ listen: true }))
+    await Promise.all(gateways.map(({ reconciler }) => reconciler.start()))
+    const userId = await fixture.payer()
+    const ids = await Promise.all(Array.from({ length: 8 }, () => fixture.deploy(userId)))
+    for (const id of ids) await fixture.until(id, 'running')
+    for (const step of ['create', 'start']) {
+      const calls = fixture.compute.calls.filter(call => call.startsWith(`${step} `))
+      expect(calls.sort()).toEqual(ids.map(id => `${step} ${id}`).sort())
+    }
+  })
+
+  test('what one is asked for reaches a step that the other has under way', async () => {
+    const second = fixture.gateway({ listen: true })
+    await second.reconciler.start()
+    const userId = await fixture.payer()
+    const pull = fixture.compute.faults.block('pull')
+    // The first gateway only takes calls: its reconciler is not started.
+    const id = await fixture.deploy(userId)
+    await pull.reached
+    await fixture.instances.terminate({ userId, instanceId: id })
+    await fixture.until(id, 'terminated')
+  })
+})

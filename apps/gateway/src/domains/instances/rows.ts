@@ -1,0 +1,15 @@
+import type { instance } from './tables.ts'
+
+/** An instance as its table keeps it. */
+export type InstanceRow = typeof instance.$inferSelect
+
+export type Progress = NonNullable<InstanceRow['progress']>
+
+/** What a start shows at each step; a pull fills in its own bytes and percent. */
+export const PROGRESS: Record<Progress['step'], Progress> = {
+  scheduled: { step: 'scheduled', percent: 0, bytes_done: null, bytes_total: null },
+  pulling: { step: 'pulling', percent: 5, bytes_done: null, bytes_total: null },
+  booting: { step: 'booting', percent: 75, bytes_done: null, bytes_total: null },
+  probing: { step: 'probing', percent: 90, bytes_done: null, bytes_total: null },
+  ready: { step: 'ready', percent: 100, bytes_done: null, bytes_total: null },
+}

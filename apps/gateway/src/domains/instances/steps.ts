@@ -1,0 +1,183 @@
+import type { Logger } from 'pino'
+import { type ComputeDriver, ComputeError, type ImageRecipe } from '../../drivers/compute/port.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { FailureCode } from './codes.ts'
+import { StepSuperseded, StepTimedOut, withDeadline } from './deadline.ts'
+import type { ReconcileLimits } from './limits.ts'
+import { type HostSize, machineSpec } from './machine-spec.ts'
+import type { Observed, Step } from './plan.ts'
+import { pullImage, recipeOf } from './pull-step.ts'
+import { type InstanceRow, PROGRESS } from './rows.ts'
+import type { Store } from './store.ts'
+import type { Transitions } from './transitions.ts'
+
+export interface StepDeps {
+  clock: Clock
+  log: Logger
+  compute: ComputeDriver | null
+  computeMissing: string | null
+  images: { find(id: string): { recipe: ImageRecipe } }
+  host: HostSize
+  limits: ReconcileLimits
+  store: Store
+  transitions: Transitions
+}
+
+/** The row as it is after a step; null when it has changed meanwhile and must be read again. */
+export type Outcome = Promise<InstanceRow | null>
+
+export interface Steps {
+  /** Asks the driver what the machine is; never throws for a driver that is away. */
+  look(row: InstanceRow, superseded: AbortSignal): Promise<Observed>
+  /**
+   * Carries out one step, and notes a failed try on the row.
+   * @throws StepSuperseded, or errors of the database.
+   */
+  execute(
+    step: Exclude<Step, { kind: 'wait' | 'confirm_running' }>,
+    row: InstanceRow,
+    superseded: AbortSignal,
+  ): Outcome
+}
+
+/** What the reconciler does with the driver. Driver calls are made outside transactions, each with a deadline. */
+export function createSteps(deps: StepDeps): Steps {
+  const { clock, log, compute, limits, store, transitions } = deps
+
+  /** A call with a deadline; those that hang and ignore their signal are left behind. */
+  function call<T>(
+    row: InstanceRow,
+    name: keyof ReconcileLimits['step_ms'],
+    superseded: AbortSignal,
+    run: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const deadlineMs = Math.min(limits.step_ms[name], limits.status_ms[row.status] ?? limits.step_ms[name])
+    return withDeadline({ deadlineMs, superseded, graceMs: limits.abort_grace_ms }, run)
+  }
+
+  async function boot(row: InstanceRow, driver: ComputeDriver, superseded: AbortSignal): Outcome {
+    let booting: InstanceRow | null = row
+    if (row.progress?.step !== 'booting' || row.driver !== driver.name) {
+      booting = await store.note(row, { driver: driver.name, progress: PROGRESS.booting })
+      if (!booting) return null
+    }
+    const recipe = recipeOf(deps.images, row.imageId)
+    await call(row, 'boot', superseded, async signal => {
+      // Kept as it is where it exists; a driver that can gives it the CPU, memory and GPUs that it has now.
+      await driver.create(machineSpec(row, recipe, deps.host), signal)
+      signal.throwIfAborted()
+      await driver.start(row.id, signal)
+    })
+    return store.note(booting, { ...noFailure, progress: PROGRESS.probing })
+  }
+
+  async function probe(row: InstanceRow, driver: ComputeDriver, superseded: AbortSignal): Outcome {
+    const timeout_ms = limits.step_ms.probe
+    await call(row, 'probe', superseded, async () => {
+      const { exit_code } = await driver.exec(row.id, ['true'], { timeout_ms })
+      if (exit_code !== 0)
+        throw new ComputeError('failed', `the machine answered with exit code ${exit_code}`)
+    })
+    return transitions.ready(row)
+  }
+
+  async function cycle(row: InstanceRow, driver: ComputeDriver, superseded: AbortSignal): Outcome {
+    await call(row, 'stop', superseded, signal => driver.stop(row.id, signal))
+    return store.note(row, { ...noFailure, restartsDone: row.restartsAsked, progress: PROGRESS.booting })
+  }
+
+  async function useDriver(step: DriverStep, row: InstanceRow, superseded: AbortSignal): Outcome {
+    if (!compute) throw new NoDriver(deps.computeMissing ?? '')
+    switch (step.kind) {
+      case 'pull':
+        return pullImage({ ...deps, compute }, row, superseded)
+      case 'boot':
+        return boot(row, compute, superseded)
+      case 'probe':
+        return probe(row, compute, superseded)
+      case 'cycle':
+        return cycle(row, compute, superseded)
+      case 'stop':
+        await call(row, 'stop', superseded, signal => compute.stop(row.id, signal))
+        return store.note(row, noFailure)
+      case 'remove':
+        await call(row, 'remove', superseded, signal => compute.remove(row.id, signal))
+        return store.note(row, noFailure)
+    }
+  }
+
+  async function tryDriver(step: DriverStep, row: InstanceRow, superseded: AbortSignal): Outcome {
+    try {
+      return await useDriver(step, row, superseded)
+    } catch (error) {
+      const code = failureCode(error)
+      if (!code) throw error
+      log.warn({ err: error, instance: row.id, step: step.kind, code }, 'a step of an instance failed')
+      // A step that succeeded wrote to the row since: what failed is counted on the row as it is.
+      const current = await store.reread(row.id)
+      if (!current || current.version !== row.version) {
+        // Statuses that the step itself went through (pulling) keep their failure; others are planned anew.
+        if (!current || current.desired !== row.desired || current.restartsAsked !== row.restartsAsked)
+          return null
+      }
+      const pauseMs = limits.backoff_ms[Math.min(current.attempts, limits.backoff_ms.length - 1)] ?? 0
+      return store.noteFailure(current, {
+        code,
+        detail: error instanceof Error ? error.message : String(error),
+        retryAt: new Date(clock.now().getTime() + pauseMs),
+      })
+    }
+  }
+
+  return {
+    async look(row, superseded) {
+      // No driver has been asked to make anything of it yet.
+      if (row.driver === null) return { state: 'absent' }
+      if (!compute || compute.name !== row.driver) return { state: 'unreachable' }
+      try {
+        return await call(row, 'status', superseded, () => compute.status(row.id))
+      } catch (error) {
+        if (error instanceof StepSuperseded) throw error
+        log.warn({ err: error, instance: row.id }, 'the driver does not say what a machine is')
+        return { state: 'unreachable' }
+      }
+    },
+    async execute(step, row, superseded) {
+      switch (step.kind) {
+        case 'confirm_stopped':
+          return transitions.stopped(row)
+        case 'confirm_terminated':
+          return transitions.terminated(row)
+        case 'clear_gpus':
+          return store.note(row, { gpuUuids: [] })
+        case 'mark_exited':
+          return transitions.exited(row, step.exitCode)
+        case 'mark_unknown':
+          return transitions.lostSight(row)
+        case 'mark_seen':
+          return transitions.seenAgain(row)
+        case 'bring_back':
+          return transitions.bringBack(row)
+        case 'fail':
+          return transitions.failed(row, step)
+        default:
+          return tryDriver(step, row, superseded)
+      }
+    },
+  }
+}
+
+type DriverStep = Extract<Step, { kind: 'pull' | 'boot' | 'probe' | 'cycle' | 'stop' | 'remove' }>
+
+const noFailure = { attempts: 0, failureCode: null, failureDetail: null }
+
+/** No driver runs here, so that nothing can be started. */
+class NoDriver extends Error {}
+
+/** Null for what is no fault of the driver or its machine. */
+function failureCode(error: unknown): FailureCode | null {
+  if (error instanceof ComputeError) return error.code
+  if (error instanceof StepTimedOut) return 'timed_out'
+  if (error instanceof NoDriver) return 'compute_unavailable'
+  return null
+}

@@ -1,0 +1,111 @@
+import { INSTANCE_STATUSES } from '@berth/contract/instance-states'
+import { sql } from 'drizzle-orm'
+import { bigint, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { amount, moment } from '../../platform/database/columns.ts'
+
+/** What a customer deployed. Desired, observed and attempt state are separate columns. */
+export const instance = pgTable(
+  'instance',
+  {
+    id: text('id').primaryKey(),
+    userId: uuid('user_id').notNull(),
+    idempotencyKey: text('idempotency_key').notNull(),
+    name: text('name').notNull(),
+    kind: text('kind', { enum: ['POD', 'VM'] }).notNull(),
+    regionCode: text('region_code').notNull(),
+    gpuSpecId: text('gpu_spec_id').notNull(),
+    gpuCount: integer('gpu_count').notNull(),
+    simulated: boolean('simulated').notNull(),
+    /** The spec as it was offered when it was deployed or last started; CPU and memory are the whole machine's. */
+    spec: jsonb('spec')
+      .$type<{ name: string; gpu: boolean; vram_gb: number; vcpu: number; memory_gb: number }>()
+      .notNull(),
+    /** Real GPUs given to it, by uuid; kept until the driver confirms that nothing uses them any more. */
+    gpuUuids: jsonb('gpu_uuids').$type<string[]>().notNull(),
+    imageId: text('image_id').notNull(),
+    billingType: text('billing_type', { enum: ['postpay', 'prepay'] }).notNull(),
+    chargeCycle: text('charge_cycle', { enum: ['weekly', 'monthly'] }),
+    containerDiskGb: integer('container_disk_gb').notNull(),
+    httpPorts: jsonb('http_ports').$type<number[]>().notNull(),
+    tcpPorts: jsonb('tcp_ports').$type<number[]>().notNull(),
+    env: jsonb('env').$type<Record<string, string>>().notNull(),
+    startCommand: text('start_command').notNull(),
+    /** Prices as quoted when it was deployed or last started. */
+    runningMicroPerHour: amount('running_micro_per_hour').notNull(),
+    stoppedMicroPerHour: amount('stopped_micro_per_hour').notNull(),
+    /** First label of the origin of its HTTP services; never shown in logs. */
+    serviceSecret: text('service_secret').notNull(),
+
+    /** What the customer (or an empty balance) wants. */
+    desired: text('desired', { enum: ['running', 'stopped', 'terminated'] }).notNull(),
+    /** Counts restarts asked for; the machine has caught up when `restartsDone` is equal. */
+    restartsAsked: integer('restarts_asked').notNull().default(0),
+    restartsDone: integer('restarts_done').notNull().default(0),
+
+    /** What is known of the machine. */
+    status: text('status', { enum: INSTANCE_STATUSES }).notNull(),
+    reasonCode: text('reason_code'),
+    reasonDetail: text('reason_detail'),
+    progress: jsonb('progress').$type<{
+      step: 'scheduled' | 'pulling' | 'booting' | 'probing' | 'ready'
+      percent: number
+      bytes_done: number | null
+      bytes_total: number | null
+    }>(),
+    driver: text('driver'),
+    /** Holds its GPUs: counted against the region's stock. */
+    holdsGpus: boolean('holds_gpus').notNull(),
+    readyAt: moment('ready_at'),
+    stoppedAt: moment('stopped_at'),
+    /** When the driver last confirmed that it runs: where billing ends if it is found dead. */
+    observedAt: moment('observed_at'),
+
+    /** The attempt under way. */
+    statusSince: moment('status_since').notNull(),
+    /** Tries of the current step that failed, and what the last one failed with. */
+    attempts: integer('attempts').notNull().default(0),
+    failureCode: text('failure_code'),
+    failureDetail: text('failure_detail'),
+    nextAttemptAt: moment('next_attempt_at').notNull(),
+    leaseOwner: text('lease_owner'),
+    leaseUntil: moment('lease_until'),
+
+    /** Grows with every change of what is wanted or known, not with progress or leases: compare-and-set on it. */
+    version: integer('version').notNull().default(1),
+    createdAt: moment('created_at').notNull(),
+    /** Set when the driver confirmed that nothing is left; the row stays for receipts. */
+    terminatedAt: moment('terminated_at'),
+  },
+  table => [
+    uniqueIndex('instance_key').on(table.userId, table.idempotencyKey),
+    index('instance_user').on(table.userId, table.createdAt),
+    uniqueIndex('instance_secret').on(table.serviceSecret),
+    index('instance_live').on(table.nextAttemptAt).where(sql`${table.terminatedAt} is null`),
+  ],
+)
+
+/** What happened to an instance; receipts and the events page read it. */
+export const instanceEvent = pgTable(
+  'instance_event',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    instanceId: text('instance_id').notNull(),
+    userId: uuid('user_id').notNull(),
+    at: moment('at').notNull(),
+    status: text('status', { enum: INSTANCE_STATUSES }).notNull(),
+    code: text('code').notNull(),
+    detail: text('detail').notNull().default(''),
+  },
+  table => [index('instance_event_instance').on(table.instanceId, table.id)],
+)
+
+/** Tickets that open one terminal socket each. */
+export const terminalTicket = pgTable('terminal_ticket', {
+  hash: text('hash').primaryKey(),
+  userId: uuid('user_id').notNull(),
+  /** Whose sign-out closes the socket again. */
+  sessionId: uuid('session_id').notNull(),
+  instanceId: text('instance_id').notNull(),
+  expiresAt: moment('expires_at').notNull(),
+  usedAt: moment('used_at'),
+})

@@ -1,0 +1,132 @@
+import type { Clock } from '../../platform/clock.ts'
+import type { Billing } from '../billing/billing.ts'
+import { type Change, changeStatus } from './change-status.ts'
+import type { ReasonCode } from './codes.ts'
+import { type InstanceRow, PROGRESS } from './rows.ts'
+import type { Store } from './store.ts'
+
+type Outcome = Promise<InstanceRow | null>
+
+/**
+ * Every change of status that the reconciler makes, each in one short transaction. All give the row as it is
+ * then, or null when it was changed meanwhile and nothing was done.
+ */
+export interface Transitions {
+  /** A driver takes it over and makes its image available. */
+  pulling(row: InstanceRow, driver: string): Outcome
+  /** The image is there. */
+  booting(row: InstanceRow): Outcome
+  /** The machine answers: metering begins (B2, B6). */
+  ready(row: InstanceRow): Outcome
+  /** The driver has confirmed that nothing runs. */
+  stopped(row: InstanceRow): Outcome
+  /** The driver has confirmed that nothing is left. */
+  terminated(row: InstanceRow): Outcome
+  /** Its machine ended by itself; it is kept like a stopped one. */
+  exited(row: InstanceRow, exitCode: number | null): Outcome
+  /** Its driver does not answer: not charged from when it was last seen. */
+  lostSight(row: InstanceRow): Outcome
+  seenAgain(row: InstanceRow): Outcome
+  /** Its machine ended while no gateway was there: it is started again. */
+  bringBack(row: InstanceRow): Outcome
+  /** Given up with a cause: it costs nothing from there. */
+  failed(row: InstanceRow, failure: { reason: ReasonCode; detail: string }): Outcome
+}
+
+export function createTransitions(deps: { clock: Clock; billing: Billing; store: Store }): Transitions {
+  const { clock, billing, store } = deps
+
+  function change(
+    row: InstanceRow,
+    make: (fresh: InstanceRow, at: Date) => Omit<Change, 'at'> & { at?: Date },
+  ): Outcome {
+    return store.withLocks(row, (tx, fresh) => {
+      const at = clock.now()
+      return changeStatus(tx, billing, fresh, { at, ...make(fresh, at) })
+    })
+  }
+
+  return {
+    pulling: (row, driver) =>
+      change(row, () => ({
+        status: 'pulling',
+        event: { code: 'pulling' },
+        patch: { driver, progress: PROGRESS.pulling },
+      })),
+    booting: row =>
+      change(row, () => ({
+        status: 'creating',
+        event: { code: 'booting' },
+        patch: { progress: PROGRESS.booting },
+      })),
+    ready: row =>
+      change(row, (_, at) => ({
+        status: 'running',
+        event: { code: 'ready' },
+        patch: { progress: PROGRESS.ready, readyAt: at, observedAt: at },
+      })),
+    stopped: row =>
+      change(row, (fresh, at) => ({
+        status: 'stopped',
+        event: { code: 'stopped' },
+        ...(fresh.reasonCode === 'balance_used_up' && {
+          reason: { code: 'balance_used_up', detail: '' },
+        }),
+        patch: { stoppedAt: at, gpuUuids: [] },
+      })),
+    terminated: row =>
+      change(row, (_, at) => ({
+        status: 'deleting',
+        event: { code: 'terminated' },
+        patch: { terminatedAt: at, holdsGpus: false, gpuUuids: [] },
+      })),
+    exited: (row, exitCode) =>
+      change(row, (fresh, at) => ({
+        status: 'exited',
+        event: { code: 'exited', detail: exitDetail(exitCode) },
+        reason: { code: 'exited', detail: exitDetail(exitCode) },
+        billedUntil: lastSeen(fresh, at),
+        patch: { desired: 'stopped', stoppedAt: at, gpuUuids: [] },
+      })),
+    lostSight: row =>
+      change(row, (fresh, at) => ({
+        status: 'unknown',
+        event: { code: 'lost_sight' },
+        reason: { code: 'driver_silent', detail: '' },
+        billedUntil: lastSeen(fresh, at),
+      })),
+    seenAgain: row =>
+      change(row, (_, at) => ({
+        status: 'running',
+        event: { code: 'seen_again' },
+        patch: { progress: PROGRESS.ready, readyAt: at, observedAt: at },
+      })),
+    bringBack: row =>
+      change(row, (fresh, at) => ({
+        status: 'restarting',
+        event: { code: 'gateway_restarted' },
+        reason: { code: 'gateway_restarted', detail: '' },
+        billedUntil: lastSeen(fresh, at),
+        patch: { progress: PROGRESS.booting },
+      })),
+    failed: (row, { reason, detail }) =>
+      change(row, (fresh, at) => ({
+        status: 'error',
+        event: { code: 'failed', detail: detail ? `${reason}: ${detail}` : reason },
+        reason: { code: reason, detail },
+        billedUntil: lastSeen(fresh, at),
+        // What could not be removed is still to be removed.
+        patch: fresh.desired === 'terminated' ? {} : { desired: 'stopped' },
+      })),
+  }
+}
+
+/** When the driver last confirmed that it runs: what came after may not have run, and is not charged. */
+function lastSeen(row: InstanceRow, at: Date): Date {
+  const seen = row.observedAt ?? row.readyAt ?? at
+  return seen < at ? seen : at
+}
+
+function exitDetail(exitCode: number | null): string {
+  return exitCode === null ? '' : `exit code ${exitCode}`
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest'
+import { type ComputeDriver, ComputeError, type MachineSpec } from './port.ts'
+
+/** What the parts of the conformance suite need: the driver under test, and machines for one test. */
+export interface Subject {
+  driver(): ComputeDriver
+  /** A machine that does not exist yet, removed at the end. */
+  spec(part?: Partial<MachineSpec>): MachineSpec
+  /** A machine that runs, removed at the end. */
+  running(part?: Partial<MachineSpec>): Promise<MachineSpec>
+}
+
+/** The signal of a caller that never gives up. */
+export const never = new AbortController().signal
+
+const EVENTUALLY_TIMEOUT_MS = 15_000
+const EVENTUALLY_POLL_MS = 25
+
+/** Asks again until `check` no longer throws, or throws what it threw last when time is up. */
+export async function eventually<T>(check: () => Promise<T> | T): Promise<T> {
+  const deadline = Date.now() + EVENTUALLY_TIMEOUT_MS
+  for (;;) {
+    try {
+      return await check()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      await new Promise(resolve => setTimeout(resolve, EVENTUALLY_POLL_MS))
+    }
+  }
+}
+
+/** What a shell line in the machine writes; fails when the line does. */
+export async function text(driver: ComputeDriver, id: string, line: string): Promise<string> {
+  const result = await driver.exec(id, ['sh', '-c', line])
+  if (result.exit_code !== 0) {
+    throw new Error(`exit ${result.exit_code} of: ${line}\n${result.stdout}\n${result.stderr}`)
+  }
+  return result.stdout
+}
+
+/** Waits for a call to fail, with the port's own error and this code. */
+export async function expectCode(call: Promise<unknown>, code: ComputeError['code']): Promise<void> {
+  const error = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(ComputeError)
+  expect((error as ComputeError).code).toBe(code)
+}
+
+/** The command lines of every process in the machine, one a line. */
+export async function commands(driver: ComputeDriver, id: string): Promise<string> {
+  return text(driver, id, 'for f in /proc/[0-9]*/cmdline; do tr "\\0" " " < $f 2>/dev/null; echo; done')
+}
+
+/**
+ * Runs `body` where the engine is there. Where it is not, the tests skip and the reason is part of the title;
+ * in CI, where every engine is installed, they fail instead.
+ */
+export function describeWhere(
+  name: string,
+  probe: { ok: true } | { ok: false; why: string; how_to_get_it: string },
+  body: () => void,
+): void {
+  if (probe.ok) {
+    body()
+    return
+  }
+  if (process.env.CI === 'true') {
+    test(`${name} is here`, () => {
+      throw new Error(`${probe.why}. To get it: ${probe.how_to_get_it}`)
+    })
+    return
+  }
+  describe.skip(`${name}: skipped, since ${probe.why}`, body)
+}

@@ -1,0 +1,61 @@
+import { ComputeError, type ComputeErrorCode } from '../port.ts'
+
+/** What a Docker call can end with: an HTTP answer of the engine, or an error of the connection to it. */
+interface EngineError {
+  statusCode?: number
+  code?: string
+  name?: string
+  message?: string
+  json?: { message?: string }
+  cause?: { name?: string }
+}
+
+const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ENOENT', 'EACCES', 'EPIPE', 'ECONNRESET', 'ETIMEDOUT'])
+
+/** Whether the engine said that the thing named does not exist. */
+export function isMissing(error: unknown): boolean {
+  return (error as EngineError)?.statusCode === 404
+}
+
+/** Turns whatever a Docker call threw into the port's own error. `doing` completes "failed while …". */
+export function toComputeError(error: unknown, doing: string): ComputeError {
+  if (error instanceof ComputeError) return error
+  const { statusCode, code, name, message = String(error), json, cause } = (error ?? {}) as EngineError
+  const said = (json?.message ?? message).slice(0, 500)
+  if (cause?.name === 'TimeoutError') {
+    return new ComputeError('engine_unavailable', `${doing}: Docker does not answer`, { cause: error })
+  }
+  return new ComputeError(codeOf({ statusCode, code, name, said }), `${doing}: ${said}`, { cause: error })
+}
+
+/** Runs Docker calls so that all that they throw is the port's own error. */
+export async function translated<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw toComputeError(error, doing)
+  }
+}
+
+function codeOf(error: {
+  statusCode: number | undefined
+  code: string | undefined
+  name: string | undefined
+  said: string
+}): ComputeErrorCode {
+  const { statusCode, code, said } = error
+  if (error.name === 'AbortError' || code === 'ABORT_ERR') return 'failed'
+  if (statusCode === undefined && code && CONNECTION_CODES.has(code)) return 'engine_unavailable'
+  if (statusCode === 404 && /no such image|manifest|pull access denied|repository .*not found/i.test(said)) {
+    return 'image_unavailable'
+  }
+  if (statusCode === 404) return 'not_found'
+  if (/is not running|is paused|container .* stopped/i.test(said)) return 'not_running'
+  if (
+    /no space left|cannot allocate memory|resource temporarily unavailable|too many open files/i.test(said)
+  ) {
+    return 'exhausted'
+  }
+  if (/could not select device driver|unknown runtime/i.test(said)) return 'unsupported'
+  return 'failed'
+}

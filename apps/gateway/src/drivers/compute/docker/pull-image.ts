@@ -1,0 +1,111 @@
+import type Docker from 'dockerode'
+import { ComputeError, type ImageRecipe, type PullProgress } from '../port.ts'
+import { isMissing, toComputeError } from './docker-errors.ts'
+
+/** One line of the engine's answer to a pull. */
+interface PullLine {
+  id?: string
+  status?: string
+  error?: string
+  progressDetail?: { current?: number; total?: number }
+}
+
+/** What registries and the engine say when trying again would not help. */
+const FINAL =
+  /not found|manifest unknown|denied|unauthorized|does not exist|invalid reference|no matching manifest/i
+
+/** The reference that Docker knows the image by. Fails with `image_unavailable` when it has none. */
+export function dockerReference(image: ImageRecipe): string {
+  if (!image.docker) throw new ComputeError('image_unavailable', `${image.id} cannot run on Docker`)
+  return image.docker
+}
+
+/** Pulls an image that is not here yet and reports the bytes of all its layers together. */
+export async function pullImage(
+  docker: Docker,
+  image: ImageRecipe,
+  onProgress: (progress: PullProgress) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const reference = dockerReference(image)
+  const doing = `pulling ${reference}`
+  try {
+    await docker.getImage(reference).inspect()
+    return
+  } catch (error) {
+    if (!isMissing(error)) throw toComputeError(error, doing)
+  }
+  let stream: NodeJS.ReadableStream
+  try {
+    stream = await docker.pull(withTag(reference), { abortSignal: signal })
+  } catch (error) {
+    throw pullFailure(error, doing)
+  }
+  const layers = createLayerSum()
+  await new Promise<void>((resolve, reject) => {
+    const abort = () => {
+      ;(stream as unknown as { destroy(): void }).destroy()
+      reject(new ComputeError('failed', `${doing}: the call was given up`, { cause: signal.reason }))
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    const done = (error: unknown) => {
+      signal.removeEventListener('abort', abort)
+      if (error) reject(pullFailure(error, doing))
+      else resolve()
+    }
+    docker.modem.followProgress(
+      stream,
+      error => done(error),
+      (line: PullLine) => {
+        const progress = layers.take(line)
+        if (progress) onProgress(progress)
+      },
+    )
+  })
+}
+
+/**
+ * Adds up what the engine tells of each layer. The total grows while layers announce themselves, so it is
+ * null until every layer that was named has told its size or is done.
+ */
+export function createLayerSum() {
+  const layers = new Map<string, { done: number; total: number | null }>()
+  return {
+    /** Takes one line; returns the sums when they may have changed. */
+    take(line: PullLine): PullProgress | null {
+      const { id, status = '' } = line
+      if (!id) return null
+      const layer = layers.get(id) ?? { done: 0, total: null }
+      if (/^(Pulling fs layer|Waiting)/.test(status)) layers.set(id, layer)
+      else if (status === 'Downloading') {
+        layer.done = line.progressDetail?.current ?? layer.done
+        layer.total = line.progressDetail?.total ?? layer.total
+        layers.set(id, layer)
+      } else if (/^(Download complete|Verifying|Extracting|Pull complete|Already exists)/.test(status)) {
+        layer.total ??= layer.done
+        layer.done = layer.total
+        layers.set(id, layer)
+      } else return null
+      let bytes_done = 0
+      let bytes_total: number | null = 0
+      for (const { done, total } of layers.values()) {
+        bytes_done += done
+        bytes_total = bytes_total === null || total === null ? null : bytes_total + total
+      }
+      return { bytes_done, bytes_total }
+    },
+  }
+}
+
+/** Without a tag the engine would pull every tag that there is. */
+function withTag(reference: string): string {
+  const name = reference.slice(reference.lastIndexOf('/') + 1)
+  return name.includes(':') || name.includes('@') ? reference : `${reference}:latest`
+}
+
+function pullFailure(error: unknown, doing: string): ComputeError {
+  const translated = toComputeError(error, doing)
+  if (translated.code === 'engine_unavailable') return translated
+  const final = translated.code === 'not_found' || FINAL.test(translated.message)
+  return final ? new ComputeError('image_unavailable', translated.message, { cause: error }) : translated
+}

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { RealGpu } from './port.ts'
+
+const QUERY = ['--query-gpu=name,memory.total,uuid', '--format=csv,noheader,nounits']
+const QUERY_TIMEOUT_MS = 5_000
+const CARDS_DIR = '/proc/driver/nvidia/gpus'
+
+/** The NVIDIA GPUs of this computer. Empty when there is no driver, no card, or no answer. */
+export async function listNvidiaGpus(): Promise<RealGpu[]> {
+  try {
+    const { stdout } = await promisify(execFile)('nvidia-smi', QUERY, { timeout: QUERY_TIMEOUT_MS })
+    return parseNvidiaSmi(stdout)
+  } catch {
+    return []
+  }
+}
+
+/** Reads lines of `name, memory in MiB, uuid`. Lines of another shape, such as error texts, are left out. */
+export function parseNvidiaSmi(csv: string): RealGpu[] {
+  return csv.split('\n').flatMap(line => {
+    const fields = line.split(',').map(field => field.trim())
+    const [name, memory, uuid] = fields
+    const memory_mb = Number(memory)
+    if (fields.length !== 3 || !name || !uuid?.startsWith('GPU-') || !Number.isFinite(memory_mb)) return []
+    return [{ name, memory_mb, uuid }]
+  })
+}
+
+/** The numbers N of the device nodes /dev/nvidiaN of these GPUs, as the kernel's driver reports them. */
+export async function nvidiaDeviceMinors(uuids: string[]): Promise<number[]> {
+  const cards = await readdir(CARDS_DIR).catch(() => [])
+  const texts = await Promise.all(cards.map(card => readFile(join(CARDS_DIR, card, 'information'), 'utf8')))
+  return texts.flatMap(text => {
+    const card = parseNvidiaInformation(text)
+    return card && uuids.includes(card.uuid) ? [card.minor] : []
+  })
+}
+
+/** Reads what the kernel's driver tells of one card; null when it does not name both uuid and number. */
+export function parseNvidiaInformation(text: string): { uuid: string; minor: number } | null {
+  const uuid = /^GPU UUID:\s*(\S+)/m.exec(text)?.[1]
+  const minor = /^Device Minor:\s*(\d+)/m.exec(text)?.[1]
+  return uuid && minor ? { uuid, minor: Number(minor) } : null
+}

@@ -1,0 +1,239 @@
+import { closeSync, constants, openSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { ComputeError, type ExecOptions, type ExecResult, type Pty, type PtyOptions } from '../port.ts'
+import {
+  AGENT_PROTOCOL,
+  type AgentFailure,
+  type AgentRequest,
+  type AgentStats,
+  encodeJson,
+  FRAME,
+  FrameReader,
+} from './agent/frames.ts'
+import { finite, parseJson, ptyOn, terminalSide } from './agent-pty.ts'
+
+/** The socket's name in a machine's run folder. */
+export const AGENT_SOCKET = 'agent.sock'
+
+const ANSWER_TIMEOUT_MS = 10_000
+const EXEC_TIMEOUT_MS = 30_000
+const EXEC_OUTPUT_BYTES_MAX = 1024 * 1024
+
+/** How much longer than the agent itself the gateway waits, in case that the agent hangs. */
+const AGENT_HANGS_MS = 5_000
+
+/** Talks to the agent whose socket lies in `runDir`. Everything that comes back is taken as hostile input. */
+export interface AgentClient {
+  /** Returns when the agent answers. Fails with `not_running` when no process holds its socket. */
+  hello(): Promise<void>
+  /** Stays connected for as long as the machine lives and calls back once when it does not. */
+  watch(onGone: () => void): { close(): void }
+  stats(): Promise<AgentStats>
+  /** Asks the customer's processes to end and returns when they have, or when the grace is over. */
+  stop(graceMs: number): Promise<void>
+  exec(argv: string[], options: ExecOptions): Promise<ExecResult>
+  openPty(options: PtyOptions): Promise<Pty>
+  connect(port: number): Promise<Duplex>
+}
+
+export function createAgentClient(runDir: string): AgentClient {
+  const ask = (request: AgentRequest, timeoutMs = ANSWER_TIMEOUT_MS) => converse(runDir, request, timeoutMs)
+  return {
+    hello: async () => {
+      const { answer, socket } = await ask({ op: 'hello' })
+      socket.destroy()
+      if ((answer as { protocol?: unknown }).protocol !== AGENT_PROTOCOL) {
+        throw new ComputeError('failed', 'the machine runs an agent of another version; restart it')
+      }
+    },
+    watch: onGone => {
+      const socket = openSocket(runDir)
+      socket.unref()
+      let closed = false
+      socket.on('error', () => undefined)
+      socket.on('end', () => socket.destroy())
+      socket.on('close', () => {
+        if (!closed) onGone()
+      })
+      socket.write(encodeJson(FRAME.request, { op: 'watch' }))
+      socket.resume()
+      return {
+        close: () => {
+          closed = true
+          socket.destroy()
+        },
+      }
+    },
+    stats: async () => {
+      const { answer, socket } = await ask({ op: 'stats' })
+      socket.destroy()
+      const { cpu_ms, memory_bytes, disk_bytes } = answer as Partial<Record<keyof AgentStats, unknown>>
+      return {
+        cpu_ms: finite(cpu_ms) ?? 0,
+        memory_bytes: finite(memory_bytes) ?? 0,
+        disk_bytes: finite(disk_bytes),
+      }
+    },
+    stop: async graceMs => {
+      const { socket } = await ask({ op: 'stop', grace_ms: graceMs }, graceMs + AGENT_HANGS_MS)
+      socket.destroy()
+    },
+    exec: (argv, options) => runExec(ask, argv, options),
+    openPty: async options => {
+      const { cols, rows, env = {} } = options
+      const size = { cols: terminalSide(cols), rows: terminalSide(rows) }
+      const { socket, rest } = await ask({ op: 'pty', ...size, env })
+      return ptyOn(socket, rest)
+    },
+    connect: async port => {
+      const { socket, rest } = await ask({ op: 'connect', port })
+      if (rest.length > 0) socket.unshift(rest)
+      return socket
+    },
+  }
+}
+
+interface Conversation {
+  answer: unknown
+  /** Not flowing yet. */
+  socket: Socket
+  /** What came after the answer already. */
+  rest: Buffer
+}
+
+/** Sends the request and waits for the answer to it. */
+function converse(runDir: string, request: AgentRequest, timeoutMs: number): Promise<Conversation> {
+  return new Promise((resolve, reject) => {
+    const socket = openSocket(runDir)
+    const timer = setTimeout(() => {
+      socket.destroy()
+      reject(new ComputeError('failed', `the machine's agent did not answer within ${timeoutMs} ms`))
+    }, timeoutMs)
+    const settle = () => {
+      clearTimeout(timer)
+      socket.off('readable', onReadable)
+      socket.off('error', onGone)
+      socket.off('end', onGone)
+      socket.off('close', onGone)
+    }
+    const onGone = (cause?: unknown) => {
+      settle()
+      socket.destroy()
+      reject(new ComputeError('not_running', 'the machine does not run', { cause }))
+    }
+    const reader = new FrameReader((type, payload) => {
+      reader.hold()
+      settle()
+      // From here on a socket that breaks is told by 'close'; without a listener 'error' would be thrown.
+      socket.on('error', () => socket.destroy())
+      if (type === FRAME.ok) return resolve({ answer: parseJson(payload), socket, rest: reader.takeRest() })
+      socket.destroy()
+      reject(failureOf(type === FRAME.error ? parseJson(payload) : null))
+    })
+    // Read by 'readable' rather than 'data', so that the socket is handed on as if nobody had read from it yet.
+    const onReadable = () => {
+      try {
+        const chunk = socket.read() as Buffer | null
+        if (chunk) reader.push(chunk)
+      } catch (cause) {
+        settle()
+        socket.destroy()
+        reject(
+          new ComputeError('failed', 'the machine’s agent answers in words that are not its own', { cause }),
+        )
+      }
+    }
+    socket.on('readable', onReadable)
+    socket.on('error', onGone)
+    socket.on('end', onGone)
+    socket.on('close', onGone)
+    socket.write(encodeJson(FRAME.request, request))
+  })
+}
+
+/**
+ * Opens the agent's socket. Unix socket addresses hold 107 bytes and data folders may lie deeper, so the
+ * folder is opened first and the socket addressed through /proc/self/fd.
+ */
+function openSocket(runDir: string): Socket {
+  let dir: number
+  try {
+    dir = openSync(runDir, constants.O_RDONLY | constants.O_DIRECTORY)
+  } catch (cause) {
+    throw new ComputeError('not_running', 'the machine does not run', { cause })
+  }
+  const socket = connect({ path: `/proc/self/fd/${dir}/${AGENT_SOCKET}`, allowHalfOpen: true })
+  let open = true
+  const closeDir = () => {
+    if (open) closeSync(dir)
+    open = false
+  }
+  socket.once('connect', closeDir)
+  socket.once('close', closeDir)
+  return socket
+}
+
+async function runExec(
+  ask: (request: AgentRequest, timeoutMs?: number) => Promise<Conversation>,
+  argv: string[],
+  options: ExecOptions,
+): Promise<ExecResult> {
+  const timeout_ms = options.timeout_ms ?? EXEC_TIMEOUT_MS
+  const output_bytes_max = options.output_bytes_max ?? EXEC_OUTPUT_BYTES_MAX
+  const { socket, rest } = await ask({ op: 'exec', argv, timeout_ms, output_bytes_max })
+  const out: Buffer[] = []
+  const err: Buffer[] = []
+  let bytesLeft = output_bytes_max
+  let exit: { code?: unknown; timed_out?: unknown } | null = null
+  const keep = (list: Buffer[], payload: Buffer) => {
+    const piece = payload.subarray(0, bytesLeft)
+    bytesLeft -= piece.length
+    list.push(Buffer.from(piece))
+  }
+  const reader = new FrameReader((type, payload) => {
+    if (type === FRAME.data) keep(out, payload)
+    else if (type === FRAME.stderr) keep(err, payload)
+    else if (type === FRAME.exit) exit = parseJson(payload) as typeof exit
+  })
+  const timer = setTimeout(() => socket.destroy(), timeout_ms + AGENT_HANGS_MS)
+  try {
+    await readToEnd(socket, reader, rest)
+  } finally {
+    clearTimeout(timer)
+    socket.destroy()
+  }
+  const end = exit as { code?: unknown; timed_out?: unknown } | null
+  if (!end) throw new ComputeError('not_running', 'the machine stopped while the command ran')
+  if (end.timed_out === true)
+    throw new ComputeError('failed', `the command did not end within ${timeout_ms} ms`)
+  return {
+    exit_code: finite(end.code) ?? 1,
+    stdout: Buffer.concat(out).toString(),
+    stderr: Buffer.concat(err).toString(),
+  }
+}
+
+function readToEnd(socket: Socket, reader: FrameReader, rest: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const push = (chunk: Buffer) => {
+      try {
+        reader.push(chunk)
+      } catch (cause) {
+        reject(new ComputeError('failed', 'the machine’s agent broke its protocol', { cause }))
+      }
+    }
+    reader.release()
+    push(rest)
+    socket.on('data', push)
+    socket.on('end', resolve)
+    socket.on('close', () => resolve())
+    socket.resume()
+  })
+}
+
+function failureOf(value: unknown): ComputeError {
+  const { code, message } = (value ?? {}) as Partial<AgentFailure>
+  const known = code === 'port_closed' || code === 'exhausted' ? code : 'failed'
+  return new ComputeError(known, typeof message === 'string' ? message.slice(0, 500) : 'the agent refused')
+}

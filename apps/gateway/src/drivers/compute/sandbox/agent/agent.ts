@@ -1,0 +1,197 @@
+/**
+ * The agent: the program that runs as the first process's only child inside a sandbox and does there what
+ * the gateway asks (see `frames.ts`). It runs with the customer's own rights and nothing more, so the gateway
+ * trusts nothing that it says. It is started with these open files: 3 the listening socket, 4 the command log.
+ */
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { createCommandLog } from './command-log.ts'
+import {
+  AGENT_PROTOCOL,
+  type AgentFailure,
+  type AgentMachine,
+  type AgentRequest,
+  encodeFrame,
+  encodeJson,
+  FRAME,
+  FrameReader,
+} from './frames.ts'
+import { asKernelsFirstChoice, type CustomerProcess, customerProcesses, sumProcesses } from './processes.ts'
+import { runExec } from './run-exec.ts'
+import { servePty } from './serve-pty.ts'
+
+const LISTEN_FD = 3
+const LOG_FD = 4
+const MACHINE_FILE = '/.berth/machine.json'
+const HOME = '/root'
+const STOP_POLL_MS = 20
+const CONNECT_TIMEOUT_MS = 5_000
+const DISK_FRESH_MS = 30_000
+const DISK_WAIT_MS = 1_000
+
+const machine = JSON.parse(readFileSync(MACHINE_FILE, 'utf8')) as AgentMachine
+const log = createCommandLog(LOG_FD)
+process.title = 'berth-agent'
+process.on('uncaughtException', error => log(`berth: ${error.message}\n`))
+
+const server = createServer({ allowHalfOpen: true, noDelay: true }, serve)
+server.listen({ fd: LISTEN_FD })
+if (machine.command) startCommand(machine.command)
+
+/** Reads the one request that opens a conversation, and carries it out. */
+function serve(socket: Socket): void {
+  socket.on('error', () => socket.destroy())
+  const reader = new FrameReader((type, payload) => {
+    if (type !== FRAME.request) return
+    socket.off('data', onData)
+    handle(socket, JSON.parse(payload.toString()) as AgentRequest)
+  })
+  const onData = (chunk: Buffer) => {
+    try {
+      reader.push(chunk)
+    } catch (error) {
+      const busy = /EAGAIN|ENOMEM|ENOSPC/.test(String(error))
+      fail(socket, { code: busy ? 'exhausted' : 'failed', message: String(error) })
+    }
+  }
+  socket.on('data', onData)
+}
+
+function handle(socket: Socket, request: AgentRequest): void {
+  switch (request.op) {
+    case 'hello':
+      answer(socket, { protocol: AGENT_PROTOCOL })
+      break
+    case 'watch':
+      socket.write(encodeJson(FRAME.ok, {}))
+      socket.on('end', () => socket.end()).resume()
+      break
+    case 'stats':
+      diskBytes().then(disk_bytes => answer(socket, { ...sumProcesses(), disk_bytes }))
+      break
+    case 'stop':
+      stopCustomer(request.grace_ms).then(() => answer(socket, {}))
+      break
+    case 'connect':
+      openPort(socket, request.port)
+      break
+    case 'exec':
+      runExec(socket, request, environment())
+      break
+    case 'pty':
+      servePty(socket, request, environment())
+      break
+  }
+}
+
+function answer(socket: Socket, value: unknown): void {
+  socket.end(encodeJson(FRAME.ok, value))
+}
+
+function fail(socket: Socket, failure: AgentFailure): void {
+  socket.end(encodeJson(FRAME.error, failure))
+}
+
+function environment(): Record<string, string> {
+  return {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    HOME,
+    USER: 'root',
+    LOGNAME: 'root',
+    LANG: 'C.UTF-8',
+    ...machine.env,
+  }
+}
+
+/** Runs the machine's start command. Its end is logged; the machine goes on idling, as a computer would. */
+function startCommand(argv: string[]): void {
+  const [file = 'false', ...args] = argv
+  log(`berth: starting ${argv.join(' ')}\n`)
+  const child = asKernelsFirstChoice(() =>
+    spawn(file, args, { cwd: HOME, env: environment(), stdio: ['ignore', 'pipe', 'pipe'], detached: true }),
+  )
+  child.stdout.on('data', log)
+  child.stderr.on('data', log)
+  child.on('error', error => log(`berth: the start command did not start: ${error.message}\n`))
+  child.on('close', (code, signal) => log(`berth: the start command ended with ${signal ?? code}\n`))
+}
+
+/** Joins the caller's socket with a port of the machine, trying IPv4 first and then IPv6. */
+function openPort(socket: Socket, port: number): void {
+  const attempt = (host: string, otherwise: (message: string) => void) => {
+    const target = connect({ host, port, noDelay: true, allowHalfOpen: true, timeout: CONNECT_TIMEOUT_MS })
+    const refuse = (error: Error) => {
+      target.destroy()
+      otherwise(error.message)
+    }
+    target.once('error', refuse)
+    target.once('timeout', () => refuse(new Error('no answer')))
+    target.once('connect', () => {
+      target.off('error', refuse)
+      target.setTimeout(0)
+      target.on('error', () => socket.destroy())
+      target.on('close', () => socket.destroySoon())
+      socket.on('close', () => target.destroy())
+      socket.write(encodeFrame(FRAME.ok, Buffer.from('{}')))
+      socket.pipe(target)
+      target.pipe(socket)
+    })
+  }
+  attempt('127.0.0.1', () => {
+    attempt('::1', message => fail(socket, { code: 'port_closed', message }))
+  })
+}
+
+/** Asks every process of the customer to end, and returns when all have or the grace is over. */
+async function stopCustomer(graceMs: number): Promise<void> {
+  const deadline = Date.now() + graceMs
+  signalAll(customerProcesses(), 'SIGTERM')
+  for (;;) {
+    const left = customerProcesses()
+    if (left.length === 0 || Date.now() >= deadline) return
+    // Interactive shells ignore SIGTERM and obey SIGHUP. They get it only once nothing else is left, since
+    // they pass it on to their jobs, which may still be busy with ending in good order.
+    if (left.every(process => process.leads_terminal)) signalAll(left, 'SIGHUP')
+    await new Promise(resolve => setTimeout(resolve, STOP_POLL_MS))
+  }
+}
+
+function signalAll(processes: CustomerProcess[], signal: NodeJS.Signals): void {
+  for (const { pid } of processes) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It ended by itself in the meantime.
+    }
+  }
+}
+
+let disk: { bytes: number; at: number } | null = null
+let measuring: Promise<void> | null = null
+
+/** What the home takes, as last measured; waits a little for the first measurement, null when it takes long. */
+async function diskBytes(): Promise<number | null> {
+  if (!disk || Date.now() - disk.at > DISK_FRESH_MS) {
+    measuring ??= measureDisk().finally(() => {
+      measuring = null
+    })
+    await Promise.race([measuring, new Promise(resolve => setTimeout(resolve, DISK_WAIT_MS))])
+  }
+  return disk?.bytes ?? null
+}
+
+function measureDisk(): Promise<void> {
+  return new Promise(resolve => {
+    const du = spawn('du', ['-skx', HOME], { stdio: ['ignore', 'pipe', 'ignore'] })
+    let out = ''
+    du.stdout.on('data', chunk => {
+      out += chunk
+    })
+    du.on('error', () => resolve())
+    du.on('close', () => {
+      if (/^\d+/.test(out)) disk = { bytes: Number.parseInt(out, 10) * 1024, at: Date.now() }
+      resolve()
+    })
+  })
+}

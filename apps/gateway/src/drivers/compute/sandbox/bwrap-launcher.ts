@@ -1,0 +1,58 @@
+import { enterScript } from './enter-script.ts'
+import type { LaunchPlan } from './launch-plan.ts'
+import type { ViewStep } from './root-view.ts'
+
+/** Rights that the enter script needs and then gives up: to bind low ports, and to become another user. */
+const RIGHTS_TO_ENTER = ['CAP_NET_ADMIN', 'CAP_SETPCAP']
+const RIGHTS_TO_BECOME = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SYS_ADMIN']
+
+/** The exact arguments by which bubblewrap makes the machine. `sized` says that it knows `--size`. */
+export function bwrapArgv(plan: LaunchPlan, options: { sized: boolean }): string[] {
+  const asRoot = plan.enter.uid !== null
+  const rights = asRoot ? [...RIGHTS_TO_ENTER, ...RIGHTS_TO_BECOME] : RIGHTS_TO_ENTER
+  return [
+    'bwrap',
+    '--unshare-ipc',
+    '--unshare-pid',
+    '--unshare-net',
+    '--unshare-uts',
+    '--unshare-cgroup-try',
+    ...(asRoot ? [] : ['--unshare-user', '--uid', '0', '--gid', '0']),
+    '--hostname',
+    plan.hostname,
+    '--as-pid-1',
+    ...rights.flatMap(right => ['--cap-add', right]),
+    ...plan.steps.flatMap(step => stepArgs(step, options.sized)),
+    '--remount-ro',
+    '/',
+    ...(plan.info_fd === null ? [] : ['--info-fd', String(plan.info_fd)]),
+    '--chdir',
+    '/',
+    '--',
+    '/bin/sh',
+    '-c',
+    enterScript(plan.enter),
+    'berth',
+    ...plan.command,
+  ]
+}
+
+function stepArgs(step: ViewStep, sized: boolean): string[] {
+  switch (step.do) {
+    case 'bind':
+      return [step.device ? '--dev-bind' : step.writable ? '--bind' : '--ro-bind', step.from, step.at]
+    case 'tmpfs': {
+      const size = sized ? ['--size', String(step.size_mb * 1024 * 1024)] : []
+      return ['--perms', step.mode, ...size, '--tmpfs', step.at]
+    }
+    case 'symlink':
+      return ['--symlink', step.target, step.at]
+    case 'dir':
+      // bubblewrap's own default keeps everybody but the owner out.
+      return ['--perms', '0755', '--dir', step.at]
+    case 'proc':
+      return ['--proc', '/proc']
+    case 'dev':
+      return ['--dev', '/dev']
+  }
+}

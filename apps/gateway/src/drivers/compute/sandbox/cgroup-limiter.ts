@@ -1,0 +1,206 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Capability } from '../port.ts'
+import type { Limiter, MachineLimits } from './limiter.ts'
+
+type Controller = 'cpu' | 'cpuacct' | 'memory' | 'pids'
+const CONTROLLERS: Controller[] = ['cpu', 'cpuacct', 'memory', 'pids']
+
+/** One place where groups can be made: a controller's own tree (version 1) or the common one (version 2). */
+interface Tree {
+  version: 1 | 2
+  base: string
+}
+
+const CPU_PERIOD_US = 100_000
+const RELEASE_TRIES_MAX = 50
+const RELEASE_RETRY_MS = 20
+
+/**
+ * Limits by control groups, version 1 or 2, made directly in the kernel's file system. That takes root, or a
+ * tree that was handed to the gateway's user. Returns why not where it does not work.
+ */
+export async function createCgroupLimiter(
+  installation: string,
+): Promise<{ limiter: Limiter } | { limiter: null; why: string }> {
+  const trees = await usableTrees(`berth-${installation}`)
+  if (!trees.has('cpu') && !trees.has('memory')) {
+    const why =
+      process.getuid?.() === 0
+        ? 'the control groups of this computer are not writable here (a container, perhaps)'
+        : 'control groups need root, a delegated tree, or systemd-run --user'
+    return { limiter: null, why }
+  }
+  return { limiter: limiterOn(trees) }
+}
+
+function limiterOn(trees: Map<Controller, Tree>): Limiter {
+  const say = (controller: Controller): Capability => {
+    const tree = trees.get(controller)
+    return tree
+      ? { enforced: true, how: `control group version ${tree.version}` }
+      : { enforced: false, why: `the ${controller} controller is not available here` }
+  }
+  const groups = (name: string) => [...new Set([...trees.values()].map(tree => join(tree.base, name)))]
+  return {
+    cpu: say('cpu'),
+    memory: say('memory'),
+    processes: trees.has('pids')
+      ? say('pids')
+      : { enforced: true, how: 'the limit on processes of a user (RLIMIT_NPROC)' },
+    prepare: async (name, limits) => {
+      for (const group of groups(name)) await mkdir(group, { recursive: true })
+      for (const [controller, tree] of trees) await writeLimit(controller, tree, name, limits)
+      return { join_files: groups(name).map(group => join(group, 'cgroup.procs')), argv_prefix: [], env: {} }
+    },
+    usage: name => ({ cpu_ms: readCpuMs(trees, name), memory_bytes: readMemoryBytes(trees, name) }),
+    release: async name => {
+      for (const group of groups(name)) await removeGroup(group)
+    },
+  }
+}
+
+async function writeLimit(controller: Controller, tree: Tree, name: string, limits: MachineLimits) {
+  const group = join(tree.base, name)
+  const set = (file: string, value: string) => writeFile(join(group, file), value)
+  const quota = Math.max(1000, Math.round(limits.cpu_count * CPU_PERIOD_US))
+  const bytes = String(limits.memory_mb * 1024 * 1024)
+  if (controller === 'cpu' && tree.version === 1) {
+    await set('cpu.cfs_period_us', String(CPU_PERIOD_US))
+    await set('cpu.cfs_quota_us', String(quota))
+  }
+  if (controller === 'cpu' && tree.version === 2) await set('cpu.max', `${quota} ${CPU_PERIOD_US}`)
+  if (controller === 'memory' && tree.version === 1) await set('memory.limit_in_bytes', bytes)
+  if (controller === 'memory' && tree.version === 2) {
+    await set('memory.max', bytes)
+    await set('memory.swap.max', '0').catch(() => undefined)
+  }
+  if (controller === 'pids') await set('pids.max', String(limits.processes_max))
+}
+
+function readCpuMs(trees: Map<Controller, Tree>, name: string): number | null {
+  const v1 = trees.get('cpuacct')
+  if (v1) {
+    const ns = readNumber(join(v1.base, name, 'cpuacct.usage'))
+    return ns === null ? null : ns / 1e6
+  }
+  const v2 = trees.get('cpu')
+  if (v2?.version !== 2) return null
+  const us = readField(join(v2.base, name, 'cpu.stat'), 'usage_usec')
+  return us === null ? null : us / 1000
+}
+
+/** Memory in use without the file cache that the kernel would give up first, as Docker counts it. */
+function readMemoryBytes(trees: Map<Controller, Tree>, name: string): number | null {
+  const tree = trees.get('memory')
+  if (!tree) return null
+  const group = join(tree.base, name)
+  const used = readNumber(join(group, tree.version === 1 ? 'memory.usage_in_bytes' : 'memory.current'))
+  if (used === null) return null
+  const cache = readField(
+    join(group, 'memory.stat'),
+    tree.version === 1 ? 'total_inactive_file' : 'inactive_file',
+  )
+  return Math.max(0, used - (cache ?? 0))
+}
+
+/** Removes a group. The kernel refuses for a moment after the last process was killed. */
+async function removeGroup(group: string): Promise<void> {
+  for (let tries = 0; tries < RELEASE_TRIES_MAX; tries++) {
+    try {
+      await rmdir(group)
+      return
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+      for (const pid of await leftIn(group)) killQuietly(pid)
+      await new Promise(resolve => setTimeout(resolve, RELEASE_RETRY_MS))
+    }
+  }
+}
+
+async function leftIn(group: string): Promise<number[]> {
+  const text = await readFile(join(group, 'cgroup.procs'), 'utf8').catch(() => '')
+  return text.split('\n').filter(Boolean).map(Number)
+}
+
+/** Where groups can really be made and limits really set, found out by trying. */
+async function usableTrees(folder: string): Promise<Map<Controller, Tree>> {
+  const trees = new Map<Controller, Tree>()
+  const mounts = cgroupMounts()
+  for (const controller of CONTROLLERS) {
+    const mount = mounts.v1.get(controller)
+    if (!mount) continue
+    const base = join(mount, folder)
+    if (await canMakeGroups(base)) trees.set(controller, { version: 1, base })
+  }
+  if (trees.size > 0 || !mounts.v2) return trees
+
+  const base = join(mounts.v2, folder)
+  if (!(await canMakeGroups(base))) return trees
+  for (const controller of ['cpu', 'memory', 'pids'] as const) {
+    if (handDown(mounts.v2, controller) && handDown(base, controller))
+      trees.set(controller, { version: 2, base })
+  }
+  return trees
+}
+
+async function canMakeGroups(base: string): Promise<boolean> {
+  const trial = join(base, `trial-${process.pid}`)
+  try {
+    await mkdir(trial, { recursive: true })
+    await rmdir(trial)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function handDown(group: string, controller: string): boolean {
+  try {
+    const file = join(group, 'cgroup.subtree_control')
+    if (!readFileSync(file, 'utf8').split(/\s/).includes(controller)) writeFileSync(file, `+${controller}`)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function cgroupMounts(): { v1: Map<string, string>; v2: string | null } {
+  const v1 = new Map<string, string>()
+  let v2: string | null = null
+  for (const line of readFileSync('/proc/self/mounts', 'utf8').split('\n')) {
+    const [, at = '', type, flags = ''] = line.split(' ')
+    if (type === 'cgroup2') v2 = at
+    if (type === 'cgroup') for (const flag of flags.split(',')) v1.set(flag, at)
+  }
+  return { v1, v2 }
+}
+
+function readNumber(path: string): number | null {
+  try {
+    const value = Number(readFileSync(path, 'utf8'))
+    return Number.isFinite(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+function readField(path: string, field: string): number | null {
+  try {
+    const line = readFileSync(path, 'utf8')
+      .split('\n')
+      .find(text => text.startsWith(`${field} `))
+    return line ? Number(line.slice(field.length + 1)) : null
+  } catch {
+    return null
+  }
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended by itself in the meantime.
+  }
+}

@@ -1,0 +1,35 @@
+import type { Capability } from '../port.ts'
+
+/** What a machine may use. */
+export interface MachineLimits {
+  cpu_count: number
+  memory_mb: number
+  processes_max: number
+}
+
+/** What a machine has used, where the kernel counts it for us. */
+export interface MachineUsage {
+  cpu_ms: number | null
+  memory_bytes: number | null
+}
+
+/** Holds machines to their limits, each in a way of its own, or says why it cannot. */
+export interface Limiter {
+  cpu: Capability
+  memory: Capability
+  processes: Capability
+  /** Makes the limits ready for a machine and returns how its processes come under them. */
+  prepare(name: string, limits: MachineLimits): Promise<Admission>
+  usage(name: string): MachineUsage
+  /** Forgets the limits of a machine whose processes are gone. */
+  release(name: string): Promise<void>
+}
+
+export interface Admission {
+  /** Files that the launching process writes its own id to. */
+  join_files: string[]
+  /** Goes before the launcher's own arguments. */
+  argv_prefix: string[]
+  /** What that prefix needs to know; it goes no further than the launcher. */
+  env: Record<string, string>
+}

@@ -1,0 +1,25 @@
+import type { Capability } from '../port.ts'
+import { createCgroupLimiter } from './cgroup-limiter.ts'
+import type { Limiter } from './limiter.ts'
+import { createScopeLimiter } from './scope-limiter.ts'
+
+/** Finds the way that works on this computer: control groups, else systemd, else none. */
+export async function createLimiter(installation: string): Promise<Limiter> {
+  const cgroup = await createCgroupLimiter(installation)
+  if (cgroup.limiter) return cgroup.limiter
+  const scope = await createScopeLimiter(installation)
+  if (scope) return scope
+  return createNoLimiter(cgroup.why)
+}
+
+function createNoLimiter(why: string): Limiter {
+  const capability: Capability = { enforced: false, why }
+  return {
+    cpu: capability,
+    memory: capability,
+    processes: { enforced: true, how: 'the limit on processes of a user (RLIMIT_NPROC)' },
+    prepare: async () => ({ join_files: [], argv_prefix: [], env: {} }),
+    usage: () => ({ cpu_ms: null, memory_bytes: null }),
+    release: async () => undefined,
+  }
+}

@@ -1,0 +1,266 @@
+import type { Logger } from 'pino'
+import { createKeyedQueue } from '../keyed-queue.ts'
+import { MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { nvidiaDeviceMinors } from '../nvidia.ts'
+import { ComputeError, type MachineListing, type MachineSpec, type MachineStatus } from '../port.ts'
+import { type AgentClient, createAgentClient } from './agent-client.ts'
+import { isAlive, killProcess } from './host-process.ts'
+import { abortedError, INFO_FD, launchMachine, readFirstProcess, toComputeError } from './launch.ts'
+import type { Limiter } from './limiter.ts'
+import {
+  type MachineRecord,
+  type MachineStore,
+  makeMachineFolders,
+  type ProcessIdentity,
+} from './machine-store.ts'
+import { machineUid, planMachine } from './plan-machine.ts'
+import type { Launcher } from './probe-sandbox.ts'
+import { type AgentFiles, seedHome, writeEtc, writeInsideFile } from './root-view.ts'
+
+/** How long a machine's processes have to end in good order after they were asked to. */
+const STOP_GRACE_MS = 3_000
+
+/** How long the kernel may take to end a killed machine. */
+const KILL_TIMEOUT_MS = 10_000
+
+/** How long a machine whose agent hung up has to be gone before it is watched again. */
+const GONE_TIMEOUT_MS = 1_000
+
+export interface LifeDeps {
+  installation: string
+  store: MachineStore
+  launcher: Launcher
+  limiter: Limiter
+  agent: AgentFiles
+  processes_max: number
+  log: Logger
+}
+
+/** Makes, starts, stops and removes machines, one step at a time for each, and notices when one ends. */
+export function createMachineLife(deps: LifeDeps) {
+  const { store, limiter, log } = deps
+  const queue = createKeyedQueue()
+  const listeners = new Set<(id: string) => void>()
+  const watches = new Map<string, { close(): void }>()
+  const agentOf = (id: string) => createAgentClient(store.paths(id).run)
+
+  /** The machine's first process, or null when it does not run. */
+  async function firstProcess(id: string): Promise<{ process: ProcessIdentity; started_at: Date } | null> {
+    const state = await store.readState(id)
+    if (state?.phase !== 'running' || !isAlive(state.first_process)) return null
+    return { process: state.first_process, started_at: new Date(state.started_at) }
+  }
+
+  async function status(id: string): Promise<MachineStatus> {
+    if (!MACHINE_ID_PATTERN.test(id) || !(await store.readRecord(id))) return { state: 'absent' }
+    const running = await firstProcess(id)
+    if (running) return { state: 'running', started_at: running.started_at }
+    return (await store.readState(id)) ? { state: 'stopped', exit_code: null } : { state: 'created' }
+  }
+
+  async function create(spec: MachineSpec): Promise<void> {
+    if (await store.readRecord(spec.id)) return
+    const paths = store.paths(spec.id)
+    const uid = machineUid(deps.installation, spec.id)
+    await makeMachineFolders(paths, uid)
+    await seedHome(paths, uid)
+    await store.writeRecord(spec.id, { spec, uid })
+  }
+
+  async function start(id: string, signal: AbortSignal): Promise<void> {
+    const record = await mustExist(id)
+    if (await firstProcess(id)) return watchOver(id)
+    if (await takeOverUnrecorded(id)) return
+    if (signal.aborted) throw abortedError(signal)
+    const first = await launch(id, record, signal)
+    await recordRunning(id, first)
+  }
+
+  async function launch(id: string, record: MachineRecord, signal: AbortSignal): Promise<ProcessIdentity> {
+    const { spec } = record
+    const paths = store.paths(id)
+    const gpu_minors = spec.gpu_uuids.length > 0 ? await nvidiaDeviceMinors(spec.gpu_uuids) : []
+    if (gpu_minors.length < spec.gpu_uuids.length) {
+      throw new ComputeError('unsupported', 'a GPU that the machine needs is not in this computer')
+    }
+    const visible = { NVIDIA_VISIBLE_DEVICES: spec.gpu_uuids.join(',') }
+    const [admission] = await Promise.all([
+      limiter.prepare(id, { ...spec, processes_max: deps.processes_max }),
+      makeMachineFolders(paths, record.uid),
+      writeEtc(paths, spec.hostname),
+      writeInsideFile(paths, {
+        command: spec.command,
+        env: gpu_minors.length > 0 ? { ...visible, ...spec.env } : spec.env,
+      }),
+    ])
+    const plan = planMachine({ ...deps, record, paths, gpu_minors })
+    try {
+      const argv = deps.launcher.argv({ ...plan, info_fd: INFO_FD })
+      return await launchMachine({ paths, argv, admission, agent: agentOf(id), signal })
+    } catch (error) {
+      await limiter.release(id)
+      throw error
+    }
+  }
+
+  async function stop(id: string, graceMs: number, signal: AbortSignal): Promise<void> {
+    if (!(await store.readState(id)) && !(await takeOverUnrecorded(id))) return
+    const running = await firstProcess(id)
+    if (running) {
+      if (graceMs > 0)
+        await Promise.race([
+          agentOf(id)
+            .stop(graceMs)
+            .catch(() => undefined),
+          aborted(signal),
+        ])
+      if (!(await killProcess(running.process, KILL_TIMEOUT_MS))) {
+        throw new ComputeError('failed', `process ${running.process.pid} of the machine does not end`)
+      }
+    }
+    await recordStopped(id)
+  }
+
+  async function recordRunning(id: string, first_process: ProcessIdentity): Promise<void> {
+    await store.writeState(id, { phase: 'running', first_process, started_at: new Date().toISOString() })
+    watchOver(id)
+  }
+
+  async function recordStopped(id: string): Promise<void> {
+    watches.get(id)?.close()
+    watches.delete(id)
+    await limiter.release(id)
+    await store.writeState(id, { phase: 'stopped' })
+  }
+
+  /**
+   * Finds a machine that was started by a gateway that died before it wrote so down. Its agent's answer is
+   * the proof: an agent lives exactly as long as the first process that its launcher named.
+   */
+  async function takeOverUnrecorded(id: string): Promise<boolean> {
+    try {
+      await agentOf(id).hello()
+    } catch {
+      return false
+    }
+    const first = readFirstProcess(store.paths(id).run)
+    if (!first) return false
+    await recordRunning(id, first)
+    log.info({ machine: id }, 'found a running machine that was not written down')
+    return true
+  }
+
+  function watchOver(id: string): void {
+    if (watches.has(id)) return
+    watches.set(
+      id,
+      agentOf(id).watch(() => {
+        watches.delete(id)
+        queue(id, () => noticeEnd(id)).catch(error =>
+          log.warn({ err: error, machine: id }, 'lost sight of a machine'),
+        )
+      }),
+    )
+  }
+
+  /** Writes down that a machine ended by itself, once that is certain, and tells whoever watches. */
+  async function noticeEnd(id: string): Promise<void> {
+    const deadline = Date.now() + GONE_TIMEOUT_MS
+    while (await firstProcess(id)) {
+      if (Date.now() > deadline) return watchOver(id)
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+    try {
+      if ((await store.readState(id))?.phase !== 'running') return
+      await recordStopped(id)
+      log.info({ machine: id }, 'the machine ended by itself')
+    } finally {
+      for (const listener of listeners) listener(id)
+    }
+  }
+
+  async function mustExist(id: string): Promise<MachineRecord> {
+    const record = MACHINE_ID_PATTERN.test(id) ? await store.readRecord(id) : null
+    if (!record) throw new ComputeError('not_found', `no machine ${id}`)
+    return record
+  }
+
+  /** Runs one step of a machine's life after those before it, unless the caller has given up by then. */
+  function step(id: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    return queue(id, async () => {
+      if (signal.aborted) throw abortedError(signal)
+      await work().catch(error => {
+        throw toComputeError(error)
+      })
+    })
+  }
+
+  return {
+    status,
+    mustExist,
+    agentOf: (id: string): AgentClient => agentOf(id),
+    create: (spec: MachineSpec, signal: AbortSignal) => step(spec.id, signal, () => create(spec)),
+    start: (id: string, signal: AbortSignal) => step(id, signal, () => start(id, signal)),
+    stop: async (id: string, signal: AbortSignal) => {
+      if (!MACHINE_ID_PATTERN.test(id)) return
+      await step(id, signal, () => stop(id, STOP_GRACE_MS, signal))
+    },
+    remove: async (id: string, signal: AbortSignal) => {
+      if (!MACHINE_ID_PATTERN.test(id)) return
+      await step(id, signal, async () => {
+        await stop(id, 0, signal)
+        await limiter.release(id)
+        await store.remove(id)
+      })
+    },
+    async list(): Promise<MachineListing[]> {
+      const ids = await store.ids()
+      return Promise.all(
+        ids.map(async id => {
+          const { state } = await status(id)
+          // A folder without a record is what a crash left of a machine; listed, so that a sweep removes it.
+          return { id, state: state === 'absent' ? ('created' as const) : state }
+        }),
+      )
+    },
+    /** Finds what an earlier gateway started and watches over it again. Returns the ids that run. */
+    async takeOver(): Promise<string[]> {
+      const ids = await store.ids()
+      const running = await Promise.all(
+        ids.map(id =>
+          queue(id, async () => {
+            if (await firstProcess(id)) {
+              watchOver(id)
+              agentOf(id)
+                .hello()
+                .catch(error =>
+                  log.warn({ err: error, machine: id }, 'a running machine’s agent is not usable'),
+                )
+            } else if (!(await takeOverUnrecorded(id))) return []
+            return [id]
+          }),
+        ),
+      )
+      return running.flat()
+    },
+    watch(onChange: (id: string) => void): () => void {
+      listeners.add(onChange)
+      return () => listeners.delete(onChange)
+    },
+    /** Stops every machine that runs. Returns their ids. */
+    async stopAll(): Promise<string[]> {
+      const never = new AbortController().signal
+      const running = await this.takeOver()
+      await Promise.all(running.map(id => step(id, never, () => stop(id, STOP_GRACE_MS, never))))
+      return running
+    },
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const giveUp = () => reject(abortedError(signal))
+    if (signal.aborted) giveUp()
+    else signal.addEventListener('abort', giveUp, { once: true })
+  })
+}

@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MACHINE_ID_PATTERN } from '../machine-id.ts'
+import type { MachineSpec } from '../port.ts'
+
+/**
+ * What the driver writes down of each machine, one folder a machine:
+ *
+ *   machine.json   what was asked for; its presence is what makes the machine exist
+ *   state.json     which processes run it, or that it was stopped; absent until the first start
+ *   home/          the machine's /root: the only thing in it that lasts
+ *   etc/           the machine's /etc, made anew at each start
+ *   run/           the agent's socket, the logs, what the launcher reported
+ *   root/          an empty folder to mount the root view on (the `unshare` launcher only)
+ */
+export interface MachinePaths {
+  dir: string
+  home: string
+  etc: string
+  run: string
+  root: string
+}
+
+export interface MachineRecord {
+  spec: MachineSpec
+  /** The host's user id that the machine runs as, or null for the gateway's own. */
+  uid: number | null
+}
+
+/** Names a process for good: ids are used again, but not with the same start in the same boot. */
+export interface ProcessIdentity {
+  pid: number
+  start_ticks: number
+  boot_id: string
+}
+
+export type MachineState =
+  | { phase: 'running'; first_process: ProcessIdentity; started_at: string }
+  | { phase: 'stopped' }
+
+export interface MachineStore {
+  paths(id: string): MachinePaths
+  readRecord(id: string): Promise<MachineRecord | null>
+  writeRecord(id: string, record: MachineRecord): Promise<void>
+  readState(id: string): Promise<MachineState | null>
+  writeState(id: string, state: MachineState): Promise<void>
+  /** Ids of every folder, also of those whose making was interrupted. */
+  ids(): Promise<string[]>
+  remove(id: string): Promise<void>
+}
+
+/** Each try opens what the one before met closed. */
+const REMOVE_TRIES_MAX = 5
+
+/** Keeps machines under `<dataDir>/machines`. */
+export function createMachineStore(dataDir: string): MachineStore {
+  const root = join(dataDir, 'machines')
+  const paths = (id: string): MachinePaths => {
+    const dir = join(root, id)
+    return {
+      dir,
+      home: join(dir, 'home'),
+      etc: join(dir, 'etc'),
+      run: join(dir, 'run'),
+      root: join(dir, 'root'),
+    }
+  }
+  return {
+    paths,
+    readRecord: id => readJson<MachineRecord>(join(paths(id).dir, 'machine.json')),
+    writeRecord: (id, record) => replaceJson(join(paths(id).dir, 'machine.json'), record),
+    readState: id => readJson<MachineState>(join(paths(id).dir, 'state.json')),
+    writeState: (id, state) => replaceJson(join(paths(id).dir, 'state.json'), state),
+    ids: async () => {
+      const entries = await readdir(root, { withFileTypes: true }).catch(() => [])
+      return entries.flatMap(entry =>
+        entry.isDirectory() && MACHINE_ID_PATTERN.test(entry.name) ? [entry.name] : [],
+      )
+    },
+    remove: async id => {
+      const { dir, home } = paths(id)
+      // The record goes first: a removal that is cut short then leaves no machine, only a folder to sweep.
+      await rm(join(dir, 'machine.json'), { force: true })
+      for (let tries = 1; ; tries++) {
+        try {
+          return await rm(dir, { recursive: true, force: true, maxRetries: 3 })
+        } catch (error) {
+          if (tries === REMOVE_TRIES_MAX) throw error
+          await openUp(home)
+        }
+      }
+    },
+  }
+}
+
+async function readJson<T>(path: string): Promise<T | null> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as T
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    // A half-written file cannot come from `replaceJson`; one that a person spoiled counts as not there.
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}
+
+async function replaceJson(path: string, value: unknown): Promise<void> {
+  const next = `${path}.${randomBytes(4).toString('hex')}`
+  await writeFile(next, JSON.stringify(value), { mode: 0o600 })
+  await rename(next, path)
+}
+
+/**
+ * Customers may take the rights off their own folders; removing needs them back. Never follows a link. What
+ * is gone meanwhile is passed over: a removal that failed may still be at work on the rest.
+ */
+async function openUp(dir: string): Promise<void> {
+  await chmod(dir, 0o700).catch(ignoreMissing)
+  for (const entry of await readdir(dir, { withFileTypes: true }).catch(ignoreMissing)) {
+    if (entry.isDirectory()) await openUp(join(dir, entry.name))
+  }
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): [] {
+  if (error.code === 'ENOENT') return []
+  throw error
+}
+
+/** Makes the folders of a machine, closed to other users of the computer; `uid` is who owns its home. */
+export async function makeMachineFolders(paths: MachinePaths, uid: number | null): Promise<void> {
+  await mkdir(paths.dir, { recursive: true, mode: 0o700 })
+  for (const dir of [paths.home, paths.etc, paths.run, paths.root]) {
+    await mkdir(dir, { recursive: true, mode: dir === paths.etc ? 0o755 : 0o700 })
+  }
+  if (uid !== null) await chown(paths.home, uid, uid)
+}

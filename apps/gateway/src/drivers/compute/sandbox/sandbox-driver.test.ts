@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import { afterAll } from 'vitest'
+import { describeConformance } from '../conformance.ts'
+import { describeWhere } from '../conformance-tools.ts'
+import { findLauncher } from './probe-sandbox.ts'
+import { createSandboxDriver } from './sandbox-driver.ts'
+
+const log = pino({ level: 'silent' })
+
+for (const launcher of ['bwrap', 'unshare'] as const) {
+  const found = await findLauncher(launcher)
+  describeWhere(`sandbox by ${launcher}`, found.launcher ? { ok: true } : { ok: false, ...found }, () => {
+    // A long path with a space: socket addresses are short, and mount tables write spaces in octal.
+    const dataDir = join(mkdtempSync(join(tmpdir(), 'berth-sandbox-')), `a long folder ${'x'.repeat(80)}`)
+    afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
+    describeConformance(`sandbox by ${launcher}`, {
+      makeDriver: () => createSandboxDriver({ dataDir, log, launcher }),
+      image: { id: 'host', docker: null, sandbox: { userland: 'host' } },
+      missingImage: { id: 'docker-only', docker: 'debian:12', sandbox: null },
+      shutdownStops: true,
+    })
+  })
+}

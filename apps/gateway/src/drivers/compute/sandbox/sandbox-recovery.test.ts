@@ -1,0 +1,264 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import pino from 'pino'
+import { afterAll, describe, expect, test } from 'vitest'
+import { commands, describeWhere, eventually, never, text } from '../conformance-tools.ts'
+import type { ComputeDriver, MachineSpec } from '../port.ts'
+import { identifyProcess, isAlive, killProcess } from './host-process.ts'
+import { probeSandbox } from './probe-sandbox.ts'
+import { createSandboxDriver } from './sandbox-driver.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-recovery-'))
+const log = pino({ level: 'silent' })
+const probe = await probeSandbox()
+
+describeWhere('sandbox recovery', probe, () => {
+  describe('what is left of a killed gateway', () => {
+    afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+    test('[B1] a machine outlives kill -9 of the gateway; the next one finds it, uses it and ends it', async () => {
+      const dataDir = newDir()
+      const gateway = startGateway(dataDir, 'survivor')
+      await gateway.says('running')
+      await gateway.kill()
+
+      const driver = await createSandboxDriver({ dataDir, log })
+      expect((await driver.status('survivor')).state).toBe('running')
+      expect(await text(driver, 'survivor', 'hostname')).toBe('survivor\n')
+      const heard: string[] = []
+      const unwatch = driver.watch(id => heard.push(id))
+      await driver.exec('survivor', ['sh', '-c', 'kill -9 -1']).catch(() => undefined)
+      await eventually(async () => expect(heard).toContain('survivor'))
+      unwatch()
+      await driver.remove('survivor', never)
+      expect(processesOf(dataDir)).toEqual([])
+    })
+
+    test('[B1] kill -9 at any moment of a start leaves no process that the next gateway cannot find', async () => {
+      for (let round = 0; round < 12; round++) {
+        const dataDir = newDir()
+        const gateway = startGateway(dataDir, 'victim')
+        await gateway.says(round % 2 === 0 ? 'created' : 'made')
+        // Spread over the 50 ms or so that creating and starting take; no moment is waited for.
+        await new Promise(resolve => setTimeout(resolve, round * 5))
+        await gateway.kill()
+
+        const driver = await createSandboxDriver({ dataDir, log })
+        const { state } = await driver.status('victim')
+        expect(['absent', 'created', 'running']).toContain(state)
+        if (state !== 'absent') {
+          await driver.start('victim', never)
+          expect(await text(driver, 'victim', 'echo up')).toBe('up\n')
+        }
+        for (const { id } of await driver.list()) await driver.remove(id, never)
+        expect(await driver.list()).toEqual([])
+        await eventually(() => expect(processesOf(dataDir)).toEqual([]))
+      }
+    })
+
+    test('a process that got a dead machine’s id is never killed', async () => {
+      const dataDir = newDir()
+      const driver = await createSandboxDriver({ dataDir, log })
+      await driver.create(specOf('stale'), never)
+      const stranger = spawn('sleep', ['600'])
+      try {
+        const real = identifyProcess(stranger.pid ?? 0)
+        expect(real).not.toBeNull()
+        if (!real) return
+        for (const first_process of [
+          { ...real, start_ticks: real.start_ticks - 1 },
+          { ...real, boot_id: 'another boot' },
+        ]) {
+          const state = { phase: 'running', first_process, started_at: new Date(0).toISOString() }
+          writeFileSync(join(dataDir, 'machines/stale/state.json'), JSON.stringify(state))
+          expect((await driver.status('stale')).state).toBe('stopped')
+          await driver.stop('stale', never)
+          expect(await killProcess(first_process, 100)).toBe(true)
+          expect(isAlive(real)).toBe(true)
+        }
+        writeFileSync(join(dataDir, 'machines/stale/run/info.json'), `{"child-pid": ${stranger.pid}}`)
+        rmSync(join(dataDir, 'machines/stale/state.json'))
+        await driver.remove('stale', never)
+        expect(isAlive(real)).toBe(true)
+      } finally {
+        stranger.kill('SIGKILL')
+      }
+    })
+
+    test('gateways with folders of their own never see each other’s machines', async () => {
+      const [one, two] = await Promise.all([
+        createSandboxDriver({ dataDir: newDir(), log }),
+        createSandboxDriver({ dataDir: newDir(), log }),
+      ])
+      await start(one, 'same')
+      expect(await two.list()).toEqual([])
+      expect(await two.status('same')).toEqual({ state: 'absent' })
+      await start(two, 'same')
+      expect(await two.shutdown()).toEqual(['same'])
+      expect((await one.status('same')).state).toBe('running')
+      await one.remove('same', never)
+    })
+
+    test('a folder that a crash left without a record is listed, and can be removed', async () => {
+      const dataDir = newDir()
+      mkdirSync(join(dataDir, 'machines/half/home'), { recursive: true })
+      const driver = await createSandboxDriver({ dataDir, log })
+      expect(await driver.status('half')).toEqual({ state: 'absent' })
+      expect(await driver.list()).toEqual([{ id: 'half', state: 'created' }])
+      await driver.remove('half', never)
+      expect(await driver.list()).toEqual([])
+    })
+  })
+
+  describe('what a machine may do', () => {
+    test('a fork bomb ends at the limit, and the machine and the gateway go on', async () => {
+      const driver = await createSandboxDriver({ dataDir: newDir(), log, processesMax: 60 })
+      await start(driver, 'bomb')
+      await start(driver, 'neighbour')
+      const bomb = 'i=0; while [ $i -lt 200 ]; do sleep 300 & i=$((i+1)); done'
+      await driver.exec('bomb', ['sh', '-c', bomb]).catch(() => undefined)
+      const count = Number(await text(driver, 'neighbour', 'ls -d /proc/[0-9]* | wc -l'))
+      expect(count).toBeLessThan(10)
+      await driver.stop('bomb', never)
+      await driver.start('bomb', never)
+      expect(await commands(driver, 'bomb')).not.toContain('sleep 300')
+      await Promise.all(['bomb', 'neighbour'].map(id => driver.remove(id, never)))
+    })
+
+    test('nothing of the driver’s own is within reach but the agent, which cannot be changed', async () => {
+      const driver = await createSandboxDriver({ dataDir: newDir(), log })
+      await start(driver, 'look')
+      expect(await text(driver, 'look', 'ls -A /.berth')).toBe('agent\nmachine.json\nnode\npty.node\n')
+      const spoil =
+        'echo x > /.berth/agent/agent.mjs || rm -rf /.berth/agent || touch /.berth/new || touch /new'
+      expect((await driver.exec('look', ['sh', '-c', spoil])).exit_code).not.toBe(0)
+      expect(
+        await text(driver, 'look', 'ls -l /proc/1/fd /proc/self/fd | grep -c "/tmp\\|/work"; true'),
+      ).toBe('0\n')
+      await driver.remove('look', never)
+    })
+
+    test('root in a machine may listen on low ports, and is nobody outside', async () => {
+      const dataDir = newDir()
+      const driver = await createSandboxDriver({ dataDir, log })
+      await start(driver, 'low')
+      const listen =
+        'socket(S,2,1,0); bind(S,pack("Sna4x8",2,80,"\\0\\0\\0\\0")) or die; listen(S,1); sleep 60'
+      await text(driver, 'low', `setsid perl -e '${listen}' > /dev/null 2>&1 &`)
+      await eventually(async () => (await driver.connect('low', 80)).destroy())
+      if (process.getuid?.() === 0) {
+        const init = JSON.parse(readFileSync(join(dataDir, 'machines/low/state.json'), 'utf8'))
+        const status = readFileSync(`/proc/${init.first_process.pid}/status`, 'utf8')
+        const uid = Number(/^Uid:\s*(\d+)/m.exec(status)?.[1])
+        expect(uid).toBeGreaterThan(1_000_000)
+      }
+      await driver.remove('low', never)
+    })
+
+    test('[B1] an ordinary user can run all of it', async ctx => {
+      if (process.getuid?.() !== 0) return ctx.skip('the whole suite runs as an ordinary user here')
+      const dataDir = newDir()
+      const nobody = 65534
+      mkdirSync(dataDir)
+      chmodSync(folder, 0o755)
+      chownSync(dataDir, nobody, nobody)
+      const gateway = startGateway(dataDir, 'plain', { args: ['--round'], uid: nobody })
+      const lines = await gateway.end()
+      if (lines.length === 0) return ctx.skip('the project’s folder cannot be read by other users')
+      expect(lines).toEqual([
+        'made',
+        'created',
+        'running',
+        expect.stringMatching(/^limits \{"enforced":(true|false),/),
+        'user 0',
+        '0',
+        '',
+        'shell 4',
+        'memory true',
+        'state stopped',
+        'left []',
+      ])
+    })
+  })
+})
+
+let dirs = 0
+
+function newDir(): string {
+  return join(folder, `data-${dirs++}`)
+}
+
+function specOf(id: string): MachineSpec {
+  return {
+    id,
+    hostname: id,
+    image: { id: 'host', docker: null, sandbox: { userland: 'host' } },
+    cpu_count: 1,
+    memory_mb: 256,
+    disk_gb: 1,
+    gpu_uuids: [],
+    env: {},
+    command: null,
+    ports: [],
+  }
+}
+
+async function start(driver: ComputeDriver, id: string): Promise<void> {
+  await driver.create(specOf(id), never)
+  await driver.start(id, never)
+}
+
+/** Runs `test-gateway.ts` as a process of its own. */
+function startGateway(dataDir: string, id: string, options: { args?: string[]; uid?: number } = {}) {
+  const script = fileURLToPath(import.meta.resolve('./test-gateway.ts'))
+  const { uid } = options
+  const child: ChildProcess = spawn(process.execPath, [script, dataDir, id, ...(options.args ?? [])], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    ...(uid === undefined ? {} : { uid, gid: uid, env: { PATH: process.env.PATH, HOME: '/' } }),
+  })
+  const lines: string[] = []
+  const reader = createInterface({ input: child.stdout ?? process.stdin })
+  reader.on('line', line => lines.push(line))
+  const gone = once(child, 'close')
+  return {
+    says: async (line: string) => {
+      await eventually(() => expect(lines).toContain(line))
+    },
+    kill: async () => {
+      child.kill('SIGKILL')
+      await gone
+    },
+    end: async () => {
+      await gone
+      return lines
+    },
+  }
+}
+
+/** The host's processes that have to do with a data folder: launchers name it, and machines run in it. */
+function processesOf(dataDir: string): string[] {
+  return readdirSync('/proc').flatMap(pid => {
+    if (!/^\d+$/.test(pid)) return []
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8')
+      return words.includes(dataDir) || mounts.includes(`${dataDir}/`) ? [words.replaceAll('\0', ' ')] : []
+    } catch {
+      return []
+    }
+  })
+}

@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Limiter } from './limiter.ts'
+
+const TRIAL_TIMEOUT_MS = 3_000
+
+/**
+ * Limits for an ordinary user by asking the user's own systemd for a scope a machine. systemd removes a scope
+ * by itself when its last process is gone. Returns null where systemd does not answer.
+ */
+export async function createScopeLimiter(installation: string): Promise<Limiter | null> {
+  const prefix = ['systemd-run', '--user', '--scope', '--quiet', '--collect']
+  // Where systemd puts the sockets of each user's session.
+  const session = `/run/user/${process.getuid?.() ?? 0}`
+  const env = { XDG_RUNTIME_DIR: session, DBUS_SESSION_BUS_ADDRESS: `unix:path=${session}/bus` }
+  try {
+    const [file = '', ...args] = [...prefix, '-p', 'MemoryMax=64M', '-p', 'CPUQuota=100%', '--', 'true']
+    await promisify(execFile)(file, args, {
+      timeout: TRIAL_TIMEOUT_MS,
+      env: { ...env, PATH: '/usr/bin:/bin' },
+    })
+  } catch {
+    return null
+  }
+  const how = { enforced: true as const, how: 'a systemd scope of the user that runs the gateway' }
+  let starts = 0
+  return {
+    cpu: how,
+    memory: how,
+    processes: how,
+    prepare: async (name, limits) => ({
+      env,
+      join_files: [],
+      argv_prefix: [
+        ...prefix,
+        // A name is free again only when systemd has cleaned up, so each start takes a new one.
+        `--unit=berth-${installation}-${name}-${process.pid}-${starts++}`,
+        '-p',
+        `MemoryMax=${limits.memory_mb}M`,
+        '-p',
+        'MemorySwapMax=0',
+        '-p',
+        `CPUQuota=${Math.round(limits.cpu_count * 100)}%`,
+        '-p',
+        `TasksMax=${limits.processes_max}`,
+        '--',
+      ],
+    }),
+    // The agent adds up its own processes instead; see `sumProcesses`.
+    usage: () => ({ cpu_ms: null, memory_bytes: null }),
+    release: async () => undefined,
+  }
+}

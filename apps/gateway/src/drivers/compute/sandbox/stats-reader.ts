@@ -1,0 +1,33 @@
+import { createCpuMeter } from '../cpu-meter.ts'
+import type { MachineStats } from '../port.ts'
+import type { AgentClient } from './agent-client.ts'
+import type { Limiter } from './limiter.ts'
+
+const BYTES_PER_MB = 1024 * 1024
+
+/**
+ * Measures machines. Figures come from the control group where there is one, else from the agent, which adds
+ * up the machine's processes.
+ */
+export function createStatsReader(limiter: Limiter) {
+  const cpu = createCpuMeter()
+  return {
+    async read(id: string, agent: AgentClient, memory_mb: number): Promise<MachineStats> {
+      const inside = await agent.stats()
+      const usage = limiter.usage(id)
+      const cpu_ms = usage.cpu_ms ?? inside.cpu_ms
+      return {
+        cpu_percent: cpu.percent(id, cpu_ms),
+        memory_used_mb: toMb(usage.memory_bytes ?? inside.memory_bytes),
+        memory_limit_mb: limiter.memory.enforced ? memory_mb : null,
+        disk_used_mb: inside.disk_bytes === null ? null : toMb(inside.disk_bytes),
+        sampled_at: new Date(),
+      }
+    },
+    forget: cpu.forget,
+  }
+}
+
+function toMb(bytes: number): number {
+  return Math.round((bytes / BYTES_PER_MB) * 10) / 10
+}

@@ -1,0 +1,179 @@
+import { join } from 'node:path'
+import { composeGateway, type Gateway } from './compose.ts'
+import { type ComputeChoice, chooseComputeDriver } from './drivers/compute/choose-driver.ts'
+import { createMailboxDriver } from './drivers/mail/mailbox.ts'
+import { createSmtpDriver } from './drivers/mail/smtp.ts'
+import { createTestcardDriver } from './drivers/payments/testcard/testcard-driver.ts'
+import { systemClock } from './platform/clock.ts'
+import { CatalogueError, loadCatalogue } from './platform/config/catalogue.ts'
+import { type Config, ConfigError, loadConfig } from './platform/config/config.ts'
+import { lockDataDir } from './platform/data-dir-lock.ts'
+import { openGatewayDatabase } from './platform/database/open-gateway-database.ts'
+import { isLoopback } from './platform/http/hosts.ts'
+import { RATE_LIMITS } from './platform/http/rate-limits.ts'
+import { systemIds } from './platform/ids.ts'
+import { createLog, type Logger } from './platform/log.ts'
+import { say, withProgress } from './platform/progress.ts'
+import { loadSecrets } from './platform/secrets.ts'
+import { createShutdown, type ShutdownPhase } from './platform/shutdown.ts'
+
+/** What was asked for cannot be done; nothing was started. */
+const EXIT_USAGE = 2
+const EXIT_FAILURE = 1
+/** As shells say it of a program that a second Ctrl+C ended. */
+const EXIT_INTERRUPTED = 130
+
+/** How long each phase of the end may take; together less than what process managers grant (30 s). */
+const DEADLINE_MS = { requests: 5_000, loops: 6_000, machines: 8_000, pools: 2_000, database: 45_000 }
+
+try {
+  const config = loadConfig()
+  await start(config)
+} catch (error) {
+  const usage = error instanceof ConfigError || error instanceof CatalogueError
+  say(error instanceof Error ? error.message : String(error))
+  process.exit(usage ? EXIT_USAGE : EXIT_FAILURE)
+}
+
+/** Starts the gateway; what was started before a failure is stopped again. */
+async function start(config: Config): Promise<void> {
+  const log = createLog({ level: config.logLevel, pretty: process.stderr.isTTY === true })
+  for (const warning of config.warnings) log.warn(warning)
+  const phases: ShutdownPhase[] = []
+  const shutDown = createShutdown(phases, log)
+  endOnSignals(shutDown, log)
+  try {
+    await startParts(config, log, phases)
+  } catch (error) {
+    log.debug({ err: error }, 'the start failed')
+    await shutDown()
+    throw error
+  }
+}
+
+/** Each part puts its own end before the ends of those that it builds on. */
+async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]): Promise<void> {
+  const catalogue = loadCatalogue(config.catalogueFile)
+  const unlock = lockDataDir(config.dataDir)
+  process.on('exit', unlock)
+  const secrets = loadSecrets(config.dataDir)
+  const opened = await openGatewayDatabase({ config, secrets, log })
+  phases.push(
+    { name: 'pools', deadline_ms: DEADLINE_MS.pools, run: opened.database.close },
+    { name: 'database', deadline_ms: DEADLINE_MS.database, run: opened.stopServer },
+  )
+  const { database } = opened
+  const { db } = database
+  const base = { db, clock: systemClock, ids: systemIds }
+  const compute = await withProgress('Looking for a way to run machines', () =>
+    chooseComputeDriver({
+      kind: config.compute,
+      dataDir: join(config.dataDir, 'machines'),
+      installationId: secrets.installationId,
+      log,
+    }),
+  )
+  const mailbox = config.smtp === null ? createMailboxDriver(base) : null
+  const gateway = await composeGateway({
+    ...base,
+    ...config,
+    database,
+    log,
+    secrets,
+    catalogue,
+    compute: compute.driver,
+    computeMissing: compute.driver ? null : compute.why,
+    mail: { driver: config.smtp ? createSmtpDriver(config.smtp) : createMailboxDriver(base), mailbox },
+    payments: [createTestcardDriver(base)],
+    rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
+  })
+  phases.unshift(
+    { name: 'requests', deadline_ms: DEADLINE_MS.requests, run: gateway.stopRequests },
+    { name: 'loops', deadline_ms: DEADLINE_MS.loops, run: gateway.stopLoops },
+    { name: 'machines', deadline_ms: DEADLINE_MS.machines, run: gateway.stopCompute },
+  )
+  const address = await listen(gateway, config)
+  await gateway.start()
+  await greet({ gateway, config, address, compute, hasMailbox: mailbox !== null })
+}
+
+async function listen(gateway: Gateway, config: Config): Promise<string> {
+  try {
+    return await gateway.listen(config.port)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const place = `${config.host}, port ${config.port}`
+    if (code === 'EADDRINUSE') {
+      throw new Error(`Another program uses ${place}. Stop it, or choose another port with BERTH_PORT.`)
+    }
+    if (code === 'EACCES')
+      throw new Error(`Listening on ${place} is not allowed. Choose a BERTH_PORT above 1023.`)
+    if (code === 'EADDRNOTAVAIL') throw new Error(`BERTH_HOST ${config.host} is no address of this computer.`)
+    throw error
+  }
+}
+
+interface Greeting {
+  gateway: Gateway
+  config: Config
+  address: string
+  compute: ComputeChoice
+  hasMailbox: boolean
+}
+
+/** The block that an operator reads first. */
+async function greet({ gateway, config, address, compute, hasMailbox }: Greeting): Promise<void> {
+  const lines = [`Console    ${address}`]
+  if (hasMailbox) lines.push(`Mailbox    ${address}/mailbox (no SMTP_URL is set: mails are kept here)`)
+  lines.push(...aboutMachines(compute))
+  if (config.demo === 'auto' && config.publicUrl === null && isLoopback(config.host)) {
+    const { userId, created } = await gateway.identity.createDemoCustomer()
+    const link = `${address}/auth?ticket=${await gateway.identity.createSignInLink(userId)}`
+    lines.push(`Sign in    ${link}`)
+    lines.push(
+      `           as the demo customer${created ? ', who has $25 of credit' : ''}; the link works once`,
+    )
+  }
+  say(`\nBerth runs.\n\n${lines.map(line => `  ${line}`).join('\n')}\n\nCtrl+C stops it.`)
+}
+
+/** What makes machines and what it cannot do here, or how to get something that does. */
+function aboutMachines(compute: ComputeChoice): string[] {
+  if (!compute.driver)
+    return [`Machines   none: ${compute.why}`, `           To have some: ${compute.how_to_get_it}`]
+  const { name, capabilities } = compute.driver
+  const limits = {
+    CPU: capabilities.cpu_limit,
+    memory: capabilities.memory_limit,
+    disk: capabilities.disk_limit,
+  }
+  return [
+    `Machines   ${name}: ${capabilities.isolation}`,
+    ...Object.entries(limits).flatMap(([what, limit]) =>
+      limit.enforced ? [] : [`           No ${what} limit: ${limit.why}`],
+    ),
+    ...(capabilities.outbound_network ? [] : ['           Machines do not reach the internet.']),
+  ]
+}
+
+/** The first signal ends in good order, the second at once. */
+function endOnSignals(shutDown: () => Promise<boolean>, log: Logger): void {
+  let asked = false
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (asked) process.exit(EXIT_INTERRUPTED)
+    asked = true
+    say('Stopping … (once more: at once)')
+    log.debug({ signal }, 'stopping')
+    void shutDown().then(well => {
+      say(well ? 'Stopped.' : 'Stopped, not all of it in good order; the log says what.')
+      process.exit(well ? 0 : EXIT_FAILURE)
+    })
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+  // An error that nobody handled: what is in memory cannot be trusted, what is in the database can.
+  process.on('uncaughtException', error => {
+    log.fatal({ err: error }, 'an error that nobody handled')
+    process.exitCode = EXIT_FAILURE
+    void shutDown().then(() => process.exit(EXIT_FAILURE))
+  })
+}

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { CatalogueError, loadCatalogue, parseCatalogue } from './catalogue.ts'
+
+const SHIPPED = fileURLToPath(new URL('../../../../../config/catalogue.yaml', import.meta.url))
+const source = readFileSync(SHIPPED, 'utf8')
+
+describe('the shipped catalogue', () => {
+  test('[R3.3] holds regions and GPU specs with exact prices', () => {
+    const catalogue = loadCatalogue(SHIPPED)
+    expect(catalogue.regions.map(({ code }) => code)).toContain('us-west')
+    expect(catalogue.gpu_specs.find(({ id }) => id === 'rtx-4090')?.price_micro_per_hour).toBe(420_000n)
+  })
+
+  test('[R9.5] charges only the part of the disk that is not free, at an exact rate', () => {
+    expect(loadCatalogue(SHIPPED).prices.disk_micro_per_gb_hour).toBe(140n)
+  })
+})
+
+describe('a mistake names file, line and field', () => {
+  const lineOf = (text: string, part: string) => text.slice(0, text.indexOf(part)).split('\n').length
+
+  test.each([
+    [
+      'a price that is a number',
+      'price_per_hour: "0.42"',
+      'price_per_hour: 0.42',
+      'gpu_specs.2.price_per_hour',
+    ],
+    [
+      'a price with too many decimals',
+      'price_per_hour: "0.42"',
+      'price_per_hour: "0.1234567"',
+      'gpu_specs.2.price_per_hour',
+    ],
+    ['an unknown field', 'disk_gb_hour: "0.00014"', 'disk_gb_hours: "0.00014"', 'prices'],
+    ['a region that does not exist', 'stock: { us-west: 0 }', 'stock: { moon: 0 }', 'gpu_specs.6.stock.moon'],
+    ['a spec that is there twice', '- id: b200', '- id: l4 # again', 'gpu_specs.6.id'],
+    ['a port out of range', 'http_ports: [8080]', 'http_ports: [80800]', 'images.0.http_ports.0'],
+  ])('%s', (_, from, to, field) => {
+    expect(source).toContain(from)
+    const broken = source.replace(from, to)
+    expect(messageOf(broken)).toContain(`catalogue.yaml:${lineOf(broken, to)}: ${field}`)
+  })
+
+  test('text that is not YAML', () => {
+    expect(messageOf('regions: [')).toMatch(/^catalogue\.yaml:1: not YAML/)
+  })
+
+  test('a file that is not there', () => {
+    expect(() => loadCatalogue('/nowhere/catalogue.yaml')).toThrow(CatalogueError)
+  })
+})
+
+function messageOf(text: string): string {
+  try {
+    parseCatalogue(text, 'catalogue.yaml')
+  } catch (error) {
+    if (error instanceof CatalogueError) return error.message
+    throw error
+  }
+  return 'no mistake found'
+}

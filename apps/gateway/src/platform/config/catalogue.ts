@@ -1,0 +1,174 @@
+import { readFileSync } from 'node:fs'
+import { MICRO_PER_UNIT } from '@berth/contract/money'
+import { isNode, LineCounter, parseDocument } from 'yaml'
+import * as z from 'zod'
+
+/** A mistake in the catalogue: the message names file, line and field. */
+export class CatalogueError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'CatalogueError'
+  }
+}
+
+const id = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9.-]{0,62}$/, 'must be lower-case letters, digits, dots and hyphens, at most 63')
+const text = z.string().min(1, 'must not be empty').max(500)
+const port = z.number().int().min(1).max(65_535)
+
+/** A price in units of currency, such as "0.42", as micro-units. */
+const price = z
+  .string({ error: 'must be a price in quotes, such as "0.42"' })
+  .regex(/^\d{1,6}(\.\d{1,6})?$/, 'must be a price such as "0.42", with at most six decimals')
+  .transform(value => {
+    const [whole = '0', fraction = ''] = value.split('.')
+    return BigInt(whole) * MICRO_PER_UNIT + BigInt(fraction.padEnd(6, '0'))
+  })
+
+const brand = z.strictObject({
+  /** Hosts that show this brand; `default` serves all others. */
+  hosts: z.array(text).min(1),
+  name: text,
+  docs_url: text,
+})
+
+const region = z.strictObject({ code: id, name: text, enabled: z.boolean() })
+
+const gpuSpec = z
+  .strictObject({
+    id,
+    name: text,
+    /** What the vendor's tools call it: a real GPU of that name is rented as this spec. */
+    vendor_names: z.array(text).default([]),
+    gpu: z.boolean(),
+    vram_gb: z.number().int().min(0),
+    vcpu: z.number().int().min(1),
+    memory_gb: z.number().int().min(1),
+    price_per_hour: price,
+    counts: z.array(z.number().int().min(1).max(8)).min(1),
+    /** What each region has; a region that is not named does not offer it. */
+    stock: z.record(id, z.number().int().min(0).max(100_000)),
+  })
+  .transform(({ price_per_hour, ...spec }) => ({ ...spec, price_micro_per_hour: price_per_hour }))
+
+const image = z
+  .strictObject({
+    id,
+    name: text,
+    description: text.max(1_000),
+    version_info: text,
+    size_mb: z.number().int().min(1),
+    tags: z.array(text),
+    http_ports: z.array(port).max(10),
+    tcp_ports: z.array(port).max(10),
+    min_vram_gb: z.number().int().min(0),
+    docker: text.optional(),
+    sandbox: z.literal('host').optional(),
+  })
+  .refine(value => value.docker ?? value.sandbox, 'needs `docker`, `sandbox` or both')
+
+const catalogue = z
+  .strictObject({
+    brands: z.array(brand).min(1),
+    prices: z.strictObject({ disk_gb_hour: price, unlisted_gpu_hour: price }).transform(prices => ({
+      disk_micro_per_gb_hour: prices.disk_gb_hour,
+      unlisted_gpu_micro_per_hour: prices.unlisted_gpu_hour,
+    })),
+    regions: z.array(region).min(1),
+    gpu_specs: z.array(gpuSpec).min(1),
+    images: z.array(image).min(1),
+  })
+  .superRefine((value, context) => {
+    refuseRepeats(value.regions, 'code', 'regions', context)
+    refuseRepeats(value.gpu_specs, 'id', 'gpu_specs', context)
+    refuseRepeats(value.images, 'id', 'images', context)
+    const codes = new Set(value.regions.map(({ code }) => code))
+    value.gpu_specs.forEach((spec, index) => {
+      for (const code of Object.keys(spec.stock)) {
+        if (!codes.has(code)) {
+          context.addIssue({
+            code: 'custom',
+            path: ['gpu_specs', index, 'stock', code],
+            message: `names a region that is not in \`regions\`: ${code}`,
+          })
+        }
+      }
+    })
+    if (!value.brands.some(({ hosts }) => hosts.includes('default'))) {
+      context.addIssue({
+        code: 'custom',
+        path: ['brands'],
+        message: 'needs one brand with the host `default`',
+      })
+    }
+  })
+
+export type Catalogue = z.output<typeof catalogue>
+export type CatalogueSpec = Catalogue['gpu_specs'][number]
+export type CatalogueImage = Catalogue['images'][number]
+
+/**
+ * Reads and checks the catalogue.
+ * @param file Path of the YAML file.
+ * @throws CatalogueError that names file, line and field of every mistake.
+ */
+export function loadCatalogue(file: string): Catalogue {
+  let source: string
+  try {
+    source = readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new CatalogueError(
+      `${file}: cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})`,
+    )
+  }
+  return parseCatalogue(source, file)
+}
+
+/**
+ * Checks a catalogue's text.
+ * @param source YAML.
+ * @param file Its name, for messages.
+ * @throws CatalogueError that names file, line and field of every mistake.
+ */
+export function parseCatalogue(source: string, file: string): Catalogue {
+  const lines = new LineCounter()
+  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false })
+  const broken = document.errors.map(
+    error => `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${error.message}`,
+  )
+  if (broken.length > 0) throw new CatalogueError(broken.join('\n'))
+  const result = catalogue.safeParse(document.toJS())
+  if (result.success) return result.data
+  const lineOf = (path: PropertyKey[]): number => {
+    // The field itself may be missing: then its nearest parent says where to look.
+    for (let length = path.length; length >= 0; length -= 1) {
+      const node = document.getIn(path.slice(0, length), true)
+      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
+    }
+    return 1
+  }
+  throw new CatalogueError(
+    result.error.issues
+      .map(
+        issue =>
+          `${file}:${lineOf(issue.path)}: ${issue.path.join('.') || 'the catalogue'}: ${issue.message}`,
+      )
+      .join('\n'),
+  )
+}
+
+function refuseRepeats<Key extends string>(
+  list: Record<Key, string>[],
+  key: Key,
+  name: string,
+  context: z.RefinementCtx,
+): void {
+  const seen = new Set<string>()
+  list.forEach((item, index) => {
+    if (seen.has(item[key])) {
+      context.addIssue({ code: 'custom', path: [name, index, key], message: `is there twice: ${item[key]}` })
+    }
+    seen.add(item[key])
+  })
+}

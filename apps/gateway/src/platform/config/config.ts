@@ -1,0 +1,114 @@
+import { resolve } from 'node:path'
+import type * as z from 'zod'
+import { SETTINGS, type SettingName } from './settings.ts'
+
+/** What the operator chose, checked and frozen; parts are handed on to what needs them. */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly publicUrl: string | null
+  readonly serviceHost: string
+  readonly trustedProxies: readonly string[]
+  readonly dataDir: string
+  readonly databaseUrl: string | null
+  readonly catalogueFile: string
+  readonly compute: 'auto' | 'docker' | 'sandbox' | 'none'
+  readonly smtp: { readonly url: string; readonly from: string } | null
+  readonly demo: 'auto' | 'off'
+  readonly logLevel: string
+  readonly meteringMs: number
+  readonly rateLimitPerMinute: number
+  /** Things to tell the operator that are no mistakes for certain. */
+  readonly warnings: readonly string[]
+}
+
+/** Settings that cannot be used, one line for each. */
+export class ConfigError extends Error {
+  constructor(lines: readonly string[]) {
+    super(lines.join('\n'))
+    this.name = 'ConfigError'
+  }
+}
+
+/** Folder of the project, from which relative paths count. */
+const PROJECT_DIR = resolve(import.meta.dirname, '../../../../..')
+
+/**
+ * Reads all settings.
+ * @param environment Names and values; an empty value is one that was not given.
+ * @throws ConfigError that names each wrong setting, what it takes and what it got.
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const values = parseAll(environment)
+  const mistakes = crossCheck(values)
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  const smtpUrl = values.SMTP_URL
+  return deepFreeze({
+    host: values.BERTH_HOST,
+    port: values.BERTH_PORT,
+    publicUrl: values.BERTH_PUBLIC_URL,
+    serviceHost: values.BERTH_SERVICE_HOST,
+    trustedProxies: values.BERTH_TRUSTED_PROXIES,
+    dataDir: resolve(PROJECT_DIR, values.BERTH_DATA_DIR),
+    databaseUrl: values.DATABASE_URL,
+    catalogueFile: resolve(PROJECT_DIR, values.BERTH_CATALOGUE),
+    compute: values.BERTH_COMPUTE,
+    smtp: smtpUrl === null ? null : { url: smtpUrl, from: values.MAIL_FROM ?? '' },
+    demo: values.BERTH_DEMO,
+    logLevel: values.BERTH_LOG_LEVEL,
+    meteringMs: values.BERTH_METERING_MS,
+    rateLimitPerMinute: values.BERTH_RATE_LIMIT_PER_MINUTE,
+    warnings: findMisspelt(environment),
+  })
+}
+
+/** Reads all settings from this process's environment: the one place that looks there. */
+export function loadConfig(): Config {
+  return readConfig(process.env)
+}
+
+type Values = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> }
+
+function parseAll(environment: Readonly<Record<string, string | undefined>>): Values {
+  const mistakes: string[] = []
+  const entries = Object.entries(SETTINGS).map(([name, { schema, takes, secret, ...rest }]) => {
+    const given = environment[name]?.trim() || rest.default
+    const result = schema.safeParse(given)
+    if (!result.success) {
+      mistakes.push(`${name} takes ${takes}; it got ${secret ? 'something else' : JSON.stringify(given)}.`)
+    }
+    return [name, result.data]
+  })
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  return Object.fromEntries(entries)
+}
+
+/** What each setting alone cannot tell. */
+function crossCheck(values: Values): string[] {
+  const mistakes: string[] = []
+  if (values.SMTP_URL !== null && values.MAIL_FROM === null) {
+    mistakes.push(`MAIL_FROM is needed with SMTP_URL: it takes ${SETTINGS.MAIL_FROM.takes}.`)
+  }
+  const publicHost = values.BERTH_PUBLIC_URL === null ? null : new URL(values.BERTH_PUBLIC_URL).hostname
+  if (publicHost?.endsWith(`.${values.BERTH_SERVICE_HOST}`)) {
+    mistakes.push(
+      `BERTH_PUBLIC_URL must not lie below BERTH_SERVICE_HOST (${values.BERTH_SERVICE_HOST}): names there belong to ` +
+        'instances. Use another domain for one of the two.',
+    )
+  }
+  return mistakes
+}
+
+function findMisspelt(environment: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.keys(environment)
+    .filter(name => name.startsWith('BERTH_') && !(name in SETTINGS))
+    .map(name => `${name} is not a setting and is ignored. docs/operating.md lists them all.`)
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const child of Object.values(value)) deepFreeze(child)
+  }
+  return value
+}

@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The folder is in use by another gateway. */
+export class DataDirInUse extends Error {
+  constructor(dataDir: string, pid: number) {
+    super(
+      `Another gateway (process ${pid}) uses ${dataDir}. Stop it, or give this one a folder of its own with ` +
+        'BERTH_DATA_DIR.',
+    )
+    this.name = 'DataDirInUse'
+  }
+}
+
+const FILE_NAME = 'gateway.lock'
+const TRIES = 5
+
+/**
+ * Takes the data folder for this process. A lock that a killed gateway left behind is recognised by its process: an
+ * id alone says nothing, since ids are used again, so the lock also holds when the process began.
+ * @returns The way to give it back.
+ * @throws DataDirInUse
+ */
+export function lockDataDir(dataDir: string): () => void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const file = join(dataDir, FILE_NAME)
+  const draft = `${file}.${process.pid}`
+  const mine = `${process.pid} ${startOf(process.pid)}\n`
+  writeFileSync(draft, mine, { mode: 0o600 })
+  try {
+    for (let tries = 0; tries < TRIES; tries++) {
+      if (tryLink(draft, file)) return () => release(file, mine)
+      removeIfStale(dataDir, file)
+    }
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  throw new Error(`${file} cannot be taken: it changes all the time.`)
+}
+
+function tryLink(draft: string, file: string): boolean {
+  try {
+    linkSync(draft, file)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+function removeIfStale(dataDir: string, file: string): void {
+  const seen = read(file)
+  if (seen === null) return
+  const [pid = 0, start = ''] = [Number.parseInt(seen, 10), seen.trim().split(' ').slice(1).join(' ')]
+  if (pid > 0 && startOf(pid) === start && start !== '') throw new DataDirInUse(dataDir, pid)
+  // Moved aside before it is removed: if somebody else took over in between, theirs is put back.
+  const aside = `${file}.stale.${process.pid}`
+  try {
+    renameSync(file, aside)
+  } catch {
+    return
+  }
+  if (read(aside) !== seen) tryLink(aside, file)
+  unlinkSync(aside)
+}
+
+function release(file: string, mine: string): void {
+  if (read(file) === mine) rmSync(file, { force: true })
+}
+
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
+}
+
+/** When a process began, in this boot; empty when there is none. */
+function startOf(pid: number): string {
+  const stat = read(`/proc/${pid}/stat`)
+  if (stat !== null) {
+    const boot = read('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
+    return `${boot}/${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`
+  }
+  try {
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim()
+  } catch {
+    return ''
+  }
+}

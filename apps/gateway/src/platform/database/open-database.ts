@@ -1,0 +1,89 @@
+import { sql } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { Pool } from 'pg'
+import type { Logger } from 'pino'
+import type { Database, Queryable } from './database.ts'
+import { createListener, type Listener } from './listener.ts'
+
+/** Connections of one gateway: PostgreSQL's own default allows 100 for all replicas and the embedded one. */
+const POOL_SIZE = 20
+/** A database that does not answer makes calls fail rather than hang. */
+const CONNECT_TIMEOUT_MS = 3_000
+const STATEMENT_TIMEOUT_MS = 10_000
+/** Ours comes after the server's, which cancels cleanly; it is for a server that is frozen. */
+const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000
+const IDLE_TRANSACTION_TIMEOUT_MS = 30_000
+
+export interface OpenDatabase {
+  db: Database
+  pool: Pool
+  /** Listens to a PostgreSQL channel; survives a restart of the server. Returns the way to stop. */
+  listen: Listener['listen']
+  close(): Promise<void>
+}
+
+interface DatabaseOptions {
+  url: string
+  log: Pick<Logger, 'warn' | 'info'>
+  poolSize?: number
+}
+
+/**
+ * Opens a pool on a PostgreSQL. Nothing is connected until the first query.
+ * @param options.url A `postgresql://` address; a folder as `?host=` means a Unix socket.
+ */
+export function openDatabase({ url, log, poolSize = POOL_SIZE }: DatabaseOptions): OpenDatabase {
+  const pool = new Pool({
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    application_name: 'berth',
+  })
+  // An idle connection that breaks is replaced by the pool; unheard, the event would end the process.
+  pool.on('error', error => log.warn({ err: error }, 'a database connection broke'))
+  // The pool hears only of idle connections. One that breaks inside a transaction fails its query, and also emits.
+  pool.on('connect', client => {
+    client.on('error', error => log.warn({ err: error }, 'a database connection broke while it was in use'))
+  })
+  const listener = createListener({ url, log })
+  return {
+    db: withSafeTransactions(drizzle({ client: pool }), pool),
+    pool,
+    listen: listener.listen,
+    async close() {
+      await listener.close()
+      await pool.end()
+    },
+  }
+}
+
+/**
+ * Drizzle takes a connection for a transaction before its `try`, so that one whose `begin` fails is never given
+ * back: a database that restarts under load would use up the pool for good. Here it is given back in any case.
+ */
+function withSafeTransactions(db: Database, pool: Pool): Database {
+  db.transaction = async (run, config) => {
+    const client = await pool.connect()
+    try {
+      return await drizzle({ client }).transaction(run, config)
+    } finally {
+      // The pool itself drops a connection that is broken.
+      client.release()
+    }
+  }
+  return db
+}
+
+/**
+ * Tells every listener of a channel, when the transaction that `q` belongs to has committed.
+ * @param channel Lower-case letters and underscores.
+ * @param payload At most 8,000 bytes.
+ */
+export async function notify(q: Queryable, channel: string, payload: string): Promise<void> {
+  await q.execute(sql`select pg_notify(${channel}, ${payload})`)
+}

@@ -1,0 +1,190 @@
+import type { Call } from '@berth/contract/call'
+import { IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
+import { ERRORS } from '@berth/contract/errors'
+import {
+  CALL_TIMEOUT_MS,
+  IDEMPOTENCY_KEY_CHARS_MAX,
+  IDEMPOTENCY_KEY_CHARS_MIN,
+  type Language,
+} from '@berth/contract/limits'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isDatabaseUnavailable } from '../database/unavailable.ts'
+import { sha256Hex } from '../hash.ts'
+import { ApiError } from './api-error.ts'
+import { type CallInputs, createInputCheck } from './check-input.ts'
+import { type Answer, errorAnswer, okText } from './envelopes.ts'
+import type { Caller, CallRequest, Route } from './handler.ts'
+import type { Idempotency, Outcome } from './idempotency.ts'
+import { pickLanguage } from './languages.ts'
+
+/** Names who holds a token; null for a token that is not good (any more). */
+export type Authenticate = (token: string) => Promise<Caller | null>
+
+interface CallHandlerDeps {
+  authenticate: Authenticate
+  idempotency: Idempotency
+  /** Checks what handlers answer against the contract: for tests. */
+  checkAnswers: boolean
+}
+
+/** On every answer of a call: never cached, never framed, never taken for anything but JSON. */
+export const API_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+
+/** Says that an answer is the one that an earlier request with the same key got. */
+export const REPLAYED_HEADER = 'Idempotent-Replayed'
+
+const KEY_HEADER = IDEMPOTENCY_KEY_HEADER.toLowerCase()
+const KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{${IDEMPOTENCY_KEY_CHARS_MIN},${IDEMPOTENCY_KEY_CHARS_MAX}}$`)
+const USER_AGENT_CHARS_MAX = 300
+
+/**
+ * Makes what answers a call's requests: who asks, whether they may, what they say, then the handler.
+ * @returns A Fastify handler; its errors go to the server's error handler.
+ */
+export function createCallHandler({ call, handler }: Route, deps: CallHandlerDeps) {
+  const checkInput = createInputCheck(call)
+  const wait_ms = CALL_TIMEOUT_MS[call.timeout]
+
+  async function answer(request: FastifyRequest): Promise<string> {
+    const data = await handler(requestOf(request, checkInput(request), null))
+    return okTextOf(data)
+  }
+
+  function okTextOf(data: unknown): string {
+    if (deps.checkAnswers) call.data.parse(data)
+    return okText(call, data)
+  }
+
+  async function answerOnce(request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<string> {
+    const key = keyOf(request)
+    const input = checkInput(request)
+    const keyed = { userId: caller.userId, operation: call.operation, key, bodyHash: hashOf(input), wait_ms }
+    const outcome = await deps.idempotency.execute(keyed, () => carryOut(request, input, key))
+    request.errorCode = outcome.errorCode
+    if (outcome.replayed) reply.header(REPLAYED_HEADER, 'true')
+    reply.code(outcome.answer.httpStatus)
+    return outcome.answer.text
+  }
+
+  /** Turns errors into answers too, so that those that stand are kept for the key. */
+  async function carryOut(request: FastifyRequest, input: CallInputs, key: string): Promise<Outcome> {
+    try {
+      const text = okTextOf(await handler(requestOf(request, input, key)))
+      return { answer: { httpStatus: 200, text }, errorCode: null, final: true }
+    } catch (error) {
+      const known = toApiError(error, request)
+      const final = ERRORS[known.code].verdict !== 'retry'
+      return { answer: answerOf(known, call, request), errorCode: known.code, final }
+    }
+  }
+
+  return async function handle(request: FastifyRequest, reply: FastifyReply): Promise<string> {
+    const caller = await identify(request, call.audience, deps.authenticate)
+    request.caller = caller
+    reply.headers(API_HEADERS)
+    return call.spends && caller ? answerOnce(request, reply, caller) : answer(request)
+  }
+}
+
+/**
+ * What a request failed with, as an error that may be shown; what is not one of ours is logged here.
+ * @param error Anything that was thrown.
+ */
+export function toApiError(error: unknown, request: FastifyRequest): ApiError {
+  if (error instanceof ApiError) {
+    if (error.cause !== undefined) request.log.warn({ err: error, reqId: request.id }, 'a call failed')
+    return error
+  }
+  if (isDatabaseUnavailable(error)) {
+    request.log.warn({ err: error, reqId: request.id }, 'the database did not answer')
+    return new ApiError('unavailable', { cause: error })
+  }
+  request.log.error({ err: error, reqId: request.id }, 'a call failed unexpectedly')
+  return new ApiError('internal', { cause: error })
+}
+
+/** The answer of a failed call, in the language of its request. */
+export function answerOf(error: ApiError, call: Call | null, request: FastifyRequest): Answer {
+  return errorAnswer(error, call?.envelope ?? 'berth', languageOf(request), request.id)
+}
+
+async function identify(
+  request: FastifyRequest,
+  audience: Call['audience'],
+  authenticate: Authenticate,
+): Promise<Caller | null> {
+  const token = bearerOf(request.headers.authorization)
+  if (audience === 'guest') return token === null ? null : authenticate(token)
+  if (token === null) throw new ApiError('login_required')
+  const caller = await authenticate(token)
+  if (!caller) throw new ApiError('login_expired')
+  if (audience === 'verified' && !caller.emailVerified) throw new ApiError('account_not_activated')
+  return caller
+}
+
+/** Null when there is no token at all; a malformed header holds one that is not good. */
+function bearerOf(header: string | undefined): string | null {
+  if (!header) return null
+  return /^bearer /i.test(header) ? header.slice(7).trim() : ''
+}
+
+function keyOf(request: FastifyRequest): string {
+  const key = request.headers[KEY_HEADER]
+  if (typeof key !== 'string' || !KEY_PATTERN.test(key)) throw new ApiError('idempotency_key_required')
+  return key
+}
+
+/** The schemas give their fields in one order, so that the same content has the same hash. */
+function hashOf({ params, query, body }: CallInputs): string {
+  return sha256Hex(JSON.stringify([params, query, body]))
+}
+
+function languageOf(request: FastifyRequest): Language {
+  return pickLanguage(request.headers['accept-language'])
+}
+
+function requestOf(request: FastifyRequest, input: CallInputs, key: string | null): CallRequest<Call> {
+  return new RequestView(request, input, key) as unknown as CallRequest<Call>
+}
+
+/** What few handlers look at is read only when they do. */
+class RequestView {
+  readonly params: unknown
+  readonly query: unknown
+  readonly body: unknown
+  readonly idempotencyKey: string | null
+  readonly #request: FastifyRequest
+
+  constructor(request: FastifyRequest, input: CallInputs, key: string | null) {
+    this.params = input.params
+    this.query = input.query
+    this.body = input.body
+    this.idempotencyKey = key
+    this.#request = request
+  }
+  get caller(): Caller | null {
+    return this.#request.caller
+  }
+  get language(): Language {
+    return languageOf(this.#request)
+  }
+  get address(): string {
+    return this.#request.ip
+  }
+  get userAgent(): string {
+    return (this.#request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX)
+  }
+  get origin(): string {
+    return `${this.#request.protocol}://${this.#request.host}`
+  }
+  get log() {
+    return this.#request.log
+  }
+}

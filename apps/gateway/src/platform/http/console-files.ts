@@ -1,0 +1,97 @@
+import { readFile, stat } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { NONCE_PLACEHOLDER, pageNonce, securePages } from './page-security.ts'
+
+interface ConsoleOptions {
+  consoleDir: string | null
+  publicUrl: string | null
+}
+
+const HASHED = 'public, max-age=31536000, immutable'
+const SHORT = 'public, max-age=60'
+
+/** Serves the built console: hashed assets for ever, the page itself afresh with a nonce of its own. */
+export async function registerConsole(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
+  const { consoleDir } = options
+  const indexFile = consoleDir === null ? null : join(consoleDir, 'index.html')
+  const readIndex = createIndexReader(indexFile)
+  await app.register(async scope => {
+    await securePages(scope, options)
+    if (consoleDir !== null && (await isFolder(consoleDir))) {
+      await scope.register(fastifyStatic, {
+        root: consoleDir,
+        serve: false,
+        preCompressed: true,
+        dotfiles: 'ignore',
+        cacheControl: false,
+        setHeaders: (reply: FastifyReply, path: string) => {
+          reply.header('cache-control', path.includes('/assets/') ? HASHED : SHORT)
+        },
+      } as never)
+    }
+    scope.get('/*', (request, reply) => answerPage(request, reply, readIndex))
+  })
+}
+
+async function answerPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  readIndex: () => Promise<string[] | null>,
+): Promise<FastifyReply> {
+  const path = request.url.split('?')[0] ?? '/'
+  if (path === GATEWAY_PREFIX || path.startsWith(`${GATEWAY_PREFIX}/`)) return notFound(reply)
+  if (extname(path) !== '' || path.startsWith('/assets/') || path.startsWith('/locales/')) {
+    return path !== '/index.html' && 'sendFile' in reply ? reply.sendFile(decode(path)) : notFound(reply)
+  }
+  const parts = await readIndex()
+  reply.header('cache-control', 'no-store').type('text/html; charset=utf-8')
+  if (!parts) return reply.code(503).send(NOT_BUILT)
+  return reply.send(parts.join(pageNonce(reply)))
+}
+
+function notFound(reply: FastifyReply): FastifyReply {
+  reply.callNotFound()
+  return reply
+}
+
+const NOT_BUILT = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Berth</title>
+<h1>The console is not built</h1>
+<p>The gateway runs, but the folder with its pages is missing. Stop it and run <code>npm start</code>, which builds
+the console, or run <code>npm run build -w @berth/console</code> and load this page again.</p>
+`
+
+/** The page in parts, split where the nonce goes; read again when the file changes. */
+function createIndexReader(file: string | null): () => Promise<string[] | null> {
+  let cached: { mtimeMs: number; parts: string[] } | null = null
+  return async () => {
+    if (file === null) return null
+    try {
+      const { mtimeMs } = await stat(file)
+      if (cached?.mtimeMs !== mtimeMs) {
+        cached = { mtimeMs, parts: (await readFile(file, 'utf8')).split(NONCE_PLACEHOLDER) }
+      }
+      return cached.parts
+    } catch {
+      return null
+    }
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    found => found.isDirectory(),
+    () => false,
+  )
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}

@@ -1,0 +1,80 @@
+import { FIELD_RULES } from '@berth/contract/errors'
+import type * as z from 'zod'
+import { ApiError } from './api-error.ts'
+
+/** A field and the rule that it breaks; the text is added where the caller's language is known. */
+export interface BrokenField {
+  path: string
+  rule: string
+}
+
+const RULES: ReadonlySet<string> = new Set(FIELD_RULES)
+
+/**
+ * The fields that a schema found fault with.
+ * @param error What the schema says.
+ * @param input What was checked: tells a missing field from one of the wrong type.
+ */
+export function brokenFields(error: z.ZodError, input: unknown): BrokenField[] {
+  const rules = new Map<string, string>()
+  for (const issue of error.issues) {
+    const path = issue.path.join('.')
+    // The first rule that a field breaks is the one to tell.
+    if (!rules.has(path)) rules.set(path, ruleOf(issue, input))
+  }
+  return [...rules].map(([path, rule]) => ({ path, rule }))
+}
+
+/**
+ * The error for broken fields: `required_fields` when all of them are only missing, `invalid_amount` when the
+ * amount alone is wrong (R5.8), else `validation_failed`.
+ */
+export function fieldsError(fields: BrokenField[]): ApiError {
+  const all = (rule: string) => fields.every(field => field.rule === rule)
+  const code = all('required')
+    ? 'required_fields'
+    : all('invalid_amount')
+      ? 'invalid_amount'
+      : 'validation_failed'
+  return new ApiError(code, { fields })
+}
+
+type Issue = z.core.$ZodIssue
+
+function ruleOf(issue: Issue, input: unknown): string {
+  if (issue.code === 'invalid_type' && (issue.message === 'required' || !RULES.has(issue.message))) {
+    return isMissing(valueAt(input, issue.path)) ? 'required' : 'wrong_type'
+  }
+  if (RULES.has(issue.message)) return issue.message
+  switch (issue.code) {
+    case 'too_big':
+      return isLength(issue.origin) ? 'too_long' : 'too_large'
+    case 'too_small':
+      return isLength(issue.origin) ? 'too_short' : 'too_small'
+    case 'not_multiple_of':
+      return 'not_whole'
+    case 'invalid_format':
+    case 'invalid_value':
+    case 'invalid_union':
+      return isMissing(valueAt(input, issue.path)) ? 'required' : 'not_allowed'
+    default:
+      return 'wrong_type'
+  }
+}
+
+function isLength(origin: string): boolean {
+  return origin === 'string' || origin === 'array' || origin === 'set'
+}
+
+function isMissing(value: unknown): boolean {
+  return value === undefined || value === null
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = (value as Record<PropertyKey, unknown>)[key]
+  }
+  return value
+}

@@ -1,0 +1,198 @@
+import { request as httpRequest } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { defineCall } from '@berth/contract/call'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
+import { startTestServer, type TestServer } from '../../../test/test-server.ts'
+import { route } from './handler.ts'
+import { createHostCheck } from './hosts.ts'
+import { RATE_LIMITS } from './rate-limits.ts'
+
+let database: TestDatabase
+let server: TestServer
+beforeAll(async () => {
+  database = await createTestDatabase()
+  server = await startTestServer(database.db, routes(), {
+    publicUrl: 'https://gpu.example.com',
+    upgrades: [
+      {
+        path: '/gateway/socket',
+        handle: (_request, socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\nhello'),
+      },
+    ],
+    serviceOrigin: {
+      match: host => (host?.startsWith('secret-8080.localhost') ? 'target' : null),
+      request: (target, _request, response) => response.end(`service ${target}`),
+      upgrade: (target, _request, socket) => socket.end(`HTTP/1.1 101 Switching Protocols\r\n\r\n${target}`),
+    },
+  })
+})
+afterAll(async () => {
+  await server.close(1_000)
+  await database.drop()
+})
+
+describe('the host that a request names', () => {
+  test.each(['localhost', '127.0.0.1:8080', '[::1]:80', 'gpu.example.com', 'GPU.example.com:443'])(
+    'is one of ours: %s',
+    async host => {
+      expect((await get('/gateway/api/hello', host)).status).toBe(200)
+    },
+  )
+
+  test.each([
+    'evil.example',
+    'localhost.evil.example',
+    '10.0.0.1',
+    'other-8080.localhost',
+    'a b',
+    'x@localhost',
+  ])('is foreign, so that no page of another domain reads the console: %s', async host => {
+    const answer = await get('/gateway/api/hello', host)
+    expect([400, 421]).toContain(answer.status)
+    expect(answer.text).not.toContain('"ok"')
+  })
+
+  test("is a service's: the console's server never sees it", async () => {
+    expect(await get('/gateway/api/hello', 'secret-8080.localhost:9')).toMatchObject({
+      status: 200,
+      text: 'service target',
+    })
+  })
+
+  test('beyond loopback without a public address: bare addresses, but no names', () => {
+    const check = createHostCheck({ publicUrl: null, bindHost: '0.0.0.0' })
+    expect(check('192.168.1.5:8080')).toBe(true)
+    expect(check('[2001:db8::1]:8080')).toBe(true)
+    expect(check('evil.example')).toBe(false)
+    expect(check(undefined)).toBe(false)
+  })
+})
+
+describe('WebSockets', () => {
+  test('reach what answers their path', async () => {
+    expect(await upgrade('/gateway/socket?x=1', 'localhost')).toContain('hello')
+    expect(await upgrade('/gateway/socket', 'localhost', 'http://localhost')).toContain('hello')
+  })
+
+  test('from a page of another origin are refused', async () => {
+    for (const origin of ['http://evil.example', 'http://localhost:3000', 'null']) {
+      expect(await upgrade('/gateway/socket', 'localhost', origin), origin).toMatch(/^HTTP\/1.1 403/)
+    }
+  })
+
+  test('to an unknown path or a foreign host are refused', async () => {
+    expect(await upgrade('/gateway/other', 'localhost')).toMatch(/^HTTP\/1.1 404/)
+    expect(await upgrade('/gateway/socket', 'evil.example')).toMatch(/^HTTP\/1.1 421/)
+  })
+
+  test("of services go to the service's origin", async () => {
+    expect(await upgrade('/gateway/socket', 'secret-8080.localhost')).toContain('target')
+  })
+})
+
+describe('rate limits', () => {
+  test('answer 429 with how long to wait, in the envelope and in headers', async () => {
+    const limited = await startTestServer(database.db, routes(), {
+      rateLimits: { ...RATE_LIMITS, general_per_minute: 3 },
+    })
+    try {
+      const statuses: number[] = []
+      for (let n = 0; n < 4; n++) statuses.push((await fetch(`${limited.origin}/gateway/api/hello`)).status)
+      expect(statuses).toEqual([200, 200, 200, 429])
+      const answer = await fetch(`${limited.origin}/gateway/api/hello`)
+      const body = (await answer.json()) as { code: string; msg: string }
+      expect(body).toMatchObject({ status: 'error', code: 'too_many_requests' })
+      expect(body.msg).toMatch(/^That was too often\. Please try again in \d+ s\.$/)
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(answer.headers.get('ratelimit-limit')).toBe('3')
+    } finally {
+      await limited.close(1_000)
+    }
+  })
+
+  test('are stricter for signing in than for the rest, and shared by its ways', async () => {
+    const limited = await startTestServer(database.db, routes(), {
+      rateLimits: { ...RATE_LIMITS, strict_per_minute: { login: 2, signup: 2, mail: 2 } },
+    })
+    const login = (path: string) =>
+      fetch(`${limited.origin}/gateway${path}`, { method: 'POST' }).then(({ status }) => status)
+    try {
+      expect(await login('/api/account/login')).toBe(200)
+      expect(await login('/api/account/login/password')).toBe(200)
+      expect(await login('/api/account/login')).toBe(429)
+      expect((await fetch(`${limited.origin}/gateway/api/hello`)).status).toBe(200)
+    } finally {
+      await limited.close(1_000)
+    }
+  })
+})
+
+test('a server that closes lets a running call end, and cuts what hangs', async () => {
+  const closing = await startTestServer(database.db, routes())
+  const slow = fetch(`${closing.origin}/gateway/api/slow`)
+  await expect.poll(() => slowStarted).toBe(true)
+  const hanging = await openConnection(closing.port)
+  const closed = closing.close(300)
+  releaseSlow()
+  expect((await slow).status).toBe(200)
+  await closed
+  await expect.poll(() => hanging.destroyed || hanging.readableEnded).toBe(true)
+})
+
+let slowStarted = false
+let releaseSlow: () => void = () => {}
+
+function routes() {
+  const call = (operation: string, method: 'GET' | 'POST', path: `/${string}`) =>
+    defineCall({ operation, method, path, summary: 'A test.', audience: 'guest', data: z.any() })
+  return [
+    route(call('test.hello', 'GET', '/api/hello'), async () => 'hello'),
+    route(call('account.login', 'POST', '/api/account/login'), async () => 'token'),
+    route(call('account.login-by', 'POST', '/api/account/login/password'), async () => 'token'),
+    route(call('test.slow', 'GET', '/api/slow'), async () => {
+      slowStarted = true
+      await new Promise<void>(resolve => {
+        releaseSlow = resolve
+      })
+      return null
+    }),
+  ]
+}
+
+/** `fetch` sets the Host header by itself. */
+function get(path: string, host: string): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      { host: '127.0.0.1', port: server.port, path, setHost: false, headers: { host } },
+      response => {
+        let text = ''
+        response.on('data', chunk => {
+          text += chunk
+        })
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+      },
+    )
+    request.on('error', reject)
+    request.end()
+  })
+}
+
+async function upgrade(path: string, host: string, origin?: string): Promise<string> {
+  const socket = await openConnection(server.port)
+  const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: Upgrade', 'Upgrade: websocket']
+  if (origin !== undefined) lines.push(`Origin: ${origin}`)
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  let text = ''
+  for await (const chunk of socket) text += chunk
+  return text
+}
+
+function openConnection(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(socket))
+    socket.once('error', reject)
+    socket.on('error', () => {})
+  })
+}

@@ -1,0 +1,50 @@
+import type { Call, CallData } from '@berth/contract/call'
+import type { Language } from '@berth/contract/limits'
+import type { FastifyBaseLogger } from 'fastify'
+import type * as z from 'zod'
+
+/** The signed-in customer, as the token's session says. */
+export interface Caller {
+  userId: string
+  sessionId: string
+  emailVerified: boolean
+}
+
+type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
+
+/** What a handler is given: the checked parts of the request and nothing of Fastify. */
+export interface CallRequest<C extends Call> {
+  params: Output<C['params']>
+  query: Output<C['query']>
+  body: Output<C['body']>
+  /** Null only where the call's audience is `guest` and no valid token came. */
+  caller: C['audience'] extends 'guest' ? Caller | null : Caller
+  language: Language
+  /** Unique to this customer and call; set exactly where the call spends. */
+  idempotencyKey: C['spends'] extends true ? string : string | null
+  /** Network address of the caller, and its user agent cut to 300 characters. */
+  address: string
+  userAgent: string
+  /** Scheme, host and port that the caller used, such as `http://127.0.0.1:8080`. */
+  origin: string
+  log: FastifyBaseLogger
+}
+
+/** Answers a call with its data, or throws an `ApiError`. */
+export type CallHandler<C extends Call> = (request: CallRequest<C>) => Promise<CallData<C>>
+
+/** A call together with what answers it; each domain's `routes.ts` gives a list of these. */
+export interface Route {
+  call: Call
+  handler: CallHandler<Call>
+}
+
+/**
+ * Binds a handler to its call, with the types of the call.
+ * @param call The call of the contract.
+ * @param handler What answers it.
+ */
+export function route<C extends Call>(call: C, handler: CallHandler<C>): Route {
+  // The list is heterogeneous; the server checks every request against `call` before it calls `handler`.
+  return { call, handler: handler as unknown as CallHandler<Call> }
+}

@@ -1,0 +1,177 @@
+import type { Call } from '@berth/contract/call'
+import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER, LANGUAGE_HEADER } from '@berth/contract/envelope'
+import { ERRORS } from '@berth/contract/errors'
+import { IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MIN, LANGUAGES } from '@berth/contract/limits'
+import * as z from 'zod'
+import { REPLAYED_HEADER } from './call-handler.ts'
+
+type Json = Record<string, unknown>
+
+/**
+ * The published document (R7.9), made from the calls themselves.
+ * @param calls Every call, in the order of the document.
+ * @returns An OpenAPI 3.1 document.
+ */
+export function openApiDocument(calls: readonly Call[]): Json {
+  const paths: Record<string, Json> = {}
+  for (const call of calls) {
+    const path = GATEWAY_PREFIX + call.path
+    paths[path] = { ...paths[path], [call.method.toLowerCase()]: operation(call) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Berth',
+      version: '1',
+      description:
+        'GPU instances, and the money that they cost. Amounts are whole cents; those that end in `_micro` are ' +
+        'millionths of the currency unit, as decimal strings. Answers come in an envelope: match `status` and ' +
+        '`code`, show `msg`.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: [...new Set(calls.map(tagOf))].map(name => ({ name })),
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      schemas: { Error: errorSchema() },
+    },
+  }
+}
+
+function operation(call: Call): Json {
+  return {
+    operationId: call.operation,
+    tags: [tagOf(call)],
+    summary: call.summary,
+    security: call.audience === 'guest' ? [{}, { token: [] }] : [{ token: [] }],
+    parameters: parameters(call),
+    ...(call.body && {
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: schemaOf(call.body, 'input') } },
+      },
+    }),
+    responses: {
+      200: {
+        description: 'It worked.',
+        ...(call.spends && { headers: { [REPLAYED_HEADER]: REPLAYED } }),
+        content: { 'application/json': { schema: okSchema(call) } },
+      },
+      default: {
+        description: 'It did not work; `code` says why.',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    },
+    'x-audience': call.audience,
+  }
+}
+
+const REPLAYED: Json = {
+  description: 'Set to `true` where this is the answer that an earlier request with the same key got.',
+  schema: { type: 'string' },
+}
+
+function parameters(call: Call): Json[] {
+  const headers: Json[] = [
+    {
+      in: 'header',
+      name: LANGUAGE_HEADER,
+      description: `Language of messages: ${LANGUAGES.join(', ')}.`,
+      schema: { type: 'string', default: LANGUAGES[0] },
+    },
+  ]
+  if (call.spends) {
+    headers.push({
+      in: 'header',
+      name: IDEMPOTENCY_KEY_HEADER,
+      required: true,
+      description:
+        'Chosen by the caller, one for each thing to be done. The same key again gives the same answer and does ' +
+        'nothing twice.',
+      schema: {
+        type: 'string',
+        minLength: IDEMPOTENCY_KEY_CHARS_MIN,
+        maxLength: IDEMPOTENCY_KEY_CHARS_MAX,
+      },
+    })
+  }
+  return [...fieldsOf(call.params, 'path'), ...fieldsOf(call.query, 'query'), ...headers]
+}
+
+/** The fields of an object schema as parameters. */
+function fieldsOf(schema: z.ZodType | null, place: 'path' | 'query'): Json[] {
+  if (!schema) return []
+  const { properties = {}, required = [] } = schemaOf(schema, 'input') as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    in: place,
+    name,
+    required: place === 'path' || required.includes(name),
+    ...(description !== undefined && { description }),
+    schema: rest,
+  }))
+}
+
+function okSchema(call: Call): Json {
+  const data = schemaOf(call.data, 'output')
+  const constant = (value: string): Json => ({ type: 'string', const: value })
+  if (call.envelope === 'berth') {
+    return object({ status: constant('ok'), msg: { type: 'string' }, data })
+  }
+  const text = { type: 'string' }
+  return object({
+    status: constant('ok'),
+    msg: text,
+    sub: text,
+    name: text,
+    data,
+    data2: { type: 'null' },
+    data3: { type: 'null' },
+  })
+}
+
+function errorSchema(): Json {
+  const text = { type: 'string' }
+  return {
+    type: 'object',
+    required: ['status', 'msg', 'code', 'data', 'request_id'],
+    properties: {
+      status: { type: 'string', const: 'error' },
+      msg: { ...text, description: 'In the language that was asked for.' },
+      code: {
+        ...text,
+        // Those with status 0 are the console's own words for calls that never came here.
+        enum: Object.entries(ERRORS)
+          .filter(([, { http }]) => http !== 0)
+          .map(([code]) => code),
+      },
+      data: { type: 'null' },
+      fields: {
+        type: 'array',
+        description: 'Fields that are at fault, if any are.',
+        items: object({ path: text, rule: text, msg: text }),
+      },
+      request_id: text,
+    },
+  }
+}
+
+function object(properties: Json): Json {
+  return { type: 'object', properties, required: Object.keys(properties) }
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+  })
+  return rest
+}
+
+function tagOf(call: Call): string {
+  return call.operation.split('.')[0] ?? call.operation
+}

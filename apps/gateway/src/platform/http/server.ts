@@ -1,0 +1,254 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Call } from '@berth/contract/call'
+import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import type { ErrorCode } from '@berth/contract/errors'
+import { BODY_BYTES_MAX } from '@berth/contract/limits'
+import fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { Ids } from '../ids.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { ApiError } from './api-error.ts'
+import { API_HEADERS, type Authenticate, answerOf, createCallHandler, toApiError } from './call-handler.ts'
+import { registerConsole } from './console-files.ts'
+import { registerDocs } from './docs-page.ts'
+import type { Caller, Route } from './handler.ts'
+import { createHostCheck } from './hosts.ts'
+import { createIdempotency, type Idempotency } from './idempotency.ts'
+import { noteRequests, registerHealth } from './observability.ts'
+import { createRateLimits, type LimitOf, type RateLimits } from './rate-limits.ts'
+import { dispatchUpgrade, refuseUpgrade, type Upgrade } from './upgrades.ts'
+
+/** Origins of customers' HTTP services; their requests never reach the console's server. */
+export interface ServiceOrigin<Target = unknown> {
+  /** Null when this host is no service's. */
+  match(host: string | undefined): Target | null
+  request(target: Target, request: IncomingMessage, response: ServerResponse): void
+  upgrade(target: Target, request: IncomingMessage, socket: Duplex, head: Buffer): void
+}
+
+export interface ServerOptions {
+  routes: Route[]
+  authenticate: Authenticate
+  db: Database
+  clock: Clock
+  ids: Ids
+  log: Logger
+  metrics: Metrics
+  rateLimits: RateLimits
+  /** The address that customers use; null when none is set. */
+  publicUrl: string | null
+  bindHost: string
+  /** Networks of proxies whose forwarding headers are believed. */
+  trustedProxies: string[]
+  /** The built console; null or a folder that is missing: the page says so. */
+  consoleDir: string | null
+  /** The published document, as an object. */
+  openApi: object
+  upgrades?: Upgrade[]
+  serviceOrigin?: ServiceOrigin
+  /** Resolves when the gateway can do its work. */
+  health(): Promise<void>
+  checkAnswers?: boolean
+}
+
+export interface GatewayServer {
+  app: FastifyInstance
+  /** Begins to listen and gives the port. */
+  listen(host: string, port: number): Promise<number>
+  /** Stops accepting, lets running calls end, then cuts what is left after `patience_ms`. */
+  close(patience_ms: number): Promise<void>
+  /** Removes old answers of spending calls. Returns how many. */
+  pruneIdempotency(): Promise<number>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null
+    /** What the request failed with, for the log. */
+    errorCode: ErrorCode | null
+  }
+  interface FastifyContextConfig {
+    call?: Call
+  }
+}
+
+/** Header lines must have come by then; a body has as long as the slowest honest line needs. */
+const HEADERS_TIMEOUT_MS = 20_000
+/** Longer than load balancers keep theirs, so that it is not we who close under a request. */
+const KEEP_ALIVE_MS = 75_000
+
+/**
+ * Makes the gateway's server: calls, console, documents and service origins on one port. It does not listen yet.
+ */
+export async function createServer(options: ServerOptions): Promise<GatewayServer> {
+  const { log } = options
+  const upgraded = new Set<Duplex>()
+  const app = fastify({
+    loggerInstance: log as never,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: createRequestIds(options.ids),
+    bodyLimit: BODY_BYTES_MAX,
+    trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
+    routerOptions: { maxParamLength: 300 },
+    frameworkErrors: (error, request, reply) => sendError(error, request as never, reply as never),
+    serverFactory: handler => createFrontDoor(options, handler as never, upgraded),
+  }) as unknown as FastifyInstance
+  app.decorateRequest('caller', null)
+  app.decorateRequest('errorCode', null)
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
+  app.setNotFoundHandler((request, reply) => sendError(missing(request, options.routes), request, reply))
+  acceptOnlyJson(app)
+  noteRequests(app, options)
+  const limitOf = await createRateLimits(app, options.rateLimits)
+  const idempotency = createIdempotency(options)
+  registerCalls(app, options, { idempotency, limitOf })
+  registerHealth(app, options)
+  await registerDocs(app, options)
+  await registerConsole(app, options)
+  return {
+    app,
+    async listen(host, port) {
+      await app.listen({ host, port })
+      const address = app.server.address()
+      return typeof address === 'object' && address ? address.port : port
+    },
+    async close(patience_ms) {
+      const cut = setTimeout(() => {
+        app.server.closeAllConnections()
+        for (const socket of upgraded) socket.destroy()
+      }, patience_ms)
+      // Sockets are told by what serves them; those that stay are cut with the rest.
+      await app.close().finally(() => clearTimeout(cut))
+      for (const socket of upgraded) socket.destroy()
+    },
+    pruneIdempotency: idempotency.prune,
+  }
+}
+
+function registerCalls(
+  app: FastifyInstance,
+  options: ServerOptions,
+  { idempotency, limitOf }: { idempotency: Idempotency; limitOf: LimitOf },
+): void {
+  const deps = {
+    authenticate: options.authenticate,
+    idempotency,
+    checkAnswers: options.checkAnswers ?? false,
+  }
+  for (const route of options.routes) {
+    const { call } = route
+    app.route({
+      method: call.method,
+      url: GATEWAY_PREFIX + call.path.replace(/\{(\w+)\}/g, ':$1'),
+      config: { call },
+      onRequest: limitOf(call.operation) ?? [],
+      handler: createCallHandler(route, deps),
+    })
+  }
+}
+
+/**
+ * The first look at every request: services' hosts go their own way, foreign hosts are turned away, the rest is the
+ * console's.
+ */
+function createFrontDoor(
+  options: ServerOptions,
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+  upgraded: Set<Duplex>,
+): Server {
+  const { serviceOrigin, upgrades = [] } = options
+  const isConsole = createHostCheck(options)
+  const server = createHttpServer(
+    { headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+    (request, response) => {
+      const { host } = request.headers
+      if (isConsole(host)) return handler(request, response)
+      const target = serviceOrigin?.match(host) ?? null
+      if (target !== null) return serviceOrigin?.request(target, request, response)
+      turnAway(response)
+    },
+  )
+  server.on('upgrade', (request, socket, head) => {
+    upgraded.add(socket)
+    socket.once('close', () => upgraded.delete(socket))
+    const { host } = request.headers
+    if (isConsole(host)) return dispatchUpgrade(upgrades, request, socket, head)
+    const target = serviceOrigin?.match(host) ?? null
+    if (target !== null) return serviceOrigin?.upgrade(target, request, socket, head)
+    refuseUpgrade(socket, '421 Misdirected Request')
+  })
+  return server
+}
+
+function turnAway(response: ServerResponse): void {
+  response.writeHead(421, {
+    'content-type': 'text/plain; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+  })
+  response.end('Berth does not answer to this host name. Its operator can set BERTH_PUBLIC_URL to it.\n')
+}
+
+/** Bodies are JSON; an empty one is none. */
+function acceptOnlyJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body.length === 0) return done(null, undefined)
+    parse(request, body as string, done)
+  })
+}
+
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const known = fromFastify(error) ?? toApiError(error, request)
+  request.errorCode = known.code
+  const answer = answerOf(known, request.routeOptions.config.call ?? null, request)
+  if (known.code === 'unavailable') reply.header('retry-after', '1')
+  return reply.code(answer.httpStatus).headers(API_HEADERS).send(answer.text)
+}
+
+const BODY_LIMIT_TEXT = `${BODY_BYTES_MAX / 1_000_000} MB`
+
+/** What Fastify itself found fault with, in our codes; null for anything else. */
+function fromFastify(error: unknown): ApiError | null {
+  if (error instanceof ApiError) return error
+  const { code, statusCode } = error as Partial<FastifyError>
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new ApiError('body_too_large', { values: { limit: BODY_LIMIT_TEXT } })
+  }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ApiError('unsupported_media_type')
+  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_ASYNC_CONSTRAINT') return new ApiError('not_found')
+  if (statusCode === 400) return new ApiError('malformed_json')
+  return null
+}
+
+/** Nothing answers this; or something does, but not by this method. */
+function missing(request: FastifyRequest, routes: Route[]): ApiError {
+  const path = request.url.split('?')[0] ?? ''
+  const known = routes.some(({ call }) => pathPattern(call.path).test(path))
+  return new ApiError(known ? 'method_not_allowed' : 'not_found')
+}
+
+function pathPattern(path: string): RegExp {
+  return new RegExp(`^${GATEWAY_PREFIX}${path.replace(/\{\w+\}/g, '[^/]+').replaceAll('.', '\\.')}$`)
+}
+
+/** Unique over restarts, and cheap. */
+function createRequestIds(ids: Ids): () => string {
+  const run = ids.secret(6)
+  let count = 0
+  return () => `${run}-${(++count).toString(36)}`
+}

@@ -1,0 +1,82 @@
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { Client } from 'pg'
+import { pino } from 'pino'
+import type { TestProject } from 'vitest/node'
+import { startEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
+import { schemaStatements } from './schema.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Address of the run's PostgreSQL, on its maintenance database. */
+    postgresUrl: string
+    /** Name of the migrated database that each test's database is copied from. */
+    templateName: string
+  }
+}
+
+const PREFIX = 'berth-test-postgres-'
+const TEMPLATE = 'berth_template'
+
+/** Starts one PostgreSQL for the whole run, with a template of the schema; stops and removes it at the end. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await removeLeftovers()
+  const dataDir = join(tmpdir(), `${PREFIX}${process.pid}`)
+  mkdirSync(dataDir, { mode: 0o700 })
+  const server = await start(dataDir)
+  await makeTemplate(server.urlOf('postgres'), server.urlOf(TEMPLATE))
+  project.provide('postgresUrl', server.urlOf('postgres'))
+  project.provide('templateName', TEMPLATE)
+  return async () => {
+    await server.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+function start(dataDir: string) {
+  return startEmbeddedPostgres({
+    dataDir,
+    password: 'for-tests-on-a-private-socket',
+    log: pino({ level: 'warn' }),
+    // Nothing here outlives the run, so nothing need survive a power cut.
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+  })
+}
+
+async function makeTemplate(serverUrl: string, templateUrl: string): Promise<void> {
+  const server = new Client({ connectionString: serverUrl })
+  await server.connect()
+  await server.query(`create database ${TEMPLATE}`)
+  const template = new Client({ connectionString: templateUrl })
+  await template.connect()
+  for (const statement of await schemaStatements()) await template.query(statement)
+  await template.end()
+  await server.query(`alter database ${TEMPLATE} is_template true`)
+  await server.end()
+}
+
+/** A run that was killed leaves its server behind: the run's process id is in the folder's name. */
+async function removeLeftovers(): Promise<void> {
+  for (const dataDir of globSync(join(tmpdir(), `${PREFIX}*`))) {
+    if (runIsAlive(Number(basename(dataDir).slice(PREFIX.length)))) continue
+    const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
+    if (existsSync(pidFile)) {
+      const pid = Number.parseInt(readFileSync(pidFile, 'utf8'), 10)
+      if (pid > 0 && commandLine(pid).includes(dataDir)) process.kill(pid, 'SIGQUIT')
+    }
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+function runIsAlive(pid: number): boolean {
+  return /vitest|node/.test(commandLine(pid))
+}
+
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
+}

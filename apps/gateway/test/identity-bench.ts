@@ -1,0 +1,215 @@
+import { APPLICATION, ORGANIZATION } from '@berth/contract/account'
+import type { Call, CallData, CallInput } from '@berth/contract/call'
+import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import type { ErrorCode } from '@berth/contract/errors'
+import type { Language } from '@berth/contract/limits'
+import { pino } from 'pino'
+import { createBilling } from '../src/domains/billing/billing.ts'
+import { createIdentity, type Identity } from '../src/domains/identity/identity.ts'
+import { identityRoutes } from '../src/domains/identity/routes.ts'
+import { createMailQueue } from '../src/drivers/mail/mail-queue.ts'
+import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
+import type { MailDriver } from '../src/drivers/mail/port.ts'
+import { createIds } from '../src/platform/ids.ts'
+import { createTestDatabase } from './test-database.ts'
+import { startTestServer } from './test-server.ts'
+
+export const PASSWORD = 'Correct-Horse-7'
+const SIGNING_KEY = new Uint8Array(32).fill(7)
+/** These tests count what the domain itself limits. */
+const RATE_LIMITS_OFF = {
+  general_per_minute: 0,
+  strict_per_minute: { login: 100_000, signup: 100_000, mail: 100_000 },
+}
+const START = new Date('2026-03-01T12:00:00Z')
+
+/** Where a call comes from. */
+export interface From {
+  token?: string
+  address?: string
+  language?: Language
+  origin?: string
+}
+
+/** What a call answers; `code` is null when it went through. */
+export interface Outcome<Data> {
+  httpStatus: number
+  data: Data | null
+  code: ErrorCode | null
+  msg: string
+  /** The first number in the message: tries that are left, minutes or seconds to wait. */
+  number: number
+  /** Such as `name: too_long`. */
+  fields: string[]
+  sub: string
+  name: string
+}
+
+/**
+ * The identity domain on a real database and behind the real server, with a clock that stands until it is moved.
+ * @param options.mailDriver Sends the mails; the local mailbox when left out.
+ */
+export async function createIdentityBench(options: { mailDriver?: MailDriver } = {}) {
+  const database = await createTestDatabase()
+  let now = START.getTime()
+  const clock = { now: () => new Date(now) }
+  const log = pino({ level: 'silent' })
+  const ids = createIds(clock)
+  const mailbox = createMailboxDriver({ db: database.db, clock })
+  const queue = createMailQueue({
+    database,
+    driver: options.mailDriver ?? mailbox,
+    log,
+    retryFirstSeconds: 1,
+  })
+  const billing = createBilling({
+    db: database.db,
+    clock,
+    ids,
+    log,
+    payments: [],
+    instanceEvents: async () => [],
+  })
+  const pauses: number[] = []
+  const shared = {
+    db: database.db,
+    listen: database.listen,
+    clock,
+    ids,
+    log,
+    secrets: { signingKey: SIGNING_KEY },
+    mailbox,
+    billing,
+    publicUrl: () => 'http://127.0.0.1:8080',
+    brandName: () => 'Berth',
+    pause: async (ms: number) => {
+      pauses.push(ms)
+    },
+  }
+  const identity = createIdentity({ ...shared, mail: queue })
+  const stops = [await identity.start()]
+  await queue.start()
+  const server = await startTestServer(database.db, identityRoutes(identity), {
+    authenticate: identity.authenticate,
+    clock,
+    ids,
+    trustedProxies: ['127.0.0.1'],
+    rateLimits: RATE_LIMITS_OFF,
+  })
+
+  return {
+    identity,
+    billing,
+    database,
+    clock,
+    queue,
+    /** Waits that slowed-down sign-ins were given, in milliseconds. */
+    pauses,
+    call: caller(server.origin),
+    advance: (ms: number) => {
+      now += ms
+    },
+    /** A second gateway on the same database. */
+    async replica(): Promise<Identity> {
+      const other = createIdentity({ ...shared, mail: createMailQueue({ database, driver: mailbox, log }) })
+      stops.push(await other.start())
+      return other
+    },
+    mailsTo: async (to: string) => (await mailbox.list()).filter(mail => mail.to === to),
+    async close() {
+      await server.close(0)
+      for (const stop of stops) stop()
+      await queue.stop()
+      await database.drop()
+    },
+  }
+}
+export type IdentityBench = Awaited<ReturnType<typeof createIdentityBench>>
+
+/** Makes calls over HTTP, from any address: the server believes what this machine forwards. */
+function caller(origin: string) {
+  return async <C extends Call>(
+    call: C,
+    input: CallInput<C>,
+    from: From = {},
+  ): Promise<Outcome<CallData<C>>> => {
+    const { params, query, body } = input as Record<'params' | 'query' | 'body', Record<string, string>>
+    const path = call.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(params?.[name] ?? ''),
+    )
+    const seen = new URL(from.origin ?? origin)
+    const response = await fetch(`${origin}${GATEWAY_PREFIX}${path}?${new URLSearchParams(query)}`, {
+      method: call.method,
+      headers: {
+        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(from.token === undefined ? {} : { authorization: `Bearer ${from.token}` }),
+        'accept-language': from.language ?? 'en',
+        'x-forwarded-for': from.address ?? '203.0.113.7',
+        'x-forwarded-host': seen.host,
+        'x-forwarded-proto': seen.protocol.slice(0, -1),
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
+    const envelope = (await response.json()) as Envelope
+    return {
+      httpStatus: response.status,
+      data: envelope.data as CallData<C> | null,
+      code: envelope.code ?? null,
+      number: Number(/\d+/.exec(envelope.msg)?.[0] ?? Number.NaN),
+      msg: envelope.msg,
+      fields: (envelope.fields ?? []).map(({ path, rule }) => `${path}: ${rule}`),
+      sub: envelope.sub,
+      name: envelope.name,
+    }
+  }
+}
+
+interface Envelope {
+  data: unknown
+  msg: string
+  sub: string
+  name: string
+  code?: ErrorCode
+  fields?: { path: string; rule: string }[]
+}
+
+/** Tries again until `read` gives something, for at most 15 seconds. */
+export async function eventually<T>(
+  what: string,
+  read: () => Promise<T | null | undefined | false>,
+): Promise<T> {
+  const deadline = performance.now() + 15_000
+  for (;;) {
+    const value = await read()
+    if (value) return value
+    if (performance.now() > deadline) throw new Error(`${what}: not within 15 seconds`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+export const names = { application: APPLICATION, organization: ORGANIZATION }
+
+/** What the sign-up form sends. */
+export function signUpBody(email: string, more: Record<string, unknown> = {}) {
+  return {
+    ...names,
+    username: email,
+    email,
+    password: PASSWORD,
+    name: 'Ada',
+    agreement: true as const,
+    ...more,
+  }
+}
+
+/** What the sign-in form sends. */
+export function loginBody(username: string, password = PASSWORD) {
+  return { ...names, type: 'token' as const, username, password }
+}
+
+/** The secret in the link of a mail. */
+export function secretIn(text: string): string {
+  const match = /\/activty\?token=([A-Za-z0-9_-]+)/.exec(text)
+  if (!match?.[1]) throw new Error(`no activation link in: ${text}`)
+  return match[1]
+}

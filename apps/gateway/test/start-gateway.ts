@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import { resolve } from 'node:path'
+import type { Call, CallData, CallInput } from '@berth/contract/call'
+import {
+  type ErrorEnvelope,
+  GATEWAY_PREFIX,
+  IDEMPOTENCY_KEY_HEADER,
+  LANGUAGE_HEADER,
+  type OkEnvelope,
+} from '@berth/contract/envelope'
+import { microFromCents } from '@berth/contract/money'
+import { pino } from 'pino'
+import { composeGateway, type Gateway, type GatewayParts } from '../src/compose.ts'
+import { createFakeDriver } from '../src/drivers/compute/fake/fake-driver.ts'
+import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
+import { createTestcardDriver } from '../src/drivers/payments/testcard/testcard-driver.ts'
+import { systemClock } from '../src/platform/clock.ts'
+import { loadCatalogue } from '../src/platform/config/catalogue.ts'
+import { RATE_LIMITS } from '../src/platform/http/rate-limits.ts'
+import { systemIds } from '../src/platform/ids.ts'
+import { createTestDatabase, type TestDatabase } from './test-database.ts'
+
+export interface CallOptions {
+  token?: string
+  language?: string
+  /** Left out: a fresh one where the call spends. Null: none is sent. */
+  idempotencyKey?: string | null
+}
+
+export interface CallAnswer<Data> {
+  httpStatus: number
+  envelope: OkEnvelope<Data> | ErrorEnvelope
+  headers: Headers
+}
+
+export interface TestGateway {
+  /** The parts, for looking behind the calls. */
+  gateway: Gateway
+  database: TestDatabase
+  origin: string
+  port: number
+  /** Makes a call over HTTP. */
+  call<C extends Call>(call: C, input: CallInput<C>, options?: CallOptions): Promise<CallAnswer<CallData<C>>>
+  /** Makes a call that must work, and gives its data. */
+  data<C extends Call>(call: C, input: CallInput<C>, options?: CallOptions): Promise<CallData<C>>
+  /** A new customer with a verified address, signed in. */
+  signUp(): Promise<{ userId: string; token: string; email: string }>
+  /** Gives a customer credit. */
+  grant(userId: string, cents: number): Promise<void>
+  stop(): Promise<void>
+}
+
+const CATALOGUE = resolve(import.meta.dirname, '../../../config/catalogue.yaml')
+/** A test signs up more often than an address may in a minute. */
+const NO_LIMITS = { general_per_minute: 0, strict_per_minute: { login: 1e6, signup: 1e6, mail: 1e6 } }
+
+/**
+ * The whole gateway in this process, on a free port and a database of its own: test cards, the local mailbox, the fake
+ * compute driver. Answers are checked against the contract.
+ * @param overrides Parts to be other than that.
+ */
+export async function startGateway(overrides: Partial<GatewayParts> = {}): Promise<TestGateway> {
+  const database = await createTestDatabase()
+  const clock = overrides.clock ?? systemClock
+  const base = { db: database.db, clock, ids: systemIds }
+  const mailbox = createMailboxDriver(base)
+  const gateway = await composeGateway({
+    ...base,
+    database: { ...database, close: database.drop },
+    log: pino({ level: 'silent' }),
+    secrets: { signingKey: new Uint8Array(32).fill(7) },
+    catalogue: loadCatalogue(CATALOGUE),
+    compute: createFakeDriver({ clock }),
+    computeMissing: null,
+    mail: { driver: mailbox, mailbox },
+    payments: [createTestcardDriver(base)],
+    host: '127.0.0.1',
+    publicUrl: null,
+    serviceHost: 'localhost',
+    trustedProxies: [],
+    rateLimits: { ...RATE_LIMITS, ...NO_LIMITS },
+    meteringMs: 60_000,
+    checkAnswers: true,
+    ...overrides,
+  })
+  const origin = await gateway.listen(0)
+  await gateway.start()
+
+  const call: TestGateway['call'] = (contractCall, input, options) =>
+    sendCall(origin, contractCall, input as PlainInput, options)
+  return {
+    gateway,
+    database,
+    origin,
+    port: Number(new URL(origin).port),
+    call,
+    async data(contractCall, input, options) {
+      const { envelope } = await call(contractCall, input, options)
+      if (envelope.status === 'error') {
+        throw new Error(
+          `${contractCall.operation}: ${envelope.code} ${JSON.stringify(envelope.fields ?? '')}`,
+        )
+      }
+      return envelope.data
+    },
+    async signUp() {
+      const email = `${randomUUID()}@example.org`
+      const { userId } = await gateway.identity.createVerifiedUser({
+        email,
+        displayName: 'Test',
+        language: 'en',
+      })
+      const secret = await gateway.identity.createSignInLink(userId)
+      const place = { address: '127.0.0.1', userAgent: 'test', stay: true }
+      return { userId, email, token: await gateway.identity.signInByLink(secret, place) }
+    },
+    async grant(userId, cents) {
+      const grant = { id: systemIds.uuid(), userId, amountMicro: microFromCents(cents), reason: 'test' }
+      await database.db.transaction(tx => gateway.billing.grantCredit(tx, grant))
+    },
+    async stop() {
+      await gateway.stopRequests()
+      await gateway.stopLoops()
+      await gateway.stopCompute()
+      await database.drop()
+    },
+  }
+}
+
+interface PlainInput {
+  params?: Record<string, unknown>
+  query?: Record<string, unknown>
+  body?: unknown
+}
+
+async function sendCall<C extends Call>(
+  origin: string,
+  call: C,
+  { params = {}, query = {}, body }: PlainInput,
+  { token, language, idempotencyKey = call.spends ? randomUUID() : null }: CallOptions = {},
+): Promise<CallAnswer<CallData<C>>> {
+  const path = call.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])))
+  const url = new URL(origin + GATEWAY_PREFIX + path)
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null) url.searchParams.set(name, String(value))
+  }
+  const response = await fetch(url, {
+    method: call.method,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(language !== undefined && { [LANGUAGE_HEADER]: language }),
+      ...(idempotencyKey !== null && { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const envelope = (await response.json()) as OkEnvelope<CallData<C>> | ErrorEnvelope
+  return { httpStatus: response.status, headers: response.headers, envelope }
+}

@@ -1,0 +1,56 @@
+import type { Call } from '@berth/contract/call'
+import { pino } from 'pino'
+import { systemClock } from '../src/platform/clock.ts'
+import type { Database } from '../src/platform/database/database.ts'
+import type { Caller, Route } from '../src/platform/http/handler.ts'
+import { openApiDocument } from '../src/platform/http/openapi.ts'
+import { RATE_LIMITS } from '../src/platform/http/rate-limits.ts'
+import { createServer, type GatewayServer, type ServerOptions } from '../src/platform/http/server.ts'
+import { systemIds } from '../src/platform/ids.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+
+/** Tokens that the test server knows. */
+export const TOKENS: Record<string, Caller> = {
+  anna: { userId: '01890000-0000-7000-8000-00000000000a', sessionId: 'session-a', emailVerified: true },
+  ben: { userId: '01890000-0000-7000-8000-00000000000b', sessionId: 'session-b', emailVerified: true },
+  unverified: {
+    userId: '01890000-0000-7000-8000-00000000000c',
+    sessionId: 'session-c',
+    emailVerified: false,
+  },
+}
+
+export interface TestServer extends GatewayServer {
+  origin: string
+  port: number
+}
+
+/** The real server with routes of the test's own, on a free port. */
+export async function startTestServer(
+  db: Database,
+  routes: Route[],
+  overrides: Partial<ServerOptions> = {},
+): Promise<TestServer> {
+  const server = await createServer({
+    routes,
+    authenticate: async token => TOKENS[token] ?? null,
+    db,
+    clock: systemClock,
+    ids: systemIds,
+    log: pino({ level: 'silent' }),
+    metrics: createMetrics(),
+    rateLimits: RATE_LIMITS,
+    publicUrl: null,
+    bindHost: '127.0.0.1',
+    trustedProxies: [],
+    consoleDir: null,
+    openApi: openApiDocument(routes.map(({ call }) => call as Call)),
+    health: async () => {
+      await db.execute('select 1')
+    },
+    checkAnswers: true,
+    ...overrides,
+  })
+  const port = await server.listen('127.0.0.1', 0)
+  return { ...server, port, origin: `http://127.0.0.1:${port}` }
+}

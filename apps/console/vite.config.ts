@@ -12,6 +12,9 @@ export default defineConfig({
     manifest: true,
     // The content policy has no `data:` for scripts or fonts, so nothing is inlined.
     assetsInlineLimit: 0,
+    // One style sheet in the head: a page's code that is loaded again after a lost packet (R2.9) would else come
+    // without its styles, and the order of rules would depend on the order of clicks.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     rolldownOptions: {

@@ -1,5 +1,5 @@
 // Runs before the first paint, so that a stored theme and language never flash as the default ones.
-// The keys are those of src/app/theme/color-scheme.ts and src/app/i18n.ts; a test holds them together.
+// The keys are those of src/app/theme/color-scheme-key.ts and src/app/i18n.ts; a test holds them together.
 ;(() => {
   let scheme = null
   let language = null
@@ -15,3 +15,26 @@
   document.documentElement.setAttribute('data-mantine-color-scheme', scheme)
   if (language === 'zh' || language === 'ja' || language === 'ko') document.documentElement.lang = language
 })()
+
+// A script or style sheet that is lost on the way leaves an empty or a bare page, and nothing else can notice it:
+// the page is loaded again, five times at most.
+window.addEventListener(
+  'error',
+  event => {
+    const lost = event.target
+    if (
+      !(lost instanceof HTMLScriptElement || (lost instanceof HTMLLinkElement && lost.rel === 'stylesheet'))
+    )
+      return
+    try {
+      const reloads = Number(sessionStorage.getItem('berth.reloads') ?? 0)
+      if (reloads >= 5) return
+      sessionStorage.setItem('berth.reloads', String(reloads + 1))
+    } catch {
+      // Without storage the reloads cannot be counted, so there are none.
+      return
+    }
+    setTimeout(() => location.reload(), 200)
+  },
+  true,
+)

@@ -62,6 +62,8 @@ export const ERRORS = {
   currency_mismatch: rule(400, 'change'),
   payment_platform_unknown: rule(400, 'change'),
   payment_failed: rule(402, 'retry'),
+  // The platform did not answer: the charge is settled later, or by the same key, never twice.
+  payment_pending: rule(503, 'retry'),
   test_card_required: rule(402, 'change'),
   card_declined: rule(402, 'change'),
   card_insufficient_funds: rule(402, 'change'),

@@ -2,14 +2,23 @@ import { Button } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import classes from './InitFailure.module.css'
 
-/** The console could not find out who is signed in: a message, and Reload (R2.19). */
+/**
+ * The console could not start: a message, and Reload (R2.19). The texts themselves may be what is missing, so each
+ * has an English one to fall back to.
+ */
 export function InitFailure() {
-  const { t } = useTranslation(['common', 'errors'])
+  const { t } = useTranslation(['common', 'errors'], { useSuspense: false })
   return (
     <main className={classes.failure} role="alert">
-      <h1 className={classes.title}>{t('init_failure.title')}</h1>
-      <p className={classes.text}>{t('errors:init_failed')}</p>
-      <Button onClick={() => location.reload()}>{t('init_failure.reload')}</Button>
+      <h1 className={classes.title}>
+        {t('init_failure.title', { defaultValue: 'The console could not start' })}
+      </h1>
+      <p className={classes.text}>
+        {t('errors:init_failed', { defaultValue: 'Please check your connection and reload the page.' })}
+      </p>
+      <Button onClick={() => location.reload()}>
+        {t('init_failure.reload', { defaultValue: 'Reload' })}
+      </Button>
     </main>
   )
 }

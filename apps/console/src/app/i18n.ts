@@ -26,7 +26,7 @@ export type Namespace =
   | 'errors'
 
 /** The language that was chosen on this device; English where none was (R9.8). */
-export function storedLanguage(): Language {
+function storedLanguage(): Language {
   try {
     const stored = localStorage.getItem(LANGUAGE_KEY)
     return LANGUAGES.find(language => language === stored) ?? LANGUAGES[0]
@@ -53,7 +53,10 @@ export async function setLanguage(language: Language): Promise<void> {
   }
 }
 
-/** Loads the texts that every page needs, and ties `<html lang>` to the language. */
+/**
+ * Loads the texts that every page needs, and ties `<html lang>` to the language.
+ * @throws Error when no language could be fetched.
+ */
 export async function startI18n(): Promise<void> {
   i18next.on('languageChanged', language => {
     document.documentElement.lang = language
@@ -70,4 +73,10 @@ export async function startI18n(): Promise<void> {
       interpolation: { escapeValue: false },
       returnNull: false,
     })
+  if (
+    !i18next.hasResourceBundle(LANGUAGES[0], 'common') &&
+    !i18next.hasResourceBundle(i18next.language, 'common')
+  ) {
+    throw new Error('The texts of the console could not be fetched.')
+  }
 }

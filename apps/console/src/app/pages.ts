@@ -42,6 +42,12 @@ export const PAGES = [
     load: () => import('../pages/instance-list/InstanceListPage.tsx'),
   },
   {
+    path: '/terminal',
+    access: 'user',
+    namespaces: ['instances'],
+    load: () => import('../pages/terminal/TerminalPage.tsx'),
+  },
+  {
     path: '/payments',
     access: 'user',
     namespaces: ['payments', 'events'],

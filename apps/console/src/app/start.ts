@@ -1,14 +1,14 @@
 import { getAccount, logout } from '@berth/contract/account'
-import { REFERRAL_CODE_CHARS_MAX } from '@berth/contract/limits'
 import i18next from 'i18next'
 import { clearCache, onStaleData } from '../api/cache-lifecycle.ts'
 import { createCauseFilter } from '../api/cause-filter.ts'
 import { request, startApi } from '../api/client.ts'
-import { createIdempotencyKeys } from '../api/idempotency-keys.ts'
+import { createIdempotencyKeys, type KeyStorage } from '../api/idempotency-keys.ts'
 import { startToasts, toast } from '../ui/toast.ts'
 import { createFailureReactions } from './failure-reactions.ts'
 import { currentLanguage, startI18n } from './i18n.ts'
 import { isOpenPath } from './pages.ts'
+import { referralCodeOf } from './referral-code.ts'
 import { writeLeaveNote } from './session/leave-note.ts'
 import { HOME_PATH } from './session/redirect-target.ts'
 import { session, startSession } from './session/session.ts'
@@ -22,9 +22,17 @@ import {
 import { createSession } from './session/session-store.ts'
 import { drawToastLazily } from './toast-loader.ts'
 
+/** `sessionStorage`, touched only when it is used: where storage is switched off, naming it already throws. */
+const tabStorage: KeyStorage = {
+  getItem: name => sessionStorage.getItem(name),
+  setItem: (name, value) => sessionStorage.setItem(name, value),
+  removeItem: name => sessionStorage.removeItem(name),
+}
+
 /** Wires the parts of the console to each other, starts looking who is signed in, and waits for the first texts. */
 export async function start(): Promise<void> {
-  keepReferralCode(new URLSearchParams(location.search))
+  const referralCode = referralCodeOf(location.search)
+  if (referralCode !== null) writeReferralCode(referralCode)
   startToasts(drawToastLazily)
   const react = createFailureReactions({
     isOpenPage: () => isOpenPath(location.pathname),
@@ -40,7 +48,7 @@ export async function start(): Promise<void> {
     origin: '',
     readToken,
     readLanguage: currentLanguage,
-    keys: createIdempotencyKeys(sessionStorage),
+    keys: createIdempotencyKeys(tabStorage),
     textOf: (code, values) => String(i18next.t(`errors:${code}` as 'errors:network', values)),
     onFailure: react,
   })
@@ -70,10 +78,4 @@ function wireSession(): void {
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') void session().onTabVisible()
   })
-}
-
-/** R2.11: a referral code that a visit brings along is cut and kept until sign-up. */
-function keepReferralCode(search: URLSearchParams): void {
-  const code = search.get('ref') ?? search.get('referral_code')
-  if (code) writeReferralCode(code.slice(0, REFERRAL_CODE_CHARS_MAX))
 }

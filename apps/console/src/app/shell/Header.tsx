@@ -30,7 +30,13 @@ export function Header({ brand, docsUrl, onMenu, onPalette }: HeaderProps) {
       <Link to={HOME_PATH} className={classes.mark} aria-label={brand}>
         <BrandMark />
       </Link>
-      <button type="button" className={classes.search} onClick={onPalette}>
+      <button
+        type="button"
+        className={classes.search}
+        onClick={onPalette}
+        aria-label={t('shell.search')}
+        aria-keyshortcuts="Control+K Meta+K"
+      >
         <IconSearch size={16} stroke={1.6} aria-hidden="true" />
         <span className={classes.hint}>{t('shell.search')}</span>
         <kbd className={classes.keys}>{isMac() ? '⌘ K' : 'Ctrl K'}</kbd>

@@ -10,7 +10,7 @@ export function MobileMenu({ brand, onClose }: { brand: string; onClose: () => v
     <Drawer
       opened
       onClose={onClose}
-      size="24rem"
+      size="20rem"
       padding={0}
       title={<Brand name={brand} />}
       closeButtonProps={{ 'aria-label': t('dialog.close') }}

@@ -1,6 +1,6 @@
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { Outlet, useLocation } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { settingsQuery } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
@@ -37,6 +37,7 @@ function Frame() {
   const [paletteAsked, askForPalette] = usePalette()
 
   useDocumentTitle(pathname, brand)
+  const main = useFocusOnChange(pathname)
 
   return (
     <div className={classes.shell}>
@@ -52,7 +53,7 @@ function Frame() {
           onPalette={askForPalette}
         />
         {user && !user.emailVerified && <VerifyBanner user={user} mailbox={settings?.mailbox ?? false} />}
-        <main id={MAIN_ID} tabIndex={-1} className={classes.main}>
+        <main ref={main} id={MAIN_ID} tabIndex={-1} className={classes.main}>
           <Outlet />
         </main>
       </div>
@@ -63,6 +64,18 @@ function Frame() {
       </Suspense>
     </div>
   )
+}
+
+/** Moves the focus to the page when another one is opened, so that a screen reader goes on from there. */
+function useFocusOnChange(pathname: string) {
+  const main = useRef<HTMLElement>(null)
+  const seen = useRef(pathname)
+  useEffect(() => {
+    if (seen.current === pathname) return
+    seen.current = pathname
+    main.current?.focus({ preventScroll: true })
+  }, [pathname])
+  return main
 }
 
 /** Counts how often the palette was asked for: by Ctrl+K or Cmd+K, or by the button. Its code loads with the first. */

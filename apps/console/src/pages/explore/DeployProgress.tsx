@@ -1,6 +1,7 @@
+import { getBalance } from '@berth/contract/billing'
 import { listInstances } from '@berth/contract/instances'
 import { Button, Modal, Progress } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -20,6 +21,7 @@ const POLL_MS = 500
 export function DeployProgress({ id, name }: DeployProgressProps) {
   const { t } = useTranslation(['explore', 'events', 'common'])
   const navigate = useNavigate()
+  const queries = useQueryClient()
   const { data } = useQuery({ ...queryOf(listInstances, {}), refetchInterval: POLL_MS })
   const instance = data?.find(({ instance_id }) => instance_id === id)
   const percent = instance?.status === 'running' ? 100 : (instance?.progress?.percent ?? 0)
@@ -28,10 +30,11 @@ export function DeployProgress({ id, name }: DeployProgressProps) {
 
   useEffect(() => {
     if (!over || !instance) return
+    void queries.invalidateQueries({ queryKey: [getBalance.operation] })
     if (instance.status === 'running') toast.good(t('progress.ready', { name }))
     else toast.bad(t('progress.failed', { name }))
     void navigate({ to: '/instance-list' })
-  }, [over, instance, name, navigate, t])
+  }, [over, instance, name, navigate, queries, t])
 
   return (
     <Modal

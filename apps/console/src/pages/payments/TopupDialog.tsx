@@ -9,6 +9,7 @@ import {
 import { centsFromText } from '@berth/contract/money'
 import { Button, Modal, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { request } from '../../api/client.ts'
@@ -93,6 +94,9 @@ function TopupForm({ platform, currency, onClose }: TopupFormProps) {
       onClose()
     },
   })
+  // The dialog opens before the form can be drawn, so its own focus rule finds only the close button.
+  const amountField = useRef<HTMLInputElement>(null)
+  useEffect(() => amountField.current?.focus(), [])
   const cents = centsFromText(form.values.amount)
   const preset = PRESETS.find(value => value === form.values.amount.trim())
   const charged = cents === null ? null : format.cents(cents, currency)
@@ -113,7 +117,7 @@ function TopupForm({ platform, currency, onClose }: TopupFormProps) {
           label={t('topup.amount', { currency })}
           inputMode="decimal"
           autoComplete="off"
-          data-autofocus
+          ref={amountField}
           {...form.getInputProps('amount')}
         />
       </div>

@@ -172,11 +172,11 @@ test.each(CRASHES)(
   },
 )
 
-test('a platform that does not answer is told as unavailable, because nobody knows yet', async () => {
+test('a platform that does not answer is told as pending, because nobody knows yet', async () => {
   const silent = brokenReplica(() => () => Promise.reject(new PaymentUnavailable('silence')))
   await expect(silent.topUp(topupRequest(userId))).rejects.toMatchObject({
     name: 'ApiError',
-    code: 'unavailable',
+    code: 'payment_pending',
   })
   await fixture.billing.recoverTopups()
 })

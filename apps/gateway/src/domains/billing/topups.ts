@@ -43,7 +43,7 @@ const RECOVERY_PAGE = 100
  * Charges a source once and adds the amount to the wallet. The row is written before the platform is asked, and
  * the platform is asked with the row's id as its key, so that a crash at any point leaves a row which
  * `recoverTopups` (or the same call again) finishes with the same one charge (B3).
- * @throws ApiError the platform's refusal; `unavailable` when the platform did not answer: then it is not known
+ * @throws ApiError the platform's refusal; `payment_pending` when the platform did not answer: then it is not known
  *   whether it charged, the row stays open, and the same key carries on with it.
  */
 export async function topUp(deps: TopupDeps, request: TopupRequest): Promise<TopupAnswer> {
@@ -58,7 +58,7 @@ export async function topUp(deps: TopupDeps, request: TopupRequest): Promise<Top
       { err: error, topupId: row.id },
       'the payment platform did not answer; the top-up stays open',
     )
-    throw new ApiError('unavailable', { cause: error })
+    throw new ApiError('payment_pending', { cause: error })
   }
 }
 

@@ -1,0 +1,322 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getAccount, login } from '@berth/contract/account'
+import { getBalance, getReceipt, listTransactions, topup } from '@berth/contract/billing'
+import { CALL_TIMEOUT_MS } from '@berth/contract/limits'
+import { allRegions, listRegions } from '@berth/contract/regions'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { ApiError } from './api-error.ts'
+import { createIdempotencyKeys } from './idempotency-keys.ts'
+import { addressOf, createRequester, outlivesNavigation, type RequestDeps } from './request.ts'
+
+/** Long enough for a slow machine, short enough that a hung call does not cost the suite. */
+const SHORT_MS = 150
+
+let server: Server
+let origin: string
+let answer: (request: Seen, response: ServerResponse) => void
+let seen: Seen[] = []
+let failures: ApiError[] = []
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    const entry = await see(request)
+    seen.push(entry)
+    answer(entry, response)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterEach(() => {
+  seen = []
+  failures = []
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+test('[R7.7] a call carries the Bearer token and the language', async () => {
+  answer = (_, response) => reply(response, 200, ok([]))
+  await makeRequester().request(allRegions, {})
+  expect(seen[0]).toMatchObject({ method: 'GET', url: '/gateway/api/region/all' })
+  expect(seen[0]?.headers.authorization).toBe('Bearer the-token')
+  expect(seen[0]?.headers['accept-language']).toBe('ja')
+})
+
+test('[R7.7] a guest sends no Authorization header at all', async () => {
+  answer = (_, response) => reply(response, 200, ok([]))
+  await makeRequester({ readToken: () => null }).request(allRegions, {})
+  expect(seen[0]?.headers).not.toHaveProperty('authorization')
+})
+
+test('[R7.8] the data comes out of its envelope', async () => {
+  const regions = [{ code: 'us-west', name: 'us-west', enabled: true }]
+  answer = (_, response) => reply(response, 200, ok(regions))
+  expect(await makeRequester().request(allRegions, {})).toEqual(regions)
+})
+
+test('[R7.8] an envelope that says error fails with its code and its words, also with status 200', async () => {
+  answer = (_, response) =>
+    reply(response, 200, {
+      status: 'error',
+      code: 'login_failed',
+      msg: 'なし',
+      data: null,
+      request_id: 'r-1',
+    })
+  const error = await failed(makeRequester().request(login, { body: credentials }))
+  expect(error).toMatchObject({ code: 'login_failed', message: 'なし', status: 200, requestId: 'r-1' })
+})
+
+test('field errors reach the form', async () => {
+  const fields = [{ path: 'amount', rule: 'invalid_amount', msg: 'Invalid amount' }]
+  answer = (_, response) =>
+    reply(response, 400, { status: 'error', code: 'validation_failed', msg: 'x', data: null, fields })
+  expect((await failed(makeRequester().request(topup, { body: payment }))).fields).toEqual(fields)
+})
+
+test.each([
+  [401, 'login_expired'],
+  [403, 'forbidden'],
+  [404, 'not_found'],
+  [500, 'internal'],
+  [502, 'request_failed'],
+  [418, 'request_failed'],
+])('[R8.1] status %i without an envelope of ours is %s, in our words', async (status, code) => {
+  answer = (_, response) => {
+    response.writeHead(status, { 'Content-Type': 'text/html' })
+    response.end('<h1>A proxy says so</h1>')
+  }
+  const error = await failed(makeRequester().request(getBalance, {}))
+  expect(error).toMatchObject({ code, status, message: `${code} ${status}` })
+})
+
+test('[R8.1] a code that this console does not know counts as its status', async () => {
+  answer = (_, response) =>
+    reply(response, 404, { status: 'error', code: 'from_the_future', msg: 'Gone', data: null })
+  expect(await failed(makeRequester().request(getBalance, {}))).toMatchObject({
+    code: 'not_found',
+    message: 'Gone',
+  })
+})
+
+test('[R8.1] no connection is said as such', async () => {
+  answer = (_, response) => response.destroy()
+  expect(await failed(makeRequester().request(getBalance, {}))).toMatchObject({ code: 'network', status: 0 })
+})
+
+test('[R9.1] a call that is not answered in the time of its class is given up', async () => {
+  answer = () => {}
+  expect(await failed(makeRequester().request(getBalance, {}))).toMatchObject({
+    code: 'timed_out',
+    status: 0,
+  })
+})
+
+test('[R9.1] an answer that stops half way is given up too', async () => {
+  answer = (_, response) =>
+    response.writeHead(200, { 'Content-Type': 'application/json' }).write('{"status":')
+  expect(await failed(makeRequester().request(getBalance, {}))).toMatchObject({ code: 'timed_out' })
+})
+
+test('[R9.1] the classes have the times of the specification', () => {
+  expect(CALL_TIMEOUT_MS).toEqual({
+    fast: 5_000,
+    normal: 15_000,
+    long: 15_000,
+    email: 30_000,
+    download: 60_000,
+    deploy: 60_000,
+    default: 10_000,
+  })
+})
+
+test('[R9.1] a call that may be retried is tried three times in all, then fails once', async () => {
+  answer = (_, response) =>
+    reply(response, 503, { status: 'error', code: 'unavailable', msg: 'x', data: null })
+  await failed(makeRequester().request(allRegions, {}))
+  expect(seen).toHaveLength(3)
+  expect(failures).toHaveLength(1)
+})
+
+test('[R9.1] a retry that passes is no failure', async () => {
+  answer = (_, response) => (seen.length < 3 ? response.destroy() : reply(response, 200, ok([])))
+  expect(await makeRequester().request(allRegions, {})).toEqual([])
+  expect(failures).toEqual([])
+})
+
+test('[R9.1] what will not change by itself is not retried', async () => {
+  answer = (_, response) => reply(response, 404, { status: 'error', code: 'not_found', msg: 'x', data: null })
+  await failed(makeRequester().request(allRegions, {}))
+  expect(seen).toHaveLength(1)
+})
+
+test('[R9.1] a call without the retry mark is sent once', async () => {
+  answer = (_, response) => response.destroy()
+  await failed(makeRequester().request(topup, { body: payment }))
+  expect(seen).toHaveLength(1)
+})
+
+test('[B3] a spending call keeps its key while its outcome is open, and turns it over when it is known', async () => {
+  const { request } = makeRequester()
+  const keyOf = (index: number) => seen[index]?.headers['idempotency-key']
+  answer = (_, response) => response.destroy()
+  await failed(request(topup, { body: payment }))
+  answer = (_, response) => reply(response, 500, { status: 'error', code: 'internal', msg: 'x', data: null })
+  await failed(request(topup, { body: payment }))
+  answer = (_, response) =>
+    reply(response, 409, { status: 'error', code: 'idempotency_in_progress', msg: 'x', data: null })
+  await failed(request(topup, { body: payment }))
+  answer = (_, response) =>
+    reply(response, 402, { status: 'error', code: 'card_declined', msg: 'x', data: null })
+  await failed(request(topup, { body: payment }))
+  expect([keyOf(1), keyOf(2), keyOf(3)]).toEqual([keyOf(0), keyOf(0), keyOf(0)])
+
+  answer = (_, response) => reply(response, 200, ok({}))
+  await request(topup, { body: payment })
+  await request(topup, { body: payment })
+  expect(new Set([keyOf(3), keyOf(4), keyOf(5)]).size).toBe(3)
+})
+
+test('[B3] two clicks at once carry one key', async () => {
+  answer = (_, response) => reply(response, 200, ok({}))
+  const { request } = makeRequester()
+  await Promise.all([request(topup, { body: payment }), request(topup, { body: payment })])
+  expect(seen[0]?.headers['idempotency-key']).toBe(seen[1]?.headers['idempotency-key'])
+})
+
+test('[B3] a call that spends nothing carries no key', async () => {
+  answer = (_, response) => reply(response, 200, ok({}))
+  await makeRequester().request(getAccount, {})
+  expect(seen[0]?.headers).not.toHaveProperty('idempotency-key')
+})
+
+test('[R4.11] a change of page cancels what is under way, but for what the shell needs', async () => {
+  let release = () => {}
+  answer = (request, response) => {
+    if (request.url.includes('balance')) release = () => reply(response, 200, ok({ currency: 'USD' }))
+  }
+  const { request, abortForNavigation } = makeRequester({ timeouts: slow })
+  const page = failed(request(listTransactions, {}))
+  const shell = request(getBalance, {})
+  await until(() => seen.length === 2)
+  abortForNavigation()
+  expect((await page).code).toBe('cancelled')
+  release()
+  expect(await shell).toEqual({ currency: 'USD' })
+  expect(failures).toEqual([])
+})
+
+test('[R4.11] balance, bill duration and payment method outlive a change of page, other calls do not', () => {
+  for (const operation of ['bill.balance', 'order.bill_duration', 'bill.payment-method']) {
+    expect(outlivesNavigation(operation)).toBe(true)
+  }
+  for (const operation of ['bill.transaction', 'instance.list', 'bill.topup', 'order.bill.duration']) {
+    expect(outlivesNavigation(operation)).toBe(false)
+  }
+})
+
+test('[R8.1] a caller that gives up is told so, and nobody else is', async () => {
+  answer = () => {}
+  const abort = new AbortController()
+  const call = failed(makeRequester({ timeouts: slow }).request(getBalance, {}, { signal: abort.signal }))
+  await until(() => seen.length === 1)
+  abort.abort()
+  expect((await call).code).toBe('cancelled')
+  expect(failures).toEqual([])
+})
+
+test('cancelling between two tries ends the waiting', async () => {
+  answer = (_, response) => response.destroy()
+  const abort = new AbortController()
+  const requester = makeRequester({ retryDelayMs: 60_000 })
+  const call = failed(requester.request(allRegions, {}, { signal: abort.signal }))
+  await until(() => seen.length === 1)
+  abort.abort()
+  expect((await call).code).toBe('cancelled')
+})
+
+test('paths and queries are escaped, and what is undefined is left out', () => {
+  expect(addressOf(getReceipt, { params: { id: 'a/b ?' } })).toBe('/gateway/api/bill/transaction/a%2Fb%20%3F')
+  expect(addressOf(listRegions, { query: { page: 2, name: 'ü&', code: undefined } })).toBe(
+    '/gateway/api/region/list?page=2&name=%C3%BC%26',
+  )
+})
+
+const credentials = {
+  application: 'a',
+  organization: 'o',
+  type: 'token',
+  username: 'mira@example.org',
+  password: 'x',
+} as const
+const payment = {
+  amount: 2_500,
+  currency: 'USD',
+  platform_name: 'testcard',
+  source: '4242424242424242',
+} as const
+const slow = { ...CALL_TIMEOUT_MS }
+
+interface Seen {
+  method: string
+  url: string
+  headers: IncomingMessage['headers']
+}
+
+function makeRequester(change: Partial<RequestDeps> = {}) {
+  const storage = new Map<string, string>()
+  return createRequester({
+    origin,
+    readToken: () => 'the-token',
+    readLanguage: () => 'ja',
+    keys: createIdempotencyKeys({
+      getItem: name => storage.get(name) ?? null,
+      setItem: (name, value) => void storage.set(name, value),
+      removeItem: name => void storage.delete(name),
+    }),
+    textOf: (code, { status }) => `${code} ${status}`,
+    onFailure: error => void failures.push(error),
+    timeouts: {
+      fast: SHORT_MS,
+      normal: 10_000,
+      long: 10_000,
+      email: 10_000,
+      download: 10_000,
+      deploy: 10_000,
+      default: 10_000,
+    },
+    retryDelayMs: 1,
+    ...change,
+  })
+}
+
+const ok = (data: unknown) => ({ status: 'ok', msg: '', data })
+
+function reply(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'Content-Type': 'application/json' })
+  response.end(JSON.stringify(body))
+}
+
+async function see(request: IncomingMessage): Promise<Seen> {
+  for await (const _ of request);
+  return { method: request.method ?? '', url: request.url ?? '', headers: request.headers }
+}
+
+async function failed(call: Promise<unknown>): Promise<ApiError> {
+  try {
+    await call
+  } catch (error) {
+    return error as ApiError
+  }
+  throw new Error('The call was expected to fail.')
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 5_000
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error('Waited too long.')
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { LANGUAGES } from '@berth/contract/limits'
+import { expect, test } from 'vitest'
+import { ALIASES, guestPage, isOpenPath, PAGES } from './pages.ts'
+import { HOME_PATH } from './session/redirect-target.ts'
+import { MENU } from './shell/menu.ts'
+
+/** The pages of the specification that are signed-in only (R2.4). */
+const SIGNED_IN_ONLY = [
+  '/explore',
+  '/instance-list',
+  '/my-images',
+  '/network-volume',
+  '/settings',
+  '/payments',
+  '/bill-details',
+  '/refer-earn',
+  '/refer-earn-details',
+  '/multi-modal',
+  '/video-model',
+]
+
+test('[R2.1] sign-in stands outside the shell', () => {
+  expect(guestPage('/auth')?.access).toBe('guest')
+})
+
+test('[R2.2] activation answers to both spellings', () => {
+  expect(guestPage('/activty')?.path).toBe('/activty')
+  expect(guestPage('/activity')?.path).toBe('/activty')
+  expect(guestPage('/logout')?.path).toBe('/logout')
+  expect(Object.values(ALIASES)).toEqual(['/activty'])
+})
+
+test.each(SIGNED_IN_ONLY)('[R2.4] %s is never open to guests', path => {
+  expect(isOpenPath(path)).toBe(false)
+  expect(guestPage(path)).toBeNull()
+})
+
+test('an unknown path is not open', () => {
+  for (const path of ['/', '/nope', '/auth/x', '/constructor', '/toString'])
+    expect(isOpenPath(path)).toBe(false)
+})
+
+test('[R2.12] the menu leads only to pages that are built', () => {
+  const built = PAGES.map(page => page.path)
+  for (const { path } of MENU.flatMap(group => group.entries)) expect(built).toContain(path)
+  expect(built).toContain(HOME_PATH)
+})
+
+test.each(LANGUAGES)('[R2.10] every page has a title in %s', language => {
+  const file = new URL(`../../public/locales/${language}/common.json`, import.meta.url)
+  const titles = JSON.parse(readFileSync(file, 'utf8')).titles
+  for (const { path } of PAGES) expect(titles[path.slice(1)], path).toBeTypeOf('string')
+})

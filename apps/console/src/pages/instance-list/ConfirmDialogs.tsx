@@ -1,0 +1,127 @@
+import { restartInstance, startInstance, stopInstance, terminateInstance } from '@berth/contract/instances'
+import { TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { request } from '../../api/client.ts'
+import { ConfirmDialog } from '../../ui/ConfirmDialog.tsx'
+import { useFormat } from '../../ui/format.ts'
+import classes from './ConfirmDialogs.module.css'
+import { type InstanceDialogProps, useReread } from './instance-dialog.ts'
+import { machineText } from './instance-texts.ts'
+
+/** Asks before an instance starts: on what, at which price (R2.24). */
+export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) {
+  const { t } = useTranslation('instances')
+  const format = useFormat()
+  const reread = useReread()
+  const { instance_id, name, gpu_count, gpu_spec_id, currency, running_micro_per_hour } = instance
+  return (
+    <ConfirmDialog
+      opened={opened}
+      title={t('confirm.start.title', { name })}
+      confirmLabel={t('actions.start')}
+      onConfirm={async () => {
+        await request(startInstance, { body: { instance_id, gpu_count, gpu_spec_id } })
+        await reread()
+      }}
+      onClose={onClose}
+    >
+      <p>
+        {t('confirm.start.text', {
+          machine: machineText(instance),
+          region: instance.region_name,
+          rate: format.rate(running_micro_per_hour, currency, 'h', true),
+        })}
+      </p>
+      <p>{t('confirm.start.reserve', { amount: format.money(running_micro_per_hour, currency) })}</p>
+      {instance.simulated && <p>{t('machine.simulated_hint')}</p>}
+    </ConfirmDialog>
+  )
+}
+
+/** Asks before an instance stops: what ends, what stays, what that costs (R4.7). */
+export function StopDialog({ instance, opened, onClose }: InstanceDialogProps) {
+  const { t } = useTranslation('instances')
+  const format = useFormat()
+  const reread = useReread()
+  const { instance_id, name, currency, stopped_micro_per_day } = instance
+  return (
+    <ConfirmDialog
+      opened={opened}
+      title={t('confirm.stop.title', { name })}
+      confirmLabel={t('actions.stop')}
+      onConfirm={async () => {
+        await request(stopInstance, { params: { id: instance_id } })
+        await reread()
+      }}
+      onClose={onClose}
+    >
+      <p>{t('confirm.stop.text')}</p>
+      <p>
+        {t('confirm.stop.disk', {
+          gb: instance.disks.container_gb,
+          rate: format.rate(stopped_micro_per_day, currency, 'day', true),
+        })}
+      </p>
+    </ConfirmDialog>
+  )
+}
+
+/** Asks before an instance restarts. */
+export function RestartDialog({ instance, opened, onClose }: InstanceDialogProps) {
+  const { t } = useTranslation('instances')
+  const reread = useReread()
+  return (
+    <ConfirmDialog
+      opened={opened}
+      title={t('confirm.restart.title', { name: instance.name })}
+      confirmLabel={t('actions.restart')}
+      onConfirm={async () => {
+        await request(restartInstance, { params: { id: instance.instance_id } })
+        await reread()
+      }}
+      onClose={onClose}
+    >
+      <p>{t('confirm.restart.text')}</p>
+    </ConfirmDialog>
+  )
+}
+
+/** Asks before an instance is removed; one that runs is only removed by those who type its name. */
+export function TerminateDialog({ instance, opened, onClose }: InstanceDialogProps) {
+  const { t } = useTranslation('instances')
+  const reread = useReread()
+  const [typed, setTyped] = useState('')
+  const { instance_id, name } = instance
+  // Decided once: a machine that stops meanwhile must not make the question easier under the hand.
+  const [mustType] = useState(instance.status === 'running')
+  return (
+    <ConfirmDialog
+      danger
+      opened={opened}
+      title={t('confirm.terminate.title', { name })}
+      confirmLabel={t('actions.terminate')}
+      disabled={mustType && typed.trim() !== name}
+      onConfirm={async () => {
+        await request(terminateInstance, { params: { id: instance_id } })
+        await reread()
+      }}
+      onClose={() => {
+        setTyped('')
+        onClose()
+      }}
+    >
+      <p>{t('confirm.terminate.text', { gb: instance.disks.container_gb })}</p>
+      {mustType && (
+        <TextInput
+          className={classes.type}
+          label={t('confirm.terminate.type', { name })}
+          autoComplete="off"
+          spellCheck={false}
+          value={typed}
+          onChange={event => setTyped(event.currentTarget.value)}
+        />
+      )}
+    </ConfirmDialog>
+  )
+}

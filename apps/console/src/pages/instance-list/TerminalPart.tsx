@@ -1,0 +1,72 @@
+import { getConnection, stopWebTerminal } from '@berth/contract/instances'
+import { Button } from '@mantine/core'
+import { IconExternalLink } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { request } from '../../api/client.ts'
+import { stringifySearch } from '../../app/search.ts'
+import classes from './ConnectDialog.module.css'
+
+interface TerminalPartProps {
+  instanceId: string
+  /** Whether there is a shell that goes on. */
+  running: boolean
+}
+
+/** Opens the web terminal in a tab of its own, and ends its shell. */
+export function TerminalPart({ instanceId, running }: TerminalPartProps) {
+  const { t } = useTranslation('instances')
+  const queries = useQueryClient()
+  const [asking, setAsking] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const stop = async () => {
+    setBusy(true)
+    try {
+      await request(stopWebTerminal, { body: { instance_id: instanceId } })
+      await queries.invalidateQueries({ queryKey: [getConnection.operation] })
+      setAsking(false)
+    } catch {
+      // The request layer has said why; the question stays, so that it can be tried again.
+    } finally {
+      setBusy(false)
+    }
+  }
+  if (asking && running) {
+    return (
+      <div className={classes.row} data-wide>
+        <p className={classes.hint}>{t('terminal.stop_text')}</p>
+        <div className={classes.buttons}>
+          <Button size="xs" variant="default" onClick={() => setAsking(false)}>
+            {t('terminal.keep')}
+          </Button>
+          <Button size="xs" color="bad" loading={busy} onClick={() => void stop()}>
+            {t('terminal.stop')}
+          </Button>
+        </div>
+      </div>
+    )
+  }
+  return (
+    <div className={classes.row} data-wide>
+      <p className={classes.hint}>{t(running ? 'connect.shell_runs' : 'connect.no_shell')}</p>
+      <div className={classes.buttons}>
+        {running && (
+          <Button size="xs" variant="default" onClick={() => setAsking(true)}>
+            {t('terminal.stop')}
+          </Button>
+        )}
+        <Button
+          component="a"
+          size="xs"
+          href={`/terminal${stringifySearch({ instance: instanceId })}`}
+          target="_blank"
+          rel="noopener"
+          rightSection={<IconExternalLink size={14} stroke={1.6} />}
+        >
+          {t('connect.open_terminal')}
+        </Button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,44 @@
+import {
+  type InstanceAction,
+  type InstanceKind,
+  type InstanceStatus,
+  instanceCan,
+  statusesFor,
+} from '@berth/contract/instance-states'
+
+/** What a row offers, in the order of its menu: the actions of the state table that have a call, and its events. */
+export const ROW_ACTIONS = ['connect', 'start', 'stop', 'restart', 'edit', 'events', 'terminate'] as const
+export type RowAction = (typeof ROW_ACTIONS)[number]
+
+/** What decides over an instance's actions. */
+export interface ActionSubject {
+  kind: InstanceKind
+  status: InstanceStatus
+}
+
+/**
+ * The one action that a row shows as a button: what one most likely wants of an instance in its status.
+ * @param subject An instance.
+ */
+export function primaryAction(subject: ActionSubject): Extract<RowAction, 'connect' | 'start' | 'events'> {
+  if (instanceCan('connect', subject)) return 'connect'
+  // Starting again may be the way out of an error too, but first one wants to know what happened.
+  return instanceCan('start', subject) && subject.status !== 'error' ? 'start' : 'events'
+}
+
+/**
+ * Why an action is off (R4.5).
+ * @param action Of a row; events can always be read.
+ * @param subject An instance.
+ * @returns Null when it is allowed; else the statuses in which it would be.
+ */
+export function allowedOnlyIn(action: RowAction, subject: ActionSubject): readonly InstanceStatus[] | null {
+  const asked: InstanceAction | null = action === 'events' ? null : action
+  if (asked === null || instanceCan(asked, subject)) return null
+  return statusesFor(asked, subject.kind)
+}
+
+/** Whether an action's call is only for customers with a verified address (R4.2). */
+export function needsVerified(action: RowAction): boolean {
+  return action !== 'events'
+}

@@ -1,0 +1,64 @@
+import { CHANGING_STATUSES, type InstanceStatus } from '@berth/contract/instance-states'
+import type { Instance } from '@berth/contract/instances'
+
+/** What the list can be narrowed to (R2.26). */
+export const INSTANCE_GROUPS = ['all', 'running', 'changing', 'stopped', 'error'] as const
+export type InstanceGroup = (typeof INSTANCE_GROUPS)[number]
+
+/** While something changes, the list follows it by the second; otherwise only now and then. */
+const POLL_CHANGING_MS = 1_000
+const POLL_RESTING_MS = 10_000
+
+/**
+ * The group that a status belongs to, beside `all`.
+ * @param status Any; `unknown` stands with the errors, because somebody should look at it.
+ */
+export function groupOf(status: InstanceStatus): Exclude<InstanceGroup, 'all'> {
+  if (CHANGING_STATUSES.includes(status)) return 'changing'
+  if (status === 'running') return 'running'
+  return status === 'stopped' || status === 'exited' ? 'stopped' : 'error'
+}
+
+/**
+ * The instances in whose name, id or image a text stands, whatever its case and width.
+ * @param instances In the order that they are to keep.
+ * @param text As typed; blank finds all.
+ */
+export function findInstances(instances: readonly Instance[], text: string): readonly Instance[] {
+  const wanted = plain(text.trim())
+  if (wanted === '') return instances
+  return instances.filter(({ name, instance_id, image_name }) =>
+    [name, instance_id, image_name].some(field => plain(field).includes(wanted)),
+  )
+}
+
+/**
+ * How many instances stand in each group.
+ * @param instances Those that the search found, so that each number is what its filter will show.
+ */
+export function countGroups(instances: readonly Instance[]): Record<InstanceGroup, number> {
+  const counts = { all: instances.length, running: 0, changing: 0, stopped: 0, error: 0 }
+  for (const { status } of instances) counts[groupOf(status)] += 1
+  return counts
+}
+
+/**
+ * The instances of a group.
+ * @param instances In the order that they are to keep.
+ */
+export function inGroup(instances: readonly Instance[], group: InstanceGroup): readonly Instance[] {
+  return group === 'all' ? instances : instances.filter(({ status }) => groupOf(status) === group)
+}
+
+/**
+ * When to ask for the list again, in milliseconds.
+ * @param instances The last answer; undefined before the first.
+ */
+export function pollMs(instances: readonly Instance[] | undefined): number {
+  const changing = instances?.some(({ status }) => CHANGING_STATUSES.includes(status))
+  return changing ? POLL_CHANGING_MS : POLL_RESTING_MS
+}
+
+function plain(text: string): string {
+  return text.normalize('NFKC').toLowerCase()
+}

@@ -1,0 +1,131 @@
+import { CHANGING_STATUSES, type InstanceStatus } from '@berth/contract/instance-states'
+import type { Instance } from '@berth/contract/instances'
+import type { TFunction } from 'i18next'
+import { useMemo } from 'react'
+import { useTranslation } from 'react-i18next'
+import { type Format, useFormat } from '../../ui/format.ts'
+import type { RowAction } from './instance-actions.ts'
+
+type Texts = TFunction<['instances', 'common', 'events']>
+
+const GIGABYTE = 1_000_000_000
+const MEGABYTE = 1_000_000
+
+/** Words for an instance, in the interface's language. */
+export interface InstanceTexts {
+  /** Under the status: why, or how far; null when the status says it all. */
+  underStatus: (instance: Instance) => string | null
+  /** `2× RTX 4090` */
+  machine: (instance: Instance) => string
+  /** `48 GB · 24 vCPU · 128 GB`, or that it is given back. */
+  underMachine: (instance: Instance) => string
+  cost: (instance: Instance) => { first: string; second: string }
+  /** Why an action is off: `Only while the instance is running`. */
+  onlyIn: (statuses: readonly InstanceStatus[]) => string
+  action: (action: RowAction) => string
+}
+
+/** The words of the list, made for the language; they change with it. */
+export function useInstanceTexts(): InstanceTexts {
+  const { t, i18n } = useTranslation(['instances', 'common', 'events'])
+  const format = useFormat()
+  return useMemo(
+    () => ({
+      underStatus: instance => underStatus(instance, t, format),
+      machine: instance => machineText(instance),
+      underMachine: instance => underMachine(instance, t),
+      cost: instance => costText(instance, t, format),
+      onlyIn: statuses =>
+        t('off.only_while', {
+          states: new Intl.ListFormat(i18n.language, { type: 'disjunction' }).format(
+            statuses.map(status => t(`states.${status}`)),
+          ),
+        }),
+      action: action => t(`actions.${action}`),
+    }),
+    [t, i18n.language, format],
+  )
+}
+
+/**
+ * The machine in a few words.
+ * @param instance Of any status.
+ * @returns `2× RTX 4090`; one machine without a GPU goes by its spec's name alone.
+ */
+export function machineText({ gpu, gpu_count, gpu_spec_name }: Instance): string {
+  return gpu || gpu_count > 1 ? `${gpu_count}× ${gpu_spec_name}` : gpu_spec_name
+}
+
+/** Statuses in which nothing runs and nothing will by itself: its GPUs are somebody else's now. */
+const RELEASED: readonly InstanceStatus[] = ['stopped', 'exited']
+
+function underMachine(instance: Instance, t: Texts): string {
+  if (RELEASED.includes(instance.status)) return t('machine.released')
+  const { gpu, gpu_count, vram_gb, vcpu, memory_gb } = instance
+  // The spec's GPU memory is that of one GPU; CPUs and memory are the instance's own.
+  return gpu
+    ? t('machine.gpu', { vram: vram_gb * gpu_count, vcpu, gb: memory_gb })
+    : t('machine.cpu', { vcpu, gb: memory_gb })
+}
+
+function underStatus(instance: Instance, t: Texts, format: Format): string | null {
+  const { status, reason, deleted_on } = instance
+  if (CHANGING_STATUSES.includes(status)) {
+    const progress = progressText(instance, t)
+    if (progress !== null) return progress
+  }
+  if (reason) return t(`events:reason.${reason.code as 'exited'}`, { defaultValue: reason.code })
+  if (status === 'stopped' && deleted_on !== null) {
+    return t('status.deleted_on', { date: format.date(deleted_on) })
+  }
+  return null
+}
+
+function progressText({ status, progress }: Instance, t: Texts): string | null {
+  if (progress === null || status === 'stopping' || status === 'deleting') return null
+  const { step, percent, bytes_done, bytes_total } = progress
+  if (step === 'pulling' && bytes_done !== null && bytes_total !== null && bytes_total > 0) {
+    const [size, unit] = bytes_total >= GIGABYTE ? [GIGABYTE, 'GB'] : [MEGABYTE, 'MB']
+    return t('status.bytes', {
+      done: amount(bytes_done, size),
+      total: amount(bytes_total, size),
+      unit,
+    })
+  }
+  return t('status.step', { step: t(`steps.${step}`), percent })
+}
+
+/** One decimal below a hundred: beyond that it only flickers. */
+function amount(bytes: number, size: number): string {
+  const value = bytes / size
+  return value < 100 ? value.toFixed(1) : String(Math.round(value))
+}
+
+function costText(instance: Instance, t: Texts, format: Format): { first: string; second: string } {
+  const { status, currency, cost_micro, ready_at } = instance
+  const total = format.money(cost_micro, currency)
+  const billed = BigInt(cost_micro) > 0n
+  switch (status) {
+    case 'running': {
+      const first = format.rate(instance.running_micro_per_hour, currency, 'h')
+      if (ready_at === null) return { first, second: t('cost.so_far', { total }) }
+      const up = format.duration((Date.now() - Date.parse(ready_at)) / 1_000)
+      return { first, second: t('cost.up', { up, total }) }
+    }
+    case 'stopped':
+    case 'exited':
+      return {
+        first: format.rate(instance.stopped_micro_per_day, currency, 'day'),
+        second: billed ? t('cost.so_far', { total }) : t('cost.never'),
+      }
+    case 'error':
+    case 'stopping':
+    case 'deleting':
+      return { first: total, second: billed ? t('cost.in_all') : t('cost.never') }
+    default:
+      return {
+        first: format.rate(instance.running_micro_per_hour, currency, 'h'),
+        second: billed ? t('cost.not_now', { total }) : t('cost.not_yet'),
+      }
+  }
+}

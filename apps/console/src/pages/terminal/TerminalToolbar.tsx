@@ -1,0 +1,92 @@
+import { stopWebTerminal } from '@berth/contract/instances'
+import { Button } from '@mantine/core'
+import { IconArrowLeft } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
+import { lazy, type Ref, Suspense, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { request } from '../../api/client.ts'
+import { StatusBadge, type StatusLook } from '../../ui/StatusBadge.tsx'
+import classes from './TerminalPage.module.css'
+import type { TerminalState } from './terminal-session.ts'
+
+const ConfirmDialog = lazy(() =>
+  import('../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
+)
+
+const LOOKS: Record<TerminalState['kind'], StatusLook> = {
+  connecting: { shape: 'spinner', tone: 'info' },
+  open: { shape: 'dot', tone: 'good' },
+  waiting: { shape: 'spinner', tone: 'warning' },
+  ended: { shape: 'ring', tone: 'quiet' },
+  refused: { shape: 'cross', tone: 'bad' },
+}
+
+interface TerminalToolbarProps {
+  id: string
+  name: string
+  state: TerminalState
+  screenReader: boolean
+  onScreenReader: (on: boolean) => void
+  /** The question whether to stop was answered, one way or the other. */
+  onStopped: () => void
+  ref: Ref<HTMLDivElement>
+}
+
+/** Above the terminal: whose shell it is, how the connection is, and what can be done with it. */
+export function TerminalToolbar(props: TerminalToolbarProps) {
+  const { id, name, state, screenReader, onScreenReader, onStopped, ref } = props
+  const { t } = useTranslation('instances')
+  const [stopping, setStopping] = useState<'never' | 'asked' | 'closed'>('never')
+  return (
+    <div
+      ref={ref}
+      className={classes.toolbar}
+      role="toolbar"
+      aria-label={t('terminal.toolbar')}
+      tabIndex={-1}
+    >
+      <Link to="/instance-list" className={classes.back} aria-label={t('terminal.back')}>
+        <IconArrowLeft size={17} stroke={1.6} />
+      </Link>
+      <h1 className={classes.name}>{name}</h1>
+      <span role="status">
+        <StatusBadge look={LOOKS[state.kind]} label={t(`terminal.state.${state.kind}`)} />
+      </span>
+      <p className={classes.keys}>{t('terminal.keys')}</p>
+      <Button
+        size="xs"
+        variant="default"
+        aria-pressed={screenReader}
+        className={classes.toggle}
+        onClick={() => onScreenReader(!screenReader)}
+      >
+        {t('terminal.screen_reader')}
+      </Button>
+      <Button
+        size="xs"
+        variant="default"
+        disabled={state.kind === 'ended' || state.kind === 'refused'}
+        onClick={() => setStopping('asked')}
+      >
+        {t('terminal.stop')}
+      </Button>
+      {stopping !== 'never' && (
+        <Suspense>
+          <ConfirmDialog
+            danger
+            opened={stopping === 'asked'}
+            title={t('terminal.stop_title', { name })}
+            confirmLabel={t('terminal.stop')}
+            onConfirm={() => request(stopWebTerminal, { body: { instance_id: id } })}
+            onClose={() => {
+              setStopping('closed')
+              onStopped()
+            }}
+          >
+            {t('terminal.stop_text')}
+          </ConfirmDialog>
+        </Suspense>
+      )}
+    </div>
+  )
+}

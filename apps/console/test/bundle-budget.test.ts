@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import type { Manifest } from 'vite'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ENTRY = 'index.html'
+
+// Measured as the browser gets it: the gzip bytes of every script that a page needs before it is complete.
+// What loads on a click (menus, dialogs, the terminal) counts where it is used, not here.
+const BUDGETS = [
+  { page: '/auth', kilobytes: 170, parts: ['src/app/GuestApp.tsx', 'src/pages/auth/AuthPage.tsx'] },
+  {
+    page: '/instance-list',
+    kilobytes: 250,
+    parts: [
+      'src/app/ConsoleApp.tsx',
+      'src/app/shell/Shell.tsx',
+      'src/pages/instance-list/InstanceListPage.tsx',
+    ],
+  },
+]
+
+let folder: string
+let manifest: Manifest
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-console-'))
+  // A process of its own: inside the test runner React would be built for tests.
+  const vite = fileURLToPath(new URL('bin/vite.js', import.meta.resolve('vite/package.json')))
+  execFileSync(
+    process.execPath,
+    [vite, 'build', '--outDir', folder, '--emptyOutDir', '--logLevel', 'error'],
+    {
+      cwd: ROOT,
+      env: { PATH: process.env.PATH, NODE_ENV: 'production' },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  )
+  manifest = JSON.parse(readFileSync(join(folder, '.vite/manifest.json'), 'utf8'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test.each(BUDGETS)('$page loads at most $kilobytes KB of JavaScript', ({ kilobytes, parts }) => {
+  const files = scriptsOf([ENTRY, ...parts])
+  const bytes = files.map(file => gzipSync(readFileSync(join(folder, file)), { level: 9 }).length)
+  const total = bytes.reduce((sum, size) => sum + size, 0)
+  const list = files.map((file, index) => `${bytes[index]} ${file}`).join('\n')
+  expect(total, `${total} bytes:\n${list}`).toBeLessThanOrEqual(kilobytes * 1_000)
+})
+
+test('/auth loads neither the shell nor the router', () => {
+  const files = scriptsOf([ENTRY, 'src/app/GuestApp.tsx', 'src/pages/auth/AuthPage.tsx'])
+  expect(files.filter(file => /\/(?:Shell|router|ConsoleApp)-/.test(file))).toEqual([])
+})
+
+test('the page has no inline script or style, and each of its own carries the nonce', () => {
+  const page = readFileSync(join(folder, 'index.html'), 'utf8')
+  expect(page).not.toMatch(/<style/)
+  for (const [tag] of page.matchAll(/<script[^>]*>/g)) {
+    expect(tag).toContain('src=')
+    expect(tag).toContain('nonce="__CSP_NONCE__"')
+  }
+})
+
+test('[R2.15] the error texts of the contract are served with the others', () => {
+  for (const language of ['en', 'zh', 'ja', 'ko']) {
+    const texts = JSON.parse(readFileSync(join(folder, 'locales', language, 'errors.json'), 'utf8'))
+    expect(texts.network).toBeTypeOf('string')
+  }
+})
+
+/** The scripts that parts of the manifest load, with everything that those import. */
+function scriptsOf(parts: readonly string[]): string[] {
+  const seen = new Set<string>()
+  const open = [...parts]
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    if (seen.has(part)) continue
+    seen.add(part)
+    const chunk = manifest[part]
+    if (!chunk) throw new Error(`The build has no ${part}; did a file move?`)
+    open.push(...(chunk.imports ?? []))
+  }
+  return [...new Set([...seen].map(part => manifest[part]?.file ?? ''))].filter(file => file.endsWith('.js'))
+}

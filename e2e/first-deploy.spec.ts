@@ -1,0 +1,144 @@
+import { type BrowserContext, expect, type Page, test } from '@playwright/test'
+import { type Gateway, startGateway } from './gateway.ts'
+import { lookAt } from './looks.ts'
+
+/**
+ * The whole path, walked as a stranger walks it: sign up, confirm the mail, top up, deploy a machine, type in
+ * its shell, open one of its ports, and see to the cent what it cost.
+ */
+test.describe.configure({ mode: 'serial' })
+
+const EMAIL = 'mira@example.org'
+const PASSWORD = 'Harbour-Light-7'
+const MACHINE = 'llama-finetune'
+/** Perl is in every Debian base system, so the sandbox's userland has it. */
+const SERVICE = [
+  'use IO::Socket::INET;',
+  '$s=IO::Socket::INET->new(LocalAddr=>"0.0.0.0",LocalPort=>8080,Listen=>9,ReuseAddr=>1) or die;',
+  'while($c=$s->accept){sysread($c,$_,4096);',
+  '$b="<title>mine</title><h1>served from the machine</h1>";',
+  'print $c "HTTP/1.1 200 OK\\r\\ncontent-type: text/html\\r\\ncontent-length: ".length($b)."\\r\\nconnection: close\\r\\n\\r\\n$b";close $c}',
+].join('')
+
+let gateway: Gateway
+let context: BrowserContext
+let page: Page
+/** Anything that the browser complains about: a healthy console says nothing. */
+const complaints: string[] = []
+
+test.beforeAll(async ({ browser }) => {
+  gateway = await startGateway()
+  context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
+  context.on('weberror', error => complaints.push(String(error.error())))
+  context.on('console', message => {
+    if (message.type() === 'error') complaints.push(message.text())
+  })
+  page = await context.newPage()
+})
+
+test.afterAll(async () => {
+  await context?.close()
+  await gateway?.stop()
+})
+
+test('[R2.6] [R2.8] a guest is sent to sign in, and the address keeps where they wanted to go', async () => {
+  await page.goto('/payments?type=usage')
+  await expect(page).toHaveURL(/\/auth\?redirect=%2Fpayments%3Ftype%3Dusage/)
+  await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible()
+  await lookAt(page, 'auth-login')
+})
+
+test('[R5.1] [R5.2] [R5.3] the sign-up form names what is wrong at the field and keeps what was typed', async () => {
+  await page.goto('/auth?mode=signup')
+  await page.getByLabel('Username').fill('Mira 🚢')
+  await page.getByLabel('Email').fill('mira@')
+  await page.getByLabel('Password', { exact: true }).fill('weak')
+  await page.getByLabel('Password, once more').fill('other')
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await expect(page.getByText('A username cannot contain emoji')).toBeVisible()
+  await expect(page.getByText('Please enter a valid email')).toBeVisible()
+  await expect(page.getByText('Please agree to the terms to sign up')).toBeVisible()
+  await expect(page.getByLabel('Username')).toBeFocused()
+  await expect(page.getByLabel('Username')).toHaveValue('Mira 🚢')
+  await lookAt(page, 'auth-signup-errors')
+})
+
+test('[R1.8] [R4.1] [R2.16] signing up signs in, and a banner asks to activate', async () => {
+  await page.getByLabel('Username').fill('Mira')
+  await page.getByLabel('Email').fill(EMAIL)
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await page.getByLabel('Password, once more').fill(PASSWORD)
+  await page.getByLabel('I agree to the terms of use').check()
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await expect(page.getByRole('button', { name: /Activate now|Send again/ })).toBeVisible()
+  await expect(page).toHaveURL(/instance-list/)
+  await lookAt(page, 'unverified')
+})
+
+test('[R4.2] [R6.3] until then, what costs money is off and says why', async () => {
+  await page.goto('/payments')
+  const topUp = page.getByRole('main').getByRole('button', { name: 'Top up' })
+  await expect(topUp).toHaveAttribute('aria-disabled', 'true')
+  await topUp.hover()
+  await expect(page.getByRole('tooltip')).toHaveText(
+    'The account is not activated. You can operate it after successful activation.',
+  )
+})
+
+test('[R2.2] the mail in the local mailbox activates the account', async () => {
+  await page.goto('/mailbox')
+  await expect(page.getByText(EMAIL).first()).toBeVisible()
+  await lookAt(page, 'mailbox')
+  await page
+    .getByRole('link', { name: /activty\?token=/ })
+    .first()
+    .click()
+  await expect(page.getByText('Your account is activated')).toBeVisible()
+  await lookAt(page, 'activated')
+  await page
+    .getByRole('link', { name: 'Continue' })
+    .or(page.getByRole('button', { name: 'Continue' }))
+    .click()
+  await expect(page.getByRole('button', { name: /Activate now/ })).toHaveCount(0)
+})
+
+test('[R2.22] [R5.8] [R8.1] a refused card says why and loses nothing; a good one pays once', async () => {
+  await page.goto('/payments')
+  await page.getByRole('main').getByRole('button', { name: 'Top up' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add credits' })
+  await expect(dialog.getByLabel('Amount in USD')).toBeFocused()
+  await dialog.getByLabel('Amount in USD').fill('nothing')
+  await dialog.getByLabel('Card number').fill('4000 0000 0000 9995')
+  await dialog.getByRole('button', { name: 'Pay now' }).click()
+  await expect(dialog.getByText('Invalid amount')).toBeVisible()
+  await dialog.getByLabel('Amount in USD').fill('29.999')
+  await dialog.getByRole('button', { name: 'Pay $30.00 now' }).click()
+  await expect(dialog.getByText('The card was declined: not enough money on it.')).toBeVisible()
+  await expect(dialog.getByLabel('Amount in USD')).toHaveValue('29.999')
+  await lookAt(page, 'topup-declined')
+  await dialog.getByLabel('Card number').fill('4242 4242 4242 4242')
+  await dialog.getByRole('button', { name: 'Pay $30.00 now' }).click()
+  await expect(dialog).toBeHidden()
+  await expect(page.getByRole('banner').getByText('$30.00')).toBeVisible()
+  await expect(page.getByRole('row', { name: /Visa ending 4242/ })).toContainText('+$30.00')
+  await expect(page.getByRole('row', { name: /Top-up/ })).toHaveCount(2)
+  await lookAt(page, 'payments')
+})
+
+test('[R1.1] [R2.26] [B7] [R5.4] deploying shows its price, its checks and its progress, then the list', async () => {
+  await page.goto('/explore')
+  await page.getByRole('radio', { name: /CPU only/ }).check({ force: true })
+  await expect(page.getByText('Balance covers the first hour')).toBeVisible()
+  await expect(page.getByText('$0.0800 /h').first()).toBeVisible()
+  await page.getByLabel('Name').fill('not a name')
+  await page.getByRole('button', { name: 'Deploy', exact: true }).click()
+  await expect(page.getByText('Only letters, digits, hyphens and underscores')).toBeVisible()
+  await page.getByLabel('Name').fill(MACHINE)
+  await page.getByText('Start command and environment').click()
+  await page.getByLabel('Start command', { exact: true }).fill(`perl -e '${SERVICE}'`)
+  await lookAt(page, 'explore')
+  await page.getByRole('button', { name: 'Deploy', exact: true }).click()
+  await expect(page).toHaveURL(/instance-list/)
+  await expect(page.getByRole('row', { name: new RegExp(MACHINE) })).toContainText('Running')
+  await lookAt(page, 'instances')
+})

@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../apps/gateway/src/main.ts', import.meta.url))
+const READY_MS = 60_000
+
+/** A gateway of its own, started as `npm start` does: its database, its machines and its port are nobody else's. */
+export interface Gateway {
+  /** `http://127.0.0.1:<port>` */
+  origin: string
+  /** What it printed so far. */
+  output(): string
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the real gateway in a folder that is removed afterwards.
+ * @param settings Environment settings over the test's own.
+ */
+export async function startGateway(settings: Record<string, string> = {}): Promise<Gateway> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'berth-e2e-'))
+  const port = await freePort()
+  const printed: string[] = []
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      ...process.env,
+      BERTH_DATA_DIR: dataDir,
+      BERTH_PORT: String(port),
+      // Usage is posted often, so that the walk sees it on the receipt.
+      BERTH_METERING_MS: '1000',
+      BERTH_LOG_LEVEL: 'warn',
+      // The default needs no engine; an engine that happens to run here would want images from a registry.
+      BERTH_COMPUTE: 'sandbox',
+      ...settings,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.on('data', chunk => printed.push(String(chunk)))
+  child.stderr.on('data', chunk => printed.push(String(chunk)))
+  const origin = `http://127.0.0.1:${port}`
+  await untilHealthy(origin, child, () => printed.join(''))
+  return {
+    origin,
+    output: () => printed.join(''),
+    async stop() {
+      const ended = new Promise(resolve => child.once('exit', resolve))
+      child.kill('SIGINT')
+      await ended
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function untilHealthy(origin: string, child: ChildProcess, printed: () => string): Promise<void> {
+  const deadline = Date.now() + READY_MS
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null) break
+    const healthy = await fetch(`${origin}/gateway/health`).then(
+      answer => answer.ok,
+      () => false,
+    )
+    if (healthy) return
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  child.kill('SIGKILL')
+  throw new Error(`The gateway did not come up:\n${printed()}`)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise(resolve => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('No free port.')
+  return address.port
+}

@@ -102,7 +102,7 @@ test('[R2.2] the mail in the local mailbox activates the account', async () => {
   await expect(page.getByRole('button', { name: /Activate now/ })).toHaveCount(0)
 })
 
-test('[R2.22] [R5.8] [R8.1] a refused card says why and loses nothing; a good one pays once', async () => {
+test('[R2.21] [R2.22] [R5.8] [R8.1] a refused card says why and loses nothing; a good one pays once', async () => {
   await page.goto('/payments')
   await page.getByRole('main').getByRole('button', { name: 'Top up' }).click()
   const dialog = page.getByRole('dialog', { name: 'Add credits' })
@@ -118,8 +118,16 @@ test('[R2.22] [R5.8] [R8.1] a refused card says why and loses nothing; a good on
   await lookAt(page, 'topup-declined')
   await dialog.getByLabel('Card number').fill('4242 4242 4242 4242')
   await dialog.getByRole('button', { name: 'Pay $30.00 now' }).click()
+  const toast = page.getByText('$30.00 was added to your balance.')
+  await expect(toast).toBeVisible()
+  const shownAt = Date.now()
+  expect((await toast.boundingBox())?.y).toBeLessThan(120)
   await expect(dialog).toBeHidden()
   await expect(page.getByRole('banner').getByText('$30.00')).toBeVisible()
+  await expect(toast).toBeHidden()
+  const shownMs = Date.now() - shownAt
+  expect(shownMs).toBeGreaterThan(2_000)
+  expect(shownMs).toBeLessThan(5_000)
   await expect(page.getByRole('row', { name: /Visa ending 4242/ })).toContainText('+$30.00')
   await expect(page.getByRole('row', { name: /Top-up/ })).toHaveCount(2)
   await lookAt(page, 'payments')

@@ -63,7 +63,7 @@ export interface Gateway {
   instances: Instances
   connect: Connect
   server: GatewayServer
-  /** Begins to listen and gives the address for people. */
+  /** Prepares what calls need, begins to listen and gives the address for people. */
   listen(port: number): Promise<string>
   /** Starts the loops. */
   start(): Promise<void>
@@ -190,12 +190,15 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     connect,
     server,
     async listen(port) {
+      // What the first call may need: a sign-up puts a mail into the queue, a deploy takes from the stock. Nothing is
+      // sent yet, since mails hold the address.
+      await regions.syncStock()
+      await mailQueue.open()
       const actualPort = await server.listen(parts.host, port)
       address.url ||= localAddress(parts.host, actualPort)
       return address.url
     },
     async start() {
-      await regions.syncStock()
       stops.push(await identity.start())
       stops.push(await connect.start())
       await mailQueue.start()

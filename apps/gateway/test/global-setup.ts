@@ -5,7 +5,8 @@ import { Client } from 'pg'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
-import { schemaStatements } from './schema.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
+import { pendingStatements } from './schema.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -48,9 +49,11 @@ async function makeTemplate(serverUrl: string, templateUrl: string): Promise<voi
   const server = new Client({ connectionString: serverUrl })
   await server.connect()
   await server.query(`create database ${TEMPLATE}`)
+  await migrate(templateUrl)
+  // Tables may be ahead of the migrations while they are being changed; a test of its own tells.
   const template = new Client({ connectionString: templateUrl })
   await template.connect()
-  for (const statement of await schemaStatements()) await template.query(statement)
+  for (const statement of await pendingStatements()) await template.query(statement)
   await template.end()
   await server.query(`alter database ${TEMPLATE} is_template true`)
   await server.end()

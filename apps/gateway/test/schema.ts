@@ -5,14 +5,14 @@ import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api'
 
 const root = resolve(import.meta.dirname, '..')
 
-/** Statements that make the schema as the tables.ts files have it now. */
-export async function schemaStatements(): Promise<string[]> {
+/**
+ * Statements that are missing between the committed migrations and what the tables.ts files say now. None, once
+ * `npm run migration -w @berth/gateway` has been run.
+ */
+export async function pendingStatements(): Promise<string[]> {
   const files = globSync('src/**/tables.ts', { cwd: root }).sort()
   const modules = await Promise.all(files.map(file => import(pathToFileURL(join(root, file)).href)))
-  const tables = Object.assign({}, ...modules)
-  const made = await generateMigration(generateDrizzleJson({}), generateDrizzleJson(tables))
-  const custom = globSync('drizzle/*_ledger_append_only.sql', { cwd: root })
-    .sort()
-    .flatMap(file => readFileSync(join(root, file), 'utf8').split('--> statement-breakpoint'))
-  return [...made, ...custom]
+  const latest = globSync('drizzle/meta/*_snapshot.json', { cwd: root }).sort().at(-1)
+  const committed = latest ? JSON.parse(readFileSync(join(root, latest), 'utf8')) : generateDrizzleJson({})
+  return generateMigration(committed, generateDrizzleJson(Object.assign({}, ...modules)))
 }

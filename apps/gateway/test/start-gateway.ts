@@ -25,6 +25,8 @@ export interface CallOptions {
   language?: string
   /** Left out: a fresh one where the call spends. Null: none is sent. */
   idempotencyKey?: string | null
+  /** After this long the call fails with a `TimeoutError`. Left out: never. */
+  timeout_ms?: number
 }
 
 export interface CallAnswer<Data> {
@@ -133,11 +135,15 @@ interface PlainInput {
   body?: unknown
 }
 
-async function sendCall<C extends Call>(
+/**
+ * Makes a call of the contract to a gateway, over HTTP.
+ * @throws What `fetch` throws when no whole answer came.
+ */
+export async function sendCall<C extends Call>(
   origin: string,
   call: C,
   { params = {}, query = {}, body }: PlainInput,
-  { token, language, idempotencyKey = call.spends ? randomUUID() : null }: CallOptions = {},
+  { token, language, idempotencyKey = call.spends ? randomUUID() : null, timeout_ms }: CallOptions = {},
 ): Promise<CallAnswer<CallData<C>>> {
   const path = call.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])))
   const url = new URL(origin + GATEWAY_PREFIX + path)
@@ -153,6 +159,7 @@ async function sendCall<C extends Call>(
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(timeout_ms !== undefined && { signal: AbortSignal.timeout(timeout_ms) }),
   })
   const envelope = (await response.json()) as OkEnvelope<CallData<C>> | ErrorEnvelope
   return { httpStatus: response.status, headers: response.headers, envelope }

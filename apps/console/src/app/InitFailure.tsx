@@ -11,11 +11,8 @@ export function InitFailure() {
   return (
     <main className={classes.failure} role="alert">
       <h1 className={classes.title}>
-        {t('init_failure.title', { defaultValue: 'The console could not start' })}
+        {t('errors:init_failed', { defaultValue: 'The console could not start. Please reload the page.' })}
       </h1>
-      <p className={classes.text}>
-        {t('errors:init_failed', { defaultValue: 'Please check your connection and reload the page.' })}
-      </p>
       <Button onClick={() => location.reload()}>
         {t('init_failure.reload', { defaultValue: 'Reload' })}
       </Button>

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { makePrivateFolder } from './data-dir.ts'
 
 /** The folder is in use by another gateway. */
-export class DataDirInUse extends Error {
+class DataDirInUse extends Error {
   constructor(dataDir: string, pid: number) {
     super(
       `Another gateway (process ${pid}) uses ${dataDir}. Stop it, or give this one a folder of its own with ` +
@@ -23,7 +24,7 @@ const TRIES = 5
  * @throws DataDirInUse
  */
 export function lockDataDir(dataDir: string): () => void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makePrivateFolder(dataDir)
   const file = join(dataDir, FILE_NAME)
   const draft = `${file}.${process.pid}`
   const mine = `${process.pid} ${startOf(process.pid)}\n`
@@ -81,8 +82,11 @@ function read(file: string): string | null {
 function startOf(pid: number): string {
   const stat = read(`/proc/${pid}/stat`)
   if (stat !== null) {
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    // A killed process that nobody collected yet is still listed, but does nothing any more.
+    if (fields[0] === 'Z' || fields[0] === 'X') return ''
     const boot = read('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
-    return `${boot}/${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`
+    return `${boot}/${fields[19]}`
   }
   try {
     return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim()

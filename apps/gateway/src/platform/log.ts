@@ -1,4 +1,4 @@
-import { type Logger, pino, stdSerializers } from 'pino'
+import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 import { PinoPretty } from 'pino-pretty'
 
 export type { Logger } from 'pino'
@@ -30,7 +30,17 @@ const DESTINATION = 2
  * The gateway's log.
  * @param options.level A level of pino, or `silent`.
  */
-export function createLog({ level, pretty = false }: LogOptions): Logger {
+export function createLog(options: LogOptions): Logger {
+  return createLogTo(
+    options.pretty
+      ? PinoPretty({ destination: DESTINATION, sync: true, translateTime: 'SYS:HH:MM:ss' })
+      : pino.destination({ dest: DESTINATION, sync: false }),
+    options,
+  )
+}
+
+/** The same, to a destination of the caller's. */
+export function createLogTo(destination: DestinationStream, { level, pretty = false }: LogOptions): Logger {
   return pino(
     {
       level,
@@ -41,9 +51,7 @@ export function createLog({ level, pretty = false }: LogOptions): Logger {
       redact: { paths: SECRET_KEYS.flatMap(key => [key, `*.${key}`]), censor: '[redacted]' },
       serializers: { err: serializeError },
     },
-    pretty
-      ? PinoPretty({ destination: DESTINATION, sync: true, translateTime: 'SYS:HH:MM:ss' })
-      : pino.destination({ dest: DESTINATION, sync: false }),
+    destination,
   )
 }
 

@@ -1,16 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { makePrivateFolder } from './data-dir.ts'
 
 /** What this installation keeps to itself. None of it has a default or ever reaches a log. */
 export interface Secrets {
@@ -38,7 +30,7 @@ const stored = z.object({
  *   lock the gateway out of its own database.
  */
 export function loadSecrets(dataDir: string): Secrets {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makePrivateFolder(dataDir)
   const file = join(dataDir, FILE_NAME)
   const text = readIfThere(file) ?? create(file)
   let parsed: z.infer<typeof stored>

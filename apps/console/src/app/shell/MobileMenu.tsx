@@ -16,7 +16,9 @@ export function MobileMenu({ brand, onClose }: { brand: string; onClose: () => v
       closeButtonProps={{ 'aria-label': t('dialog.close') }}
       styles={{ header: { padding: '1.2rem 1.2rem 1.2rem 1.8rem' } }}
     >
-      <SideMenu collapsed={false} onFollow={onClose} />
+      <nav aria-label={t('shell.menu')}>
+        <SideMenu collapsed={false} onFollow={onClose} />
+      </nav>
     </Drawer>
   )
 }

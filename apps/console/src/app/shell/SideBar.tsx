@@ -20,7 +20,7 @@ export function SideBar({ brand }: { brand: string }) {
   }
   const Icon = collapsed ? IconLayoutSidebarLeftExpand : IconLayoutSidebarLeftCollapse
   return (
-    <div className={classes.bar} data-collapsed={collapsed || undefined}>
+    <nav aria-label={t('shell.menu')} className={classes.bar} data-collapsed={collapsed || undefined}>
       <Link to={HOME_PATH} className={classes.brand} aria-label={brand}>
         {collapsed ? <BrandMark /> : <Brand name={brand} />}
       </Link>
@@ -38,7 +38,7 @@ export function SideBar({ brand }: { brand: string }) {
           <Icon size={17} stroke={1.6} />
         </ActionIcon>
       </div>
-    </div>
+    </nav>
   )
 }
 

@@ -10,12 +10,12 @@ interface SideMenuProps {
   onFollow?: () => void
 }
 
-/** The console's pages, by group (R2.12). */
+/** The console's pages, by group (R2.12); stands in a `nav`. */
 export function SideMenu({ collapsed, onFollow }: SideMenuProps) {
   const { t } = useTranslation('common')
   const { pathname } = useLocation()
   return (
-    <nav aria-label={t('shell.menu')} className={classes.menu} data-collapsed={collapsed || undefined}>
+    <div className={classes.menu} data-collapsed={collapsed || undefined}>
       {MENU.map(group => (
         <section key={group.heading} aria-label={t(`shell.group.${group.heading}`)}>
           <h2 className={classes.heading}>{t(`shell.group.${group.heading}`)}</h2>
@@ -37,6 +37,6 @@ export function SideMenu({ collapsed, onFollow }: SideMenuProps) {
           </ul>
         </section>
       ))}
-    </nav>
+    </div>
   )
 }

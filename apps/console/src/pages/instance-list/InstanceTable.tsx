@@ -3,6 +3,7 @@ import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { type Column, RowTable, TwoLines } from '../../ui/RowTable.tsx'
 import { INSTANCE_STATUS_LOOKS, StatusBadge } from '../../ui/StatusBadge.tsx'
+import classes from './InstanceTable.module.css'
 import type { RowAction } from './instance-actions.ts'
 import { useInstanceTexts } from './instance-texts.ts'
 import { RowActions } from './RowActions.tsx'
@@ -35,17 +36,21 @@ function useColumns(onAsk: InstanceTableProps['onAsk']): readonly Column<Instanc
       {
         key: 'instance',
         header: t('columns.instance'),
-        cell: ({ name, instance_id }) => <TwoLines strong mono first={name} second={instance_id} />,
+        cell: ({ name, instance_id }) => (
+          <TwoLines strong mono first={<span className={classes.name}>{name}</span>} second={instance_id} />
+        ),
       },
       {
         key: 'status',
         header: t('columns.status'),
         cell: instance => (
-          <StatusBadge
-            look={INSTANCE_STATUS_LOOKS[instance.status]}
-            label={t(`common:status.${instance.status}`)}
-            reason={texts.underStatus(instance)}
-          />
+          <span className={classes.status}>
+            <StatusBadge
+              look={INSTANCE_STATUS_LOOKS[instance.status]}
+              label={t(`common:status.${instance.status}`)}
+              reason={texts.underStatus(instance)}
+            />
+          </span>
         ),
       },
       {

@@ -220,7 +220,7 @@ const keeps: Case[] = [
     given: 'a machine out of sight, and still so',
     row: { status: 'unknown', observedAt: at(-90) },
     observed: unreachable,
-    expected: { kind: 'wait', until: at(1) },
+    expected: { kind: 'wait', until: at(10) },
   },
   {
     given: 'a machine that is seen again',

@@ -149,7 +149,7 @@ function planKeep(situation: Situation): Step {
       if (row.status === 'running' && now.getTime() - seenAt.getTime() >= limits.silent_ms) {
         return { kind: 'mark_unknown' }
       }
-      return wait(situation, limits.silent_pause_ms)
+      return wait(situation, row.status === 'unknown' ? limits.observe_ms : limits.silent_pause_ms)
     case 'absent':
       return machineLost
     case 'created':

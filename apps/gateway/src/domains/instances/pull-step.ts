@@ -6,7 +6,7 @@ import {
 } from '../../drivers/compute/port.ts'
 import { withDeadline } from './deadline.ts'
 import { type InstanceRow, PROGRESS, type Progress } from './rows.ts'
-import type { Outcome, StepDeps } from './steps.ts'
+import type { Outcome, StepDeps } from './step-deps.ts'
 
 /** Progress is written at most this often: a customer's eye wants no more, and the table has other work. */
 const PROGRESS_WRITE_MS = 500

@@ -15,6 +15,8 @@ const ERROR_PAUSE_MS = 2_000
 const SWEEP_MS = 30_000
 /** Rows worked on at once: nearly all of that time is spent waiting for an engine. */
 const CONCURRENCY = 16
+/** The same with pulls, which are slow and must not keep others from being stopped. */
+const CONCURRENCY_WITH_PULLS = 64
 /** A lease outlives its renewals by this: after a crash, another process takes over this much later. */
 const LEASE_MS = 10_000
 const RENEW_MS = 3_000
@@ -54,7 +56,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     onDone(id, lookAgain) {
       if (lookAgain) claimQuietly({ only: [id], early: true })
       // A slot is free, and there may be more to do than there were slots.
-      else if (worker.working().length === CONCURRENCY - 1) claimQuietly()
+      else if (worker.busy() >= CONCURRENCY - 1) claimQuietly()
     },
     onMissed: id => claimQuietly({ only: [id] }),
   })
@@ -69,11 +71,12 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       .catch(() => {})
       .then(async () => {
         const working = worker.working()
-        if (!running || working.length >= CONCURRENCY) return
+        const limit = Math.min(CONCURRENCY - worker.busy(), CONCURRENCY_WITH_PULLS - working.length)
+        if (!running || limit <= 0) return
         const now = clock.now()
         const rows = await store.claim({
           ...which,
-          limit: CONCURRENCY - working.length,
+          limit,
           now,
           leaseUntil: new Date(now.getTime() + LEASE_MS),
           not: working,

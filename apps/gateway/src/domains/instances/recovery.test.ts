@@ -197,6 +197,7 @@ describe('the orphan sweep', () => {
 
 describe('two gateways on one database', () => {
   test('never act on one instance at the same time, whatever is asked of them', async () => {
+    fixture.compute.latencyMs = 8
     const second = fixture.gateway({ listen: true })
     await Promise.all([fixture.instances.reconciler.start(), second.reconciler.start()])
     const userId = await fixture.payer(100_000)
@@ -228,6 +229,7 @@ describe('two gateways on one database', () => {
   })
 
   test('a row is claimed by one of many', async () => {
+    fixture.compute.latencyMs = 20
     const gateways = Array.from({ length: 4 }, () => fixture.gateway({ listen: true }))
     await Promise.all(gateways.map(({ reconciler }) => reconciler.start()))
     const userId = await fixture.payer()
@@ -237,6 +239,35 @@ describe('two gateways on one database', () => {
       const calls = fixture.compute.calls.filter(call => call.startsWith(`${step} `))
       expect(calls.sort()).toEqual(ids.map(id => `${step} ${id}`).sort())
     }
+  })
+
+  test('one that lost its lease changes nothing any more', async () => {
+    const { compute } = fixture
+    const { pull } = compute
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let pulls = 0
+    compute.pull = async (...args) => {
+      pulls += 1
+      if (pulls === 1) {
+        reached.resolve()
+        await gate.promise
+      }
+      return pull(...args)
+    }
+    await fixture.instances.reconciler.start()
+    const userId = await fixture.payer()
+    const id = await fixture.deploy(userId)
+    await reached.promise
+    // As if its process had been frozen for that long: its lease is over, and another takes the row.
+    await nextGateway(11)
+    await fixture.until(id, 'running')
+    const before = await fixture.row(id)
+    gate.resolve()
+    await fixture.instances.reconciler.stop()
+    expect((await fixture.row(id)).version).toBe(before.version)
+    expect(await fixture.eventCodes(userId, id)).toEqual(['deployed', 'pulling', 'booting', 'ready'])
+    expect(compute.calls.filter(call => call === `create ${id}`)).toHaveLength(1)
+    await fixture.expectSound(id)
   })
 
   test('what one is asked for reaches a step that the other has under way', async () => {

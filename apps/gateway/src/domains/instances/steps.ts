@@ -1,30 +1,12 @@
-import type { Logger } from 'pino'
-import { type ComputeDriver, ComputeError, type ImageRecipe } from '../../drivers/compute/port.ts'
-import type { Clock } from '../../platform/clock.ts'
+import { type ComputeDriver, ComputeError } from '../../drivers/compute/port.ts'
 import type { FailureCode } from './codes.ts'
 import { StepSuperseded, StepTimedOut, withDeadline } from './deadline.ts'
 import type { ReconcileLimits } from './limits.ts'
-import { type HostSize, machineSpec } from './machine-spec.ts'
+import { machineSpec } from './machine-spec.ts'
 import type { Observed, Step } from './plan.ts'
 import { pullImage, recipeOf } from './pull-step.ts'
 import { type InstanceRow, PROGRESS } from './rows.ts'
-import type { Store } from './store.ts'
-import type { Transitions } from './transitions.ts'
-
-export interface StepDeps {
-  clock: Clock
-  log: Logger
-  compute: ComputeDriver | null
-  computeMissing: string | null
-  images: { find(id: string): { recipe: ImageRecipe } }
-  host: HostSize
-  limits: ReconcileLimits
-  store: Store
-  transitions: Transitions
-}
-
-/** The row as it is after a step; null when it has changed meanwhile and must be read again. */
-export type Outcome = Promise<InstanceRow | null>
+import type { Outcome, StepDeps } from './step-deps.ts'
 
 export interface Steps {
   /** Asks the driver what the machine is; never throws for a driver that is away. */
@@ -138,7 +120,8 @@ export function createSteps(deps: StepDeps): Steps {
         return await call(row, 'status', superseded, () => compute.status(row.id))
       } catch (error) {
         if (error instanceof StepSuperseded) throw error
-        log.warn({ err: error, instance: row.id }, 'the driver does not say what a machine is')
+        // Asked again and again while an engine is away: only the change of status is worth a line.
+        log.debug({ err: error, instance: row.id }, 'the driver does not say what a machine is')
         return { state: 'unreachable' }
       }
     },
@@ -153,12 +136,14 @@ export function createSteps(deps: StepDeps): Steps {
         case 'mark_exited':
           return transitions.exited(row, step.exitCode)
         case 'mark_unknown':
+          log.warn({ instance: row.id }, 'the driver has been silent on a machine')
           return transitions.lostSight(row)
         case 'mark_seen':
           return transitions.seenAgain(row)
         case 'bring_back':
           return transitions.bringBack(row)
         case 'fail':
+          log.warn({ instance: row.id, status: row.status, reason: step.reason }, 'an instance is given up')
           return transitions.failed(row, step)
         default:
           return tryDriver(step, row, superseded)

@@ -33,6 +33,8 @@ interface Work {
   version: number
   /** Aborts the step under way. */
   step: AbortController
+  /** A pull, which may take many minutes without using anything of ours. */
+  pulling: boolean
   /** The machine may have changed since it was looked at. */
   lookAgain: boolean
   /** Resolves when the first look has had its effect. */
@@ -44,6 +46,8 @@ export interface Worker {
   /** Works on a row whose lease was just taken. */
   begin(row: InstanceRow): void
   working(): string[]
+  /** How many rows are worked on, but for pulls. */
+  busy(): number
   /** Reads a row that is worked on again: a step that was decided on an older version is aborted. */
   recheck(id: string, options: { lookAgain: boolean }): void
   /** Prolongs the leases of all rows worked on, and aborts work whose row changed or whose lease was lost. */
@@ -78,6 +82,7 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
         } else if (step.kind === before || count >= STEPS_MAX) {
           current = await noteStuck(current, step.kind)
         } else {
+          work.pulling = step.kind === 'pull'
           current = (await steps.execute(step, current, work.step.signal)) ?? (await store.reread(current.id))
         }
         before = step.kind
@@ -102,6 +107,7 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
       const work: Work = {
         version: row.version,
         step: new AbortController(),
+        pulling: false,
         lookAgain: false,
         looked: Promise.withResolvers(),
         done: Promise.resolve(),
@@ -117,6 +123,7 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
         })
     },
     working: () => [...works.keys()],
+    busy: () => [...works.values()].filter(({ pulling }) => !pulling).length,
     recheck(id, { lookAgain }) {
       const work = works.get(id)
       if (!work) return

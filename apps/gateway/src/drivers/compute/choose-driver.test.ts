@@ -59,6 +59,7 @@ test('auto falls back to the sandbox, or says what is missing for both', async (
   const probe = await probeSandbox()
   if (probe.ok) expect(choice.driver?.name).toBe('sandbox')
   else expect(choice).toMatchObject({ driver: null, why: expect.stringContaining(probe.why) })
+  await choice.driver?.shutdown()
 })
 
 test('an engine that goes silent is reported, not thrown', async () => {

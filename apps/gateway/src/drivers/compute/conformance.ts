@@ -57,6 +57,7 @@ export function describeConformance(name: string, options: ConformanceOptions): 
     })
     afterAll(async () => {
       for (const id of made) await driver?.remove(id, never)
+      await driver?.shutdown()
       expect((await driver.list()).filter(machine => made.has(machine.id))).toEqual([])
     })
 

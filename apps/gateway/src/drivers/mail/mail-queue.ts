@@ -28,7 +28,9 @@ interface Job {
 }
 
 export interface MailQueue extends MailOutbox {
-  /** Makes the queue's tables where they are missing, and begins to send. */
+  /** Makes the queue's tables where they are missing: from then on mails can be queued. */
+  open(): Promise<void>
+  /** Opens the queue where that was not done yet, and begins to send. */
   start(): Promise<void>
   /** Lets mails that are being sent finish; what waits stays in the database. */
   stop(): Promise<void>
@@ -81,6 +83,29 @@ export function createMailQueue(options: MailQueueOptions): MailQueue {
     }
   }
 
+  let opening: Promise<void> | null = null
+  function open(): Promise<void> {
+    opening ??= prepare()
+    return opening
+  }
+
+  async function prepare(): Promise<void> {
+    await boss.start()
+    const rules = {
+      retentionSeconds: MAIL_KEPT_SECONDS,
+      retryLimit: RETRIES_MAX,
+      retryDelay: retryFirstSeconds,
+      retryBackoff: true,
+      retryDelayMax: RETRY_PAUSE_SECONDS_MAX,
+      expireInSeconds: SENDING_SECONDS_MAX,
+      deleteAfterSeconds: SENT_KEPT_SECONDS,
+      notify: true,
+    }
+    await boss.createQueue(QUEUE, rules)
+    // The queue may be there from an older version with other rules.
+    await boss.updateQueue(QUEUE, rules)
+  }
+
   return {
     define(kind, compose) {
       if (composers.has(kind)) throw new Error(`two mails are called ${kind}`)
@@ -90,21 +115,9 @@ export function createMailQueue(options: MailQueueOptions): MailQueue {
         await boss.send(QUEUE, job, { db: fromDrizzle(q, sql) })
       }
     },
+    open,
     async start() {
-      await boss.start()
-      const rules = {
-        retentionSeconds: MAIL_KEPT_SECONDS,
-        retryLimit: RETRIES_MAX,
-        retryDelay: retryFirstSeconds,
-        retryBackoff: true,
-        retryDelayMax: RETRY_PAUSE_SECONDS_MAX,
-        expireInSeconds: SENDING_SECONDS_MAX,
-        deleteAfterSeconds: SENT_KEPT_SECONDS,
-        notify: true,
-      }
-      await boss.createQueue(QUEUE, rules)
-      // The queue may be there from an older version with other rules.
-      await boss.updateQueue(QUEUE, rules)
+      await open()
       await boss.work<Job>(
         QUEUE,
         {

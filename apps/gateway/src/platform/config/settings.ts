@@ -34,8 +34,11 @@ const optional = <Schema extends z.ZodType<string, string>>(schema: Schema) =>
     .transform(() => null)
     .or(schema)
 
-const url = (...protocols: string[]) =>
-  z.string().refine(text => URL.canParse(text) && protocols.includes(new URL(text).protocol))
+const url = (protocols: readonly string[], isRight: (parsed: URL) => boolean = () => true) =>
+  z.string().refine(text => {
+    const parsed = URL.parse(text)
+    return parsed !== null && protocols.includes(parsed.protocol) && isRight(parsed)
+  })
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 const NETWORK = /^[0-9a-f.:]+(\/\d{1,3})?$/i
@@ -53,8 +56,8 @@ export const SETTINGS = {
     about: 'Port to listen on: console, calls, terminals and HTTP services of instances all come by it.',
   }),
   BERTH_PUBLIC_URL: setting(
-    optional(url('http:', 'https:').refine(text => new URL(text).pathname === '/')).transform(text =>
-      text === null ? null : new URL(text).origin,
+    optional(url(['http:', 'https:'], ({ pathname, search }) => pathname === '/' && search === '')).transform(
+      text => (text === null ? null : new URL(text).origin),
     ),
     {
       default: '',
@@ -89,7 +92,7 @@ export const SETTINGS = {
       'Folder for secrets, the embedded PostgreSQL and machines of the sandbox. Relative to the project. One gateway ' +
       'at a time uses it. Back it up as a whole, with the gateway stopped.',
   }),
-  DATABASE_URL: setting(optional(url('postgres:', 'postgresql:')), {
+  DATABASE_URL: setting(optional(url(['postgres:', 'postgresql:'])), {
     default: '',
     takes: 'an address such as postgresql://user:password@host:5432/berth',
     about: 'PostgreSQL 15 or newer. Empty: one of our own runs in the data folder.',
@@ -107,7 +110,7 @@ export const SETTINGS = {
       'What makes machines. `auto` takes Docker where its socket answers, else the sandbox where this computer allows ' +
       'one, else none, and says why.',
   }),
-  SMTP_URL: setting(optional(url('smtp:', 'smtps:')), {
+  SMTP_URL: setting(optional(url(['smtp:', 'smtps:'])), {
     default: '',
     takes: 'an address such as smtp://user:password@host:587',
     about:

@@ -6,7 +6,7 @@ import { Client } from 'pg'
 import * as z from 'zod'
 
 /** Where `drizzle-kit generate` writes. */
-export const MIGRATIONS_DIR = resolve(import.meta.dirname, '../../../drizzle')
+const MIGRATIONS_DIR = resolve(import.meta.dirname, '../../../drizzle')
 
 /** Any number that nobody else locks: replicas that start together migrate one after the other. */
 const LOCK_ID = 7_366_214_905

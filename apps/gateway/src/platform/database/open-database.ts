@@ -4,6 +4,7 @@ import { Pool } from 'pg'
 import type { Logger } from 'pino'
 import type { Database, Queryable } from './database.ts'
 import { createListener, type Listener } from './listener.ts'
+import { isDatabaseUnavailable } from './unavailable.ts'
 
 /** Connections of one gateway: PostgreSQL's own default allows 100 for all replicas and the embedded one. */
 const POOL_SIZE = 20
@@ -69,11 +70,15 @@ export function openDatabase({ url, log, poolSize = POOL_SIZE }: DatabaseOptions
 function withSafeTransactions(db: Database, pool: Pool): Database {
   db.transaction = async (run, config) => {
     const client = await pool.connect()
+    let broken = false
     try {
       return await drizzle({ client }).transaction(run, config)
+    } catch (error) {
+      // A server that stopped answering may still owe this connection an answer to the last query.
+      broken = isDatabaseUnavailable(error)
+      throw error
     } finally {
-      // The pool itself drops a connection that is broken.
-      client.release()
+      client.release(broken)
     }
   }
   return db

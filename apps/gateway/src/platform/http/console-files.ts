@@ -1,21 +1,26 @@
 import { readFile, stat } from 'node:fs/promises'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../log.ts'
+import { compressFiles } from './compress-files.ts'
 import { NONCE_PLACEHOLDER, pageNonce, securePages } from './page-security.ts'
 
 interface ConsoleOptions {
+  log: Pick<Logger, 'warn' | 'debug'>
   consoleDir: string | null
   publicUrl: string | null
 }
 
+/** A path of a file rather than of a page: its last part has a dot, or it lies where only files do. */
+const FILE_PATH = /^\/(assets|locales)\/|\.[^/]*$/
 const HASHED = 'public, max-age=31536000, immutable'
 const SHORT = 'public, max-age=60'
 
 /** Serves the built console: hashed assets for ever, the page itself afresh with a nonce of its own. */
 export async function registerConsole(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
-  const { consoleDir } = options
+  const { consoleDir, log } = options
   const indexFile = consoleDir === null ? null : join(consoleDir, 'index.html')
   const readIndex = createIndexReader(indexFile)
   await app.register(async scope => {
@@ -31,7 +36,14 @@ export async function registerConsole(app: FastifyInstance, options: ConsoleOpti
           reply.header('cache-control', path.includes('/assets/') ? HASHED : SHORT)
         },
       } as never)
+      // The first page need not wait for it.
+      compressFiles(consoleDir).then(
+        written => log.debug({ written }, 'compressed the files of the console'),
+        error => log.warn({ err: error }, 'the files of the console are sent uncompressed'),
+      )
     }
+    // Asked for by every browser that is shown something else than a page of the console.
+    scope.get('/favicon.ico', (_request, reply) => reply.redirect('/favicon.svg'))
     scope.get('/*', (request, reply) => answerPage(request, reply, readIndex))
   })
 }
@@ -43,7 +55,7 @@ async function answerPage(
 ): Promise<FastifyReply> {
   const path = request.url.split('?')[0] ?? '/'
   if (path === GATEWAY_PREFIX || path.startsWith(`${GATEWAY_PREFIX}/`)) return notFound(reply)
-  if (extname(path) !== '' || path.startsWith('/assets/') || path.startsWith('/locales/')) {
+  if (FILE_PATH.test(path)) {
     return path !== '/index.html' && 'sendFile' in reply ? reply.sendFile(decode(path)) : notFound(reply)
   }
   const parts = await readIndex()

@@ -19,7 +19,7 @@ export async function registerDocs(
     return text
   })
   await app.register(async scope => {
-    await securePages(scope, { publicUrl, styleAttributes: true })
+    await securePages(scope, { publicUrl, inlineStyles: true })
     scope.addHook('onSend', async (_request, reply, payload) =>
       typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html')
         ? payload.replaceAll(NONCE_PLACEHOLDER, pageNonce(reply))

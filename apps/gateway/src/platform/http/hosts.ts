@@ -40,7 +40,7 @@ export function createHostCheck({ publicUrl, bindHost }: HostOptions): (host: st
  * The name in a Host header, without the port.
  * @returns Lower case; null when the header is no host.
  */
-export function hostName(host: string): string | null {
+function hostName(host: string): string | null {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i.exec(host)
   return match?.[1]?.toLowerCase() ?? null
 }

@@ -23,7 +23,7 @@ export function noteRequests(
     const operation = call?.operation ?? 'other'
     const { statusCode, elapsedTime } = reply
     metrics.observeCall(operation, statusCode, elapsedTime / 1_000)
-    const quiet = !call || (call.method === 'GET' && request.errorCode === null)
+    const quiet = !call || ((call.method === 'GET' || call.retry) && request.errorCode === null)
     if (!quiet || log.isLevelEnabled('debug')) {
       log[quiet ? 'debug' : 'info'](
         {

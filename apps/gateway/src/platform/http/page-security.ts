@@ -10,8 +10,8 @@ const NONCE_BYTES = 16
 
 interface PageSecurityOptions {
   publicUrl: string | null
-  /** Added to `style-src-attr`, for pages that write style attributes. */
-  styleAttributes?: boolean
+  /** For pages of others' making that write styles of their own; scripts stay as they are. */
+  inlineStyles?: boolean
 }
 
 /**
@@ -21,7 +21,7 @@ interface PageSecurityOptions {
  */
 export async function securePages(
   scope: FastifyInstance,
-  { publicUrl, styleAttributes = false }: PageSecurityOptions,
+  { publicUrl, inlineStyles = false }: PageSecurityOptions,
 ): Promise<void> {
   scope.addHook('onRequest', (_request, reply, done) => {
     nonces.set(reply.raw, randomBytes(NONCE_BYTES).toString('base64'))
@@ -33,8 +33,8 @@ export async function securePages(
       directives: {
         defaultSrc: ["'self'"],
         scriptSrc: ["'self'", nonceSource],
-        styleSrc: ["'self'", nonceSource],
-        ...(styleAttributes && { styleSrcAttr: ["'unsafe-inline'"] }),
+        // With a nonce beside it, `unsafe-inline` counts for nothing.
+        styleSrc: ["'self'", inlineStyles ? "'unsafe-inline'" : nonceSource],
         imgSrc: ["'self'", 'data:', 'blob:'],
         fontSrc: ["'self'", 'data:'],
         // Older browsers do not count a WebSocket to the same host as `self`.

@@ -82,7 +82,8 @@ describe("the console's page", () => {
 
 describe('files', () => {
   test('with a hash in their name are kept for ever', async () => {
-    const answer = await fetch(`${server.origin}/assets/index-abc123.js`)
+    const url = `${server.origin}/assets/index-abc123.js`
+    const answer = await fetch(url, { headers: { 'accept-encoding': 'gzip, br' } })
     expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
     expect(answer.headers.get('content-type')).toMatch(/javascript/)
     expect(answer.headers.get('content-encoding')).toBe('br')
@@ -97,12 +98,20 @@ describe('files', () => {
     expect(await answer.text()).toBe(SCRIPT)
   })
 
+  test('that the build left uncompressed are compressed at start', async () => {
+    const url = `${server.origin}/assets/style-abc123.css`
+    const encoding = async () =>
+      (await fetch(url, { headers: { 'accept-encoding': 'gzip' } })).headers.get('content-encoding')
+    await expect.poll(encoding).toBe('gzip')
+  })
+
   test('[R2.15] of texts are kept shortly and checked by their tag', async () => {
     const url = `${server.origin}/locales/en/common.json`
     const answer = await fetch(url)
     expect(answer.headers.get('cache-control')).toBe('public, max-age=60')
     const etag = answer.headers.get('etag') ?? ''
-    expect((await fetch(url, { headers: { 'if-none-match': etag } })).status).toBe(304)
+    const headers = { 'if-none-match': etag, 'cache-control': 'max-age=0' }
+    expect((await fetch(url, { headers })).status).toBe(304)
   })
 
   test.each([
@@ -152,6 +161,7 @@ function makeConsole(): string {
   writeFileSync(join(folder, '.hidden'), 'hidden')
   writeFileSync(join(folder, 'assets', 'index-abc123.js'), SCRIPT)
   writeFileSync(join(folder, 'assets', 'index-abc123.js.br'), brotliCompressSync(SCRIPT))
+  writeFileSync(join(folder, 'assets', 'style-abc123.css'), 'a { color: red }\n'.repeat(100))
   writeFileSync(join(folder, 'locales', 'en', 'common.json'), '{"a":"b"}')
   return folder
 }

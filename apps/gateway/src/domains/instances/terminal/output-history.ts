@@ -23,6 +23,8 @@ export class OutputHistory {
   private readonly tracker = new EscapeTracker()
   private checkpoints: Checkpoint[] = [{ offset: 0, modePrefix: '' }]
   private nextCheckpoint = CHECKPOINT_EVERY_BYTES
+  /** A checkpoint is due and the last text ended a line: the next text is the place. */
+  private lineBegins = false
 
   /** @param bytesMax Size of the ring: taken at once, never more. */
   constructor(bytesMax: number) {
@@ -68,21 +70,27 @@ export class OutputHistory {
   /** `[from, to)` of the chunk is plain text that comes right after all that was written. */
   private markCheckpoint(chunk: Buffer, from: number, to: number): void {
     for (;;) {
-      const due = Math.max(from, this.nextCheckpoint - this.written)
-      const at = placeToBegin(chunk, due, to)
+      const due = this.nextCheckpoint - this.written
+      const at = this.placeToBegin(chunk, Math.max(from, due), to, due)
       if (at >= to) return
       const offset = this.written + at
       this.checkpoints.push({ offset, modePrefix: this.tracker.modePrefix })
       this.nextCheckpoint = offset + CHECKPOINT_EVERY_BYTES
+      this.lineBegins = false
     }
   }
-}
 
-/** The next line's first byte if it is near, else the next character's; `to` or more when there is neither. */
-function placeToBegin(chunk: Buffer, from: number, to: number): number {
-  if (from >= to) return to
-  const newline = chunk.subarray(from, Math.min(to - 1, from + LINE_SEARCH_BYTES)).indexOf(0x0a)
-  return newline >= 0 ? from + newline + 1 : nextCharacter(chunk, from, to)
+  /** The next line's first byte, or a character's when no line begins near `due`; `to` when it is not here. */
+  private placeToBegin(chunk: Buffer, from: number, to: number, due: number): number {
+    if (from >= to) return to
+    if (this.lineBegins) return from
+    const newline = chunk.subarray(from, Math.min(to, from + LINE_SEARCH_BYTES)).indexOf(0x0a)
+    if (newline >= 0) {
+      this.lineBegins = true
+      return from + newline + 1
+    }
+    return to - due < LINE_SEARCH_BYTES ? to : nextCharacter(chunk, from, to)
+  }
 }
 
 /** The first byte from `at` on that begins a character in UTF-8; `to` when there is none. */

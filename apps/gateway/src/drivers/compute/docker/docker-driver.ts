@@ -6,7 +6,7 @@ import { listNvidiaGpus } from '../nvidia.ts'
 import type { MachineListing, MachineSpec, MachineStatus } from '../port.ts'
 import { type ComputeCapabilities, type ComputeDriver, ComputeError } from '../port.ts'
 import { createNames, INSTALLATION_LABEL, INSTANCE_LABEL, planContainer } from './container-plan.ts'
-import { isMissing, toComputeError, translated } from './docker-errors.ts'
+import { answeredWithin, isMissing, toComputeError, translated } from './docker-errors.ts'
 import { followEvents } from './docker-events.ts'
 import { createDemuxer, runExec } from './docker-exec.ts'
 import { connectPort } from './docker-ports.ts'
@@ -53,16 +53,17 @@ export async function createDockerDriver(deps: DockerDeps): Promise<ComputeDrive
   const log = deps.log.child({ driver: 'docker' })
   const names = createNames(installationId)
   const queue = createKeyedQueue()
-  const soon = () => ({ abortSignal: AbortSignal.timeout(deps.answerTimeoutMs ?? ANSWER_TIMEOUT_MS) })
+  const soon = <T>(ask: (options: { abortSignal: AbortSignal }) => Promise<T>) =>
+    answeredWithin(deps.answerTimeoutMs ?? ANSWER_TIMEOUT_MS, ask)
   const askInfo = docker.info.bind(docker) as (options: { abortSignal: AbortSignal }) => Promise<EngineInfo>
-  const info = await translated('asking Docker about itself', () => askInfo(soon()))
+  const info = await translated('asking Docker about itself', () => soon(askInfo))
   const containerOf = (id: string) => docker.getContainer(names.container(id))
   const stats = createDockerStats()
 
   async function status(id: string): Promise<MachineStatus> {
     if (!MACHINE_ID_PATTERN.test(id)) return { state: 'absent' }
     try {
-      const { State } = await containerOf(id).inspect(soon())
+      const { State } = await soon(options => containerOf(id).inspect(options))
       const state = stateOf(State.Status)
       if (state === 'running') return { state, started_at: new Date(State.StartedAt) }
       return state === 'stopped' ? { state, exit_code: State.ExitCode } : { state }

@@ -10,6 +10,9 @@ interface EngineError {
   cause?: { name?: string }
 }
 
+/** The name of the reason by which a question is given up that the engine left unanswered. */
+const ENGINE_SILENT = 'EngineSilentError'
+
 const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ENOENT', 'EACCES', 'EPIPE', 'ECONNRESET', 'ETIMEDOUT'])
 
 /** Whether the engine said that the thing named does not exist. */
@@ -17,12 +20,28 @@ export function isMissing(error: unknown): boolean {
   return (error as EngineError)?.statusCode === 404
 }
 
+/** Asks the engine a short question, and fails when it leaves it unanswered for too long. */
+export async function answeredWithin<T>(
+  timeoutMs: number,
+  ask: (options: { abortSignal: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  const giveUp = new AbortController()
+  const timer = setTimeout(() => {
+    giveUp.abort(Object.assign(new Error(`no answer within ${timeoutMs} ms`), { name: ENGINE_SILENT }))
+  }, timeoutMs)
+  try {
+    return await ask({ abortSignal: giveUp.signal })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** Turns whatever a Docker call threw into the port's own error. `doing` completes "failed while …". */
 export function toComputeError(error: unknown, doing: string): ComputeError {
   if (error instanceof ComputeError) return error
   const { statusCode, code, name, message = String(error), json, cause } = (error ?? {}) as EngineError
   const said = (json?.message ?? message).slice(0, 500)
-  if (cause?.name === 'TimeoutError') {
+  if (cause?.name === ENGINE_SILENT) {
     return new ComputeError('engine_unavailable', `${doing}: Docker does not answer`, { cause: error })
   }
   return new ComputeError(codeOf({ statusCode, code, name, said }), `${doing}: ${said}`, { cause: error })

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../../platform/clock.ts'
 import {
   type ComputeDriver,
@@ -18,6 +19,8 @@ export interface FakeDriver extends ComputeDriver {
   calls: string[]
   /** The most calls that were under way for one machine at the same time. */
   overlapMax(): number
+  /** How long calls that change a machine take, in milliseconds; 0 unless a test says otherwise. */
+  latencyMs: number
   /** What pulls report, in this order. */
   pullReports: PullProgress[]
   /** The machine's processes end by themselves. */
@@ -63,6 +66,7 @@ export function createFakeDriver(options: {
     overlapMax = Math.max(overlapMax, count)
     try {
       await faults.pass(name, signal)
+      if (driver.latencyMs > 0) await sleep(driver.latencyMs, undefined, signal ? { signal } : {})
       return run()
     } finally {
       underWay.set(id, (underWay.get(id) ?? 1) - 1)
@@ -83,7 +87,7 @@ export function createFakeDriver(options: {
     for (const watcher of watchers) watcher(id)
   }
 
-  return {
+  const driver: FakeDriver = {
     name: 'fake',
     capabilities: {
       isolation: 'None: nothing runs.',
@@ -95,6 +99,7 @@ export function createFakeDriver(options: {
     faults,
     machines,
     calls,
+    latencyMs: 0,
     pullReports,
     overlapMax: () => overlapMax,
     exit: end,
@@ -181,6 +186,7 @@ export function createFakeDriver(options: {
       return running.map(([id]) => id)
     },
   }
+  return driver
 }
 
 /** A failure of the driver, as tests ask for it. */

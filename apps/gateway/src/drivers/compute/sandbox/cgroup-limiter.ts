@@ -51,12 +51,17 @@ function limiterOn(trees: Map<Controller, Tree>): Limiter {
       : { enforced: true, how: 'the limit on processes of a user (RLIMIT_NPROC)' },
     prepare: async (name, limits) => {
       for (const group of groups(name)) await mkdir(group, { recursive: true })
+      for (const [controller, tree] of trees) if (tree.version === 2) handDown(tree.base, controller)
       for (const [controller, tree] of trees) await writeLimit(controller, tree, name, limits)
       return { join_files: groups(name).map(group => join(group, 'cgroup.procs')), argv_prefix: [], env: {} }
     },
     usage: name => ({ cpu_ms: readCpuMs(trees, name), memory_bytes: readMemoryBytes(trees, name) }),
     release: async name => {
       for (const group of groups(name)) await removeGroup(group)
+    },
+    close: async () => {
+      // Refused while a machine still has its group in there, which is as it should be.
+      for (const tree of trees.values()) await rmdir(tree.base).catch(() => undefined)
     },
   }
 }

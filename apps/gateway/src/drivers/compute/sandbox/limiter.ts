@@ -23,6 +23,8 @@ export interface Limiter {
   usage(name: string): MachineUsage
   /** Forgets the limits of a machine whose processes are gone. */
   release(name: string): Promise<void>
+  /** Takes away what is left when no machine runs any more. */
+  close(): Promise<void>
 }
 
 export interface Admission {

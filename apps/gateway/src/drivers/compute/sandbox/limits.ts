@@ -21,5 +21,6 @@ function createNoLimiter(why: string): Limiter {
     prepare: async () => ({ join_files: [], argv_prefix: [], env: {} }),
     usage: () => ({ cpu_ms: null, memory_bytes: null }),
     release: async () => undefined,
+    close: async () => undefined,
   }
 }

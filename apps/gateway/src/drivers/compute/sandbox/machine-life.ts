@@ -252,6 +252,7 @@ export function createMachineLife(deps: LifeDeps) {
       const never = new AbortController().signal
       const running = await this.takeOver()
       await Promise.all(running.map(id => step(id, never, () => stop(id, STOP_GRACE_MS, never))))
+      await limiter.close()
       return running
     },
   }

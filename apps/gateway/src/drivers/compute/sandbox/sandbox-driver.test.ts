@@ -14,8 +14,9 @@ for (const launcher of ['bwrap', 'unshare'] as const) {
   const found = await findLauncher(launcher)
   describeWhere(`sandbox by ${launcher}`, found.launcher ? { ok: true } : { ok: false, ...found }, () => {
     // A long path with a space: socket addresses are short, and mount tables write spaces in octal.
-    const dataDir = join(mkdtempSync(join(tmpdir(), 'berth-sandbox-')), `a long folder ${'x'.repeat(80)}`)
-    afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
+    const folder = mkdtempSync(join(tmpdir(), 'berth-sandbox-'))
+    const dataDir = join(folder, `a long folder ${'x'.repeat(80)}`)
+    afterAll(() => rmSync(folder, { recursive: true, force: true }))
     describeConformance(`sandbox by ${launcher}`, {
       makeDriver: () => createSandboxDriver({ dataDir, log, launcher }),
       image: { id: 'host', docker: null, sandbox: { userland: 'host' } },

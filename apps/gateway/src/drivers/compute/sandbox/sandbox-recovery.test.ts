@@ -22,21 +22,25 @@ import { identifyProcess, isAlive, killProcess } from './host-process.ts'
 import { probeSandbox } from './probe-sandbox.ts'
 import { createSandboxDriver } from './sandbox-driver.ts'
 
+const drivers: ComputeDriver[] = []
 const folder = mkdtempSync(join(tmpdir(), 'berth-recovery-'))
 const log = pino({ level: 'silent' })
 const probe = await probeSandbox()
 
 describeWhere('sandbox recovery', probe, () => {
-  describe('what is left of a killed gateway', () => {
-    afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  afterAll(async () => {
+    for (const driver of drivers) await driver.shutdown()
+    rmSync(folder, { recursive: true, force: true })
+  })
 
+  describe('what is left of a killed gateway', () => {
     test('[B1] a machine outlives kill -9 of the gateway; the next one finds it, uses it and ends it', async () => {
       const dataDir = newDir()
       const gateway = startGateway(dataDir, 'survivor')
       await gateway.says('running')
       await gateway.kill()
 
-      const driver = await createSandboxDriver({ dataDir, log })
+      const driver = await newDriver(dataDir)
       expect((await driver.status('survivor')).state).toBe('running')
       expect(await text(driver, 'survivor', 'hostname')).toBe('survivor\n')
       const heard: string[] = []
@@ -57,7 +61,7 @@ describeWhere('sandbox recovery', probe, () => {
         await new Promise(resolve => setTimeout(resolve, round * 5))
         await gateway.kill()
 
-        const driver = await createSandboxDriver({ dataDir, log })
+        const driver = await newDriver(dataDir)
         const { state } = await driver.status('victim')
         expect(['absent', 'created', 'running']).toContain(state)
         if (state !== 'absent') {
@@ -72,7 +76,7 @@ describeWhere('sandbox recovery', probe, () => {
 
     test('a process that got a dead machine’s id is never killed', async () => {
       const dataDir = newDir()
-      const driver = await createSandboxDriver({ dataDir, log })
+      const driver = await newDriver(dataDir)
       await driver.create(specOf('stale'), never)
       const stranger = spawn('sleep', ['600'])
       try {
@@ -100,10 +104,7 @@ describeWhere('sandbox recovery', probe, () => {
     })
 
     test('gateways with folders of their own never see each other’s machines', async () => {
-      const [one, two] = await Promise.all([
-        createSandboxDriver({ dataDir: newDir(), log }),
-        createSandboxDriver({ dataDir: newDir(), log }),
-      ])
+      const [one, two] = await Promise.all([newDriver(newDir()), newDriver(newDir())])
       await start(one, 'same')
       expect(await two.list()).toEqual([])
       expect(await two.status('same')).toEqual({ state: 'absent' })
@@ -116,7 +117,7 @@ describeWhere('sandbox recovery', probe, () => {
     test('a folder that a crash left without a record is listed, and can be removed', async () => {
       const dataDir = newDir()
       mkdirSync(join(dataDir, 'machines/half/home'), { recursive: true })
-      const driver = await createSandboxDriver({ dataDir, log })
+      const driver = await newDriver(dataDir)
       expect(await driver.status('half')).toEqual({ state: 'absent' })
       expect(await driver.list()).toEqual([{ id: 'half', state: 'created' }])
       await driver.remove('half', never)
@@ -126,7 +127,7 @@ describeWhere('sandbox recovery', probe, () => {
 
   describe('what a machine may do', () => {
     test('a fork bomb ends at the limit, and the machine and the gateway go on', async () => {
-      const driver = await createSandboxDriver({ dataDir: newDir(), log, processesMax: 60 })
+      const driver = await newDriver(newDir(), 60)
       await start(driver, 'bomb')
       await start(driver, 'neighbour')
       const bomb = 'i=0; while [ $i -lt 200 ]; do sleep 300 & i=$((i+1)); done'
@@ -140,21 +141,19 @@ describeWhere('sandbox recovery', probe, () => {
     })
 
     test('nothing of the driver’s own is within reach but the agent, which cannot be changed', async () => {
-      const driver = await createSandboxDriver({ dataDir: newDir(), log })
+      const driver = await newDriver(newDir())
       await start(driver, 'look')
       expect(await text(driver, 'look', 'ls -A /.berth')).toBe('agent\nmachine.json\nnode\npty.node\n')
       const spoil =
         'echo x > /.berth/agent/agent.mjs || rm -rf /.berth/agent || touch /.berth/new || touch /new'
       expect((await driver.exec('look', ['sh', '-c', spoil])).exit_code).not.toBe(0)
-      expect(
-        await text(driver, 'look', 'ls -l /proc/1/fd /proc/self/fd | grep -c "/tmp\\|/work"; true'),
-      ).toBe('0\n')
+      expect(await text(driver, 'look', 'ls -l /proc/1/fd /proc/self/fd')).not.toContain(folder)
       await driver.remove('look', never)
     })
 
     test('root in a machine may listen on low ports, and is nobody outside', async () => {
       const dataDir = newDir()
-      const driver = await createSandboxDriver({ dataDir, log })
+      const driver = await newDriver(dataDir)
       await start(driver, 'low')
       const listen =
         'socket(S,2,1,0); bind(S,pack("Sna4x8",2,80,"\\0\\0\\0\\0")) or die; listen(S,1); sleep 60'
@@ -195,6 +194,12 @@ describeWhere('sandbox recovery', probe, () => {
     })
   })
 })
+
+async function newDriver(dataDir: string, processesMax?: number): Promise<ComputeDriver> {
+  const driver = await createSandboxDriver({ dataDir, log, ...(processesMax ? { processesMax } : {}) })
+  drivers.push(driver)
+  return driver
+}
 
 let dirs = 0
 

@@ -49,5 +49,6 @@ export async function createScopeLimiter(installation: string): Promise<Limiter 
     // The agent adds up its own processes instead; see `sumProcesses`.
     usage: () => ({ cpu_ms: null, memory_bytes: null }),
     release: async () => undefined,
+    close: async () => undefined,
   }
 }

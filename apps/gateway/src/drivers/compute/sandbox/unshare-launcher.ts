@@ -12,15 +12,21 @@ export function unshareArgv(plan: LaunchPlan): string[] {
   return ['unshare', ...user, ...spaces, '--', '/bin/sh', '-c', setupScript(plan), 'berth', ...plan.command]
 }
 
-/** Brings up the loopback with whatever this computer has for it; perl is there on every Debian. */
+/**
+ * Ways to bring up the loopback, each with a tool of its own: iproute2 is not on every computer, and perl is
+ * there on every Debian. The last two set the interface's flags (SIOCSIFFLAGS) to IFF_UP and IFF_RUNNING.
+ */
+export const LOOPBACK_WAYS = [
+  'ip link set lo up',
+  'ifconfig lo up',
+  'busybox ip link set lo up',
+  `perl -e 'socket(my $s, 2, 2, 0) or die; my $r = pack("a16 s x14", "lo", 0x41); ioctl($s, 0x8914, $r) or die'`,
+  `python3 -c 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(2, 2), 0x8914, struct.pack("16sh14x", b"lo", 0x41))'`,
+]
+
 const LOOPBACK_UP = `
 loopback_up() {
-  ip link set lo up 2>/dev/null && return
-  ifconfig lo up 2>/dev/null && return
-  busybox ip link set lo up 2>/dev/null && return
-  perl -e 'socket(my $s, 2, 2, 0) or die; ioctl($s, 0x8914, pack("a16 s x14", "lo", 0x41)) or die' 2>/dev/null && return
-  python3 -c 'import fcntl, socket, struct
-fcntl.ioctl(socket.socket(2, 2), 0x8914, struct.pack("16sh14x", b"lo", 0x41))' 2>/dev/null && return
+${LOOPBACK_WAYS.map(way => `  ${way} 2>/dev/null && return`).join('\n')}
   echo 'no way to bring up the loopback: install iproute2 or perl' >&2
   exit 1
 }

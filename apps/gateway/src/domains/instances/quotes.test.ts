@@ -1,0 +1,92 @@
+import { checkResource, getPrice } from '@berth/contract/instances'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
+
+const QUOTE = {
+  region_code: 'us-west',
+  gpu_spec_id: 'rtx-4090',
+  gpu_count: 2,
+  container_disk_gb: 40,
+} as const
+const CHECK = { ...QUOTE, image_id: 'berth-base' } as const
+
+let gateway: TestGateway
+let token: string
+let userId: string
+beforeAll(async () => {
+  gateway = await startGateway()
+})
+afterAll(() => gateway.stop())
+beforeEach(async () => {
+  ;({ token, userId } = await gateway.signUp())
+})
+
+describe('the price of an instance', () => {
+  test('[R9.5] [R4.7] [B3] names the machine, the disk past its free part, and what it costs stopped', async () => {
+    await gateway.grant(userId, 4_187)
+    const price = await gateway.data(getPrice, { query: QUOTE }, { token })
+    expect(price).toMatchObject({
+      currency: 'USD',
+      lines: [
+        { key: 'gpu', name: 'RTX 4090', quantity: 2, rate_micro_per_hour: '840000' },
+        { key: 'disk', quantity: 20, of: 40, rate_micro_per_hour: '2800' },
+      ],
+      running_micro_per_hour: '842800',
+      stopped_micro_per_day: '67200',
+      reserve_cents: 85,
+      // 41.87 ÷ 0.8428 hours.
+      lasts_seconds: 178_846,
+    })
+  })
+
+  test('[R9.5] a disk within its free part costs nothing', async () => {
+    const query = { ...QUOTE, container_disk_gb: 20 }
+    const price = await gateway.data(getPrice, { query }, { token })
+    expect(price.lines[1]).toMatchObject({ quantity: 0, of: 20, rate_micro_per_hour: '0' })
+    expect(price.stopped_micro_per_day).toBe('0')
+  })
+
+  test.each([
+    ['a region that is not open', { region_code: 'sa-east' }, 'region_not_supported'],
+    ['a region that does not exist', { region_code: 'moon' }, 'region_not_supported'],
+    ['a spec that the region does not have', { gpu_spec_id: 'h200' }, 'gpu_spec_unknown'],
+    ['a virtual machine', { kind: 'VM' as const }, 'kind_not_supported'],
+    ['a prepaid one', { billing_type: 'prepay' as const }, 'billing_type_not_supported'],
+  ])('[R5.4] refuses %s', async (_, change, code) => {
+    const answer = await gateway.call(getPrice, { query: { ...QUOTE, ...change } }, { token })
+    expect(answer).toMatchObject({ httpStatus: 400, envelope: { code } })
+  })
+})
+
+describe('[B7] the checks before money moves', () => {
+  const check = async (change: object = {}) => {
+    const { ok, checks } = await gateway.data(checkResource, { body: { ...CHECK, ...change } }, { token })
+    return { ok, failed: checks.filter(one => !one.ok).map(({ key, code }) => [key, code]) }
+  }
+
+  test('all pass with enough money', async () => {
+    await gateway.grant(userId, 85)
+    expect(await check()).toEqual({ ok: true, failed: [] })
+  })
+
+  test('one cent short of the first hour fails, and names only that', async () => {
+    await gateway.grant(userId, 84)
+    expect(await check()).toEqual({ ok: false, failed: [['balance', 'balance_low']] })
+  })
+
+  test('one answer names all that is wrong', async () => {
+    const { ok, failed } = await check({ gpu_spec_id: 'h100-sxm', image_id: 'vllm', container_disk_gb: 10 })
+    expect(ok).toBe(false)
+    expect(failed).toEqual([
+      ['stock', 'sold_out'],
+      ['balance', 'balance_low'],
+      ['disk', 'disk_too_small'],
+    ])
+  })
+
+  test('a region or an image that does not exist is a failed check, not a failed call', async () => {
+    await gateway.grant(userId, 1_000)
+    expect((await check({ region_code: 'moon' })).failed).toEqual([['region', 'region_not_supported']])
+    expect((await check({ image_id: 'none' })).failed).toEqual([['image', 'image_unknown']])
+  })
+})

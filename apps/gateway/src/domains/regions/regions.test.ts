@@ -1,0 +1,79 @@
+import { allRegions, listGpuSpecs, listRegions } from '@berth/contract/regions'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
+import { createFakeDriver } from '../../drivers/compute/fake/fake-driver.ts'
+import type { RealGpu } from '../../drivers/compute/port.ts'
+import { systemClock } from '../../platform/clock.ts'
+
+describe('a machine without GPUs', () => {
+  let gateway: TestGateway
+  beforeAll(async () => {
+    gateway = await startGateway()
+  })
+  afterAll(() => gateway.stop())
+
+  test('[R7.2] [R3.3] lists every region, also one that is not open', async () => {
+    const regions = await gateway.data(allRegions, {})
+    expect(regions).toContainEqual({ code: 'eu-frankfurt', name: 'Frankfurt', enabled: true })
+    expect(regions.find(({ code }) => code === 'sa-east')?.enabled).toBe(false)
+  })
+
+  test('[R7.2] gives regions by page, narrowed by name and by code', async () => {
+    const first = await gateway.data(listRegions, { query: { page: 1, page_size: 2 } })
+    expect(first).toMatchObject({ total: 4, page: 1, page_size: 2 })
+    expect(first.items).toHaveLength(2)
+    const byName = await gateway.data(listRegions, { query: { name: 'FRANK' } })
+    expect(byName.items.map(({ code }) => code)).toEqual(['eu-frankfurt'])
+    expect((await gateway.data(listRegions, { query: { code: 'us' } })).items).toEqual([])
+    const refused = await gateway.call(listRegions, { query: { page_size: 101 } })
+    expect(refused.envelope).toMatchObject({
+      code: 'validation_failed',
+      fields: [{ path: 'page_size', rule: 'too_large' }],
+    })
+  })
+
+  test('[R7.2] [R3.3] [B1] offers the catalogue, every GPU of it marked as simulated', async () => {
+    const specs = await gateway.data(listGpuSpecs, { body: { region_codes: ['us-west'] } })
+    expect(specs.filter(({ gpu, simulated }) => gpu !== simulated)).toEqual([])
+    expect(specs.find(({ id }) => id === 'rtx-4090')).toMatchObject({
+      name: 'RTX 4090',
+      vram_gb: 24,
+      price_micro_per_hour: '420000',
+      available: 64,
+      counts: [1, 2, 4, 8],
+    })
+    expect(specs.find(({ id }) => id === 'b200')).toMatchObject({ available: 0 })
+  })
+
+  test('[R5.4] a region that is not open offers nothing by itself', async () => {
+    const specs = await gateway.data(listGpuSpecs, { body: { region_codes: [] } })
+    expect(specs.some(({ region_code }) => region_code === 'sa-east')).toBe(false)
+  })
+})
+
+describe('a machine with GPUs', () => {
+  const listed: RealGpu = { name: 'NVIDIA GeForce RTX 4090', memory_mb: 24_564, uuid: 'GPU-a' }
+  const unlisted: RealGpu = { name: 'NVIDIA RTX A2000 12GB', memory_mb: 12_282, uuid: 'GPU-b' }
+  let gateway: TestGateway
+  beforeAll(async () => {
+    const compute = createFakeDriver({ clock: systemClock })
+    gateway = await startGateway({ compute: { ...compute, gpus: async () => [listed, listed, unlisted] } })
+  })
+  afterAll(() => gateway.stop())
+
+  test('[B1] offers what is really there, as it is, and simulates nothing', async () => {
+    const specs = await gateway.data(listGpuSpecs, { body: { region_codes: [] } })
+    const gpus = specs.filter(({ gpu }) => gpu)
+    expect(
+      gpus.map(({ name, total, simulated, region_code }) => [name, total, simulated, region_code]),
+    ).toEqual([
+      ['RTX 4090', 2, false, 'us-west'],
+      ['RTX A2000 12GB', 1, false, 'us-west'],
+    ])
+    expect(gpus.find(({ name }) => name === 'RTX 4090')?.counts).toEqual([1, 2])
+    expect(gpus.find(({ name }) => name === 'RTX A2000 12GB')).toMatchObject({
+      vram_gb: 12,
+      price_micro_per_hour: '500000',
+    })
+  })
+})

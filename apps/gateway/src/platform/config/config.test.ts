@@ -1,0 +1,108 @@
+import { resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ConfigError, readConfig } from './config.ts'
+
+const root = resolve(import.meta.dirname, '../../../../..')
+
+describe('settings', () => {
+  test('that are not given have defaults that work on one machine', () => {
+    expect(readConfig({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      publicUrl: null,
+      serviceHost: 'localhost',
+      dataDir: resolve(root, 'data'),
+      databaseUrl: null,
+      catalogueFile: resolve(root, 'config/catalogue.yaml'),
+      compute: 'auto',
+      smtp: null,
+      demo: 'auto',
+      warnings: [],
+    })
+  })
+
+  test('that are given empty count as not given', () => {
+    expect(readConfig({ BERTH_PORT: '', DATABASE_URL: ' ', BERTH_PUBLIC_URL: '' })).toEqual(readConfig({}))
+  })
+
+  test('are read', () => {
+    expect(
+      readConfig({
+        BERTH_HOST: '0.0.0.0',
+        BERTH_PORT: '0',
+        BERTH_PUBLIC_URL: 'https://gpu.example.com/',
+        BERTH_SERVICE_HOST: 'apps.example.net',
+        BERTH_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+        BERTH_DATA_DIR: '/var/lib/berth',
+        SMTP_URL: 'smtp://mail:25',
+        MAIL_FROM: 'Berth <no-reply@example.com>',
+      }),
+    ).toMatchObject({
+      port: 0,
+      publicUrl: 'https://gpu.example.com',
+      trustedProxies: ['10.0.0.0/8', '::1'],
+      dataDir: '/var/lib/berth',
+      smtp: { url: 'smtp://mail:25', from: 'Berth <no-reply@example.com>' },
+    })
+  })
+
+  test('cannot be changed afterwards', () => {
+    const config = readConfig({ BERTH_TRUSTED_PROXIES: '10.0.0.1' })
+    expect(() => Object.assign(config, { port: 1 })).toThrow(TypeError)
+    expect(() => (config.trustedProxies as string[]).push('x')).toThrow(TypeError)
+  })
+})
+
+describe('a wrong setting is named, with what it takes and what it got', () => {
+  test.each([
+    [
+      'BERTH_PORT',
+      '80800',
+      'BERTH_PORT takes a port, 1 to 65535, or 0 for any that is free; it got "80800".',
+    ],
+    ['BERTH_PORT', 'http', 'it got "http".'],
+    ['BERTH_HOST', 'a b', 'BERTH_HOST takes'],
+    ['BERTH_PUBLIC_URL', 'gpu.example.com', 'such as https://gpu.example.com'],
+    ['BERTH_PUBLIC_URL', 'https://gpu.example.com/console', 'without a path'],
+    ['BERTH_SERVICE_HOST', 'Apps.example.com', 'in lower case'],
+    ['BERTH_TRUSTED_PROXIES', 'proxy.local', 'addresses or networks'],
+    ['BERTH_COMPUTE', 'podman', 'BERTH_COMPUTE takes auto, docker, sandbox or none; it got "podman".'],
+    ['BERTH_METERING_MS', '10', 'milliseconds, 100 to 3600000'],
+    ['BERTH_LOG_LEVEL', 'loud', 'it got "loud"'],
+  ])('%s=%s', (name, value, message) => {
+    expect(() => readConfig({ [name]: value })).toThrow(ConfigError)
+    expect(() => readConfig({ [name]: value })).toThrow(message)
+  })
+
+  test('all at once, one line for each', () => {
+    const attempt = () => readConfig({ BERTH_PORT: 'x', BERTH_COMPUTE: 'y' })
+    expect(attempt).toThrow(/^BERTH_PORT .*\nBERTH_COMPUTE .*$/)
+  })
+
+  test.each(['DATABASE_URL', 'SMTP_URL'])('but never shown where it may hold a password: %s', name => {
+    const attempt = () => readConfig({ [name]: 'mysql://me:hunter2@host/db', MAIL_FROM: 'a@b.c' })
+    expect(attempt).toThrow(name)
+    expect(attempt).not.toThrow(/hunter2/)
+  })
+})
+
+describe('settings that do not go together', () => {
+  test('a mail server without a sender', () => {
+    expect(() => readConfig({ SMTP_URL: 'smtp://mail:25' })).toThrow('MAIL_FROM is needed with SMTP_URL')
+  })
+
+  test("the console below the instances' domain", () => {
+    const settings = {
+      BERTH_PUBLIC_URL: 'https://gpu.apps.example.com',
+      BERTH_SERVICE_HOST: 'apps.example.com',
+    }
+    expect(() => readConfig(settings)).toThrow('must not lie below BERTH_SERVICE_HOST')
+    expect(readConfig({ ...settings, BERTH_PUBLIC_URL: 'https://apps.example.com' }).publicUrl).not.toBeNull()
+  })
+})
+
+test('a name that is no setting is told, because it may be a misspelt one', () => {
+  expect(readConfig({ BERTH_PROT: '1', PATH: '/bin' }).warnings).toEqual([
+    'BERTH_PROT is not a setting and is ignored. docs/operating.md lists them all.',
+  ])
+})

@@ -1,0 +1,212 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+const MAIN = resolve(import.meta.dirname, '../src/main.ts')
+const RECOVERY = { timeout: 20_000, interval: 100 }
+
+let folder: string
+let started: Run[]
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-test-main-'))
+  started = []
+})
+afterEach(async () => {
+  for (const run of started) {
+    run.child.kill('SIGTERM')
+    await run.ended
+  }
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('the gateway does not start', () => {
+  test('with a wrong setting: it is named, the exit code is 2, and nothing was touched', async () => {
+    const run = start({ BERTH_PORT: '80800' })
+    expect(await run.ended).toBe(2)
+    expect(run.output()).toContain('BERTH_PORT takes a port')
+    expect(existsSync(join(folder, 'data'))).toBe(false)
+  })
+
+  test('with a catalogue that is wrong: file and line are named, and the exit code is 2', async () => {
+    const file = join(folder, 'catalogue.yaml')
+    writeFileSync(file, 'regions: 5\n')
+    const run = start({ BERTH_CATALOGUE: file })
+    expect(await run.ended).toBe(2)
+    expect(run.output()).toContain('catalogue.yaml:1')
+  })
+
+  test('on a port that another program uses: the setting is named, and the database is stopped again', async () => {
+    const taken = await takePort()
+    try {
+      const run = start({ BERTH_PORT: String(taken.port) })
+      expect(await run.ended).toBe(1)
+      expect(run.output()).toContain('choose another port with BERTH_PORT')
+      expect(existsSync(join(folder, 'data/postgres/postmaster.pid'))).toBe(false)
+    } finally {
+      taken.server.close()
+    }
+  })
+
+  test('while its database is away; it can be stopped then, and the password is not shown', async () => {
+    const run = start({ DATABASE_URL: `postgresql://me:hunter2@/berth?host=${folder}` })
+    await expect.poll(run.output, RECOVERY).toContain('Bringing the database up to date')
+    run.child.kill('SIGTERM')
+    expect(await run.ended).toBe(0)
+    expect(run.output()).not.toContain('hunter2')
+  })
+})
+
+test('one gateway at a time uses a data folder; it ends in good order and takes its database along', async () => {
+  const first = start()
+  const address = await first.address
+  expect((await fetch(`${address}/gateway/health`)).status).toBe(200)
+
+  const second = start()
+  expect(await second.ended).toBe(1)
+  expect(second.output()).toContain(`Another gateway (process ${first.child.pid}) uses`)
+  expect((await fetch(`${address}/gateway/health`)).status).toBe(200)
+
+  const server = postgresPid()
+  first.child.kill('SIGTERM')
+  expect(await first.ended).toBe(0)
+  expect(first.output()).toContain('Stopped.')
+  expect(isAlive(server)).toBe(false)
+  expect(existsSync(join(folder, 'data/gateway.lock'))).toBe(false)
+})
+
+test('after kill -9 the next start takes up what was left, and the demo customer is still there', async () => {
+  const first = start()
+  const token = await signInByLink(await first.signInLink)
+  const account = await getAccount(await first.address, token)
+  expect(account).toMatchObject({ status: 'ok', data: { emailVerified: true, balance: 2_500 } })
+  first.child.kill('SIGKILL')
+  await first.ended
+
+  const second = start()
+  const address = await second.address
+  expect(await getAccount(address, token)).toMatchObject({ data: { id: account.data.id, balance: 2_500 } })
+})
+
+test('when its database dies it answers 503 at once, and recovers by itself', async () => {
+  const run = start()
+  const health = `${await run.address}/gateway/health`
+  const seen = new Set<number>()
+  process.kill(postgresPid(), 'SIGKILL')
+  await expect
+    .poll(async () => {
+      const askedAt = performance.now()
+      const { status } = await fetch(health)
+      expect(performance.now() - askedAt).toBeLessThan(4_000)
+      seen.add(status)
+      return seen.has(503) && status
+    }, RECOVERY)
+    .toBe(200)
+  expect([...seen].sort()).toEqual([200, 503])
+})
+
+test('a second signal ends it at once', async () => {
+  const run = start()
+  await run.address
+  run.child.kill('SIGINT')
+  await expect.poll(run.output, RECOVERY).toContain('Stopping')
+  run.child.kill('SIGINT')
+  expect([0, 130]).toContain(await run.ended)
+})
+
+interface Run {
+  child: ChildProcess
+  /** The exit code, or null for a signal. */
+  ended: Promise<number | null>
+  /** All that it said so far. */
+  output(): string
+  address: Promise<string>
+  signInLink: Promise<string>
+}
+
+function start(settings: Record<string, string> = {}): Run {
+  const child = spawn(process.execPath, [MAIN], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      BERTH_PORT: '0',
+      BERTH_DATA_DIR: join(folder, 'data'),
+      BERTH_COMPUTE: 'none',
+      ...settings,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', chunk => {
+      text += chunk
+    })
+  }
+  const ended = new Promise<number | null>(done => child.once('exit', code => done(code)))
+  const find = async (pattern: RegExp) => {
+    const stopped = ended.then(() => true)
+    while (!pattern.test(text)) {
+      const over = await Promise.race([stopped, new Promise<boolean>(done => setTimeout(done, 50, false))])
+      if (over && !pattern.test(text)) throw new Error(`it ended without ${pattern}:\n${text}`)
+    }
+    return pattern.exec(text)?.[1] ?? ''
+  }
+  const run: Run = {
+    child,
+    ended,
+    output: () => text,
+    address: find(/Console\s+(http\S+)/),
+    signInLink: find(/Sign in\s+(http\S+)/),
+  }
+  // Who does not wait for them must not be told that they never came.
+  run.address.catch(() => {})
+  run.signInLink.catch(() => {})
+  started.push(run)
+  return run
+}
+
+async function signInByLink(link: string): Promise<string> {
+  const { origin, searchParams } = new URL(link)
+  const response = await fetch(`${origin}/gateway/api/account/login/link`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      application: 'berth-console',
+      organization: 'berth',
+      type: 'token',
+      password: searchParams.get('ticket'),
+    }),
+  })
+  const envelope = (await response.json()) as { status: string; data: string }
+  expect(envelope.status).toBe('ok')
+  return envelope.data
+}
+
+async function getAccount(address: string, token: string) {
+  const response = await fetch(`${address}/gateway/api/account/get-account`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  return (await response.json()) as { status: string; data: { id: string } }
+}
+
+function postgresPid(): number {
+  return Number.parseInt(readFileSync(join(folder, 'data/postgres/postmaster.pid'), 'utf8'), 10)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function takePort(): Promise<{ server: Server; port: number }> {
+  const server = createServer()
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+  const address = server.address()
+  return { server, port: typeof address === 'object' && address ? address.port : 0 }
+}

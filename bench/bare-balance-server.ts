@@ -1,0 +1,26 @@
+// The floor for calls: a bare Fastify that verifies the same token and answers with the same bytes. At
+// `/remembered` it verifies a token once and then only looks it up: a lower floor than the aim asks for.
+import fastify from 'fastify'
+import { createAccessTokens } from '../apps/gateway/src/domains/identity/access-token.ts'
+import { systemClock } from '../apps/gateway/src/platform/clock.ts'
+import { loadSecrets } from '../apps/gateway/src/platform/secrets.ts'
+
+const { signingKey } = loadSecrets(process.env.BENCH_DATA_DIR ?? '')
+const tokens = createAccessTokens({ signingKey, clock: systemClock })
+const answer = JSON.parse(process.env.BENCH_ANSWER ?? '{}') as object
+
+const app = fastify()
+app.get('/gateway/api/bill/balance', async (request, reply) => {
+  const token = request.headers.authorization?.slice('Bearer '.length) ?? ''
+  if (!(await tokens.verify(token))) return reply.code(401).send({ status: 'error' })
+  return answer
+})
+const remembered = new Map<string, unknown>()
+app.get('/remembered', async (request, reply) => {
+  const token = request.headers.authorization?.slice('Bearer '.length) ?? ''
+  if (!remembered.has(token)) remembered.set(token, await tokens.verify(token))
+  if (!remembered.get(token)) return reply.code(401).send({ status: 'error' })
+  return answer
+})
+console.log(`ready on ${await app.listen({ host: '127.0.0.1', port: 0 })}`)
+process.on('SIGTERM', () => process.exit(0))

@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { APPLICATION, login, ORGANIZATION } from '@berth/contract/account'
+import type { Call, CallData, CallInput } from '@berth/contract/call'
+import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
+import { deployInstance, listInstances, terminateInstance } from '@berth/contract/instances'
+import { Pool } from 'undici'
+import { type ChildServer, startChildServer } from './child-server.ts'
+
+/** The real gateway, as `npm start` runs it, with a fresh data folder and its demo customer signed in. */
+export interface GatewayProcess {
+  server: ChildServer
+  origin: string
+  token: string
+  dataDir: string
+  call<C extends Call>(call: C, input: CallInput<C>): Promise<CallData<C>>
+  /** Deploys the cheapest sandbox and gives its id at once. */
+  deploy(): Promise<string>
+  /** Asks for the list without a pause until the instance is as wanted. */
+  until(id: string, status: 'running' | 'gone'): Promise<void>
+  terminate(id: string): Promise<void>
+  stop(): Promise<void>
+}
+
+const UNTIL_MS = 60_000
+const ASK_PAUSE_MS = 2
+
+/** Starts it, with all loops as in production and no limit on how often one address may call. */
+export async function startGatewayProcess(): Promise<GatewayProcess> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-'))
+  const server = await startChildServer('apps/gateway/src/main.ts', /Console +(\S+)[\s\S]*ticket=([\w-]+)/, {
+    BERTH_PORT: '0',
+    BERTH_HOST: '127.0.0.1',
+    BERTH_DATA_DIR: dataDir,
+    BERTH_COMPUTE: 'sandbox',
+    BERTH_RATE_LIMIT_PER_MINUTE: '0',
+    BERTH_LOG_LEVEL: 'warn',
+    DATABASE_URL: '',
+  })
+  const [, origin = '', secret = ''] = server.ready
+  const pool = new Pool(origin, { connections: 4 })
+  let token = ''
+
+  const call: GatewayProcess['call'] = async (contractCall, input) => {
+    const params = (input.params ?? {}) as Record<string, string>
+    const path = contractCall.path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '')
+    const { body } = await pool.request({
+      method: contractCall.method,
+      path: GATEWAY_PREFIX + path,
+      headers: {
+        'content-type': 'application/json',
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+        ...(contractCall.spends ? { [IDEMPOTENCY_KEY_HEADER]: crypto.randomUUID() } : {}),
+      },
+      body: contractCall.body ? JSON.stringify(input.body) : null,
+    })
+    const envelope = (await body.json()) as { status: string; msg: string; data: never }
+    if (envelope.status !== 'ok') throw new Error(`${contractCall.operation}: ${envelope.msg}`)
+    return envelope.data
+  }
+  token = await call(login, {
+    body: {
+      application: APPLICATION,
+      organization: ORGANIZATION,
+      type: 'token',
+      signinMethod: 'Link',
+      password: secret,
+    },
+  })
+
+  async function until(id: string, status: 'running' | 'gone'): Promise<void> {
+    const deadline = performance.now() + UNTIL_MS
+    for (;;) {
+      const found = (await call(listInstances, {})).find(one => one.instance_id === id)
+      if ((found?.status ?? 'gone') === status) return
+      if (found?.status === 'error') throw new Error(`${id} failed: ${found.reason?.detail}`)
+      if (performance.now() > deadline) throw new Error(`${id} is ${found?.status}, not ${status}`)
+      await new Promise(resolve => setTimeout(resolve, ASK_PAUSE_MS))
+    }
+  }
+
+  return {
+    server,
+    origin,
+    token,
+    dataDir,
+    call,
+    until,
+    async deploy() {
+      const { instance_id } = await call(deployInstance, {
+        body: {
+          name: 'bench',
+          region_code: 'us-west',
+          gpu_spec_id: 'cpu',
+          gpu_count: 1,
+          image_id: 'berth-base',
+          container_disk_gb: 20,
+        },
+      })
+      return instance_id
+    },
+    async terminate(id) {
+      await call(terminateInstance, { params: { id } })
+      await until(id, 'gone')
+    },
+    async stop() {
+      await pool.close()
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}

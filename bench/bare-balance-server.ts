@@ -1,5 +1,5 @@
 // The floor for calls: a bare Fastify that verifies the same token and answers with the same bytes. At
-// `/remembered` it verifies a token once and then only looks it up: a lower floor than the aim asks for.
+// `/remembered` it verifies a token once and then only looks it up: a harder one than the aim asks for.
 import fastify from 'fastify'
 import { createAccessTokens } from '../apps/gateway/src/domains/identity/access-token.ts'
 import { systemClock } from '../apps/gateway/src/platform/clock.ts'

@@ -150,3 +150,152 @@ test('[R1.1] [R2.26] [B7] [R5.4] deploying shows its price, its checks and its p
   await expect(page.getByRole('row', { name: new RegExp(MACHINE) })).toContainText('Running')
   await lookAt(page, 'instances')
 })
+
+test('[R2.23] [B1] [B9] the shell in the browser is the machine’s own, and outlives a reload', async () => {
+  await page
+    .getByRole('row', { name: new RegExp(MACHINE) })
+    .getByRole('button', { name: /^Connect/ })
+    .click()
+  const dialog = page.getByRole('dialog', { name: `Connect to ${MACHINE}` })
+  await expect(dialog.getByText('Port 8080')).toBeVisible()
+  await expect(dialog.getByText('listening', { exact: true })).toBeVisible()
+  await lookAt(page, 'connect')
+  const opened = context.waitForEvent('page')
+  await dialog
+    .getByRole('link', { name: 'Open terminal' })
+    .or(dialog.getByRole('button', { name: 'Open terminal' }))
+    .click()
+  const terminal = await opened
+  await typeInShell(terminal, 'echo "sum $((6*7)) on $(hostname) as $$" && ls -A / | wc -l')
+  await expect.poll(() => screenOf(terminal)).toMatch(new RegExp(`sum 42 on ${MACHINE} as \\d+`))
+  const shell = /as (\d+)/.exec(await screenOf(terminal))?.[1]
+  await lookAt(terminal, 'terminal')
+  await terminal.reload()
+  await expect.poll(() => screenOf(terminal)).toContain(`as ${shell}`)
+  await typeInShell(terminal, 'echo "still $$"')
+  await expect.poll(() => screenOf(terminal)).toContain(`still ${shell}`)
+  await terminal.close()
+})
+
+test('[B1] a flood of output neither freezes the page nor loses its end', async () => {
+  const terminal = await context.newPage()
+  await terminal.goto('/instance-list')
+  await terminal
+    .getByRole('row', { name: new RegExp(MACHINE) })
+    .getByRole('button', { name: /^Connect/ })
+    .click()
+  const opened = context.waitForEvent('page')
+  const dialog = terminal.getByRole('dialog')
+  await dialog
+    .getByRole('link', { name: 'Open terminal' })
+    .or(dialog.getByRole('button', { name: 'Open terminal' }))
+    .click()
+  const flooded = await opened
+  await typeInShell(flooded, 'seq 1 1000000; echo "the end"')
+  // The page answers while the flood passes: a frozen one would not run this in time.
+  for (let turn = 0; turn < 5; turn += 1) {
+    const from = Date.now()
+    await flooded.evaluate(() => new Promise(resolve => requestAnimationFrame(resolve)))
+    expect(Date.now() - from).toBeLessThan(2_000)
+  }
+  await expect.poll(() => screenOf(flooded), { timeout: 60_000 }).toMatch(/1000000\s+the end/)
+  await flooded.close()
+  await terminal.close()
+})
+
+test('[R2.23] [B1] its port opens on an origin of its own, out of reach of the console’s storage', async () => {
+  const dialog = page.getByRole('dialog', { name: `Connect to ${MACHINE}` })
+  const opened = context.waitForEvent('page')
+  await dialog.getByRole('link', { name: 'Open port 8080 in a new tab' }).click()
+  const service = await opened
+  await expect(service.getByRole('heading', { name: 'served from the machine' })).toBeVisible()
+  expect(new URL(service.url()).hostname).toMatch(/^[a-z0-9]{20}-8080\.localhost$/)
+  expect(await service.evaluate(() => localStorage.length)).toBe(0)
+  expect(await service.evaluate(() => document.cookie)).toBe('')
+  expect(await service.evaluate(() => window.opener)).toBeNull()
+  await service.close()
+  await page.keyboard.press('Escape')
+})
+
+test('[R4.5] [R2.24] stopping asks, says what the disk costs, and keeps the machine', async () => {
+  await chooseAction('Stop')
+  const dialog = page.getByRole('dialog', { name: `Stop ${MACHINE}?` })
+  await expect(dialog.getByText(/Its disk of 20 GB stays/)).toBeVisible()
+  await lookAt(page, 'stop')
+  await dialog.getByRole('button', { name: 'Stop', exact: true }).click()
+  await expect(row()).toContainText('Stopped')
+  await lookAt(page, 'stopped')
+})
+
+test('[R2.27] [R3.10] [B2] the transaction opens to its receipt, and the cents add up', async () => {
+  await page.goto('/payments')
+  const usage = page.getByRole('row', { name: new RegExp(`${MACHINE}, 1× CPU only`) })
+  await expect(usage).toContainText(/at \$0\.0800 \/h/)
+  await usage.getByRole('button', { name: /^Receipt of/ }).click()
+  const dialog = page.getByRole('dialog', { name: 'Receipt' })
+  const formula = await dialog.getByText(/÷ 3600 =/).innerText()
+  const [, seconds = '', due = ''] = /^([\d,]+) s × \$0\.0800 \/h ÷ 3600 = \$([\d.]+)/.exec(formula) ?? []
+  const dueMicro = Math.floor((Number(seconds.replaceAll(',', '')) * 80_000) / 3_600)
+  expect(Math.round(Number(due) * 1_000_000)).toBe(dueMicro)
+  await expect(dialog.getByText('Ready, the meter starts')).toBeVisible()
+  await expect(dialog.getByText('Stop asked for')).toBeVisible()
+  await lookAt(page, 'receipt')
+  await page.keyboard.press('Escape')
+  const left = Math.floor((30_000_000 - dueMicro) / 10_000)
+  await expect(
+    page
+      .getByRole('main')
+      .getByText(`$${(left / 100).toFixed(2)}`)
+      .first(),
+  ).toBeVisible()
+})
+
+test('[R4.5] it starts again with its home, restarts, and is terminated for good', async () => {
+  await page.goto('/instance-list')
+  await chooseAction('Start')
+  await page.getByRole('dialog').getByRole('button', { name: 'Start', exact: true }).click()
+  await expect(row()).toContainText('Running')
+  await chooseAction('Restart')
+  const restarted = page.waitForResponse(/\/restart$/)
+  await page.getByRole('dialog').getByRole('button', { name: 'Restart', exact: true }).click()
+  await restarted
+  // Loaded again, so that what is seen is from after the restart.
+  await page.reload()
+  await expect(row()).toContainText('Running')
+  await chooseAction('Terminate')
+  const dialog = page.getByRole('dialog', { name: `Terminate ${MACHINE}?` })
+  const confirm = dialog.getByRole('button', { name: 'Terminate', exact: true })
+  await expect(confirm).toBeDisabled()
+  await dialog.getByRole('textbox').fill(MACHINE)
+  await lookAt(page, 'terminate')
+  await confirm.click()
+  await expect(page.getByText('No instances yet')).toBeVisible()
+})
+
+test('the browser had nothing to complain about', () => {
+  expect(complaints).toEqual([])
+})
+
+function row() {
+  return page.getByRole('row', { name: new RegExp(MACHINE) })
+}
+
+async function chooseAction(name: string): Promise<void> {
+  await row()
+    .getByRole('button', { name: `All actions of ${MACHINE}` })
+    .click()
+  await page.getByRole('menuitem', { name, exact: true }).click()
+}
+
+async function typeInShell(terminal: Page, line: string): Promise<void> {
+  await expect.poll(() => screenOf(terminal)).toMatch(/[#$] *$/m)
+  await terminal.getByRole('textbox').focus()
+  await terminal.keyboard.type(line)
+  await terminal.keyboard.press('Enter')
+}
+
+/** What the terminal shows, line by line. */
+async function screenOf(terminal: Page): Promise<string> {
+  const lines = await terminal.locator('.xterm-rows > div').allInnerTexts()
+  return lines.map(line => line.replaceAll('\u00a0', ' ').trimEnd()).join('\n')
+}

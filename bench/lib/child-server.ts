@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-export const PROJECT_DIR = resolve(import.meta.dirname, '../..')
+const PROJECT_DIR = resolve(import.meta.dirname, '../..')
 
 const START_MS = 120_000
 /** Linux counts a process's time in these, whatever its kernel was built with. */

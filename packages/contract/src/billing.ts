@@ -152,13 +152,17 @@ export const receipt = z.object({
       waived_micro: micro,
     })
     .nullable(),
-  /** The ledger's entries, oldest first. */
+  /**
+   * The ledger's entries, oldest first: those of one UTC day between the same two accounts are one line, so that
+   * a machine that ran for a month, and was posted each minute, still opens to something that can be read.
+   */
   lines: z.array(
     z.object({
-      id: z.string(),
-      at: timestamp,
+      date: z.iso.date(),
       from_account: z.string(),
       to_account: z.string(),
+      /** How many entries it stands for. */
+      entries: z.number().int(),
       amount_micro: micro,
     }),
   ),

@@ -84,11 +84,12 @@ const SYMBOLS: Record<Currency, string> = { USD: '$', EUR: '€' }
  * Formats an amount for people, with a real minus sign and grouped thousands (R3.6).
  * @param micro Amount in micro-units.
  * @param currency The wallet's currency.
- * @param decimals 2 for amounts (rounded towards minus infinity), 4 where a rate is quoted.
+ * @param decimals 2 for amounts (rounded towards minus infinity), 4 where a rate is quoted, 6 on a receipt: all that
+ *   the ledger holds.
  * @returns Such as `$1,204.50` or `−$0.45`.
  */
-export function formatMicro(micro: bigint, currency: Currency, decimals: 2 | 4 = 2): string {
-  const step = decimals === 2 ? 10_000n : 100n
+export function formatMicro(micro: bigint, currency: Currency, decimals: 2 | 4 | 6 = 2): string {
+  const step = 10n ** BigInt(6 - decimals)
   const negative = micro < 0n
   let units = (negative ? -micro : micro) / step
   // Rounding away from zero on a debit, so that what is shown is never less than what was taken.

@@ -39,8 +39,9 @@ describeWhere('a gateway with the sandbox', await probeSandbox(), () => {
   test(
     `[B2] [B3] [B1] killed with -9 fifty times during top-ups and deploys, it loses, doubles and leaves behind nothing (seed ${seed})`,
     async () => {
+      onTestFailed(() => void process.stderr.write(home.output()))
       const random = createRandom(seed)
-      const life = { run: await home.start(), kills: 0 }
+      const life: Life = { run: await home.start(), kills: 0, interrupted: 0 }
       const customer = await signUp(home.origin)
       const orders = createOrders(customer)
       await orders.topUp(500_000).done
@@ -56,6 +57,7 @@ describeWhere('a gateway with the sandbox', await probeSandbox(), () => {
           backAt += KILLS_UNTIL_BACK
         }
       }
+      expect(life.interrupted).toBeGreaterThanOrEqual(INTERRUPTED_MIN)
       await orders.settled()
       await expectAllBack(customer, orders)
       await expectAnsweredOnce(home, customer, orders)

@@ -1,5 +1,6 @@
 import { getBalance, topup } from '@berth/contract/billing'
 import type { Call, CallInput } from '@berth/contract/call'
+import { ERRORS } from '@berth/contract/errors'
 import { listInstances } from '@berth/contract/instances'
 import { type Customer, type Result, topupInput } from './customer-fixture.ts'
 
@@ -74,5 +75,7 @@ function isOk(result: Result<unknown>): boolean {
 function isClear(result: Result<unknown> | string): boolean {
   if (typeof result === 'string') return false
   if (result.kind === 'dropped') return true
-  return result.envelope.status === 'error' && CLEAR_FAILURES.has(result.envelope.code)
+  const { httpStatus, envelope } = result
+  if (envelope.status === 'ok' || !CLEAR_FAILURES.has(envelope.code)) return false
+  return httpStatus === ERRORS[envelope.code].http
 }

@@ -26,15 +26,17 @@ export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) 
       }}
       onClose={onClose}
     >
-      <p>
-        {t('confirm.start.text', {
-          machine: machineText(instance),
-          region: instance.region_name,
-          rate: format.rate(running_micro_per_hour, currency, 'h', true),
-        })}
-      </p>
-      <p>{t('confirm.start.reserve', { amount: format.money(running_micro_per_hour, currency) })}</p>
-      {instance.simulated && <p>{t('machine.simulated_hint')}</p>}
+      <div className={classes.text}>
+        <p>
+          {t('confirm.start.text', {
+            machine: machineText(instance),
+            region: instance.region_name,
+            rate: format.rate(running_micro_per_hour, currency, 'h', true),
+          })}
+        </p>
+        <p>{t('confirm.start.reserve', { amount: format.money(running_micro_per_hour, currency) })}</p>
+        {instance.simulated && <p>{t('machine.simulated_hint')}</p>}
+      </div>
     </ConfirmDialog>
   )
 }
@@ -56,13 +58,15 @@ export function StopDialog({ instance, opened, onClose }: InstanceDialogProps) {
       }}
       onClose={onClose}
     >
-      <p>{t('confirm.stop.text')}</p>
-      <p>
-        {t('confirm.stop.disk', {
-          gb: instance.disks.container_gb,
-          rate: format.rate(stopped_micro_per_day, currency, 'day', true),
-        })}
-      </p>
+      <div className={classes.text}>
+        <p>{t('confirm.stop.text')}</p>
+        <p>
+          {t('confirm.stop.disk', {
+            gb: instance.disks.container_gb,
+            rate: format.rate(stopped_micro_per_day, currency, 'day', true),
+          })}
+        </p>
+      </div>
     </ConfirmDialog>
   )
 }
@@ -82,7 +86,9 @@ export function RestartDialog({ instance, opened, onClose }: InstanceDialogProps
       }}
       onClose={onClose}
     >
-      <p>{t('confirm.restart.text')}</p>
+      <div className={classes.text}>
+        <p>{t('confirm.restart.text')}</p>
+      </div>
     </ConfirmDialog>
   )
 }
@@ -111,17 +117,19 @@ export function TerminateDialog({ instance, opened, onClose }: InstanceDialogPro
         onClose()
       }}
     >
-      <p>{t('confirm.terminate.text', { gb: instance.disks.container_gb })}</p>
-      {mustType && (
-        <TextInput
-          className={classes.type}
-          label={t('confirm.terminate.type', { name })}
-          autoComplete="off"
-          spellCheck={false}
-          value={typed}
-          onChange={event => setTyped(event.currentTarget.value)}
-        />
-      )}
+      <div className={classes.text}>
+        <p>{t('confirm.terminate.text', { gb: instance.disks.container_gb })}</p>
+        {mustType && (
+          <TextInput
+            className={classes.type}
+            label={t('confirm.terminate.type', { name })}
+            autoComplete="off"
+            spellCheck={false}
+            value={typed}
+            onChange={event => setTyped(event.currentTarget.value)}
+          />
+        )}
+      </div>
     </ConfirmDialog>
   )
 }

@@ -19,14 +19,16 @@ const DIALOGS: Record<RowAction, LazyDialog> = {
   terminate: lazy(() => confirms().then(module => ({ default: module.TerminateDialog }))),
 }
 
-/** Longer than a closing dialog takes to let go of the focus. */
-const FOCUS_BACK_MS = 50
+/** A closing dialog is gone after some ten frames; one that stays is not waited for. */
+const FOCUS_BACK_FRAMES = 60
 
 interface Asked {
   action: RowAction
   /** As it was when it was asked for: an instance that is gone is still named while its dialog closes. */
   instance: Instance
   opened: boolean
+  /** What had the focus: a button of the row, or an item of its menu, which is gone with the menu. */
+  opener: HTMLElement | null
 }
 
 export interface Dialogs {
@@ -38,16 +40,14 @@ export interface Dialogs {
 /** Which dialog is open, for which instance. */
 export function useDialogs(): Dialogs {
   const [asked, setAsked] = useState<Asked | null>(null)
-  const ask = useCallback(
-    (action: RowAction, instance: Instance) => setAsked({ action, instance, opened: true }),
-    [],
-  )
-  const close = useCallback(() => {
-    setAsked(before => {
-      if (before?.opened) focusRow(before.instance.instance_id)
-      return before && { ...before, opened: false }
-    })
+  const ask = useCallback((action: RowAction, instance: Instance) => {
+    const opener = document.activeElement instanceof HTMLElement ? document.activeElement : null
+    setAsked({ action, instance, opened: true, opener })
   }, [])
+  const close = useCallback(() => {
+    if (asked?.opened) focusBack(asked)
+    setAsked(before => before && { ...before, opened: false })
+  }, [asked])
   return { asked, ask, close }
 }
 
@@ -66,11 +66,18 @@ export function DialogHost({ dialogs, instances }: { dialogs: Dialogs; instances
   )
 }
 
-/** The button that was pressed may have given way to another one, so the row's menu takes the focus. */
-function focusRow(instanceId: string): void {
-  setTimeout(() => {
+/** Gives the focus back once the dialog is gone: to the button that was pressed, or to its row's menu. */
+function focusBack(asked: Asked, framesLeft = FOCUS_BACK_FRAMES): void {
+  const { instance, opener } = asked
+  requestAnimationFrame(() => {
+    if (document.querySelector('[role="dialog"]') !== null && framesLeft > 0) {
+      focusBack(asked, framesLeft - 1)
+      return
+    }
+    // Somebody was quicker.
     if (document.activeElement && document.activeElement !== document.body) return
-    const buttons = document.getElementById(rowActionsId(instanceId))?.querySelectorAll('button')
-    buttons?.[buttons.length - 1]?.focus({ preventScroll: true })
-  }, FOCUS_BACK_MS)
+    const buttons = document.getElementById(rowActionsId(instance.instance_id))?.querySelectorAll('button')
+    const target = opener?.isConnected ? opener : buttons?.[buttons.length - 1]
+    target?.focus({ preventScroll: true })
+  })
 }

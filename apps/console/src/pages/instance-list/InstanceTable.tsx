@@ -19,12 +19,14 @@ export function InstanceTable({ instances, onAsk }: InstanceTableProps) {
   const { t } = useTranslation('instances')
   const columns = useColumns(onAsk)
   return (
-    <RowTable
-      label={t('label')}
-      columns={columns}
-      rows={instances}
-      keyOf={({ instance_id }) => instance_id}
-    />
+    <div className={classes.table}>
+      <RowTable
+        label={t('label')}
+        columns={columns}
+        rows={instances}
+        keyOf={({ instance_id }) => instance_id}
+      />
+    </div>
   )
 }
 
@@ -37,7 +39,12 @@ function useColumns(onAsk: InstanceTableProps['onAsk']): readonly Column<Instanc
         key: 'instance',
         header: t('columns.instance'),
         cell: ({ name, instance_id }) => (
-          <TwoLines strong mono first={<span className={classes.name}>{name}</span>} second={instance_id} />
+          <TwoLines
+            strong
+            mono
+            first={<span className={classes.name}>{name}</span>}
+            second={<span className={classes.whole}>{instance_id}</span>}
+          />
         ),
       },
       {
@@ -59,25 +66,29 @@ function useColumns(onAsk: InstanceTableProps['onAsk']): readonly Column<Instanc
         cell: instance => (
           <TwoLines
             first={
-              <>
+              <span className={classes.whole}>
                 {texts.machine(instance)}
                 {instance.simulated && <SimulatedTag />}
-              </>
+              </span>
             }
-            second={texts.underMachine(instance)}
+            second={<span className={classes.whole}>{texts.underMachine(instance)}</span>}
           />
         ),
       },
       {
         key: 'image',
         header: t('columns.image'),
+        wideOnly: true,
         cell: ({ image_name, region_name }) => <TwoLines first={image_name} second={region_name} />,
       },
       {
         key: 'cost',
         header: t('columns.cost'),
         align: 'end',
-        cell: instance => <TwoLines {...texts.cost(instance)} />,
+        cell: instance => {
+          const { first, second } = texts.cost(instance)
+          return <TwoLines first={first} second={<span className={classes.whole}>{second}</span>} />
+        },
       },
       {
         key: 'actions',

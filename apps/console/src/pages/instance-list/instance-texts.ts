@@ -8,6 +8,9 @@ import type { RowAction } from './instance-actions.ts'
 
 type Texts = TFunction<['instances', 'common', 'events']>
 
+/** No comma before `or`, as in the texts around it. */
+const LIST_LOCALES: Readonly<Record<string, string>> = { en: 'en-GB' }
+
 const GIGABYTE = 1_000_000_000
 const MEGABYTE = 1_000_000
 
@@ -37,9 +40,9 @@ export function useInstanceTexts(): InstanceTexts {
       cost: instance => costText(instance, t, format),
       onlyIn: statuses =>
         t('off.only_while', {
-          states: new Intl.ListFormat(i18n.language, { type: 'disjunction' }).format(
-            statuses.map(status => t(`states.${status}`)),
-          ),
+          states: new Intl.ListFormat(LIST_LOCALES[i18n.language] ?? i18n.language, {
+            type: 'disjunction',
+          }).format(statuses.map(status => t(`states.${status}`))),
         }),
       action: action => t(`actions.${action}`),
     }),

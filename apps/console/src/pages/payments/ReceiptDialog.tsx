@@ -65,9 +65,14 @@ function ReceiptBody({ receipt }: { receipt: Receipt }) {
           <h3>{t('receipt.lines')}</h3>
           <ul className={classes.list}>
             {lines.map(line => (
-              <li key={line.id}>
-                <span className={classes.when}>{format.moment(line.at)}</span>
-                <span>{t('receipt.line', { from: line.from_account, to: line.to_account })}</span>
+              <li key={`${line.date}${line.from_account}${line.to_account}`}>
+                <span className={classes.when}>{format.date(line.date)}</span>
+                <span>
+                  {t('receipt.line', { from: line.from_account, to: line.to_account })}
+                  {line.entries > 1 && (
+                    <span className={classes.detail}> {t('receipt.entries', { count: line.entries })}</span>
+                  )}
+                </span>
                 <span className="tabular">{exact(line.amount_micro, transaction.currency)}</span>
               </li>
             ))}
@@ -131,5 +136,5 @@ function IntervalPart({
 
 /** All that the ledger holds of an amount: cents in lists hide what a receipt must show. */
 function exact(micro: string, currency: string): string {
-  return formatMicro(BigInt(micro), isCurrency(currency) ? currency : 'USD', 4)
+  return formatMicro(BigInt(micro), isCurrency(currency) ? currency : 'USD', 6)
 }

@@ -1,7 +1,7 @@
 import type { Receipt } from '@berth/contract/billing'
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import { usageDueMicro } from '@berth/contract/money'
-import { and, asc, eq } from 'drizzle-orm'
+import { and, count, eq, min, sql } from 'drizzle-orm'
 import type { PaymentDriver } from '../../drivers/payments/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
@@ -70,17 +70,25 @@ async function readLines(
   userId: string,
   refId: string,
 ): Promise<Receipt['lines']> {
-  const entries = await db
-    .select()
+  const day = sql<string>`to_char(${ledgerTransfer.createdAt} at time zone 'UTC', 'YYYY-MM-DD')`
+  const rows = await db
+    .select({
+      date: day,
+      from: ledgerTransfer.fromAccount,
+      to: ledgerTransfer.toAccount,
+      entries: count(),
+      amount: sql<string>`sum(${ledgerTransfer.amountMicro})`,
+    })
     .from(ledgerTransfer)
     .where(and(eq(ledgerTransfer.refId, refId), eq(ledgerTransfer.userId, userId)))
-    .orderBy(asc(ledgerTransfer.createdAt), asc(ledgerTransfer.id))
-  return entries.map(entry => ({
-    id: entry.id,
-    at: entry.createdAt.toISOString(),
-    from_account: accountName(entry.fromAccount, payments),
-    to_account: accountName(entry.toAccount, payments),
-    amount_micro: entry.amountMicro.toString(),
+    .groupBy(day, ledgerTransfer.fromAccount, ledgerTransfer.toAccount)
+    .orderBy(day, min(ledgerTransfer.createdAt), min(ledgerTransfer.key))
+  return rows.map(row => ({
+    date: row.date,
+    from_account: accountName(row.from, payments),
+    to_account: accountName(row.to, payments),
+    entries: row.entries,
+    amount_micro: row.amount,
   }))
 }
 

@@ -126,10 +126,11 @@ test('[B2] usage opens to a receipt: line, interval, state changes', async () =>
     posted_micro: '1500000',
     waived_micro: '0',
   })
-  expect(opened.lines.map(line => [line.from_account, line.to_account, line.amount_micro])).toEqual([
-    ['credits', 'revenue', '500000'],
-    ['credits', 'revenue', '500000'],
-    ['cash', 'revenue', '500000'],
+  expect(
+    opened.lines.map(line => [line.from_account, line.to_account, line.entries, line.amount_micro]),
+  ).toEqual([
+    ['credits', 'revenue', 2, '1000000'],
+    ['cash', 'revenue', 1, '500000'],
   ])
   expect(opened.events).toEqual([{ at: transaction?.date, status: 'running', code: 'ready', detail: '' }])
   expect(asked).toEqual([

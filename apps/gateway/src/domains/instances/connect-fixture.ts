@@ -177,6 +177,8 @@ export interface TerminalOptions {
   /** Acknowledges output as it comes, as a tab does that renders at once. */
   acks?: boolean
   protocols?: string[]
+  /** False for a client that stays silent. */
+  saysSize?: boolean
 }
 
 /** A browser tab's end of a terminal. */
@@ -221,7 +223,7 @@ export async function openTerminal(origin: string, ticket: string, options: Term
   const ack = (bytes: number) => socket.send(encodeClientFrame({ kind: 'ack', bytes }))
   const resize = (nextCols: number, nextRows: number) =>
     socket.send(encodeClientFrame({ kind: 'resize', cols: nextCols, rows: nextRows }))
-  resize(cols, rows)
+  if (options.saysSize !== false) resize(cols, rows)
   return {
     socket,
     frames,

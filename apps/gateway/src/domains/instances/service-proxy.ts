@@ -41,7 +41,7 @@ export interface ServiceLimits {
   quietMs: number
 }
 
-export const SERVICE_LIMITS: ServiceLimits = {
+const SERVICE_LIMITS: ServiceLimits = {
   connectionsPerInstanceMax: 256,
   answerMs: 10 * 60_000,
   quietMs: 60 * 60_000,

@@ -1,5 +1,5 @@
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { ApiError } from './api-error.ts'
@@ -53,8 +53,18 @@ export function registerHealth(
     return '{"status":"ok"}'
   })
   app.get(`${GATEWAY_PREFIX}/metrics`, async (request, reply) => {
-    if (!isLoopback(request.socket.remoteAddress ?? '')) throw new ApiError('not_found')
+    if (!comesFromHere(request)) throw new ApiError('not_found')
     reply.header('content-type', metrics.contentType)
     return metrics.text()
   })
+}
+
+/** Whether it was asked for on this computer; a proxy here that passes somebody else's request on does not count. */
+function comesFromHere({ socket, hostname, headers }: FastifyRequest): boolean {
+  return (
+    isLoopback(socket.remoteAddress ?? '') &&
+    isLoopback(hostname) &&
+    headers.forwarded === undefined &&
+    headers['x-forwarded-for'] === undefined
+  )
 }

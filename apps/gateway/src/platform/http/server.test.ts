@@ -302,6 +302,11 @@ test('metrics name operations', async () => {
   expect(text).toMatch(/berth_answers_total\{operation="test.hello",status="200"\} [1-9]/)
 })
 
+test('metrics are for this computer only, also behind a proxy on it', async () => {
+  const headers = { 'x-forwarded-for': '203.0.113.7' }
+  expect((await fetch(`${server.origin}/gateway/metrics`, { headers })).status).toBe(404)
+})
+
 interface AskOptions {
   token?: string
   language?: string

@@ -86,8 +86,9 @@ declare module 'fastify' {
   }
 }
 
-/** Header lines must have come by then; a body has as long as the slowest honest line needs. */
+/** Header lines must have come by then, and a whole body by then: a megabyte in a minute is a slow line. */
 const HEADERS_TIMEOUT_MS = 20_000
+const BODY_TIMEOUT_MS = 60_000
 /** Longer than load balancers keep theirs, so that it is not we who close under a request. */
 const KEEP_ALIVE_MS = 75_000
 
@@ -173,10 +174,14 @@ function createFrontDoor(
   const { serviceOrigin, upgrades = [] } = options
   const isConsole = createHostCheck(options)
   const server = createHttpServer(
-    { headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+    // Services of instances take uploads that last; the console's own bodies have a limit below.
+    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS },
     (request, response) => {
       const { host } = request.headers
-      if (isConsole(host)) return handler(request, response)
+      if (isConsole(host)) {
+        limitBodyTime(request)
+        return handler(request, response)
+      }
       const target = serviceOrigin?.match(host) ?? null
       if (target !== null) return serviceOrigin?.request(target, request, response)
       turnAway(response)
@@ -192,6 +197,13 @@ function createFrontDoor(
     refuseUpgrade(socket, '421 Misdirected Request')
   })
   return server
+}
+
+/** A body that trickles in would hold its connection for ever. */
+function limitBodyTime(request: IncomingMessage): void {
+  if (request.method === 'GET' || request.method === 'HEAD') return
+  const timer = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS)
+  request.once('close', () => clearTimeout(timer))
 }
 
 function turnAway(response: ServerResponse): void {

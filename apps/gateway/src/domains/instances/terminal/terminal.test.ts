@@ -134,7 +134,7 @@ describeWhere('the sandbox', await probeSandbox(), () => {
   })
 
   describe('ends', () => {
-    test('[R4.6] stop-web-terminal ends the shell and everything in it', async () => {
+    test('[R2.23] [R7.4] stop-web-terminal ends the shell and everything in it', async () => {
       const terminal = await open()
       terminal.type('echo "shell $$"; sleep 4242\r')
       const [, pid] = await terminal.shows(/shell (\d+)\r\n/)
@@ -186,6 +186,35 @@ describeWhere('the sandbox', await probeSandbox(), () => {
       expect((await late.closed).code).toBe(TERMINAL_CLOSE.too_many_sockets.code)
       tabs[0]?.type('echo st""ill\r')
       await tabs[2]?.shows(/still\r\n/)
+    })
+  })
+
+  describe('limits', () => {
+    test.each([
+      ['a shell without a tab ends after its time', { idleMs: 30 }, null],
+      [
+        'no more shells than a gateway may have are opened',
+        { shellsMax: 0 },
+        TERMINAL_CLOSE.too_many_shells.code,
+      ],
+      ['a socket that does not say its size is ended', { firstFrameMs: 30 }, TERMINAL_CLOSE.bad_frame.code],
+    ])('%s', async (_, limits, code) => {
+      const other = await startConnectFixture(driver, { terminal: limits })
+      try {
+        await other.addInstance({ id })
+        const says = !('firstFrameMs' in limits)
+        const tab = await openTerminal(other.server.origin, await other.ticket(id), { saysSize: says })
+        if (code === null) {
+          await tab.shows(/[#$] $/)
+          await tab.leave()
+        } else {
+          expect((await tab.closed).code).toBe(code)
+        }
+        await eventually('the end of the shell', () => !other.connect.terminals.running(id))
+        expect(other.connect.terminals.gauge()).toEqual({ shells: 0, sockets: 0, bytesHeld: 0 })
+      } finally {
+        await other.close()
+      }
     })
   })
 

@@ -273,7 +273,8 @@ test('[R4.5] it starts again with its home, restarts, and is terminated for good
 })
 
 test('the browser had nothing to complain about', () => {
-  expect(complaints).toEqual([])
+  // The browser itself reports the refused card; nothing else may be there.
+  expect(complaints.filter(text => !text.includes('status of 402'))).toEqual([])
 })
 
 function row() {

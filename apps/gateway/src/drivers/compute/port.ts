@@ -16,12 +16,23 @@ export interface ComputeDriver {
   gpus(): Promise<RealGpu[]>
 
   /**
+   * Whether the image is here already, so that `pull` would have nothing to fetch. False also for one that this
+   * driver cannot make. Fails with `engine_unavailable`; may take as long as the engine takes to answer.
+   */
+  hasImage(image: ImageRecipe): Promise<boolean>
+
+  /**
    * Makes the image available where the machine will run. Reports progress; `bytes_total` is null where it
    * cannot be known. Returns at once when the image is there already.
    */
   pull(image: ImageRecipe, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void>
 
-  /** Makes the machine without starting it. A machine of that id that exists already is kept as it is. */
+  /**
+   * Makes the machine without starting it. One of that id that exists and does not run keeps what it stored and
+   * the image that it was made from, and takes on everything else of the spec: processors, memory, GPUs, ports,
+   * environment, command and hostname. One that runs is left as it is. Cut short, it leaves a machine that has all
+   * that it stored, and the next call goes on.
+   */
   create(spec: MachineSpec, signal: AbortSignal): Promise<void>
 
   /** Starts a created or stopped machine and returns when its first process runs. Started already: returns. */
@@ -174,6 +185,8 @@ export type ComputeErrorCode =
   | 'unsupported'
   /** The image does not exist or may not be read. Final. */
   | 'image_unavailable'
+  /** The place that images come from cannot be reached, or is out of order. Retry. */
+  | 'registry_unreachable'
   /** The machine does not run, so it cannot be talked to. */
   | 'not_running'
   /** Nothing listens on that port. */

@@ -46,6 +46,11 @@ describe('settings', () => {
     })
   })
 
+  test('may name a database by a Unix socket', () => {
+    const databaseUrl = 'postgresql://berth:secret@/berth?host=%2Frun%2Fpostgresql'
+    expect(readConfig({ DATABASE_URL: databaseUrl }).databaseUrl).toBe(databaseUrl)
+  })
+
   test('cannot be changed afterwards', () => {
     const config = readConfig({ BERTH_TRUSTED_PROXIES: '10.0.0.1' })
     expect(() => Object.assign(config, { port: 1 })).toThrow(TypeError)

@@ -41,6 +41,8 @@ const url = (protocols: readonly string[], isRight: (parsed: URL) => boolean = (
   })
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
+/** Without a host where `?host=` names the folder of a Unix socket, which is no URL to the rest of the world. */
+const DATABASE_ADDRESS = /^postgres(ql)?:\/\/[^\s/]*\/[^\s]+$/
 const NETWORK = /^[0-9a-f.:]+(\/\d{1,3})?$/i
 
 /** Every setting of the gateway, in the order of the operating guide. All are read from the environment. */
@@ -92,7 +94,7 @@ export const SETTINGS = {
       'Folder for secrets, the embedded PostgreSQL and machines of the sandbox. Relative to the project. One gateway ' +
       'at a time uses it. Back it up as a whole, with the gateway stopped.',
   }),
-  DATABASE_URL: setting(optional(url(['postgres:', 'postgresql:'])), {
+  DATABASE_URL: setting(optional(z.string().regex(DATABASE_ADDRESS)), {
     default: '',
     takes: 'an address such as postgresql://user:password@host:5432/berth',
     about: 'PostgreSQL 15 or newer. Empty: one of our own runs in the data folder.',

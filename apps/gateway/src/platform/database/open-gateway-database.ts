@@ -61,9 +61,9 @@ async function migrateWhenThere(url: string): Promise<void> {
     } catch (error) {
       if (!isDatabaseUnavailable(error)) throw error
       if (performance.now() > deadline) {
-        const { host } = new URL(url)
+        const place = URL.parse(url)?.host ?? 'a Unix socket'
         const why = error instanceof Error ? error.message : String(error)
-        throw new Error(`The database of DATABASE_URL (${host}) does not answer: ${why}`, { cause: error })
+        throw new Error(`The database of DATABASE_URL (${place}) does not answer: ${why}`, { cause: error })
       }
       await new Promise(resolve => setTimeout(resolve, RETRY_MS))
     }

@@ -21,6 +21,8 @@ export interface FakeDriver extends ComputeDriver {
   overlapMax(): number
   /** How long calls that change a machine take, in milliseconds; 0 unless a test says otherwise. */
   latencyMs: number
+  /** Whether images are here without a pull; they are unless a test says otherwise. */
+  imagesHere: boolean
   /** What pulls report, in this order. */
   pullReports: PullProgress[]
   /** The machine's processes end by themselves. */
@@ -100,6 +102,7 @@ export function createFakeDriver(options: {
     machines,
     calls,
     latencyMs: 0,
+    imagesHere: true,
     pullReports,
     overlapMax: () => overlapMax,
     exit: end,
@@ -112,6 +115,10 @@ export function createFakeDriver(options: {
     },
 
     gpus: async () => options.gpus ?? [],
+    async hasImage() {
+      await faults.pass('hasImage', null)
+      return driver.imagesHere
+    },
     async pull(image, onProgress, signal) {
       calls.push(`pull ${image.id}`)
       for (const report of pullReports) onProgress(report)
@@ -121,6 +128,7 @@ export function createFakeDriver(options: {
       call('create', spec.id, signal, () => {
         if (!MACHINE_ID.test(spec.id)) throw new ComputeError('unsupported', `not a machine id: ${spec.id}`)
         const machine = machines.get(spec.id)
+        if (machine?.status.state === 'running') return
         if (machine) machine.spec = spec
         else machines.set(spec.id, { spec, status: { state: 'created' }, home: new Map() })
       }),
@@ -167,11 +175,11 @@ export function createFakeDriver(options: {
       throw new ComputeError('port_closed', `nothing listens on ${port}`)
     },
     async stats(id) {
-      runningMachine(id)
+      const { spec } = runningMachine(id)
       return {
         cpu_percent: null,
         memory_used_mb: null,
-        memory_limit_mb: null,
+        memory_limit_mb: spec?.memory_mb ?? null,
         disk_used_mb: null,
         sampled_at: clock.now(),
       }

@@ -59,7 +59,13 @@ export function createMachineLife(deps: LifeDeps) {
   }
 
   async function create(spec: MachineSpec): Promise<void> {
-    if (await store.readRecord(spec.id)) return
+    const before = await store.readRecord(spec.id)
+    if (before) {
+      const runs = (await firstProcess(spec.id)) !== null || (await takeOverUnrecorded(spec.id))
+      // All that a start goes by is in the record; the home is not touched.
+      if (!runs) await store.writeRecord(spec.id, { spec, uid: before.uid })
+      return
+    }
     const paths = store.paths(spec.id)
     const uid = machineUid(deps.installation, spec.id)
     await makeMachineFolders(paths, uid)

@@ -59,6 +59,8 @@ export async function createSandboxDriver(deps: SandboxDeps): Promise<ComputeDri
     name: 'sandbox',
     capabilities: capabilitiesOf(launcher, limiter),
     gpus: listNvidiaGpus,
+    // The computer's own programs need no pull.
+    hasImage: async image => image.sandbox !== null,
     pull: async image => {
       if (!image.sandbox) throw new ComputeError('image_unavailable', `${image.id} cannot run in a sandbox`)
     },

@@ -40,6 +40,7 @@ export async function startTestServer(
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
     rateLimits: RATE_LIMITS,
+    contentKey: new Uint8Array(32).fill(7),
     publicUrl: null,
     bindHost: '127.0.0.1',
     trustedProxies: [],

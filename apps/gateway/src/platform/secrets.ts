@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
@@ -6,12 +6,24 @@ import { makePrivateFolder } from './data-dir.ts'
 
 /** What this installation keeps to itself. None of it has a default or ever reaches a log. */
 export interface Secrets {
-  /** Signs access tokens: 32 bytes for HMAC-SHA256. */
+  /** 32 bytes that every other key is derived from, by `deriveKey`. */
   signingKey: Uint8Array
   /** Password of the embedded PostgreSQL. */
   databasePassword: string
   /** Names this installation towards engines that it shares with others; not secret, but as lasting. */
   installationId: string
+}
+
+const DERIVED_KEY_BYTES = 32
+
+/**
+ * A key for one purpose, from the installation's signing key: all replicas derive the same, and none tells another.
+ * @param signingKey The installation's.
+ * @param purpose Words of its own for each use.
+ * @returns 32 bytes.
+ */
+export function deriveKey(signingKey: Uint8Array, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', signingKey, '', purpose, DERIVED_KEY_BYTES))
 }
 
 const FILE_NAME = 'secrets.json'

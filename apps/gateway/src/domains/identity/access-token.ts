@@ -1,12 +1,12 @@
-import { createPrivateKey, createPublicKey, hkdfSync } from 'node:crypto'
+import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { APPLICATION, ORGANIZATION } from '@berth/contract/account'
 import { jwtVerify, SignJWT } from 'jose'
 import type { Clock } from '../../platform/clock.ts'
+import { deriveKey } from '../../platform/secrets.ts'
 
 const ALGORITHM = 'EdDSA'
 const ISSUER = ORGANIZATION
 const AUDIENCE = APPLICATION
-const SEED_BYTES = 32
 /** RFC 8410: what stands before the 32 bytes of an Ed25519 private key in PKCS #8. */
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
@@ -24,9 +24,9 @@ export interface TokenSubject {
  * @param deps.signingKey The installation's secret; the key of the tokens is derived from it.
  */
 export function createAccessTokens(deps: { signingKey: Uint8Array; clock: Clock }) {
-  const seed = hkdfSync('sha256', deps.signingKey, '', 'berth access token', SEED_BYTES)
+  const seed = deriveKey(deps.signingKey, 'berth access token')
   const privateKey = createPrivateKey({
-    key: Buffer.concat([PKCS8_ED25519, Buffer.from(seed)]),
+    key: Buffer.concat([PKCS8_ED25519, seed]),
     format: 'der',
     type: 'pkcs8',
   })

@@ -51,8 +51,8 @@ export function isLoopback(host: string): boolean {
     host === 'localhost' ||
     host === '::1' ||
     host === '[::1]' ||
-    /^127\./.test(host) ||
-    /^::ffff:127\./.test(host)
+    /^127(\.\d{1,3}){3}$/.test(host) ||
+    /^::ffff:127(\.\d{1,3}){3}$/.test(host)
   )
 }
 

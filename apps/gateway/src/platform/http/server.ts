@@ -49,6 +49,8 @@ export interface ServerOptions {
   log: Logger
   metrics: Metrics
   rateLimits: RateLimits
+  /** Hashes what comes with idempotency keys; the same for every replica. */
+  contentKey: Uint8Array
   /** The address that customers use; null when none is set. */
   publicUrl: string | null
   bindHost: string
@@ -148,6 +150,7 @@ function registerCalls(
   const deps = {
     authenticate: options.authenticate,
     idempotency,
+    contentKey: options.contentKey,
     checkAnswers: options.checkAnswers ?? false,
   }
   for (const route of options.routes) {

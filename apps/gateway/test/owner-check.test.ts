@@ -1,0 +1,194 @@
+import { getAccount } from '@berth/contract/account'
+import type { Audience, Call } from '@berth/contract/call'
+import { calls } from '@berth/contract/calls'
+import { officialImages } from '@berth/contract/images'
+import { deployInstance, listInstances } from '@berth/contract/instances'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type CallAnswer, sendCall, startGateway, type TestGateway } from './start-gateway.ts'
+
+/**
+ * Who may make which call, written out: a call of the contract without a row fails, and so does a row that says
+ * another audience. The rows are then walked as a guest, as a customer whose address is not verified, as the
+ * owner of the things named, and as another customer with the owner's ids.
+ */
+const WHO: Record<string, Audience> = {
+  'account.get-application': 'guest',
+  'account.login': 'guest',
+  'account.login-by': 'guest',
+  'account.signup': 'guest',
+  'account.logout': 'guest',
+  'account.get-account': 'user',
+  'account.send-verify-email': 'guest',
+  'account.verify-email': 'guest',
+  'mailbox.list': 'guest',
+  'settings.get': 'guest',
+  'region.all': 'guest',
+  'region.list': 'guest',
+  'gpu_spec.list': 'guest',
+  'image.official': 'guest',
+  'image.official-in': 'guest',
+  'instance.deploy': 'verified',
+  'instance.list': 'user',
+  'instance.edit': 'verified',
+  'instance.terminate': 'verified',
+  'instance.stop': 'verified',
+  'instance.restart': 'verified',
+  'instance.start': 'verified',
+  'instance.connection': 'verified',
+  'instance.start-web-terminal': 'verified',
+  'instance.stop-web-terminal': 'verified',
+  'instance.check-resource': 'user',
+  'instance.price': 'user',
+  'instance.events': 'user',
+  'bill.balance': 'user',
+  'bill.pay-platform': 'user',
+  'bill.topup': 'verified',
+  'bill.transaction': 'user',
+  'bill.transaction-receipt': 'user',
+  'bill.spend': 'user',
+}
+
+/** What the walk sends where a call needs more than nothing; `id` is the owner's. */
+const INPUTS: Record<string, (ids: { instance: string; transaction: string }) => Input> = {
+  'instance.edit': ({ instance }) => ({ body: { instance_id: instance, name: 'theirs' } }),
+  'instance.terminate': ({ instance }) => ({ params: { id: instance } }),
+  'instance.stop': ({ instance }) => ({ params: { id: instance } }),
+  'instance.restart': ({ instance }) => ({ params: { id: instance } }),
+  'instance.start': ({ instance }) => ({
+    body: { instance_id: instance, gpu_count: 1, gpu_spec_id: 'cpu' },
+  }),
+  'instance.connection': ({ instance }) => ({ params: { id: instance } }),
+  'instance.start-web-terminal': ({ instance }) => ({ body: { instance_id: instance } }),
+  'instance.stop-web-terminal': ({ instance }) => ({ body: { instance_id: instance } }),
+  'instance.events': ({ instance }) => ({ params: { id: instance } }),
+  'bill.transaction-receipt': ({ transaction }) => ({ params: { id: transaction } }),
+}
+
+interface Input {
+  params?: Record<string, unknown>
+  body?: unknown
+}
+
+const signedIn = calls.filter(call => call.audience !== 'guest')
+const verifiedOnly = calls.filter(call => call.audience === 'verified')
+const owned = calls.filter(call => call.operation in INPUTS)
+
+let gateway: TestGateway
+let owner: string
+let other: string
+let unverified: string
+let ids: { instance: string; transaction: string }
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  const first = await gateway.signUp()
+  owner = first.token
+  await gateway.grant(first.userId, 5_000)
+  other = (await gateway.signUp()).token
+  unverified = await signUpOnly('unverified@example.org')
+  ids = await ownSomething()
+})
+afterAll(() => gateway.stop())
+
+test('[R6.4] every call has a row that says who may make it', () => {
+  expect(Object.fromEntries(calls.map(call => [call.operation, call.audience]))).toEqual(WHO)
+})
+
+test('[R6.4] every call that names a thing by id is walked with another customer’s id', () => {
+  const named = calls.filter(
+    call => call.path.includes('{id}') || (call.body && 'instance_id' in (shapeOf(call.body) ?? {})),
+  )
+  expect(named.map(call => call.operation).filter(operation => !(operation in INPUTS))).toEqual([])
+})
+
+describe('[R6.1] a guest is asked to sign in', () => {
+  test.each(signedIn.map(call => [call.operation, call] as const))('%s', async (_, call) => {
+    expect(await ask(call, null)).toMatchObject({ httpStatus: 401, envelope: { code: 'login_required' } })
+  })
+})
+
+describe('[R6.3] [R4.2] a customer whose address is not verified is told so', () => {
+  test.each(verifiedOnly.map(call => [call.operation, call] as const))('%s', async (_, call) => {
+    expect(await ask(call, unverified)).toMatchObject({
+      httpStatus: 403,
+      envelope: { code: 'account_not_activated' },
+    })
+  })
+
+  test('and may still look at what is theirs', async () => {
+    expect((await ask(getAccount, unverified)).httpStatus).toBe(200)
+    expect((await ask(listInstances, unverified)).envelope).toMatchObject({ status: 'ok', data: [] })
+  })
+})
+
+describe('[R6.4] another customer gets the same answer for the owner’s id as for one that does not exist', () => {
+  test.each(owned.map(call => [call.operation, call] as const))('%s', async (operation, call) => {
+    const input = INPUTS[operation]
+    const foreign = await ask(call, other, input?.(ids))
+    const missing = await ask(
+      call,
+      other,
+      input?.({ instance: 'i-zzzzzzz', transaction: 't_01890000-0000-7000-8000-000000000000' }),
+    )
+    expect(foreign).toMatchObject({ httpStatus: 404, envelope: { code: 'not_found' } })
+    expect({ ...foreign.envelope, request_id: '' }).toEqual({ ...missing.envelope, request_id: '' })
+  })
+})
+
+describe('[R6.2] the owner, verified, is let through', () => {
+  test.each(owned.map(call => [call.operation, call] as const))('%s', async (operation, call) => {
+    const answer = await ask(call, owner, INPUTS[operation]?.(ids))
+    // The state may forbid it by the time it is its turn; a wall for strangers it must not meet.
+    expect([401, 403, 404]).not.toContain(answer.httpStatus)
+    if (operation === 'instance.terminate') ids = await ownSomething()
+  })
+})
+
+function ask(call: Call, token: string | null, input: Input = {}): Promise<CallAnswer<unknown>> {
+  const filled = { ...input, ...(call.body && input.body === undefined ? { body: {} } : {}) }
+  return sendCall(gateway.origin, call, filled, token === null ? {} : { token })
+}
+
+async function ownSomething(): Promise<typeof ids> {
+  const images = await gateway.data(officialImages, {})
+  const { instance_id } = await gateway.data(
+    deployInstance,
+    {
+      body: {
+        name: 'mine',
+        region_code: 'us-west',
+        gpu_spec_id: 'cpu',
+        gpu_count: 1,
+        image_id: images.find(({ available }) => available)?.id ?? '',
+        container_disk_gb: 20,
+      },
+    },
+    { token: owner },
+  )
+  const status = async () =>
+    (await gateway.data(listInstances, {}, { token: owner })).find(one => one.instance_id === instance_id)
+      ?.status
+  await vi.waitUntil(async () => (await status()) === 'running', { timeout: 15_000 })
+  const list = await fetch(`${gateway.origin}/gateway/api/bill/transaction?type=usage`, {
+    headers: { authorization: `Bearer ${owner}` },
+  })
+  const { data } = (await list.json()) as { data: { items: { id: string }[] } }
+  return { instance: instance_id, transaction: data.items[0]?.id ?? '' }
+}
+
+async function signUpOnly(email: string): Promise<string> {
+  const send = (path: string, body: object) =>
+    fetch(`${gateway.origin}/gateway/api/account/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ application: 'berth-console', organization: 'berth', ...body }),
+    }).then(answer => answer.json() as Promise<{ data: string }>)
+  const password = 'Harbour-Light-7'
+  await send('signup', { username: email, email, name: 'New', password, agreement: true })
+  return (await send('login', { type: 'token', username: email, password })).data
+}
+
+/** The fields of an object schema; undefined for any other. */
+function shapeOf(schema: object): Record<string, unknown> | undefined {
+  return 'shape' in schema ? (schema.shape as Record<string, unknown>) : undefined
+}

@@ -125,6 +125,13 @@ CREATE TABLE "user_account" (
 	"created_at" timestamp (3) with time zone NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "installation" (
+	"id" text NOT NULL,
+	"driver" text NOT NULL,
+	"first_seen_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "installation_id_driver_pk" PRIMARY KEY("id","driver")
+);
+--> statement-breakpoint
 CREATE TABLE "instance" (
 	"id" text PRIMARY KEY NOT NULL,
 	"user_id" uuid NOT NULL,

@@ -30,7 +30,7 @@ import type { Ids } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
 import { createLoop } from './platform/loop.ts'
 import { createMetrics } from './platform/metrics.ts'
-import type { Secrets } from './platform/secrets.ts'
+import { deriveKey, type Secrets } from './platform/secrets.ts'
 
 /** What a gateway is put together from. */
 export interface GatewayParts {
@@ -38,7 +38,7 @@ export interface GatewayParts {
   clock: Clock
   ids: Ids
   log: Logger
-  secrets: Pick<Secrets, 'signingKey'>
+  secrets: Pick<Secrets, 'signingKey' | 'installationId'>
   catalogue: Catalogue
   compute: ComputeDriver | null
   /** Why no machine can run here; null when one can. */
@@ -97,11 +97,12 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     payments: parts.payments,
     instanceEvents: (q, range) => instances.eventsBetween(q, range),
   })
-  const quotes = createQuotes({ db, catalogue, regions, images, billing, computeMissing })
+  const quotes = createQuotes({ db, catalogue, regions, images, billing, compute, computeMissing })
   const instances: Instances = createInstances({
     ...base,
     compute,
     computeMissing,
+    installationId: parts.secrets.installationId,
     catalogue,
     billing,
     regions,
@@ -151,6 +152,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     authenticate: identity.authenticate,
     metrics,
     rateLimits: parts.rateLimits,
+    contentKey: deriveKey(parts.secrets.signingKey, 'berth request content'),
     publicUrl: parts.publicUrl,
     bindHost: parts.host,
     trustedProxies: [...parts.trustedProxies],

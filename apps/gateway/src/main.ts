@@ -125,7 +125,7 @@ interface Greeting {
 async function greet({ gateway, config, address, compute, hasMailbox }: Greeting): Promise<void> {
   const lines = [`Console    ${address}`]
   if (hasMailbox) lines.push(`Mailbox    ${address}/mailbox (no SMTP_URL is set: mails are kept here)`)
-  lines.push(...aboutMachines(compute))
+  lines.push(...aboutMachines(compute, gateway.instances.foreignMachines()))
   if (config.demo === 'auto' && config.publicUrl === null && isLoopback(config.host)) {
     const { userId, created } = await gateway.identity.createDemoCustomer()
     const link = `${address}/auth?ticket=${await gateway.identity.createSignInLink(userId)}`
@@ -138,7 +138,7 @@ async function greet({ gateway, config, address, compute, hasMailbox }: Greeting
 }
 
 /** What makes machines and what it cannot do here, or how to get something that does. */
-function aboutMachines(compute: ComputeChoice): string[] {
+function aboutMachines(compute: ComputeChoice, foreign: number): string[] {
   if (!compute.driver)
     return [`Machines   none: ${compute.why}`, `           To have some: ${compute.how_to_get_it}`]
   const { name, capabilities } = compute.driver
@@ -152,6 +152,11 @@ function aboutMachines(compute: ComputeChoice): string[] {
     ...Object.entries(limits).flatMap(([what, limit]) =>
       limit.enforced ? [] : [`           No ${what} limit: ${limit.why}`],
     ),
+    ...(foreign > 0
+      ? [
+          `           ${foreign} of the data folder’s machines belong to another database; they are left alone.`,
+        ]
+      : []),
     ...(capabilities.outbound_network ? [] : ['           Machines do not reach the internet.']),
   ]
 }

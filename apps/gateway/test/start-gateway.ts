@@ -70,7 +70,7 @@ export async function startGateway(overrides: Partial<GatewayParts> = {}): Promi
     ...base,
     database: { ...database, close: database.drop },
     log: pino({ level: 'silent' }),
-    secrets: { signingKey: new Uint8Array(32).fill(7) },
+    secrets: { signingKey: new Uint8Array(32).fill(7), installationId: 'ba9876543210' },
     catalogue: loadCatalogue(CATALOGUE),
     compute: createFakeDriver({ clock }),
     computeMissing: null,

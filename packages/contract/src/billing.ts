@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, currency, micro, page, pageOf, timestamp } from './fields.ts'
+import { INSTANCE_EVENT_CODES } from './instance-codes.ts'
 import { INSTANCE_STATUSES } from './instance-states.ts'
 import { TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from './limits.ts'
 
@@ -168,7 +169,12 @@ export const receipt = z.object({
   ),
   /** What the instance went through in that time, oldest first. */
   events: z.array(
-    z.object({ at: timestamp, status: z.enum(INSTANCE_STATUSES), code: z.string(), detail: z.string() }),
+    z.object({
+      at: timestamp,
+      status: z.enum(INSTANCE_STATUSES),
+      code: z.enum(INSTANCE_EVENT_CODES),
+      detail: z.string(),
+    }),
   ),
 })
 export type Receipt = z.infer<typeof receipt>

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, micro, slug, timestamp } from './fields.ts'
+import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES } from './instance-codes.ts'
 import { INSTANCE_STATUSES } from './instance-states.ts'
 import {
   CONTAINER_DISK_GB_MAX,
@@ -114,7 +115,7 @@ export const price = z.object({
 export type Price = z.infer<typeof price>
 
 /** Why an instance is in its status, for people: `code` is a key of the console's texts, `detail` the engine's own words. */
-export const reason = z.object({ code: z.string(), detail: z.string() })
+export const reason = z.object({ code: z.enum(INSTANCE_REASON_CODES), detail: z.string() })
 
 export const progress = z.object({
   /** Where a start is (B6). */
@@ -353,7 +354,7 @@ export const instanceEvent = z.object({
   at: timestamp,
   status: z.enum(INSTANCE_STATUSES),
   /** What happened, as a key of the console's texts: `deployed`, `ready`, `stopped_by_customer`… */
-  code: z.string(),
+  code: z.enum(INSTANCE_EVENT_CODES),
   detail: z.string(),
 })
 

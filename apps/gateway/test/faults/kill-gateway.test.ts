@@ -9,16 +9,16 @@ import { probeSandbox } from '../../src/drivers/compute/sandbox/probe-sandbox.ts
 import { type Books, readBooks } from './books-fixture.ts'
 import { type Customer, signUp } from './customer-fixture.ts'
 import { createGatewayHome, type GatewayHome, type GatewayRun } from './gateway-home-fixture.ts'
-import { createOrders, type Orders } from './orders-fixture.ts'
-import { postgresPid, processesOf } from './processes-fixture.ts'
+import { createOrders, type Order, type Orders } from './orders-fixture.ts'
+import { machinesOf, postgresPid, processesOf } from './processes-fixture.ts'
 import { createRandom, type Random } from './random-fixture.ts'
 
 const KILLS = 50
 /** Every so many kills the instances that are wanted must all be back. */
 const KILLS_UNTIL_BACK = 25
 const DELAY_MS_MAX = 400
-/** A call is carried out within this long, so half of the kills fall here. */
-const CALL_MS = 40
+/** Half of the kills fall where most is under way: into a call, or into the boot that follows a deploy. */
+const BUSY_MS = { topup: 40, deploy: 160 }
 /** A start is through within about this long; some kills fall into it. */
 const START_MS = 1_200
 const INSTANCES_MAX = 3
@@ -47,8 +47,8 @@ describeWhere('a gateway with the sandbox', await probeSandbox(), () => {
       await orders.topUp(500_000).done
       let backAt = KILLS_UNTIL_BACK
       while (life.kills < KILLS) {
-        placeOrder(orders, random)
-        await moment(random.next() < 0.5 ? random.below(CALL_MS) : random.below(DELAY_MS_MAX))
+        const { kind } = placeOrder(orders, random)
+        await moment(random.next() < 0.5 ? random.below(BUSY_MS[kind]) : random.below(DELAY_MS_MAX))
         if (orders.all.at(-1)?.answered === false) life.interrupted += 1
         await killAndStart(home, life, random)
         await expectSound(home, customer, orders)
@@ -60,6 +60,8 @@ describeWhere('a gateway with the sandbox', await probeSandbox(), () => {
       expect(life.interrupted).toBeGreaterThanOrEqual(INTERRUPTED_MIN)
       await orders.settled()
       await expectAllBack(customer, orders)
+      // One machine for each instance that is wanted, and none for those that were deleted.
+      await expect.poll(() => machinesOf(home.dataDir), PATIENCE).toEqual([...orders.kept].sort())
       await expectAnsweredOnce(home, customer, orders)
       for (const id of [...orders.kept]) orders.terminate(id)
       await orders.settled()
@@ -79,12 +81,12 @@ interface Life {
 }
 
 /** A top-up or a deploy, and a delete when there are enough instances. */
-function placeOrder(orders: Orders, random: Random): void {
+function placeOrder(orders: Orders, random: Random): Order {
   const deploying = orders.all.filter(({ kind, answered }) => kind === 'deploy' && !answered).length
   const [oldest] = orders.kept
   if (oldest && orders.kept.length >= INSTANCES_MAX) orders.terminate(oldest)
-  if (random.next() < 0.5 && orders.kept.length + deploying < INSTANCES_MAX) orders.deploy()
-  else orders.topUp(100 + random.below(900))
+  if (random.next() < 0.7 && orders.kept.length + deploying < INSTANCES_MAX) return orders.deploy()
+  return orders.topUp(100 + random.below(900))
 }
 
 /** Kills the gateway and starts it again; one in five starts is killed as well. */
@@ -100,10 +102,15 @@ async function killAndStart(home: GatewayHome, life: Life, random: Random): Prom
   life.run = await home.start()
 }
 
-/** What must hold at any moment: every key made at most one thing, and one if it was answered; money adds up. */
+/**
+ * What must hold at any moment: every key made at most one thing, and one if it was answered; no machine runs twice; money
+ * adds up.
+ */
 async function expectSound(home: GatewayHome, customer: Customer, orders: Orders): Promise<void> {
   // What was answered before the look must be in it; what is answered during it may be.
   const answered = orders.all.filter(order => order.answered)
+  const machines = machinesOf(home.dataDir)
+  expect(machines).toEqual([...new Set(machines)])
   const { books, cents } = await readBooksAndBalance(home, customer)
   expect(books.problems).toEqual([])
   expect(cents).toBe(books.expectedCents)

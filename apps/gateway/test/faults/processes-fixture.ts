@@ -20,15 +20,30 @@ export function processesOf(dataDir: string): ProcessInfo[] {
   if (!existsSync('/proc/self/mountinfo')) return []
   // A mount table names paths from the root of each file system, so the unique part alone is looked for.
   const mark = join(basename(dirname(dataDir)), basename(dataDir))
-  const own = namespaceOf('self')
+  const own = namespaceOf('self', 'mnt')
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
     .flatMap(name => {
       const command = read(`/proc/${name}/cmdline`).replaceAll('\0', ' ').trim()
-      const sees = namespaceOf(name) !== own && read(`/proc/${name}/mountinfo`).includes(mark)
+      const sees = namespaceOf(name, 'mnt') !== own && read(`/proc/${name}/mountinfo`).includes(mark)
       if (!sees && !command.includes(mark)) return []
       return isDead(name) ? [] : [{ pid: Number(name), command }]
     })
+}
+
+/**
+ * The machines of a data folder that run, by id, in order: each is a process tree of its own. One that nobody knows of
+ * any more is among them, so that an id may be there twice.
+ */
+export function machinesOf(dataDir: string): string[] {
+  const own = namespaceOf('self', 'pid')
+  const trees = new Map<string, string>()
+  for (const { pid } of processesOf(dataDir)) {
+    const tree = namespaceOf(String(pid), 'pid')
+    const id = /machines\/(i-[a-z0-9]+)\/home/.exec(read(`/proc/${pid}/mountinfo`))?.[1]
+    if (tree !== '' && tree !== own && id) trees.set(tree, id)
+  }
+  return [...trees.values()].sort()
 }
 
 /** Whether a process runs: one that is dead but not collected yet does not. */
@@ -66,9 +81,9 @@ function isDead(name: string): boolean {
   return stat === '' || /^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
 }
 
-function namespaceOf(name: string): string {
+function namespaceOf(name: string, kind: 'mnt' | 'pid'): string {
   try {
-    return readlinkSync(`/proc/${name}/ns/mnt`)
+    return readlinkSync(`/proc/${name}/ns/${kind}`)
   } catch {
     return ''
   }

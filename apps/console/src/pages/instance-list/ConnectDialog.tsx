@@ -30,7 +30,7 @@ export function ConnectDialog({ instance, opened, onClose }: InstanceDialogProps
       onClose={onClose}
       title={t('connect.title', { name: instance.name })}
       closeButtonProps={{ 'aria-label': t('common:dialog.close') }}
-      size={600}
+      size={680}
     >
       {data ? (
         <Ways connection={data} />

@@ -78,7 +78,7 @@ function EventList({ events }: { events: CallData<typeof listInstanceEvents> }) 
               {format.moment(event.at)}
             </time>
             <span>
-              {t(`events:event.${event.code as 'ready'}`, { defaultValue: event.code })}
+              {t(`events:event.${event.code}`, { defaultValue: event.code })}
               {event.detail && <span className={classes.detail}>{event.detail}</span>}
             </span>
           </li>

@@ -28,26 +28,30 @@ export interface InstanceTexts {
   action: (action: RowAction) => string
 }
 
-/** The words of the list, made for the language; they change with it. */
+/** The words of the list; they change with the language. */
 export function useInstanceTexts(): InstanceTexts {
   const { t, i18n } = useTranslation(['instances', 'common', 'events'])
   const format = useFormat()
-  return useMemo(
-    () => ({
-      underStatus: instance => underStatus(instance, t, format),
-      machine: instance => machineText(instance),
-      underMachine: instance => underMachine(instance, t),
-      cost: instance => costText(instance, t, format),
-      onlyIn: statuses =>
-        t('off.only_while', {
-          states: new Intl.ListFormat(LIST_LOCALES[i18n.language] ?? i18n.language, {
-            type: 'disjunction',
-          }).format(statuses.map(status => t(`states.${status}`))),
-        }),
-      action: action => t(`actions.${action}`),
-    }),
-    [t, i18n.language, format],
-  )
+  return useMemo(() => instanceTextsOf(t, format, i18n.language), [t, i18n.language, format])
+}
+
+/**
+ * The words of the list in one language.
+ * @param t Reads the namespaces `instances`, `common` and `events`.
+ * @param format The formats of the same language.
+ * @param language Its tag.
+ */
+export function instanceTextsOf(t: Texts, format: Format, language: string): InstanceTexts {
+  const list = new Intl.ListFormat(LIST_LOCALES[language] ?? language, { type: 'disjunction' })
+  return {
+    underStatus: instance => underStatus(instance, t, format),
+    machine: instance => machineText(instance),
+    underMachine: instance => underMachine(instance, t),
+    cost: instance => costText(instance, t, format),
+    onlyIn: statuses =>
+      t('off.only_while', { states: list.format(statuses.map(status => t(`states.${status}`))) }),
+    action: action => t(`actions.${action}`),
+  }
 }
 
 /**
@@ -77,7 +81,7 @@ function underStatus(instance: Instance, t: Texts, format: Format): string | nul
     const progress = progressText(instance, t)
     if (progress !== null) return progress
   }
-  if (reason) return t(`events:reason.${reason.code as 'exited'}`, { defaultValue: reason.code })
+  if (reason) return t(`events:reason.${reason.code}`, { defaultValue: reason.code })
   if (status === 'stopped' && deleted_on !== null) {
     return t('status.deleted_on', { date: format.date(deleted_on) })
   }

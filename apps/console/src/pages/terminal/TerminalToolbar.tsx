@@ -53,23 +53,25 @@ export function TerminalToolbar(props: TerminalToolbarProps) {
         <StatusBadge look={LOOKS[state.kind]} label={t(`terminal.state.${state.kind}`)} />
       </span>
       <p className={classes.keys}>{t('terminal.keys')}</p>
-      <Button
-        size="xs"
-        variant="default"
-        aria-pressed={screenReader}
-        className={classes.toggle}
-        onClick={() => onScreenReader(!screenReader)}
-      >
-        {t('terminal.screen_reader')}
-      </Button>
-      <Button
-        size="xs"
-        variant="default"
-        disabled={state.kind === 'ended' || state.kind === 'refused'}
-        onClick={() => setStopping('asked')}
-      >
-        {t('terminal.stop')}
-      </Button>
+      <div className={classes.tools}>
+        <Button
+          size="xs"
+          variant="default"
+          aria-pressed={screenReader}
+          className={classes.toggle}
+          onClick={() => onScreenReader(!screenReader)}
+        >
+          {t('terminal.screen_reader')}
+        </Button>
+        <Button
+          size="xs"
+          variant="default"
+          disabled={state.kind === 'ended' || state.kind === 'refused'}
+          onClick={() => setStopping('asked')}
+        >
+          {t('terminal.stop')}
+        </Button>
+      </div>
       {stopping !== 'never' && (
         <Suspense>
           <ConfirmDialog

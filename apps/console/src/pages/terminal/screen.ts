@@ -1,6 +1,6 @@
 import { FitAddon } from '@xterm/addon-fit'
 import { Terminal } from '@xterm/xterm'
-import { documentForStyleAttributes, withStyleNonce } from './page-styles.ts'
+import { allowSpanStyles, withStyleNonce } from './page-styles.ts'
 import { terminalTheme } from './terminal-theme.ts'
 
 const FONT_PX = 13
@@ -38,7 +38,6 @@ export function createScreen(element: HTMLElement, options: ScreenOptions): Scre
   Terminal.strings.promptLabel = options.label
   Terminal.strings.tooMuchOutput = options.tooMuchOutput
   const terminal = new Terminal({
-    documentOverride: documentForStyleAttributes(),
     fontFamily: tokenOf('--font-mono'),
     fontSize: FONT_PX,
     lineHeight: 1.25,
@@ -50,6 +49,7 @@ export function createScreen(element: HTMLElement, options: ScreenOptions): Scre
   })
   const fit = new FitAddon()
   terminal.loadAddon(fit)
+  allowSpanStyles()
   withStyleNonce(() => terminal.open(element))
   fit.fit()
 

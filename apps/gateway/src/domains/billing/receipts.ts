@@ -1,4 +1,5 @@
 import type { Receipt } from '@berth/contract/billing'
+import type { InstanceEventCode } from '@berth/contract/instance-codes'
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import { usageDueMicro } from '@berth/contract/money'
 import { and, count, eq, min, sql } from 'drizzle-orm'
@@ -20,7 +21,7 @@ import {
 export type InstanceEventsReader = (
   q: Queryable,
   input: { userId: string; instanceId: string; from: Date; to: Date },
-) => Promise<{ at: Date; status: InstanceStatus; code: string; detail: string }[]>
+) => Promise<{ at: Date; status: InstanceStatus; code: InstanceEventCode; detail: string }[]>
 
 interface ReceiptDeps {
   db: Database

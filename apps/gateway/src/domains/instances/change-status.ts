@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
+import type { InstanceEventCode, InstanceReasonCode } from '@berth/contract/instance-codes'
 import { type InstanceStatus, STATUS_FOLLOWS } from '@berth/contract/instance-states'
 import { eq, sql } from 'drizzle-orm'
 import type { Transaction } from '../../platform/database/database.ts'
 import { notify } from '../../platform/database/open-database.ts'
 import type { Billing } from '../billing/billing.ts'
-import type { EventCode, ReasonCode } from './codes.ts'
 import type { InstanceRow } from './rows.ts'
 import { MEANING } from './status-meaning.ts'
 import { instance, instanceEvent } from './tables.ts'
@@ -17,8 +17,8 @@ export type StatusBilling = Pick<Billing, 'openInterval' | 'closeInterval' | 're
 export interface Change {
   status: InstanceStatus
   at: Date
-  event: { code: EventCode; detail?: string }
-  reason?: { code: ReasonCode; detail: string }
+  event: { code: InstanceEventCode; detail?: string }
+  reason?: { code: InstanceReasonCode; detail: string }
   /** Where metering of what went before ends; without it at `at`. */
   billedUntil?: Date
   /** Columns that change with the status. */
@@ -90,7 +90,7 @@ export async function changeStatus(
 export async function addEvent(
   tx: Transaction,
   row: Pick<InstanceRow, 'id' | 'userId' | 'status'>,
-  event: { at: Date; code: EventCode; detail?: string },
+  event: { at: Date; code: InstanceEventCode; detail?: string },
 ): Promise<void> {
   await tx.insert(instanceEvent).values({
     instanceId: row.id,

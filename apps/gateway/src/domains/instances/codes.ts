@@ -1,42 +1,5 @@
+import type { InstanceReasonCode } from '@berth/contract/instance-codes'
 import type { ComputeErrorCode } from '../../drivers/compute/port.ts'
-
-/** Why an instance is in its status; keys of the console's texts. */
-export type ReasonCode =
-  | 'image_unavailable'
-  | 'unsupported'
-  | 'engine_unavailable'
-  | 'exhausted'
-  | 'start_failed'
-  | 'stop_failed'
-  | 'remove_failed'
-  | 'timed_out'
-  | 'machine_lost'
-  | 'compute_unavailable'
-  | 'exited'
-  | 'balance_used_up'
-  | 'driver_silent'
-  | 'gateway_restarted'
-
-/** What happened to an instance; keys of the console's texts. */
-export type EventCode =
-  | 'deployed'
-  | 'pulling'
-  | 'booting'
-  | 'ready'
-  | 'started_by_customer'
-  | 'restarted_by_customer'
-  | 'stopped_by_customer'
-  | 'stopped_no_balance'
-  | 'stopped'
-  | 'terminated_by_customer'
-  | 'terminated'
-  | 'exited'
-  | 'failed'
-  | 'lost_sight'
-  | 'seen_again'
-  | 'gateway_stopped'
-  | 'gateway_restarted'
-  | 'renamed'
 
 /** What the last try of a step failed with. */
 export type FailureCode = ComputeErrorCode | 'timed_out' | 'compute_unavailable'
@@ -56,9 +19,10 @@ export function isFinal(code: string | null): boolean {
   return code !== null && FINAL.has(code)
 }
 
-const REASON_OF: Record<FailureCode, ReasonCode> = {
+const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   unsupported: 'unsupported',
   image_unavailable: 'image_unavailable',
+  registry_unreachable: 'registry_unreachable',
   not_running: 'start_failed',
   port_closed: 'start_failed',
   not_found: 'start_failed',
@@ -73,6 +37,6 @@ const REASON_OF: Record<FailureCode, ReasonCode> = {
  * The reason that a start's failure gives to its instance.
  * @param code What the last try failed with, as the row keeps it.
  */
-export function reasonOf(code: string): ReasonCode {
+export function reasonOf(code: string): InstanceReasonCode {
   return REASON_OF[code as FailureCode] ?? 'start_failed'
 }

@@ -195,14 +195,14 @@ export async function openTerminal(origin: string, ticket: string, options: Term
   const frames: TerminalServerFrame[] = []
   let output: Buffer[] = []
   let outputBytes = 0
-  let live = false
+  let replay: string | null = null
   socket.on('message', data => {
     const frame = decodeServerFrame(data as Buffer)
     if (!frame) throw new Error('a frame that is none')
     if (frame.kind === 'replay_begin') {
       output = []
-      live = false
-    } else if (frame.kind === 'replay_end') live = true
+      replay = null
+    } else if (frame.kind === 'replay_end') replay = Buffer.concat(output).toString()
     if (frame.kind !== 'output') return void frames.push(frame)
     output.push(Buffer.from(frame.bytes))
     outputBytes += frame.bytes.length
@@ -233,7 +233,8 @@ export async function openTerminal(origin: string, ticket: string, options: Term
     /** Output since the last replay began. */
     text: () => Buffer.concat(output).toString(),
     outputBytes: () => outputBytes,
-    isLive: () => live,
+    /** What the last replay showed; null while it is under way. */
+    replay: () => replay,
     type: (text: string) =>
       socket.send(encodeClientFrame({ kind: 'input', bytes: new TextEncoder().encode(text) })),
     async shows(pattern: RegExp): Promise<RegExpExecArray> {

@@ -28,6 +28,8 @@ const TEST_LIMITS: ReconcileLimits = {
   pull_stall_ms: 250,
   abort_grace_ms: 20,
 }
+/** The data folder whose machines the driver holds. */
+export const INSTALLATION_ID = '0123456789ab'
 const EVENTUALLY_MS = 15_000
 const POLL_MS = 15
 
@@ -82,7 +84,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     const computeMissing = own.computeMissing ?? null
     const regions = createRegions({ db, catalogue, gpus: own.gpus ?? [] })
     const images = createImages({ catalogue, driverName: driver?.name ?? null })
-    const quotes = createQuotes({ db, catalogue, regions, images, billing, computeMissing })
+    const quotes = createQuotes({ db, catalogue, regions, images, billing, compute: driver, computeMissing })
     const made = createInstances({
       db,
       clock,
@@ -90,6 +92,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       log,
       compute: driver,
       computeMissing,
+      installationId: INSTALLATION_ID,
       catalogue,
       billing: createBilling({ db, clock, ids, log, payments: [], instanceEvents: async () => [] }),
       regions,

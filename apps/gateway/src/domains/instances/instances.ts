@@ -14,6 +14,7 @@ import * as actions from './actions.ts'
 import { type DeployInput, deploy } from './deploy.ts'
 import { RECONCILE_LIMITS, type ReconcileLimits } from './limits.ts'
 import { type HostSize, thisHost } from './machine-spec.ts'
+import { createPairing, type Pairing } from './pairing.ts'
 import type { Quotes } from './quotes.ts'
 import * as reads from './reads.ts'
 import { createReconciler, type Reconciler } from './reconciler.ts'
@@ -55,6 +56,8 @@ export interface Instances {
   findService(secret: string): Promise<reads.Service | null>
   /** Stops all that a customer has running, because the balance is used up; nothing is deleted. */
   stopForEmptyBalance(userId: string): Promise<void>
+  /** How many machines of this installation belong to another database, once the reconciler has started. */
+  foreignMachines(): number
   /** Writes down which machines the driver stopped as the gateway ends; call it after `reconciler.stop`. */
   onShutdown(machineIds: string[]): Promise<void>
   /** The loop. Start it before metering: it finds what died while no gateway was there. */
@@ -69,6 +72,8 @@ export interface InstancesDeps {
   compute: ComputeDriver | null
   /** Why no machine can run here; null when one can. */
   computeMissing: string | null
+  /** Names this gateway's data folder towards drivers. */
+  installationId: string
   catalogue: Pick<Catalogue, 'regions'>
   billing: Billing
   regions: Pick<Regions, 'offer' | 'taken' | 'lockStock'>
@@ -85,7 +90,9 @@ export interface InstancesDeps {
 export function createInstances(deps: InstancesDeps): Instances {
   const { db } = deps
   const host = deps.host ?? thisHost()
-  const reconciler = makeReconciler(deps, host)
+  const limits = deps.limits ?? RECONCILE_LIMITS
+  const pairing = createPairing({ ...deps, limits })
+  const reconciler = makeReconciler(deps, { host, limits, pairing })
   const readDeps = { ...deps, host }
 
   /** Once a call has committed, its work begins at once. */
@@ -110,17 +117,21 @@ export function createInstances(deps: InstancesDeps): Instances {
     stopForEmptyBalance: async userId => {
       for (const id of await actions.stopForEmptyBalance(deps, userId)) reconciler.kick(id)
     },
+    foreignMachines: pairing.foreignMachines,
     onShutdown: machineIds => noteShutdown(deps, machineIds),
     reconciler,
   }
 }
 
-function makeReconciler(deps: InstancesDeps, host: HostSize): Reconciler {
+function makeReconciler(
+  deps: InstancesDeps,
+  parts: { host: HostSize; limits: ReconcileLimits; pairing: Pairing },
+): Reconciler {
   const { db, billing, clock, ids } = deps
-  const limits = deps.limits ?? RECONCILE_LIMITS
+  const { host, limits, pairing } = parts
   const store = createStore({ db, billing, owner: ids.uuid() })
   const transitions = createTransitions({ clock, billing, store })
   const steps = createSteps({ ...deps, host, limits, store, transitions })
-  const sweep = createSweep({ ...deps, limits })
-  return createReconciler({ ...deps, limits, store, steps, sweep, watchedSince: clock.now() })
+  const sweep = createSweep({ ...deps, limits, pairing })
+  return createReconciler({ ...deps, limits, store, steps, sweep, pairing, watchedSince: clock.now() })
 }

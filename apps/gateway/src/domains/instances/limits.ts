@@ -27,6 +27,9 @@ export interface ReconcileLimits {
   settled_ms: number
 }
 
+/** The longest list of ids in one statement. */
+export const IDS_MAX = 1_000
+
 export const RECONCILE_LIMITS: ReconcileLimits = {
   status_ms: {
     creating: 2 * MINUTE,

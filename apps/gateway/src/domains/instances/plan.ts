@@ -1,5 +1,6 @@
+import type { InstanceReasonCode } from '@berth/contract/instance-codes'
 import type { MachineStatus } from '../../drivers/compute/port.ts'
-import { isFinal, type ReasonCode, reasonOf } from './codes.ts'
+import { isFinal, reasonOf } from './codes.ts'
 import type { ReconcileLimits } from './limits.ts'
 import type { InstanceRow } from './rows.ts'
 
@@ -40,7 +41,7 @@ export type Step =
   /** Nothing until then. */
   | { kind: 'wait'; until: Date }
   | { kind: 'pull' }
-  /** Make the machine where it is missing, and start it. */
+  /** Make the machine where it is missing, else give it the spec that is wanted now, and start it. */
   | { kind: 'boot' }
   /** See whether the machine really works; if so it is ready. */
   | { kind: 'probe' }
@@ -60,7 +61,7 @@ export type Step =
   | { kind: 'mark_seen' }
   /** A machine that ended while no gateway was there to keep it: start it again. */
   | { kind: 'bring_back' }
-  | { kind: 'fail'; reason: ReasonCode; detail: string }
+  | { kind: 'fail'; reason: InstanceReasonCode; detail: string }
 
 /**
  * What to do next for one instance. Pure: no clock, no I/O, no mutation; the executor checks again that it
@@ -132,7 +133,8 @@ function planStart(situation: Situation): Step {
   if (isHopeless(situation)) return failStart(situation)
   const pause = backingOff(situation) ?? silent(situation)
   if (pause) return pause
-  if (observed.state === 'running') return { kind: 'probe' }
+  // One that ran before this start was made has another spec, perhaps: it is stopped, to take on the new one.
+  if (observed.state === 'running') return { kind: step === 'scheduled' ? 'stop' : 'probe' }
   if (observed.state === 'absent' && (step === 'scheduled' || step === 'pulling')) return { kind: 'pull' }
   return { kind: 'boot' }
 }

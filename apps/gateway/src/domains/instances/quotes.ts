@@ -2,6 +2,7 @@ import type { CallData } from '@berth/contract/call'
 import type { checkResource, getPrice } from '@berth/contract/instances'
 import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import { centsCeil, runwaySeconds } from '@berth/contract/money'
+import { type ComputeDriver, ComputeError } from '../../drivers/compute/port.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -9,8 +10,14 @@ import type { CallRequest } from '../../platform/http/handler.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { Images } from '../images/images.ts'
 import type { Regions } from '../regions/regions.ts'
+import { StepTimedOut, withDeadline } from './deadline.ts'
 
 type Check = CallData<typeof checkResource>['checks'][number]
+type FoundImage = ReturnType<Images['find']>
+
+/** How long a check waits for a driver that does not answer. */
+const LOOK_MS = 3_000
+const MB_PER_GB = 1_024
 
 /** What an instance costs, in micro-units an hour. */
 export interface Rates {
@@ -44,9 +51,10 @@ export function createQuotes(deps: {
   regions: Pick<Regions, 'offer' | 'taken'>
   images: Pick<Images, 'find'>
   billing: Pick<Billing, 'burn'>
+  compute: Pick<ComputeDriver, 'hasImage'> | null
   computeMissing: string | null
 }): Quotes {
-  const { db, catalogue, regions, images, billing, computeMissing } = deps
+  const { db, catalogue, regions, images, billing, compute } = deps
 
   function rates(input: { regionCode: string; specId: string; gpuCount: number; diskGb: number }): Rates {
     const { spec } = regions.offer(input.regionCode, input.specId)
@@ -58,6 +66,18 @@ export function createQuotes(deps: {
       diskMicroPerHour,
       runningMicroPerHour: machineMicroPerHour + diskMicroPerHour,
       stoppedMicroPerHour: diskMicroPerHour,
+    }
+  }
+
+  /** Whether an image must be pulled first; or why the driver does not say. */
+  async function lookFor(image: FoundImage | null): Promise<{ here: boolean } | { why: string }> {
+    if (!compute || !image?.available) return { here: false }
+    const deadline = { deadlineMs: LOOK_MS, superseded: new AbortController().signal, graceMs: 0 }
+    try {
+      return { here: await withDeadline(deadline, () => compute.hasImage(image.recipe)) }
+    } catch (error) {
+      if (error instanceof ComputeError || error instanceof StepTimedOut) return { why: error.message }
+      throw error
     }
   }
 
@@ -100,12 +120,14 @@ export function createQuotes(deps: {
     async check({ body, caller }) {
       const offer = attempt(() => regions.offer(body.region_code, body.gpu_spec_id))
       const image = attempt(() => images.find(body.image_id))
+      const look = await lookFor(image)
+      const missing = deps.computeMissing ?? ('why' in look ? look.why : null)
       const checks: Check[] = []
       const add = (key: Check['key'], ok: boolean, code: string, values: Check['values'] = {}) =>
         checks.push({ key, ok, code, values })
 
-      add('compute', computeMissing === null, computeMissing === null ? 'compute_ready' : 'compute_missing', {
-        why: computeMissing ?? '',
+      add('compute', missing === null, missing === null ? 'compute_ready' : 'compute_missing', {
+        why: missing ?? '',
       })
       if (!offer) {
         add('region', false, 'region_not_supported')
@@ -130,9 +152,9 @@ export function createQuotes(deps: {
           needed_cents: centsCeil(cost.runningMicroPerHour),
         })
       }
-      const fits = image?.available === true
-      add('image', fits, fits ? 'image_reachable' : (image?.unavailable_reason ?? 'image_unknown'))
-      const diskNeededGb = image ? Math.ceil(image.size_mb / 1_024) : 0
+      // Of a driver that does not answer, nothing can be said about its images.
+      if ('here' in look) add('image', ...imageCheck(image, look.here))
+      const diskNeededGb = image ? Math.ceil(image.size_mb / MB_PER_GB) : 0
       const room = body.container_disk_gb >= diskNeededGb
       add('disk', room, room ? 'disk_fits' : 'disk_too_small', { needed_gb: diskNeededGb })
       return { ok: checks.every(({ ok }) => ok), checks }
@@ -153,6 +175,17 @@ export function requireOnDemand(input: { kind: string; billing_type: string }): 
       fields: [{ path: 'billing_type', rule: 'not_allowed' }],
     })
   }
+}
+
+/** Whether an image can be made here, and what that takes. */
+function imageCheck(image: FoundImage | null, here: boolean): [boolean, string, Check['values']] {
+  if (!image?.available) return [false, image?.unavailable_reason ?? 'image_unknown', {}]
+  if (here) return [true, 'image_here', {}]
+  return [
+    true,
+    'image_to_pull',
+    { size_gb: Math.max(0.1, Math.round((image.size_mb / MB_PER_GB) * 10) / 10) },
+  ]
 }
 
 function attempt<Value>(find: () => Value): Value | null {

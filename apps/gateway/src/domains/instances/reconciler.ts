@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import { INSTANCE_CHANNEL } from './change-status.ts'
 import type { ReconcileLimits } from './limits.ts'
+import type { Pairing } from './pairing.ts'
 import type { Store } from './store.ts'
 import type { Sweep } from './sweep.ts'
 import { createWorker, type WorkerDeps } from './worker.ts'
@@ -42,6 +43,7 @@ export interface ReconcilerDeps extends Omit<WorkerDeps, 'limits'> {
   limits: ReconcileLimits
   store: Store
   sweep: Sweep
+  pairing: Pick<Pairing, 'isOurs'>
   /** Tells of changes made by other replicas; null where there are none. */
   listen: OpenDatabase['listen'] | null
 }
@@ -124,6 +126,10 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     async start() {
       if (running) return
       running = true
+      // Before anything makes a machine here: whether those that are there belong to this database.
+      await deps.pairing
+        .isOurs()
+        .catch(error => log.warn({ err: error }, 'the first look at the machines failed; it is made again'))
       if (compute) cleanups.push(compute.watch(id => kick(id, { lookAgain: true })))
       if (deps.listen)
         cleanups.push(

@@ -45,7 +45,7 @@ export function createSteps(deps: StepDeps): Steps {
     }
     const recipe = recipeOf(deps.images, row.imageId)
     await call(row, 'boot', superseded, async signal => {
-      // Kept as it is where it exists; a driver that can gives it the CPU, memory and GPUs that it has now.
+      // A machine that exists keeps its home, and takes on the spec that the row has now.
       await driver.create(machineSpec(row, recipe, deps.host), signal)
       signal.throwIfAborted()
       await driver.start(row.id, signal)

@@ -3,17 +3,16 @@ import type { Logger } from 'pino'
 import type { ComputeDriver } from '../../drivers/compute/port.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { withDeadline } from './deadline.ts'
-import type { ReconcileLimits } from './limits.ts'
+import { IDS_MAX, type ReconcileLimits } from './limits.ts'
+import type { Pairing } from './pairing.ts'
 import { instance } from './tables.ts'
 
 /** Statuses in which a running machine is wrong, as far as the row goes. */
 const AT_REST: ReadonlySet<string> = new Set(['stopped', 'exited', 'error'])
-/** The longest list of ids in one statement. */
-const IDS_MAX = 1_000
 
 export interface Sweep {
   /**
-   * Removes machines that belong to no live row, and gives the ids of rows whose machine is not as the row says.
+   * Removes machines that belong to no live row, unless they are another database's, and gives the ids of rows whose machine is not as the row says.
    * Every part of it may be done twice, so that replicas need no lease for it.
    */
   run(): Promise<string[]>
@@ -26,9 +25,10 @@ export function createSweep(deps: {
   db: Database
   log: Logger
   compute: ComputeDriver | null
+  pairing: Pick<Pairing, 'isOurs'>
   limits: ReconcileLimits
 }): Sweep {
-  const { db, log, compute, limits } = deps
+  const { db, log, compute, pairing, limits } = deps
 
   const never = new AbortController().signal
 
@@ -62,7 +62,7 @@ export function createSweep(deps: {
       const deadline = { deadlineMs: limits.step_ms.status, superseded: never, graceMs: 0 }
       const machines = await withDeadline(deadline, () => compute.list())
       const statuses = await statusOf(machines.map(({ id }) => id))
-      const orphans = machines.filter(({ id }) => !statuses.has(id))
+      const orphans = (await pairing.isOurs()) ? machines.filter(({ id }) => !statuses.has(id)) : []
       await Promise.all(orphans.map(({ id }) => removeOrphan(compute, id)))
       return machines
         .filter(({ id, state }) => {

@@ -1,6 +1,18 @@
+import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES } from '@berth/contract/instance-codes'
 import { INSTANCE_STATUSES } from '@berth/contract/instance-states'
 import { sql } from 'drizzle-orm'
-import { bigint, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { amount, moment } from '../../platform/database/columns.ts'
 
 /** What a customer deployed. Desired, observed and attempt state are separate columns. */
@@ -44,7 +56,7 @@ export const instance = pgTable(
 
     /** What is known of the machine. */
     status: text('status', { enum: INSTANCE_STATUSES }).notNull(),
-    reasonCode: text('reason_code'),
+    reasonCode: text('reason_code', { enum: INSTANCE_REASON_CODES }),
     reasonDetail: text('reason_detail'),
     progress: jsonb('progress').$type<{
       step: 'scheduled' | 'pulling' | 'booting' | 'probing' | 'ready'
@@ -93,10 +105,25 @@ export const instanceEvent = pgTable(
     userId: uuid('user_id').notNull(),
     at: moment('at').notNull(),
     status: text('status', { enum: INSTANCE_STATUSES }).notNull(),
-    code: text('code').notNull(),
+    code: text('code', { enum: INSTANCE_EVENT_CODES }).notNull(),
     detail: text('detail').notNull().default(''),
   },
   table => [index('instance_event_instance').on(table.instanceId, table.id)],
+)
+
+/**
+ * Installations whose machines this database has served. An engine's machines belong to their installation: only
+ * where it is known here may a machine without a row be removed.
+ */
+export const installation = pgTable(
+  'installation',
+  {
+    id: text('id').notNull(),
+    /** Each driver keeps machines of its own. */
+    driver: text('driver').notNull(),
+    firstSeenAt: moment('first_seen_at').notNull(),
+  },
+  table => [primaryKey({ columns: [table.id, table.driver] })],
 )
 
 /** Tickets that open one terminal socket each. */

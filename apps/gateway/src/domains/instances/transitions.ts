@@ -1,7 +1,7 @@
+import type { InstanceReasonCode } from '@berth/contract/instance-codes'
 import type { Clock } from '../../platform/clock.ts'
 import type { Billing } from '../billing/billing.ts'
 import { type Change, changeStatus } from './change-status.ts'
-import type { ReasonCode } from './codes.ts'
 import { type InstanceRow, PROGRESS } from './rows.ts'
 import type { Store } from './store.ts'
 
@@ -30,7 +30,7 @@ export interface Transitions {
   /** Its machine ended while no gateway was there: it is started again. */
   bringBack(row: InstanceRow): Outcome
   /** Given up with a cause: it costs nothing from there. */
-  failed(row: InstanceRow, failure: { reason: ReasonCode; detail: string }): Outcome
+  failed(row: InstanceRow, failure: { reason: InstanceReasonCode; detail: string }): Outcome
 }
 
 export function createTransitions(deps: { clock: Clock; billing: Billing; store: Store }): Transitions {

@@ -34,7 +34,10 @@ export function describeTerminal(subject: Subject): void {
     const { id } = await subject.running()
     const screen = await openScreen(driver, id)
     await screen.shows('# ')
-    screen.pty.write(Buffer.from('printf "\\303\\251\\377\\000\\033[1m|%s|" é漢\n'))
+    // Who types waits for this: a driver that never says it would let a terminal go dead after some typing.
+    await new Promise<void>(taken => {
+      screen.pty.write(Buffer.from('printf "\\303\\251\\377\\000\\033[1m|%s|" é漢\n'), taken)
+    })
     await eventually(() => {
       const bytes = screen.bytes()
       expect(bytes.includes(Buffer.from([0xc3, 0xa9, 0xff, 0x00, 0x1b]))).toBe(true)

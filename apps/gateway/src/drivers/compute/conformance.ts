@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeRespec } from './conformance-respec.ts'
 import { describeTalk } from './conformance-talk.ts'
 import { describeTerminal } from './conformance-terminal.ts'
 import { eventually, expectCode, never, type Subject, text } from './conformance-tools.ts'
@@ -62,6 +63,7 @@ export function describeConformance(name: string, options: ConformanceOptions): 
     })
 
     describeLife(subject, options)
+    describeRespec(subject)
     describeWalls(subject)
     describeTalk(subject)
     describeTerminal(subject)
@@ -159,6 +161,8 @@ function describeLife(subject: Subject, options: ConformanceOptions): void {
   test('pull is quick where the image is there, and says so where it is not', async () => {
     const driver = subject.driver()
     await driver.pull(options.image, () => undefined, never)
+    expect(await driver.hasImage(options.image)).toBe(true)
+    expect(await driver.hasImage(options.missingImage)).toBe(false)
     await expectCode(
       driver.pull(options.missingImage, () => undefined, never),
       'image_unavailable',

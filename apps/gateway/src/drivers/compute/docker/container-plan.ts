@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
 import type { MachineSpec } from '../port.ts'
 
 export const INSTALLATION_LABEL = 'berth.installation'
 export const INSTANCE_LABEL = 'berth.instance'
+/** What a container cannot take on without being made anew, as a digest. */
+export const SHAPE_LABEL = 'berth.shape'
+const ORIGIN_LABEL = 'berth.origin'
 
 /** Most processes and threads that a machine may have, against fork bombs. */
 const PROCESSES_MAX = 4096
@@ -35,40 +39,70 @@ export function createNames(installationId: string) {
   return {
     network: `berth-${installationId}`,
     container: (id: string) => `berth-${installationId}-${id}`,
+    /** A container whose place another is about to take. No machine id holds a dot. */
+    before: (id: string) => `berth-${installationId}-${id}.before`,
+    /** The private image that holds a machine's files while its container is made anew, and under it later. */
+    saved: (id: string) => ({ repo: `berth-${installationId}`, tag: id }),
   }
 }
 
-/** The container of a machine. `image` is what the engine knows of its image; `cpusMax` the engine's own. */
+/** What a machine goes by of the image that it was first made from, however often its container is made anew. */
+export interface ImageOrigin {
+  entrypoint: string[]
+  command: string[]
+  /** `NAME=value` */
+  env: string[]
+  size_bytes: number
+}
+
+/** What passes from a container to the one that takes its place, beside its files. */
+export interface Predecessor {
+  id: string
+  env: string[]
+  user: string
+  working_dir: string
+  has_volumes: boolean
+}
+
+/**
+ * The container of a machine. `origin` is what the engine knows of the machine's own image; `cpusMax` the
+ * engine's own. With a predecessor, `imageRef` holds that one's files.
+ */
 export function planContainer(options: {
   spec: MachineSpec
   installationId: string
   imageRef: string
-  image: { entrypoint: string[]; command: string[] }
+  origin: ImageOrigin
   cpusMax: number
+  predecessor?: Predecessor
 }): Docker.ContainerCreateOptions {
-  const { spec, installationId, image } = options
+  const { spec, installationId, origin, predecessor } = options
   const names = createNames(installationId)
   const ports = [...new Set(spec.ports)].map(port => `${port}/tcp`)
-  const memory = spec.memory_mb * BYTES_PER_MB
+  const limits = planLimits(spec, options.cpusMax)
   return {
     name: names.container(spec.id),
     Image: options.imageRef,
     Hostname: spec.hostname,
-    Labels: { [INSTALLATION_LABEL]: installationId, [INSTANCE_LABEL]: spec.id },
-    Env: Object.entries(spec.env).map(([key, value]) => `${key}=${value}`),
+    Labels: {
+      [INSTALLATION_LABEL]: installationId,
+      [INSTANCE_LABEL]: spec.id,
+      [SHAPE_LABEL]: shapeOf(spec),
+      [ORIGIN_LABEL]: JSON.stringify(origin),
+    },
+    Env: mergeEnv(origin.env, spec.env, predecessor?.env ?? []),
+    ...(predecessor ? { User: predecessor.user, WorkingDir: predecessor.working_dir } : {}),
     Entrypoint: ['/bin/sh', '-c', MAIN_SCRIPT, 'berth'],
     // The image's own entry point stays in front, as `docker run` would have it.
-    Cmd: [...image.entrypoint, ...(spec.command ?? image.command)],
+    Cmd: [...origin.entrypoint, ...(spec.command ?? origin.command)],
     ExposedPorts: Object.fromEntries(ports.map(port => [port, {}])),
     HostConfig: {
       Init: true,
       NetworkMode: names.network,
       PortBindings: Object.fromEntries(ports.map(port => [port, [{ HostIp: '127.0.0.1', HostPort: '' }]])),
-      Memory: memory,
-      MemorySwap: memory,
+      ...limits,
       // PyTorch's loaders exchange tensors through shared memory; Docker's own 64 MB are not enough for them.
-      ShmSize: Math.floor(memory / 2),
-      NanoCpus: Math.round(Math.min(spec.cpu_count, options.cpusMax) * 1e9),
+      ShmSize: Math.floor(limits.Memory / 2),
       PidsLimit: PROCESSES_MAX,
       SecurityOpt: ['no-new-privileges'],
       CapDrop: RIGHTS_DROPPED,
@@ -78,6 +112,50 @@ export function planContainer(options: {
       ...(spec.gpu_uuids.length > 0
         ? { DeviceRequests: [{ Driver: 'nvidia', DeviceIDs: spec.gpu_uuids, Capabilities: [['gpu']] }] }
         : {}),
+      ...(predecessor?.has_volumes ? { VolumesFrom: [predecessor.id] } : {}),
     },
   }
+}
+
+/** The limits of a container: what can be changed while it exists. */
+export function planLimits(spec: Pick<MachineSpec, 'cpu_count' | 'memory_mb'>, cpusMax: number) {
+  const memory = spec.memory_mb * BYTES_PER_MB
+  return {
+    Memory: memory,
+    MemorySwap: memory,
+    NanoCpus: Math.round(Math.min(spec.cpu_count, cpusMax) * 1e9),
+  }
+}
+
+/** A digest of all in a spec that a container keeps for as long as it exists. */
+export function shapeOf(spec: MachineSpec): string {
+  const shape = [
+    spec.hostname,
+    Object.entries(spec.env).sort(([a], [b]) => (a < b ? -1 : 1)),
+    spec.command,
+    [...new Set(spec.ports)].sort((a, b) => a - b),
+    [...spec.gpu_uuids].sort(),
+  ]
+  return createHash('sha256').update(JSON.stringify(shape)).digest('hex')
+}
+
+/** What the container's labels say of its machine's own image; null where they say nothing. */
+export function readOrigin(labels: Record<string, string> | undefined): ImageOrigin | null {
+  const text = labels?.[ORIGIN_LABEL]
+  return text ? (JSON.parse(text) as ImageOrigin) : null
+}
+
+/**
+ * The environment of a container: the image's, and the customer's over it. A saved image also holds what its
+ * container had; such names are listed without a value, by which the engine takes them out.
+ */
+export function mergeEnv(origin: string[], own: Record<string, string>, before: string[]): string[] {
+  const merged = new Map(origin.map(entry => [nameOf(entry), entry]))
+  for (const [name, value] of Object.entries(own)) merged.set(name, `${name}=${value}`)
+  const gone = before.map(nameOf).filter(name => !merged.has(name))
+  return [...merged.values(), ...new Set(gone)]
+}
+
+function nameOf(entry: string): string {
+  return entry.split('=', 1)[0] ?? entry
 }

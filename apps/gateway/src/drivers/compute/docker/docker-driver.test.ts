@@ -7,7 +7,7 @@ import Docker from 'dockerode'
 import pino from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import { describeConformance } from '../conformance.ts'
-import { describeWhere } from '../conformance-tools.ts'
+import { describeWhere, expectCode } from '../conformance-tools.ts'
 import { createDockerDriver } from './docker-driver.ts'
 import { listensOn } from './docker-ports.ts'
 import { probeDocker } from './probe-docker.ts'
@@ -30,6 +30,22 @@ test.each([
   } finally {
     engine?.closeAllConnections()
     engine?.close()
+  }
+})
+
+test('an engine that stops answering is told when an image is looked for', async () => {
+  const socketPath = join(tmpdir(), `berth-engine-${randomBytes(4).toString('hex')}.sock`)
+  const engine = createServer((request, response) => {
+    if (request.url?.startsWith('/info')) response.end('{"NCPU":1,"MemoryLimit":true}')
+  }).listen(socketPath)
+  try {
+    await once(engine, 'listening')
+    const driver = await createDockerDriver({ socketPath, installationId: 'x', log, answerTimeoutMs: 200 })
+    const image = { id: 'debian', docker: 'debian:12', sandbox: null }
+    await expectCode(driver.hasImage(image), 'engine_unavailable')
+  } finally {
+    engine.closeAllConnections()
+    engine.close()
   }
 })
 

@@ -5,14 +5,31 @@ import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { listNvidiaGpus } from '../nvidia.ts'
 import type { MachineListing, MachineSpec, MachineStatus } from '../port.ts'
 import { type ComputeCapabilities, type ComputeDriver, ComputeError } from '../port.ts'
-import { createNames, INSTALLATION_LABEL, INSTANCE_LABEL, planContainer } from './container-plan.ts'
-import { answeredWithin, isMissing, toComputeError, translated } from './docker-errors.ts'
+import {
+  createNames,
+  INSTALLATION_LABEL,
+  INSTANCE_LABEL,
+  planContainer,
+  planLimits,
+  readOrigin,
+  SHAPE_LABEL,
+  shapeOf,
+} from './container-plan.ts'
+import {
+  answeredWithin,
+  isMissing,
+  orNull,
+  statusCodeOf,
+  toComputeError,
+  translated,
+} from './docker-errors.ts'
 import { followEvents } from './docker-events.ts'
 import { createDemuxer, runExec } from './docker-exec.ts'
 import { connectPort } from './docker-ports.ts'
 import { openDockerPty } from './docker-pty.ts'
 import { createDockerStats } from './docker-stats.ts'
 import { dockerReference, pullImage } from './pull-image.ts'
+import { createReplacement } from './replace-container.ts'
 
 export interface DockerDeps {
   /** Without it, Docker's own default. */
@@ -22,11 +39,15 @@ export interface DockerDeps {
   log: Logger
   /** How long the engine may take to answer a short question. */
   answerTimeoutMs?: number
+  /** A machine on more layers than this is put on one when its container is made anew. */
+  layersMax?: number
 }
 
 /** How long a machine's processes have to end in good order, in seconds. */
 const STOP_GRACE_S = 3
 const ANSWER_TIMEOUT_MS = 15_000
+/** The engine refuses more than 125 or so. */
+const LAYERS_MAX = 100
 const STATUS_NOT_MODIFIED = 304
 const STATUS_CONFLICT = 409
 const REMOVE_POLL_MS = 50
@@ -59,16 +80,27 @@ export async function createDockerDriver(deps: DockerDeps): Promise<ComputeDrive
   const info = await translated('asking Docker about itself', () => soon(askInfo))
   const containerOf = (id: string) => docker.getContainer(names.container(id))
   const stats = createDockerStats()
+  const replacement = createReplacement({
+    docker,
+    installationId,
+    layersMax: deps.layersMax ?? LAYERS_MAX,
+    log,
+  })
 
   async function status(id: string): Promise<MachineStatus> {
     if (!MACHINE_ID_PATTERN.test(id)) return { state: 'absent' }
     try {
-      const { State } = await soon(options => containerOf(id).inspect(options))
-      const state = stateOf(State.Status)
-      if (state === 'running') return { state, started_at: new Date(State.StartedAt) }
-      return state === 'stopped' ? { state, exit_code: State.ExitCode } : { state }
+      const places = [containerOf(id), docker.getContainer(names.before(id))]
+      for (const container of places) {
+        const found = await orNull(soon(options => container.inspect(options)))
+        if (!found) continue
+        const { State } = found
+        const state = stateOf(State.Status)
+        if (state === 'running') return { state, started_at: new Date(State.StartedAt) }
+        return state === 'stopped' ? { state, exit_code: State.ExitCode } : { state }
+      }
+      return { state: 'absent' }
     } catch (error) {
-      if (isMissing(error)) return { state: 'absent' }
       throw toComputeError(error, `looking at ${id}`)
     }
   }
@@ -90,18 +122,42 @@ export async function createDockerDriver(deps: DockerDeps): Promise<ComputeDrive
   }
 
   async function create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
-    if ((await status(spec.id)).state !== 'absent') return
+    await replacement.settle(spec.id)
+    const existing = await orNull(containerOf(spec.id).inspect())
+    if (existing) return takeOn(spec, existing)
     const imageRef = dockerReference(spec.image)
-    const { Config } = await docker.getImage(imageRef).inspect()
-    const image = { entrypoint: asList(Config.Entrypoint), command: asList(Config.Cmd) }
+    const { Config, Size } = await docker.getImage(imageRef).inspect()
+    const origin = {
+      entrypoint: asList(Config.Entrypoint),
+      command: asList(Config.Cmd),
+      env: Config.Env ?? [],
+      size_bytes: Size,
+    }
     await queue('network', () => ensureNetwork(docker, names.network, installationId))
-    const plan = planContainer({ spec, installationId, imageRef, image, cpusMax: info.NCPU })
+    const plan = planContainer({ spec, installationId, imageRef, origin, cpusMax: info.NCPU })
     try {
       await docker.createContainer({ ...plan, abortSignal: signal })
     } catch (error) {
       // Another process of the same installation was quicker.
       if (statusCodeOf(error) !== STATUS_CONFLICT) throw error
     }
+  }
+
+  /** Gives a container that exists another spec, unless it runs. */
+  async function takeOn(spec: MachineSpec, existing: Docker.ContainerInspectInfo): Promise<void> {
+    if (stateOf(existing.State.Status) === 'running') return
+    const { Labels } = existing.Config
+    const origin = readOrigin(Labels)
+    if (origin && Labels[SHAPE_LABEL] !== shapeOf(spec)) {
+      await queue('network', () => ensureNetwork(docker, names.network, installationId))
+      await replacement.replace(spec.id, existing, (imageRef, predecessor) =>
+        planContainer({ spec, installationId, imageRef, origin, predecessor, cpusMax: info.NCPU }),
+      )
+      return stats.forget(spec.id)
+    }
+    const limits = planLimits(spec, info.NCPU)
+    const { Memory, NanoCpus } = existing.HostConfig
+    if (Memory !== limits.Memory || NanoCpus !== limits.NanoCpus) await containerOf(spec.id).update(limits)
   }
 
   async function stop(id: string, signal: AbortSignal): Promise<void> {
@@ -113,36 +169,42 @@ export async function createDockerDriver(deps: DockerDeps): Promise<ComputeDrive
   }
 
   async function remove(id: string): Promise<void> {
-    const deadline = Date.now() + REMOVE_TIMEOUT_MS
-    for (;;) {
-      try {
-        await containerOf(id).remove({ force: true, v: true })
-        break
-      } catch (error) {
-        if (isMissing(error)) break
-        // Being removed already by somebody else.
-        if (statusCodeOf(error) !== STATUS_CONFLICT || Date.now() > deadline) throw error
-        await new Promise(resolve => setTimeout(resolve, REMOVE_POLL_MS))
-      }
-    }
+    await removeContainer(containerOf(id))
+    await removeContainer(docker.getContainer(names.before(id)))
+    await replacement.removeSaved(id)
     stats.forget(id)
   }
 
   async function list(): Promise<MachineListing[]> {
     const filters = { label: [`${INSTALLATION_LABEL}=${installationId}`] }
-    const containers = await translated('listing machines', () =>
-      docker.listContainers({ all: true, filters }),
+    const [containers, saved] = await translated('listing machines', () =>
+      Promise.all([docker.listContainers({ all: true, filters }), replacement.savedIds()]),
     )
-    return containers.flatMap(({ Labels, State }) => {
-      const id = Labels[INSTANCE_LABEL]
-      return id ? [{ id, state: stateOf(State) }] : []
-    })
+    // An image without a container is what a removal left that was cut short; listed, so that a sweep removes it.
+    const states = new Map<string, MachineListing['state']>(saved.map(id => [id, 'created']))
+    const isPredecessor = ({ Names }: Docker.ContainerInfo) => Names.some(name => name.endsWith('.before'))
+    for (const container of [
+      ...containers.filter(isPredecessor),
+      ...containers.filter(one => !isPredecessor(one)),
+    ]) {
+      const id = container.Labels[INSTANCE_LABEL]
+      if (id) states.set(id, stateOf(container.State))
+    }
+    return [...states].map(([id, state]) => ({ id, state }))
   }
 
   return {
     name: 'docker',
     capabilities: capabilitiesOf(info),
     gpus: async () => (info.Runtimes && 'nvidia' in info.Runtimes ? listNvidiaGpus() : []),
+    hasImage: async image => {
+      const reference = image.docker
+      if (reference === null) return false
+      const found = await translated(`looking for ${reference}`, () =>
+        orNull(soon(options => docker.getImage(reference).inspect(options as Docker.ImageInspectOptions))),
+      )
+      return found !== null
+    },
     pull: (image, onProgress, signal) => pullImage(docker, image, onProgress, signal),
     create: async (spec, signal) => {
       checkSpec(spec)
@@ -203,6 +265,21 @@ async function ensureNetwork(docker: Docker, name: string, installationId: strin
   }
 }
 
+async function removeContainer(container: Docker.Container): Promise<void> {
+  const deadline = Date.now() + REMOVE_TIMEOUT_MS
+  for (;;) {
+    try {
+      await container.remove({ force: true, v: true })
+      return
+    } catch (error) {
+      if (isMissing(error)) return
+      // Being removed already by somebody else.
+      if (statusCodeOf(error) !== STATUS_CONFLICT || Date.now() > deadline) throw error
+      await new Promise(resolve => setTimeout(resolve, REMOVE_POLL_MS))
+    }
+  }
+}
+
 async function readLogs(container: Docker.Container, linesMax: number): Promise<string> {
   const raw = await container.logs({ stdout: true, stderr: true, tail: linesMax, follow: false })
   const pieces: Buffer[] = []
@@ -239,8 +316,4 @@ function stateOf(engineState: string): MachineListing['state'] {
 function asList(value: string | string[] | undefined | null): string[] {
   if (!value) return []
   return Array.isArray(value) ? value : [value]
-}
-
-function statusCodeOf(error: unknown): number | undefined {
-  return (error as { statusCode?: number } | null)?.statusCode
 }

@@ -17,7 +17,22 @@ const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ENOENT', 'EACCES', 'EPIPE', '
 
 /** Whether the engine said that the thing named does not exist. */
 export function isMissing(error: unknown): boolean {
-  return (error as EngineError)?.statusCode === 404
+  return statusCodeOf(error) === 404
+}
+
+/** What a question about one thing finds; null where the engine says that the thing does not exist. */
+export async function orNull<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+/** The HTTP status of the engine's refusal; undefined when the connection to it failed. */
+export function statusCodeOf(error: unknown): number | undefined {
+  return (error as EngineError | null)?.statusCode
 }
 
 /** Asks the engine a short question, and fails when it leaves it unanswered for too long. */

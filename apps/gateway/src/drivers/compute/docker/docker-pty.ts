@@ -53,8 +53,8 @@ export async function openDockerPty(container: Docker.Container, options: PtyOpt
     onExit: listener => {
       exitListeners.push(listener)
     },
-    write: data => {
-      if (!socket.destroyed) socket.write(data)
+    write: (data, onTaken) => {
+      if (!socket.destroyed) socket.write(data, onTaken)
     },
     resize: (cols, rows) => {
       exec.resize({ w: cols, h: rows }).catch(() => undefined)

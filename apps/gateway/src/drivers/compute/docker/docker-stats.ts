@@ -1,11 +1,14 @@
 import type Docker from 'dockerode'
 import { createCpuMeter } from '../cpu-meter.ts'
 import { ComputeError, type MachineStats } from '../port.ts'
+import { readOrigin } from './container-plan.ts'
 
 const BYTES_PER_MB = 1024 * 1024
 
 /** The engine walks the machine's files to add up their size, so the sum is kept for a while. */
 const DISK_FRESH_MS = 60_000
+
+type Sized = Docker.ContainerInspectInfo & { SizeRw?: number; SizeRootFs?: number }
 
 /** Measures containers by what the engine tells of them. Throws what dockerode throws. */
 export function createDockerStats() {
@@ -17,9 +20,11 @@ export function createDockerStats() {
     if (known && Date.now() - known.at < DISK_FRESH_MS) return known.mb
     // The engine knows the option; the type declarations do not.
     const options = { size: true } as Docker.ContainerInspectOptions
-    const { SizeRw } = (await container.inspect(options)) as { SizeRw?: number }
+    const { Config, SizeRw, SizeRootFs } = (await container.inspect(options)) as Sized
     if (SizeRw === undefined) return null
-    const mb = toMb(SizeRw)
+    // A container that was made anew has what its machine wrote before in its image.
+    const imageBytes = readOrigin(Config.Labels)?.size_bytes ?? Number.POSITIVE_INFINITY
+    const mb = toMb(Math.max(SizeRw, (SizeRootFs ?? 0) - imageBytes))
     disks.set(id, { mb, at: Date.now() })
     return mb
   }

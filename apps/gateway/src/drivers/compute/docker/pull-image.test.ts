@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeWhere, expectCode, never } from '../conformance-tools.ts'
 import type { ImageRecipe, PullProgress } from '../port.ts'
 import { probeDocker } from './probe-docker.ts'
-import { createLayerSum, pullImage } from './pull-image.ts'
+import { createLayerSum, pullFailure, pullImage } from './pull-image.ts'
 
 const LAYER_BYTES = 3_000_000
 
@@ -21,6 +21,49 @@ test('layers add up, and the total is known once each layer has told its size', 
   expect(two).toEqual({ bytes_done: 15, bytes_total: 150 })
   expect(sum.take({ status: 'Pull complete', id: 'a' })).toEqual({ bytes_done: 105, bytes_total: 150 })
   expect(sum.take({ status: 'Already exists', id: 'c' })).toEqual({ bytes_done: 105, bytes_total: 150 })
+})
+
+describe('what a pull ended with', () => {
+  const host = 'registry-1.docker.io'
+  test.each([
+    ['no name', `Get "https://${host}/v2/": dial tcp: lookup ${host} on 10.0.0.1:53: no such host`],
+    ['names out of order', `Get "https://${host}/v2/": dial tcp: lookup ${host}: server misbehaving`],
+    ['nothing there', 'Get "http://127.0.0.1:9/v2/": dial tcp 127.0.0.1:9: connect: connection refused'],
+    ['no route', 'dial tcp 10.9.9.9:443: connect: no route to host'],
+    ['no answer', `Get "https://${host}/v2/": dial tcp 1.2.3.4:443: i/o timeout`],
+    ['a slow start', `Get "https://${host}/v2/": net/http: TLS handshake timeout`],
+    ['gave up waiting', 'net/http: request canceled while waiting for connection (Client.Timeout exceeded)'],
+    ['not who it says', `Get "https://${host}/v2/": x509: certificate signed by unknown authority`],
+    ['no TLS', 'Get "https://reg:5000/v2/": http: server gave HTTP response to HTTPS client'],
+    ['a broken proxy', 'proxyconnect tcp: dial tcp 10.0.0.1:3128: connect: connection refused'],
+    ['hung up', `Get "https://${host}/v2/": EOF`],
+    ['out of order', 'received unexpected HTTP status: 503 Service Unavailable'],
+    [
+      'a bad gateway',
+      `unexpected status from HEAD request to https://${host}/v2/a/manifests/1: 502 Bad Gateway`,
+    ],
+  ])('%s: the registry is unreachable', (_, message) => {
+    expect(pullFailure({ statusCode: 500, message }, 'pulling a').code).toBe('registry_unreachable')
+    expect(pullFailure(new Error(message), 'pulling a').code).toBe('registry_unreachable')
+  })
+
+  test.each([
+    ['image_unavailable', 'manifest for debian:none not found: manifest unknown: manifest unknown'],
+    ['image_unavailable', 'pull access denied for nothing, repository does not exist or may require login'],
+    [
+      'image_unavailable',
+      `Head "https://${host}/v2/a/manifests/1": unauthorized: access to it is not allowed`,
+    ],
+    ['exhausted', 'write /var/lib/docker/tmp/GetImageBlob1: no space left on device'],
+    ['failed', 'toomanyrequests: You have reached your pull rate limit.'],
+  ])('it stays %s: %s', (code, message) => {
+    expect(pullFailure(new Error(message), 'pulling a').code).toBe(code)
+  })
+
+  test('an engine that is gone is not the registry', () => {
+    const gone = Object.assign(new Error('connect ECONNREFUSED /run/docker.sock'), { code: 'ECONNREFUSED' })
+    expect(pullFailure(gone, 'pulling a').code).toBe('engine_unavailable')
+  })
 })
 
 const probe = await probeDocker()
@@ -70,8 +113,8 @@ describeWhere('pulling from a registry', probe, () => {
       await expectCode(pull(`${host}/${name}:other`), 'image_unavailable')
     })
 
-    test('a registry that is not there may be tried again', async () => {
-      await expectCode(pull('127.0.0.1:9/nothing:1'), 'failed')
+    test('a registry that is not there is told, and may be tried again', async () => {
+      await expectCode(pull('127.0.0.1:9/nothing:1'), 'registry_unreachable')
     })
 
     test('a pull that is given up ends at once', async () => {

@@ -14,6 +14,15 @@ interface PullLine {
 const FINAL =
   /not found|manifest unknown|denied|unauthorized|does not exist|invalid reference|no matching manifest/i
 
+/** What the engine says when it gets no answer, or no sound one, from where images come from. */
+const UNREACHABLE = [
+  /dial tcp|proxyconnect|no such host|server misbehaving|temporary failure in name resolution/i,
+  /connection (refused|reset)|network is unreachable|no route to host|i\/o timeout|\bEOF$/i,
+  /TLS handshake|x509:|tls: |server gave HTTP response to HTTPS client/i,
+  /Client\.Timeout exceeded|context deadline exceeded|request canceled while waiting/i,
+  /unexpected (HTTP )?status\b.*\b5\d\d\b/i,
+]
+
 /** The reference that Docker knows the image by. Fails with `image_unavailable` when it has none. */
 export function dockerReference(image: ImageRecipe): string {
   if (!image.docker) throw new ComputeError('image_unavailable', `${image.id} cannot run on Docker`)
@@ -103,9 +112,13 @@ function withTag(reference: string): string {
   return name.includes(':') || name.includes('@') ? reference : `${reference}:latest`
 }
 
-function pullFailure(error: unknown, doing: string): ComputeError {
+/** Turns what a pull ended with into the port's error. `doing` completes "failed while …". */
+export function pullFailure(error: unknown, doing: string): ComputeError {
   const translated = toComputeError(error, doing)
   if (translated.code === 'engine_unavailable') return translated
+  if (translated.code === 'failed' && UNREACHABLE.some(pattern => pattern.test(translated.message))) {
+    return new ComputeError('registry_unreachable', translated.message, { cause: error })
+  }
   const final = translated.code === 'not_found' || FINAL.test(translated.message)
   return final ? new ComputeError('image_unavailable', translated.message, { cause: error }) : translated
 }

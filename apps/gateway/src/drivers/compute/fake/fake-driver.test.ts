@@ -52,6 +52,25 @@ test('every step may be repeated, and the home outlives a stop', async () => {
   expect(await driver.status(spec.id)).toEqual({ state: 'absent' })
 })
 
+test('a stopped machine takes on another spec and keeps its home; one that runs is left as it is', async () => {
+  const driver = createFakeDriver({ clock: systemClock })
+  await driver.create(spec, never)
+  driver.machines.get(spec.id)?.home.set('notes', 'kept')
+  const next = { ...spec, memory_mb: 512, env: { GIVEN: 'yes' }, command: ['serve'] }
+  await driver.create(next, never)
+  await driver.start(spec.id, never)
+  await driver.create(spec, never)
+  expect((await driver.stats(spec.id)).memory_limit_mb).toBe(512)
+  expect(driver.machines.get(spec.id)).toMatchObject({ spec: next, home: new Map([['notes', 'kept']]) })
+})
+
+test('an image is here or not, as the test wants', async () => {
+  const driver = createFakeDriver({ clock: systemClock })
+  expect(await driver.hasImage(spec.image)).toBe(true)
+  driver.imagesHere = false
+  expect(await driver.hasImage(spec.image)).toBe(false)
+})
+
 test('a machine that is not there is told apart from one that does not run', async () => {
   const driver = createFakeDriver({ clock: systemClock })
   await expect(driver.start(spec.id, never)).rejects.toMatchObject({ code: 'not_found' })

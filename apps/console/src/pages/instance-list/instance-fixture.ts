@@ -1,0 +1,46 @@
+import { type Instance, instance } from '@berth/contract/instances'
+
+/**
+ * An instance for tests, checked by the contract.
+ * @param part What matters to the test; the rest is a running pod.
+ */
+export function madeInstance(part: Partial<Instance>): Instance {
+  return instance.parse({
+    instance_id: 'i-000000',
+    name: 'machine',
+    kind: 'POD',
+    status: 'running',
+    reason: null,
+    progress: null,
+    region_code: 'us-west',
+    region_name: 'us-west',
+    gpu_spec_id: 'rtx4090',
+    gpu_spec_name: 'RTX 4090',
+    gpu: true,
+    gpu_count: 1,
+    vram_gb: 24,
+    vcpu: 12,
+    memory_gb: 64,
+    simulated: true,
+    image_id: 'base',
+    image_name: 'Base',
+    billing_type: 'postpay',
+    charge_cycle: null,
+    expiry_time: null,
+    auto_renew: false,
+    eip: null,
+    disks: { container_gb: 20, system_gb: 0, data_gb: 0, pod_volume_gb: 0, network_volume: null },
+    http_ports: [],
+    tcp_ports: [],
+    currency: 'USD',
+    running_micro_per_hour: '420000',
+    stopped_micro_per_day: '0',
+    cost_micro: '0',
+    ready_at: null,
+    stopped_at: null,
+    deleted_on: null,
+    created_at: '2026-11-20T12:00:00.000Z',
+    machine: null,
+    ...part,
+  })
+}

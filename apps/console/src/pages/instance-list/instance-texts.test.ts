@@ -1,0 +1,107 @@
+import { INSTANCE_REASON_CODES } from '@berth/contract/instance-codes'
+import { INSTANCE_STATUSES, statusesFor } from '@berth/contract/instance-states'
+import { createInstance } from 'i18next'
+import { beforeAll, describe, expect, test } from 'vitest'
+import common from '../../../public/locales/en/common.json'
+import events from '../../../public/locales/en/events.json'
+import instances from '../../../public/locales/en/instances.json'
+import { formatsOf } from '../../ui/format.ts'
+import { madeInstance } from './instance-fixture.ts'
+import { type InstanceTexts, instanceTextsOf } from './instance-texts.ts'
+
+let texts: InstanceTexts
+
+beforeAll(async () => {
+  const i18n = createInstance()
+  await i18n.init({ lng: 'en', resources: { en: { common, events, instances } } })
+  texts = instanceTextsOf(
+    i18n.getFixedT('en', ['instances', 'common', 'events']),
+    formatsOf('en', i18n.getFixedT('en', 'common')),
+    'en',
+  )
+})
+
+describe('what an instance costs', () => {
+  const costOf = (part: Parameters<typeof madeInstance>[0]) => texts.cost(madeInstance(part))
+
+  test('[R3.5] a running one: its rate, how long it is up, and the sum', () => {
+    const ready_at = new Date(Date.now() - (6 * 3_600 + 12 * 60 + 5) * 1_000).toISOString()
+    expect(costOf({ status: 'running', cost_micro: '2604000', ready_at })).toEqual({
+      first: '$0.42 /h',
+      second: 'up 6 h 12 m · $2.60 so far',
+    })
+  })
+
+  test('[R4.7] a stopped one: what its disk costs a day', () => {
+    const cost = costOf({ status: 'stopped', stopped_micro_per_day: '110000', cost_micro: '81230000' })
+    expect(cost).toEqual({ first: '$0.11 /day', second: '$81.23 so far' })
+  })
+
+  test('[B6] one that comes up says that it is not billed', () => {
+    expect(costOf({ status: 'pulling' }).second).toBe('not billed yet')
+    expect(costOf({ status: 'restarting', cost_micro: '420000' }).second).toBe(
+      'not billed now · $0.42 so far',
+    )
+  })
+
+  test('[B6] one that failed costs nothing', () => {
+    expect(costOf({ status: 'error' })).toEqual({ first: '$0.00', second: 'never billed' })
+    expect(costOf({ status: 'error', cost_micro: '420000' }).first).toBe('$0.42')
+  })
+
+  test.each(INSTANCE_STATUSES)('%s has its unit or its sum, and a second line', status => {
+    const { first, second } = costOf({ status })
+    expect(first).toMatch(/^\$\d+\.\d\d( \/(h|day))?$/)
+    expect(second).not.toBe('')
+  })
+})
+
+describe('under the status', () => {
+  test('[B6] a pull counts its bytes', () => {
+    const progress = {
+      step: 'pulling',
+      percent: 31,
+      bytes_done: 6_100_000_000,
+      bytes_total: 16_300_000_000,
+    } as const
+    expect(texts.underStatus(madeInstance({ status: 'pulling', progress }))).toBe('6.1 of 16.3 GB')
+    const small = { ...progress, bytes_done: 1_200_000, bytes_total: 240_000_000 }
+    expect(texts.underStatus(madeInstance({ status: 'pulling', progress: small }))).toBe('1.2 of 240 MB')
+  })
+
+  test('[B6] [R2.26] a start without bytes says its step and percent', () => {
+    const progress = { step: 'booting', percent: 75, bytes_done: null, bytes_total: null } as const
+    expect(texts.underStatus(madeInstance({ status: 'creating', progress }))).toBe('Booting, 75 %')
+    expect(texts.underStatus(madeInstance({ status: 'running', progress }))).toBeNull()
+  })
+
+  test('[R4.4] every reason is said in words', () => {
+    for (const code of INSTANCE_REASON_CODES) {
+      const words = texts.underStatus(madeInstance({ status: 'error', reason: { code, detail: '' } }))
+      expect(words, code).not.toBe(code)
+      expect(words, code).toMatch(/^[A-Z].* /)
+    }
+  })
+
+  test('[R9.6] a stopped one names the day on which it is deleted', () => {
+    const stopped = madeInstance({ status: 'stopped', deleted_on: '2026-12-19T12:00:00.000Z' })
+    expect(texts.underStatus(stopped)).toBe('deleted on 19 Dec 2026 unless started')
+  })
+})
+
+test('[R3.5] the machine is said with the memory of all its GPUs', () => {
+  const two = madeInstance({ gpu_count: 2, vcpu: 24, memory_gb: 128 })
+  expect(texts.machine(two)).toBe('2× RTX 4090')
+  expect(texts.underMachine(two)).toBe('48 GB · 24 vCPU · 128 GB')
+  expect(texts.underMachine(madeInstance({ status: 'stopped' }))).toBe('released')
+  const plain = madeInstance({ gpu: false, gpu_spec_name: 'CPU only', vram_gb: 0, vcpu: 4, memory_gb: 16 })
+  expect(texts.machine(plain)).toBe('CPU only')
+  expect(texts.underMachine(plain)).toBe('4 vCPU · 16 GB')
+})
+
+test('[R4.5] the reason of an action that is off is a sentence made from the state table', () => {
+  expect(texts.onlyIn(statusesFor('connect', 'POD'))).toBe('Only while the instance is running')
+  expect(texts.onlyIn(statusesFor('start', 'POD'))).toBe(
+    'Only while the instance is stopped, exited or in error',
+  )
+})

@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto'
+import Docker from 'dockerode'
+import pino from 'pino'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describeWhere, expectCode, never, text } from '../conformance-tools.ts'
+import type { ComputeDriver, MachineSpec } from '../port.ts'
+import { createNames, INSTALLATION_LABEL } from './container-plan.ts'
+import { createDockerDriver } from './docker-driver.ts'
+import { probeDocker } from './probe-docker.ts'
+import { importTestImage } from './test-image.ts'
+
+const log = pino({ level: 'silent' })
+const probe = await probeDocker()
+
+// What the conformance suite asks of every driver holds here, too; this is about what lies behind it: no file is
+// lost when the gateway dies half way, and nothing is left over.
+describeWhere('replacing containers', probe, () => {
+  describe('replacing containers', () => {
+    const socketPath = probe.ok ? probe.socket_path : ''
+    const installationId = `test-${randomBytes(4).toString('hex')}`
+    const docker = new Docker({ socketPath })
+    const names = createNames(installationId)
+    const filters = { label: [`${INSTALLATION_LABEL}=${installationId}`] }
+    const made: string[] = []
+    let image = ''
+    let driver: ComputeDriver
+
+    beforeAll(async () => {
+      image = await importTestImage(socketPath)
+      driver = await createDockerDriver({ socketPath, installationId, log, layersMax: 3 })
+    })
+    afterEach(async () => {
+      for (const id of made.splice(0)) await driver.remove(id, never)
+      expect(await docker.listContainers({ all: true, filters })).toEqual([])
+      expect(await docker.listImages({ filters })).toEqual([])
+    })
+    afterAll(() => docker.getNetwork(names.network).remove())
+
+    /** A machine with a file in its home, stopped. */
+    async function stopped(reference = image): Promise<MachineSpec> {
+      const id = `t-${randomBytes(5).toString('hex')}`
+      made.push(id)
+      const spec: MachineSpec = {
+        id,
+        hostname: 'host',
+        image: { id: 'test', docker: reference, sandbox: null },
+        cpu_count: 1,
+        memory_mb: 256,
+        disk_gb: 1,
+        gpu_uuids: [],
+        env: { ROUND: '0' },
+        command: null,
+        ports: [],
+      }
+      await driver.create(spec, never)
+      await driver.start(id, never)
+      await text(driver, id, 'echo kept > ~/file')
+      await driver.stop(id, never)
+      return spec
+    }
+
+    async function expectWorks(spec: MachineSpec): Promise<void> {
+      await driver.create(spec, never)
+      await driver.start(spec.id, never)
+      expect(await text(driver, spec.id, 'echo $ROUND; cat ~/file')).toBe(`${spec.env.ROUND}\nkept\n`)
+    }
+
+    test('other limits alone are set on the same container', async () => {
+      const spec = await stopped()
+      const before = await docker.getContainer(names.container(spec.id)).inspect()
+      await driver.create({ ...spec, memory_mb: 300, cpu_count: 0.5 }, never)
+      const after = await docker.getContainer(names.container(spec.id)).inspect()
+      expect(after.Id).toBe(before.Id)
+      expect(after.HostConfig).toMatchObject({ Memory: 300 * 1024 * 1024, NanoCpus: 5e8 })
+    })
+
+    test('cut short before the new container was there: the machine is stopped, and the next create goes on', async () => {
+      const spec = await stopped()
+      await docker.getContainer(names.container(spec.id)).rename({ name: names.before(spec.id) })
+      expect(await driver.status(spec.id)).toMatchObject({ state: 'stopped' })
+      expect(await driver.list()).toEqual([{ id: spec.id, state: 'stopped' }])
+      await expectWorks({ ...spec, env: { ROUND: '1' } })
+    })
+
+    test('cut short before the old container was gone: the new one counts, and the old one goes', async () => {
+      const spec = await stopped()
+      const { Id, Config } = await docker.getContainer(names.container(spec.id)).inspect()
+      const { repo, tag } = names.saved(spec.id)
+      await docker.getContainer(Id).commit({ repo, tag })
+      await docker.getContainer(Id).rename({ name: names.before(spec.id) })
+      const { Labels } = Config
+      await docker.createContainer({ name: names.container(spec.id), Image: `${repo}:${tag}`, Labels })
+      expect(await driver.list()).toEqual([{ id: spec.id, state: 'created' }])
+      await expectWorks({ ...spec, env: { ROUND: '1' } })
+      expect(await docker.listContainers({ all: true, filters })).toHaveLength(1)
+    })
+
+    test('a spec that the engine refuses leaves the machine as it was', async () => {
+      const spec = await stopped()
+      await expectCode(driver.create({ ...spec, memory_mb: 1, env: { ROUND: '1' } }, never), 'failed')
+      expect(await driver.status(spec.id)).toMatchObject({ state: 'stopped' })
+      await driver.start(spec.id, never)
+      expect(await text(driver, spec.id, 'echo $ROUND; cat ~/file')).toBe('0\nkept\n')
+    })
+
+    test('removing ends what a replacement left, at any point of it', async () => {
+      const spec = await stopped()
+      await driver.create({ ...spec, env: { ROUND: '1' } }, never)
+      await docker.getContainer(names.container(spec.id)).rename({ name: names.before(spec.id) })
+      await driver.remove(spec.id, never)
+      expect(await driver.status(spec.id)).toEqual({ state: 'absent' })
+
+      const other = await stopped()
+      await driver.create({ ...other, env: { ROUND: '1' } }, never)
+      await docker.getContainer(names.container(other.id)).remove()
+      expect(await driver.list()).toEqual([{ id: other.id, state: 'created' }])
+      await driver.remove(other.id, never)
+      expect(await driver.list()).toEqual([])
+    })
+
+    test('layers do not pile up over many replacements, and disk use is told over all of them', async () => {
+      const spec = await stopped()
+      await driver.start(spec.id, never)
+      await text(driver, spec.id, 'head -c 5000000 /dev/urandom > ~/big')
+      await driver.stop(spec.id, never)
+      const layers: number[] = []
+      for (let round = 1; round <= 5; round++) {
+        await expectWorks({ ...spec, env: { ROUND: String(round) } })
+        await text(driver, spec.id, 'echo $ROUND > ~/round')
+        expect((await driver.stats(spec.id)).disk_used_mb).toBeGreaterThan(4)
+        await driver.stop(spec.id, never)
+        const { Image } = await docker.getContainer(names.container(spec.id)).inspect()
+        layers.push((await docker.getImage(Image).inspect()).RootFS?.Layers?.length ?? 0)
+      }
+      expect(layers).toEqual([2, 3, 1, 2, 3])
+      expect(await docker.listImages({ filters })).toHaveLength(1)
+      // The image that it came from is everybody's.
+      expect(await driver.hasImage(spec.image)).toBe(true)
+    })
+
+    test('what an image keeps in volumes of its own goes along, and goes with the machine', async () => {
+      const id = `${installationId}-volume`
+      const source = await docker.createContainer({ Image: image })
+      await source.commit({ repo: 'berth-test', tag: id, changes: 'VOLUME /kept' })
+      await source.remove()
+      const volumes = async () => ((await docker.listVolumes()).Volumes ?? []).map(({ Name }) => Name)
+      const before = await volumes()
+      try {
+        const spec = await stopped(`berth-test:${id}`)
+        await driver.start(spec.id, never)
+        await text(driver, spec.id, 'echo volume > /kept/file')
+        await driver.stop(spec.id, never)
+        for (const round of ['1', '2']) {
+          await expectWorks({ ...spec, env: { ROUND: round } })
+          expect(await text(driver, spec.id, 'cat /kept/file')).toBe('volume\n')
+          await driver.stop(spec.id, never)
+        }
+        await driver.remove(spec.id, never)
+        expect((await volumes()).filter(name => !before.includes(name))).toEqual([])
+      } finally {
+        await docker.getImage(`berth-test:${id}`).remove({ force: true })
+      }
+    })
+  })
+})

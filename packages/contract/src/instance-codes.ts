@@ -1,0 +1,45 @@
+/**
+ * What happened to an instance; keys of the console's texts. A code is never used again for something else, since
+ * receipts show old events.
+ */
+export const INSTANCE_EVENT_CODES = [
+  'deployed',
+  'pulling',
+  'booting',
+  'ready',
+  'started_by_customer',
+  'restarted_by_customer',
+  'stopped_by_customer',
+  'stopped_no_balance',
+  'stopped',
+  'terminated_by_customer',
+  'terminated',
+  'exited',
+  'failed',
+  'lost_sight',
+  'seen_again',
+  'gateway_stopped',
+  'gateway_restarted',
+  'renamed',
+] as const
+export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
+
+/** Why an instance is in its status; keys of the console's texts. */
+export const INSTANCE_REASON_CODES = [
+  'image_unavailable',
+  'registry_unreachable',
+  'unsupported',
+  'engine_unavailable',
+  'exhausted',
+  'start_failed',
+  'stop_failed',
+  'remove_failed',
+  'timed_out',
+  'machine_lost',
+  'compute_unavailable',
+  'exited',
+  'balance_used_up',
+  'driver_silent',
+  'gateway_restarted',
+] as const
+export type InstanceReasonCode = (typeof INSTANCE_REASON_CODES)[number]

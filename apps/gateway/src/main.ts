@@ -154,7 +154,7 @@ function aboutMachines(compute: ComputeChoice, foreign: number): string[] {
     ),
     ...(foreign > 0
       ? [
-          `           ${foreign} of the data folder’s machines belong to another database; they are left alone.`,
+          `           ${foreign} of the data folder’s machines belong${foreign === 1 ? 's' : ''} to another database; nothing of them is removed.`,
         ]
       : []),
     ...(capabilities.outbound_network ? [] : ['           Machines do not reach the internet.']),

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
 
 const MAIN = resolve(import.meta.dirname, '../src/main.ts')
 const RECOVERY = { timeout: 20_000, interval: 100 }
@@ -57,6 +58,20 @@ describe('the gateway does not start', () => {
     expect(await run.ended).toBe(0)
     expect(run.output()).not.toContain('hunter2')
   })
+})
+
+test('beside machines of another database it starts, says so, and removes none', async ctx => {
+  const sandbox = await probeSandbox()
+  if (!sandbox.ok) return ctx.skip(`no sandbox here: ${sandbox.why}`)
+  const home = join(folder, 'data/machines/machines/i-homes1/home')
+  mkdirSync(home, { recursive: true })
+  const run = start({ BERTH_COMPUTE: 'sandbox' })
+  await run.address
+  expect(run.output()).toContain('1 of the data folder’s machines belongs to another database')
+  // The first sweep comes right after the start; a stop waits for what is under way.
+  run.child.kill('SIGTERM')
+  expect(await run.ended).toBe(0)
+  expect(existsSync(home)).toBe(true)
 })
 
 test('one gateway at a time uses a data folder; it ends in good order and takes its database along', async () => {

@@ -1,4 +1,3 @@
-import type { User } from '@berth/contract/account'
 import { useSyncExternalStore } from 'react'
 import type { Session, SessionState } from './session-store.ts'
 
@@ -21,11 +20,4 @@ export function session(): Session {
 /** Who is signed in; the component follows changes. */
 export function useSession(): SessionState {
   return useSyncExternalStore(session().subscribe, session().getState)
-}
-
-/** The customer, on a page that only signed-in customers see. */
-export function useUser(): User {
-  const { user } = useSession()
-  if (!user) throw new Error('useUser is for pages that only signed-in customers see.')
-  return user
 }

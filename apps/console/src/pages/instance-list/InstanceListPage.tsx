@@ -1,11 +1,11 @@
 import { getBalance } from '@berth/contract/billing'
-import { listInstances } from '@berth/contract/instances'
+import { type Instance, listInstances } from '@berth/contract/instances'
 import { Button, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { IconPlus, IconRefresh, IconSearch } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useCallback, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { balanceQuery, queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
@@ -44,6 +44,7 @@ export function Page() {
     refetchInterval: ({ state }) => pollMs(state.data),
   })
   const balance = useQuery(balanceQuery)
+  useFreshBalance(data)
   const dialogs = useDialogs()
 
   const find = (text: string) => {
@@ -130,6 +131,18 @@ function DeployButton() {
       {t('deploy')}
     </Button>
   )
+}
+
+/** What is burnt changes with what runs, so the balance is asked for again when a status has changed. */
+function useFreshBalance(instances: readonly Instance[] | undefined): void {
+  const queries = useQueryClient()
+  const statuses = instances?.map(({ instance_id, status }) => `${instance_id} ${status}`).join()
+  const before = useRef(statuses)
+  useEffect(() => {
+    const changed = before.current !== undefined && before.current !== statuses
+    before.current = statuses
+    if (changed) void queries.invalidateQueries({ queryKey: [getBalance.operation] })
+  }, [queries, statuses])
 }
 
 /** Asks for the list and the balance now. It spins for its own asking only, not for what is asked by the clock. */

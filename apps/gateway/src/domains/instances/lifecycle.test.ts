@@ -117,6 +117,27 @@ test('a restart keeps the home and the GPUs, and is not charged while it lasts',
   await fixture.expectSound(id)
 })
 
+test('a stopped instance that is started on other GPUs gets them, and keeps its home', async () => {
+  const gpus = ['GPU-a', 'GPU-b'].map(uuid => ({ name: 'NVIDIA L4', memory_mb: 23_034, uuid }))
+  const real = await createInstancesFixture({ gpus })
+  try {
+    await real.instances.reconciler.start()
+    const userId = await real.payer()
+    const id = await real.running(userId, { gpu_spec_id: 'l4' })
+    expect(real.compute.machines.get(id)?.spec?.gpu_uuids).toEqual(['GPU-a'])
+    real.compute.machines.get(id)?.home.set('notes', 'kept')
+    await real.instances.stop({ userId, instanceId: id })
+    await real.until(id, 'stopped')
+    await real.instances.start({ userId, instanceId: id }, { specId: 'l4', gpuCount: 2 })
+    await real.until(id, 'running')
+    expect(real.compute.machines.get(id)?.spec?.gpu_uuids).toEqual(['GPU-a', 'GPU-b'])
+    expect(real.compute.machines.get(id)?.home.get('notes')).toBe('kept')
+    await real.expectSound(id)
+  } finally {
+    await real.close()
+  }
+})
+
 test('a machine that ends by itself is exited with its exit code, and may be started', async () => {
   const userId = await fixture.payer()
   const id = await fixture.running(userId)

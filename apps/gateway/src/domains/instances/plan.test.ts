@@ -63,6 +63,12 @@ const starts: Case[] = [
     expected: { kind: 'boot' },
   },
   {
+    given: 'a start of a machine that still runs: it must stop to take on the spec that was asked for',
+    row: { status: 'creating', progress: PROGRESS.scheduled },
+    observed: running,
+    expected: { kind: 'stop' },
+  },
+  {
     given: 'a machine that was started',
     row: { status: 'creating', progress: PROGRESS.probing },
     observed: running,

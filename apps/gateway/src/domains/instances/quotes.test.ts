@@ -1,6 +1,8 @@
 import { checkResource, getPrice } from '@berth/contract/instances'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
+import { computeFailure, createFakeDriver } from '../../drivers/compute/fake/fake-driver.ts'
+import { systemClock } from '../../platform/clock.ts'
 
 const QUOTE = {
   region_code: 'us-west',
@@ -10,11 +12,12 @@ const QUOTE = {
 } as const
 const CHECK = { ...QUOTE, image_id: 'berth-base' } as const
 
+const compute = createFakeDriver({ clock: systemClock })
 let gateway: TestGateway
 let token: string
 let userId: string
 beforeAll(async () => {
-  gateway = await startGateway()
+  gateway = await startGateway({ compute })
 })
 afterAll(() => gateway.stop())
 beforeEach(async () => {
@@ -61,18 +64,51 @@ describe('the price of an instance', () => {
 describe('[B7] the checks before money moves', () => {
   const check = async (change: object = {}) => {
     const { ok, checks } = await gateway.data(checkResource, { body: { ...CHECK, ...change } }, { token })
-    return { ok, failed: checks.filter(one => !one.ok).map(({ key, code }) => [key, code]) }
+    return { ok, checks, failed: checks.filter(one => !one.ok).map(({ key, code }) => [key, code]) }
   }
+  const imageCheck = async (change?: object) =>
+    (await check(change)).checks.find(({ key }) => key === 'image')
+  afterEach(() => {
+    compute.imagesHere = true
+    compute.faults.heal()
+  })
 
   test('all pass with enough money', async () => {
     await gateway.grant(userId, 85)
-    expect(await check()).toEqual({ ok: true, failed: [] })
+    expect(await check()).toMatchObject({ ok: true, failed: [] })
   })
 
   test('one cent short of the first hour fails, and names only that', async () => {
     await gateway.grant(userId, 84)
-    expect(await check()).toEqual({ ok: false, failed: [['balance', 'balance_low']] })
+    expect(await check()).toMatchObject({ ok: false, failed: [['balance', 'balance_low']] })
   })
+
+  test('an image that is here is told from one that must be pulled first, with its size', async () => {
+    expect(await imageCheck()).toEqual({ key: 'image', ok: true, code: 'image_here', values: {} })
+    compute.imagesHere = false
+    const pulled = { key: 'image', ok: true, code: 'image_to_pull' }
+    expect(await imageCheck()).toEqual({ ...pulled, values: { size_gb: 0.1 } })
+    expect(await imageCheck({ image_id: 'pytorch' })).toEqual({ ...pulled, values: { size_gb: 7.4 } })
+  })
+
+  test.each([
+    [
+      'is gone',
+      () => compute.faults.fail('hasImage', computeFailure('engine_unavailable')),
+      'failed with engine',
+    ],
+    ['hangs', () => void compute.faults.block('hasImage', { deaf: true }), 'no answer within'],
+  ])(
+    'a machine engine that %s is a failed check with its reason, and nothing is said of images',
+    async (_, fail, why) => {
+      await gateway.grant(userId, 1_000)
+      fail()
+      const { failed, checks } = await check()
+      expect(failed).toEqual([['compute', 'compute_missing']])
+      expect(checks[0]).toMatchObject({ values: { why: expect.stringContaining(why) } })
+      expect(checks.map(({ key }) => key)).not.toContain('image')
+    },
+  )
 
   test('one answer names all that is wrong', async () => {
     const { ok, failed } = await check({ gpu_spec_id: 'h100-sxm', image_id: 'vllm', container_disk_gb: 10 })

@@ -186,6 +186,7 @@ describe('the orphan sweep', () => {
       if (id === 'i-stuck') throw computeFailure('failed')
       return remove(id, signal)
     }
+    await nextGateway(0)
     fixture.compute.plant('i-stuck', 'running')
     fixture.compute.plant('i-orphan', 'running')
     const id = await fixture.deploy(await fixture.payer())

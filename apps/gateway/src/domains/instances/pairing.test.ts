@@ -1,0 +1,97 @@
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { computeFailure, createFakeDriver, type FakeDriver } from '../../drivers/compute/fake/fake-driver.ts'
+import { createInstancesFixture, INSTALLATION_ID, type InstancesFixture } from './instances-fixture.ts'
+import { RECONCILE_LIMITS } from './limits.ts'
+import { createPairing } from './pairing.ts'
+import { createSweep } from './sweep.ts'
+import { installation } from './tables.ts'
+
+// A data folder's machines hold what customers stored. These tests pair a folder with databases that know it, that do
+// not, and that cannot tell yet, and count what a sweep leaves.
+
+let fixture: InstancesFixture
+beforeEach(async () => {
+  fixture = await createInstancesFixture()
+})
+afterEach(() => fixture.close())
+
+/** What one run of a gateway would do, without its loops. */
+function nextRun(compute: FakeDriver = fixture.compute) {
+  const { db, clock } = fixture
+  const said: string[] = []
+  const log = pino({ level: 'error' }, { write: line => void said.push(JSON.parse(line).msg) })
+  const deps = { db, clock, log, compute, limits: RECONCILE_LIMITS, installationId: INSTALLATION_ID }
+  const pairing = createPairing(deps)
+  return { pairing, sweep: createSweep({ ...deps, pairing }), said }
+}
+
+const machines = () => [...fixture.compute.machines.keys()].sort()
+const known = () => fixture.db.select().from(installation)
+
+test('machines that another database knows are left alone, in this run and in the next ones', async () => {
+  fixture.compute.plant('i-homes', 'running')
+  fixture.compute.plant('i-more', 'created')
+  for (let run = 1; run <= 2; run += 1) {
+    const { pairing, sweep, said } = nextRun()
+    await sweep.run()
+    await sweep.run()
+    expect(machines()).toEqual(['i-homes', 'i-more'])
+    expect(pairing.foreignMachines()).toBe(2)
+    expect(said).toEqual([expect.stringContaining('belong to another database')])
+    expect(await known()).toEqual([])
+  }
+})
+
+test('a gateway that starts beside such machines says so, serves its customers, and removes none of them', async () => {
+  fixture.compute.plant('i-homes', 'running')
+  await fixture.instances.reconciler.start()
+  expect(fixture.instances.foreignMachines()).toBe(1)
+  const userId = await fixture.payer()
+  const id = await fixture.running(userId)
+  await fixture.instances.terminate({ userId, instanceId: id })
+  await fixture.until(id, 'terminated')
+  expect(machines()).toEqual(['i-homes'])
+
+  // Once an operator has taken them away, the folder and the database belong together.
+  fixture.compute.lose('i-homes')
+  const other = await fixture.running(userId)
+  const { sweep } = nextRun()
+  await sweep.run()
+  fixture.compute.plant('i-orphan', 'running')
+  await sweep.run()
+  expect(machines()).toEqual([other])
+})
+
+test('a first start, without machines, makes the folder known; what has no row after that is removed', async () => {
+  await fixture.instances.reconciler.start()
+  expect(fixture.instances.foreignMachines()).toBe(0)
+  expect(await known()).toEqual([{ id: INSTALLATION_ID, driver: 'fake', firstSeenAt: fixture.clock.now() }])
+  await fixture.instances.reconciler.stop()
+  fixture.compute.plant('i-orphan', 'running')
+  const { sweep, said } = nextRun()
+  await sweep.run()
+  expect(machines()).toEqual([])
+  expect(said).toEqual([])
+})
+
+test('machines of another driver on the same folder are not taken for known ones', async () => {
+  await nextRun().pairing.isOurs()
+  const other = Object.assign(createFakeDriver({ clock: fixture.clock }), { name: 'other' })
+  other.plant('i-homes', 'running')
+  const { pairing, sweep } = nextRun(other)
+  await sweep.run()
+  expect(pairing.foreignMachines()).toBe(1)
+  expect(other.machines.size).toBe(1)
+})
+
+test('while the driver does not answer nothing is decided, and nothing removed', async () => {
+  fixture.compute.plant('i-homes', 'running')
+  fixture.compute.faults.fail('list', computeFailure('engine_unavailable'), 1)
+  const { pairing, sweep } = nextRun()
+  await expect(pairing.isOurs()).rejects.toMatchObject({ code: 'engine_unavailable' })
+  expect(await known()).toEqual([])
+  await sweep.run()
+  expect(machines()).toEqual(['i-homes'])
+  expect(pairing.foreignMachines()).toBe(1)
+})

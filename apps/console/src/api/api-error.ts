@@ -52,5 +52,7 @@ export function isLoginLost(error: ApiError): boolean {
  */
 export function isUnsettled(error: ApiError): boolean {
   if (error.code === 'idempotency_in_progress') return true
+  // A 2xx or 3xx that is not the gateway's own envelope comes from something in between.
+  if (error.code === 'request_failed' && error.status < 400) return true
   return error.status === 0 || error.status === 429 || error.status >= 500
 }

@@ -114,6 +114,15 @@ test('[R9.1] a call that is not answered in the time of its class is given up', 
   })
 })
 
+test('[R8.1] an answer that breaks off counts as none, whatever its status was', async () => {
+  answer = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' })
+    response.write('{"status":"ok",')
+    setTimeout(() => response.destroy(), 20)
+  }
+  expect(await failed(makeRequester().request(getBalance, {}))).toMatchObject({ code: 'network', status: 0 })
+})
+
 test('[R9.1] an answer that stops half way is given up too', async () => {
   answer = (_, response) =>
     response.writeHead(200, { 'Content-Type': 'application/json' }).write('{"status":')
@@ -168,15 +177,17 @@ test('[B3] a spending call keeps its key while its outcome is open, and turns it
   answer = (_, response) =>
     reply(response, 409, { status: 'error', code: 'idempotency_in_progress', msg: 'x', data: null })
   await failed(request(topup, { body: payment }))
+  answer = (_, response) => response.writeHead(200).end('<p>a page of something in between</p>')
+  await failed(request(topup, { body: payment }))
   answer = (_, response) =>
     reply(response, 402, { status: 'error', code: 'card_declined', msg: 'x', data: null })
   await failed(request(topup, { body: payment }))
-  expect([keyOf(1), keyOf(2), keyOf(3)]).toEqual([keyOf(0), keyOf(0), keyOf(0)])
+  expect([keyOf(1), keyOf(2), keyOf(3), keyOf(4)]).toEqual(Array(4).fill(keyOf(0)))
 
   answer = (_, response) => reply(response, 200, ok({}))
   await request(topup, { body: payment })
   await request(topup, { body: payment })
-  expect(new Set([keyOf(3), keyOf(4), keyOf(5)]).size).toBe(3)
+  expect(new Set([keyOf(4), keyOf(5), keyOf(6)]).size).toBe(3)
 })
 
 test('[B3] two clicks at once carry one key', async () => {

@@ -132,16 +132,23 @@ async function once<C extends Call>(
       signal: AbortSignal.any([signal, timeout]),
       ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
     })
-    body = await response.json().catch(error => {
-      if (signal.aborted || timeout.aborted) throw error
-      return null
-    })
+    // An answer that broke off says nothing, whatever its status was: it counts as none.
+    body = parsed(await response.text())
   } catch {
     if (signal.aborted) throw failure(deps, call, 'cancelled', 0)
     throw failure(deps, call, timeout.aborted ? 'timed_out' : 'network', 0)
   }
   if (response.ok && isEnvelope(body) && body.status === 'ok') return body.data as CallData<C>
   throw fromAnswer(deps, call, response.status, body)
+}
+
+/** Null for what is not JSON: then it is not the gateway's answer. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 /** The error that an answer says, or that its HTTP status means where it says nothing of ours (R8.1). */

@@ -124,6 +124,6 @@ async function compareWithStored(deps: SessionDeps, state: SessionState, enter: 
 
 /** Whether a failed account fetch speaks about the account, and not about the way to it. */
 function isVerdict(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return false
+  if (!(error instanceof ApiError) || error.code === 'request_failed') return false
   return isLoginLost(error) || (error.status > 0 && error.status < 500 && error.status !== 429)
 }

@@ -29,6 +29,8 @@ export interface From {
   address?: string
   language?: Language
   origin?: string
+  /** Without any proxy's word: from this machine, by the server's own address. */
+  direct?: boolean
 }
 
 /** What a call answers; `code` is null when it went through. */
@@ -144,9 +146,11 @@ function caller(origin: string) {
         ...(body ? { 'content-type': 'application/json' } : {}),
         ...(from.token === undefined ? {} : { authorization: `Bearer ${from.token}` }),
         'accept-language': from.language ?? 'en',
-        'x-forwarded-for': from.address ?? '203.0.113.7',
-        'x-forwarded-host': seen.host,
-        'x-forwarded-proto': seen.protocol.slice(0, -1),
+        ...(!from.direct && {
+          'x-forwarded-for': from.address ?? '203.0.113.7',
+          'x-forwarded-host': seen.host,
+          'x-forwarded-proto': seen.protocol.slice(0, -1),
+        }),
       },
       ...(body ? { body: JSON.stringify(body) } : {}),
     })

@@ -1,10 +1,13 @@
-import { getAccount, getSettings } from '@berth/contract/account'
+import { getAccount, getSettings, listMailbox, signup } from '@berth/contract/account'
 import { getBalance, topup } from '@berth/contract/billing'
 import { calls } from '@berth/contract/calls'
 import { officialImages } from '@berth/contract/images'
 import { deployInstance, listInstances, terminateInstance } from '@berth/contract/instances'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startGateway, type TestGateway } from './start-gateway.ts'
+import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
+import { systemClock } from '../src/platform/clock.ts'
+import { signUpBody } from './identity-bench.ts'
+import { sendCall, startGateway, type TestGateway } from './start-gateway.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -81,3 +84,33 @@ test('[B3] a customer tops up, deploys and deletes over HTTP', async () => {
 test('[R1.10] settings are there for guests', async () => {
   expect(await gateway.data(getSettings, {})).toMatchObject({ brand: { name: 'Berth' }, mailbox: true })
 })
+
+test('[B1] a proxy on this computer does not show the mailbox to others', async () => {
+  expect((await fetchMailbox(gateway.origin, {})).status).toBe(200)
+  for (const name of ['forwarded', 'x-forwarded-for', 'x-real-ip']) {
+    expect((await fetchMailbox(gateway.origin, { [name]: '203.0.113.7' })).status, name).toBe(404)
+  }
+})
+
+test.each([
+  ['with a public address', { publicUrl: 'https://gpu.example.com' }],
+  ['beyond loopback', { host: '0.0.0.0' }],
+])('[B1] a gateway %s keeps mails but has no mailbox', async (_, parts) => {
+  const open = await startGateway(parts)
+  try {
+    const address = open.gateway.server.app.server.address()
+    const origin = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
+    const made = await sendCall(origin, signup, { body: signUpBody('kept@example.com') })
+    expect(made.envelope.status).toBe('ok')
+    const kept = createMailboxDriver({ db: open.database.db, clock: systemClock })
+    await expect.poll(async () => (await kept.list()).map(({ to }) => to)).toEqual(['kept@example.com'])
+    expect((await fetchMailbox(origin, {})).status).toBe(404)
+    expect((await sendCall(origin, getSettings, {})).envelope.data).toMatchObject({ mailbox: false })
+  } finally {
+    await open.stop()
+  }
+})
+
+function fetchMailbox(origin: string, headers: Record<string, string>): Promise<Response> {
+  return fetch(`${origin}/gateway${listMailbox.path}`, { headers })
+}

@@ -6,12 +6,11 @@ import {
   STATUS_ON_ACTION,
 } from '@berth/contract/instance-states'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createInstancesFixture, type InstancesFixture } from './instances-fixture.ts'
+import { createInstancesFixture, type InstancesFixture, startWanted } from './instances-fixture.ts'
 
 /** The actions that this domain carries out so far, each through the function that its call goes to. */
 const ACTIONS = {
-  start: (fixture: InstancesFixture, target: Target) =>
-    fixture.instances.start(target, { specId: 'cpu', gpuCount: 1 }),
+  start: (fixture: InstancesFixture, target: Target) => fixture.instances.start(target, startWanted()),
   stop: (fixture: InstancesFixture, target: Target) => fixture.instances.stop(target),
   restart: (fixture: InstancesFixture, target: Target) => fixture.instances.restart(target),
   terminate: (fixture: InstancesFixture, target: Target) => fixture.instances.terminate(target),
@@ -131,7 +130,7 @@ test('a start may take another spec and count, at that price', async () => {
   const userId = await fixture.payer()
   const instanceId = await fixture.deploy(userId)
   await fixture.force(instanceId, 'stopped')
-  await fixture.instances.start({ userId, instanceId }, { specId: 'l4', gpuCount: 2 })
+  await fixture.instances.start({ userId, instanceId }, startWanted({ specId: 'l4', gpuCount: 2 }))
   expect(await fixture.row(instanceId)).toMatchObject({
     gpuSpecId: 'l4',
     gpuCount: 2,
@@ -144,6 +143,30 @@ test('a start may take another spec and count, at that price', async () => {
   expect(heldMicro).toBe(780_000n)
 })
 
+test('[B3] a start repeated with its key answers with what is there, and reserves nothing again', async () => {
+  const userId = await fixture.payer()
+  const instanceId = await fixture.deploy(userId)
+  await fixture.force(instanceId, 'stopped')
+  const wanted = startWanted()
+  const again = () => fixture.instances.start({ userId, instanceId }, wanted)
+  const heldMicro = async () =>
+    (await fixture.db.transaction(tx => fixture.billing.lockWallet(tx, userId))).heldMicro
+  expect(await again()).toEqual({ instance_id: instanceId, status: 'creating' })
+  const [row, held] = [await fixture.row(instanceId), await heldMicro()]
+  expect(await again()).toEqual({ instance_id: instanceId, status: 'creating' })
+  expect(await fixture.row(instanceId)).toEqual(row)
+  expect(await heldMicro()).toBe(held)
+
+  // Stopped again meanwhile: the old call does not start it anew, but a new one does.
+  await fixture.instances.stop({ userId, instanceId })
+  await fixture.force(instanceId, 'stopped')
+  expect(await again()).toEqual({ instance_id: instanceId, status: 'stopped' })
+  expect(await fixture.row(instanceId)).toMatchObject({ status: 'stopped', desired: 'stopped' })
+  expect(await fixture.instances.start({ userId, instanceId }, startWanted())).toMatchObject({
+    status: 'creating',
+  })
+})
+
 test.each([
   { wanted: { specId: 'h100-sxm', gpuCount: 2 }, code: 'gpu_sold_out' },
   { wanted: { specId: 'no-such', gpuCount: 1 }, code: 'gpu_spec_unknown' },
@@ -154,7 +177,7 @@ test.each([
   const instanceId = await fixture.deploy(userId)
   await fixture.force(instanceId, 'stopped')
   const before = await fixture.row(instanceId)
-  const starting = fixture.instances.start({ userId, instanceId }, row.wanted)
+  const starting = fixture.instances.start({ userId, instanceId }, startWanted(row.wanted))
   await expect(starting).rejects.toMatchObject({ code: row.code })
   expect(await fixture.row(instanceId)).toEqual(before)
   expect(await fixture.billing.checkBooks()).toEqual([])

@@ -48,23 +48,40 @@ export function stop(deps: ActionDeps, target: Target): Promise<Done> {
   )
 }
 
+/** What a start asks for. */
+export interface StartWanted {
+  specId: string
+  gpuCount: number
+  /** A start that is repeated with its key does nothing again (B3). */
+  idempotencyKey: string
+}
+
 /**
- * Starts an instance on the GPUs named, and sets its first hour aside at today's price.
+ * Starts an instance on the GPUs named, and sets its first hour aside at today's price. The same key again gives the
+ * instance as it is then.
  * @throws ApiError `not_found`, `instance_state`, `region_not_supported`, `gpu_spec_unknown`, `gpu_sold_out`,
  *   `insufficient_balance` or `compute_unavailable`.
  */
-export function start(deps: ActionDeps, target: Target, wanted: { specId: string; gpuCount: number }) {
-  return act(deps, target, 'start', async (tx, row, at) =>
-    changeStatus(tx, deps.billing, row, {
-      status: 'creating',
-      at,
-      event: { code: 'started_by_customer' },
-      patch: {
-        desired: 'running',
-        progress: PROGRESS.scheduled,
-        ...(await reserve(deps, tx, row, wanted, at)),
-      },
-    }),
+export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Promise<Done> {
+  const { idempotencyKey } = wanted
+  const isRepeated = ({ startKey }: InstanceRow) => startKey === idempotencyKey
+  return act(
+    deps,
+    target,
+    'start',
+    async (tx, row, at) =>
+      changeStatus(tx, deps.billing, row, {
+        status: 'creating',
+        at,
+        event: { code: 'started_by_customer' },
+        patch: {
+          desired: 'running',
+          progress: PROGRESS.scheduled,
+          startKey: idempotencyKey,
+          ...(await reserve(deps, tx, row, wanted, at)),
+        },
+      }),
+    isRepeated,
   )
 }
 
@@ -153,12 +170,16 @@ export async function stopForEmptyBalance(deps: ActionDeps, userId: string): Pro
   })
 }
 
-/** Takes both locks, checks owner and state, and does the rest in the same transaction. */
+/**
+ * Takes both locks, checks owner and state, and does the rest in the same transaction.
+ * @param isDone Whether this very call was carried out before, so that the row is its answer.
+ */
 async function act(
   { db, billing, clock }: ActionDeps,
   { userId, instanceId }: Target,
   action: InstanceAction,
   run: (tx: Transaction, row: InstanceRow, at: Date) => Promise<InstanceRow>,
+  isDone: (row: InstanceRow) => boolean = () => false,
 ): Promise<Done> {
   const row = await db.transaction(async tx => {
     await billing.lockWallet(tx, userId)
@@ -168,6 +189,7 @@ async function act(
       .where(and(eq(instance.id, instanceId), eq(instance.userId, userId), isNull(instance.terminatedAt)))
       .for('update')
     if (!found) throw new ApiError('not_found')
+    if (isDone(found)) return found
     if (!instanceCan(action, found)) {
       throw new ApiError('instance_state', { values: { status: found.status } })
     }

@@ -28,8 +28,10 @@ export interface Change {
 type ChangeableColumn =
   | 'desired'
   | 'restartsAsked'
+  | 'startKey'
   | 'progress'
   | 'driver'
+  | 'installationId'
   | 'readyAt'
   | 'stoppedAt'
   | 'observedAt'

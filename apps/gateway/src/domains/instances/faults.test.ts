@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { computeFailure } from '../../drivers/compute/fake/fake-driver.ts'
-import { createInstancesFixture, type InstancesFixture } from './instances-fixture.ts'
+import { ComputeError } from '../../drivers/compute/port.ts'
+import { createInstancesFixture, type InstancesFixture, startWanted } from './instances-fixture.ts'
 
 let fixture: InstancesFixture
 beforeAll(async () => {
@@ -75,6 +76,21 @@ describe('[B6] a start that fails ends in an error with a cause, and costs nothi
   })
 })
 
+test('what the host said of its files reaches no customer', async () => {
+  const message = "ENOENT: no such file or directory, mkdir '/srv/operator/machines/i-abc'"
+  const error = new ComputeError('failed', message, { cause: new Error(message) })
+  fixture.compute.faults.fail('create', error)
+  const userId = await fixture.payer()
+  const id = await fixture.deploy(userId)
+  const row = await fixture.until(id, 'error', { seconds: 1 })
+  expect(row).toMatchObject({ reasonCode: 'start_failed', reasonDetail: '' })
+  const told = [
+    await fixture.instances.list(userId),
+    await fixture.instances.events({ userId, instanceId: id }),
+  ]
+  expect(JSON.stringify(told)).not.toMatch(/ENOENT|operator/)
+})
+
 test('a failure that passes is got over', async () => {
   fixture.compute.faults.fail('start', computeFailure('exhausted'), 2)
   const id = await fixture.deploy(await fixture.payer())
@@ -102,7 +118,7 @@ test('[R4.5] a failed instance can be started again', async () => {
   const id = await fixture.deploy(userId)
   await fixture.until(id, 'error')
   fixture.compute.faults.heal()
-  await fixture.instances.start({ userId, instanceId: id }, { specId: 'cpu', gpuCount: 1 })
+  await fixture.instances.start({ userId, instanceId: id }, startWanted())
   await fixture.until(id, 'running')
   await fixture.expectSound(id)
 })

@@ -12,6 +12,7 @@ import { type BillingFixture, createBillingFixture } from '../billing/billing-fi
 import { usageInterval, walletHold } from '../billing/tables.ts'
 import { createImages } from '../images/images.ts'
 import { createRegions } from '../regions/regions.ts'
+import type { StartWanted } from './actions.ts'
 import { createInstances, type Instances } from './instances.ts'
 import { RECONCILE_LIMITS, type ReconcileLimits } from './limits.ts'
 import { createQuotes } from './quotes.ts'
@@ -69,6 +70,8 @@ interface GatewayOptions {
   computeMissing?: string | null
   limits?: Partial<ReconcileLimits>
   gpus?: RealGpu[]
+  /** Whose machines its driver holds; the fixture's own unless told otherwise. */
+  installationId?: string
   listen?: boolean
 }
 
@@ -92,7 +95,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       log,
       compute: driver,
       computeMissing,
-      installationId: INSTALLATION_ID,
+      installationId: own.installationId ?? INSTALLATION_ID,
       catalogue,
       billing: createBilling({ db, clock, ids, log, payments: [], instanceEvents: async () => [] }),
       regions,
@@ -209,6 +212,11 @@ export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
     start_command: '',
     ...part,
   }
+}
+
+/** What a start asks for: the CPU machine, under a key of its own. */
+export function startWanted(part: Partial<StartWanted> = {}): StartWanted {
+  return { specId: 'cpu', gpuCount: 1, idempotencyKey: randomUUID(), ...part }
 }
 
 function desiredOf(status: InstanceStatus): InstanceRow['desired'] {

@@ -38,8 +38,11 @@ export interface Instances {
   list(userId: string): Promise<Instance[]>
   /** Stops an instance; its charge ends with the call. @throws ApiError `not_found` or `instance_state`. */
   stop(target: Target): Promise<Done>
-  /** Starts a stopped instance on the GPUs named. @throws ApiError as `deploy`, `not_found`, `instance_state`. */
-  start(target: Target, wanted: { specId: string; gpuCount: number }): Promise<Done>
+  /**
+   * Starts a stopped instance on the GPUs named; a second start with the same key does nothing again.
+   * @throws ApiError as `deploy`, `not_found`, `instance_state`.
+   */
+  start(target: Target, wanted: actions.StartWanted): Promise<Done>
   /** Restarts a running instance. @throws ApiError `not_found` or `instance_state`. */
   restart(target: Target): Promise<Done>
   /** Removes an instance and all that it stored, from every state. @throws ApiError `not_found`. */
@@ -129,8 +132,9 @@ function makeReconciler(
 ): Reconciler {
   const { db, billing, clock, ids } = deps
   const { host, limits, pairing } = parts
-  const store = createStore({ db, billing, owner: ids.uuid() })
-  const transitions = createTransitions({ clock, billing, store })
+  const { installationId } = deps
+  const store = createStore({ db, billing, owner: ids.uuid(), installationId, limits })
+  const transitions = createTransitions({ clock, billing, store, limits })
   const steps = createSteps({ ...deps, host, limits, store, transitions })
   const sweep = createSweep({ ...deps, limits, pairing })
   return createReconciler({ ...deps, limits, store, steps, sweep, pairing, watchedSince: clock.now() })

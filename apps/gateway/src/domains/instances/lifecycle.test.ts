@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DeployBody } from '@berth/contract/instances'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { createInstancesFixture, type InstancesFixture } from './instances-fixture.ts'
+import { createInstancesFixture, type InstancesFixture, startWanted } from './instances-fixture.ts'
 
 let fixture: InstancesFixture
 beforeAll(async () => {
@@ -14,6 +14,8 @@ afterEach(() => {
 })
 afterAll(() => fixture.close())
 
+/** How long a pull takes that a notice could cut short; below the fixture's limit for one that stands still. */
+const PULL_MS = 150
 /** 100 GB beyond the free ones: 0.014 an hour, running or stopped. */
 const WITH_DISK: Partial<DeployBody> = { container_disk_gb: 120 }
 
@@ -52,6 +54,33 @@ test('[B6] a pull shows its bytes, and nothing is charged before the machine ans
   expect(await fixture.intervals(id)).toMatchObject([{ usage: 'compute', startedAt: readyAt, endedAt: null }])
 })
 
+test('a deploy pulls once: its own change of status does not cut the pull short', async () => {
+  const listening = await createInstancesFixture({ listen: true })
+  try {
+    const { compute } = listening
+    const { pull } = compute
+    let aborted = 0
+    let pulls = 0
+    compute.pull = async (image, onProgress, signal) => {
+      pulls += 1
+      signal.addEventListener('abort', () => {
+        aborted += 1
+      })
+      // Long enough for a notice to come round and its row to be read.
+      await new Promise(resolve => setTimeout(resolve, PULL_MS))
+      signal.throwIfAborted()
+      return pull(image, onProgress, signal)
+    }
+    await listening.instances.reconciler.start()
+    const id = await listening.deploy(await listening.payer())
+    // Nothing is kicked here: only what the database tells counts.
+    await expect.poll(async () => (await listening.row(id)).status, { timeout: 10_000 }).toBe('running')
+    expect({ pulls, aborted }).toEqual({ pulls: 1, aborted: 0 })
+  } finally {
+    await listening.close()
+  }
+})
+
 test('[B2] metering counts the seconds from ready to stop', async () => {
   const userId = await fixture.payer()
   const id = await fixture.running(userId)
@@ -86,7 +115,7 @@ test('[R4.7] a stopped instance costs its disk and keeps what it stored', async 
   const [, disk] = await fixture.intervals(id)
   expect(disk).toMatchObject({ usage: 'disk', rateMicroPerHour: 14_000n, endedAt: null })
   await fixture.expectSound(id)
-  await fixture.instances.start({ userId, instanceId: id }, { specId: 'cpu', gpuCount: 1 })
+  await fixture.instances.start({ userId, instanceId: id }, startWanted())
   await fixture.until(id, 'running')
   const intervals = await fixture.intervals(id)
   expect(intervals.map(({ usage, postedMicro }) => [usage, postedMicro])).toEqual([
@@ -129,7 +158,7 @@ test('a stopped instance that is started on other GPUs gets them, and keeps its 
     real.compute.machines.get(id)?.home.set('notes', 'kept')
     await real.instances.stop({ userId, instanceId: id })
     await real.until(id, 'stopped')
-    await real.instances.start({ userId, instanceId: id }, { specId: 'l4', gpuCount: 2 })
+    await real.instances.start({ userId, instanceId: id }, startWanted({ specId: 'l4', gpuCount: 2 }))
     await real.until(id, 'running')
     expect(real.compute.machines.get(id)?.spec?.gpu_uuids).toEqual(['GPU-a', 'GPU-b'])
     expect(real.compute.machines.get(id)?.home.get('notes')).toBe('kept')
@@ -146,9 +175,39 @@ test('a machine that ends by itself is exited with its exit code, and may be sta
   const row = await fixture.until(id, 'exited')
   expect(row).toMatchObject({ reasonCode: 'exited', reasonDetail: 'exit code 137', holdsGpus: false })
   await fixture.expectSound(id)
-  await fixture.instances.start({ userId, instanceId: id }, { specId: 'cpu', gpuCount: 1 })
+  await fixture.instances.start({ userId, instanceId: id }, startWanted())
   expect(await fixture.row(id)).toMatchObject({ status: 'creating', holdsGpus: true, reasonCode: null })
   await fixture.until(id, 'running')
+  await fixture.expectSound(id)
+})
+
+test('[B2] a machine that ends by itself between two looks is charged to its end, each time', async () => {
+  const userId = await fixture.payer()
+  const id = await fixture.running(userId)
+  for (let run = 1; run <= 2; run += 1) {
+    fixture.clock.advance(9)
+    fixture.compute.exit(id, 0)
+    await fixture.until(id, 'exited')
+    const { endedAt } = (await fixture.intervals(id)).filter(({ usage }) => usage === 'compute').at(-1) ?? {}
+    expect(endedAt).toEqual(fixture.clock.now())
+    await fixture.instances.start({ userId, instanceId: id }, startWanted())
+    await fixture.until(id, 'running')
+  }
+  await fixture.expectSound(id)
+})
+
+test('a machine that is found ended after a long silence is charged to when it was last seen', async () => {
+  const userId = await fixture.payer()
+  const id = await fixture.running(userId)
+  const { observedAt } = await fixture.row(id)
+  const status = fixture.compute.faults.block('status')
+  fixture.clock.advance(20)
+  fixture.compute.exit(id, 0)
+  await status.reached
+  status.release()
+  await fixture.until(id, 'exited')
+  const [interval] = await fixture.intervals(id)
+  expect(interval?.endedAt).toEqual(observedAt)
   await fixture.expectSound(id)
 })
 

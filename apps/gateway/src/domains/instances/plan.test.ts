@@ -36,7 +36,7 @@ const starts: Case[] = [
     given: 'a new instance',
     row: { status: 'creating', progress: PROGRESS.scheduled },
     observed: absent,
-    expected: { kind: 'pull' },
+    expected: { kind: 'begin_pull' },
   },
   {
     given: 'a pull that was interrupted',

@@ -40,6 +40,8 @@ export interface Situation {
 export type Step =
   /** Nothing until then. */
   | { kind: 'wait'; until: Date }
+  /** The driver takes the row over: the change of status is a step of its own, so that its notice cuts no pull short. */
+  | { kind: 'begin_pull' }
   | { kind: 'pull' }
   /** Make the machine where it is missing, else give it the spec that is wanted now, and start it. */
   | { kind: 'boot' }
@@ -135,7 +137,9 @@ function planStart(situation: Situation): Step {
   if (pause) return pause
   // One that ran before this start was made has another spec, perhaps: it is stopped, to take on the new one.
   if (observed.state === 'running') return { kind: step === 'scheduled' ? 'stop' : 'probe' }
-  if (observed.state === 'absent' && (step === 'scheduled' || step === 'pulling')) return { kind: 'pull' }
+  if (observed.state === 'absent' && (step === 'scheduled' || step === 'pulling')) {
+    return { kind: row.status === 'pulling' ? 'pull' : 'begin_pull' }
+  }
   return { kind: 'boot' }
 }
 

@@ -25,10 +25,8 @@ type PullDeps = Pick<StepDeps, 'clock' | 'images' | 'limits' | 'store' | 'transi
 export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: AbortSignal): Outcome {
   const { compute, limits, transitions } = deps
   const graceMs = limits.abort_grace_ms
-  const pulling = row.status === 'pulling' ? row : await transitions.pulling(row, compute.name)
-  if (!pulling) return null
   const recipe = recipeOf(deps.images, row.imageId)
-  const writer = progressWriter(deps, pulling)
+  const writer = progressWriter(deps, row)
   const pullUnlessStalled = (superseded: AbortSignal) =>
     withDeadline({ deadlineMs: limits.pull_stall_ms, superseded, graceMs }, (signal, prolong) => {
       let bytes = -1
@@ -41,7 +39,7 @@ export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: Ab
     })
   const deadlineMs = limits.status_ms.pulling ?? limits.pull_stall_ms
   await withDeadline({ deadlineMs, superseded, graceMs }, pullUnlessStalled).finally(() => writer.close())
-  return transitions.booting(pulling)
+  return transitions.booting(row)
 }
 
 /**

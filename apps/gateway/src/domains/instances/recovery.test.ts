@@ -1,9 +1,17 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { computeFailure } from '../../drivers/compute/fake/fake-driver.ts'
+import { computeFailure, createFakeDriver } from '../../drivers/compute/fake/fake-driver.ts'
 import type { Instances } from './instances.ts'
-import { createInstancesFixture, type InstancesFixture } from './instances-fixture.ts'
+import {
+  createInstancesFixture,
+  INSTALLATION_ID,
+  type InstancesFixture,
+  startWanted,
+} from './instances-fixture.ts'
 import { instance } from './tables.ts'
+
+/** Another data folder on the same database. */
+const OTHER_INSTALLATION = 'ba9876543210'
 
 let fixture: InstancesFixture
 beforeEach(async () => {
@@ -211,7 +219,7 @@ describe('two gateways on one database', () => {
           const gateway = gateways[(round + index) % 2] ?? second
           const asks = [
             () => gateway.stop(target),
-            () => gateway.start(target, { specId: 'cpu', gpuCount: 1 }),
+            () => gateway.start(target, startWanted()),
             () => gateway.restart(target),
           ]
           // What the state does not allow is refused; that is not what this is about.
@@ -227,6 +235,46 @@ describe('two gateways on one database', () => {
       await fixture.expectSound(id)
     }
     expect(fixture.compute.overlapMax()).toBe(1)
+  })
+
+  test('of two installations each looks after its own machines', async () => {
+    await fixture.instances.reconciler.start()
+    const userId = await fixture.payer()
+    const id = await fixture.running(userId)
+    const elsewhere = createFakeDriver({ clock: fixture.clock })
+    const other = fixture.gateway({ compute: elsewhere, installationId: OTHER_INSTALLATION, listen: true })
+    fixture.clock.advance(1)
+    await other.reconciler.start()
+    // The sweep, a kick and a restart of the other gateway leave it alone.
+    await other.reconciler.stop()
+    await other.reconciler.start()
+    fixture.clock.advance(11)
+    await fixture.until(id, ({ observedAt }) => observedAt?.getTime() === fixture.clock.now().getTime())
+    expect(await fixture.row(id)).toMatchObject({ status: 'running', installationId: INSTALLATION_ID })
+    expect(elsewhere.calls.filter(call => call.includes(id))).toEqual([])
+
+    // Asked of the other one, a stop is carried out by the one whose machine it is.
+    await other.stop({ userId, instanceId: id })
+    await fixture.until(id, 'stopped')
+    expect(fixture.compute.machines.get(id)?.status.state).toBe('stopped')
+    await fixture.expectSound(id)
+  })
+
+  test('[B6] a machine whose installation is gone stops being charged, and is found again when that returns', async () => {
+    await fixture.instances.reconciler.start()
+    const id = await fixture.running(await fixture.payer())
+    const seen = fixture.clock.now()
+    await fixture.instances.reconciler.stop()
+    const elsewhere = createFakeDriver({ clock: fixture.clock })
+    const other = fixture.gateway({ compute: elsewhere, installationId: OTHER_INSTALLATION })
+    await other.reconciler.start()
+    fixture.clock.advance(60)
+    expect(await fixture.until(id, 'unknown')).toMatchObject({ reasonCode: 'driver_silent' })
+    expect(await fixture.intervals(id)).toMatchObject([{ endedAt: seen }])
+    await fixture.expectSound(id)
+    await nextGateway(60)
+    await fixture.until(id, 'running', { seconds: 1 })
+    await fixture.expectSound(id)
   })
 
   test('a row is claimed by one of many', async () => {

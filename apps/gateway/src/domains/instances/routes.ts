@@ -39,12 +39,13 @@ export function instancesRoutes(instances: Instances, quotes: Pick<Quotes, 'pric
     route(restartInstance, ({ caller, params }) =>
       instances.restart({ userId: caller.userId, instanceId: params.id }),
     ),
-    route(startInstance, ({ caller, body }) =>
-      instances.start(
+    route(startInstance, ({ caller, idempotencyKey, body }) => {
+      if (idempotencyKey === null) throw new ApiError('idempotency_key_required')
+      return instances.start(
         { userId: caller.userId, instanceId: body.instance_id },
-        { specId: body.gpu_spec_id, gpuCount: body.gpu_count },
-      ),
-    ),
+        { specId: body.gpu_spec_id, gpuCount: body.gpu_count, idempotencyKey },
+      )
+    }),
     route(listInstanceEvents, ({ caller, params }) =>
       instances.events({ userId: caller.userId, instanceId: params.id }),
     ),

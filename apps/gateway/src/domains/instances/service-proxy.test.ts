@@ -226,7 +226,11 @@ describe('[B1] a WebSocket that a service does not answer', () => {
     // The way there and back of another request, so that the frame has come too.
     await fixture.service(hosts(HTTP_PORT))
     resolve()
-    await eventually('the echo', () => bytes().subarray(-3).equals(Buffer.of(0x82, 0x01, 0x78)))
+    await eventually('the echo', () =>
+      bytes()
+        .subarray(-3)
+        .equals(Buffer.of(0x82, 0x01, 0x78)),
+    )
     socket.destroy()
     await eventually('the end of every connection', () => openConnections === 0)
   })

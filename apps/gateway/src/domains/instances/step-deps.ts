@@ -13,6 +13,8 @@ export interface StepDeps {
   log: Logger
   compute: ComputeDriver | null
   computeMissing: string | null
+  /** Whose machines the driver holds. */
+  installationId: string
   images: { find(id: string): { recipe: ImageRecipe } }
   host: HostSize
   limits: ReconcileLimits

@@ -1,6 +1,7 @@
 import { type ComputeDriver, ComputeError } from '../../drivers/compute/port.ts'
 import type { FailureCode } from './codes.ts'
 import { StepSuperseded, StepTimedOut, withDeadline } from './deadline.ts'
+import { detailFor } from './failure-detail.ts'
 import type { ReconcileLimits } from './limits.ts'
 import { machineSpec } from './machine-spec.ts'
 import type { Observed, Step } from './plan.ts'
@@ -39,8 +40,10 @@ export function createSteps(deps: StepDeps): Steps {
 
   async function boot(row: InstanceRow, driver: ComputeDriver, superseded: AbortSignal): Outcome {
     let booting: InstanceRow | null = row
-    if (row.progress?.step !== 'booting' || row.driver !== driver.name) {
-      booting = await store.note(row, { driver: driver.name, progress: PROGRESS.booting })
+    const { installationId } = deps
+    const isTaken = row.driver === driver.name && row.installationId === installationId
+    if (row.progress?.step !== 'booting' || !isTaken) {
+      booting = await store.note(row, { driver: driver.name, installationId, progress: PROGRESS.booting })
       if (!booting) return null
     }
     const recipe = recipeOf(deps.images, row.imageId)
@@ -71,6 +74,8 @@ export function createSteps(deps: StepDeps): Steps {
   async function useDriver(step: DriverStep, row: InstanceRow, superseded: AbortSignal): Outcome {
     if (!compute) throw new NoDriver(deps.computeMissing ?? '')
     switch (step.kind) {
+      case 'begin_pull':
+        return transitions.pulling(row, { driver: compute.name, installationId: deps.installationId })
       case 'pull':
         return pullImage({ ...deps, compute }, row, superseded)
       case 'boot':
@@ -95,17 +100,10 @@ export function createSteps(deps: StepDeps): Steps {
       const code = failureCode(error)
       if (!code) throw error
       log.warn({ err: error, instance: row.id, step: step.kind, code }, 'a step of an instance failed')
-      // A step that succeeded wrote to the row since: what failed is counted on the row as it is.
-      const current = await store.reread(row.id)
-      if (!current || current.version !== row.version) {
-        // Statuses that the step itself went through (pulling) keep their failure; others are planned anew.
-        if (!current || current.desired !== row.desired || current.restartsAsked !== row.restartsAsked)
-          return null
-      }
-      const pauseMs = limits.backoff_ms[Math.min(current.attempts, limits.backoff_ms.length - 1)] ?? 0
-      return store.noteFailure(current, {
+      const pauseMs = limits.backoff_ms[Math.min(row.attempts, limits.backoff_ms.length - 1)] ?? 0
+      return store.noteFailure(row, {
         code,
-        detail: error instanceof Error ? error.message : String(error),
+        detail: detailFor(error),
         retryAt: new Date(clock.now().getTime() + pauseMs),
       })
     }
@@ -116,6 +114,10 @@ export function createSteps(deps: StepDeps): Steps {
       // No driver has been asked to make anything of it yet.
       if (row.driver === null) return { state: 'absent' }
       if (!compute || compute.name !== row.driver) return { state: 'unreachable' }
+      // Another installation's machine: this driver would take it for lost.
+      if (row.installationId !== null && row.installationId !== deps.installationId) {
+        return { state: 'unreachable' }
+      }
       try {
         return await call(row, 'status', superseded, () => compute.status(row.id))
       } catch (error) {
@@ -152,7 +154,10 @@ export function createSteps(deps: StepDeps): Steps {
   }
 }
 
-type DriverStep = Extract<Step, { kind: 'pull' | 'boot' | 'probe' | 'cycle' | 'stop' | 'remove' }>
+type DriverStep = Extract<
+  Step,
+  { kind: 'begin_pull' | 'pull' | 'boot' | 'probe' | 'cycle' | 'stop' | 'remove' }
+>
 
 const noFailure = { attempts: 0, failureCode: null, failureDetail: null }
 

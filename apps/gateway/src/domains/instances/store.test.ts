@@ -1,7 +1,10 @@
 import { INSTANCES_PER_USER_MAX } from '@berth/contract/limits'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createInstancesFixture, type InstancesFixture } from './instances-fixture.ts'
+import { createInstancesFixture, INSTALLATION_ID, type InstancesFixture } from './instances-fixture.ts'
+import { RECONCILE_LIMITS } from './limits.ts'
 import { createStore, type Store } from './store.ts'
+import { instance } from './tables.ts'
 
 const OWNERS = 8
 const ROUNDS = 12
@@ -13,7 +16,15 @@ let ids: string[]
 beforeAll(async () => {
   fixture = await createInstancesFixture()
   const { db, billing } = fixture
-  stores = Array.from({ length: OWNERS }, (_, index) => createStore({ db, billing, owner: `owner-${index}` }))
+  stores = Array.from({ length: OWNERS }, (_, index) =>
+    createStore({
+      db,
+      billing,
+      owner: `owner-${index}`,
+      installationId: INSTALLATION_ID,
+      limits: RECONCILE_LIMITS,
+    }),
+  )
   const userId = await fixture.payer()
   ids = await Promise.all(Array.from({ length: INSTANCES_PER_USER_MAX }, () => fixture.deploy(userId)))
 })
@@ -54,6 +65,30 @@ test('a write by one whose lease was taken over, or on an older version, changes
   await second.releaseAll()
 })
 
+test('leases are renewed and given back in the order of ids, so that no two wait in a circle', async () => {
+  const [store] = stores
+  if (!store) throw new Error('a store is needed')
+  const inOrder = [...ids].sort()
+  const leaseUntil = new Date(fixture.clock.now().getTime() + LEASE_MS)
+  expect(await claim(store)).toHaveLength(ids.length)
+  for (const write of [() => store.renew(ids, leaseUntil), () => store.releaseAll()]) {
+    const writing = await fixture.db.transaction(async tx => {
+      await tx
+        .select()
+        .from(instance)
+        .where(eq(instance.id, inOrder[0] ?? ''))
+        .for('update')
+      const blocked = write()
+      await expect.poll(waitingForLocks).toBe(1)
+      // It waits for the first row, and so has taken none of the others.
+      const free = await tx.select({ id: instance.id }).from(instance).for('update', { skipLocked: true })
+      expect(free.map(({ id }) => id).sort()).toEqual(inOrder)
+      return { blocked }
+    })
+    await writing.blocked
+  }
+})
+
 test('a row that is not due is claimed only by one who asks for it early', async () => {
   const [store] = stores
   if (!store) throw new Error('a store is needed')
@@ -69,4 +104,11 @@ function claim(store: Store, options: { only?: string[]; early?: boolean } = {})
   const now = fixture.clock.now()
   const leaseUntil = new Date(now.getTime() + LEASE_MS)
   return store.claim({ ...options, limit: ids.length, now, leaseUntil, not: [] })
+}
+
+async function waitingForLocks(): Promise<number> {
+  const { rows } = await fixture.db.execute<{ waiting: number }>(sql`
+    select count(*)::int as waiting from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`)
+  return rows[0]?.waiting ?? 0
 }

@@ -2,6 +2,7 @@ import { and, asc, eq, inArray, isNull, lte, notInArray, or, type SQL } from 'dr
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { FailureCode } from './codes.ts'
+import type { ReconcileLimits } from './limits.ts'
 import type { InstanceRow, Progress } from './rows.ts'
 import { instance } from './tables.ts'
 
@@ -29,7 +30,10 @@ export interface Store {
 }
 
 type NotePatch = Partial<
-  Pick<InstanceRow, 'driver' | 'restartsDone' | 'gpuUuids' | 'attempts' | 'failureCode' | 'failureDetail'>
+  Pick<
+    InstanceRow,
+    'driver' | 'installationId' | 'restartsDone' | 'gpuUuids' | 'attempts' | 'failureCode' | 'failureDetail'
+  >
 > & { progress?: Progress }
 
 export interface Wanted {
@@ -50,24 +54,45 @@ export interface Failure {
   retryAt: Date
 }
 
-/** The engine's words are kept this long, in characters: enough for a sentence and a path. */
-const DETAIL_CHARS_MAX = 500
-
 /**
- * @param deps `owner` names the reconciler whose leases these are.
+ * @param deps `owner` names the reconciler whose leases these are; `installationId` whose machines its driver holds.
  */
 export function createStore(deps: {
   db: Database
   billing: Pick<Billing, 'lockWallet'>
   owner: string
+  installationId: string
+  limits: Pick<ReconcileLimits, 'silent_ms'>
 }): Store {
-  const { db, billing, owner } = deps
+  const { db, billing, owner, installationId, limits } = deps
   const ours = (row: InstanceRow): SQL | undefined =>
     and(eq(instance.id, row.id), eq(instance.version, row.version), eq(instance.leaseOwner, owner))
 
   async function update(row: InstanceRow, set: Partial<InstanceRow>): Promise<InstanceRow | null> {
     const [changed] = await db.update(instance).set(set).where(ours(row)).returning()
     return changed ?? null
+  }
+
+  /** Our leases, locked in the order of ids: two who take several rows must not wait for each other. */
+  const leased = (only?: string[]) =>
+    db
+      .select({ id: instance.id })
+      .from(instance)
+      .where(and(only ? inArray(instance.id, only) : undefined, eq(instance.leaseOwner, owner)))
+      .orderBy(asc(instance.id))
+      .for('update')
+
+  /**
+   * Rows whose machines our driver can see, or that have none yet. Also those that run for another installation
+   * whose gateways have left them unwatched: they become `unknown`, and stop being charged.
+   */
+  function reachable(now: Date): SQL | undefined {
+    const unwatchedSince = new Date(now.getTime() - limits.silent_ms)
+    return or(
+      isNull(instance.installationId),
+      eq(instance.installationId, installationId),
+      and(eq(instance.status, 'running'), lte(instance.nextAttemptAt, unwatchedSince)),
+    )
   }
 
   return {
@@ -78,6 +103,7 @@ export function createStore(deps: {
         .where(
           and(
             isNull(instance.terminatedAt),
+            reachable(now),
             only ? inArray(instance.id, only) : undefined,
             early ? undefined : lte(instance.nextAttemptAt, now),
             // A lease of our own that we do not work under is left over from an error.
@@ -98,7 +124,7 @@ export function createStore(deps: {
       const rows = await db
         .update(instance)
         .set({ leaseUntil })
-        .where(and(inArray(instance.id, rowIds), eq(instance.leaseOwner, owner)))
+        .where(inArray(instance.id, leased(rowIds)))
         .returning({ id: instance.id, version: instance.version })
       return new Map(rows.map(row => [row.id, row.version]))
     },
@@ -126,14 +152,14 @@ export function createStore(deps: {
       await db
         .update(instance)
         .set({ leaseOwner: null, leaseUntil: null })
-        .where(eq(instance.leaseOwner, owner))
+        .where(inArray(instance.id, leased()))
     },
     note: update,
     noteFailure: (row, failure) =>
       update(row, {
         attempts: row.attempts + 1,
         failureCode: failure.code,
-        failureDetail: failure.detail.slice(0, DETAIL_CHARS_MAX),
+        failureDetail: failure.detail,
         nextAttemptAt: failure.retryAt,
       }),
     withLocks: (row, run) =>

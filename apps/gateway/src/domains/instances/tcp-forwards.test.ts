@@ -36,7 +36,7 @@ describe('[R2.23] a forwarded TCP port', () => {
     forwards.closeInstance(TARGET.instanceId)
     expect((await opening).size).toBe(0)
     expect(forwards.targets()).toEqual([])
-    expect(listeners()).toBe(0)
+    await expect.poll(listeners).toBe(0)
   })
 
   test('is opened again by the next call, while the one before is still under way', async () => {

@@ -2,10 +2,14 @@ import type { InstanceReasonCode } from '@berth/contract/instance-codes'
 import type { Clock } from '../../platform/clock.ts'
 import type { Billing } from '../billing/billing.ts'
 import { type Change, changeStatus } from './change-status.ts'
+import type { ReconcileLimits } from './limits.ts'
 import { type InstanceRow, PROGRESS } from './rows.ts'
 import type { Store } from './store.ts'
 
 type Outcome = Promise<InstanceRow | null>
+
+/** How late a look may be: the poll's pause and the driver's answer come on top of when it is due. */
+const LATE_LOOK_MS = 2_000
 
 /**
  * Every change of status that the reconciler makes, each in one short transaction. All give the row as it is
@@ -13,7 +17,7 @@ type Outcome = Promise<InstanceRow | null>
  */
 export interface Transitions {
   /** A driver takes it over and makes its image available. */
-  pulling(row: InstanceRow, driver: string): Outcome
+  pulling(row: InstanceRow, by: { driver: string; installationId: string }): Outcome
   /** The image is there. */
   booting(row: InstanceRow): Outcome
   /** The machine answers: metering begins (B2, B6). */
@@ -33,8 +37,13 @@ export interface Transitions {
   failed(row: InstanceRow, failure: { reason: InstanceReasonCode; detail: string }): Outcome
 }
 
-export function createTransitions(deps: { clock: Clock; billing: Billing; store: Store }): Transitions {
-  const { clock, billing, store } = deps
+export function createTransitions(deps: {
+  clock: Clock
+  billing: Billing
+  store: Store
+  limits: Pick<ReconcileLimits, 'observe_ms'>
+}): Transitions {
+  const { clock, billing, store, limits } = deps
 
   function change(
     row: InstanceRow,
@@ -47,11 +56,11 @@ export function createTransitions(deps: { clock: Clock; billing: Billing; store:
   }
 
   return {
-    pulling: (row, driver) =>
+    pulling: (row, by) =>
       change(row, () => ({
         status: 'pulling',
         event: { code: 'pulling' },
-        patch: { driver, progress: PROGRESS.pulling },
+        patch: { ...by, progress: PROGRESS.pulling },
       })),
     booting: row =>
       change(row, () => ({
@@ -85,7 +94,7 @@ export function createTransitions(deps: { clock: Clock; billing: Billing; store:
         status: 'exited',
         event: { code: 'exited', detail: exitDetail(exitCode) },
         reason: { code: 'exited', detail: exitDetail(exitCode) },
-        billedUntil: lastSeen(fresh, at),
+        billedUntil: lastLook(fresh, at, limits.observe_ms),
         patch: { desired: 'stopped', stoppedAt: at, gpuUuids: [] },
       })),
     lostSight: row =>
@@ -125,6 +134,15 @@ export function createTransitions(deps: { clock: Clock; billing: Billing; store:
 function lastSeen(row: InstanceRow, at: Date): Date {
   const seen = row.observedAt ?? row.readyAt ?? at
   return seen < at ? seen : at
+}
+
+/**
+ * Where the charge of a machine that ended by itself ends: now, if it was watched all the time, for then it has
+ * ended just now. Otherwise a command that ends between two looks would never be charged.
+ */
+function lastLook(row: InstanceRow, at: Date, observeMs: number): Date {
+  const seen = lastSeen(row, at)
+  return at.getTime() - seen.getTime() <= observeMs + LATE_LOOK_MS ? at : seen
 }
 
 function exitDetail(exitCode: number | null): string {

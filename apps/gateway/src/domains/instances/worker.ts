@@ -79,7 +79,7 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
           const seen = step.kind === 'confirm_running' ? { observedAt: now } : undefined
           if (await store.rest(current, step.until, seen)) return
           current = await store.reread(current.id)
-        } else if (step.kind === before || count >= STEPS_MAX) {
+        } else if ((step.kind === before && current.failureCode === null) || count >= STEPS_MAX) {
           current = await noteStuck(current, step.kind)
         } else {
           work.pulling = step.kind === 'pull'
@@ -95,7 +95,7 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
     }
   }
 
-  /** A driver that says "done" while nothing is done would be asked for ever. */
+  /** A driver that says "done" while nothing is done would be asked for ever; one that fails is being counted. */
   async function noteStuck(row: InstanceRow, kind: Step['kind']): Promise<InstanceRow | null> {
     const pauseMs = limits.backoff_ms[Math.min(row.attempts, limits.backoff_ms.length - 1)] ?? 0
     const retryAt = new Date(clock.now().getTime() + pauseMs)

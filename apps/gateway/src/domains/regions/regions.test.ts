@@ -92,7 +92,7 @@ test('[B1] GPUs that the vendor names differently and the catalogue does not are
     const specs = await gateway.data(listGpuSpecs, { body: { region_codes: [] } })
     const offered = specs.filter(({ gpu }) => gpu)
     expect(offered.map(({ id, total, counts, vram_gb }) => [id, total, counts, vram_gb])).toEqual([
-      ['a100-80gb', 2, [1, 2], 80],
+      ['a100-80', 2, [1, 2], 80],
       ['rtx-a2000', 2, [1, 2], 6],
     ])
   } finally {

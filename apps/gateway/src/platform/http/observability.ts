@@ -61,9 +61,5 @@ export function registerHealth(
 
 /** Whether it was asked for on this computer; a proxy here that passes somebody else's request on does not count. */
 function comesFromHere({ socket, hostname, headers }: FastifyRequest): boolean {
-  return (
-    isLoopback(socket.remoteAddress ?? '') &&
-    isLoopback(hostname) &&
-    !wasForwarded(headers)
-  )
+  return isLoopback(socket.remoteAddress ?? '') && isLoopback(hostname) && !wasForwarded(headers)
 }

@@ -303,8 +303,10 @@ test('metrics name operations', async () => {
 })
 
 test('metrics are for this computer only, also behind a proxy on it', async () => {
-  const headers = { 'x-forwarded-for': '203.0.113.7' }
-  expect((await fetch(`${server.origin}/gateway/metrics`, { headers })).status).toBe(404)
+  for (const name of ['forwarded', 'x-forwarded-for', 'x-real-ip']) {
+    const headers = { [name]: '203.0.113.7' }
+    expect((await fetch(`${server.origin}/gateway/metrics`, { headers })).status, name).toBe(404)
+  }
 })
 
 interface AskOptions {

@@ -232,9 +232,10 @@ function acceptOnlyJson(app: FastifyInstance): void {
 }
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
-  const known = fromFastify(error) ?? toApiError(error, request)
+  const call = request.routeOptions.config.call ?? null
+  const known = fromFastify(error, call) ?? toApiError(error, request)
   request.errorCode = known.code
-  const answer = answerOf(known, request.routeOptions.config.call ?? null, request)
+  const answer = answerOf(known, call, request)
   if (known.code === 'unavailable') reply.header('retry-after', '1')
   // No hook sees an address that cannot be decoded, so the id is put here too.
   reply.header('x-request-id', request.id)
@@ -252,7 +253,7 @@ const NOWHERE: ReadonlySet<string> = new Set([
 ])
 
 /** What Fastify itself found fault with, in our codes; null for anything else. */
-function fromFastify(error: unknown): ApiError | null {
+function fromFastify(error: unknown, call: Call | null): ApiError | null {
   if (error instanceof ApiError) return error
   const { code, statusCode } = error as Partial<FastifyError>
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
@@ -260,7 +261,8 @@ function fromFastify(error: unknown): ApiError | null {
   }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ApiError('unsupported_media_type')
   if (code !== undefined && NOWHERE.has(code)) return new ApiError('not_found')
-  if (statusCode === 400) return new ApiError('malformed_json')
+  // Only calls take a body; elsewhere the address itself is what cannot be, one with a zero byte say.
+  if (statusCode === 400) return new ApiError(call ? 'malformed_json' : 'not_found')
   return null
 }
 

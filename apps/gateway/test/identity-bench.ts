@@ -209,7 +209,7 @@ export function loginBody(username: string, password = PASSWORD) {
 
 /** The secret in the link of a mail. */
 export function secretIn(text: string): string {
-  const match = /\/activty\?token=([A-Za-z0-9_-]+)/.exec(text)
-  if (!match?.[1]) throw new Error(`no activation link in: ${text}`)
+  const match = /\/(?:activty|reset-password)\?token=([A-Za-z0-9_-]+)/.exec(text)
+  if (!match?.[1]) throw new Error(`no link in: ${text}`)
   return match[1]
 }

@@ -151,6 +151,9 @@ export const getAccount = defineCall({
   data: user,
 })
 
+/** Secrets of links are 43 characters; the bound only keeps nonsense short. */
+const LINK_TOKEN_CHARS_MAX = 200
+
 export const sendVerifyEmail = defineCall({
   operation: 'account.send-verify-email',
   method: 'POST',
@@ -178,9 +181,40 @@ export const verifyEmail = defineCall({
   envelope: 'casdoor',
   query: z.object({
     application: name,
-    token: z.string(by('required')).min(1, by('required')).max(200, by('too_long')),
+    token: z.string(by('required')).min(1, by('required')).max(LINK_TOKEN_CHARS_MAX, by('too_long')),
   }),
   data: z.object({ email: z.string() }),
+})
+
+export const sendResetPasswordEmail = defineCall({
+  operation: 'account.send-reset-password-email',
+  method: 'POST',
+  path: '/api/account/send-reset-password-email',
+  summary: 'Sends a link to choose a new password. Answers the same whether or not the address is known.',
+  audience: 'guest',
+  timeout: 'email',
+  envelope: 'casdoor',
+  body: z.object({ email, application: name, organization: name }),
+  data: z.null(),
+})
+
+export const resetPassword = defineCall({
+  operation: 'account.reset-password',
+  method: 'POST',
+  path: '/api/account/reset-password',
+  summary: 'Sets a new password by the token of a mailed link, which works once, and ends every session.',
+  audience: 'guest',
+  timeout: 'normal',
+  envelope: 'casdoor',
+  body: z.object({
+    /** Left out is an error of its own, for a link that was cut off. */
+    token: z.string(by('required')).max(LINK_TOKEN_CHARS_MAX, by('too_long')).default(''),
+    /** Held to the rules of a new password, whose breach has a code of its own here: `password_too_weak`. */
+    password: typedPassword,
+    application: name,
+    organization: name,
+  }),
+  data: z.null(),
 })
 
 /** A mail of the local mailbox, which stands in for SMTP on one machine. */
@@ -232,6 +266,8 @@ export const accountCalls = [
   getAccount,
   sendVerifyEmail,
   verifyEmail,
+  sendResetPasswordEmail,
+  resetPassword,
   listMailbox,
   getSettings,
 ] as const

@@ -40,6 +40,8 @@ const SEED_CALLS: Record<string, string[]> = {
   'GET /api/account/get-account': [],
   'POST /api/account/send-verify-email': ['email', 'application', 'organization', 'method'],
   'GET /api/account/verify-email': ['application', 'token'],
+  'POST /api/account/send-reset-password-email': ['email', 'application', 'organization'],
+  'POST /api/account/reset-password': ['token', 'password', 'application', 'organization'],
   'GET /api/region/all': [],
   'GET /api/region/list': ['page', 'page_size', 'name', 'code'],
   'POST /api/gpu_spec/list': ['region_codes'],

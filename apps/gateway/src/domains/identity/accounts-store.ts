@@ -1,6 +1,6 @@
 import { LANGUAGES, type Language } from '@berth/contract/limits'
 import { eq } from 'drizzle-orm'
-import type { Queryable } from '../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { userAccount } from './tables.ts'
 
 export type Account = typeof userAccount.$inferSelect
@@ -14,6 +14,15 @@ export async function findByEmail(q: Pick<Queryable, 'select'>, email: string): 
 /** The account with that id, or null. */
 export async function findById(q: Pick<Queryable, 'select'>, id: string): Promise<Account | null> {
   const [row] = await q.select().from(userAccount).where(eq(userAccount.id, id))
+  return row ?? null
+}
+
+/**
+ * The account with that id under a lock that holds back changes of it until the transaction ends: a session that
+ * is opened under it is seen by whoever changes the password next.
+ */
+export async function findByIdShared(tx: Transaction, id: string): Promise<Account | null> {
+  const [row] = await tx.select().from(userAccount).where(eq(userAccount.id, id)).for('share')
   return row ?? null
 }
 

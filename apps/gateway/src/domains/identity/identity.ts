@@ -15,10 +15,12 @@ import { createAccessTokens } from './access-token.ts'
 import { createAccounts, type SignUp } from './accounts.ts'
 import { findApplication } from './application.ts'
 import { createAttempts } from './attempts.ts'
-import { createEmailVerification, MAIL_ATTEMPTS_KEPT_MS } from './email-verification.ts'
+import { createEmailVerification } from './email-verification.ts'
 import { createLinkTokens } from './link-tokens.ts'
 import { createLoginThrottle, LOGIN_ATTEMPTS_KEPT_MS } from './login-throttle.ts'
+import { createMailLimits, MAIL_ATTEMPTS_KEPT_MS } from './mail-limits.ts'
 import { isLoopback, isLoopbackOrigin } from './network.ts'
+import { createPasswordReset, type PasswordReset } from './password-reset.ts'
 import { createPasswords } from './passwords.ts'
 import { createSessions } from './sessions.ts'
 import { createSignIn, type SignInPlace } from './sign-in.ts'
@@ -50,6 +52,10 @@ export interface Identity {
   requestVerifyMail(email: string): Promise<void>
   /** Uses an activation link up. @returns The address. @throws ApiError `verify_link_invalid`. */
   verifyEmail(secret: string): Promise<string>
+  /** Queues a mail with a link to choose a new password. @throws ApiError `reset_mail_wait`. */
+  requestPasswordReset(email: string): Promise<void>
+  /** Sets a password by such a link, and ends every session. @throws ApiError `reset_link_expired` and others. */
+  resetPassword(input: PasswordReset): Promise<void>
   /** Mails of the local mailbox, newest first, for a caller on this machine. @throws ApiError `not_found`. */
   mails(place: { address: string; origin: string }): Promise<Mail[]>
 
@@ -89,10 +95,12 @@ export function createIdentity(deps: {
   const tokens = createAccessTokens({ signingKey: deps.secrets.signingKey, clock })
   const sessions = createSessions({ ...deps, tokens })
   const attempts = createAttempts({ clock })
+  const limits = createMailLimits({ attempts, clock })
   const links = createLinkTokens(deps)
   const passwords = createPasswords(deps)
   const throttle = createLoginThrottle({ db, clock, attempts })
-  const verification = createEmailVerification({ ...deps, attempts, links, sessions })
+  const verification = createEmailVerification({ ...deps, limits, links, sessions })
+  const reset = createPasswordReset({ ...deps, limits, links, passwords, throttle, sessions })
   const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens })
   const signIn = createSignIn({ db, passwords, throttle, links, sessions, tokens, pause })
 
@@ -115,6 +123,8 @@ export function createIdentity(deps: {
     account: accounts.account,
     requestVerifyMail: verification.request,
     verifyEmail: verification.verify,
+    requestPasswordReset: reset.request,
+    resetPassword: reset.reset,
     async mails({ address, origin }) {
       if (!mailbox || !isLoopback(address) || !isLoopbackOrigin(origin)) throw new ApiError('not_found')
       const stored = await mailbox.list()

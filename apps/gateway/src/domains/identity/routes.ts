@@ -5,6 +5,8 @@ import {
   login,
   loginBy,
   logout,
+  resetPassword,
+  sendResetPasswordEmail,
   sendVerifyEmail,
   signup,
   verifyEmail,
@@ -19,7 +21,12 @@ import type { Identity } from './identity.ts'
  * @param identity The domain.
  */
 export function identityRoutes(identity: Identity): Route[] {
-  return [...applicationRoutes(identity), ...signInRoutes(identity), ...mailRoutes(identity)]
+  return [
+    ...applicationRoutes(identity),
+    ...signInRoutes(identity),
+    ...passwordRoutes(identity),
+    ...mailRoutes(identity),
+  ]
 }
 
 function applicationRoutes(identity: Identity): Route[] {
@@ -70,6 +77,22 @@ function signInRoutes(identity: Identity): Route[] {
     route(login, request => signIn(request.body.signinMethod === 'Link' ? 'link' : 'password', request)),
     route(loginBy, request => signIn(request.params.method, request)),
     route(logout, async ({ caller }) => (caller ? await identity.signOut(caller) : null)),
+  ]
+}
+
+function passwordRoutes(identity: Identity): Route[] {
+  return [
+    route(sendResetPasswordEmail, async ({ body }) => {
+      checkNames(body)
+      await identity.requestPasswordReset(body.email)
+      return null
+    }),
+
+    route(resetPassword, async ({ body, address }) => {
+      checkNames(body)
+      await identity.resetPassword({ secret: body.token, password: body.password, address })
+      return null
+    }),
   ]
 }
 

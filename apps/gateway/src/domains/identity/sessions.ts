@@ -1,5 +1,5 @@
 import { COOKIE_MAX_AGE_S } from '@berth/contract/limits'
-import { and, desc, eq, inArray, isNull, lt, or } from 'drizzle-orm'
+import { and, desc, eq, gt, inArray, isNull, lt, ne, or } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
@@ -138,6 +138,29 @@ export function createSessions({ db, listen, clock, ids, log, tokens }: Sessions
         await notify(tx, CHANNEL, sessionId)
       })
       cache.drop(sessionId)
+    },
+
+    /**
+     * Ends a customer's sessions; call `forget` after the commit.
+     * @param except The session that stays, or null for none.
+     * @returns How many ended.
+     */
+    async endAll(tx: Transaction, userId: string, except: string | null): Promise<number> {
+      const now = clock.now()
+      const ended = await tx
+        .update(session)
+        .set({ revokedAt: now })
+        .where(
+          and(
+            eq(session.userId, userId),
+            isNull(session.revokedAt),
+            gt(session.expiresAt, now),
+            except === null ? undefined : ne(session.id, except),
+          ),
+        )
+        .returning({ id: session.id })
+      await notify(tx, CHANNEL, userId)
+      return ended.length
     },
 
     /** Whether a session is neither over nor ended. */

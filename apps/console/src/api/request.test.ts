@@ -92,6 +92,19 @@ test.each([
   expect(error).toMatchObject({ code, status, message: `${code} ${status}` })
 })
 
+test('[R4.10] a password that must be changed is said by a flag or by words, and is one error', async () => {
+  const says = [
+    { ...ok('a-token'), data3: true },
+    { ...ok('RequiredUpdatePassword'), data3: true },
+    { status: 'error', msg: 'You need update password before you go on', data: null },
+  ]
+  for (const body of says) {
+    answer = (_, response) => reply(response, 200, body)
+    const error = await failed(makeRequester().request(login, { body: credentials }))
+    expect(error).toMatchObject({ code: 'password_expired', message: 'password_expired 200' })
+  }
+})
+
 test('[R8.1] a code that this console does not know counts as its status', async () => {
   answer = (_, response) =>
     reply(response, 404, { status: 'error', code: 'from_the_future', msg: 'Gone', data: null })

@@ -138,7 +138,13 @@ async function once<C extends Call>(
     if (signal.aborted) throw failure(deps, call, 'cancelled', 0)
     throw failure(deps, call, timeout.aborted ? 'timed_out' : 'network', 0)
   }
-  if (response.ok && isEnvelope(body) && body.status === 'ok') return body.data as CallData<C>
+  if (response.ok && isEnvelope(body) && body.status === 'ok') {
+    // Casdoor's flag: the password was right, and a new one is needed first (R4.10).
+    if (call.envelope === 'casdoor' && body.data3 === true) {
+      throw failure(deps, call, 'password_expired', response.status)
+    }
+    return body.data as CallData<C>
+  }
   throw fromAnswer(deps, call, response.status, body)
 }
 
@@ -156,6 +162,8 @@ function fromAnswer(deps: RequestDeps, call: Call, status: number, body: unknown
   const byStatus = codeOfStatus(status)
   if (!isEnvelope(body) || body.status !== 'error') return failure(deps, call, byStatus, status)
   const envelope = body as Partial<ErrorEnvelope>
+  // The identity service may say it in words alone (R4.10).
+  if (/need update password/i.test(envelope.msg ?? '')) return failure(deps, call, 'password_expired', status)
   const code = envelope.code && envelope.code in ERRORS ? envelope.code : byStatus
   return new ApiError({
     code,
@@ -179,7 +187,7 @@ function failure(deps: RequestDeps, call: Call, code: ErrorCode, status: number)
   return new ApiError({ code, message: deps.textOf(code, { status }), status, operation: call.operation })
 }
 
-function isEnvelope(body: unknown): body is { status: string; data: unknown } {
+function isEnvelope(body: unknown): body is { status: string; data: unknown; data3?: unknown } {
   return typeof body === 'object' && body !== null && 'status' in body
 }
 

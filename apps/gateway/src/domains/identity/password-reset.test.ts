@@ -1,4 +1,11 @@
-import { getAccount, login, resetPassword, sendResetPasswordEmail, signup } from '@berth/contract/account'
+import {
+  getAccount,
+  login,
+  logout,
+  resetPassword,
+  sendResetPasswordEmail,
+  signup,
+} from '@berth/contract/account'
 import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -13,6 +20,7 @@ import {
   signUpBody,
 } from '../../../test/identity-bench.ts'
 import { RESET_LINK_HOURS } from './password-reset.ts'
+import { SESSION_CACHE_MS } from './session-cache.ts'
 import { linkToken, userAccount } from './tables.ts'
 
 const NEW_PASSWORD = 'Other-Harbour-8'
@@ -142,6 +150,22 @@ describe('setting it', () => {
     expect((await tryLogin(email, PASSWORD)).code).toBe('password_expired')
     await reset(secret)
     expect((await tryLogin(email, NEW_PASSWORD)).code).toBeNull()
+  })
+
+  test('[R4.10] a session whose password has expired may only log out', async () => {
+    const { email, secret } = await asked()
+    const token = (await tryLogin(email, PASSWORD)).data ?? ''
+    await bench.database.db
+      .update(userAccount)
+      .set({ needUpdatePassword: true })
+      .where(eq(userAccount.email, email))
+    bench.advance(SESSION_CACHE_MS)
+    expect(await bench.call(getAccount, {}, { token })).toMatchObject({
+      code: 'password_expired',
+      msg: 'Password has expired, please reset your password',
+    })
+    expect((await bench.call(logout, {}, { token })).data).toBe(`berth/${email}`)
+    expect((await reset(secret)).code).toBeNull()
   })
 
   test('forgets the wrong passwords of its own network, and not those of a stranger’s', async () => {

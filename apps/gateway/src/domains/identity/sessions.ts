@@ -55,6 +55,7 @@ export function createSessions({ db, listen, clock, ids, log, tokens }: Sessions
         revokedAt: session.revokedAt,
         lastSeenAt: session.lastSeenAt,
         emailVerifiedAt: userAccount.emailVerifiedAt,
+        passwordExpired: userAccount.needUpdatePassword,
       })
       .from(session)
       .innerJoin(userAccount, eq(userAccount.id, session.userId))
@@ -62,7 +63,14 @@ export function createSessions({ db, listen, clock, ids, log, tokens }: Sessions
     if (!row) return null
     const { sessionId, userId } = known
     const isOpen = row.revokedAt === null && row.expiresAt > clock.now()
-    const caller = isOpen ? { userId, sessionId, emailVerified: row.emailVerifiedAt !== null } : null
+    const caller: Caller | null = isOpen
+      ? {
+          userId,
+          sessionId,
+          emailVerified: row.emailVerifiedAt !== null,
+          ...(row.passwordExpired && { passwordExpired: true }),
+        }
+      : null
     cache.keep(tokenHash, { sessionId, userId, caller }, row.expiresAt, since)
     if (isOpen) await markSeen(sessionId, row.lastSeenAt)
     return caller

@@ -35,7 +35,7 @@ test('[R2.1] the log-in form leads to a form that asks for a link, and takes the
   await page.getByLabel('Email').fill(EMAIL)
   await page.getByRole('button', { name: 'Forgot it?' }).click()
   await expect(page).toHaveURL(/mode=reset/)
-  await expect(page.getByRole('heading', { name: 'Forgot your password?' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Reset your password' })).toBeVisible()
   await expect(page.getByLabel('Email')).toHaveValue(EMAIL)
   await lookAt(page, 'auth-reset')
   await page.getByRole('button', { name: 'Send the link' }).click()

@@ -21,6 +21,7 @@ const RATE_LIMITS_OFF = {
   general_per_minute: 0,
   strict_per_minute: { login: 100_000, signup: 100_000, mail: 100_000 },
 }
+const FORM = 'application/x-www-form-urlencoded'
 const START = new Date('2026-03-01T12:00:00Z')
 
 /** Where a call comes from. */
@@ -141,14 +142,14 @@ function caller(origin: string) {
     const response = await fetch(`${origin}${GATEWAY_PREFIX}${path}?${new URLSearchParams(query)}`, {
       method: call.method,
       headers: {
-        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(body ? { 'content-type': call.form ? FORM : 'application/json' } : {}),
         ...(from.token === undefined ? {} : { authorization: `Bearer ${from.token}` }),
         'accept-language': from.language ?? 'en',
         'x-forwarded-for': from.address ?? '203.0.113.7',
         'x-forwarded-host': seen.host,
         'x-forwarded-proto': seen.protocol.slice(0, -1),
       },
-      ...(body ? { body: JSON.stringify(body) } : {}),
+      ...(body ? { body: call.form ? String(new URLSearchParams(body)) : JSON.stringify(body) } : {}),
     })
     const envelope = (await response.json()) as Envelope
     return {

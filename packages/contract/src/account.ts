@@ -217,6 +217,77 @@ export const resetPassword = defineCall({
   data: z.null(),
 })
 
+/** The one column that a customer changes by themselves; whether an address is verified is not theirs to say. */
+const OWN_COLUMNS = 'display_name'
+
+export const updateUser = defineCall({
+  operation: 'account.update-user',
+  method: 'POST',
+  path: '/api/account/update-user',
+  summary: 'Changes the display name of the customer whose own id it names; data says whether it changed.',
+  audience: 'user',
+  timeout: 'normal',
+  form: true,
+  envelope: 'casdoor',
+  query: z.object({
+    id: z.string(by('required')).max(300, by('too_long')).describe('`organization/email`.'),
+    columns: z.literal(OWN_COLUMNS, by('not_allowed')),
+  }),
+  body: z.object({ displayName: username }),
+  data: z.enum(['Affected', 'Unaffected']),
+})
+
+/** A session that is neither over nor ended. */
+const openSession = z.object({
+  id: z.string(),
+  /** What the browser said of itself; empty where it said nothing. */
+  userAgent: z.string(),
+  /** The network address that it was opened from. */
+  address: z.string(),
+  createdTime: timestamp,
+  /** To the minute or so. */
+  lastSeenTime: timestamp,
+  expiresTime: timestamp,
+  /** The session that asks. */
+  current: z.boolean(),
+})
+export type OpenSession = z.infer<typeof openSession>
+
+export const listSessions = defineCall({
+  operation: 'account.sessions',
+  method: 'GET',
+  path: '/api/account/sessions',
+  summary: 'The sessions of the account that are open, the one used last first.',
+  audience: 'user',
+  timeout: 'fast',
+  retry: true,
+  envelope: 'casdoor',
+  data: z.array(openSession),
+})
+
+export const endSession = defineCall({
+  operation: 'account.end-session',
+  method: 'DELETE',
+  path: '/api/account/sessions/{id}',
+  summary: 'Ends one session of the account; its token is worthless from then on.',
+  audience: 'user',
+  timeout: 'fast',
+  envelope: 'casdoor',
+  params: z.object({ id: z.uuid(by('not_allowed')) }),
+  data: z.null(),
+})
+
+export const endOtherSessions = defineCall({
+  operation: 'account.end-other-sessions',
+  method: 'POST',
+  path: '/api/account/sessions/end-others',
+  summary: 'Ends every session of the account but the one that asks; data says how many.',
+  audience: 'user',
+  timeout: 'fast',
+  envelope: 'casdoor',
+  data: z.object({ ended: z.number().int() }),
+})
+
 /** A mail of the local mailbox, which stands in for SMTP on one machine. */
 export const mail = z.object({
   id: z.string(),
@@ -268,6 +339,10 @@ export const accountCalls = [
   verifyEmail,
   sendResetPasswordEmail,
   resetPassword,
+  updateUser,
+  listSessions,
+  endSession,
+  endOtherSessions,
   listMailbox,
   getSettings,
 ] as const

@@ -128,9 +128,9 @@ async function once<C extends Call>(
   try {
     response = await fetch(deps.origin + addressOf(call, input), {
       method: call.method,
-      headers: headersOf(deps, input.body !== undefined, key),
+      headers: headersOf(deps, mediaTypeOf(call, input.body), key),
       signal: AbortSignal.any([signal, timeout]),
-      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      ...(input.body === undefined ? {} : { body: bodyOf(call, input.body) }),
     })
     // An answer that broke off says nothing, whatever its status was: it counts as none.
     body = parsed(await response.text())
@@ -195,14 +195,23 @@ function mayPassNextTime(error: ApiError): boolean {
   return error.code !== 'cancelled' && (error.status === 0 || error.status >= 500)
 }
 
-function headersOf(deps: RequestDeps, hasBody: boolean, key: string | null): Record<string, string> {
+function mediaTypeOf(call: Call, body: unknown): string | null {
+  if (body === undefined) return null
+  return call.form ? 'application/x-www-form-urlencoded' : 'application/json'
+}
+
+function bodyOf(call: Call, body: unknown): string {
+  return call.form ? String(new URLSearchParams(body as Record<string, string>)) : JSON.stringify(body)
+}
+
+function headersOf(deps: RequestDeps, mediaType: string | null, key: string | null): Record<string, string> {
   const headers: Record<string, string> = {
     Accept: 'application/json',
     [LANGUAGE_HEADER]: deps.readLanguage(),
   }
   const token = deps.readToken()
   if (token) headers.Authorization = `Bearer ${token}`
-  if (hasBody) headers['Content-Type'] = 'application/json'
+  if (mediaType) headers['Content-Type'] = mediaType
   if (key) headers[IDEMPOTENCY_KEY_HEADER] = key
   return headers
 }

@@ -1,5 +1,5 @@
 import { LANGUAGES, type Language } from '@berth/contract/limits'
-import { eq } from 'drizzle-orm'
+import { and, eq, ne } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { userAccount } from './tables.ts'
 
@@ -38,6 +38,23 @@ export async function addAccount(
     .insert(userAccount)
     .values(values)
     .onConflictDoNothing({ target: userAccount.email })
+    .returning({ id: userAccount.id })
+  return rows.length > 0
+}
+
+/**
+ * Gives an account another display name.
+ * @returns False when it had that name already.
+ */
+export async function setDisplayName(
+  q: Pick<Queryable, 'update'>,
+  id: string,
+  displayName: string,
+): Promise<boolean> {
+  const rows = await q
+    .update(userAccount)
+    .set({ displayName })
+    .where(and(eq(userAccount.id, id), ne(userAccount.displayName, displayName)))
     .returning({ id: userAccount.id })
   return rows.length > 0
 }

@@ -1,5 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Application, type Mail, ORGANIZATION, type User } from '@berth/contract/account'
+import {
+  type Application,
+  type Mail,
+  type OpenSession,
+  ORGANIZATION,
+  type User,
+} from '@berth/contract/account'
 import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
 import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
@@ -12,7 +18,7 @@ import type { Ids } from '../../platform/ids.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import type { Billing } from '../billing/billing.ts'
 import { createAccessTokens } from './access-token.ts'
-import { createAccounts, type SignUp } from './accounts.ts'
+import { createAccounts, type Rename, type SignUp } from './accounts.ts'
 import { findApplication } from './application.ts'
 import { createAttempts } from './attempts.ts'
 import { createEmailVerification } from './email-verification.ts'
@@ -48,6 +54,14 @@ export interface Identity {
   signOut(caller: Caller): Promise<string>
   /** @throws ApiError `user_not_found`. */
   account(caller: Caller): Promise<User>
+  /** Changes the caller's own display name. @returns Whether it was another. @throws ApiError `not_found`. */
+  rename(input: Rename): Promise<boolean>
+  /** The caller's open sessions, the one used last first. */
+  listSessions(caller: Caller): Promise<OpenSession[]>
+  /** Ends a session of the caller's. @throws ApiError `not_found`. */
+  endSession(caller: Caller, sessionId: string): Promise<void>
+  /** Ends the caller's other sessions. @returns How many. */
+  endOtherSessions(caller: Caller): Promise<number>
   /** Queues the activation mail again. @throws ApiError `verify_mail_wait`. */
   requestVerifyMail(email: string): Promise<void>
   /** Uses an activation link up. @returns The address. @throws ApiError `verify_link_invalid`. */
@@ -121,6 +135,12 @@ export function createIdentity(deps: {
       return `${ORGANIZATION}/${(await accounts.emailOf(userId)) ?? ''}`
     },
     account: accounts.account,
+    rename: accounts.rename,
+    listSessions: sessions.list,
+    async endSession({ userId }, sessionId) {
+      if (!(await sessions.endOwn(userId, sessionId))) throw new ApiError('not_found')
+    },
+    endOtherSessions: sessions.endOthers,
     requestVerifyMail: verification.request,
     verifyEmail: verification.verify,
     requestPasswordReset: reset.request,

@@ -1,7 +1,10 @@
 import {
+  endOtherSessions,
+  endSession,
   getAccount,
   getApplication,
   listMailbox,
+  listSessions,
   login,
   loginBy,
   logout,
@@ -9,6 +12,7 @@ import {
   sendResetPasswordEmail,
   sendVerifyEmail,
   signup,
+  updateUser,
   verifyEmail,
 } from '@berth/contract/account'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -24,6 +28,7 @@ export function identityRoutes(identity: Identity): Route[] {
   return [
     ...applicationRoutes(identity),
     ...signInRoutes(identity),
+    ...sessionRoutes(identity),
     ...passwordRoutes(identity),
     ...mailRoutes(identity),
   ]
@@ -49,6 +54,11 @@ function applicationRoutes(identity: Identity): Route[] {
     }),
 
     route(getAccount, ({ caller }) => identity.account(caller)),
+
+    route(updateUser, async ({ query, body, caller }) => {
+      const changed = await identity.rename({ userId: caller.userId, id: query.id, ...body })
+      return changed ? 'Affected' : 'Unaffected'
+    }),
   ]
 }
 
@@ -77,6 +87,17 @@ function signInRoutes(identity: Identity): Route[] {
     route(login, request => signIn(request.body.signinMethod === 'Link' ? 'link' : 'password', request)),
     route(loginBy, request => signIn(request.params.method, request)),
     route(logout, async ({ caller }) => (caller ? await identity.signOut(caller) : null)),
+  ]
+}
+
+function sessionRoutes(identity: Identity): Route[] {
+  return [
+    route(listSessions, ({ caller }) => identity.listSessions(caller)),
+    route(endSession, async ({ params, caller }) => {
+      await identity.endSession(caller, params.id)
+      return null
+    }),
+    route(endOtherSessions, async ({ caller }) => ({ ended: await identity.endOtherSessions(caller) })),
   ]
 }
 

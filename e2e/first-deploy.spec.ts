@@ -99,6 +99,7 @@ test('[R2.2] the mail in the local mailbox activates the account', async () => {
     .getByRole('link', { name: 'Continue' })
     .or(page.getByRole('button', { name: 'Continue' }))
     .click()
+  await expect(page.getByText('No instances yet')).toBeVisible()
   await expect(page.getByRole('button', { name: /Activate now/ })).toHaveCount(0)
 })
 

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { calls } from '../packages/contract/src/calls.ts'
+import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES } from '../packages/contract/src/instance-codes.ts'
 import { root } from './lib/paths.mjs'
 import { TEST_FILE_PATTERN } from './lib/test-files.mjs'
 
@@ -147,6 +148,18 @@ describe('[R1.9] texts in four languages', () => {
         expect(text.variables, `variables of ${key} in ${language}`).toEqual(english.get(key)?.variables)
       }
     }
+  })
+})
+
+describe('what happened to an instance, in words', () => {
+  test.each(LANGUAGES)('[B6] %s has a text for each event and each reason, and no other', language => {
+    const file = join(root, 'apps/console/public/locales', language, 'events.json')
+    const texts: Record<string, Record<string, string>> = JSON.parse(readFileSync(file, 'utf8'))
+    const keys = Object.entries(texts).map(([group, entries]) => [group, Object.keys(entries).sort()])
+    expect(Object.fromEntries(keys)).toEqual({
+      event: [...INSTANCE_EVENT_CODES].sort(),
+      reason: [...INSTANCE_REASON_CODES].sort(),
+    })
   })
 })
 

@@ -23,6 +23,7 @@ import type { Clock } from './platform/clock.ts'
 import type { Catalogue } from './platform/config/catalogue.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
 import type { Route } from './platform/http/handler.ts'
+import { servesThisComputerOnly } from './platform/http/hosts.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
 import type { RateLimits } from './platform/http/rate-limits.ts'
 import { createServer, type GatewayServer } from './platform/http/server.ts'
@@ -43,7 +44,7 @@ export interface GatewayParts {
   compute: ComputeDriver | null
   /** Why no machine can run here; null when one can. */
   computeMissing: string | null
-  /** Sends mails; where there is no mail server it also keeps them. */
+  /** Sends mails; where there is no mail server it also keeps them, for a mailbox that only this computer is shown. */
   mail: { driver: MailDriver; mailbox: Mailbox | null }
   payments: PaymentDriver[]
   host: string
@@ -110,10 +111,11 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     quotes,
     listen,
   })
+  const mailbox = servesThisComputerOnly(parts) ? parts.mail.mailbox : null
   const mailQueue = createMailQueue({ database, driver: parts.mail.driver, log })
   const settings = createSettings({
     catalogue,
-    mailbox: parts.mail.mailbox !== null,
+    mailbox: mailbox !== null,
     compute: { driver: compute?.name ?? null, why: computeMissing },
   })
   const identity = createIdentity({
@@ -121,7 +123,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     listen,
     secrets: parts.secrets,
     mail: mailQueue,
-    mailbox: parts.mail.mailbox,
+    mailbox,
     billing,
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,

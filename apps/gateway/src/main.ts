@@ -9,7 +9,7 @@ import { CatalogueError, loadCatalogue } from './platform/config/catalogue.ts'
 import { type Config, ConfigError, loadConfig } from './platform/config/config.ts'
 import { lockDataDir } from './platform/data-dir-lock.ts'
 import { openGatewayDatabase } from './platform/database/open-gateway-database.ts'
-import { isLoopback } from './platform/http/hosts.ts'
+import { servesThisComputerOnly } from './platform/http/hosts.ts'
 import { RATE_LIMITS } from './platform/http/rate-limits.ts'
 import { systemIds } from './platform/ids.ts'
 import { createLog, type Logger } from './platform/log.ts'
@@ -73,7 +73,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
       log,
     }),
   )
-  const mailbox = config.smtp === null ? createMailboxDriver(base) : null
+  const kept = createMailboxDriver(base)
   const gateway = await composeGateway({
     ...base,
     ...config,
@@ -83,7 +83,9 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
     catalogue,
     compute: compute.driver,
     computeMissing: compute.driver ? null : compute.why,
-    mail: { driver: config.smtp ? createSmtpDriver(config.smtp) : createMailboxDriver(base), mailbox },
+    mail: config.smtp
+      ? { driver: createSmtpDriver(config.smtp), mailbox: null }
+      : { driver: kept, mailbox: kept },
     payments: [createTestcardDriver(base)],
     rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
   })
@@ -94,7 +96,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   )
   const address = await listen(gateway, config)
   await gateway.start()
-  await greet({ gateway, config, address, compute, hasMailbox: mailbox !== null })
+  await greet({ gateway, config, address, compute })
 }
 
 async function listen(gateway: Gateway, config: Config): Promise<string> {
@@ -118,15 +120,21 @@ interface Greeting {
   config: Config
   address: string
   compute: ComputeChoice
-  hasMailbox: boolean
 }
 
 /** The block that an operator reads first. */
-async function greet({ gateway, config, address, compute, hasMailbox }: Greeting): Promise<void> {
+async function greet({ gateway, config, address, compute }: Greeting): Promise<void> {
   const lines = [`Console    ${address}`]
-  if (hasMailbox) lines.push(`Mailbox    ${address}/mailbox (no SMTP_URL is set: mails are kept here)`)
+  const isLocal = servesThisComputerOnly(config)
+  if (config.smtp === null) {
+    lines.push(
+      isLocal
+        ? `Mailbox    ${address}/mailbox (no SMTP_URL is set: mails are kept here)`
+        : 'Mails      reach nobody until SMTP_URL is set; the newest are kept in the database',
+    )
+  }
   lines.push(...aboutMachines(compute, gateway.instances.foreignMachines()))
-  if (config.demo === 'auto' && config.publicUrl === null && isLoopback(config.host)) {
+  if (config.demo === 'auto' && isLocal) {
     const { userId, created } = await gateway.identity.createDemoCustomer()
     const link = `${address}/auth?ticket=${await gateway.identity.createSignInLink(userId)}`
     lines.push(`Sign in    ${link}`)

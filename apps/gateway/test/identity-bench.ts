@@ -30,6 +30,8 @@ export interface From {
   address?: string
   language?: Language
   origin?: string
+  /** Without any proxy's word: from this machine, by the server's own address. */
+  direct?: boolean
 }
 
 /** What a call answers; `code` is null when it went through. */
@@ -145,9 +147,11 @@ function caller(origin: string) {
         ...(body ? { 'content-type': call.form ? FORM : 'application/json' } : {}),
         ...(from.token === undefined ? {} : { authorization: `Bearer ${from.token}` }),
         'accept-language': from.language ?? 'en',
-        'x-forwarded-for': from.address ?? '203.0.113.7',
-        'x-forwarded-host': seen.host,
-        'x-forwarded-proto': seen.protocol.slice(0, -1),
+        ...(!from.direct && {
+          'x-forwarded-for': from.address ?? '203.0.113.7',
+          'x-forwarded-host': seen.host,
+          'x-forwarded-proto': seen.protocol.slice(0, -1),
+        }),
       },
       ...(body ? { body: call.form ? String(new URLSearchParams(body)) : JSON.stringify(body) } : {}),
     })

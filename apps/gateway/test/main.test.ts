@@ -74,6 +74,13 @@ test('beside machines of another database it starts, says so, and removes none',
   expect(existsSync(home)).toBe(true)
 })
 
+test('for others than this computer it keeps mails to itself, and says that nobody gets them', async () => {
+  const run = start({ BERTH_PUBLIC_URL: 'https://gpu.example.com' })
+  expect(await run.address).toBe('https://gpu.example.com')
+  await expect.poll(run.output, RECOVERY).toContain('reach nobody until SMTP_URL is set')
+  expect(run.output()).not.toContain('/mailbox')
+})
+
 test('one gateway at a time uses a data folder; it ends in good order and takes its database along', async () => {
   const first = start()
   const address = await first.address

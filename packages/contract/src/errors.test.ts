@@ -88,6 +88,12 @@ describe('the catalogue', () => {
     }
   })
 
+  test('what failed at the gateway may be tried again as it is', () => {
+    for (const [code, { http, verdict }] of Object.entries(ERRORS)) {
+      if (http >= 500) expect(verdict, code).toBe('retry')
+    }
+  })
+
   test('codes and rules are spelled in snake case, each rule once', () => {
     for (const key of [...codes, ...FIELD_RULES]) expect(key).toMatch(/^[a-z]+(_[a-z]+)*$/)
     expect(new Set(FIELD_RULES).size).toBe(FIELD_RULES.length)

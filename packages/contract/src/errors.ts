@@ -84,7 +84,7 @@ export const ERRORS = {
   kind_not_supported: rule(400, 'change'),
   billing_type_not_supported: rule(400, 'change'),
   gpu_sold_out: rule(409, 'retry'),
-  compute_unavailable: rule(503, 'change'),
+  compute_unavailable: rule(503, 'retry'),
   instance_limit: rule(409, 'change'),
   instance_state: rule(409, 'change'),
   instance_changed: rule(409, 'retry'),

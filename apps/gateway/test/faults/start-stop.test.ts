@@ -126,8 +126,8 @@ describe('a gateway without a way to run machines', () => {
       expect(await customer.balanceCents()).toBe(2_000)
       const { compute } = await customer.data(getSettings, {})
       expect(compute).toEqual({ driver: null, why: expect.stringMatching(/\w/) })
-      const refused = await customer.untilFinal(deployInstance, deployInput('none'))
-      expect(refused).toMatchObject({ status: 'error', code: 'compute_unavailable' })
+      const refused = await customer.once(deployInstance, deployInput('none'))
+      expect(refused).toMatchObject({ httpStatus: 503, envelope: { code: 'compute_unavailable' } })
       expect(await customer.balanceCents()).toBe(2_000)
       expect(await run.interrupt()).toBe(0)
     },

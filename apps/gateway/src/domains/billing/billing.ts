@@ -9,7 +9,14 @@ import type { Database, Queryable, Transaction } from '../../platform/database/d
 import type { Ids } from '../../platform/ids.ts'
 import { createBalanceReader } from './balance.ts'
 import { checkBooks } from './check-books.ts'
-import { closeInterval, costMicro, type IntervalStart, openInterval, postDue } from './metering.ts'
+import {
+  closeInterval,
+  costMicro,
+  exhaustedInstances,
+  type IntervalStart,
+  openInterval,
+  postDue,
+} from './metering.ts'
 import { type InstanceEventsReader, readReceipt } from './receipts.ts'
 import { readSpend } from './spend.ts'
 import { recoverTopups, type TopupAnswer, type TopupRequest, topUp } from './topups.ts'
@@ -58,6 +65,11 @@ export interface Billing {
    * @returns Customers who have nothing left for a compute interval that is open.
    */
   postDue(signal?: AbortSignal): Promise<{ exhausted: string[] }>
+  /**
+   * The instances that a customer can pay for no longer: nothing is available, and what was set aside for them is
+   * used up. Call it under the wallet's lock. None while anything is available.
+   */
+  exhaustedInstances(tx: Transaction, userId: string): Promise<string[]>
   /** What instances have cost, posted and due by now, by instance id. */
   costMicro(q: Queryable, instanceIds: string[]): Promise<Map<string, bigint>>
   /** What a customer's open intervals cost in an hour, and what there is to spend. */
@@ -116,6 +128,7 @@ export function createBilling(deps: {
     openInterval: (tx, input) => openInterval(tx, deps, input),
     closeInterval: (tx, input) => closeInterval(tx, deps, input),
     postDue: signal => postDue(deps, signal),
+    exhaustedInstances,
     costMicro: (q, instanceIds) => costMicro(q, deps, instanceIds),
     burn: readTotals,
     recoverTopups: signal => recoverTopups(deps, signal),

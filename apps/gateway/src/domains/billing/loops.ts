@@ -13,7 +13,7 @@ interface LoopDeps {
   owner: string
   /** Pause between two metering ticks. */
   meteringMs: number
-  /** Stops a customer's instances; it comes from the instances domain. */
+  /** Stops those of a customer's instances that can be paid for no longer; it comes from the instances domain. */
   onExhausted(userId: string): Promise<void>
 }
 

@@ -107,6 +107,25 @@ test("an instance never spends what is set aside for another, nor does a stopped
   })
 })
 
+test('[B4] only instances that nothing is set aside for any more are exhausted, and none once money is there', async () => {
+  userId = await fixture.customer({ creditCents: 150 })
+  const reserved = `i-${randomUUID()}`
+  const exhausted = () =>
+    fixture.db.transaction(async tx => {
+      await fixture.billing.lockWallet(tx, userId)
+      return fixture.billing.exhaustedInstances(tx, userId)
+    })
+  await fixture.hold({ userId, instanceId: reserved, amountMicro: UNIT })
+  await fixture.open({ userId, instanceId: reserved, rateMicroPerHour: UNIT })
+  await fixture.open({ userId, instanceId, rateMicroPerHour: UNIT })
+  expect(await exhausted()).toEqual([])
+  fixture.clock.advance(1_800)
+  expect(await fixture.billing.postDue()).toEqual({ exhausted: [userId] })
+  expect(await exhausted()).toEqual([instanceId])
+  await fixture.billing.topUp(topupRequest(userId))
+  expect(await exhausted()).toEqual([])
+})
+
 test('a machine that costs nothing is not stopped for an empty balance', async () => {
   userId = await fixture.customer()
   await fixture.open({ userId, instanceId, rateMicroPerHour: 0n })

@@ -163,15 +163,21 @@ async function postDueOf(deps: MeteringDeps, userId: string): Promise<boolean> {
       if (dueMicro <= interval.postedMicro + interval.waivedMicro) continue
       await postUsage(tx, deps, { purse: await readTotals(tx, userId), interval, dueMicro })
     }
-    const { availableMicro } = await readTotals(tx, userId)
-    return availableMicro <= 0n && (await runsWithoutReserve(tx, userId))
+    return (await exhaustedInstances(tx, userId)).length > 0
   })
 }
 
-/** Whether a compute interval that costs something is open and its instance has used up its first hour. */
-async function runsWithoutReserve(tx: Transaction, userId: string): Promise<boolean> {
+/**
+ * The instances that a customer can pay for no longer: a compute interval that costs something is open, the first
+ * hour set aside for it is used up, and nothing else is available. Call it under the wallet's lock, so that money
+ * which has arrived meanwhile counts.
+ * @returns Instance ids in order; none while anything is available.
+ */
+export async function exhaustedInstances(tx: Transaction, userId: string): Promise<string[]> {
+  const { availableMicro } = await readTotals(tx, userId)
+  if (availableMicro > 0n) return []
   const rows = await tx
-    .select({ id: usageInterval.id })
+    .select({ instanceId: usageInterval.instanceId })
     .from(usageInterval)
     .leftJoin(
       walletHold,
@@ -190,8 +196,8 @@ async function runsWithoutReserve(tx: Transaction, userId: string): Promise<bool
         isNull(walletHold.id),
       ),
     )
-    .limit(1)
-  return rows.length > 0
+    .orderBy(asc(usageInterval.instanceId))
+  return rows.map(({ instanceId }) => instanceId)
 }
 
 /** A customer's open intervals, oldest first; of one instance where that is given. */

@@ -54,17 +54,21 @@ test.each(['berth-console', 'admin/berth-console/x', ''])('[R3.2] the id â€œ%sâ€
 
 test('the mailbox is shown on this machine, by a name of this machine, and nowhere else', async () => {
   await bench.call(signup, { body: signUpBody('mailbox@example.com') })
-  const here = { address: '::ffff:127.0.0.1', origin: 'http://localhost:8080' }
   const [mail] = await eventually('the mail', async () => {
-    const { data } = await bench.call(listMailbox, {}, here)
+    const { data } = await bench.call(listMailbox, {}, { direct: true })
     return data && data.items.length > 0 && data.items
   })
   expect(mail).toMatchObject({ to: 'mailbox@example.com', sent_at: bench.clock.now().toISOString() })
-  for (const from of [
-    { ...here, address: '203.0.113.7' },
-    { ...here, origin: 'http://rebound.example.com:8080' },
+  const here = { address: '::ffff:127.0.0.1', origin: 'http://localhost:8080', forwarded: false }
+  expect(await bench.identity.mails(here)).toHaveLength(1)
+  for (const elsewhere of [
+    { address: '203.0.113.7' },
+    { origin: 'http://rebound.example.com:8080' },
     { address: '203.0.113.7', origin: 'https://console.example.com' },
+    { forwarded: true },
   ]) {
-    expect((await bench.call(listMailbox, {}, from)).code).toBe('not_found')
+    await expect(bench.identity.mails({ ...here, ...elsewhere })).rejects.toMatchObject({ code: 'not_found' })
   }
+  // Whoever a proxy names, and though it is trusted.
+  expect((await bench.call(listMailbox, {}, here)).code).toBe('not_found')
 })

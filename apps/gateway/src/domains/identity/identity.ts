@@ -71,7 +71,7 @@ export interface Identity {
   /** Sets a password by such a link, and ends every session. @throws ApiError `reset_link_expired` and others. */
   resetPassword(input: PasswordReset): Promise<void>
   /** Mails of the local mailbox, newest first, for a caller on this machine. @throws ApiError `not_found`. */
-  mails(place: { address: string; origin: string }): Promise<Mail[]>
+  mails(place: { address: string; origin: string; forwarded: boolean }): Promise<Mail[]>
 
   /** Makes a verified account without a password. @throws ApiError `email_taken`. */
   createVerifiedUser(input: {
@@ -89,7 +89,7 @@ export interface Identity {
 
 /**
  * Makes the embedded identity domain (R1.8).
- * @param deps `mailbox` is null where mails go out by SMTP; `pause` waits, and is only passed by tests.
+ * @param deps `mailbox` is null where mails go out by SMTP, and where others than this machine are served; `pause` waits, and is only passed by tests.
  */
 export function createIdentity(deps: {
   db: Database
@@ -145,8 +145,10 @@ export function createIdentity(deps: {
     verifyEmail: verification.verify,
     requestPasswordReset: reset.request,
     resetPassword: reset.reset,
-    async mails({ address, origin }) {
-      if (!mailbox || !isLoopback(address) || !isLoopbackOrigin(origin)) throw new ApiError('not_found')
+    async mails({ address, origin, forwarded }) {
+      const isHere = !forwarded && isLoopback(address) && isLoopbackOrigin(origin)
+      // Mails hold links that sign in: a proxy on this machine must not show them to the world.
+      if (!mailbox || !isHere) throw new ApiError('not_found')
       const stored = await mailbox.list()
       return stored.map(({ sentAt, ...mail }) => ({ ...mail, sent_at: sentAt.toISOString() }))
     },

@@ -130,6 +130,6 @@ function mailRoutes(identity: Identity): Route[] {
       return { email: await identity.verifyEmail(query.token) }
     }),
 
-    route(listMailbox, async ({ address, origin }) => ({ items: await identity.mails({ address, origin }) })),
+    route(listMailbox, async request => ({ items: await identity.mails(request) })),
   ]
 }

@@ -114,21 +114,27 @@ export function rename(deps: ActionDeps, target: Target, name: string): Promise<
 }
 
 /**
- * Stops all that a customer has running, because the balance is used up; nothing is deleted (B4).
+ * Stops those of a customer's instances that the balance can pay for no longer; nothing is deleted (B4). Which ones
+ * is decided under the wallet's lock, so that money which has arrived meanwhile keeps them running, and an instance
+ * whose own hour is still set aside goes on.
  * @returns Ids of the instances that it stops.
  */
 export async function stopForEmptyBalance(deps: ActionDeps, userId: string): Promise<string[]> {
   return deps.db.transaction(async tx => {
     await deps.billing.lockWallet(tx, userId)
+    const exhausted = await deps.billing.exhaustedInstances(tx, userId)
+    if (exhausted.length === 0) return []
     const rows = await tx
       .select()
       .from(instance)
       .where(
         and(
           eq(instance.userId, userId),
+          inArray(instance.id, exhausted),
           eq(instance.desired, 'running'),
           eq(instance.billingType, 'postpay'),
-          inArray(instance.status, ['running', 'restarting', 'unknown']),
+          // An interval is open in no other status.
+          eq(instance.status, 'running'),
           isNull(instance.terminatedAt),
         ),
       )

@@ -121,17 +121,25 @@ export async function startConnectFixture(
 
 function createSessionStub() {
   const ended = new Set<string>()
+  const ending = new Set<string>()
   const listeners = new Set<() => void>()
+  const end = (sessionId: string) => {
+    ended.add(sessionId)
+    for (const listener of listeners) listener()
+  }
   return {
-    isSessionOpen: async (sessionId: string) => !ended.has(sessionId),
+    isSessionOpen: async (sessionId: string) => {
+      const isOpen = !ended.has(sessionId)
+      if (ending.delete(sessionId)) end(sessionId)
+      return isOpen
+    },
     watchSessions: async (onChange: () => void) => {
       listeners.add(onChange)
       return () => listeners.delete(onChange)
     },
-    end(sessionId: string) {
-      ended.add(sessionId)
-      for (const listener of listeners) listener()
-    },
+    end,
+    /** Ends a session right after it was seen open the next time. */
+    endOnceSeen: (sessionId: string) => ending.add(sessionId),
     reopen: (sessionId: string) => ended.delete(sessionId),
   }
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { type ComputeDriver, ComputeError } from '../../drivers/compute/port.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
 import type { Target } from './actions.ts'
 import { INSTANCE_CHANNEL } from './change-status.ts'
 import type { Instances } from './instances.ts'
@@ -64,6 +65,11 @@ export function createConnections(deps: ConnectionsDeps): Connections {
         Promise.all(row.httpPorts.map(port => probe(deps.compute, instanceId, port))),
         tcp ? tcp.forwards.open({ userId, instanceId }, row.tcpPorts) : new Map<number, number>(),
       ])
+      // A stop that came before the ports were open had nothing to close.
+      if (tcp && row.tcpPorts.length > 0 && !(await isRunning(instances, { userId, instanceId }))) {
+        tcp.forwards.closeInstance(instanceId)
+        throw new ApiError('instance_not_running')
+      }
       return {
         instance_id: instanceId,
         http: row.httpPorts.map((port, at) => ({

@@ -54,7 +54,7 @@ export interface Instances {
   findRunning(userId: string, instanceId: string): Promise<{ id: string }>
   /** The instance whose HTTP services live on the origin of that secret. */
   findService(secret: string): Promise<reads.Service | null>
-  /** Stops all that a customer has running, because the balance is used up; nothing is deleted. */
+  /** Stops those of a customer's instances that the balance can pay for no longer; nothing is deleted. */
   stopForEmptyBalance(userId: string): Promise<void>
   /** How many machines of this installation belong to another database, once the reconciler has started. */
   foreignMachines(): number

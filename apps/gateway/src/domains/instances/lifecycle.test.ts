@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { DeployBody } from '@berth/contract/instances'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createInstancesFixture, type InstancesFixture } from './instances-fixture.ts'
@@ -175,9 +176,11 @@ test('a machine that is lost is an error with its cause, charged to when it was 
 })
 
 test('[B4] an empty balance stops what runs and deletes nothing', async () => {
-  const userId = await fixture.payer()
+  const userId = await fixture.payer(16)
   const ids = [await fixture.running(userId), await fixture.running(userId)]
   const other = await fixture.running(await fixture.payer())
+  fixture.clock.advance(3_600)
+  expect((await fixture.billing.postDue()).exhausted).toContain(userId)
   await fixture.instances.stopForEmptyBalance(userId)
   for (const id of ids) {
     expect(await fixture.until(id, 'stopped')).toMatchObject({ reasonCode: 'balance_used_up' })
@@ -186,6 +189,31 @@ test('[B4] an empty balance stops what runs and deletes nothing', async () => {
     await fixture.expectSound(id)
   }
   expect((await fixture.row(other)).status).toBe('running')
+})
+
+test('[B4] money that arrives between the tick and the stop keeps an instance running', async () => {
+  const userId = await fixture.payer(8)
+  const id = await fixture.running(userId)
+  fixture.clock.advance(3_700)
+  expect((await fixture.billing.postDue()).exhausted).toContain(userId)
+  const grant = { id: randomUUID(), userId, amountMicro: 100_000_000n, reason: 'demo' }
+  await fixture.db.transaction(tx => fixture.billing.grantCredit(tx, grant))
+  await fixture.instances.stopForEmptyBalance(userId)
+  expect(await fixture.row(id)).toMatchObject({ status: 'running', desired: 'running', reasonCode: null })
+})
+
+test('[B4] an instance whose own hour is set aside goes on when another has used up the balance', async () => {
+  const userId = await fixture.payer(17)
+  const spent = await fixture.running(userId)
+  fixture.clock.advance(3_600)
+  await fixture.billing.postDue()
+  const fresh = await fixture.running(userId)
+  fixture.clock.advance(600)
+  expect((await fixture.billing.postDue()).exhausted).toContain(userId)
+  await fixture.instances.stopForEmptyBalance(userId)
+  expect(await fixture.until(spent, 'stopped')).toMatchObject({ reasonCode: 'balance_used_up' })
+  expect(await fixture.row(fresh)).toMatchObject({ status: 'running', desired: 'running' })
+  await fixture.expectSound(fresh)
 })
 
 test('a stop overtakes a start that is under way', async () => {

@@ -18,6 +18,8 @@ const CLOSED_PORT = 8002
 const RUDE_PORT = 8003
 const UNDECLARED_PORT = 9000
 const MB = 1024 * 1024
+/** Longer than other answers may take, so that the tests can tell the two limits apart. */
+const UPGRADE_MS = 1_500
 
 let fixture: ConnectFixture
 let behind: Server
@@ -28,6 +30,10 @@ let hosts: (port: number) => string
 const closers: (() => void)[] = []
 /** Connections that were opened into the machine and are open. */
 let openConnections = 0
+/** What happens while a connection into the machine is opened. */
+let onConnect: () => Promise<void> = async () => undefined
+/** Services answer `/late` when this is over. */
+let lateAnswer: Promise<void> = Promise.resolve()
 
 beforeAll(async () => {
   behind = createServer((request, response) => answer(request, response))
@@ -49,7 +55,7 @@ beforeAll(async () => {
   // It is reachable in the machine, but the customer never declared it.
   ports.set(UNDECLARED_PORT, ports.get(HTTP_PORT) ?? 0)
   fixture = await startConnectFixture(networkOf(ports), {
-    service: { answerMs: 300, connectionsPerInstanceMax: 5 },
+    service: { answerMs: 300, upgradeAnswerMs: UPGRADE_MS, connectionsPerInstanceMax: 5 },
   })
   const made = await fixture.addInstance({
     httpPorts: [HTTP_PORT, SILENT_PORT, CLOSED_PORT, RUDE_PORT],
@@ -190,6 +196,39 @@ describe('[R2.23] [B1] an HTTP service', () => {
     const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage]
     expect(response.statusCode).toBe(418)
     response.destroy()
+  })
+})
+
+describe('[B1] a WebSocket that a service does not answer', () => {
+  test('is given up after its own time', async () => {
+    const startedAt = performance.now()
+    const { closed, bytes } = rawUpgrade(SILENT_PORT)
+    await closed
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(UPGRADE_MS - 100)
+    expect(bytes().toString()).toMatch(/^HTTP\/1\.1 504 /)
+    await eventually('the end of every connection', () => openConnections === 0)
+  })
+
+  test.each(['end', 'resetAndDestroy'] as const)('is given up when its client leaves (%s)', async leave => {
+    const { socket } = rawUpgrade(SILENT_PORT)
+    await eventually('a connection', () => openConnections === 1)
+    socket[leave]()
+    await expect.poll(() => openConnections, { timeout: UPGRADE_MS / 2, interval: 10 }).toBe(0)
+  })
+
+  test('gets what its client sent before the answer, once there is one', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    lateAnswer = promise
+    const { socket, bytes } = rawUpgrade(HTTP_PORT, '/late')
+    await eventually('a connection', () => openConnections === 1)
+    const masked = Buffer.of(0x82, 0x81, 0, 0, 0, 0, 0x78)
+    socket.write(masked)
+    // The way there and back of another request, so that the frame has come too.
+    await fixture.service(hosts(HTTP_PORT))
+    resolve()
+    await eventually('the echo', () => bytes().subarray(-3).equals(Buffer.of(0x82, 0x01, 0x78)))
+    socket.destroy()
+    await eventually('the end of every connection', () => openConnections === 0)
   })
 })
 
@@ -340,6 +379,19 @@ describe('[R2.23] [R7.4] the connection call', () => {
     }
   })
 
+  test('an instance that stops while its ports are opened has none', async () => {
+    onConnect = () => fixture.setStatus(id, 'stopping')
+    try {
+      expect(await fixture.call(getConnection, { params: { id } })).toMatchObject({
+        httpStatus: 409,
+        code: 'instance_not_running',
+      })
+    } finally {
+      onConnect = async () => undefined
+      await fixture.setStatus(id, 'running')
+    }
+  })
+
   test('[R6.4] another customer’s instance is not found', async () => {
     const answered = await fixture.call(getConnection, { params: { id } }, 'ben')
     expect(answered).toMatchObject({ httpStatus: 404, code: 'not_found', data: null })
@@ -351,6 +403,7 @@ function networkOf(ports: ReadonlyMap<number, number>): Pick<ComputeDriver, 'con
     async connect(_, port) {
       const there = ports.get(port)
       if (!there) throw new ComputeError('port_closed', 'nothing listens')
+      await onConnect()
       const socket = connect({ port: there, host: '127.0.0.1', allowHalfOpen: true })
       await once(socket, 'connect')
       openConnections++
@@ -369,13 +422,34 @@ function echoWebSockets(server: Server): void {
   const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'echo' })
   server.on('upgrade', (request, socket, head) => {
     if (request.url === '/refuse') return void socket.end('HTTP/1.1 418 No\r\nContent-Length: 0\r\n\r\n')
-    sockets.handleUpgrade(request, socket, head, webSocket => {
-      webSocket.on('message', (data, isBinary) => {
-        if (isBinary) webSocket.send(data)
-        else webSocket.close(4321)
+    const accept = () =>
+      sockets.handleUpgrade(request, socket, head, webSocket => {
+        webSocket.on('message', (data, isBinary) => {
+          if (isBinary) webSocket.send(data)
+          else webSocket.close(4321)
+        })
       })
-    })
+    if (request.url === '/late') lateAnswer.then(accept)
+    else accept()
   })
+}
+
+/** The request of a WebSocket, whose answer is read as it comes. */
+function rawUpgrade(port: number, path = '/') {
+  const socket = connect(fixture.server.port, '127.0.0.1').on('error', () => undefined)
+  const chunks: Buffer[] = []
+  socket.on('data', chunk => chunks.push(chunk))
+  const closed = once(socket, 'close')
+  const lines = [
+    `GET ${path} HTTP/1.1`,
+    `Host: ${hosts(port)}`,
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  ]
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  return { socket, closed, bytes: () => Buffer.concat(chunks) }
 }
 
 /** A GET whose answer is read as it comes, or not at all. */

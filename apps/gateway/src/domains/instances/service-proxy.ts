@@ -37,6 +37,8 @@ export interface ServiceLimits {
   connectionsPerInstanceMax: number
   /** From the end of a request to the first byte of its answer: models may think for long. */
   answerMs: number
+  /** From the request of a WebSocket to its answer: nobody thinks before saying yes or no. */
+  upgradeAnswerMs: number
   /** Without a byte in either direction. Longer than any sane keep-alive of an event stream. */
   quietMs: number
 }
@@ -44,8 +46,12 @@ export interface ServiceLimits {
 const SERVICE_LIMITS: ServiceLimits = {
   connectionsPerInstanceMax: 256,
   answerMs: 10 * 60_000,
+  upgradeAnswerMs: 30_000,
   quietMs: 60 * 60_000,
 }
+
+/** What a client may send before it is a WebSocket; beyond this it is not read until then. */
+const EARLY_BYTES_MAX = 64 * 1024
 
 /** A refusal that is shown as a page. */
 class Refusal extends Error {
@@ -77,7 +83,7 @@ export function createServiceProxy(deps: ServiceProxyDeps): ServiceOrigin<Servic
     // A service may answer before it has read everything; what still comes is read to nowhere.
     response.once('finish', () => request.unpipe(upstream).resume())
     request.pipe(upstream)
-    const answer = await Promise.race([answerTo(upstream, limits, request), gone])
+    const answer = await Promise.race([answerTo(upstream, limits.answerMs, request), gone])
     response.writeHead(answer.statusCode ?? 502, reasonOf(answer), responseHeaders(answer))
     // An answer that breaks off must not look like one that ended.
     answer.on('error', () => response.destroy())
@@ -85,6 +91,7 @@ export function createServiceProxy(deps: ServiceProxyDeps): ServiceOrigin<Servic
   }
 
   async function join(target: ServiceTarget, request: IncomingMessage, socket: Duplex, head: Buffer) {
+    const watch = watchForLeaving(socket)
     const stream = await connect(target)
     if (socket.destroyed) return void stream.destroy()
     const options = optionsOf(request, stream, deps.scheme)
@@ -101,16 +108,18 @@ export function createServiceProxy(deps: ServiceProxyDeps): ServiceOrigin<Servic
       upstream.once('upgrade', (answer, _, rest) => resolve({ answer, rest }))
     })
     upstream.end()
-    const won = await Promise.race([upgraded, answerTo(upstream, limits)])
+    const won = await Promise.race([upgraded, answerTo(upstream, limits.upgradeAnswerMs)])
+    const early = watch.stop()
     if (!('rest' in won)) {
       socket.write(headOf(won, ['Connection', 'close']))
       won.on('error', () => socket.destroy())
       won.pipe(socket)
+      socket.resume()
       return
     }
     socket.write(headOf(won.answer, ['Connection', 'Upgrade', 'Upgrade', won.answer.headers.upgrade ?? '']))
     if (won.rest.length > 0) socket.write(won.rest)
-    if (head.length > 0) stream.write(head)
+    for (const bytes of [head, ...early]) if (bytes.length > 0) stream.write(bytes)
     joinStreams(socket, stream)
   }
 
@@ -202,13 +211,13 @@ function optionsOf(request: IncomingMessage, stream: Duplex, scheme: 'http' | 'h
 }
 
 /**
- * Waits for the answer's head.
+ * Waits for the answer's head, for `waitMs`.
  * @param request Its body is on its way upstream: the time runs from its end, however long that takes. Without one
  *   the time runs at once.
  */
 function answerTo(
   upstream: ClientRequest,
-  limits: ServiceLimits,
+  waitMs: number,
   request?: IncomingMessage,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
@@ -217,7 +226,7 @@ function answerTo(
       timer = setTimeout(() => {
         reject(new Refusal('too_slow'))
         upstream.destroy()
-      }, limits.answerMs)
+      }, waitMs)
     }
     const settle = () => {
       if (timer) clearTimeout(timer)
@@ -239,6 +248,28 @@ function answerTo(
       reject(new Refusal('broken'))
     })
   })
+}
+
+/**
+ * Destroys a socket whose client leaves while it waits to become a WebSocket: one that nobody reads would not tell.
+ * @returns `stop`, which ends the watch and gives what the client sent meanwhile.
+ */
+function watchForLeaving(socket: Duplex): { stop(): Buffer[] } {
+  const early: Buffer[] = []
+  let bytes = 0
+  const onData = (chunk: Buffer) => {
+    early.push(chunk)
+    bytes += chunk.length
+    if (bytes > EARLY_BYTES_MAX) socket.pause()
+  }
+  const onEnd = () => socket.destroy()
+  socket.on('data', onData).once('end', onEnd)
+  return {
+    stop: () => {
+      socket.off('data', onData).off('end', onEnd)
+      return early
+    },
+  }
 }
 
 /** Pipes both ways until either ends. */

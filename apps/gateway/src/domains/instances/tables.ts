@@ -53,6 +53,8 @@ export const instance = pgTable(
     /** Counts restarts asked for; the machine has caught up when `restartsDone` is equal. */
     restartsAsked: integer('restarts_asked').notNull().default(0),
     restartsDone: integer('restarts_done').notNull().default(0),
+    /** The idempotency key of the last start, so that its repetition reserves nothing again (B3). */
+    startKey: text('start_key'),
 
     /** What is known of the machine. */
     status: text('status', { enum: INSTANCE_STATUSES }).notNull(),
@@ -65,6 +67,8 @@ export const instance = pgTable(
       bytes_total: number | null
     }>(),
     driver: text('driver'),
+    /** Whose driver that is: the gateways of other installations cannot see its machine. */
+    installationId: text('installation_id'),
     /** Holds its GPUs: counted against the region's stock. */
     holdsGpus: boolean('holds_gpus').notNull(),
     readyAt: moment('ready_at'),

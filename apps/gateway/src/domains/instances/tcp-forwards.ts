@@ -1,4 +1,5 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import type { ComputeDriver } from '../../drivers/compute/port.ts'
 import type { Target } from './actions.ts'
@@ -6,7 +7,10 @@ import { joinStreams } from './service-proxy.ts'
 
 /** Ports of this computer that lead to ports of instances (R2.23). */
 export interface TcpForwards {
-  /** Opens what is not open yet and gives the port of this computer for each port of the instance. */
+  /**
+   * Opens what is not open yet and gives the port of this computer for each port of the instance; none when they
+   * were closed meanwhile.
+   */
   open(target: Target, ports: readonly number[]): Promise<Map<number, number>>
   /** Closes them, and every connection through them. */
   closeInstance(instanceId: string): void
@@ -35,6 +39,7 @@ export function createTcpForwards(deps: {
 }): TcpForwards {
   const { host, compute, log } = deps
   const opened = new Map<string, { target: Target; forwards: Map<number, Forward> }>()
+  let isShut = false
 
   function start(instanceId: string, port: number): Forward {
     const sockets = new Set<Socket>()
@@ -43,7 +48,8 @@ export function createTcpForwards(deps: {
       socket.on('error', () => socket.destroy())
       socket.once('close', () => sockets.delete(socket))
       compute.connect(instanceId, port).then(
-        stream => joinStreams(socket, stream),
+        // A client that left before the stream came would never close it.
+        stream => (socket.destroyed ? discard(stream) : joinStreams(socket, stream)),
         error => {
           log.debug({ err: error, instance: instanceId, port }, 'a TCP port could not be reached')
           socket.destroy()
@@ -76,8 +82,9 @@ export function createTcpForwards(deps: {
     async open(target, ports) {
       const { instanceId } = target
       const { forwards } = opened.get(instanceId) ?? { forwards: new Map<number, Forward>() }
-      opened.set(instanceId, { target, forwards })
       const found = new Map<number, number>()
+      if (isShut) return found
+      opened.set(instanceId, { target, forwards })
       for (const port of ports) {
         const forward = forwards.get(port) ?? start(instanceId, port)
         forwards.set(port, forward)
@@ -88,13 +95,20 @@ export function createTcpForwards(deps: {
           log.warn({ err: error }, 'a TCP port could not be forwarded')
           forwards.delete(port)
         }
+        // Whoever closed them closed all that were there; one that is opened now would stay for ever.
+        if (opened.get(instanceId)?.forwards !== forwards) return new Map()
       }
       return found
     },
     closeInstance,
     targets: () => [...opened.values()].map(({ target }) => target),
     shutdown: () => {
+      isShut = true
       for (const instanceId of [...opened.keys()]) closeInstance(instanceId)
     },
   }
+}
+
+function discard(stream: Duplex): void {
+  stream.on('error', () => undefined).destroy()
 }

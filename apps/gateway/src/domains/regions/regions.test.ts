@@ -77,3 +77,25 @@ describe('a machine with GPUs', () => {
     })
   })
 })
+
+test('[B1] GPUs that the vendor names differently and the catalogue does not are one offer', async () => {
+  const gpu = (name: string, memory_mb: number, uuid: string): RealGpu => ({ name, memory_mb, uuid })
+  const gpus = [
+    gpu('NVIDIA A100-SXM4-80GB', 81_920, 'GPU-a'),
+    gpu('NVIDIA A100 80GB PCIe', 81_920, 'GPU-b'),
+    gpu('NVIDIA RTX A2000', 12_282, 'GPU-c'),
+    gpu('RTX A2000', 6_138, 'GPU-d'),
+  ]
+  const compute = { ...createFakeDriver({ clock: systemClock }), gpus: async () => gpus }
+  const gateway = await startGateway({ compute })
+  try {
+    const specs = await gateway.data(listGpuSpecs, { body: { region_codes: [] } })
+    const offered = specs.filter(({ gpu }) => gpu)
+    expect(offered.map(({ id, total, counts, vram_gb }) => [id, total, counts, vram_gb])).toEqual([
+      ['a100-80gb', 2, [1, 2], 80],
+      ['rtx-a2000', 2, [1, 2], 6],
+    ])
+  } finally {
+    await gateway.stop()
+  }
+})

@@ -109,8 +109,11 @@ function makeOffers(catalogue: Catalogue, gpus: RealGpu[]): Offer[] {
   const home = catalogue.regions.find(({ enabled }) => enabled)
   const offers = fromCatalogue(catalogue, cpuOnly)
   if (!home) return offers
-  for (const [name, same] of Map.groupBy(gpus, gpu => gpu.name)) {
-    const spec = specOf(catalogue, name, same)
+  // Two names of the vendor's may be one spec, and a spec is offered once.
+  for (const same of Map.groupBy(gpus, gpu => specOf(catalogue, gpu).id).values()) {
+    const smallest = same.reduce((one, other) => (other.memory_mb < one.memory_mb ? other : one))
+    const counts = [1, 2, 4, 8].filter(count => count <= same.length)
+    const spec = { ...specOf(catalogue, smallest), counts }
     offers.push({ region: home, spec, total: same.length, gpus: same, simulated: false })
   }
   return offers
@@ -126,20 +129,22 @@ function fromCatalogue(catalogue: Catalogue, specs: CatalogueSpec[]): Offer[] {
 }
 
 /** The catalogue's spec for a real GPU; one that it does not list is offered as the machine shows it. */
-function specOf(catalogue: Catalogue, vendorName: string, gpus: RealGpu[]): CatalogueSpec {
-  const counts = [1, 2, 4, 8].filter(count => count <= gpus.length)
-  const listed = catalogue.gpu_specs.find(spec => spec.vendor_names.includes(vendorName))
-  if (listed) return { ...listed, counts }
-  const name = vendorName.replace(/^NVIDIA (GeForce )?/, '')
+function specOf(catalogue: Catalogue, gpu: RealGpu): CatalogueSpec {
+  const name = gpu.name.replace(/^NVIDIA (GeForce )?/, '')
+  const id = name.toLowerCase().replace(/[^a-z0-9]+/g, '-')
+  const specs = catalogue.gpu_specs.filter(spec => spec.gpu)
+  const listed =
+    specs.find(spec => spec.vendor_names.includes(gpu.name)) ?? specs.find(spec => spec.id === id)
+  if (listed) return listed
   return {
-    id: name.toLowerCase().replace(/[^a-z0-9]+/g, '-'),
+    id,
     name,
-    vendor_names: [vendorName],
+    vendor_names: [gpu.name],
     gpu: true,
-    vram_gb: Math.round((gpus[0]?.memory_mb ?? 0) / 1_024),
+    vram_gb: Math.round(gpu.memory_mb / 1_024),
     vcpu: 4,
     memory_gb: 16,
-    counts,
+    counts: [1],
     stock: {},
     price_micro_per_hour: catalogue.prices.unlisted_gpu_micro_per_hour,
   }

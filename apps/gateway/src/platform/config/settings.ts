@@ -116,7 +116,8 @@ export const SETTINGS = {
     default: '',
     takes: 'an address such as smtp://user:password@host:587',
     about:
-      'Mail server. Empty: mails are kept in the local mailbox, which /mailbox shows on this computer only.',
+      'Mail server. Empty: mails are kept in the database, and nobody gets them. Where the gateway listens on loopback ' +
+      'and has no public address, /mailbox shows them on this computer.',
     secret: true,
   }),
   MAIL_FROM: setting(optional(z.string().regex(/^[^\r\n]*[^\s@<]+@[^\s@>]+>?$/)), {

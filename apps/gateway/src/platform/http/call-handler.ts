@@ -14,6 +14,7 @@ import { ApiError } from './api-error.ts'
 import { type CallInputs, createInputCheck } from './check-input.ts'
 import { type Answer, errorAnswer, okText } from './envelopes.ts'
 import type { Caller, CallRequest, Route } from './handler.ts'
+import { wasForwarded } from './hosts.ts'
 import type { Idempotency, Outcome } from './idempotency.ts'
 import { pickLanguage } from './languages.ts'
 
@@ -83,7 +84,9 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
       return { answer: { httpStatus: 200, text }, errorCode: null, final: true }
     } catch (error) {
       const known = toApiError(error, request)
-      const final = ERRORS[known.code].verdict !== 'retry'
+      const { verdict, http } = ERRORS[known.code]
+      // Consoles keep their key where the gateway failed: such an answer must never stand for it.
+      const final = verdict !== 'retry' && http < 500
       return { answer: answerOf(known, call, request), errorCode: known.code, final }
     }
   }
@@ -189,6 +192,9 @@ class RequestView {
   }
   get origin(): string {
     return `${this.#request.protocol}://${this.#request.host}`
+  }
+  get forwarded(): boolean {
+    return wasForwarded(this.#request.headers)
   }
   get log() {
     return this.#request.log

@@ -2,7 +2,7 @@ import type { Call } from '@berth/contract/call'
 import type * as z from 'zod'
 import { ApiError } from './api-error.ts'
 import { type BrokenField, brokenFields, fieldsError } from './field-errors.ts'
-import { shapeOf, unknownFields, zeroCharacters } from './input-shape.ts'
+import { shapeOf, unknownFields, unstorableTexts } from './input-shape.ts'
 
 /** The parts of a request that its call describes. */
 export interface CallInputs {
@@ -32,7 +32,7 @@ export function createInputCheck(call: Call): InputCheck {
     const checked: CallInputs = { ...NOTHING }
     if (params) {
       const result = params.safeParse(raw.params)
-      if (!result.success || zeroCharacters(raw.params).length > 0) throw new ApiError('not_found')
+      if (!result.success || unstorableTexts(raw.params).length > 0) throw new ApiError('not_found')
       checked.params = result.data
     }
     if (query) checked.query = checkPart(query, raw.query, broken)
@@ -48,8 +48,7 @@ export function createInputCheck(call: Call): InputCheck {
 }
 
 function checkPart(schema: z.ZodType, raw: unknown, broken: BrokenField[]): unknown {
-  const zeros = zeroCharacters(raw)
-  broken.push(...zeros)
+  broken.push(...unstorableTexts(raw))
   const result = schema.safeParse(raw)
   if (!result.success) broken.push(...brokenFields(result.error, raw))
   return result.data

@@ -8,6 +8,18 @@ export interface BrokenField {
   rule: string
 }
 
+/** A caller can break any number of rules at names of any length; the answer stays short. */
+const FIELDS_TOLD_MAX = 100
+const PATH_CHARS_MAX = 200
+
+/**
+ * The path of what stands under `key` in `path`, cut where no real one reaches.
+ * @param path Empty for the input itself.
+ */
+export function fieldPath(path: string, key: string): string {
+  return (path === '' ? key : `${path}.${key}`).slice(0, PATH_CHARS_MAX)
+}
+
 const RULES: ReadonlySet<string> = new Set(FIELD_RULES)
 
 /**
@@ -18,7 +30,7 @@ const RULES: ReadonlySet<string> = new Set(FIELD_RULES)
 export function brokenFields(error: z.ZodError, input: unknown): BrokenField[] {
   const rules = new Map<string, string>()
   for (const issue of error.issues) {
-    const path = issue.path.join('.')
+    const path = issue.path.reduce<string>((path, part) => fieldPath(path, String(part)), '')
     // The first rule that a field breaks is the one to tell.
     if (!rules.has(path)) rules.set(path, ruleOf(issue, input))
   }
@@ -36,7 +48,7 @@ export function fieldsError(fields: BrokenField[]): ApiError {
     : all('invalid_amount')
       ? 'invalid_amount'
       : 'validation_failed'
-  return new ApiError(code, { fields })
+  return new ApiError(code, { fields: fields.slice(0, FIELDS_TOLD_MAX) })
 }
 
 type Issue = z.core.$ZodIssue

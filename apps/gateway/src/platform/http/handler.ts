@@ -29,6 +29,8 @@ export interface CallRequest<C extends Call> {
   userAgent: string
   /** Scheme, host and port that the caller used, such as `http://127.0.0.1:8080`. */
   origin: string
+  /** Whether a proxy says that it passes somebody else's request on, trusted or not. */
+  forwarded: boolean
   log: FastifyBaseLogger
 }
 

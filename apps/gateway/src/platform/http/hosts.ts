@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 
 interface HostOptions {
@@ -9,6 +10,9 @@ interface HostOptions {
 
 /** Host headers seen lately; there are few good ones. */
 const CACHED_MAX = 200
+
+/** What proxies add about the one they speak for. */
+const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip'] as const
 
 /**
  * Makes the check of the Host header, which keeps a page of a foreign domain whose name was turned to our address
@@ -54,6 +58,19 @@ export function isLoopback(host: string): boolean {
     /^127(\.\d{1,3}){3}$/.test(host) ||
     /^::ffff:127(\.\d{1,3}){3}$/.test(host)
   )
+}
+
+/**
+ * Whether only people at this computer are meant to use the gateway: then what is for them alone may be shown.
+ * A public address means that others come through something in front, which may run right here.
+ */
+export function servesThisComputerOnly(place: { host: string; publicUrl: string | null }): boolean {
+  return place.publicUrl === null && isLoopback(place.host)
+}
+
+/** Whether a request says that a proxy passes it on; then its sender is not who it was made by. */
+export function wasForwarded(headers: IncomingHttpHeaders): boolean {
+  return PROXY_HEADERS.some(name => headers[name] !== undefined)
 }
 
 function isAnyAddress(host: string): boolean {

@@ -115,7 +115,7 @@ describe('[B3] a spending call', () => {
     expect(runs).toBe(1)
   })
 
-  test.each(['gpu_sold_out', 'unavailable', 'boom'] as const)(
+  test.each(['gpu_sold_out', 'compute_unavailable', 'unavailable', 'boom'] as const)(
     'that failed for now (%s) may be tried again with its key',
     async failure => {
       const key = randomUUID()

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { BrokenField } from './field-errors.ts'
+import { type BrokenField, fieldPath } from './field-errors.ts'
 
 /** The keys that a schema knows, level by level; made once for each call. */
 export type Shape =
@@ -48,7 +48,7 @@ export function shapeOf(schema: z.ZodType): Shape {
  */
 export function unknownFields(shape: Shape, value: unknown, path = ''): BrokenField[] {
   if (shape.kind === 'any' || typeof value !== 'object' || value === null) return []
-  const at = (key: string) => (path === '' ? key : `${path}.${key}`)
+  const at = (key: string) => fieldPath(path, key)
   if (shape.kind === 'array') {
     if (!Array.isArray(value)) return []
     return value.flatMap((item, index) => unknownFields(shape.item, item, at(String(index))))
@@ -61,17 +61,38 @@ export function unknownFields(shape: Shape, value: unknown, path = ''): BrokenFi
 }
 
 /**
- * Strings with a zero character, which PostgreSQL cannot store.
+ * Strings that PostgreSQL cannot store as they are: with a zero character, or with half of a surrogate pair.
  * @param value A parsed body, or query parameters.
  */
-export function zeroCharacters(value: unknown, path = ''): BrokenField[] {
-  if (typeof value === 'string') return value.includes('\0') ? [{ path, rule: 'not_allowed' }] : []
+export function unstorableTexts(value: unknown, path = ''): BrokenField[] {
+  if (typeof value === 'string') return isStorable(value) ? [] : [{ path, rule: 'not_allowed' }]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, child]) =>
-    key.includes('\0')
-      ? [{ path, rule: 'not_allowed' }]
-      : zeroCharacters(child, path === '' ? key : `${path}.${key}`),
+    isStorable(key) ? unstorableTexts(child, fieldPath(path, key)) : [{ path, rule: 'not_allowed' }],
   )
+}
+
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed()
+}
+
+/** More than any call takes: the most is a deploy, some hundred values in three levels. */
+const LEVELS_MAX = 32
+const VALUES_MAX = 5_000
+
+/**
+ * Whether a parsed body has more levels or values than any call takes. What goes through bodies level by level would
+ * run out of stack, and each value may break a rule of its own.
+ */
+export function isOverdone(body: unknown): boolean {
+  let level = [body]
+  let count = 0
+  for (let levels = 0; level.length > 0; levels++) {
+    count += level.length
+    if (levels > LEVELS_MAX || count > VALUES_MAX) return true
+    level = level.flatMap(value => (typeof value === 'object' && value !== null ? Object.values(value) : []))
+  }
+  return false
 }
 
 interface SchemaDef {

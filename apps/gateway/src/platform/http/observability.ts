@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { ApiError } from './api-error.ts'
 import { API_HEADERS } from './call-handler.ts'
-import { isLoopback } from './hosts.ts'
+import { isLoopback, wasForwarded } from './hosts.ts'
 
 /**
  * Notes every call in metrics and log, by operation name. What only reads and worked is logged at `debug`, because
@@ -64,7 +64,6 @@ function comesFromHere({ socket, hostname, headers }: FastifyRequest): boolean {
   return (
     isLoopback(socket.remoteAddress ?? '') &&
     isLoopback(hostname) &&
-    headers.forwarded === undefined &&
-    headers['x-forwarded-for'] === undefined
+    !wasForwarded(headers)
   )
 }

@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { startTestServer, type TestServer } from '../../../test/test-server.ts'
@@ -10,11 +13,14 @@ const SCRIPT = 'export const answer = 42\n'.repeat(100)
 
 let database: TestDatabase
 let consoleDir: string
+/** Warnings and errors of the server. */
+const logged: string[] = []
 let server: TestServer
 beforeAll(async () => {
   database = await createTestDatabase()
   consoleDir = makeConsole()
-  server = await startTestServer(database.db, [], { consoleDir })
+  const log = pino({ level: 'warn' }, { write: line => void logged.push(line) })
+  server = await startTestServer(database.db, [], { consoleDir, log })
 })
 afterAll(async () => {
   await server.close(1_000)
@@ -128,6 +134,21 @@ describe('files', () => {
   })
 })
 
+test.each([
+  '/assets/../../secret.txt',
+  '/assets/..%2f..%2fsecret.txt',
+  '/assets/..%5c..%5csecret.txt',
+  '/assets/%00',
+  '/assets/%00.js',
+  '/assets/%zz',
+  `/assets/${'a'.repeat(5_000)}.js`,
+])('an address that leads out of the folder is not found, which is no fault of ours: %s', async path => {
+  const loggedBefore = logged.length
+  // Whoever asks in good faith resolves such an address first; a socket does not.
+  expect(await statusOf(path)).toBe(404)
+  expect(logged.slice(loggedBefore)).toEqual([])
+})
+
 describe('[R7.9] the document', () => {
   test('is served, with a page to read it by', async () => {
     const document = await fetch(`${server.origin}/gateway/openapi.json`)
@@ -164,4 +185,12 @@ function makeConsole(): string {
   writeFileSync(join(folder, 'assets', 'style-abc123.css'), 'a { color: red }\n'.repeat(100))
   writeFileSync(join(folder, 'locales', 'en', 'common.json'), '{"a":"b"}')
   return folder
+}
+
+/** The status of an address that is sent as it stands. */
+async function statusOf(path: string): Promise<number> {
+  const asked = request({ host: '127.0.0.1', port: server.port, path, agent: false }).end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  answer.resume()
+  return answer.statusCode ?? 0
 }

@@ -28,6 +28,7 @@ import { registerDocs } from './docs-page.ts'
 import type { Caller, Route } from './handler.ts'
 import { createHostCheck } from './hosts.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
+import { isOverdone } from './input-shape.ts'
 import { noteRequests, registerHealth } from './observability.ts'
 import { createRateLimits, type LimitOf, type RateLimits } from './rate-limits.ts'
 import { dispatchUpgrade, refuseUpgrade, type Upgrade } from './upgrades.ts'
@@ -223,7 +224,10 @@ function acceptBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
-    parse(request, body as string, done)
+    parse(request, body as string, (error, value) => {
+      if (error || !isOverdone(value)) return done(error, value)
+      done(new ApiError('validation_failed', { fields: [{ path: '', rule: 'too_large' }] }))
+    })
   })
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -240,10 +244,20 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   request.errorCode = known.code
   const answer = answerOf(known, request.routeOptions.config.call ?? null, request)
   if (known.code === 'unavailable') reply.header('retry-after', '1')
+  // No hook sees an address that cannot be decoded, so the id is put here too.
+  reply.header('x-request-id', request.id)
   return reply.code(answer.httpStatus).headers(API_HEADERS).send(answer.text)
 }
 
 const BODY_LIMIT_TEXT = `${BODY_BYTES_MAX / 1_000_000} MB`
+
+/** Addresses that cannot be decoded, name things longer than any name, or lead out of the console's folder. */
+const NOWHERE: ReadonlySet<string> = new Set([
+  'FST_ERR_BAD_URL',
+  'FST_ERR_ASYNC_CONSTRAINT',
+  'FST_ERR_MAX_PARAM_LENGTH',
+  'FST_STATIC_FORBIDDEN_PATH',
+])
 
 /** What Fastify itself found fault with, in our codes; null for anything else. */
 function fromFastify(error: unknown): ApiError | null {
@@ -253,7 +267,7 @@ function fromFastify(error: unknown): ApiError | null {
     return new ApiError('body_too_large', { values: { limit: BODY_LIMIT_TEXT } })
   }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ApiError('unsupported_media_type')
-  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_ASYNC_CONSTRAINT') return new ApiError('not_found')
+  if (code !== undefined && NOWHERE.has(code)) return new ApiError('not_found')
   if (statusCode === 400) return new ApiError('malformed_json')
   return null
 }

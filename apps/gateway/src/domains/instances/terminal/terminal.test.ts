@@ -241,6 +241,26 @@ describeWhere('the sandbox', await probeSandbox(), () => {
       }
     })
 
+    test('a ticket of a session that ended is refused', async () => {
+      const ticket = await fixture.ticket(id)
+      fixture.sessions.end(CALLERS.anna.sessionId)
+      await expect(openTerminal(fixture.server.origin, ticket)).rejects.toThrow('HTTP 401')
+      expect(fixture.connect.terminals.running(id)).toBe(false)
+    })
+
+    test('a session that ends before the socket has said its size closes it', async () => {
+      const silent = await open({ saysSize: false })
+      fixture.sessions.end(CALLERS.anna.sessionId)
+      expect((await silent.closed).code).toBe(TERMINAL_CLOSE.signed_out.code)
+    })
+
+    test('a session that ends between the look at it and the handshake closes the socket', async () => {
+      const ticket = await fixture.ticket(id)
+      fixture.sessions.endOnceSeen(CALLERS.anna.sessionId)
+      const late = await openTerminal(fixture.server.origin, ticket, { saysSize: false })
+      expect((await late.closed).code).toBe(TERMINAL_CLOSE.signed_out.code)
+    })
+
     test.each([
       ['a ticket that was never given', [TERMINAL_SUBPROTOCOL, 'berth.ticket.never']],
       ['no ticket', [TERMINAL_SUBPROTOCOL]],

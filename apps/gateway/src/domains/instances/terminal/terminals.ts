@@ -64,6 +64,8 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
   const limits = { ...TERMINAL_LIMITS, ...deps.limits }
   const tickets = createTickets(deps)
   const shells = new Map<string, Shell>()
+  /** Open sockets that have not said their size, so that no shell knows them yet. */
+  const waiting = new Set<TerminalSocket>()
   const handshake = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -95,8 +97,10 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
   }
 
   function welcome(socket: TerminalSocket, subject: TicketSubject): void {
+    waiting.add(socket)
     socket.listen({
       onResize: (cols, rows) => {
+        waiting.delete(socket)
         const shell = shellFor(subject)
         if (shell) shell.attach(socket, { cols, rows })
         else socket.end('too_many_shells')
@@ -104,13 +108,20 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
       // Nothing is said before the size.
       onInput: () => socket.end('bad_frame'),
       onProgress: () => undefined,
-      onClose: () => undefined,
+      onClose: () => waiting.delete(socket),
+    })
+    // A session that ended just before the socket was known here was looked for in vain.
+    checkSession(subject.sessionId, [socket]).catch(error => {
+      log.warn({ err: error }, 'the session of a terminal could not be checked')
     })
   }
 
   async function accept(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const subject = await redeem(request)
-    if (!subject) return refuseUpgrade(socket, '401 Unauthorized')
+    // A ticket is worth no more than the session that asked for it, which may have ended since.
+    if (!subject || !(await deps.identity.isSessionOpen(subject.sessionId))) {
+      return refuseUpgrade(socket, '401 Unauthorized')
+    }
     const runs = await stillRuns(subject)
     handshake.handleUpgrade(request, socket, head, webSocket => {
       const { sessionId } = subject
@@ -128,11 +139,13 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
   }
 
   async function checkSessions(): Promise<void> {
-    const bySession = Map.groupBy(allSockets(shells), socket => socket.sessionId)
-    for (const [sessionId, sockets] of bySession) {
-      if (await deps.identity.isSessionOpen(sessionId)) continue
-      for (const socket of sockets) socket.end('signed_out')
-    }
+    const bySession = Map.groupBy([...allSockets(shells), ...waiting], socket => socket.sessionId)
+    for (const [sessionId, sockets] of bySession) await checkSession(sessionId, sockets)
+  }
+
+  async function checkSession(sessionId: string, sockets: readonly TerminalSocket[]): Promise<void> {
+    if (await deps.identity.isSessionOpen(sessionId)) return
+    for (const socket of sockets) socket.end('signed_out')
   }
 
   const care = setInterval(() => {
@@ -176,6 +189,7 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
     shutdown: () => {
       clearInterval(care)
       for (const shell of [...shells.values()]) shell.end('gateway_stopping')
+      for (const socket of waiting) socket.end('gateway_stopping')
     },
   }
 }

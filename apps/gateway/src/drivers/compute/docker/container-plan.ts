@@ -149,7 +149,7 @@ export function readOrigin(labels: Record<string, string> | undefined): ImageOri
  * The environment of a container: the image's, and the customer's over it. A saved image also holds what its
  * container had; such names are listed without a value, by which the engine takes them out.
  */
-export function mergeEnv(origin: string[], own: Record<string, string>, before: string[]): string[] {
+function mergeEnv(origin: string[], own: Record<string, string>, before: string[]): string[] {
   const merged = new Map(origin.map(entry => [nameOf(entry), entry]))
   for (const [name, value] of Object.entries(own)) merged.set(name, `${name}=${value}`)
   const gone = before.map(nameOf).filter(name => !merged.has(name))

@@ -4,7 +4,7 @@ import { createKeyedQueue } from '../keyed-queue.ts'
 import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { listNvidiaGpus } from '../nvidia.ts'
 import type { MachineListing, MachineSpec, MachineStatus } from '../port.ts'
-import { type ComputeCapabilities, type ComputeDriver, ComputeError } from '../port.ts'
+import { type ComputeDriver, ComputeError } from '../port.ts'
 import {
   createNames,
   INSTALLATION_LABEL,
@@ -15,6 +15,7 @@ import {
   SHAPE_LABEL,
   shapeOf,
 } from './container-plan.ts'
+import { capabilitiesOf, type EngineInfo } from './docker-capabilities.ts'
 import {
   answeredWithin,
   isMissing,
@@ -52,16 +53,6 @@ const STATUS_NOT_MODIFIED = 304
 const STATUS_CONFLICT = 409
 const REMOVE_POLL_MS = 50
 const REMOVE_TIMEOUT_MS = 30_000
-
-/** What the engine tells of itself, as far as it matters here. */
-interface EngineInfo {
-  NCPU: number
-  MemoryLimit: boolean
-  CPUCfsQuota?: boolean
-  CpuCfsQuota?: boolean
-  Runtimes?: Record<string, unknown>
-  OperatingSystem?: string
-}
 
 /**
  * The driver over a Docker Engine: each machine is a container, found by labels, so the driver itself keeps
@@ -201,7 +192,7 @@ export async function createDockerDriver(deps: DockerDeps): Promise<ComputeDrive
       const reference = image.docker
       if (reference === null) return false
       const found = await translated(`looking for ${reference}`, () =>
-        orNull(soon(options => docker.getImage(reference).inspect(options as Docker.ImageInspectOptions))),
+        orNull(soon(() => docker.getImage(reference).inspect())),
       )
       return found !== null
     },
@@ -285,27 +276,6 @@ async function readLogs(container: Docker.Container, linesMax: number): Promise<
   const pieces: Buffer[] = []
   createDemuxer((_, piece) => pieces.push(piece))(raw)
   return Buffer.concat(pieces).toString()
-}
-
-function capabilitiesOf(info: EngineInfo): ComputeCapabilities {
-  const how = `control groups, by Docker on ${info.OperatingSystem ?? 'its host'}`
-  const quota = info.CPUCfsQuota ?? info.CpuCfsQuota
-  return {
-    isolation:
-      'A Docker container: its own processes, files and network, with few rights. ' +
-      'It shares the kernel of Docker’s host with the other machines.',
-    cpu_limit: quota
-      ? { enforced: true, how }
-      : { enforced: false, why: 'Docker’s host has no control group for processors' },
-    memory_limit: info.MemoryLimit
-      ? { enforced: true, how }
-      : { enforced: false, why: 'Docker’s host has no control group for memory' },
-    disk_limit: {
-      enforced: false,
-      why: 'Docker limits disks only on few file systems, so it is not asked to',
-    },
-    outbound_network: true,
-  }
 }
 
 function stateOf(engineState: string): MachineListing['state'] {

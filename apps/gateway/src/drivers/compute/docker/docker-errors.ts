@@ -35,17 +35,23 @@ export function statusCodeOf(error: unknown): number | undefined {
   return (error as EngineError | null)?.statusCode
 }
 
-/** Asks the engine a short question, and fails when it leaves it unanswered for too long. */
+/**
+ * Asks the engine a short question, and fails when it leaves it unanswered for too long. Not every question of the
+ * client can be aborted; those that cannot are left behind.
+ */
 export async function answeredWithin<T>(
   timeoutMs: number,
   ask: (options: { abortSignal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
   const giveUp = new AbortController()
+  const silence = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    giveUp.abort(Object.assign(new Error(`no answer within ${timeoutMs} ms`), { name: ENGINE_SILENT }))
+    const error = Object.assign(new Error(`no answer within ${timeoutMs} ms`), { name: ENGINE_SILENT })
+    silence.reject(error)
+    giveUp.abort(error)
   }, timeoutMs)
   try {
-    return await ask({ abortSignal: giveUp.signal })
+    return await Promise.race([ask({ abortSignal: giveUp.signal }), silence.promise])
   } finally {
     clearTimeout(timer)
   }
@@ -56,7 +62,7 @@ export function toComputeError(error: unknown, doing: string): ComputeError {
   if (error instanceof ComputeError) return error
   const { statusCode, code, name, message = String(error), json, cause } = (error ?? {}) as EngineError
   const said = (json?.message ?? message).slice(0, 500)
-  if (cause?.name === ENGINE_SILENT) {
+  if (name === ENGINE_SILENT || cause?.name === ENGINE_SILENT) {
     return new ComputeError('engine_unavailable', `${doing}: Docker does not answer`, { cause: error })
   }
   return new ComputeError(codeOf({ statusCode, code, name, said }), `${doing}: ${said}`, { cause: error })

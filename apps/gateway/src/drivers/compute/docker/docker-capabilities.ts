@@ -1,0 +1,33 @@
+import type { ComputeCapabilities } from '../port.ts'
+
+/** What the engine tells of itself, as far as it matters here. */
+export interface EngineInfo {
+  NCPU: number
+  MemoryLimit: boolean
+  CPUCfsQuota?: boolean
+  CpuCfsQuota?: boolean
+  Runtimes?: Record<string, unknown>
+  OperatingSystem?: string
+}
+
+/** What machines on this engine are held to. */
+export function capabilitiesOf(info: EngineInfo): ComputeCapabilities {
+  const how = `control groups, by Docker on ${info.OperatingSystem ?? 'its host'}`
+  const quota = info.CPUCfsQuota ?? info.CpuCfsQuota
+  return {
+    isolation:
+      'A Docker container: its own processes, files and network, with few rights. ' +
+      'It shares the kernel of Docker’s host with the other machines.',
+    cpu_limit: quota
+      ? { enforced: true, how }
+      : { enforced: false, why: 'Docker’s host has no control group for processors' },
+    memory_limit: info.MemoryLimit
+      ? { enforced: true, how }
+      : { enforced: false, why: 'Docker’s host has no control group for memory' },
+    disk_limit: {
+      enforced: false,
+      why: 'Docker limits disks only on few file systems, so it is not asked to',
+    },
+    outbound_network: true,
+  }
+}

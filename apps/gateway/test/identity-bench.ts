@@ -21,6 +21,7 @@ const RATE_LIMITS_OFF = {
   general_per_minute: 0,
   strict_per_minute: { login: 100_000, signup: 100_000, mail: 100_000 },
 }
+const FORM = 'application/x-www-form-urlencoded'
 const START = new Date('2026-03-01T12:00:00Z')
 
 /** Where a call comes from. */
@@ -143,7 +144,7 @@ function caller(origin: string) {
     const response = await fetch(`${origin}${GATEWAY_PREFIX}${path}?${new URLSearchParams(query)}`, {
       method: call.method,
       headers: {
-        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(body ? { 'content-type': call.form ? FORM : 'application/json' } : {}),
         ...(from.token === undefined ? {} : { authorization: `Bearer ${from.token}` }),
         'accept-language': from.language ?? 'en',
         ...(!from.direct && {
@@ -152,7 +153,7 @@ function caller(origin: string) {
           'x-forwarded-proto': seen.protocol.slice(0, -1),
         }),
       },
-      ...(body ? { body: JSON.stringify(body) } : {}),
+      ...(body ? { body: call.form ? String(new URLSearchParams(body)) : JSON.stringify(body) } : {}),
     })
     const envelope = (await response.json()) as Envelope
     return {
@@ -213,7 +214,7 @@ export function loginBody(username: string, password = PASSWORD) {
 
 /** The secret in the link of a mail. */
 export function secretIn(text: string): string {
-  const match = /\/activty\?token=([A-Za-z0-9_-]+)/.exec(text)
-  if (!match?.[1]) throw new Error(`no activation link in: ${text}`)
+  const match = /\/(?:activty|reset-password)\?token=([A-Za-z0-9_-]+)/.exec(text)
+  if (!match?.[1]) throw new Error(`no link in: ${text}`)
   return match[1]
 }

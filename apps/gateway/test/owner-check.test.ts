@@ -1,4 +1,4 @@
-import { getAccount } from '@berth/contract/account'
+import { getAccount, listSessions } from '@berth/contract/account'
 import type { Audience, Call } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
 import { officialImages } from '@berth/contract/images'
@@ -20,6 +20,12 @@ const WHO: Record<string, Audience> = {
   'account.get-account': 'user',
   'account.send-verify-email': 'guest',
   'account.verify-email': 'guest',
+  'account.send-reset-password-email': 'guest',
+  'account.reset-password': 'guest',
+  'account.update-user': 'user',
+  'account.sessions': 'user',
+  'account.end-session': 'user',
+  'account.end-other-sessions': 'user',
   'mailbox.list': 'guest',
   'settings.get': 'guest',
   'region.all': 'guest',
@@ -49,7 +55,8 @@ const WHO: Record<string, Audience> = {
 }
 
 /** What the walk sends where a call needs more than nothing; `id` is the owner's. */
-const INPUTS: Record<string, (ids: { instance: string; transaction: string }) => Input> = {
+const INPUTS: Record<string, (ids: Ids) => Input> = {
+  'account.end-session': ({ session }) => ({ params: { id: session } }),
   'instance.edit': ({ instance }) => ({ body: { instance_id: instance, name: 'theirs' } }),
   'instance.terminate': ({ instance }) => ({ params: { id: instance } }),
   'instance.stop': ({ instance }) => ({ params: { id: instance } }),
@@ -62,6 +69,14 @@ const INPUTS: Record<string, (ids: { instance: string; transaction: string }) =>
   'instance.stop-web-terminal': ({ instance }) => ({ body: { instance_id: instance } }),
   'instance.events': ({ instance }) => ({ params: { id: instance } }),
   'bill.transaction-receipt': ({ transaction }) => ({ params: { id: transaction } }),
+}
+
+/** Of what the owner has. */
+interface Ids {
+  instance: string
+  transaction: string
+  /** A session that is not the one that asks. */
+  session: string
 }
 
 interface Input {
@@ -77,12 +92,14 @@ let gateway: TestGateway
 let owner: string
 let other: string
 let unverified: string
-let ids: { instance: string; transaction: string }
+let ids: Ids
+let ownerId: string
 
 beforeAll(async () => {
   gateway = await startGateway()
   const first = await gateway.signUp()
   owner = first.token
+  ownerId = first.userId
   await gateway.grant(first.userId, 5_000)
   other = (await gateway.signUp()).token
   unverified = await signUpOnly('unverified@example.org')
@@ -128,7 +145,11 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
     const missing = await ask(
       call,
       other,
-      input?.({ instance: 'i-zzzzzzz', transaction: 't_01890000-0000-7000-8000-000000000000' }),
+      input?.({
+        instance: 'i-zzzzzzz',
+        transaction: 't_01890000-0000-7000-8000-000000000000',
+        session: '01890000-0000-7000-8000-000000000000',
+      }),
     )
     expect(foreign).toMatchObject({ httpStatus: 404, envelope: { code: 'not_found' } })
     expect({ ...foreign.envelope, request_id: '' }).toEqual({ ...missing.envelope, request_id: '' })
@@ -149,7 +170,7 @@ function ask(call: Call, token: string | null, input: Input = {}): Promise<CallA
   return sendCall(gateway.origin, call, filled, token === null ? {} : { token })
 }
 
-async function ownSomething(): Promise<typeof ids> {
+async function ownSomething(): Promise<Ids> {
   const images = await gateway.data(officialImages, {})
   const { instance_id } = await gateway.data(
     deployInstance,
@@ -173,7 +194,12 @@ async function ownSomething(): Promise<typeof ids> {
     headers: { authorization: `Bearer ${owner}` },
   })
   const { data } = (await list.json()) as { data: { items: { id: string }[] } }
-  return { instance: instance_id, transaction: data.items[0]?.id ?? '' }
+  const { identity } = gateway.gateway
+  const secret = await identity.createSignInLink(ownerId)
+  await identity.signInByLink(secret, { address: '127.0.0.1', userAgent: 'second', stay: true })
+  const sessions = await gateway.data(listSessions, {}, { token: owner })
+  const session = sessions.find(({ current }) => !current)?.id ?? ''
+  return { instance: instance_id, transaction: data.items[0]?.id ?? '', session }
 }
 
 async function signUpOnly(email: string): Promise<string> {

@@ -151,6 +151,9 @@ export const getAccount = defineCall({
   data: user,
 })
 
+/** Secrets of links are 43 characters; the bound only keeps nonsense short. */
+const LINK_TOKEN_CHARS_MAX = 200
+
 export const sendVerifyEmail = defineCall({
   operation: 'account.send-verify-email',
   method: 'POST',
@@ -178,9 +181,111 @@ export const verifyEmail = defineCall({
   envelope: 'casdoor',
   query: z.object({
     application: name,
-    token: z.string(by('required')).min(1, by('required')).max(200, by('too_long')),
+    token: z.string(by('required')).min(1, by('required')).max(LINK_TOKEN_CHARS_MAX, by('too_long')),
   }),
   data: z.object({ email: z.string() }),
+})
+
+export const sendResetPasswordEmail = defineCall({
+  operation: 'account.send-reset-password-email',
+  method: 'POST',
+  path: '/api/account/send-reset-password-email',
+  summary: 'Sends a link to choose a new password. Answers the same whether or not the address is known.',
+  audience: 'guest',
+  timeout: 'email',
+  envelope: 'casdoor',
+  body: z.object({ email, application: name, organization: name }),
+  data: z.null(),
+})
+
+export const resetPassword = defineCall({
+  operation: 'account.reset-password',
+  method: 'POST',
+  path: '/api/account/reset-password',
+  summary: 'Sets a new password by the token of a mailed link, which works once, and ends every session.',
+  audience: 'guest',
+  timeout: 'normal',
+  envelope: 'casdoor',
+  body: z.object({
+    /** Left out is an error of its own, for a link that was cut off. */
+    token: z.string(by('required')).max(LINK_TOKEN_CHARS_MAX, by('too_long')).default(''),
+    /** Held to the rules of a new password, whose breach has a code of its own here: `password_too_weak`. */
+    password: typedPassword,
+    application: name,
+    organization: name,
+  }),
+  data: z.null(),
+})
+
+/** The one column that a customer changes by themselves; whether an address is verified is not theirs to say. */
+const OWN_COLUMNS = 'display_name'
+
+export const updateUser = defineCall({
+  operation: 'account.update-user',
+  method: 'POST',
+  path: '/api/account/update-user',
+  summary: 'Changes the display name of the customer whose own id it names; data says whether it changed.',
+  audience: 'user',
+  timeout: 'normal',
+  form: true,
+  envelope: 'casdoor',
+  query: z.object({
+    id: z.string(by('required')).max(300, by('too_long')).describe('`organization/email`.'),
+    columns: z.literal(OWN_COLUMNS, by('not_allowed')),
+  }),
+  body: z.object({ displayName: username }),
+  data: z.enum(['Affected', 'Unaffected']),
+})
+
+/** A session that is neither over nor ended. */
+const openSession = z.object({
+  id: z.string(),
+  /** What the browser said of itself; empty where it said nothing. */
+  userAgent: z.string(),
+  /** The network address that it was opened from. */
+  address: z.string(),
+  createdTime: timestamp,
+  /** To the minute or so. */
+  lastSeenTime: timestamp,
+  expiresTime: timestamp,
+  /** The session that asks. */
+  current: z.boolean(),
+})
+export type OpenSession = z.infer<typeof openSession>
+
+export const listSessions = defineCall({
+  operation: 'account.sessions',
+  method: 'GET',
+  path: '/api/account/sessions',
+  summary: 'The sessions of the account that are open, the one used last first.',
+  audience: 'user',
+  timeout: 'fast',
+  retry: true,
+  envelope: 'casdoor',
+  data: z.array(openSession),
+})
+
+export const endSession = defineCall({
+  operation: 'account.end-session',
+  method: 'DELETE',
+  path: '/api/account/sessions/{id}',
+  summary: 'Ends one session of the account; its token is worthless from then on.',
+  audience: 'user',
+  timeout: 'fast',
+  envelope: 'casdoor',
+  params: z.object({ id: z.uuid(by('not_allowed')) }),
+  data: z.null(),
+})
+
+export const endOtherSessions = defineCall({
+  operation: 'account.end-other-sessions',
+  method: 'POST',
+  path: '/api/account/sessions/end-others',
+  summary: 'Ends every session of the account but the one that asks; data says how many.',
+  audience: 'user',
+  timeout: 'fast',
+  envelope: 'casdoor',
+  data: z.object({ ended: z.number().int() }),
 })
 
 /** A mail of the local mailbox, which stands in for SMTP on one machine. */
@@ -232,6 +337,12 @@ export const accountCalls = [
   getAccount,
   sendVerifyEmail,
   verifyEmail,
+  sendResetPasswordEmail,
+  resetPassword,
+  updateUser,
+  listSessions,
+  endSession,
+  endOtherSessions,
   listMailbox,
   getSettings,
 ] as const

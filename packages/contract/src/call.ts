@@ -24,6 +24,8 @@ interface CallRules {
   spends: boolean
   /** Answers that fail may be tried again by the console: only calls without side effects (R9.1). */
   retry: boolean
+  /** Its body may also come form-encoded, which is how the seed sends it. */
+  form: boolean
   /** `berth` is `{status, msg, data}`; `casdoor` adds the four keys of Casdoor's envelope and answers 200. */
   envelope: 'berth' | 'casdoor'
 }
@@ -59,7 +61,7 @@ interface CallOptions<
   Body extends z.ZodType | null,
   Data extends z.ZodType,
 > extends Pick<CallRules, 'operation' | 'method' | 'path' | 'summary' | 'audience'>,
-    Partial<Pick<CallRules, 'timeout' | 'spends' | 'retry' | 'envelope'>> {
+    Partial<Pick<CallRules, 'timeout' | 'spends' | 'retry' | 'form' | 'envelope'>> {
   params?: Params
   query?: Query
   body?: Body
@@ -67,8 +69,8 @@ interface CallOptions<
 }
 
 /**
- * Declares a call. Left out: no params, query or body; the default timeout; spends nothing; never retried; the
- * gateway's own envelope.
+ * Declares a call. Left out: no params, query or body; the default timeout; spends nothing; never retried; JSON
+ * alone; the gateway's own envelope.
  */
 export function defineCall<
   Data extends z.ZodType,
@@ -80,6 +82,7 @@ export function defineCall<
     timeout: 'default' as TimeoutClass,
     spends: false,
     retry: false,
+    form: false,
     envelope: 'berth' as 'berth' | 'casdoor',
     ...options,
     params: (options.params ?? null) as Params,

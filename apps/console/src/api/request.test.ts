@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { getAccount, login } from '@berth/contract/account'
+import { getAccount, login, updateUser } from '@berth/contract/account'
 import { getBalance, getReceipt, listTransactions, topup } from '@berth/contract/billing'
 import { CALL_TIMEOUT_MS } from '@berth/contract/limits'
 import { allRegions, listRegions } from '@berth/contract/regions'
@@ -42,6 +42,17 @@ test('[R7.7] a call carries the Bearer token and the language', async () => {
   expect(seen[0]).toMatchObject({ method: 'GET', url: '/gateway/api/region/all' })
   expect(seen[0]?.headers.authorization).toBe('Bearer the-token')
   expect(seen[0]?.headers['accept-language']).toBe('ja')
+})
+
+test('[R7.1] a call that the seed sends as a form is sent as one', async () => {
+  answer = (_, response) => reply(response, 200, ok('Affected'))
+  const input = {
+    query: { id: 'berth/a@b.c', columns: 'display_name' },
+    body: { displayName: 'Ann & Bo' },
+  } as const
+  await makeRequester().request(updateUser, input)
+  expect(seen[0]?.headers['content-type']).toBe('application/x-www-form-urlencoded')
+  expect(seen[0]?.body).toBe('displayName=Ann+%26+Bo')
 })
 
 test('[R7.7] a guest sends no Authorization header at all', async () => {
@@ -90,6 +101,19 @@ test.each([
   }
   const error = await failed(makeRequester().request(getBalance, {}))
   expect(error).toMatchObject({ code, status, message: `${code} ${status}` })
+})
+
+test('[R4.10] a password that must be changed is said by a flag or by words, and is one error', async () => {
+  const says = [
+    { ...ok('a-token'), data3: true },
+    { ...ok('RequiredUpdatePassword'), data3: true },
+    { status: 'error', msg: 'You need update password before you go on', data: null },
+  ]
+  for (const body of says) {
+    answer = (_, response) => reply(response, 200, body)
+    const error = await failed(makeRequester().request(login, { body: credentials }))
+    expect(error).toMatchObject({ code: 'password_expired', message: 'password_expired 200' })
+  }
 })
 
 test('[R8.1] a code that this console does not know counts as its status', async () => {
@@ -274,6 +298,7 @@ interface Seen {
   method: string
   url: string
   headers: IncomingMessage['headers']
+  body: string
 }
 
 function makeRequester(change: Partial<RequestDeps> = {}) {
@@ -311,8 +336,9 @@ function reply(response: ServerResponse, status: number, body: unknown): void {
 }
 
 async function see(request: IncomingMessage): Promise<Seen> {
-  for await (const _ of request);
-  return { method: request.method ?? '', url: request.url ?? '', headers: request.headers }
+  let body = ''
+  for await (const chunk of request) body += chunk
+  return { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body }
 }
 
 async function failed(call: Promise<unknown>): Promise<ApiError> {

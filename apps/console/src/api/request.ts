@@ -128,9 +128,9 @@ async function once<C extends Call>(
   try {
     response = await fetch(deps.origin + addressOf(call, input), {
       method: call.method,
-      headers: headersOf(deps, input.body !== undefined, key),
+      headers: headersOf(deps, mediaTypeOf(call, input.body), key),
       signal: AbortSignal.any([signal, timeout]),
-      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+      ...(input.body === undefined ? {} : { body: bodyOf(call, input.body) }),
     })
     // An answer that broke off says nothing, whatever its status was: it counts as none.
     body = parsed(await response.text())
@@ -138,7 +138,13 @@ async function once<C extends Call>(
     if (signal.aborted) throw failure(deps, call, 'cancelled', 0)
     throw failure(deps, call, timeout.aborted ? 'timed_out' : 'network', 0)
   }
-  if (response.ok && isEnvelope(body) && body.status === 'ok') return body.data as CallData<C>
+  if (response.ok && isEnvelope(body) && body.status === 'ok') {
+    // Casdoor's flag: the password was right, and a new one is needed first (R4.10).
+    if (call.envelope === 'casdoor' && body.data3 === true) {
+      throw failure(deps, call, 'password_expired', response.status)
+    }
+    return body.data as CallData<C>
+  }
   throw fromAnswer(deps, call, response.status, body)
 }
 
@@ -156,6 +162,8 @@ function fromAnswer(deps: RequestDeps, call: Call, status: number, body: unknown
   const byStatus = codeOfStatus(status)
   if (!isEnvelope(body) || body.status !== 'error') return failure(deps, call, byStatus, status)
   const envelope = body as Partial<ErrorEnvelope>
+  // The identity service may say it in words alone (R4.10).
+  if (/need update password/i.test(envelope.msg ?? '')) return failure(deps, call, 'password_expired', status)
   const code = envelope.code && envelope.code in ERRORS ? envelope.code : byStatus
   return new ApiError({
     code,
@@ -179,7 +187,7 @@ function failure(deps: RequestDeps, call: Call, code: ErrorCode, status: number)
   return new ApiError({ code, message: deps.textOf(code, { status }), status, operation: call.operation })
 }
 
-function isEnvelope(body: unknown): body is { status: string; data: unknown } {
+function isEnvelope(body: unknown): body is { status: string; data: unknown; data3?: unknown } {
   return typeof body === 'object' && body !== null && 'status' in body
 }
 
@@ -187,14 +195,23 @@ function mayPassNextTime(error: ApiError): boolean {
   return error.code !== 'cancelled' && (error.status === 0 || error.status >= 500)
 }
 
-function headersOf(deps: RequestDeps, hasBody: boolean, key: string | null): Record<string, string> {
+function mediaTypeOf(call: Call, body: unknown): string | null {
+  if (body === undefined) return null
+  return call.form ? 'application/x-www-form-urlencoded' : 'application/json'
+}
+
+function bodyOf(call: Call, body: unknown): string {
+  return call.form ? String(new URLSearchParams(body as Record<string, string>)) : JSON.stringify(body)
+}
+
+function headersOf(deps: RequestDeps, mediaType: string | null, key: string | null): Record<string, string> {
   const headers: Record<string, string> = {
     Accept: 'application/json',
     [LANGUAGE_HEADER]: deps.readLanguage(),
   }
   const token = deps.readToken()
   if (token) headers.Authorization = `Bearer ${token}`
-  if (hasBody) headers['Content-Type'] = 'application/json'
+  if (mediaType) headers['Content-Type'] = mediaType
   if (key) headers[IDEMPOTENCY_KEY_HEADER] = key
   return headers
 }

@@ -12,6 +12,12 @@ export const PAGES = [
     load: () => import('../pages/auth/AuthPage.tsx'),
   },
   {
+    path: '/reset-password',
+    access: 'guest',
+    namespaces: ['auth'],
+    load: () => import('../pages/auth/ResetPasswordPage.tsx'),
+  },
+  {
     path: '/activty',
     access: 'guest',
     namespaces: ['auth'],

@@ -20,6 +20,7 @@ import {
   writeToken,
 } from './session/session-storage.ts'
 import { createSession } from './session/session-store.ts'
+import { usableAccount } from './session/usable-account.ts'
 import { drawToastLazily } from './toast-loader.ts'
 
 /** `sessionStorage`, touched only when it is used: where storage is switched off, naming it already throws. */
@@ -65,12 +66,14 @@ function wireSession(): void {
     createSession({
       readToken,
       writeToken,
-      fetchUser: () => request(getAccount, {}, { silent: true }),
+      fetchUser: async () =>
+        usableAccount(await request(getAccount, {}, { silent: true }), i18next.t('errors:password_expired')),
       endSession: () => request(logout, {}, { silent: true }),
       writeCookies: writeSessionCookies,
       clearCookies: clearSessionCookies,
       forget: clearCache,
       onUserGone: () => writeLeaveNote('user_not_found'),
+      onPasswordExpired: () => writeLeaveNote('password_expired'),
       reload: () => location.reload(),
       goHome: () => location.assign(HOME_PATH),
     }),

@@ -2,6 +2,7 @@ import type { User } from '@berth/contract/account'
 import { expect, test } from 'vitest'
 import { ApiError } from '../../api/api-error.ts'
 import { createSession, type SessionDeps } from './session-store.ts'
+import { usableAccount } from './usable-account.ts'
 
 test('[R2.8] it is unknown who is signed in until the first look has an answer', async () => {
   const world = makeWorld({ token: 't', users: { t: mira } })
@@ -30,6 +31,20 @@ test('[R8.1] a token whose account is gone is forgotten, and the customer is tol
   expect(world.session.getState().isLoggedIn).toBe(false)
   expect(world.token).toBeNull()
   expect(world.log).toContain('user gone')
+})
+
+test('[R4.10] an account that needs a new password is left, here and at the gateway, and the customer is told', async () => {
+  const world = makeWorld({ token: 't', users: { t: { ...mira, needUpdatePassword: true } } })
+  await world.session.start()
+  expect(world.session.getState().isLoggedIn).toBe(false)
+  expect(world.token).toBeNull()
+  expect(world.log).toEqual(['fetch', 'password expired', 'end', 'forget'])
+})
+
+test('[R4.10] signing in to an account that needs a new password fails and keeps nothing', async () => {
+  const world = makeWorld({ token: null, users: { t: { ...mira, needUpdatePassword: true } } })
+  await expect(world.session.signIn('t')).rejects.toMatchObject({ code: 'password_expired' })
+  expect(world.token).toBeNull()
 })
 
 test.each([0, 500, 503, 429])(
@@ -135,7 +150,7 @@ function makeWorld(start: World) {
       if (world.failWith !== undefined)
         throw failed(world.failWith, world.failWith === 0 ? 'network' : 'internal')
       if (!user) throw failed(401, 'login_expired')
-      return user
+      return usableAccount(user, 'expired')
     },
     async endSession() {
       world.log.push('end')
@@ -149,6 +164,7 @@ function makeWorld(start: World) {
     },
     forget: () => world.log.push('forget'),
     onUserGone: () => world.log.push('user gone'),
+    onPasswordExpired: () => world.log.push('password expired'),
     reload: () => world.log.push('reload'),
     goHome: () => world.log.push('home'),
   }

@@ -11,7 +11,7 @@ export type SessionState =
 export interface SessionDeps {
   readToken: () => string | null
   writeToken: (token: string | null) => void
-  /** Fetches the account of the stored token. */
+  /** Fetches the account of the stored token; fails with `password_expired` where it needs a new password. */
   fetchUser: () => Promise<User>
   /** Tells the gateway that the session of the stored token ends. */
   endSession: () => Promise<unknown>
@@ -21,6 +21,8 @@ export interface SessionDeps {
   forget: () => void
   /** A stored token whose account is gone. */
   onUserGone: () => void
+  /** A stored token whose account needs a new password first (R4.10). */
+  onPasswordExpired: () => void
   reload: () => void
   goHome: () => void
 }
@@ -77,7 +79,10 @@ export function createSession(deps: SessionDeps): Session {
       } catch (error) {
         // No answer says nothing about the account: the page offers to try again (R2.19).
         if (!isVerdict(error)) return set({ isLoggedIn: null, user: null, failed: true })
-        deps.onUserGone()
+        if (isExpired(error)) {
+          deps.onPasswordExpired()
+          await deps.endSession().catch(() => undefined)
+        } else deps.onUserGone()
         leave()
       }
     },
@@ -120,6 +125,10 @@ async function compareWithStored(deps: SessionDeps, state: SessionState, enter: 
     deps.goHome()
   } else if (user.id !== state.user.id) deps.reload()
   else enter(user)
+}
+
+function isExpired(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'password_expired'
 }
 
 /** Whether a failed account fetch speaks about the account, and not about the way to it. */

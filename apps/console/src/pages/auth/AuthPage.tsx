@@ -13,72 +13,78 @@ import { Brand } from '../../ui/Brand.tsx'
 import classes from './AuthPage.module.css'
 import { FreeNow } from './FreeNow.tsx'
 import { LoginForm } from './LoginForm.tsx'
+import { ResetRequestForm } from './ResetRequestForm.tsx'
 import { SignupForm } from './SignupForm.tsx'
 import { signIn } from './sign-in.ts'
 
+const MODES = ['login', 'signup', 'reset'] as const
+type Mode = (typeof MODES)[number]
+/** Where the texts of a form stand. */
+const TEXTS = { login: 'log_in', signup: 'sign_up', reset: 'reset' } as const
 const search = z.object({
-  mode: z.enum(['login', 'signup']).catch('login'),
+  mode: z.enum(MODES).catch('login'),
   /** The secret of a one-time sign-in link. */
   ticket: z.string().catch(''),
 })
 const OUR_APPLICATION = { query: { id: `admin/${APPLICATION}` } }
 
-/** Log in and sign up (R2.1). */
+/** Log in, sign up, and asking for a new password (R2.1). */
 export function Page() {
   const { t } = useTranslation(['auth', 'common', 'errors'])
-  const [{ mode, ticket }, setSearch] = useGuestSearch(search)
+  const [{ mode: asked, ticket }, setSearch] = useGuestSearch(search)
   const settings = useGuestSettings()
   const application = useCall(getApplication, OUR_APPLICATION).data
   const [note] = useState(takeLeaveNote)
   const [failure, setFailure] = useState<string | null>(note && t(`errors:${note}`))
+  const [email, setEmail] = useState('')
   const brand = settings?.brand.name ?? t('common:brand')
   useDocumentTitle('/auth', brand)
   useTicket(ticket, message => {
     setFailure(message)
     setSearch({ ticket: '' })
   })
-
-  const signingUp = mode === 'signup' && application?.enableSignUp !== false
-  const texts = signingUp ? 'sign_up' : 'log_in'
-  const change = (next: 'login' | 'signup') => {
-    setFailure(null)
+  const change = (next: Mode, why: string | null = null) => {
+    setFailure(why)
     setSearch({ mode: next })
   }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the note is taken once.
+  useEffect(() => {
+    // Whose password has expired logs in with a new one only (R4.10).
+    if (note === 'password_expired') setSearch({ mode: 'reset' })
+  }, [])
+
+  const mayJoin = application?.enableSignUp !== false
+  const mode = asked === 'signup' && !mayJoin ? 'login' : asked
   return (
     <div className={classes.page}>
       <main className={classes.half}>
         <div className={classes.column}>
           <Brand name={brand} large />
-          <h1 className={classes.title}>{ticket ? t('ticket.title') : t(`${texts}.title`)}</h1>
+          <h1 className={classes.title}>{ticket ? t('ticket.title') : t(`${TEXTS[mode]}.title`)}</h1>
           {ticket ? (
             <p className={classes.other} role="status">
               {t('ticket.busy')}
             </p>
           ) : (
             <>
-              {application?.enableSignUp !== false && (
-                <p className={classes.other}>
-                  {t(`${texts}.other`)}{' '}
-                  <button
-                    type="button"
-                    className={classes.link}
-                    onClick={() => change(signingUp ? 'login' : 'signup')}
-                  >
-                    {t(`${texts}.other_action`)}
-                  </button>
-                </p>
-              )}
-              {signingUp ? (
+              {(mayJoin || mode === 'reset') && <OtherWay mode={mode} onChange={change} />}
+              {mode === 'signup' && (
                 <SignupForm
                   termsUrl={application?.termsOfUse ?? ''}
-                  onMade={() => {
-                    setSearch({ mode: 'login' })
-                    setFailure(t('sign_up.made'))
+                  onMade={() => change('login', t('sign_up.made'))}
+                />
+              )}
+              {mode === 'login' && (
+                <LoginForm
+                  email={email}
+                  failure={failure}
+                  onReset={(known, why) => {
+                    setEmail(known)
+                    change('reset', why)
                   }}
                 />
-              ) : (
-                <LoginForm failure={failure} />
               )}
+              {mode === 'reset' && <ResetRequestForm email={email} failure={failure} />}
             </>
           )}
           <footer className={classes.foot}>
@@ -90,6 +96,23 @@ export function Page() {
         <FreeNow />
       </aside>
     </div>
+  )
+}
+
+/** The sentence under the title that leads to another form. */
+function OtherWay({ mode, onChange }: { mode: Mode; onChange: (mode: Mode) => void }) {
+  const { t } = useTranslation('auth')
+  return (
+    <p className={classes.other}>
+      {t(`${TEXTS[mode]}.other`)}{' '}
+      <button
+        type="button"
+        className={classes.link}
+        onClick={() => onChange(mode === 'login' ? 'signup' : 'login')}
+      >
+        {t(`${TEXTS[mode]}.other_action`)}
+      </button>
+    </p>
   )
 }
 

@@ -1,5 +1,6 @@
 import { Button, TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
+import { ApiError } from '../../api/api-error.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './AuthPage.module.css'
@@ -7,16 +8,30 @@ import { loginForm } from './auth-schemas.ts'
 import { PasswordField } from './PasswordField.tsx'
 import { signIn } from './sign-in.ts'
 
-/**
- * Logs in with email and password.
- * @param props.failure What went wrong before the form was touched, such as a spent sign-in link.
- */
-export function LoginForm({ failure: before }: { failure: string | null }) {
+interface LoginFormProps {
+  /** The address that is in the form already. */
+  email: string
+  /** What went wrong before the form was touched, such as a spent sign-in link. */
+  failure: string | null
+  /** Somebody asks for a new password; `failure` says why they have to, where they do. */
+  onReset: (email: string, failure: string | null) => void
+}
+
+/** Logs in with email and password. */
+export function LoginForm({ email: knownEmail, failure: before, onReset }: LoginFormProps) {
   const { t } = useTranslation('auth')
   const { form, submit, busy, failure } = useContractForm({
     schema: loginForm,
-    initialValues: { email: '', password: '' },
-    onSubmit: ({ email, password }) => signIn({ signinMethod: 'Password', username: email, password }),
+    initialValues: { email: knownEmail, password: '' },
+    async onSubmit({ email, password }) {
+      try {
+        await signIn({ signinMethod: 'Password', username: email, password })
+      } catch (error) {
+        // An expired password is right and still opens nothing: a new one is the way in (R4.10).
+        if (!(error instanceof ApiError) || error.code !== 'password_expired') throw error
+        onReset(email, error.message)
+      }
+    },
   })
   return (
     <form className={classes.form} onSubmit={submit} noValidate>
@@ -27,11 +42,20 @@ export function LoginForm({ failure: before }: { failure: string | null }) {
         inputMode="email"
         {...form.getInputProps('email')}
       />
-      <PasswordField
-        label={t('password')}
-        autoComplete="current-password"
-        {...form.getInputProps('password')}
-      />
+      <div className={classes.withAside}>
+        <PasswordField
+          label={t('password')}
+          autoComplete="current-password"
+          {...form.getInputProps('password')}
+        />
+        <button
+          type="button"
+          className={`${classes.link} ${classes.aside}`}
+          onClick={() => onReset(form.values.email, null)}
+        >
+          {t('log_in.forgot')}
+        </button>
+      </div>
       <FormFailure message={failure ?? before} />
       <Button type="submit" size="lg" fullWidth loading={busy}>
         {t('log_in.submit')}

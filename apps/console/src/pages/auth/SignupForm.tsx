@@ -8,9 +8,7 @@ import { FormFailure } from '../../ui/FormFailure.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './AuthPage.module.css'
 import { signupForm } from './auth-schemas.ts'
-import { PasswordField } from './PasswordField.tsx'
-import { PasswordStrength } from './PasswordStrength.tsx'
-import { missingParts } from './password-strength.ts'
+import { NewPasswordFields } from './NewPasswordFields.tsx'
 import { signIn } from './sign-in.ts'
 
 interface SignupFormProps {
@@ -43,7 +41,6 @@ export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
       await signIn({ signinMethod: 'Password', username: email, password }).catch(onMade)
     },
   })
-  const lacking = missingParts(form.values.password).length > 0
   return (
     <form className={classes.form} onSubmit={submit} noValidate>
       <TextInput
@@ -59,15 +56,7 @@ export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
         inputMode="email"
         {...form.getInputProps('email')}
       />
-      <PasswordField
-        label={t('password')}
-        autoComplete="new-password"
-        {...form.getInputProps('password')}
-        // What is missing stands under the bar already; another rule is said in words.
-        error={lacking && form.errors.password ? true : form.errors.password}
-      />
-      <PasswordStrength password={form.values.password} refused={form.errors.password !== undefined} />
-      <PasswordField label={t('confirm')} autoComplete="new-password" {...form.getInputProps('confirm')} />
+      <NewPasswordFields form={form} />
       <Checkbox
         label={
           <>

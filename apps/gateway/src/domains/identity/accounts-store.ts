@@ -1,6 +1,6 @@
 import { LANGUAGES, type Language } from '@berth/contract/limits'
-import { eq } from 'drizzle-orm'
-import type { Queryable } from '../../platform/database/database.ts'
+import { and, eq, ne } from 'drizzle-orm'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { userAccount } from './tables.ts'
 
 export type Account = typeof userAccount.$inferSelect
@@ -18,6 +18,15 @@ export async function findById(q: Pick<Queryable, 'select'>, id: string): Promis
 }
 
 /**
+ * The account with that id under a lock that holds back changes of it until the transaction ends: a session that
+ * is opened under it is seen by whoever changes the password next.
+ */
+export async function findByIdShared(tx: Transaction, id: string): Promise<Account | null> {
+  const [row] = await tx.select().from(userAccount).where(eq(userAccount.id, id)).for('share')
+  return row ?? null
+}
+
+/**
  * Adds an account.
  * @returns False when the address has one already; then nothing was changed.
  */
@@ -29,6 +38,23 @@ export async function addAccount(
     .insert(userAccount)
     .values(values)
     .onConflictDoNothing({ target: userAccount.email })
+    .returning({ id: userAccount.id })
+  return rows.length > 0
+}
+
+/**
+ * Gives an account another display name.
+ * @returns False when it had that name already.
+ */
+export async function setDisplayName(
+  q: Pick<Queryable, 'update'>,
+  id: string,
+  displayName: string,
+): Promise<boolean> {
+  const rows = await q
+    .update(userAccount)
+    .set({ displayName })
+    .where(and(eq(userAccount.id, id), ne(userAccount.displayName, displayName)))
     .returning({ id: userAccount.id })
   return rows.length > 0
 }

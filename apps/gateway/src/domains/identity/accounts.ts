@@ -7,7 +7,7 @@ import { ApiError } from '../../platform/http/api-error.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { AccessTokens } from './access-token.ts'
-import { addAccount, findByEmail, findById } from './accounts-store.ts'
+import { addAccount, findByEmail, findById, setDisplayName } from './accounts-store.ts'
 import type { EmailVerification } from './email-verification.ts'
 import type { Passwords } from './passwords.ts'
 import type { Sessions } from './sessions.ts'
@@ -28,6 +28,15 @@ export interface SignUp {
   password: string
   language: Language
   referralCode: string | null
+}
+
+/** A display name that a customer chose. */
+export interface Rename {
+  /** Who asks. */
+  userId: string
+  /** `organization/email` of the account that is meant. */
+  id: string
+  displayName: string
 }
 
 interface AccountsDeps {
@@ -99,6 +108,18 @@ export function createAccounts(deps: AccountsDeps) {
         accessToken: await deps.tokens.issue(subject),
         properties: {},
       }
+    },
+
+    /**
+     * Changes the caller's display name.
+     * @param id Casdoor's name of the account: only the caller's own is taken.
+     * @returns Whether it was another one before.
+     * @throws ApiError `not_found` for any other account, whether or not there is one.
+     */
+    async rename({ userId, id, displayName }: Rename): Promise<boolean> {
+      const user = await findById(db, userId)
+      if (!user || id.toLowerCase() !== `${ORGANIZATION}/${user.email}`) throw new ApiError('not_found')
+      return await setDisplayName(db, userId, displayName)
     },
 
     /** The address of an account, or null. */

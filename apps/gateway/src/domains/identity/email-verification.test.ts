@@ -12,7 +12,8 @@ import {
 } from '../../../test/identity-bench.ts'
 import { bodyOf, startMailServer } from '../../../test/mail-server.ts'
 import { createSmtpDriver } from '../../drivers/mail/smtp.ts'
-import { ACTIVATION_LINK_HOURS, DAY_RULE } from './email-verification.ts'
+import { ACTIVATION_LINK_HOURS } from './email-verification.ts'
+import { DAY_RULE } from './mail-limits.ts'
 
 let bench: IdentityBench
 let count = 0

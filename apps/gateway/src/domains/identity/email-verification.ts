@@ -1,12 +1,11 @@
-import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
 import { and, eq, sql } from 'drizzle-orm'
 import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { findByEmail, languageOf } from './accounts-store.ts'
-import { type AttemptRule, type Attempts, attemptKey } from './attempts.ts'
 import type { LinkTokens } from './link-tokens.ts'
+import type { MailLimits } from './mail-limits.ts'
 import { activationMail } from './mails/activation-mail.ts'
 import type { Sessions } from './sessions.ts'
 import { userAccount } from './tables.ts'
@@ -15,21 +14,11 @@ const HOUR_MS = 3_600_000
 /** How long an activation link works. */
 export const ACTIVATION_LINK_HOURS = 24
 
-/** One mail to an address each minute (R2.16). */
-const WAIT_RULE: AttemptRule = {
-  max: 1,
-  window_ms: ACTIVATION_RESEND_WAIT_MS,
-  block_ms: ACTIVATION_RESEND_WAIT_MS,
-}
-/** And so many each day, so that nobody's mailbox is filled by strangers. */
-export const DAY_RULE: AttemptRule = { max: 10, window_ms: 24 * HOUR_MS, block_ms: 24 * HOUR_MS }
-export const MAIL_ATTEMPTS_KEPT_MS = 24 * HOUR_MS
-
 interface EmailVerificationDeps {
   db: Database
   clock: Clock
   mail: MailOutbox
-  attempts: Attempts
+  limits: MailLimits
   links: LinkTokens
   sessions: Pick<Sessions, 'announce' | 'forget'>
   publicUrl: () => string
@@ -38,7 +27,7 @@ interface EmailVerificationDeps {
 
 /** Activation: the mail with the link, and the link. */
 export function createEmailVerification(deps: EmailVerificationDeps) {
-  const { db, clock, attempts, links, sessions } = deps
+  const { db, clock, limits, links, sessions } = deps
   const queue = deps.mail.define('activation', compose)
 
   /** Runs when the mail goes out: only then is it looked up whether there is an account to activate. */
@@ -53,16 +42,10 @@ export function createEmailVerification(deps: EmailVerificationDeps) {
     return activationMail(email, languageOf(user.language), values)
   }
 
-  function waitError(until: Date): ApiError {
-    const seconds = Math.max(1, Math.ceil((until.getTime() - clock.now().getTime()) / 1_000))
-    return new ApiError('verify_mail_wait', { values: { seconds } })
-  }
-
   return {
     /** Queues the first mail to a new account, in the transaction that makes it. */
     async begin(tx: Transaction, email: string): Promise<void> {
-      await attempts.add(tx, attemptKey('mail-wait', email), WAIT_RULE)
-      await attempts.add(tx, attemptKey('mail-day', email), DAY_RULE)
+      await limits.count(tx, 'activation', email)
       await queue(tx, { email })
     },
 
@@ -73,10 +56,7 @@ export function createEmailVerification(deps: EmailVerificationDeps) {
      */
     async request(email: string): Promise<void> {
       await db.transaction(async tx => {
-        const wait = await attempts.take(tx, attemptKey('mail-wait', email), WAIT_RULE)
-        if (wait) throw waitError(wait)
-        const day = await attempts.take(tx, attemptKey('mail-day', email), DAY_RULE)
-        if (day) throw waitError(day)
+        await limits.take(tx, 'activation', email)
         await queue(tx, { email })
       })
     },

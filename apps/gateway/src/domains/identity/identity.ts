@@ -1,5 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Application, type Mail, ORGANIZATION, type User } from '@berth/contract/account'
+import {
+  type Application,
+  type Mail,
+  type OpenSession,
+  ORGANIZATION,
+  type User,
+} from '@berth/contract/account'
 import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
 import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
@@ -12,13 +18,15 @@ import type { Ids } from '../../platform/ids.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import type { Billing } from '../billing/billing.ts'
 import { createAccessTokens } from './access-token.ts'
-import { createAccounts, type SignUp } from './accounts.ts'
+import { createAccounts, type Rename, type SignUp } from './accounts.ts'
 import { findApplication } from './application.ts'
 import { createAttempts } from './attempts.ts'
-import { createEmailVerification, MAIL_ATTEMPTS_KEPT_MS } from './email-verification.ts'
+import { createEmailVerification } from './email-verification.ts'
 import { createLinkTokens } from './link-tokens.ts'
 import { createLoginThrottle, LOGIN_ATTEMPTS_KEPT_MS } from './login-throttle.ts'
+import { createMailLimits, MAIL_ATTEMPTS_KEPT_MS } from './mail-limits.ts'
 import { isLoopback, isLoopbackOrigin } from './network.ts'
+import { createPasswordReset, type PasswordReset } from './password-reset.ts'
 import { createPasswords } from './passwords.ts'
 import { createSessions } from './sessions.ts'
 import { createSignIn, type SignInPlace } from './sign-in.ts'
@@ -46,10 +54,22 @@ export interface Identity {
   signOut(caller: Caller): Promise<string>
   /** @throws ApiError `user_not_found`. */
   account(caller: Caller): Promise<User>
+  /** Changes the caller's own display name. @returns Whether it was another. @throws ApiError `not_found`. */
+  rename(input: Rename): Promise<boolean>
+  /** The caller's open sessions, the one used last first. */
+  listSessions(caller: Caller): Promise<OpenSession[]>
+  /** Ends a session of the caller's. @throws ApiError `not_found`. */
+  endSession(caller: Caller, sessionId: string): Promise<void>
+  /** Ends the caller's other sessions. @returns How many. */
+  endOtherSessions(caller: Caller): Promise<number>
   /** Queues the activation mail again. @throws ApiError `verify_mail_wait`. */
   requestVerifyMail(email: string): Promise<void>
   /** Uses an activation link up. @returns The address. @throws ApiError `verify_link_invalid`. */
   verifyEmail(secret: string): Promise<string>
+  /** Queues a mail with a link to choose a new password. @throws ApiError `reset_mail_wait`. */
+  requestPasswordReset(email: string): Promise<void>
+  /** Sets a password by such a link, and ends every session. @throws ApiError `reset_link_expired` and others. */
+  resetPassword(input: PasswordReset): Promise<void>
   /** Mails of the local mailbox, newest first, for a caller on this machine. @throws ApiError `not_found`. */
   mails(place: { address: string; origin: string; forwarded: boolean }): Promise<Mail[]>
 
@@ -89,10 +109,12 @@ export function createIdentity(deps: {
   const tokens = createAccessTokens({ signingKey: deps.secrets.signingKey, clock })
   const sessions = createSessions({ ...deps, tokens })
   const attempts = createAttempts({ clock })
+  const limits = createMailLimits({ attempts, clock })
   const links = createLinkTokens(deps)
   const passwords = createPasswords(deps)
   const throttle = createLoginThrottle({ db, clock, attempts })
-  const verification = createEmailVerification({ ...deps, attempts, links, sessions })
+  const verification = createEmailVerification({ ...deps, limits, links, sessions })
+  const reset = createPasswordReset({ ...deps, limits, links, passwords, throttle, sessions })
   const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens })
   const signIn = createSignIn({ db, passwords, throttle, links, sessions, tokens, pause })
 
@@ -113,8 +135,16 @@ export function createIdentity(deps: {
       return `${ORGANIZATION}/${(await accounts.emailOf(userId)) ?? ''}`
     },
     account: accounts.account,
+    rename: accounts.rename,
+    listSessions: sessions.list,
+    async endSession({ userId }, sessionId) {
+      if (!(await sessions.endOwn(userId, sessionId))) throw new ApiError('not_found')
+    },
+    endOtherSessions: sessions.endOthers,
     requestVerifyMail: verification.request,
     verifyEmail: verification.verify,
+    requestPasswordReset: reset.request,
+    resetPassword: reset.reset,
     async mails({ address, origin, forwarded }) {
       const isHere = !forwarded && isLoopback(address) && isLoopbackOrigin(origin)
       // Mails hold links that sign in: a proxy on this machine must not show them to the world.

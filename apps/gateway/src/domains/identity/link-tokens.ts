@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, lt } from 'drizzle-orm'
+import { and, eq, gt, inArray, isNull, lt } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Queryable } from '../../platform/database/database.ts'
 import { sha256Hex } from '../../platform/hash.ts'
@@ -8,7 +8,7 @@ import { linkToken } from './tables.ts'
 /** 256 bits: nobody guesses one, so that a fast hash is enough to store it. */
 const SECRET_BYTES = 32
 
-export type LinkPurpose = 'verify_email' | 'sign_in'
+export type LinkPurpose = 'verify_email' | 'sign_in' | 'reset_password'
 
 interface NewLink {
   purpose: LinkPurpose
@@ -36,6 +36,32 @@ export function createLinkTokens({ clock, ids }: { clock: Clock; ids: Ids }) {
     },
 
     /**
+     * Looks at a link without using it up.
+     * @returns Whose it is, or null when `use` would not take it either.
+     */
+    async find(
+      q: Pick<Queryable, 'select'>,
+      purpose: LinkPurpose,
+      secret: string,
+    ): Promise<{ userId: string; email: string } | null> {
+      const [row] = await q
+        .select({ userId: linkToken.userId, email: linkToken.email })
+        .from(linkToken)
+        .where(isGood(purpose, secret, clock.now()))
+      return row ?? null
+    },
+
+    /** Uses up what somebody still has of some purposes. */
+    async void(q: Pick<Queryable, 'update'>, userId: string, purposes: LinkPurpose[]): Promise<void> {
+      await q
+        .update(linkToken)
+        .set({ usedAt: clock.now() })
+        .where(
+          and(eq(linkToken.userId, userId), inArray(linkToken.purpose, purposes), isNull(linkToken.usedAt)),
+        )
+    },
+
+    /**
      * Uses a link up. The one statement lets one of any number of parallel clicks through.
      * @returns Whose it is, or null when it is unknown, used, over, or for something else.
      */
@@ -48,14 +74,7 @@ export function createLinkTokens({ clock, ids }: { clock: Clock; ids: Ids }) {
       const [row] = await q
         .update(linkToken)
         .set({ usedAt: now })
-        .where(
-          and(
-            eq(linkToken.hash, sha256Hex(secret)),
-            eq(linkToken.purpose, purpose),
-            isNull(linkToken.usedAt),
-            gt(linkToken.expiresAt, now),
-          ),
-        )
+        .where(isGood(purpose, secret, now))
         .returning({ userId: linkToken.userId, email: linkToken.email })
       return row ?? null
     },
@@ -66,3 +85,12 @@ export function createLinkTokens({ clock, ids }: { clock: Clock; ids: Ids }) {
   }
 }
 export type LinkTokens = ReturnType<typeof createLinkTokens>
+
+function isGood(purpose: LinkPurpose, secret: string, now: Date) {
+  return and(
+    eq(linkToken.hash, sha256Hex(secret)),
+    eq(linkToken.purpose, purpose),
+    isNull(linkToken.usedAt),
+    gt(linkToken.expiresAt, now),
+  )
+}

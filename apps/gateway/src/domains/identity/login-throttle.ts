@@ -122,6 +122,16 @@ export function createLoginThrottle({ db, clock, attempts }: LoginThrottleDeps) 
       if (count.blockedUntil) throw frozen(count.blockedUntil)
       await attempts.forget(tx, pair)
     },
+
+    /**
+     * Forgets what was counted on an account by all networks, and by the one of its owner, who has just shown to
+     * be that. What other networks used up stays used up.
+     */
+    async reset(tx: Transaction, email: string, address: string): Promise<void> {
+      const { pair, account } = keysOf(email, address)
+      await attempts.forget(tx, pair)
+      await attempts.forget(tx, account)
+    },
   }
 }
 export type LoginThrottle = ReturnType<typeof createLoginThrottle>

@@ -1,12 +1,18 @@
 import {
+  endOtherSessions,
+  endSession,
   getAccount,
   getApplication,
   listMailbox,
+  listSessions,
   login,
   loginBy,
   logout,
+  resetPassword,
+  sendResetPasswordEmail,
   sendVerifyEmail,
   signup,
+  updateUser,
   verifyEmail,
 } from '@berth/contract/account'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -19,7 +25,13 @@ import type { Identity } from './identity.ts'
  * @param identity The domain.
  */
 export function identityRoutes(identity: Identity): Route[] {
-  return [...applicationRoutes(identity), ...signInRoutes(identity), ...mailRoutes(identity)]
+  return [
+    ...applicationRoutes(identity),
+    ...signInRoutes(identity),
+    ...sessionRoutes(identity),
+    ...passwordRoutes(identity),
+    ...mailRoutes(identity),
+  ]
 }
 
 function applicationRoutes(identity: Identity): Route[] {
@@ -42,6 +54,11 @@ function applicationRoutes(identity: Identity): Route[] {
     }),
 
     route(getAccount, ({ caller }) => identity.account(caller)),
+
+    route(updateUser, async ({ query, body, caller }) => {
+      const changed = await identity.rename({ userId: caller.userId, id: query.id, ...body })
+      return changed ? 'Affected' : 'Unaffected'
+    }),
   ]
 }
 
@@ -70,6 +87,33 @@ function signInRoutes(identity: Identity): Route[] {
     route(login, request => signIn(request.body.signinMethod === 'Link' ? 'link' : 'password', request)),
     route(loginBy, request => signIn(request.params.method, request)),
     route(logout, async ({ caller }) => (caller ? await identity.signOut(caller) : null)),
+  ]
+}
+
+function sessionRoutes(identity: Identity): Route[] {
+  return [
+    route(listSessions, ({ caller }) => identity.listSessions(caller)),
+    route(endSession, async ({ params, caller }) => {
+      await identity.endSession(caller, params.id)
+      return null
+    }),
+    route(endOtherSessions, async ({ caller }) => ({ ended: await identity.endOtherSessions(caller) })),
+  ]
+}
+
+function passwordRoutes(identity: Identity): Route[] {
+  return [
+    route(sendResetPasswordEmail, async ({ body }) => {
+      checkNames(body)
+      await identity.requestPasswordReset(body.email)
+      return null
+    }),
+
+    route(resetPassword, async ({ body, address }) => {
+      checkNames(body)
+      await identity.resetPassword({ secret: body.token, password: body.password, address })
+      return null
+    }),
   ]
 }
 

@@ -1,5 +1,6 @@
+import type { OpenSession } from '@berth/contract/account'
 import { COOKIE_MAX_AGE_S } from '@berth/contract/limits'
-import { and, desc, eq, inArray, isNull, lt, or } from 'drizzle-orm'
+import { and, desc, eq, gt, inArray, isNull, lt, ne, or } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
@@ -55,6 +56,7 @@ export function createSessions({ db, listen, clock, ids, log, tokens }: Sessions
         revokedAt: session.revokedAt,
         lastSeenAt: session.lastSeenAt,
         emailVerifiedAt: userAccount.emailVerifiedAt,
+        passwordExpired: userAccount.needUpdatePassword,
       })
       .from(session)
       .innerJoin(userAccount, eq(userAccount.id, session.userId))
@@ -62,7 +64,14 @@ export function createSessions({ db, listen, clock, ids, log, tokens }: Sessions
     if (!row) return null
     const { sessionId, userId } = known
     const isOpen = row.revokedAt === null && row.expiresAt > clock.now()
-    const caller = isOpen ? { userId, sessionId, emailVerified: row.emailVerifiedAt !== null } : null
+    const caller: Caller | null = isOpen
+      ? {
+          userId,
+          sessionId,
+          emailVerified: row.emailVerifiedAt !== null,
+          ...(row.passwordExpired && { passwordExpired: true }),
+        }
+      : null
     cache.keep(tokenHash, { sessionId, userId, caller }, row.expiresAt, since)
     if (isOpen) await markSeen(sessionId, row.lastSeenAt)
     return caller
@@ -81,6 +90,25 @@ export function createSessions({ db, listen, clock, ids, log, tokens }: Sessions
     } catch (error) {
       log.warn({ err: error }, 'when a session was last used could not be written down')
     }
+  }
+
+  function isOpenOf(userId: string) {
+    return and(eq(session.userId, userId), isNull(session.revokedAt), gt(session.expiresAt, clock.now()))
+  }
+
+  /**
+   * Ends a customer's sessions; call `forget` after the commit.
+   * @param except The session that stays, or null for none.
+   * @returns How many ended.
+   */
+  async function endAll(tx: Transaction, userId: string, except: string | null): Promise<number> {
+    const ended = await tx
+      .update(session)
+      .set({ revokedAt: clock.now() })
+      .where(and(isOpenOf(userId), except === null ? undefined : ne(session.id, except)))
+      .returning({ id: session.id })
+    await notify(tx, CHANNEL, userId)
+    return ended.length
   }
 
   return {
@@ -139,6 +167,51 @@ export function createSessions({ db, listen, clock, ids, log, tokens }: Sessions
       })
       cache.drop(sessionId)
     },
+
+    /** A customer's open sessions, the one used last first. */
+    async list({ userId, sessionId }: Pick<Caller, 'userId' | 'sessionId'>): Promise<OpenSession[]> {
+      const rows = await db
+        .select()
+        .from(session)
+        .where(isOpenOf(userId))
+        .orderBy(desc(session.lastSeenAt), desc(session.id))
+      return rows.map(row => ({
+        id: row.id,
+        userAgent: row.userAgent,
+        address: row.address,
+        createdTime: row.createdAt.toISOString(),
+        lastSeenTime: row.lastSeenAt.toISOString(),
+        expiresTime: row.expiresAt.toISOString(),
+        current: row.id === sessionId,
+      }))
+    },
+
+    /**
+     * Ends an open session of a customer.
+     * @returns False when there is none by that id, or it is somebody else's.
+     */
+    async endOwn(userId: string, sessionId: string): Promise<boolean> {
+      const ended = await db.transaction(async tx => {
+        const rows = await tx
+          .update(session)
+          .set({ revokedAt: clock.now() })
+          .where(and(isOpenOf(userId), eq(session.id, sessionId)))
+          .returning({ id: session.id })
+        if (rows.length > 0) await notify(tx, CHANNEL, sessionId)
+        return rows.length > 0
+      })
+      if (ended) cache.drop(sessionId)
+      return ended
+    },
+
+    /** Ends a customer's sessions but one. @returns How many ended. */
+    async endOthers({ userId, sessionId }: Pick<Caller, 'userId' | 'sessionId'>): Promise<number> {
+      const ended = await db.transaction(tx => endAll(tx, userId, sessionId))
+      cache.drop(userId)
+      return ended
+    },
+
+    endAll,
 
     /** Whether a session is neither over nor ended. */
     async isOpen(sessionId: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { AccessTokens, TokenSubject } from './access-token.ts'
-import { type Account, findByEmail, findById } from './accounts-store.ts'
+import { type Account, findByEmail, findById, findByIdShared } from './accounts-store.ts'
 import type { LinkTokens } from './link-tokens.ts'
 import { type LoginThrottle, SLOWED_LOGIN_WAIT_MS } from './login-throttle.ts'
 import type { Passwords } from './passwords.ts'
@@ -41,7 +41,8 @@ export function createSignIn(deps: SignInDeps) {
     /**
      * By e-mail address and password. A name that nobody has takes the same steps, the same time and the same
      * answers as a wrong password.
-     * @throws ApiError `login_tries_left`, `login_frozen`, `too_many_requests` or `password_expired`.
+     * @throws ApiError `login_tries_left`, `login_frozen`, `too_many_requests`, `password_expired`, or
+     * `login_failed` when the password was changed meanwhile.
      */
     async byPassword(username: string, password: string, place: SignInPlace): Promise<string> {
       const email = username.trim().toLowerCase()
@@ -52,7 +53,10 @@ export function createSignIn(deps: SignInDeps) {
       if (!user || !isRight) throw await throttle.refuse(email, place.address, admitted)
       const subject = await db.transaction(async tx => {
         await throttle.accept(tx, email, place.address)
-        return await open(tx, user, place)
+        const current = await findByIdShared(tx, user.id)
+        // The password was changed while this one was looked at: it is the old one.
+        if (!current || current.passwordHash !== user.passwordHash) throw new ApiError('login_failed')
+        return await open(tx, current, place)
       })
       return await tokens.issue(subject)
     },

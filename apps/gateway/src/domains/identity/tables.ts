@@ -46,7 +46,7 @@ export const linkToken = pgTable(
   'link_token',
   {
     hash: text('hash').primaryKey(),
-    purpose: text('purpose', { enum: ['verify_email', 'sign_in'] }).notNull(),
+    purpose: text('purpose', { enum: ['verify_email', 'sign_in', 'reset_password'] }).notNull(),
     userId: uuid('user_id')
       .notNull()
       .references(() => userAccount.id),

@@ -131,6 +131,7 @@ async function identify(
   if (token === null) throw new ApiError('login_required')
   const caller = await authenticate(token)
   if (!caller) throw new ApiError('login_expired')
+  if (caller.passwordExpired) throw new ApiError('password_expired')
   if (audience === 'verified' && !caller.emailVerified) throw new ApiError('account_not_activated')
   return caller
 }

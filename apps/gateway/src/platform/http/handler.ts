@@ -8,6 +8,8 @@ export interface Caller {
   userId: string
   sessionId: string
   emailVerified: boolean
+  /** Set where the password must be changed first: only calls that guests may make go on (R4.10). */
+  passwordExpired?: true
 }
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined

@@ -49,7 +49,9 @@ function operation(call: Call): Json {
     ...(call.body && {
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: schemaOf(call.body, 'input') } },
+        content: Object.fromEntries(
+          mediaTypesOf(call).map(type => [type, { schema: schemaOf(call.body as z.ZodType, 'input') }]),
+        ),
       },
     }),
     responses: {
@@ -65,6 +67,10 @@ function operation(call: Call): Json {
     },
     'x-audience': call.audience,
   }
+}
+
+function mediaTypesOf(call: Call): string[] {
+  return call.form ? ['application/x-www-form-urlencoded', 'application/json'] : ['application/json']
 }
 
 const REPLAYED: Json = {

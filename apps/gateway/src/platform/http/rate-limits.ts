@@ -25,6 +25,8 @@ const STRICT: Record<string, StrictClass> = {
   'account.signup': 'signup',
   'account.send-verify-email': 'mail',
   'account.verify-email': 'mail',
+  'account.send-reset-password-email': 'mail',
+  'account.reset-password': 'login',
 }
 
 const WINDOW_MS = 60_000

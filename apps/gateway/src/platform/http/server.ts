@@ -115,7 +115,7 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
   app.decorateRequest('errorCode', null)
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
   app.setNotFoundHandler((request, reply) => sendError(missing(request, options.routes), request, reply))
-  acceptOnlyJson(app)
+  acceptBodies(app)
   noteRequests(app, options)
   const limitOf = await createRateLimits(app, options.rateLimits)
   const idempotency = createIdempotency(options)
@@ -218,8 +218,8 @@ function turnAway(response: ServerResponse): void {
   response.end('Berth does not answer to this host name. Its operator can set BERTH_PUBLIC_URL to it.\n')
 }
 
-/** Bodies are JSON; an empty one is none. */
-function acceptOnlyJson(app: FastifyInstance): void {
+/** Bodies are JSON, or a form where the call takes one; an empty one is none. */
+function acceptBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
@@ -229,6 +229,14 @@ function acceptOnlyJson(app: FastifyInstance): void {
       done(new ApiError('validation_failed', { fields: [{ path: '', rule: 'too_large' }] }))
     })
   })
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    (request, body, done) => {
+      if (!request.routeOptions.config.call?.form) return done(new ApiError('unsupported_media_type'))
+      done(null, Object.fromEntries(new URLSearchParams(body as string)))
+    },
+  )
 }
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {

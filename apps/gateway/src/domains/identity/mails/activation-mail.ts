@@ -1,24 +1,9 @@
 import type { Language } from '@berth/contract/limits'
 import type { MailContent } from '../../../drivers/mail/port.ts'
+import { type LinkMailText, type LinkMailValues, linkMail } from './link-mail.ts'
 
-/** What the texts are filled with. */
-interface Values {
-  brand: string
-  link: string
-  hours: number
-}
-
-interface MailText {
-  subject(values: Values): string
-  /** Paragraphs. */
-  body(values: Values): string[]
-}
-
-/**
- * The texts greet nobody by name: a display name is chosen freely by whoever signs up with somebody's address,
- * and would carry their words into a mail of ours.
- */
-export const ACTIVATION_TEXTS: Record<Language, MailText> = {
+/** The texts of the mail that activates an account. */
+export const ACTIVATION_TEXTS: Record<Language, LinkMailText> = {
   en: {
     subject: ({ brand }) => `Activate your ${brand} account`,
     body: ({ brand, link, hours }) => [
@@ -70,7 +55,6 @@ export const ACTIVATION_TEXTS: Record<Language, MailText> = {
  * @param to The address that is to be verified.
  * @param language The customer's.
  */
-export function activationMail(to: string, language: Language, values: Values): MailContent {
-  const text = ACTIVATION_TEXTS[language]
-  return { to, subject: text.subject(values), text: `${text.body(values).join('\n\n')}\n` }
+export function activationMail(to: string, language: Language, values: LinkMailValues): MailContent {
+  return linkMail(to, ACTIVATION_TEXTS[language], values)
 }

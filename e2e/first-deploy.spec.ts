@@ -75,14 +75,20 @@ test('[R1.8] [R4.1] [R2.16] signing up signs in, and a banner asks to activate',
   await lookAt(page, 'unverified')
 })
 
-test('[R4.2] [R6.3] until then, what costs money is off and says why', async () => {
-  await page.goto('/payments')
-  const topUp = page.getByRole('main').getByRole('button', { name: 'Top up' })
-  await expect(topUp).toHaveAttribute('aria-disabled', 'true')
-  await topUp.hover()
-  await expect(page.getByRole('tooltip')).toHaveText(
-    'The account is not activated. You can operate it after successful activation.',
-  )
+test('[R2.5] [R4.2] [R6.3] until then, what costs money is off on every page and says why', async () => {
+  for (const [path, action] of [
+    ['/explore', 'Deploy'],
+    ['/payments', 'Top up'],
+  ] as const) {
+    await page.goto(path)
+    await expect(page.getByRole('button', { name: /Activate now|Send again/ })).toBeVisible()
+    const button = page.getByRole('main').getByRole('button', { name: action, exact: true })
+    await expect(button).toHaveAttribute('aria-disabled', 'true')
+    await button.hover()
+    await expect(page.getByRole('tooltip')).toHaveText(
+      'The account is not activated. You can operate it after successful activation.',
+    )
+  }
 })
 
 test('[R2.2] the mail in the local mailbox activates the account', async () => {

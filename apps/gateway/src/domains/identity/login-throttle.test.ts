@@ -8,7 +8,9 @@ import {
   PASSWORD,
   signUpBody,
 } from '../../../test/identity-bench.ts'
+import { attemptKey } from './attempts.ts'
 import { ACCOUNT_RULE, NETWORK_RULE, SLOWED_LOGIN_WAIT_MS } from './login-throttle.ts'
+import { networkOf } from './network.ts'
 
 const WRONG = 'Wrong-Horse-7'
 const HOME = '198.51.100.1'
@@ -65,13 +67,21 @@ test('of thirty guesses at once no more than five have a chance', async () => {
   expect((await tryLogin(email, PASSWORD, STRANGER)).code).toBe('login_frozen')
 })
 
-test('a right guess among wrong ones at once is not let in once the tries are used up', async () => {
+test('a right guess is not let in when the tries were used up while it was looked at', async () => {
   const email = await someone()
-  const wrong = Array.from({ length: 12 }, () => tryLogin(email, WRONG, STRANGER))
-  // Passwords are looked at in turn, so that this one ends after the others.
-  const right = tryLogin(email, PASSWORD, STRANGER)
-  await Promise.all(wrong)
+  await tryLogin(email, WRONG, STRANGER)
+  const key = attemptKey('login', email, networkOf(STRANGER))
+  const { db } = bench.database
+  const { right } = await db.transaction(async tx => {
+    await tx.execute(sql`select 1 from attempt where key = ${key} for update`)
+    const right = tryLogin(email, PASSWORD, STRANGER)
+    // Its password has been found right, and it waits for the count that is held here.
+    await expect.poll(waitingForLocks).toBe(1)
+    await tx.execute(sql`update attempt set count = 5, blocked_until = '2100-01-01' where key = ${key}`)
+    return { right }
+  })
   expect((await right).code).toBe('login_frozen')
+  await db.execute(sql`delete from attempt where key = ${key}`)
 })
 
 test('twenty right sign-ins at once all go through', async () => {
@@ -191,6 +201,14 @@ async function someone(): Promise<string> {
   const email = `someone-${count}@example.com`
   expect((await bench.call(signup, { body: signUpBody(email) })).code).toBeNull()
   return email
+}
+
+async function waitingForLocks(): Promise<number> {
+  const { rows } = await bench.database.db.execute<{ n: number }>(
+    sql`select count(*)::int as n from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows[0]?.n ?? 0
 }
 
 function tryLogin(username: string, password: string, address = HOME) {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, email, newPassword, timestamp, typedPassword, username } from './fields.ts'
-import { LANGUAGES, REFERRAL_CODE_CHARS_MAX } from './limits.ts'
+import { LANGUAGES, PASSWORD_CHARS_MAX, REFERRAL_CODE_CHARS_MAX } from './limits.ts'
 
 /** The organization and application names that the embedded identity answers to; Casdoor's are settings. */
 export const ORGANIZATION = 'berth'
@@ -44,7 +44,16 @@ export const application = z.looseObject({
   enableSignUp: z.boolean(),
   signinMethods: z.array(z.looseObject({ name: z.string(), displayName: z.string(), rule: z.string() })),
   signupItems: z.array(z.looseObject({ name: z.string(), visible: z.boolean(), required: z.boolean() })),
-  providers: z.array(z.looseObject({ name: z.string() })),
+  /** Services that one may sign in through; the kind and the words for the button stand in `provider`. */
+  providers: z.array(
+    z.looseObject({
+      name: z.string(),
+      canSignUp: z.boolean().optional(),
+      canSignIn: z.boolean().optional(),
+      canUnlink: z.boolean().optional(),
+      provider: z.looseObject({ category: z.string(), type: z.string(), displayName: z.string() }).nullable(),
+    }),
+  ),
   termsOfUse: z.string(),
   organizationObj: z.looseObject({ name: z.string(), passwordOptions: z.array(z.string()) }),
 })
@@ -63,7 +72,10 @@ export const getApplication = defineCall({
   data: application.nullable(),
 })
 
-/** What the sign-in form sends: by password, or by the one-time link that the gateway printed. */
+/**
+ * What the sign-in form sends: by password, by the one-time link that the gateway printed, or by what another
+ * service gave. As in Casdoor, a username that is not empty means a password, and a provider the other service.
+ */
 const loginBody = z.object({
   application: name,
   organization: name,
@@ -73,7 +85,20 @@ const loginBody = z.object({
   language: language.optional(),
   username: z.string(by('required')).max(300, by('too_long')).default(''),
   /** The password, or the link's secret where the method is `Link`. */
-  password: typedPassword,
+  password: z.string(by('required')).max(PASSWORD_CHARS_MAX, by('too_long')).default(''),
+  /** The answer to a captcha: its kind, what was read or answered, and the captcha's id. */
+  captchaType: z.string(by('wrong_type')).max(40, by('too_long')).optional(),
+  captchaToken: z.string(by('wrong_type')).max(4_000, by('too_long')).optional(),
+  clientSecret: z.string(by('wrong_type')).max(200, by('too_long')).optional(),
+  /** What the other service sent the browser back with, and what beginning gave this browser. */
+  provider: z.string(by('wrong_type')).max(100, by('too_long')).optional(),
+  code: z.string(by('wrong_type')).max(4_000, by('too_long')).optional(),
+  state: z.string(by('wrong_type')).max(500, by('too_long')).optional(),
+  redirectUri: z.string(by('wrong_type')).max(500, by('too_long')).optional(),
+  method: z.enum(['signup', 'signin'], by('not_allowed')).optional(),
+  browserKey: z.string(by('wrong_type')).max(200, by('too_long')).optional(),
+  /** Who sent the customer, where a first sign-in through another service makes the account. */
+  referralCode: z.string(by('wrong_type')).max(REFERRAL_CODE_CHARS_MAX, by('too_long')).optional(),
 })
 const accessToken = z.string().describe('The access token, a JWT: send it as a Bearer token.')
 
@@ -93,11 +118,11 @@ export const loginBy = defineCall({
   operation: 'account.login-by',
   method: 'POST',
   path: '/api/account/login/{method}',
-  summary: 'Signs in by a named method: `password` or `link`.',
+  summary: 'Signs in by a named method: `password`, `link` or `provider`.',
   audience: 'guest',
   timeout: 'normal',
   envelope: 'casdoor',
-  params: z.object({ method: z.enum(['password', 'link'], by('not_allowed')) }),
+  params: z.object({ method: z.enum(['password', 'link', 'provider'], by('not_allowed')) }),
   body: loginBody.omit({ signinMethod: true }),
   data: accessToken,
 })

@@ -43,6 +43,9 @@ const SEED_CALLS: Record<string, string[]> = {
   'POST /api/account/send-reset-password-email': ['email', 'application', 'organization'],
   'POST /api/account/reset-password': ['token', 'password', 'application', 'organization'],
   'POST /api/account/update-user': ['id', 'columns', 'displayName'],
+  'POST /api/account/unlink': ['providerType', 'user'],
+  'GET /api/account/get-captcha-status': ['organization', 'userId', 'application'],
+  'GET /api/account/get-captcha': ['applicationId', 'isCurrentProvider'],
   'GET /api/region/all': [],
   'GET /api/region/list': ['page', 'page_size', 'name', 'code'],
   'POST /api/gpu_spec/list': ['region_codes'],
@@ -71,6 +74,24 @@ const OWN_CALLS = [
   'GET /api/account/sessions',
   'DELETE /api/account/sessions/{id}',
   'POST /api/account/sessions/end-others',
+  'POST /api/account/begin-provider-sign-in',
+  'POST /api/account/link',
+  'POST /api/account/set-password',
+  'POST /api/account/delete-account',
+  'GET /api/account/audit-log',
+  'GET /api/notification',
+  'PUT /api/notification',
+  'GET /api/ssh-key/',
+  'POST /api/ssh-key/',
+  'DELETE /api/ssh-key/{id}',
+  'GET /api/registry/',
+  'POST /api/registry/',
+  'PUT /api/registry/{id}',
+  'DELETE /api/registry/{id}',
+  'POST /api/registry/{id}/check',
+  'GET /api/model-verse/api-key/',
+  'POST /api/model-verse/api-key/',
+  'DELETE /api/model-verse/api-key/{id}',
   'GET /api/mailbox',
   'GET /api/settings',
   'GET /api/instance/{id}/events',
@@ -158,7 +179,10 @@ describe('rules across calls', () => {
   })
 
   test('the calls that take a form are known: everything else is JSON alone', () => {
-    expect(all.filter(call => call.form).map(call => call.operation)).toEqual(['account.update-user'])
+    expect(all.filter(call => call.form).map(call => call.operation)).toEqual([
+      'account.update-user',
+      'account.set-password',
+    ])
   })
 
   test('[R9.1] only a call without side effects is tried again', () => {

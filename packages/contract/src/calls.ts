@@ -1,12 +1,24 @@
 import { accountCalls } from './account.ts'
+import { accountSecurityCalls } from './account-security.ts'
+import { accountSignInCalls } from './account-sign-in.ts'
+import { apiKeyCalls } from './api-keys.ts'
 import { billingCalls } from './billing.ts'
 import { imageCalls } from './images.ts'
 import { instanceCalls } from './instances.ts'
+import { notificationCalls } from './notifications.ts'
 import { regionCalls } from './regions.ts'
+import { registryCalls } from './registries.ts'
+import { sshKeyCalls } from './ssh-keys.ts'
 
 /** Every call of the gateway, in the order of the published document (R7.9). */
 export const calls = [
   ...accountCalls,
+  ...accountSignInCalls,
+  ...accountSecurityCalls,
+  ...notificationCalls,
+  ...sshKeyCalls,
+  ...registryCalls,
+  ...apiKeyCalls,
   ...regionCalls,
   ...imageCalls,
   ...instanceCalls,

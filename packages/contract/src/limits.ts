@@ -111,3 +111,30 @@ export const STOPPED_POD_NOTICE_DAYS = [7, 3, 1] as const
 export const TERMINAL_COLS_MAX = 500
 export const TERMINAL_ROWS_MAX = 300
 export const TERMINAL_TICKET_MS = 30_000
+
+/** Names of SSH keys, registry credentials and API keys. */
+export const KEY_NAME_CHARS_MAX = 64
+
+/** SSH keys of one customer, and the longest line: an RSA key of 16,384 bits with a comment fits. */
+export const SSH_KEYS_PER_USER_MAX = 50
+export const SSH_PUBLIC_KEY_CHARS_MAX = 8_000
+
+/** RSA keys below this many bits are refused. */
+export const SSH_RSA_BITS_MIN = 2_048
+
+/** Registry credentials of one customer, and their parts; a cloud registry's password is a token of some 3,000. */
+export const REGISTRY_CREDENTIALS_PER_USER_MAX = 50
+export const REGISTRY_HOST_CHARS_MAX = 255
+export const REGISTRY_USERNAME_CHARS_MAX = 255
+export const REGISTRY_PASSWORD_CHARS_MAX = 8_000
+
+/** Model API keys of one customer that can be used, and the longest life that may be asked for. */
+export const API_KEYS_PER_USER_MAX = 50
+export const API_KEY_LIFE_DAYS_MAX = 3_650
+
+/** Hours that a balance lasts at which an alert may be asked for, and those that a new account gets (B4). */
+export const ALERT_HOURS_CHOICES = [72, 24, 12, 6, 3, 1] as const
+export const ALERT_HOURS_DEFAULT = [24, 3] as const
+
+/** How long the audit log of an account is kept. */
+export const AUDIT_KEPT_DAYS = 365

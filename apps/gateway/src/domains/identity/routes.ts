@@ -75,9 +75,13 @@ function signInRoutes(identity: Identity): Route[] {
     userAgent: string
   }
 
-  async function signIn(method: 'password' | 'link', request: SignInRequest): Promise<string> {
+  async function signIn(method: 'password' | 'link' | 'provider', request: SignInRequest): Promise<string> {
     const { body, address, userAgent } = request
     checkNames(body)
+    if (method === 'provider') throw new ApiError('unknown_sign_in_method')
+    if (body.password === '') {
+      throw new ApiError('validation_failed', { fields: [{ path: 'password', rule: 'required' }] })
+    }
     const place = { address, userAgent, stay: body.autoSignin }
     if (method === 'link') return await identity.signInByLink(body.password, place)
     return await identity.signInByPassword(body.username, body.password, place)

@@ -18,9 +18,16 @@ export const userAccount = pgTable(
     emailVerifiedAt: moment('email_verified_at'),
     language: text('language').notNull().default('en'),
     referralCode: text('referral_code'),
+    /** Its id at the identity service, where that is not the embedded one. */
+    externalId: text('external_id'),
     createdAt: moment('created_at').notNull(),
+    /** When its owner deleted it: what names a person is gone then, the row stays for the books. */
+    deletedAt: moment('deleted_at'),
   },
-  table => [uniqueIndex('user_account_email').on(table.email)],
+  table => [
+    uniqueIndex('user_account_email').on(table.email),
+    uniqueIndex('user_account_external').on(table.externalId),
+  ],
 )
 
 /** Signed-in sessions. A token is good while its session is neither revoked nor over. */
@@ -73,4 +80,62 @@ export const attempt = pgTable(
     blockedUntil: moment('blocked_until'),
   },
   table => [index('attempt_started').on(table.startedAt)],
+)
+
+/** Identities at other services that sign in to an account. One identity belongs to one account. */
+export const linkedIdentity = pgTable(
+  'linked_identity',
+  {
+    id: uuid('id').primaryKey(),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => userAccount.id),
+    /** Name of the provider in the settings. */
+    provider: text('provider').notNull(),
+    /** Who they are there: lasting, where names and addresses change. */
+    subject: text('subject').notNull(),
+    username: text('username').notNull(),
+    email: text('email').notNull(),
+    linkedAt: moment('linked_at').notNull(),
+  },
+  table => [
+    uniqueIndex('linked_identity_subject').on(table.provider, table.subject),
+    uniqueIndex('linked_identity_user').on(table.userId, table.provider),
+  ],
+)
+
+/** Visits to another service that have begun: what the way back is checked against. */
+export const providerVisit = pgTable(
+  'provider_visit',
+  {
+    /** Hash of the state that went along. */
+    stateHash: text('state_hash').primaryKey(),
+    provider: text('provider').notNull(),
+    purpose: text('purpose', { enum: ['signup', 'signin', 'link'] }).notNull(),
+    /** Who links; null for signing in. */
+    userId: uuid('user_id').references(() => userAccount.id),
+    /** Hash of what only the browser that began it knows. */
+    browserKeyHash: text('browser_key_hash').notNull(),
+    nonce: text('nonce').notNull(),
+    codeVerifier: text('code_verifier').notNull(),
+    redirectUri: text('redirect_uri').notNull(),
+    createdAt: moment('created_at').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+    usedAt: moment('used_at'),
+  },
+  table => [index('provider_visit_expires').on(table.expiresAt)],
+)
+
+/** Captchas that were shown: good once, for a few minutes. */
+export const captcha = pgTable(
+  'captcha',
+  {
+    id: text('id').primaryKey(),
+    /** Keyed hashes of the answers that are taken: what the picture shows, and what the question asks for. */
+    imageAnswerHash: text('image_answer_hash').notNull(),
+    questionAnswerHash: text('question_answer_hash').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+    usedAt: moment('used_at'),
+  },
+  table => [index('captcha_expires').on(table.expiresAt)],
 )

@@ -1,0 +1,78 @@
+import * as z from 'zod'
+import { defineCall } from './call.ts'
+import { by, email, page, pageOf, timestamp, typedPassword } from './fields.ts'
+import { PASSWORD_CHARS_MAX } from './limits.ts'
+
+export const setPassword = defineCall({
+  operation: 'account.set-password',
+  method: 'POST',
+  path: '/api/account/set-password',
+  summary: 'Sets a new password for the account that asks, and ends its other sessions.',
+  audience: 'user',
+  timeout: 'normal',
+  form: true,
+  envelope: 'casdoor',
+  body: z.object({
+    userOwner: z.string(by('required')).min(1, by('required')).max(100, by('too_long')),
+    /** The login name, which is the caller's own. */
+    userName: z.string(by('required')).min(1, by('required')).max(300, by('too_long')),
+    /** Not looked at where the account has no password yet. */
+    oldPassword: z.string(by('wrong_type')).max(PASSWORD_CHARS_MAX, by('too_long')).default(''),
+    /** Held to the rules of a new password, whose breach has a code of its own here: `password_too_weak`. */
+    newPassword: typedPassword,
+  }),
+  data: z.null(),
+})
+
+export const deleteAccount = defineCall({
+  operation: 'account.delete-account',
+  method: 'POST',
+  path: '/api/account/delete-account',
+  summary: 'Deletes the account that asks, for good, once it has no instances.',
+  audience: 'user',
+  timeout: 'normal',
+  envelope: 'casdoor',
+  body: z.object({
+    /** The account's address, typed by the customer. */
+    email,
+    /** Looked at where the account has a password. */
+    password: z.string(by('wrong_type')).max(PASSWORD_CHARS_MAX, by('too_long')).default(''),
+  }),
+  data: z.null(),
+})
+
+/** What somebody did with an account (B12). */
+const auditEntry = z.object({
+  id: z.string(),
+  createdTime: timestamp,
+  /** Name of what was done: a call's operation, or one of the few that no call names, such as `account.login-failed`. */
+  action: z.string(),
+  /** What it was done to, such as an instance's id; empty where it is the account itself. */
+  target: z.string(),
+  /** Empty when it was done; else the code of the error that refused it. */
+  refused: z.string(),
+  /** `customer`, or `operator` and `system` for what was not done by the customer. */
+  actor: z.enum(['customer', 'operator', 'system']),
+  address: z.string(),
+  userAgent: z.string(),
+})
+export type AuditEntry = z.infer<typeof auditEntry>
+
+export const listAuditLog = defineCall({
+  operation: 'account.audit-log',
+  method: 'GET',
+  path: '/api/account/audit-log',
+  summary: 'What was done with the account, by whom and from where, newest first.',
+  audience: 'user',
+  timeout: 'normal',
+  retry: true,
+  envelope: 'casdoor',
+  query: z.object({
+    ...page,
+    /** Only entries whose action begins with this, such as `instance.`. */
+    action: z.string(by('wrong_type')).max(60, by('too_long')).default(''),
+  }),
+  data: pageOf(auditEntry),
+})
+
+export const accountSecurityCalls = [setPassword, deleteAccount, listAuditLog] as const

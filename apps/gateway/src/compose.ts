@@ -16,6 +16,7 @@ import { regionsRoutes } from './domains/regions/routes.ts'
 import { settingsRoutes } from './domains/settings/routes.ts'
 import { createSettings } from './domains/settings/settings.ts'
 import type { ComputeDriver } from './drivers/compute/port.ts'
+import type { IdentitySource } from './drivers/identity/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
 import type { PaymentDriver } from './drivers/payments/port.ts'
@@ -47,6 +48,8 @@ export interface GatewayParts {
   /** Sends mails; where there is no mail server it also keeps them, for a mailbox that only this computer is shown. */
   mail: { driver: MailDriver; mailbox: Mailbox | null }
   payments: PaymentDriver[]
+  /** Keeps the accounts where an identity service outside does; left out or null: the gateway does. */
+  identitySource?: IdentitySource | null
   host: string
   publicUrl: string | null
   serviceHost: string
@@ -120,6 +123,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   })
   const identity = createIdentity({
     ...base,
+    source: parts.identitySource ?? null,
     listen,
     secrets: parts.secrets,
     mail: mailQueue,

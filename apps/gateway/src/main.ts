@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { composeGateway, type Gateway } from './compose.ts'
 import { type ComputeChoice, chooseComputeDriver } from './drivers/compute/choose-driver.ts'
+import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.ts'
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
 import { createSmtpDriver } from './drivers/mail/smtp.ts'
 import { createTestcardDriver } from './drivers/payments/testcard/testcard-driver.ts'
@@ -87,6 +88,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
       : { driver: kept, mailbox: kept },
     payments: [createTestcardDriver(base)],
+    identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
     rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
   })
   phases.unshift(
@@ -133,8 +135,10 @@ async function greet({ gateway, config, address, compute }: Greeting): Promise<v
         : 'Mails      reach nobody until SMTP_URL is set; the newest are kept in the database',
     )
   }
+  if (config.casdoor !== null) lines.push(`Accounts   are kept by Casdoor at ${config.casdoor.url}`)
   lines.push(...aboutMachines(compute, gateway.instances.foreignMachines()))
-  if (config.demo === 'auto' && isLocal) {
+  // An account of ours alone would not be one of Casdoor's.
+  if (config.demo === 'auto' && isLocal && config.casdoor === null) {
     const { userId, created } = await gateway.identity.createDemoCustomer()
     const link = `${address}/auth?ticket=${await gateway.identity.createSignInLink(userId)}`
     lines.push(`Sign in    ${link}`)

@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { createBilling } from '../src/domains/billing/billing.ts'
 import { createIdentity, type Identity } from '../src/domains/identity/identity.ts'
 import { identityRoutes } from '../src/domains/identity/routes.ts'
+import type { IdentitySource } from '../src/drivers/identity/port.ts'
 import { createMailQueue } from '../src/drivers/mail/mail-queue.ts'
 import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
 import type { MailDriver } from '../src/drivers/mail/port.ts'
@@ -51,10 +52,14 @@ export interface Outcome<Data> {
 /**
  * The identity domain on a real database and behind the real server, with a clock that stands until it is moved.
  * @param options.mailDriver Sends the mails; the local mailbox when left out.
+ * @param options.source Keeps the accounts; the embedded identity when left out.
+ * @param options.now Where the clock stands.
  */
-export async function createIdentityBench(options: { mailDriver?: MailDriver } = {}) {
+export async function createIdentityBench(
+  options: { mailDriver?: MailDriver; source?: IdentitySource; now?: Date } = {},
+) {
   const database = await createTestDatabase()
-  let now = START.getTime()
+  let now = (options.now ?? START).getTime()
   const clock = { now: () => new Date(now) }
   const log = pino({ level: 'silent' })
   const ids = createIds(clock)
@@ -83,6 +88,7 @@ export async function createIdentityBench(options: { mailDriver?: MailDriver } =
     secrets: { signingKey: SIGNING_KEY },
     mailbox,
     billing,
+    source: options.source ?? null,
     publicUrl: () => 'http://127.0.0.1:8080',
     brandName: () => 'Berth',
     pause: async (ms: number) => {

@@ -65,6 +65,10 @@ export const ERRORS = {
   oauth_not_linked: rule(200, 'change'),
   oauth_last_way_in: rule(200, 'change'),
   account_has_instances: rule(200, 'change'),
+  // Only where a Casdoor server keeps the accounts.
+  identity_unavailable: rule(503, 'retry'),
+  account_blocked: rule(200, 'give_up'),
+  second_factor_unsupported: rule(200, 'give_up'),
   account_not_activated: rule(403, 'change'),
 
   // Money.

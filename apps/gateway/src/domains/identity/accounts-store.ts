@@ -5,6 +5,9 @@ import { userAccount } from './tables.ts'
 
 export type Account = typeof userAccount.$inferSelect
 
+/** Looks whose address it is; null for nobody's. */
+export type FindAddressee = (email: string) => Promise<Account | null>
+
 /** The account with that login name, or null. */
 export async function findByEmail(q: Pick<Queryable, 'select'>, email: string): Promise<Account | null> {
   const [row] = await q.select().from(userAccount).where(eq(userAccount.email, email))

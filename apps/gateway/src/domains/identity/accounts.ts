@@ -28,6 +28,8 @@ export interface SignUp {
   password: string
   language: Language
   referralCode: string | null
+  /** Network address of the caller. */
+  address: string
 }
 
 /** A display name that a customer chose. */
@@ -169,3 +171,4 @@ export function createAccounts(deps: AccountsDeps) {
     },
   }
 }
+export type Accounts = ReturnType<typeof createAccounts>

@@ -5,15 +5,39 @@ import { ApiError } from '../../platform/http/api-error.ts'
 /** Who owns the application and the organization in Casdoor's eyes. */
 const OWNER = 'admin'
 
+/** Names that the account calls may carry, of the application and of the organization. */
+export interface AcceptedNames {
+  application: readonly string[]
+  organization: readonly string[]
+}
+
+/** The embedded identity's own names, which the console sends to every installation. */
+const OUR_NAMES: AcceptedNames = { application: [APPLICATION], organization: [ORGANIZATION] }
+
+/**
+ * Says which names are taken.
+ * @param source The identity service that keeps the accounts, whose own names are taken as well; null for none.
+ */
+export function acceptedNames(source: { application: string; organization: string } | null): AcceptedNames {
+  if (!source) return OUR_NAMES
+  return {
+    application: [APPLICATION, source.application],
+    organization: [ORGANIZATION, source.organization],
+  }
+}
+
 /**
  * Checks the names that the account calls carry (R1.8).
  * @throws ApiError `validation_failed` at the field that names something else.
  */
-export function checkNames(names: { application: string; organization?: string }): void {
+export function checkNames(
+  names: { application: string; organization?: string },
+  accepted: AcceptedNames = OUR_NAMES,
+): void {
   const { application, organization = ORGANIZATION } = names
   const fields = [
-    ...(application === APPLICATION ? [] : [{ path: 'application', rule: 'not_allowed' }]),
-    ...(organization === ORGANIZATION ? [] : [{ path: 'organization', rule: 'not_allowed' }]),
+    ...(accepted.application.includes(application) ? [] : [{ path: 'application', rule: 'not_allowed' }]),
+    ...(accepted.organization.includes(organization) ? [] : [{ path: 'organization', rule: 'not_allowed' }]),
   ]
   if (fields.length > 0) throw new ApiError('validation_failed', { fields })
 }

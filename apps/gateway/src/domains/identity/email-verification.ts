@@ -3,7 +3,7 @@ import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
-import { findByEmail, languageOf } from './accounts-store.ts'
+import { type FindAddressee, languageOf } from './accounts-store.ts'
 import type { LinkTokens } from './link-tokens.ts'
 import type { MailLimits } from './mail-limits.ts'
 import { activationMail } from './mails/activation-mail.ts'
@@ -21,6 +21,8 @@ interface EmailVerificationDeps {
   limits: MailLimits
   links: LinkTokens
   sessions: Pick<Sessions, 'announce' | 'forget'>
+  /** Whose address it is, when a mail goes out. */
+  findAddressee: FindAddressee
   publicUrl: () => string
   brandName: () => string
 }
@@ -32,7 +34,7 @@ export function createEmailVerification(deps: EmailVerificationDeps) {
 
   /** Runs when the mail goes out: only then is it looked up whether there is an account to activate. */
   async function compose({ email }: { email: string }): Promise<MailContent | null> {
-    const user = await findByEmail(db, email)
+    const user = await deps.findAddressee(email)
     if (!user || user.emailVerifiedAt) return null
     const life_ms = ACTIVATION_LINK_HOURS * HOUR_MS
     const secret = await links.make(db, { purpose: 'verify_email', userId: user.id, email, life_ms })

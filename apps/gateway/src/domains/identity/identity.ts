@@ -8,6 +8,7 @@ import {
 } from '@berth/contract/account'
 import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
+import type { IdentitySource } from '../../drivers/identity/port.ts'
 import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
@@ -19,17 +20,20 @@ import type { Secrets } from '../../platform/secrets.ts'
 import type { Billing } from '../billing/billing.ts'
 import { createAccessTokens } from './access-token.ts'
 import { createAccounts, type Rename, type SignUp } from './accounts.ts'
-import { findApplication } from './application.ts'
+import { type FindAddressee, findByEmail } from './accounts-store.ts'
+import { acceptedNames, checkNames, findApplication } from './application.ts'
 import { createAttempts } from './attempts.ts'
 import { createEmailVerification } from './email-verification.ts'
 import { createLinkTokens } from './link-tokens.ts'
 import { createLoginThrottle, LOGIN_ATTEMPTS_KEPT_MS } from './login-throttle.ts'
 import { createMailLimits, MAIL_ATTEMPTS_KEPT_MS } from './mail-limits.ts'
 import { isLoopback, isLoopbackOrigin } from './network.ts'
+import { createEmbeddedPasswordCheck } from './password-check.ts'
 import { createPasswordReset, type PasswordReset } from './password-reset.ts'
 import { createPasswords } from './passwords.ts'
 import { createSessions } from './sessions.ts'
 import { createSignIn, type SignInPlace } from './sign-in.ts'
+import { createSourced } from './source/sourced.ts'
 
 export interface Identity {
   /** Makes ready and begins to hear what other replicas say. @returns The way to stop. */
@@ -43,7 +47,9 @@ export interface Identity {
   watchSessions(onChange: () => void): Promise<() => void>
 
   /** @throws ApiError `validation_failed` for an id that is none. */
-  application(id: string): Application | null
+  application(id: string): Promise<Application | null>
+  /** @throws ApiError `validation_failed` at a name that is another application's or organization's. */
+  checkNames(names: { application: string; organization?: string }): void
   /** Makes an account. @returns `organization/name`. @throws ApiError `email_taken`. */
   signUp(input: SignUp): Promise<string>
   /** @returns An access token. @throws ApiError of the account group. */
@@ -88,11 +94,13 @@ export interface Identity {
 }
 
 /**
- * Makes the embedded identity domain (R1.8).
+ * Makes the identity domain (R1.8).
  * @param deps `mailbox` is null where mails go out by SMTP, and where others than this machine are served; `pause` waits, and is only passed by tests.
  */
 export function createIdentity(deps: {
   db: Database
+  /** Keeps passwords and profiles where an identity service outside does (R1.8); null: this domain does itself. */
+  source?: IdentitySource | null
   listen: OpenDatabase['listen']
   clock: Clock
   ids: Ids
@@ -105,7 +113,7 @@ export function createIdentity(deps: {
   brandName: () => string
   pause?: (ms: number) => Promise<void>
 }): Identity {
-  const { db, clock, mailbox, brandName, pause = setTimeout } = deps
+  const { db, clock, mailbox, brandName, source = null, pause = setTimeout } = deps
   const tokens = createAccessTokens({ signingKey: deps.secrets.signingKey, clock })
   const sessions = createSessions({ ...deps, tokens })
   const attempts = createAttempts({ clock })
@@ -113,38 +121,47 @@ export function createIdentity(deps: {
   const links = createLinkTokens(deps)
   const passwords = createPasswords(deps)
   const throttle = createLoginThrottle({ db, clock, attempts })
-  const verification = createEmailVerification({ ...deps, limits, links, sessions })
-  const reset = createPasswordReset({ ...deps, limits, links, passwords, throttle, sessions })
+  const findAddressee: FindAddressee = email => sourced?.findAddressee(email) ?? findByEmail(db, email)
+  const verification = createEmailVerification({ ...deps, limits, links, sessions, findAddressee })
+  const reset = createPasswordReset({ ...deps, limits, links, passwords, throttle, sessions, findAddressee })
   const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens })
-  const signIn = createSignIn({ db, passwords, throttle, links, sessions, tokens, pause })
+  const sourced = source
+    ? createSourced({ ...deps, source, attempts, throttle, links, sessions, accounts, verification })
+    : null
+  const checkPassword = sourced?.checkPassword ?? createEmbeddedPasswordCheck({ db, passwords })
+  const signIn = createSignIn({ db, checkPassword, throttle, links, sessions, tokens, pause })
+  const names = acceptedNames(source)
 
   return {
     async start() {
       await passwords.prepare()
+      if (source) void reportProblems(source, deps.log)
       return await sessions.start()
     },
     authenticate: sessions.authenticate,
     isSessionOpen: sessions.isOpen,
     watchSessions: sessions.watch,
-    application: id => findApplication(id, brandName()),
-    signUp: accounts.signUp,
+    application: async id => (sourced ? await sourced.application(id) : findApplication(id, brandName())),
+    checkNames: input => checkNames(input, names),
+    signUp: sourced?.signUp ?? accounts.signUp,
     signInByPassword: signIn.byPassword,
     signInByLink: signIn.byLink,
     async signOut({ userId, sessionId }) {
       await sessions.end(sessionId)
-      return `${ORGANIZATION}/${(await accounts.emailOf(userId)) ?? ''}`
+      await sourced?.endToken(sessionId)
+      return `${source?.organization ?? ORGANIZATION}/${(await accounts.emailOf(userId)) ?? ''}`
     },
-    account: accounts.account,
-    rename: accounts.rename,
+    account: sourced?.account ?? accounts.account,
+    rename: sourced?.rename ?? accounts.rename,
     listSessions: sessions.list,
     async endSession({ userId }, sessionId) {
       if (!(await sessions.endOwn(userId, sessionId))) throw new ApiError('not_found')
     },
     endOtherSessions: sessions.endOthers,
     requestVerifyMail: verification.request,
-    verifyEmail: verification.verify,
+    verifyEmail: sourced?.verifyEmail ?? verification.verify,
     requestPasswordReset: reset.request,
-    resetPassword: reset.reset,
+    resetPassword: sourced?.resetPassword ?? reset.reset,
     async mails({ address, origin, forwarded }) {
       const isHere = !forwarded && isLoopback(address) && isLoopbackOrigin(origin)
       // Mails hold links that sign in: a proxy on this machine must not show them to the world.
@@ -160,5 +177,14 @@ export function createIdentity(deps: {
       await sessions.purge()
       await attempts.purge(db, Math.max(LOGIN_ATTEMPTS_KEPT_MS, MAIL_ATTEMPTS_KEPT_MS))
     },
+  }
+}
+
+/** Tells the operator early what would keep customers out; the source may come up after the gateway. */
+async function reportProblems(source: IdentitySource, log: Pick<Logger, 'warn'>): Promise<void> {
+  try {
+    for (const problem of await source.findProblems()) log.warn(problem)
+  } catch (error) {
+    log.warn({ err: error }, 'the identity service does not answer; nobody can sign in until it does')
   }
 }

@@ -79,6 +79,14 @@ export function createLinkTokens({ clock, ids }: { clock: Clock; ids: Ids }) {
       return row ?? null
     },
 
+    /** Makes a link that was just used up good again, because what it was used for was refused. */
+    async giveBack(q: Pick<Queryable, 'update'>, secret: string): Promise<void> {
+      await q
+        .update(linkToken)
+        .set({ usedAt: null })
+        .where(eq(linkToken.hash, sha256Hex(secret)))
+    },
+
     async purge(q: Pick<Queryable, 'delete'>): Promise<void> {
       await q.delete(linkToken).where(lt(linkToken.expiresAt, clock.now()))
     },

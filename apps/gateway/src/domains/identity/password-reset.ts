@@ -4,7 +4,7 @@ import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
-import { findByEmail, findById, languageOf } from './accounts-store.ts'
+import { type FindAddressee, findById, languageOf } from './accounts-store.ts'
 import type { LinkTokens } from './link-tokens.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import type { MailLimits } from './mail-limits.ts'
@@ -35,6 +35,8 @@ interface PasswordResetDeps {
   passwords: Passwords
   throttle: Pick<LoginThrottle, 'reset'>
   sessions: Pick<Sessions, 'endAll' | 'forget'>
+  /** Whose address it is, when a mail goes out. */
+  findAddressee: FindAddressee
   publicUrl: () => string
   brandName: () => string
 }
@@ -46,7 +48,7 @@ export function createPasswordReset(deps: PasswordResetDeps) {
 
   /** Runs when the mail goes out: only then is it looked up whether there is an account. */
   async function compose({ email }: { email: string }): Promise<MailContent | null> {
-    const user = await findByEmail(db, email)
+    const user = await deps.findAddressee(email)
     if (!user) return null
     const life_ms = RESET_LINK_HOURS * 3_600_000
     const secret = await links.make(db, { purpose: 'reset_password', userId: user.id, email, life_ms })
@@ -57,11 +59,10 @@ export function createPasswordReset(deps: PasswordResetDeps) {
 
   /** The new password's hash. The link is not used up by a password that is refused. */
   async function hashFor(userId: string, password: string): Promise<string> {
-    const rule = newPassword.safeParse(password).error?.issues[0]?.message
-    if (rule) throw new ApiError('password_too_weak', { fields: [{ path: 'password', rule }] })
+    checkNewPassword(password)
     const user = await findById(db, userId)
     if (await passwords.check(user?.passwordHash ?? null, password)) {
-      throw new ApiError('validation_failed', { fields: [{ path: 'password', rule: 'password_same' }] })
+      throw samePassword()
     }
     return await passwords.hash(password)
   }
@@ -114,4 +115,15 @@ export function createPasswordReset(deps: PasswordResetDeps) {
       sessions.forget(found.userId)
     },
   }
+}
+
+/** @throws ApiError `password_too_weak` with the rule that a new password breaks. */
+export function checkNewPassword(password: string): void {
+  const rule = newPassword.safeParse(password).error?.issues[0]?.message
+  if (rule) throw new ApiError('password_too_weak', { fields: [{ path: 'password', rule }] })
+}
+
+/** The error of a new password that is the one until now. */
+export function samePassword(): ApiError {
+  return new ApiError('validation_failed', { fields: [{ path: 'password', rule: 'password_same' }] })
 }

@@ -17,7 +17,6 @@ import {
 } from '@berth/contract/account'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
-import { checkNames } from './application.ts'
 import type { Identity } from './identity.ts'
 
 /**
@@ -36,10 +35,10 @@ export function identityRoutes(identity: Identity): Route[] {
 
 function applicationRoutes(identity: Identity): Route[] {
   return [
-    route(getApplication, async ({ query }) => identity.application(query.id)),
+    route(getApplication, ({ query }) => identity.application(query.id)),
 
-    route(signup, async ({ body, language }) => {
-      checkNames(body)
+    route(signup, async ({ body, language, address }) => {
+      identity.checkNames(body)
       // The address is the login name, so the two cannot differ.
       if (body.username !== body.email) {
         throw new ApiError('validation_failed', { fields: [{ path: 'username', rule: 'not_allowed' }] })
@@ -50,6 +49,7 @@ function applicationRoutes(identity: Identity): Route[] {
         password: body.password,
         language: body.language ?? language,
         referralCode: body.referralCode ?? null,
+        address,
       })
     }),
 
@@ -77,7 +77,7 @@ function signInRoutes(identity: Identity): Route[] {
 
   async function signIn(method: 'password' | 'link' | 'provider', request: SignInRequest): Promise<string> {
     const { body, address, userAgent } = request
-    checkNames(body)
+    identity.checkNames(body)
     if (method === 'provider') throw new ApiError('unknown_sign_in_method')
     if (body.password === '') {
       throw new ApiError('validation_failed', { fields: [{ path: 'password', rule: 'required' }] })
@@ -108,13 +108,13 @@ function sessionRoutes(identity: Identity): Route[] {
 function passwordRoutes(identity: Identity): Route[] {
   return [
     route(sendResetPasswordEmail, async ({ body }) => {
-      checkNames(body)
+      identity.checkNames(body)
       await identity.requestPasswordReset(body.email)
       return null
     }),
 
     route(resetPassword, async ({ body, address }) => {
-      checkNames(body)
+      identity.checkNames(body)
       await identity.resetPassword({ secret: body.token, password: body.password, address })
       return null
     }),
@@ -124,13 +124,13 @@ function passwordRoutes(identity: Identity): Route[] {
 function mailRoutes(identity: Identity): Route[] {
   return [
     route(sendVerifyEmail, async ({ body }) => {
-      checkNames(body)
+      identity.checkNames(body)
       await identity.requestVerifyMail(body.email)
       return null
     }),
 
     route(verifyEmail, async ({ query }) => {
-      checkNames(query)
+      identity.checkNames(query)
       return { email: await identity.verifyEmail(query.token) }
     }),
 

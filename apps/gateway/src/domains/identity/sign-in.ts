@@ -1,10 +1,10 @@
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { AccessTokens, TokenSubject } from './access-token.ts'
-import { type Account, findByEmail, findById, findByIdShared } from './accounts-store.ts'
+import { type Account, findById } from './accounts-store.ts'
 import type { LinkTokens } from './link-tokens.ts'
 import { type LoginThrottle, SLOWED_LOGIN_WAIT_MS } from './login-throttle.ts'
-import type { Passwords } from './passwords.ts'
+import type { CheckPassword } from './password-check.ts'
 import type { Sessions } from './sessions.ts'
 
 /** How long a printed sign-in link works: somebody may start the product today and look at it tomorrow. */
@@ -19,7 +19,7 @@ export interface SignInPlace {
 
 interface SignInDeps {
   db: Database
-  passwords: Passwords
+  checkPassword: CheckPassword
   throttle: LoginThrottle
   links: LinkTokens
   sessions: Pick<Sessions, 'open'>
@@ -30,7 +30,7 @@ interface SignInDeps {
 
 /** Ways to sign in; each answers an access token. */
 export function createSignIn(deps: SignInDeps) {
-  const { db, passwords, throttle, links, sessions, tokens } = deps
+  const { db, throttle, links, sessions, tokens } = deps
 
   async function open(tx: Transaction, user: Account, place: SignInPlace): Promise<TokenSubject> {
     if (user.needUpdatePassword) throw new ApiError('password_expired')
@@ -48,16 +48,15 @@ export function createSignIn(deps: SignInDeps) {
       const email = username.trim().toLowerCase()
       const admitted = await throttle.admit(email, place.address)
       if (admitted.slowed) await deps.pause(SLOWED_LOGIN_WAIT_MS)
-      const user = await findByEmail(db, email)
-      const isRight = await passwords.check(user?.passwordHash ?? null, password)
-      if (!user || !isRight) throw await throttle.refuse(email, place.address, admitted)
+      const check = await deps.checkPassword({ email, password, place })
+      if (!check.isRight) throw check.refusal(await throttle.refuse(email, place.address, admitted))
       const subject = await db.transaction(async tx => {
         await throttle.accept(tx, email, place.address)
-        const current = await findByIdShared(tx, user.id)
-        // The password was changed while this one was looked at: it is the old one.
-        if (!current || current.passwordHash !== user.passwordHash) throw new ApiError('login_failed')
-        return await open(tx, current, place)
+        const opened = await open(tx, await check.confirm(tx), place)
+        await check.keep?.(tx, opened.sessionId)
+        return opened
       })
+      check.done?.(subject.userId)
       return await tokens.issue(subject)
     },
 

@@ -20,6 +20,10 @@ export const userAccount = pgTable(
     referralCode: text('referral_code'),
     /** Its id at the identity service, where that is not the embedded one. */
     externalId: text('external_id'),
+    /** When that service last said what stands here. */
+    externalSeenAt: moment('external_seen_at'),
+    /** When the gateway last set a password there, by the database's clock: a sign-in that began before opens nothing. */
+    externalPasswordAt: moment('external_password_at'),
     createdAt: moment('created_at').notNull(),
     /** When its owner deleted it: what names a person is gone then, the row stays for the books. */
     deletedAt: moment('deleted_at'),
@@ -44,6 +48,8 @@ export const session = pgTable(
     lastSeenAt: moment('last_seen_at').notNull(),
     userAgent: text('user_agent').notNull(),
     address: text('address').notNull(),
+    /** The token that an identity service gave for it, sealed; null where none did. */
+    externalToken: text('external_token'),
   },
   table => [index('session_user').on(table.userId)],
 )

@@ -14,6 +14,14 @@ export interface Config {
   readonly catalogueFile: string
   readonly compute: 'auto' | 'docker' | 'sandbox' | 'none'
   readonly smtp: { readonly url: string; readonly from: string } | null
+  /** The Casdoor server that keeps the accounts; null where the gateway does. */
+  readonly casdoor: {
+    readonly url: string
+    readonly clientId: string
+    readonly clientSecret: string
+    readonly organization: string
+    readonly application: string
+  } | null
   readonly demo: 'auto' | 'off'
   readonly logLevel: string
   readonly meteringMs: number
@@ -54,6 +62,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     catalogueFile: resolve(PROJECT_DIR, values.BERTH_CATALOGUE),
     compute: values.BERTH_COMPUTE,
     smtp: smtpUrl === null ? null : { url: smtpUrl, from: values.MAIL_FROM ?? '' },
+    casdoor: casdoorOf(values),
     demo: values.BERTH_DEMO,
     logLevel: values.BERTH_LOG_LEVEL,
     meteringMs: values.BERTH_METERING_MS,
@@ -89,6 +98,7 @@ function crossCheck(values: Values): string[] {
   if (values.SMTP_URL !== null && values.MAIL_FROM === null) {
     mistakes.push(`MAIL_FROM is needed with SMTP_URL: it takes ${SETTINGS.MAIL_FROM.takes}.`)
   }
+  mistakes.push(...checkCasdoor(values))
   const publicHost = values.BERTH_PUBLIC_URL === null ? null : new URL(values.BERTH_PUBLIC_URL).hostname
   if (publicHost?.endsWith(`.${values.BERTH_SERVICE_HOST}`)) {
     mistakes.push(
@@ -97,6 +107,37 @@ function crossCheck(values: Values): string[] {
     )
   }
   return mistakes
+}
+
+/** What CASDOOR_URL is worth nothing without. */
+const CASDOOR_PARTS = [
+  'CASDOOR_CLIENT_ID',
+  'CASDOOR_CLIENT_SECRET',
+  'CASDOOR_ORGANIZATION',
+  'CASDOOR_APPLICATION',
+] as const
+
+/** One without the others is a mistake: accounts must not be kept elsewhere than the operator believes. */
+function checkCasdoor(values: Values): string[] {
+  if (values.CASDOOR_URL !== null) {
+    return CASDOOR_PARTS.filter(name => values[name] === null).map(
+      name => `${name} is needed with CASDOOR_URL: it takes ${SETTINGS[name].takes}.`,
+    )
+  }
+  return CASDOOR_PARTS.filter(name => values[name] !== null).map(
+    name => `${name} is of no use without CASDOOR_URL: it takes ${SETTINGS.CASDOOR_URL.takes}.`,
+  )
+}
+
+function casdoorOf(values: Values): Config['casdoor'] {
+  if (values.CASDOOR_URL === null) return null
+  return {
+    url: new URL(values.CASDOOR_URL).origin,
+    clientId: values.CASDOOR_CLIENT_ID ?? '',
+    clientSecret: values.CASDOOR_CLIENT_SECRET ?? '',
+    organization: values.CASDOOR_ORGANIZATION ?? '',
+    application: values.CASDOOR_APPLICATION ?? '',
+  }
 }
 
 function findMisspelt(environment: Readonly<Record<string, string | undefined>>): string[] {

@@ -43,6 +43,7 @@ const url = (protocols: readonly string[], isRight: (parsed: URL) => boolean = (
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 /** Without a host where `?host=` names the folder of a Unix socket, which is no URL to the rest of the world. */
 const DATABASE_ADDRESS = /^postgres(ql)?:\/\/[^\s/]*\/[^\s]+$/
+const CASDOOR_NAME = /^[^\s/]{1,100}$/
 const NETWORK = /^[0-9a-f.:]+(\/\d{1,3})?$/i
 
 /** Every setting of the gateway, in the order of the operating guide. All are read from the environment. */
@@ -125,12 +126,45 @@ export const SETTINGS = {
     takes: 'a sender such as Berth <no-reply@example.com>',
     about: 'Sender of mails. Needed with SMTP_URL.',
   }),
+  CASDOOR_URL: setting(
+    optional(url(['http:', 'https:'], ({ pathname, search }) => pathname === '/' && search === '')),
+    {
+      default: '',
+      takes: 'the address of a Casdoor server, without a path, such as https://door.example.com',
+      about:
+        'Casdoor server that keeps accounts and passwords. Sessions, mails and their links stay here. Empty: accounts ' +
+        'are kept here as well.',
+    },
+  ),
+  CASDOOR_CLIENT_ID: setting(optional(z.string().max(200)), {
+    default: '',
+    takes: 'the client ID of the application in Casdoor',
+    about: 'Needed with CASDOOR_URL.',
+  }),
+  CASDOOR_CLIENT_SECRET: setting(optional(z.string().max(200)), {
+    default: '',
+    takes: 'the client secret of the application in Casdoor',
+    about: 'Needed with CASDOOR_URL. With it the gateway acts as an administrator of Casdoor.',
+    secret: true,
+  }),
+  CASDOOR_ORGANIZATION: setting(optional(z.string().regex(CASDOOR_NAME)), {
+    default: '',
+    takes: 'the name of an organization in Casdoor',
+    about: 'Organization that customers belong to. Needed with CASDOOR_URL.',
+  }),
+  CASDOOR_APPLICATION: setting(optional(z.string().regex(CASDOOR_NAME)), {
+    default: '',
+    takes: 'the name of an application in Casdoor',
+    about:
+      'Application that customers sign in to. It needs the grant type Token, the sign-in method Password, and the ' +
+      'rule “No verification” for the sign-up item Email. Needed with CASDOOR_URL.',
+  }),
   BERTH_DEMO: setting(z.enum(['auto', 'off']), {
     default: 'auto',
     takes: 'auto or off',
     about:
       'Whether the first start makes a demo customer with credit and prints a one-time link to sign in by. `auto` ' +
-      'does so only where the gateway listens on loopback and has no public address.',
+      'does so only where the gateway listens on loopback, has no public address, and keeps the accounts itself.',
   }),
   BERTH_LOG_LEVEL: setting(z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), {
     default: 'info',

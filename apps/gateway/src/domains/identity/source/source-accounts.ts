@@ -1,0 +1,187 @@
+import { APPLICATION, type Application, type User } from '@berth/contract/account'
+import { eq } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import type { IdentitySource, SourceProfile } from '../../../drivers/identity/port.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import type { Caller } from '../../../platform/http/handler.ts'
+import type { Accounts, Rename, SignUp } from '../accounts.ts'
+import { type Account, findByEmail, findById } from '../accounts-store.ts'
+import type { EmailVerification } from '../email-verification.ts'
+import type { LinkTokens } from '../link-tokens.ts'
+import type { Sessions } from '../sessions.ts'
+import { session } from '../tables.ts'
+import type { Mirror } from './mirror.ts'
+import type { TokenSeal } from './token-seal.ts'
+
+/** So long the gateway goes by what the source last said of an account, while it does not answer. */
+const STALE_MAX_MS = 24 * 3_600_000
+
+interface SourceAccountsDeps {
+  db: Database
+  clock: Clock
+  log: Pick<Logger, 'warn'>
+  source: IdentitySource
+  mirror: Mirror
+  seal: TokenSeal
+  accounts: Pick<Accounts, 'account'>
+  links: Pick<LinkTokens, 'find'>
+  verification: Pick<EmailVerification, 'begin' | 'verify'>
+  sessions: Pick<Sessions, 'endAll' | 'forget'>
+}
+
+/** Accounts whose authority is an identity source. */
+export function createSourceAccounts(deps: SourceAccountsDeps) {
+  const { db, clock, log, source, mirror, accounts, sessions } = deps
+
+  async function endSessions(userId: string): Promise<void> {
+    await db.transaction(tx => sessions.endAll(tx, userId, null))
+    sessions.forget(userId)
+  }
+
+  /**
+   * What the source says now of an account here.
+   * @returns Null where it does not answer, but did not long ago.
+   * @throws ApiError `user_not_found`, after which the account has no sessions; `identity_unavailable`.
+   */
+  async function currentProfile(row: Account): Promise<SourceProfile | null> {
+    try {
+      const profile = await source.findById(row.externalId ?? '')
+      if (profile && !profile.blocked) return profile
+    } catch (error) {
+      const seenAt_ms = row.externalSeenAt?.getTime() ?? 0
+      const isStale = clock.now().getTime() - seenAt_ms > STALE_MAX_MS
+      if (!isUnavailable(error) || isStale) throw error
+      log.warn({ err: error, userId: row.id }, 'the identity service did not answer; an account is as it was')
+      return null
+    }
+    await endSessions(row.id)
+    throw new ApiError('user_not_found')
+  }
+
+  async function rowOf(userId: string): Promise<Account> {
+    const row = await findById(db, userId)
+    if (!row) throw new ApiError('user_not_found')
+    return row
+  }
+
+  return {
+    /** @throws ApiError `validation_failed` when the id is not two names with one slash between them. */
+    async application(id: string): Promise<Application | null> {
+      const [owner, name, ...rest] = id.split('/')
+      if (name === undefined || rest.length > 0) {
+        throw new ApiError('validation_failed', { fields: [{ path: 'id', rule: 'not_allowed' }] })
+      }
+      // The console asks by the name that it has for every installation.
+      const isOurs = owner === 'admin' && (name === APPLICATION || name === source.application)
+      return isOurs ? await source.describeApplication() : null
+    },
+
+    /**
+     * Makes an account at the source, its row and wallet here, and queues the activation mail.
+     * @returns The source's `organization/name`.
+     * @throws ApiError `email_taken` and what the source refuses.
+     */
+    async signUp({ email, displayName, password, language, referralCode, address }: SignUp): Promise<string> {
+      const here = await findByEmail(db, email)
+      if (here && here.externalId === null) throw new ApiError('email_taken')
+      const profile = await source.signUp({ email, displayName, password, language, captcha: null, address })
+      if (!profile) throw new ApiError('email_taken')
+      await mirror.releaseAddress(profile)
+      await db.transaction(async tx => {
+        await mirror.write(tx, profile, { language, referralCode })
+        await deps.verification.begin(tx, email)
+      })
+      return `${profile.owner}/${profile.name}`
+    },
+
+    /** Whose address it is when a mail goes out; the row is made where its owner was never here. */
+    async findAddressee(email: string): Promise<Account | null> {
+      const profile = await source.findByEmail(email)
+      if (!profile || profile.blocked) return null
+      try {
+        return await mirror.keep(profile)
+      } catch (error) {
+        if (error instanceof ApiError && error.code === 'email_taken') return null
+        throw error
+      }
+    },
+
+    /**
+     * The customer of a session (R3.1), as the source has them now.
+     * @throws ApiError `user_not_found` when they are deleted or forbidden there, which ends their sessions;
+     * `identity_unavailable` when it has not answered for a day.
+     */
+    async account(caller: Pick<Caller, 'userId' | 'sessionId'>): Promise<User> {
+      const row = await rowOf(caller.userId)
+      if (row.externalId === null) return await accounts.account(caller)
+      const profile = await currentProfile(row)
+      if (!profile) return { ...(await accounts.account(caller)), owner: source.organization }
+      await mirror.keep(profile)
+      const { owner, name, type, properties } = profile
+      const createdTime = Number.isNaN(Date.parse(profile.createdTime))
+        ? row.createdAt.toISOString()
+        : profile.createdTime
+      return {
+        ...(await accounts.account(caller)),
+        ...{ owner, name, type, properties, createdTime, email: profile.email },
+      }
+    },
+
+    /**
+     * Changes the caller's display name at the source.
+     * @param input.id The caller's own: `organization/name`, by name or address.
+     * @returns Whether it was another one before.
+     * @throws ApiError `not_found` for any other account.
+     */
+    async rename({ userId, id, displayName }: Rename): Promise<boolean> {
+      const row = await rowOf(userId)
+      const profile = await source.findById(row.externalId ?? '')
+      if (!profile || profile.blocked) throw new ApiError('not_found')
+      const own = [`${profile.owner}/${profile.name}`, `${profile.owner}/${profile.email}`]
+      if (!own.some(name => name.toLowerCase() === id.toLowerCase())) throw new ApiError('not_found')
+      if (profile.displayName === displayName) return false
+      await source.rename(profile, displayName)
+      await mirror.keep({ ...profile, displayName })
+      return true
+    },
+
+    /**
+     * Tells the source that an address is its owner's, then uses the activation link up.
+     * @returns The address. @throws ApiError `verify_link_invalid`.
+     */
+    async verifyEmail(secret: string): Promise<string> {
+      const link = await deps.links.find(db, 'verify_email', secret)
+      const row = link && (await findById(db, link.userId))
+      if (link && row?.externalId) {
+        const profile = await source.findById(row.externalId)
+        // A link to an address that is no longer the account's verifies nothing.
+        if (!profile || profile.blocked || profile.email !== link.email)
+          throw new ApiError('verify_link_invalid')
+        if (!profile.emailVerified) await source.confirmEmail(profile)
+      }
+      return await deps.verification.verify(secret)
+    },
+
+    /** Makes the token worthless that the source gave for a session; a source that is away keeps nobody signed in. */
+    async endToken(sessionId: string): Promise<void> {
+      const [row] = await db
+        .select({ sealed: session.externalToken })
+        .from(session)
+        .where(eq(session.id, sessionId))
+      const token = row?.sealed ? deps.seal.open(row.sealed, sessionId) : null
+      if (token === null) return
+      await db.update(session).set({ externalToken: null }).where(eq(session.id, sessionId))
+      await source.endToken(token).catch((error: unknown) => {
+        log.warn({ err: error }, 'the identity service did not end a token; it ends by itself')
+      })
+    },
+  }
+}
+export type SourceAccounts = ReturnType<typeof createSourceAccounts>
+
+/** Whether an error says that the source does not answer. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'identity_unavailable'
+}

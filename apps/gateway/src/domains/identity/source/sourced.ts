@@ -1,0 +1,46 @@
+import type { Logger } from 'pino'
+import type { IdentitySource } from '../../../drivers/identity/port.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import type { Ids } from '../../../platform/ids.ts'
+import type { Secrets } from '../../../platform/secrets.ts'
+import type { Billing } from '../../billing/billing.ts'
+import type { Accounts } from '../accounts.ts'
+import type { Attempts } from '../attempts.ts'
+import type { EmailVerification } from '../email-verification.ts'
+import type { LinkTokens } from '../link-tokens.ts'
+import type { LoginThrottle } from '../login-throttle.ts'
+import type { Sessions } from '../sessions.ts'
+import { createMirror } from './mirror.ts'
+import { createSourceAccounts } from './source-accounts.ts'
+import { createSourcePasswordCheck } from './source-password-check.ts'
+import { createSourcePasswordReset } from './source-password-reset.ts'
+import { createTokenSeal } from './token-seal.ts'
+
+interface SourcedDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  log: Pick<Logger, 'warn'>
+  secrets: Pick<Secrets, 'signingKey'>
+  source: IdentitySource
+  billing: Pick<Billing, 'openWallet'>
+  attempts: Attempts
+  throttle: LoginThrottle
+  links: LinkTokens
+  sessions: Sessions
+  accounts: Accounts
+  verification: EmailVerification
+}
+
+/** What is done differently where an identity source keeps the accounts. */
+export function createSourced(deps: SourcedDeps) {
+  const mirror = createMirror(deps)
+  const seal = createTokenSeal({ signingKey: deps.secrets.signingKey, ids: deps.ids })
+  const parts = { ...deps, mirror, seal }
+  return {
+    ...createSourceAccounts(parts),
+    checkPassword: createSourcePasswordCheck(parts),
+    resetPassword: createSourcePasswordReset(parts),
+  }
+}

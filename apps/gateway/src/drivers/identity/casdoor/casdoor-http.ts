@@ -1,0 +1,111 @@
+import * as z from 'zod'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import { firstJsonValue } from './first-json-value.ts'
+
+/** Where a Casdoor server is, and the application's own credentials there. */
+export interface CasdoorAddress {
+  /** Scheme, host and port. */
+  url: string
+  clientId: string
+  clientSecret: string
+}
+
+/** Waits, within what the console grants the calls behind which they happen. */
+export const CASDOOR_TIMEOUT_MS = { read: 4_000, write: 12_000, farewell: 2_000 } as const
+/** An application with long texts of its own has some 100 KB. */
+const ANSWER_BYTES_MAX = 2_000_000
+
+/** What every controller of Casdoor answers; filters leave the last keys out. */
+const envelope = z.object({
+  status: z.enum(['ok', 'error']),
+  msg: z.string().default(''),
+  data: z.unknown(),
+  data2: z.unknown(),
+  data3: z.unknown(),
+})
+export type CasdoorEnvelope = z.infer<typeof envelope>
+
+export interface CasdoorRequest {
+  /** Below `/api/`. */
+  path: string
+  query?: Record<string, string>
+  /** A request with a body is a POST, one without a GET. Some paths read JSON, some a form, none both. */
+  json?: unknown
+  form?: Record<string, string>
+  /** Nobody in particular, or the application itself, which Casdoor takes for an administrator. */
+  as: 'anyone' | 'application'
+  /** Network address of the customer for whom it is asked; null where it is for nobody. */
+  address: string | null
+  timeout_ms: number
+}
+
+/**
+ * Speaks to one Casdoor server. Every request is built from nothing: no header, token or cookie of a caller goes
+ * along, and no cookie that Casdoor sets is kept or passed on, since one of them would be the application's own
+ * session.
+ */
+export function createCasdoorHttp({ url, clientId, clientSecret }: CasdoorAddress) {
+  const credentials = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
+
+  async function send(request: CasdoorRequest): Promise<string> {
+    const { path, query = {}, json, form, as, address, timeout_ms } = request
+    const target = new URL(`/api/${path}`, url)
+    for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value)
+    const response = await fetch(target, {
+      method: json === undefined && form === undefined ? 'GET' : 'POST',
+      headers: {
+        // Its messages are matched, so they must come in one language, whichever the customer speaks.
+        'accept-language': 'en',
+        accept: 'application/json',
+        // Casdoor believes the first entry, for lockouts and lists of addresses: it must be the customer's.
+        ...(address !== null && { 'x-forwarded-for': plainAddress(address) }),
+        ...(as === 'application' && { authorization: credentials }),
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(json !== undefined && { body: JSON.stringify(json) }),
+      ...(form !== undefined && { body: new URLSearchParams(form) }),
+      // Followed, one would carry the application's credentials elsewhere.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeout_ms),
+    })
+    if (!response.ok) {
+      await response.body?.cancel()
+      throw new Error(`Casdoor answered ${path} with HTTP ${response.status}`)
+    }
+    return await readText(response, path)
+  }
+
+  return {
+    /**
+     * Asks Casdoor.
+     * @returns Its envelope, of an error too: it answers 200 to nearly everything.
+     * @throws ApiError `identity_unavailable` when there is no answer, or none that is an envelope.
+     */
+    async ask(request: CasdoorRequest): Promise<CasdoorEnvelope> {
+      try {
+        // A failing sign-in may write a second value after the first.
+        return envelope.parse(firstJsonValue(await send(request)))
+      } catch (error) {
+        throw new ApiError('identity_unavailable', { cause: error })
+      }
+    },
+  }
+}
+export type CasdoorHttp = ReturnType<typeof createCasdoorHttp>
+
+async function readText(response: Response, path: string): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`Casdoor answered ${path} with too much`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Without the zone of IPv6, and without the wrapping that a dual-stack socket gives to IPv4. */
+function plainAddress(address: string): string {
+  const bare = address.replace(/%.*$/, '')
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare
+}

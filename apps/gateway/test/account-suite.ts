@@ -1,0 +1,315 @@
+import { randomUUID } from 'node:crypto'
+import {
+  APPLICATION,
+  endOtherSessions,
+  getAccount,
+  getApplication,
+  listSessions,
+  login,
+  logout,
+  resetPassword,
+  sendResetPasswordEmail,
+  sendVerifyEmail,
+  signup,
+  updateUser,
+  verifyEmail,
+} from '@berth/contract/account'
+import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  type createIdentityBench,
+  eventually,
+  type IdentityBench,
+  loginBody,
+  names,
+  PASSWORD,
+  secretIn,
+  signUpBody,
+} from './identity-bench.ts'
+
+const NEW_PASSWORD = 'Other-Harbour-8'
+const THIRD_PASSWORD = 'Third-Harbour-9'
+
+/** Who keeps the accounts, and how a test reaches behind the calls. */
+export interface AccountKeeper {
+  createBench: () => ReturnType<typeof createIdentityBench>
+  /** Demands a new password of an account. */
+  expirePassword(bench: IdentityBench, email: string): Promise<void>
+  close?(): Promise<void>
+}
+
+/**
+ * What the account calls do, whoever keeps the accounts (R1.8): the same tests run against the embedded identity and
+ * against a Casdoor server.
+ * @param name Of the keeper, for the titles.
+ */
+export function accountSuite(name: string, keeper: AccountKeeper): void {
+  describe(`[R1.8] accounts kept by ${name}`, () => {
+    let bench: IdentityBench
+    beforeAll(async () => {
+      bench = await keeper.createBench()
+    })
+    afterAll(async () => {
+      await bench.close()
+      await keeper.close?.()
+    })
+
+    const someAddress = () => `${randomUUID()}@example.com`
+    const signIn = (email: string, password = PASSWORD, address?: string) =>
+      bench.call(login, { body: loginBody(email, password) }, address === undefined ? {} : { address })
+    const whoIs = (token: string) => bench.call(getAccount, {}, { token })
+
+    async function someone(): Promise<{ email: string; token: string }> {
+      const email = someAddress()
+      expect((await bench.call(signup, { body: signUpBody(email) })).code).toBeNull()
+      return { email, token: (await signIn(email)).data ?? '' }
+    }
+
+    /** The secret of the newest link to an address that leads to a page, once there are that many. */
+    async function linkTo(email: string, page: 'activty' | 'reset-password', count = 1): Promise<string> {
+      const mails = await eventually(`mail ${count} to ${email}`, async () => {
+        const found = (await bench.mailsTo(email)).filter(({ text }) => text.includes(`/${page}?`))
+        return found.length >= count && found
+      })
+      return secretIn(mails[0]?.text ?? '')
+    }
+
+    const askForReset = (email: string) => bench.call(sendResetPasswordEmail, { body: { email, ...names } })
+    const reset = (token: string, password = NEW_PASSWORD) =>
+      bench.call(resetPassword, { body: { ...names, token, password } })
+    const verify = (token: string) => bench.call(verifyEmail, { query: { application: APPLICATION, token } })
+
+    async function resetLink(email: string): Promise<string> {
+      await askForReset(email)
+      return await linkTo(email, 'reset-password')
+    }
+
+    describe('the application', () => {
+      test('[R7.1] [R3.2] is described by the name that the console asks with, without secrets', async () => {
+        const { data } = await bench.call(getApplication, { query: { id: `admin/${APPLICATION}` } })
+        expect(data).toMatchObject({ owner: 'admin', enableSignUp: true, clientSecret: '***' })
+        expect(data?.signinMethods.map(({ name }) => name)).toContain('Password')
+        expect(data?.organizationObj).toMatchObject({ passwordObfuscatorType: '' })
+      })
+
+      test('is null by another name, and a malformed id is refused', async () => {
+        expect(await bench.call(getApplication, { query: { id: 'admin/other' } })).toMatchObject({
+          data: null,
+          code: null,
+        })
+        expect((await bench.call(getApplication, { query: { id: 'other' } })).code).toBe('validation_failed')
+      })
+    })
+
+    describe('signing up', () => {
+      test('[R7.1] makes an account with a wallet, and mails an activation link', async () => {
+        const email = someAddress()
+        const { data } = await bench.call(signup, { body: signUpBody(email.toUpperCase()) })
+        expect(data).toMatch(/^[\w-]+\/\S+$/)
+        const token = (await signIn(email)).data ?? ''
+        expect((await whoIs(token)).data).toMatchObject({
+          id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          accountId: expect.stringMatching(/^1\d{5}$/),
+          email,
+          emailVerified: false,
+          displayName: 'Ada',
+          balance: 0,
+          needUpdatePassword: false,
+          accessToken: token,
+        })
+        const account = (await whoIs(token)).data
+        expect(data).toBe(`${account?.owner}/${account?.name}`)
+        expect(await linkTo(email, 'activty')).toMatch(/\S{40,}/)
+      })
+
+      test('by an address that is taken is refused in any spelling, and ten at once make one account', async () => {
+        const email = someAddress()
+        const answers = await Promise.all(
+          Array.from({ length: 10 }, (_, index) =>
+            bench.call(signup, { body: signUpBody(index % 2 ? email : email.toUpperCase()) }),
+          ),
+        )
+        expect(answers.filter(({ code }) => code === null)).toHaveLength(1)
+        expect(answers.filter(({ code }) => code === 'email_taken')).toHaveLength(9)
+        expect((await signIn(email)).code).toBeNull()
+      })
+
+      test.each([
+        ['[R5.2] a weak password', { password: 'abcdefgh' }, 'password: password'],
+        ['[R5.1] an emoji in the name', { name: 'Ada 🚀' }, 'name: username_emoji'],
+        ['another application', { application: 'other' }, 'application: not_allowed'],
+        ['another organization', { organization: 'other' }, 'organization: not_allowed'],
+      ])('with %s is refused', async (_, more, field) => {
+        const answer = await bench.call(signup, { body: signUpBody(someAddress(), more) })
+        expect(answer).toMatchObject({ code: 'validation_failed', fields: [field] })
+      })
+    })
+
+    describe('signing in', () => {
+      test('[R7.1] takes the address in any spelling, and each time opens a session of its own', async () => {
+        const { email, token } = await someone()
+        const other = (await signIn(` ${email.toUpperCase()} `)).data ?? ''
+        expect(other).not.toBe(token)
+        expect((await bench.call(listSessions, {}, { token })).data).toHaveLength(2)
+      })
+
+      test('[R8.1] by a wrong password says how many tries are left, then nothing opens from there', async () => {
+        const { email } = await someone()
+        for (const tries of [4, 3, 2, 1]) {
+          expect(await signIn(email, 'wrong')).toMatchObject({ code: 'login_tries_left', number: tries })
+        }
+        expect(await signIn(email, 'wrong')).toMatchObject({ code: 'login_frozen', number: 15 })
+        expect(await signIn(email)).toMatchObject({ code: 'login_frozen' })
+      })
+
+      test('by a name that nobody has is answered like a wrong password', async () => {
+        const email = someAddress()
+        for (const tries of [4, 3, 2, 1]) {
+          expect(await signIn(email, 'wrong')).toMatchObject({ code: 'login_tries_left', number: tries })
+        }
+        expect(await signIn(email, 'wrong')).toMatchObject({ code: 'login_frozen', number: 15 })
+      })
+
+      test('by the right password forgets the wrong ones', async () => {
+        const { email } = await someone()
+        for (let tries = 0; tries < 3; tries += 1) await signIn(email, 'wrong')
+        expect((await signIn(email)).code).toBeNull()
+        expect(await signIn(email, 'wrong')).toMatchObject({ code: 'login_tries_left', number: 4 })
+      })
+
+      test('[R4.10] opens nothing while a new password is demanded, until one is set by mail', async () => {
+        const { email, token } = await someone()
+        await keeper.expirePassword(bench, email)
+        expect((await signIn(email)).code).toBe('password_expired')
+        expect((await reset(await resetLink(email))).code).toBeNull()
+        expect((await whoIs(token)).code).toBe('login_expired')
+        const fresh = (await signIn(email, NEW_PASSWORD)).data ?? ''
+        expect((await whoIs(fresh)).data).toMatchObject({ needUpdatePassword: false })
+      })
+    })
+
+    describe('the activation link', () => {
+      test('[R7.1] verifies the address once', async () => {
+        const { email, token } = await someone()
+        const secret = await linkTo(email, 'activty')
+        expect((await verify(secret)).data).toEqual({ email })
+        expect((await whoIs(token)).data?.emailVerified).toBe(true)
+        expect((await verify(secret)).code).toBe('verify_link_invalid')
+        expect((await verify('made-up')).code).toBe('verify_link_invalid')
+      })
+
+      test('is mailed again after a minute, and asking tells nothing of an address', async () => {
+        const { email } = await someone()
+        await linkTo(email, 'activty')
+        const ask = (to: string) =>
+          bench.call(sendVerifyEmail, { body: { email: to, ...names, method: 'signup' } })
+        expect((await ask(email)).code).toBe('verify_mail_wait')
+        bench.advance(ACTIVATION_RESEND_WAIT_MS)
+        expect(await ask(email)).toMatchObject({ code: null, data: null })
+        expect((await verify(await linkTo(email, 'activty', 2))).data).toEqual({ email })
+        const nobody = someAddress()
+        expect(await ask(nobody)).toMatchObject({ code: null, data: null })
+        expect((await ask(nobody)).code).toBe('verify_mail_wait')
+      })
+    })
+
+    describe('the reset link', () => {
+      test('[R7.1] sets the new password once, ends every session, and verifies the address', async () => {
+        const { email, token } = await someone()
+        const secret = await resetLink(email)
+        expect(await reset(secret)).toMatchObject({ data: null, code: null })
+        expect((await whoIs(token)).code).toBe('login_expired')
+        expect((await signIn(email)).code).toBe('login_tries_left')
+        const fresh = (await signIn(email, NEW_PASSWORD)).data ?? ''
+        expect((await whoIs(fresh)).data).toMatchObject({ email, emailVerified: true })
+        expect((await reset(secret, THIRD_PASSWORD)).code).toBe('reset_link_expired')
+      })
+
+      test('lets one of ten at once through', async () => {
+        const { email } = await someone()
+        const secret = await resetLink(email)
+        const answers = await Promise.all(
+          Array.from({ length: 10 }, (_, index) => reset(secret, `Harbour-Nr-${index}`)),
+        )
+        const won = answers.flatMap(({ code }, index) => (code === null ? [index] : []))
+        expect(won).toHaveLength(1)
+        expect((await signIn(email, `Harbour-Nr-${won[0]}`)).code).toBeNull()
+      })
+
+      test('[R5.2] stays good when the password is too weak, or the one until now', async () => {
+        const { email } = await someone()
+        const secret = await resetLink(email)
+        expect(await reset(secret, 'weak')).toMatchObject({
+          code: 'password_too_weak',
+          fields: ['password: password'],
+        })
+        expect((await reset(secret, PASSWORD)).fields).toEqual(['password: password_same'])
+        expect((await reset(secret)).code).toBeNull()
+      })
+
+      test('lets its owner in who used the tries up', async () => {
+        const { email } = await someone()
+        for (let tries = 0; tries < 5; tries += 1) await signIn(email, 'wrong')
+        expect((await signIn(email)).code).toBe('login_frozen')
+        expect((await reset(await resetLink(email))).code).toBeNull()
+        expect((await signIn(email, NEW_PASSWORD)).code).toBeNull()
+      })
+
+      test('goes to nobody whose address is unknown, which the answer does not tell', async () => {
+        const email = someAddress()
+        expect(await askForReset(email)).toMatchObject({ data: null, code: null })
+        expect((await askForReset(email)).code).toBe('reset_mail_wait')
+        const known = await someone()
+        await resetLink(known.email)
+        expect(await bench.mailsTo(email)).toEqual([])
+      })
+
+      test('[R8.1] that is made up or cut off says so', async () => {
+        expect((await reset('made-up')).code).toBe('reset_link_expired')
+        expect((await reset('')).code).toBe('reset_link_invalid')
+      })
+    })
+
+    describe('the display name', () => {
+      const rename = (id: string, token: string, displayName: string) =>
+        bench.call(updateUser, { query: { id, columns: 'display_name' }, body: { displayName } }, { token })
+
+      test('[R7.1] is changed by its owner, and the answer says whether it was another', async () => {
+        const { token } = await someone()
+        const { data: account } = await whoIs(token)
+        const id = `${account?.owner}/${account?.name}`
+        expect((await rename(id, token, 'Ada & Grace')).data).toBe('Affected')
+        expect((await whoIs(token)).data?.displayName).toBe('Ada & Grace')
+        expect((await rename(id, token, 'Ada & Grace')).data).toBe('Unaffected')
+      })
+
+      test('[R6.4] of somebody else is not found, and stays as it is', async () => {
+        const { token } = await someone()
+        const other = await someone()
+        const { data } = await whoIs(other.token)
+        const answer = await rename(`${data?.owner}/${data?.name}`, token, 'Mallory')
+        expect(answer).toMatchObject({ httpStatus: 404, code: 'not_found' })
+        expect((await whoIs(other.token)).data?.displayName).toBe('Ada')
+      })
+    })
+
+    describe('a session', () => {
+      test('[R7.1] is over once it is logged out of; others stay', async () => {
+        const { email, token } = await someone()
+        const other = (await signIn(email)).data ?? ''
+        expect((await bench.call(logout, {}, { token })).data).toMatch(/\/\S+$/)
+        expect(await whoIs(token)).toMatchObject({ httpStatus: 401, code: 'login_expired' })
+        expect((await whoIs(other)).code).toBeNull()
+        expect((await bench.call(logout, {})).data).toBeNull()
+      })
+
+      test('ends the others when its customer wants that', async () => {
+        const { email, token } = await someone()
+        const other = (await signIn(email)).data ?? ''
+        expect((await bench.call(endOtherSessions, {}, { token })).data).toEqual({ ended: 1 })
+        expect((await whoIs(other)).code).toBe('login_expired')
+        expect((await whoIs(token)).code).toBeNull()
+      })
+    })
+  })
+}

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../platform/clock.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
 import {
   type CasdoorApplication,
   casdoorApplication,
@@ -11,11 +12,12 @@ import type { Obfuscator } from './password-obfuscator.ts'
 
 /** Who owns applications in Casdoor. */
 const OWNER = 'admin'
-/** How passwords are to be wrapped changes when an operator changes it. */
-const OBFUSCATOR_KEPT_MS = 60_000
+/** How long it is believed how passwords are to be wrapped, and that the credentials are good. */
+const KEPT_MS = 60_000
+const NOT_TAKEN = 'Casdoor does not take CASDOOR_CLIENT_ID and CASDOOR_CLIENT_SECRET for its application'
 
 interface ApplicationsDeps {
-  settings: { organization: string; application: string }
+  settings: { organization: string; application: string; clientSecret: string }
   clock: Clock
   http: CasdoorHttp
 }
@@ -23,6 +25,7 @@ interface ApplicationsDeps {
 /** Reads the application that customers sign in to. */
 export function createCasdoorApplications({ settings, clock, http }: ApplicationsDeps) {
   let kept: { obfuscator: Obfuscator; until_ms: number } | null = null
+  let credentialsGoodUntil_ms = 0
 
   async function find(as: 'anyone' | 'application'): Promise<CasdoorApplication | null> {
     const answer = await http.ask({
@@ -53,23 +56,37 @@ export function createCasdoorApplications({ settings, clock, http }: Application
         const { passwordObfuscatorType = '', passwordObfuscatorKey = '' } = application?.organizationObj ?? {}
         kept = {
           obfuscator: { passwordObfuscatorType, passwordObfuscatorKey },
-          until_ms: now_ms + OBFUSCATOR_KEPT_MS,
+          until_ms: now_ms + KEPT_MS,
         }
       }
       return kept.obfuscator
     },
 
+    /**
+     * Makes certain that Casdoor takes the gateway for the application. Where it does not, it says so nowhere: it
+     * answers as to anybody, for whom accounts may be missing or look as if nobody had blocked them.
+     * @param fresh Asks in any case; else what was found in the last minute is enough.
+     * @throws ApiError `identity_unavailable`.
+     */
+    async assureCredentials({ fresh }: { fresh: boolean }): Promise<void> {
+      const now_ms = clock.now().getTime()
+      if (!fresh && now_ms < credentialsGoodUntil_ms) return
+      credentialsGoodUntil_ms = 0
+      const own = await find('application')
+      if (own?.clientSecret !== settings.clientSecret) {
+        throw new ApiError('identity_unavailable', { cause: new Error(NOT_TAKEN) })
+      }
+      credentialsGoodUntil_ms = now_ms + KEPT_MS
+    },
+
     /** What keeps customers from signing up or in, in words for the operator. */
     async findProblems(): Promise<string[]> {
-      const seen = await find('anyone')
-      if (!seen) return [`Casdoor has no application ${settings.application} (CASDOOR_APPLICATION)`]
       const own = await find('application')
-      // Who is not taken for the application sees no grant types, as anybody.
-      if (own?.clientSecret === seen.clientSecret) {
-        return ['Casdoor does not take CASDOOR_CLIENT_ID and CASDOOR_CLIENT_SECRET for its application']
-      }
-      const problems = own ? findApplicationProblems(own, settings.organization) : []
+      if (!own) return [`Casdoor has no application ${settings.application} (CASDOOR_APPLICATION)`]
+      if (own.clientSecret !== settings.clientSecret) return [NOT_TAKEN]
+      const problems = findApplicationProblems(own, settings.organization)
       return problems.map(problem => `Casdoor's application ${settings.application}: ${problem}`)
     },
   }
 }
+export type CasdoorApplications = ReturnType<typeof createCasdoorApplications>

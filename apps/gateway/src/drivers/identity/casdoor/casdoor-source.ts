@@ -45,7 +45,7 @@ export function createCasdoorSource(deps: {
   const { organization, application } = settings
   const http = createCasdoorHttp(settings)
   const applications = createCasdoorApplications({ ...deps, http })
-  const users = createCasdoorUsers({ http, organization })
+  const users = createCasdoorUsers({ http, organization, applications })
 
   async function endToken(token: string): Promise<void> {
     await http.ask({

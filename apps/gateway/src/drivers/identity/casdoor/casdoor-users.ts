@@ -1,4 +1,5 @@
 import type { SourceProfile } from '../port.ts'
+import type { CasdoorApplications } from './casdoor-applications.ts'
 import { CASDOOR_TIMEOUT_MS, type CasdoorHttp } from './casdoor-http.ts'
 import { notUnderstood } from './casdoor-refusals.ts'
 import { type CasdoorUser, casdoorUser, profileOf } from './casdoor-user.ts'
@@ -15,7 +16,13 @@ const COLUMNS = {
 type Change = { displayName?: string; emailVerified?: boolean; signinWrongTimes?: number }
 
 /** Reads and changes users of one organization, as the application. */
-export function createCasdoorUsers({ http, organization }: { http: CasdoorHttp; organization: string }) {
+export function createCasdoorUsers(deps: {
+  http: CasdoorHttp
+  organization: string
+  applications: Pick<CasdoorApplications, 'assureCredentials'>
+}) {
+  const { http, organization, applications } = deps
+
   async function find(by: { userId: string } | { email: string }): Promise<CasdoorUser | null> {
     const answer = await http.ask({
       path: 'get-user',
@@ -25,6 +32,8 @@ export function createCasdoorUsers({ http, organization }: { http: CasdoorHttp; 
       timeout_ms: CASDOOR_TIMEOUT_MS.read,
     })
     if (answer.status === 'error') throw notUnderstood(answer, 'who a user is')
+    // That somebody is gone ends sessions, so it must be certain.
+    await applications.assureCredentials({ fresh: answer.data === null })
     if (answer.data === null) return null
     const user = casdoorUser.safeParse(answer.data)
     if (!user.success) throw notUnderstood(answer, 'who a user is')

@@ -54,6 +54,8 @@ export async function startCasdoorServer() {
     wantsWholeUsers: false,
     /** Instead of what would be answered to a path; null for as usual. */
     instead: null as null | ((request: SeenRequest) => Answer | string | number | 'hang' | null),
+    /** Runs after a request was carried out, before it is answered; null for at once. */
+    afterwards: null as null | ((request: SeenRequest) => Promise<void>),
     organization: {} as Record<string, unknown>,
     application: {} as Record<string, unknown>,
     /** New passwords that the organization's rules refuse. */
@@ -206,7 +208,9 @@ export async function startCasdoorServer() {
     seen.push(asked)
     const instead = behaviour.instead?.(asked) ?? null
     if (instead === 'hang') return
-    send(response, instead ?? answerTo(asked))
+    const answer = instead ?? answerTo(asked)
+    await behaviour.afterwards?.(asked)
+    send(response, answer)
   })
 
   function answerTo(asked: SeenRequest): Answer | string {

@@ -147,10 +147,11 @@ export function createMirror(deps: MirrorDeps) {
       .from(userAccount)
       .where(eq(userAccount.email, profile.email))
       .for('update')
+    // Somebody may have been quicker between the two looks: first sign-ins at once.
+    if (sameAddress?.externalId === profile.id) return await refresh(tx, sameAddress, profile)
     if (sameAddress) return await adopt(tx, sameAddress, profile)
     const made = await insert(tx, profile, extra)
     if (made) return made
-    // Somebody was quicker: two first sign-ins at once.
     const theirs = await findByExternalId(tx, profile.id)
     if (!theirs) throw new ApiError('email_taken')
     return theirs

@@ -19,9 +19,9 @@ const ANSWER_BYTES_MAX = 2_000_000
 const envelope = z.object({
   status: z.enum(['ok', 'error']),
   msg: z.string().default(''),
-  data: z.unknown(),
-  data2: z.unknown(),
-  data3: z.unknown(),
+  data: z.unknown().default(null),
+  data2: z.unknown().default(null),
+  data3: z.unknown().default(null),
 })
 export type CasdoorEnvelope = z.infer<typeof envelope>
 

@@ -11,6 +11,8 @@ import { type Connect, createConnect } from './domains/instances/connect.ts'
 import { createInstances, type Instances } from './domains/instances/instances.ts'
 import { createQuotes } from './domains/instances/quotes.ts'
 import { instancesRoutes } from './domains/instances/routes.ts'
+import { createNotifications, type Notifications } from './domains/notifications/notifications.ts'
+import { notificationsRoutes } from './domains/notifications/routes.ts'
 import { createRegions } from './domains/regions/regions.ts'
 import { regionsRoutes } from './domains/regions/routes.ts'
 import { settingsRoutes } from './domains/settings/routes.ts'
@@ -118,7 +120,16 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     mailbox: mailbox !== null,
     compute: { driver: compute?.name ?? null, why: computeMissing },
   })
-  const identity = createIdentity({
+  const notifications: Notifications = createNotifications({
+    ...base,
+    mail: mailQueue,
+    recipient: userId => identity.recipient(userId),
+    requireOpen: (tx, userId) => identity.requireOpen(tx, userId),
+    burning: billing.burning,
+    publicUrl: () => address.url,
+    brandName: () => settings.read(address.url).brand.name,
+  })
+  const identity: Identity = createIdentity({
     ...base,
     listen,
     secrets: parts.secrets,
@@ -147,6 +158,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...instancesRoutes(instances, quotes),
     ...connect.routes,
     ...billingRoutes(billing),
+    ...notificationsRoutes(notifications),
   ]
   const server = await createServer({
     ...base,
@@ -175,6 +187,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     owner,
     meteringMs: parts.meteringMs,
     onExhausted: instances.stopForEmptyBalance,
+    afterTick: notifications.checkBalances,
   })
   const purging = createLoop({
     name: 'purge',

@@ -8,6 +8,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { createBalanceReader } from './balance.ts'
+import { type Burning, readBurning } from './burning.ts'
 import { checkBooks } from './check-books.ts'
 import {
   closeInterval,
@@ -77,6 +78,8 @@ export interface Billing {
     q: Queryable,
     userId: string,
   ): Promise<{ burnMicroPerHour: bigint; availableMicro: bigint; currency: Currency }>
+  /** Customers whose balance is being used up, by user id; the next page begins after the last one's. */
+  burning(after: string | null): Promise<Burning[]>
   /** Finishes top-ups whose outcome is not known yet. @returns How many it finished. */
   recoverTopups(signal?: AbortSignal): Promise<number>
   /** Audits all books. @returns Problems found, for operators; none when the books balance. */
@@ -131,6 +134,7 @@ export function createBilling(deps: {
     exhaustedInstances,
     costMicro: (q, instanceIds) => costMicro(q, deps, instanceIds),
     burn: readTotals,
+    burning: after => readBurning(db, after),
     recoverTopups: signal => recoverTopups(deps, signal),
     checkBooks: () => checkBooks(db),
     balance: balances.balance,

@@ -10,7 +10,7 @@ import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
 import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Caller } from '../../platform/http/handler.ts'
@@ -19,6 +19,7 @@ import type { Secrets } from '../../platform/secrets.ts'
 import type { Billing } from '../billing/billing.ts'
 import { createAccessTokens } from './access-token.ts'
 import { createAccounts, type Rename, type SignUp } from './accounts.ts'
+import { findRecipient, requireOpen } from './accounts-store.ts'
 import { findApplication } from './application.ts'
 import { createAttempts } from './attempts.ts'
 import { createEmailVerification } from './email-verification.ts'
@@ -72,6 +73,15 @@ export interface Identity {
   resetPassword(input: PasswordReset): Promise<void>
   /** Mails of the local mailbox, newest first, for a caller on this machine. @throws ApiError `not_found`. */
   mails(place: { address: string; origin: string; forwarded: boolean }): Promise<Mail[]>
+
+  /** Where mails of a customer go; null where none are to go: the address is not verified, or the account deleted. */
+  recipient(userId: string): Promise<{ email: string; language: Language } | null>
+  /**
+   * Holds back the deletion of an account until the transaction ends. What is added to an account begins with it;
+   * where the wallet is locked too, that comes first.
+   * @throws ApiError `login_expired` when it is deleted.
+   */
+  requireOpen(tx: Transaction, userId: string): Promise<void>
 
   /** Makes a verified account without a password. @throws ApiError `email_taken`. */
   createVerifiedUser(input: {
@@ -152,6 +162,8 @@ export function createIdentity(deps: {
       const stored = await mailbox.list()
       return stored.map(({ sentAt, ...mail }) => ({ ...mail, sent_at: sentAt.toISOString() }))
     },
+    recipient: userId => findRecipient(db, userId),
+    requireOpen,
     createVerifiedUser: accounts.createVerifiedUser,
     createDemoCustomer: accounts.createDemoCustomer,
     createSignInLink: signIn.createLink,

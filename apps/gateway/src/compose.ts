@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
 import { calls } from '@berth/contract/calls'
+import { createAudit } from './domains/audit/audit.ts'
+import { auditRoutes } from './domains/audit/routes.ts'
 import { type Billing, createBilling } from './domains/billing/billing.ts'
 import { createBillingLoops } from './domains/billing/loops.ts'
 import { billingRoutes } from './domains/billing/routes.ts'
@@ -92,12 +94,17 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const base = { db, clock: parts.clock, ids: parts.ids, log }
   const address = { url: parts.publicUrl ?? '' }
   const metrics = createMetrics()
+  const audit = createAudit(base)
+  // Deploying and paying stand before the accounts here, and ask them only when they are used.
+  const requireOpen: Identity['requireOpen'] = (tx, userId) => identity.requireOpen(tx, userId)
 
   const images = createImages({ catalogue, driverName: compute?.name ?? null })
   const regions = createRegions({ db, catalogue, gpus: (await compute?.gpus()) ?? [] })
   const billing: Billing = createBilling({
     ...base,
     payments: parts.payments,
+    requireOpen,
+    notices: { topUpReceipt: (q, facts) => notifications.topUpReceipt(q, facts) },
     instanceEvents: (q, range) => instances.eventsBetween(q, range),
   })
   const quotes = createQuotes({ db, catalogue, regions, images, billing, compute, computeMissing })
@@ -111,6 +118,8 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     regions,
     images,
     quotes,
+    requireOpen,
+    notices: { instanceTrouble: (q, facts) => notifications.instanceTrouble(q, facts) },
     listen,
   })
   const mailbox = servesThisComputerOnly(parts) ? parts.mail.mailbox : null
@@ -124,7 +133,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...base,
     mail: mailQueue,
     recipient: userId => identity.recipient(userId),
-    requireOpen: (tx, userId) => identity.requireOpen(tx, userId),
+    requireOpen,
     burning: billing.burning,
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
@@ -136,6 +145,10 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     mail: mailQueue,
     mailbox,
     billing,
+    audit,
+    notices: notifications,
+    countInstances: instances.countLive,
+    leavers: () => [notifications, instances],
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
   })
@@ -159,11 +172,13 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...connect.routes,
     ...billingRoutes(billing),
     ...notificationsRoutes(notifications),
+    ...auditRoutes(audit),
   ]
   const server = await createServer({
     ...base,
     routes,
     authenticate: identity.authenticate,
+    onCallDone: audit.noteCall,
     metrics,
     rateLimits: parts.rateLimits,
     contentKey: deriveKey(parts.secrets.signingKey, 'berth request content'),
@@ -186,7 +201,11 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     billing,
     owner,
     meteringMs: parts.meteringMs,
-    onExhausted: instances.stopForEmptyBalance,
+    async onExhausted(userId) {
+      for (const target of await instances.stopForEmptyBalance(userId)) {
+        audit.note({ userId, actor: 'system', action: 'instance.stop', target })
+      }
+    },
     afterTick: notifications.checkBalances,
   })
   const purging = createLoop({
@@ -195,6 +214,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     log,
     async run() {
       await identity.purge()
+      await audit.purge()
       await server.pruneIdempotency()
     },
   })
@@ -230,6 +250,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     async stopLoops() {
       await Promise.all([purging.stop(), billingLoops.stop(), instances.reconciler.stop(), mailQueue.stop()])
       for (const stop of stops) stop()
+      await audit.stop()
     },
     async stopCompute() {
       if (compute) await instances.onShutdown(await compute.shutdown())

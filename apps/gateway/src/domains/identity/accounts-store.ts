@@ -51,6 +51,12 @@ export async function findRecipient(
   return { email: account.email, language: languageOf(account.language) }
 }
 
+/** The account with that id, locked for a change; null where there is none. */
+export async function findByIdForUpdate(tx: Transaction, id: string): Promise<Account | null> {
+  const [row] = await tx.select().from(userAccount).where(eq(userAccount.id, id)).for('no key update')
+  return row ?? null
+}
+
 /**
  * Adds an account.
  * @returns False when the address has one already; then nothing was changed.

@@ -18,6 +18,7 @@ const DOCKER_HUB = 'registry-1.docker.io'
 const DOCKER_HUB_NAMES: readonly string[] = ['docker.io', 'index.docker.io', DOCKER_HUB]
 
 const tokenAnswer = z.object({ token: z.string().optional(), access_token: z.string().optional() })
+const WEB: readonly string[] = ['https:', 'http:']
 /** What may stand in a header. */
 const TOKEN = /^[\x21-\x7e]+$/
 
@@ -103,7 +104,7 @@ function verdictOf({ status }: OutboundAnswer, denied: RegistryCheckResult = 're
 
 function tokenUrlOf({ parameters }: Challenge, username: string): URL {
   const url = URL.parse(parameters.get('realm') ?? '')
-  if (!url || url.username || url.password) throw new NoRegistryError()
+  if (!url || !WEB.includes(url.protocol) || url.username || url.password) throw new NoRegistryError()
   for (const name of ['service', 'scope']) {
     const value = parameters.get(name)
     if (value) url.searchParams.set(name, value)

@@ -19,6 +19,7 @@ import type { ComputeDriver } from './drivers/compute/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
 import type { PaymentDriver } from './drivers/payments/port.ts'
+import type { IdentityProvider } from './drivers/sign-in/port.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Catalogue } from './platform/config/catalogue.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
@@ -47,6 +48,8 @@ export interface GatewayParts {
   /** Sends mails; where there is no mail server it also keeps them, for a mailbox that only this computer is shown. */
   mail: { driver: MailDriver; mailbox: Mailbox | null }
   payments: PaymentDriver[]
+  /** Services that customers may sign in through. */
+  identityProviders: IdentityProvider[]
   host: string
   publicUrl: string | null
   serviceHost: string
@@ -124,6 +127,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     secrets: parts.secrets,
     mail: mailQueue,
     mailbox,
+    providers: parts.identityProviders,
     billing,
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,

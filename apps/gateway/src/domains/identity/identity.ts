@@ -9,6 +9,7 @@ import {
 import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
 import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
+import type { IdentityProvider } from '../../drivers/sign-in/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
@@ -23,13 +24,18 @@ import { findApplication } from './application.ts'
 import { createAttempts } from './attempts.ts'
 import { createEmailVerification } from './email-verification.ts'
 import { createLinkTokens } from './link-tokens.ts'
+import { createLinkedIdentities } from './linked-identities.ts'
+import { listProviders } from './listed-providers.ts'
 import { createLoginThrottle, LOGIN_ATTEMPTS_KEPT_MS } from './login-throttle.ts'
 import { createMailLimits, MAIL_ATTEMPTS_KEPT_MS } from './mail-limits.ts'
 import { isLoopback, isLoopbackOrigin } from './network.ts'
 import { createPasswordReset, type PasswordReset } from './password-reset.ts'
 import { createPasswords } from './passwords.ts'
+import { createProviderSignIn, type ProviderSignIn } from './provider-sign-in.ts'
+import { createProviderVisits } from './provider-visits.ts'
 import { createSessions } from './sessions.ts'
 import { createSignIn, type SignInPlace } from './sign-in.ts'
+import { createSignInMethods, type SignInMethods } from './sign-in-methods.ts'
 
 export interface Identity {
   /** Makes ready and begins to hear what other replicas say. @returns The way to stop. */
@@ -50,6 +56,10 @@ export interface Identity {
   signInByPassword(username: string, password: string, place: SignInPlace): Promise<string>
   /** @returns An access token. @throws ApiError `sign_in_link_invalid`. */
   signInByLink(secret: string, place: SignInPlace): Promise<string>
+  /** Signing in and linking through other services. */
+  providers: ProviderSignIn
+  /** Unlinks a service from the caller's account. @throws ApiError `oauth_not_linked`, `oauth_last_way_in`. */
+  unlink: SignInMethods['unlink']
   /** Ends a session. @returns `organization/name`. */
   signOut(caller: Caller): Promise<string>
   /** @throws ApiError `user_not_found`. */
@@ -100,12 +110,14 @@ export function createIdentity(deps: {
   secrets: Pick<Secrets, 'signingKey'>
   mail: MailOutbox
   mailbox: Mailbox | null
+  /** Services that customers may sign in through, as the settings name them. */
+  providers: readonly IdentityProvider[]
   billing: Pick<Billing, 'openWallet' | 'balanceCents' | 'grantCredit'>
   publicUrl: () => string
   brandName: () => string
   pause?: (ms: number) => Promise<void>
 }): Identity {
-  const { db, clock, mailbox, brandName, pause = setTimeout } = deps
+  const { db, clock, mailbox, brandName, providers, pause = setTimeout } = deps
   const tokens = createAccessTokens({ signingKey: deps.secrets.signingKey, clock })
   const sessions = createSessions({ ...deps, tokens })
   const attempts = createAttempts({ clock })
@@ -114,9 +126,22 @@ export function createIdentity(deps: {
   const passwords = createPasswords(deps)
   const throttle = createLoginThrottle({ db, clock, attempts })
   const verification = createEmailVerification({ ...deps, limits, links, sessions })
-  const reset = createPasswordReset({ ...deps, limits, links, passwords, throttle, sessions })
-  const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens })
+  const identities = createLinkedIdentities(deps)
+  const methods = createSignInMethods({ ...deps, identities })
+  const reset = createPasswordReset({ ...deps, limits, links, passwords, throttle, sessions, methods })
+  const listed = listProviders(providers)
+  const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens, identities, listed })
   const signIn = createSignIn({ db, passwords, throttle, links, sessions, tokens, pause })
+  const visits = createProviderVisits(deps)
+  const providerSignIn = createProviderSignIn({
+    ...deps,
+    visits,
+    identities,
+    methods,
+    accounts,
+    signIn,
+    tokens,
+  })
 
   return {
     async start() {
@@ -126,10 +151,12 @@ export function createIdentity(deps: {
     authenticate: sessions.authenticate,
     isSessionOpen: sessions.isOpen,
     watchSessions: sessions.watch,
-    application: id => findApplication(id, brandName()),
+    application: id => findApplication(id, brandName(), listed),
     signUp: accounts.signUp,
     signInByPassword: signIn.byPassword,
     signInByLink: signIn.byLink,
+    providers: providerSignIn,
+    unlink: methods.unlink,
     async signOut({ userId, sessionId }) {
       await sessions.end(sessionId)
       return `${ORGANIZATION}/${(await accounts.emailOf(userId)) ?? ''}`
@@ -157,6 +184,7 @@ export function createIdentity(deps: {
     createSignInLink: signIn.createLink,
     async purge() {
       await links.purge(db)
+      await visits.purge(db)
       await sessions.purge()
       await attempts.purge(db, Math.max(LOGIN_ATTEMPTS_KEPT_MS, MAIL_ATTEMPTS_KEPT_MS))
     },

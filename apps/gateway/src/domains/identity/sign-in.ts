@@ -32,12 +32,18 @@ interface SignInDeps {
 export function createSignIn(deps: SignInDeps) {
   const { db, passwords, throttle, links, sessions, tokens } = deps
 
+  /**
+   * Opens a session for somebody who is known to be that customer; sign its token after the transaction.
+   * @throws ApiError `password_expired`.
+   */
   async function open(tx: Transaction, user: Account, place: SignInPlace): Promise<TokenSubject> {
     if (user.needUpdatePassword) throw new ApiError('password_expired')
     return await sessions.open(tx, { userId: user.id, ...place })
   }
 
   return {
+    open,
+
     /**
      * By e-mail address and password. A name that nobody has takes the same steps, the same time and the same
      * answers as a wrong password.
@@ -87,3 +93,4 @@ export function createSignIn(deps: SignInDeps) {
     },
   }
 }
+export type SignIn = ReturnType<typeof createSignIn>

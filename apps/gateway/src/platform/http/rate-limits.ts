@@ -27,6 +27,9 @@ const STRICT: Record<string, StrictClass> = {
   'account.verify-email': 'mail',
   'account.send-reset-password-email': 'mail',
   'account.reset-password': 'login',
+  'account.begin-provider-sign-in': 'login',
+  'account.link': 'login',
+  'account.unlink': 'login',
 }
 
 const WINDOW_MS = 60_000

@@ -34,12 +34,16 @@ interface SignInDeps {
 export function createSignIn(deps: SignInDeps) {
   const { db, passwords, throttle, links, sessions, tokens, audit } = deps
 
+  /**
+   * Opens a session for somebody who is known to be that customer; sign its token after the transaction.
+   * @throws ApiError `password_expired`.
+   */
   async function open(tx: Transaction, user: Account, place: SignInPlace): Promise<TokenSubject> {
     if (user.needUpdatePassword) throw new ApiError('password_expired')
     return await sessions.open(tx, { userId: user.id, ...place })
   }
 
-  /** What comes after the transaction that opened the session. @returns The access token. */
+  /** What comes after the transaction that opened the session: the audit log's entry. @returns The access token. */
   async function welcome(subject: TokenSubject, { address, userAgent }: SignInPlace): Promise<string> {
     const { userId, sessionId } = subject
     audit.note({ userId, sessionId, actor: 'customer', action: 'account.login', address, userAgent })
@@ -54,6 +58,9 @@ export function createSignIn(deps: SignInDeps) {
   }
 
   return {
+    open,
+    welcome,
+
     /**
      * By e-mail address and password. A name that nobody has takes the same steps, the same time and the same
      * answers as a wrong password.
@@ -109,3 +116,4 @@ export function createSignIn(deps: SignInDeps) {
     },
   }
 }
+export type SignIn = ReturnType<typeof createSignIn>

@@ -5,6 +5,7 @@ import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.t
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
 import { createSmtpDriver } from './drivers/mail/smtp.ts'
 import { createTestcardDriver } from './drivers/payments/testcard/testcard-driver.ts'
+import { createIdentityProviders } from './drivers/sign-in/create-providers.ts'
 import { systemClock } from './platform/clock.ts'
 import { CatalogueError, loadCatalogue } from './platform/config/catalogue.ts'
 import { type Config, ConfigError, loadConfig } from './platform/config/config.ts'
@@ -89,6 +90,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
       : { driver: kept, mailbox: kept },
     payments: [createTestcardDriver(base)],
     identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
+    identityProviders: createIdentityProviders(config.signInProviders, base),
     rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
   })
   phases.unshift(

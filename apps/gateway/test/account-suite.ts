@@ -14,6 +14,7 @@ import {
   updateUser,
   verifyEmail,
 } from '@berth/contract/account'
+import { deleteAccount, setPassword } from '@berth/contract/account-security'
 import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -267,6 +268,64 @@ export function accountSuite(name: string, keeper: AccountKeeper): void {
       test('[R8.1] that is made up or cut off says so', async () => {
         expect((await reset('made-up')).code).toBe('reset_link_expired')
         expect((await reset('')).code).toBe('reset_link_invalid')
+      })
+    })
+
+    describe('a password that its owner changes', () => {
+      async function change(token: string, oldPassword: string, newPassword: string) {
+        const { data } = await whoIs(token)
+        const body = { userOwner: data?.owner ?? '', userName: data?.name ?? '', oldPassword, newPassword }
+        return await bench.call(setPassword, { body }, { token })
+      }
+
+      test('[R7.1] ends the other sessions, and the old one is over', async () => {
+        const { email, token } = await someone()
+        const other = (await signIn(email)).data ?? ''
+        expect(await change(token, PASSWORD, NEW_PASSWORD)).toMatchObject({ code: null, data: null })
+        expect((await whoIs(token)).code).toBeNull()
+        expect((await whoIs(other)).code).toBe('login_expired')
+        expect((await signIn(email)).code).toBe('login_tries_left')
+        expect((await signIn(email, NEW_PASSWORD)).code).toBeNull()
+      })
+
+      test('[R5.2] needs the old one, and is another and strong one', async () => {
+        const { email, token } = await someone()
+        expect((await change(token, 'wrong', NEW_PASSWORD)).fields).toEqual(['oldPassword: password_wrong'])
+        expect((await change(token, '', NEW_PASSWORD)).fields).toEqual(['oldPassword: password_wrong'])
+        expect((await change(token, PASSWORD, PASSWORD)).fields).toEqual(['newPassword: password_same'])
+        expect(await change(token, PASSWORD, 'weak')).toMatchObject({ code: 'password_too_weak' })
+        expect((await signIn(email)).code).toBeNull()
+      })
+
+      test('[R6.4] is nobody else’s', async () => {
+        const { token } = await someone()
+        const other = (await whoIs((await someone()).token)).data
+        const body = {
+          userOwner: other?.owner ?? '',
+          userName: other?.name ?? '',
+          oldPassword: PASSWORD,
+          newPassword: NEW_PASSWORD,
+        }
+        expect((await bench.call(setPassword, { body }, { token })).code).toBe('not_found')
+        expect((await signIn(other?.email ?? '')).code).toBeNull()
+      })
+    })
+
+    describe('an account that its owner deletes', () => {
+      test('[R7.1] is gone with its sessions, and the address can sign up anew', async () => {
+        const { email, token } = await someone()
+        const before = (await whoIs(token)).data?.id
+        const leave = (password: string, typed = email) =>
+          bench.call(deleteAccount, { body: { email: typed, password } }, { token })
+        expect((await leave('wrong')).fields).toEqual(['password: password_wrong'])
+        expect((await leave('')).fields).toEqual(['password: password_wrong'])
+        expect((await leave(PASSWORD, someAddress())).fields).toEqual(['email: confirmation'])
+        expect(await leave(PASSWORD)).toMatchObject({ code: null, data: null })
+        expect((await whoIs(token)).code).toBe('login_expired')
+        expect((await signIn(email)).code).toBe('login_tries_left')
+        expect((await bench.call(signup, { body: signUpBody(email) })).code).toBeNull()
+        const anew = (await signIn(email)).data ?? ''
+        expect((await whoIs(anew)).data?.id).not.toBe(before)
       })
     })
 

@@ -114,6 +114,14 @@ export async function startCasdoorServer() {
       return ok('Affected')
     },
 
+    'delete-user': ({ body }, isApplication) => {
+      if (!isApplication) return no('Unauthorized operation')
+      const { owner, name } = JSON.parse(body)
+      const user = named(`${owner}/${name}`)
+      if (user) users.splice(users.indexOf(user), 1)
+      return ok(user ? 'Affected' : 'Unaffected')
+    },
+
     'set-password': ({ body }, isApplication) => {
       const form = new URLSearchParams(body)
       if (!isApplication) return no('Please login first', 'Please login first')

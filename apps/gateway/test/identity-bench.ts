@@ -4,13 +4,18 @@ import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import type { ErrorCode } from '@berth/contract/errors'
 import type { Language } from '@berth/contract/limits'
 import { pino } from 'pino'
+import { createAudit } from '../src/domains/audit/audit.ts'
+import { auditRoutes } from '../src/domains/audit/routes.ts'
 import { createBilling } from '../src/domains/billing/billing.ts'
 import { createIdentity, type Identity } from '../src/domains/identity/identity.ts'
 import { identityRoutes } from '../src/domains/identity/routes.ts'
+import { createNotifications } from '../src/domains/notifications/notifications.ts'
+import { notificationsRoutes } from '../src/domains/notifications/routes.ts'
 import type { IdentitySource } from '../src/drivers/identity/port.ts'
-import { createMailQueue } from '../src/drivers/mail/mail-queue.ts'
+import { createMailQueue, type MailQueue } from '../src/drivers/mail/mail-queue.ts'
 import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
 import type { MailDriver } from '../src/drivers/mail/port.ts'
+import type { IdentityProvider } from '../src/drivers/sign-in/port.ts'
 import { createIds } from '../src/platform/ids.ts'
 import { createTestDatabase } from './test-database.ts'
 import { startTestServer } from './test-server.ts'
@@ -53,13 +58,13 @@ export interface Outcome<Data> {
  * The identity domain on a real database and behind the real server, with a clock that stands until it is moved.
  * @param options.mailDriver Sends the mails; the local mailbox when left out.
  * @param options.source Keeps the accounts; the embedded identity when left out.
- * @param options.now Where the clock stands.
+ * @param options.providers Services to sign in through; none when left out.
  */
 export async function createIdentityBench(
-  options: { mailDriver?: MailDriver; source?: IdentitySource; now?: Date } = {},
+  options: { mailDriver?: MailDriver; source?: IdentitySource; providers?: IdentityProvider[] } = {},
 ) {
   const database = await createTestDatabase()
-  let now = (options.now ?? START).getTime()
+  let now = START.getTime()
   const clock = { now: () => new Date(now) }
   const log = pino({ level: 'silent' })
   const ids = createIds(clock)
@@ -77,7 +82,10 @@ export async function createIdentityBench(
     log,
     payments: [],
     instanceEvents: async () => [],
+    notices: { topUpReceipt: async () => {} },
+    requireOpen: async () => {},
   })
+  const audit = createAudit({ db: database.db, clock, ids, log })
   const pauses: number[] = []
   const shared = {
     db: database.db,
@@ -87,19 +95,38 @@ export async function createIdentityBench(
     log,
     secrets: { signingKey: SIGNING_KEY },
     mailbox,
+    providers: options.providers ?? [],
     billing,
     source: options.source ?? null,
+    audit,
+    countInstances: async () => 0,
     publicUrl: () => 'http://127.0.0.1:8080',
     brandName: () => 'Berth',
     pause: async (ms: number) => {
       pauses.push(ms)
     },
   }
-  const identity = createIdentity({ ...shared, mail: queue })
+  const notificationsOn = (mail: MailQueue, of: () => Identity) =>
+    createNotifications({
+      ...shared,
+      mail,
+      recipient: userId => of().recipient(userId),
+      requireOpen: (tx, userId) => of().requireOpen(tx, userId),
+      burning: billing.burning,
+    })
+  const notifications = notificationsOn(queue, () => identity)
+  const identity: Identity = createIdentity({
+    ...shared,
+    mail: queue,
+    notices: notifications,
+    leavers: () => [notifications],
+  })
   const stops = [await identity.start()]
   await queue.start()
-  const server = await startTestServer(database.db, identityRoutes(identity), {
+  const routes = [...identityRoutes(identity), ...auditRoutes(audit), ...notificationsRoutes(notifications)]
+  const server = await startTestServer(database.db, routes, {
     authenticate: identity.authenticate,
+    onCallDone: audit.noteCall,
     clock,
     ids,
     trustedProxies: ['127.0.0.1'],
@@ -112,6 +139,8 @@ export async function createIdentityBench(
     database,
     clock,
     queue,
+    audit,
+    notifications,
     /** Waits that slowed-down sign-ins were given, in milliseconds. */
     pauses,
     call: caller(server.origin),
@@ -120,7 +149,9 @@ export async function createIdentityBench(
     },
     /** A second gateway on the same database. */
     async replica(): Promise<Identity> {
-      const other = createIdentity({ ...shared, mail: createMailQueue({ database, driver: mailbox, log }) })
+      const mail = createMailQueue({ database, driver: mailbox, log })
+      const notices = notificationsOn(mail, () => other)
+      const other: Identity = createIdentity({ ...shared, mail, notices, leavers: () => [notices] })
       stops.push(await other.start())
       return other
     },
@@ -129,6 +160,7 @@ export async function createIdentityBench(
       await server.close(0)
       for (const stop of stops) stop()
       await queue.stop()
+      await audit.stop()
       await database.drop()
     },
   }

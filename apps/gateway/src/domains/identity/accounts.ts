@@ -1,14 +1,17 @@
-import { ORGANIZATION, type User } from '@berth/contract/account'
+import { type Application, ORGANIZATION, type User } from '@berth/contract/account'
 import type { Language } from '@berth/contract/limits'
 import { MICRO_PER_UNIT } from '@berth/contract/money'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Ids } from '../../platform/ids.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { AccessTokens } from './access-token.ts'
 import { addAccount, findByEmail, findById, setDisplayName } from './accounts-store.ts'
 import type { EmailVerification } from './email-verification.ts'
+import type { LinkedIdentities } from './linked-identities.ts'
+import { linkedProperties } from './listed-providers.ts'
 import type { Passwords } from './passwords.ts'
 import type { Sessions } from './sessions.ts'
 import type { userAccount } from './tables.ts'
@@ -28,8 +31,22 @@ export interface SignUp {
   password: string
   language: Language
   referralCode: string | null
-  /** Network address of the caller. */
+  /** Network address and user agent of the caller. */
   address: string
+  userAgent: string
+}
+
+/** What another service said of somebody who is new here, checked by now. */
+export interface ProviderSignUp {
+  /** The login name, in lower case. */
+  email: string
+  displayName: string
+  /** Name of the provider. */
+  provider: string
+  /** Whether the service has proof of the address; else the activation mail asks for it. */
+  emailVerified: boolean
+  language: Language
+  referralCode: string | null
 }
 
 /** A display name that a customer chose. */
@@ -50,6 +67,10 @@ interface AccountsDeps {
   verification: Pick<EmailVerification, 'begin'>
   sessions: Pick<Sessions, 'subject'>
   tokens: Pick<AccessTokens, 'issue'>
+  audit: Pick<Audit, 'note'>
+  identities: Pick<LinkedIdentities, 'of'>
+  /** The services that one may sign in through. */
+  listed: Application['providers']
 }
 
 /** Accounts of customers. */
@@ -73,15 +94,31 @@ export function createAccounts(deps: AccountsDeps) {
      * @returns Casdoor's name of it: `organization/name`.
      * @throws ApiError `email_taken`.
      */
-    async signUp({ email, displayName, password, language, referralCode }: SignUp): Promise<string> {
+    async signUp(input: SignUp): Promise<string> {
+      const { email, displayName, password, language, referralCode, address, userAgent } = input
       if (await findByEmail(db, email)) throw new ApiError('email_taken')
       const passwordHash = await deps.passwords.hash(password)
-      await db.transaction(async tx => {
+      const userId = await db.transaction(async tx => {
         const id = await add(tx, { email, displayName, passwordHash, language, referralCode })
         if (id === null) throw new ApiError('email_taken')
         await deps.verification.begin(tx, email)
+        return id
       })
+      deps.audit.note({ userId, actor: 'customer', action: 'account.signup', address, userAgent })
       return `${ORGANIZATION}/${email}`
+    },
+
+    /**
+     * Makes an account without a password for somebody whom another service knows.
+     * @returns Its id, or null when the address has an account; nothing changed then.
+     */
+    async addFromProvider(
+      tx: Transaction,
+      { emailVerified, ...values }: ProviderSignUp,
+    ): Promise<string | null> {
+      const id = await add(tx, { ...values, emailVerifiedAt: emailVerified ? clock.now() : null })
+      if (id !== null && !emailVerified) await deps.verification.begin(tx, values.email)
+      return id
     },
 
     /**
@@ -91,7 +128,7 @@ export function createAccounts(deps: AccountsDeps) {
     async account({ userId, sessionId }: { userId: string; sessionId: string }): Promise<User> {
       const user = await findById(db, userId)
       const subject = await deps.sessions.subject(sessionId)
-      if (!user || !subject) throw new ApiError('user_not_found')
+      if (!user || user.deletedAt || !subject) throw new ApiError('user_not_found')
       return {
         owner: ORGANIZATION,
         id: user.id,
@@ -108,7 +145,7 @@ export function createAccounts(deps: AccountsDeps) {
         balance: await billing.balanceCents(userId),
         // The token of a session is always the same: this is the one that was sent.
         accessToken: await deps.tokens.issue(subject),
-        properties: {},
+        properties: linkedProperties(deps.listed, await deps.identities.of(db, userId)),
       }
     },
 

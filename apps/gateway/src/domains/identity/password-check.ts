@@ -27,6 +27,8 @@ export type CheckedPassword =
     }
   | {
       isRight: false
+      /** Whose account was tried, for the audit log; null for a name that nobody has. */
+      user: Account | null
       /** @param counted What to answer by the gateway's own count. */
       refusal(counted: ApiError): ApiError
     }
@@ -43,7 +45,7 @@ export function createEmbeddedPasswordCheck(deps: {
   return async ({ email, password }) => {
     const user = await findByEmail(db, email)
     const isRight = await passwords.check(user?.passwordHash ?? null, password)
-    if (!user || !isRight) return { isRight: false, refusal: counted => counted }
+    if (!user || !isRight) return { isRight: false, user, refusal: counted => counted }
     return {
       isRight: true,
       async confirm(tx) {

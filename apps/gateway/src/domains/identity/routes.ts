@@ -15,9 +15,11 @@ import {
   updateUser,
   verifyEmail,
 } from '@berth/contract/account'
+import { deleteAccount, setPassword } from '@berth/contract/account-security'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Identity } from './identity.ts'
+import { providerRoutes, signInByProvider } from './provider-routes.ts'
 
 /**
  * The account calls (R7.1), and the local mailbox.
@@ -37,7 +39,7 @@ function applicationRoutes(identity: Identity): Route[] {
   return [
     route(getApplication, ({ query }) => identity.application(query.id)),
 
-    route(signup, async ({ body, language, address }) => {
+    route(signup, async ({ body, language, address, userAgent }) => {
       identity.checkNames(body)
       // The address is the login name, so the two cannot differ.
       if (body.username !== body.email) {
@@ -50,6 +52,7 @@ function applicationRoutes(identity: Identity): Route[] {
         language: body.language ?? language,
         referralCode: body.referralCode ?? null,
         address,
+        userAgent,
       })
     }),
 
@@ -63,22 +66,12 @@ function applicationRoutes(identity: Identity): Route[] {
 }
 
 function signInRoutes(identity: Identity): Route[] {
-  interface SignInRequest {
-    body: {
-      application: string
-      organization: string
-      username: string
-      password: string
-      autoSignin: boolean
-    }
-    address: string
-    userAgent: string
-  }
+  type SignInRequest = Parameters<typeof signInByProvider>[1]
 
   async function signIn(method: 'password' | 'link' | 'provider', request: SignInRequest): Promise<string> {
     const { body, address, userAgent } = request
     identity.checkNames(body)
-    if (method === 'provider') throw new ApiError('unknown_sign_in_method')
+    if (method === 'provider') return await signInByProvider(identity, request)
     if (body.password === '') {
       throw new ApiError('validation_failed', { fields: [{ path: 'password', rule: 'required' }] })
     }
@@ -88,9 +81,15 @@ function signInRoutes(identity: Identity): Route[] {
   }
 
   return [
-    route(login, request => signIn(request.body.signinMethod === 'Link' ? 'link' : 'password', request)),
+    route(login, request => {
+      const { signinMethod, username, provider } = request.body
+      // As in Casdoor, a name that was typed goes before a provider.
+      const byProvider = username === '' && provider !== undefined && provider !== ''
+      return signIn(byProvider ? 'provider' : signinMethod === 'Link' ? 'link' : 'password', request)
+    }),
     route(loginBy, request => signIn(request.params.method, request)),
     route(logout, async ({ caller }) => (caller ? await identity.signOut(caller) : null)),
+    ...providerRoutes(identity),
   ]
 }
 
@@ -113,9 +112,19 @@ function passwordRoutes(identity: Identity): Route[] {
       return null
     }),
 
-    route(resetPassword, async ({ body, address }) => {
+    route(resetPassword, async ({ body, address, userAgent }) => {
       identity.checkNames(body)
-      await identity.resetPassword({ secret: body.token, password: body.password, address })
+      await identity.resetPassword({ secret: body.token, password: body.password, address, userAgent })
+      return null
+    }),
+
+    route(setPassword, async ({ body, caller, address }) => {
+      await identity.setPassword({ ...body, caller, address })
+      return null
+    }),
+
+    route(deleteAccount, async ({ body, caller, address }) => {
+      await identity.deleteAccount({ ...body, caller, address })
       return null
     }),
   ]
@@ -129,9 +138,9 @@ function mailRoutes(identity: Identity): Route[] {
       return null
     }),
 
-    route(verifyEmail, async ({ query }) => {
+    route(verifyEmail, async ({ query, address, userAgent }) => {
       identity.checkNames(query)
-      return { email: await identity.verifyEmail(query.token) }
+      return { email: await identity.verifyEmail(query.token, { address, userAgent }) }
     }),
 
     route(listMailbox, async request => ({ items: await identity.mails(request) })),

@@ -47,6 +47,9 @@ export interface IdentitySource {
   /** Sets a password, whatever it was before. */
   setPassword(profile: SourceProfile, change: SourcePasswordChange): Promise<SourcePasswordAnswer>
 
+  /** Deletes an account. */
+  remove(profile: SourceProfile): Promise<void>
+
   /** Whether signing in by a name from an address asks for a captcha now. */
   needsCaptcha(request: { username: string; address: string }): Promise<boolean>
   /** A new captcha, in the contract's shape. */

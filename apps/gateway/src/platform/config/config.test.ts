@@ -46,6 +46,25 @@ describe('settings', () => {
     })
   })
 
+  test('may name keys for what customers entrust, and registries that are private', () => {
+    const key = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
+    expect(
+      readConfig({
+        BERTH_CREDENTIALS_KEY: key,
+        BERTH_CREDENTIALS_KEY_FORMER: `${key}, ${key}`,
+        BERTH_PRIVATE_REGISTRIES: 'Registry.internal, localhost:5000,10.0.0.7:443',
+      }),
+    ).toMatchObject({
+      credentialsKey: key,
+      formerCredentialsKeys: [key, key],
+      privateRegistries: ['registry.internal', 'localhost:5000', '10.0.0.7:443'],
+    })
+    const wrong = 'c2hvcnQ='
+    expect(() => readConfig({ BERTH_CREDENTIALS_KEY: wrong })).toThrow(/BERTH_CREDENTIALS_KEY takes 32 bytes/)
+    expect(() => readConfig({ BERTH_CREDENTIALS_KEY: wrong })).not.toThrow(wrong)
+    expect(() => readConfig({ BERTH_PRIVATE_REGISTRIES: 'https://registry.internal' })).toThrow(ConfigError)
+  })
+
   test('may name a database by a Unix socket', () => {
     const databaseUrl = 'postgresql://berth:secret@/berth?host=%2Frun%2Fpostgresql'
     expect(readConfig({ DATABASE_URL: databaseUrl }).databaseUrl).toBe(databaseUrl)
@@ -110,4 +129,109 @@ test('a name that is no setting is told, because it may be a misspelt one', () =
   expect(readConfig({ BERTH_PROT: '1', PATH: '/bin' }).warnings).toEqual([
     'BERTH_PROT is not a setting and is ignored. docs/operating.md lists them all.',
   ])
+})
+
+describe('services to sign in through', () => {
+  const acme = {
+    name: 'acme',
+    type: 'oidc',
+    issuer: 'https://login.acme.example/',
+    client_id: 'berth',
+    client_secret: 'hunter2',
+  }
+  const read = (...providers: unknown[]) =>
+    readConfig({ BERTH_SIGN_IN_PROVIDERS: JSON.stringify(providers) }).signInProviders
+
+  test('are none unless they are given', () => {
+    expect(readConfig({}).signInProviders).toEqual([])
+  })
+
+  test('are read, with what is left out filled in', () => {
+    const github = { name: 'github', type: 'github', client_id: 'a', client_secret: 'b' }
+    expect(read(acme, github)).toEqual([
+      { ...acme, scopes: 'openid email profile' },
+      { ...github, display_name: 'GitHub', base_url: 'https://github.com' },
+    ])
+  })
+
+  test.each(['http://127.0.0.1:4000', 'http://localhost:4000/realm', 'http://[::1]:4000'])(
+    'may be spoken to without TLS on this computer: %s',
+    issuer => {
+      expect(read({ ...acme, issuer })).toMatchObject([{ issuer }])
+    },
+  )
+
+  test.each([
+    ['no JSON', '[{"name":"acme","client_secret":hunter2}]', 'is not valid JSON'],
+    ['no list', '{}', 'takes a JSON list'],
+    ['another type', [{ ...acme, type: 'saml' }], ': [0].type takes a type, which is oidc or github'],
+    ['no secret', [{ ...acme, client_secret: undefined }], ': [0].client_secret takes a text'],
+    [
+      'no TLS',
+      [acme, { ...acme, name: 'b', issuer: 'http://b.example' }],
+      ': [1].issuer takes an https address',
+    ],
+    [
+      'a password in the address',
+      [{ ...acme, issuer: 'https://a:hunter2@b' }],
+      ': [0].issuer takes an https',
+    ],
+    [
+      'a name with a space',
+      [{ ...acme, name: 'ACME Corp' }],
+      ': [0].name takes a name of lower-case letters',
+    ],
+    ['a name twice', [acme, acme], ': [1].name takes a name that no other entry has'],
+    ['scopes without openid', [{ ...acme, scopes: 'email' }], ': [0].scopes takes scopes'],
+    ['a misspelt field', [{ ...acme, isuer: 'x' }], ': [0] Unrecognized key: "isuer"'],
+  ])('%s is named by its field, and no secret is shown', (_, given, message) => {
+    const value = typeof given === 'string' ? given : JSON.stringify(given)
+    const attempt = () => readConfig({ BERTH_SIGN_IN_PROVIDERS: value })
+    expect(attempt).toThrow(ConfigError)
+    expect(attempt).toThrow(`BERTH_SIGN_IN_PROVIDERS${message.startsWith(':') ? '' : ' '}${message}`)
+    expect(attempt).not.toThrow(/hunter2/)
+  })
+})
+
+describe('Casdoor', () => {
+  const whole = {
+    CASDOOR_URL: 'https://door.example.com/',
+    CASDOOR_CLIENT_ID: 'id',
+    CASDOOR_CLIENT_SECRET: 'not-to-be-shown',
+    CASDOOR_ORGANIZATION: 'harbour',
+    CASDOOR_APPLICATION: 'harbour-console',
+  }
+
+  test('[R1.8] keeps the accounts where all of its settings are given, and nobody else where none is', () => {
+    expect(readConfig({}).casdoor).toBeNull()
+    expect(readConfig(whole).casdoor).toEqual({
+      url: 'https://door.example.com',
+      clientId: 'id',
+      clientSecret: 'not-to-be-shown',
+      organization: 'harbour',
+      application: 'harbour-console',
+    })
+  })
+
+  test.each([
+    [
+      'without its address',
+      { ...whole, CASDOOR_URL: '' },
+      /CASDOOR_CLIENT_ID is of no use without CASDOOR_URL/,
+    ],
+    ['without a secret', { ...whole, CASDOOR_CLIENT_SECRET: '' }, /CASDOOR_CLIENT_SECRET is needed/],
+    [
+      'by an address with a path',
+      { ...whole, CASDOOR_URL: 'https://example.com/door' },
+      /^CASDOOR_URL takes/,
+    ],
+    [
+      'in an organization with a slash',
+      { ...whole, CASDOOR_ORGANIZATION: 'a/b' },
+      /^CASDOOR_ORGANIZATION takes/,
+    ],
+  ])('%s is a mistake that says so, and shows no secret', (_, environment, message) => {
+    expect(() => readConfig(environment)).toThrow(message)
+    expect(() => readConfig(environment)).not.toThrow('not-to-be-shown')
+  })
 })

@@ -27,6 +27,11 @@ const STRICT: Record<string, StrictClass> = {
   'account.verify-email': 'mail',
   'account.send-reset-password-email': 'mail',
   'account.reset-password': 'login',
+  'account.set-password': 'login',
+  'account.delete-account': 'login',
+  'account.begin-provider-sign-in': 'login',
+  'account.link': 'login',
+  'account.unlink': 'login',
 }
 
 const WINDOW_MS = 60_000

@@ -8,7 +8,7 @@ import type { Database, Transaction } from '../../../platform/database/database.
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Billing } from '../../billing/billing.ts'
-import type { Account } from '../accounts-store.ts'
+import { type Account, findById } from '../accounts-store.ts'
 import type { Sessions } from '../sessions.ts'
 import { userAccount } from '../tables.ts'
 
@@ -118,7 +118,11 @@ export function createMirror(deps: MirrorDeps) {
 
   async function insert(tx: Transaction, profile: SourceProfile, extra: NewAccount): Promise<Account | null> {
     // The same id on both sides, where the source's is one that fits here.
-    const id = z.uuid().safeParse(profile.id).success ? profile.id.toLowerCase() : ids.uuid()
+    const fits = z.uuid().safeParse(profile.id).success
+    const wanted = fits ? profile.id.toLowerCase() : null
+    // A row stays when its account is deleted here; who comes back from the source is somebody new.
+    const isFree = wanted !== null && (await findById(tx, wanted)) === null
+    const id = isFree ? wanted : ids.uuid()
     const now = clock.now()
     const [row] = await tx
       .insert(userAccount)

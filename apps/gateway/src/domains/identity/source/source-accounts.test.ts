@@ -320,7 +320,7 @@ describe('Casdoor’s token of a session', () => {
     const token = await tokenOf(user)
     const [theirs = ''] = [...casdoor.tokens].flatMap(([key, owner]) => (owner === user ? [key] : []))
     const [row] = await bench.database.db.select().from(session).where(eq(session.userId, user.id))
-    expect(row?.externalToken).toMatch(/^[\w-]{100,}$/)
+    expect(row?.externalToken).toMatch(/^[0-9a-f]{16}\.[\w-]{100,}$/)
     expect(row?.externalToken).not.toContain(theirs)
     expect(JSON.stringify(await whoIs(token))).not.toContain(theirs)
     await bench.call(logout, {}, { token })

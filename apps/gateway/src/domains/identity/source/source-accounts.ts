@@ -6,11 +6,14 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Caller } from '../../../platform/http/handler.ts'
+import type { Audit } from '../../audit/audit.ts'
+import type { Deletion } from '../account-deletion.ts'
 import type { Accounts, Rename, SignUp } from '../accounts.ts'
 import { type Account, findByEmail, findById } from '../accounts-store.ts'
 import type { EmailVerification } from '../email-verification.ts'
 import type { LinkTokens } from '../link-tokens.ts'
 import type { Sessions } from '../sessions.ts'
+import type { SignInPlace } from '../sign-in.ts'
 import { session } from '../tables.ts'
 import type { Mirror } from './mirror.ts'
 import type { TokenSeal } from './token-seal.ts'
@@ -26,6 +29,7 @@ interface SourceAccountsDeps {
   mirror: Mirror
   seal: TokenSeal
   accounts: Pick<Accounts, 'account'>
+  audit: Pick<Audit, 'note'>
   links: Pick<LinkTokens, 'find'>
   verification: Pick<EmailVerification, 'begin' | 'verify'>
   sessions: Pick<Sessions, 'endAll' | 'forget'>
@@ -62,7 +66,7 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
 
   async function rowOf(userId: string): Promise<Account> {
     const row = await findById(db, userId)
-    if (!row) throw new ApiError('user_not_found')
+    if (!row || row.deletedAt) throw new ApiError('user_not_found')
     return row
   }
 
@@ -83,16 +87,19 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
      * @returns The source's `organization/name`.
      * @throws ApiError `email_taken` and what the source refuses.
      */
-    async signUp({ email, displayName, password, language, referralCode, address }: SignUp): Promise<string> {
+    async signUp(input: SignUp): Promise<string> {
+      const { email, displayName, password, language, referralCode, address, userAgent } = input
       const here = await findByEmail(db, email)
       if (here && here.externalId === null) throw new ApiError('email_taken')
       const profile = await source.signUp({ email, displayName, password, language, captcha: null, address })
       if (!profile) throw new ApiError('email_taken')
       await mirror.releaseAddress(profile)
-      await db.transaction(async tx => {
-        await mirror.write(tx, profile, { language, referralCode })
+      const { id: userId } = await db.transaction(async tx => {
+        const row = await mirror.write(tx, profile, { language, referralCode })
         await deps.verification.begin(tx, email)
+        return row
       })
+      deps.audit.note({ userId, actor: 'customer', action: 'account.signup', address, userAgent })
       return `${profile.owner}/${profile.name}`
     },
 
@@ -151,7 +158,7 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
      * Tells the source that an address is its owner's, then uses the activation link up.
      * @returns The address. @throws ApiError `verify_link_invalid`.
      */
-    async verifyEmail(secret: string): Promise<string> {
+    async verifyEmail(secret: string, place: Pick<SignInPlace, 'address' | 'userAgent'>): Promise<string> {
       const link = await deps.links.find(db, 'verify_email', secret)
       const row = link && (await findById(db, link.userId))
       if (link && row?.externalId) {
@@ -161,7 +168,26 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
           throw new ApiError('verify_link_invalid')
         if (!profile.emailVerified) await source.confirmEmail(profile)
       }
-      return await deps.verification.verify(secret)
+      return await deps.verification.verify(secret, place)
+    },
+
+    /**
+     * Deletes the caller's account here, then at the source: what refuses it is here.
+     * @param remove Deletes it here.
+     * @throws ApiError of `remove`, and `identity_unavailable` before anything was deleted.
+     */
+    async leave(input: Deletion, remove: (input: Deletion) => Promise<void>): Promise<void> {
+      const row = await rowOf(input.caller.userId)
+      const profile = row.externalId === null ? null : await source.findById(row.externalId)
+      await remove(input)
+      if (!profile) return
+      await source.remove(profile).catch((error: unknown) => {
+        const { id: externalId } = profile
+        log.warn(
+          { err: error, externalId },
+          'an account was deleted here and is still at the identity service',
+        )
+      })
     },
 
     /** Makes the token worthless that the source gave for a session; a source that is away keeps nobody signed in. */

@@ -3,6 +3,7 @@ import type { IdentitySource, SourceSignInAnswer } from '../../../drivers/identi
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Queryable } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { findByEmail } from '../accounts-store.ts'
 import { type AttemptRule, type Attempts, attemptKey } from '../attempts.ts'
 import type { CheckPassword } from '../password-check.ts'
 import type { Sessions } from '../sessions.ts'
@@ -55,7 +56,8 @@ export function createSourcePasswordCheck(deps: SourcePasswordCheckDeps): CheckP
     if (answer.outcome === 'frozen') throw frozen(answer.minutes)
     if (answer.outcome !== 'right') {
       const triesLeft = answer.outcome === 'wrong' ? answer.triesLeft : null
-      return { isRight: false, refusal: counted => stricter(counted, triesLeft) }
+      const user = said.outcome === 'unknown' ? null : await findByEmail(db, name)
+      return { isRight: false, user, refusal: counted => stricter(counted, triesLeft) }
     }
     const { profile, token } = answer
     await mirror.releaseAddress(profile)

@@ -3,7 +3,9 @@ import type { Logger } from 'pino'
 import type { IdentitySource, SourceProfile } from '../../../drivers/identity/port.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import type { Audit } from '../../audit/audit.ts'
 import { findById } from '../accounts-store.ts'
+import type { GuardMails } from '../guard-mails.ts'
 import type { LinkTokens } from '../link-tokens.ts'
 import type { LoginThrottle } from '../login-throttle.ts'
 import { checkNewPassword, type PasswordReset, samePassword } from '../password-reset.ts'
@@ -19,6 +21,8 @@ interface SourcePasswordResetDeps {
   links: LinkTokens
   throttle: Pick<LoginThrottle, 'reset'>
   sessions: Pick<Sessions, 'endAll' | 'forget'>
+  guardMails: Pick<GuardMails, 'passwordChanged'>
+  audit: Pick<Audit, 'note'>
 }
 
 /** Choosing a new password by a mailed link, where a source keeps the passwords. */
@@ -59,7 +63,7 @@ export function createSourcePasswordReset(deps: SourcePasswordResetDeps) {
    * @throws ApiError as the embedded identity's, and `identity_unavailable`.
    */
   return async function reset(input: PasswordReset): Promise<void> {
-    const { secret, password, address } = input
+    const { secret, password, address, userAgent } = input
     if (secret === '') throw new ApiError('reset_link_invalid')
     const found = await links.find(db, 'reset_password', secret)
     if (!found) throw new ApiError('reset_link_expired')
@@ -80,8 +84,11 @@ export function createSourcePasswordReset(deps: SourcePasswordResetDeps) {
         .where(eq(userAccount.id, found.userId))
       await links.void(tx, found.userId, ['reset_password', 'sign_in'])
       await sessions.endAll(tx, found.userId, null)
+      await deps.guardMails.passwordChanged(tx, { userId: found.userId, address })
     })
     sessions.forget(found.userId)
+    const { userId } = found
+    deps.audit.note({ userId, actor: 'customer', action: 'account.reset-password', address, userAgent })
     await confirm(profile)
   }
 }

@@ -4,16 +4,21 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Secrets } from '../../../platform/secrets.ts'
+import type { Audit } from '../../audit/audit.ts'
 import type { Billing } from '../../billing/billing.ts'
 import type { Accounts } from '../accounts.ts'
 import type { Attempts } from '../attempts.ts'
 import type { EmailVerification } from '../email-verification.ts'
+import type { GuardMails } from '../guard-mails.ts'
 import type { LinkTokens } from '../link-tokens.ts'
 import type { LoginThrottle } from '../login-throttle.ts'
+import type { PasswordProof } from '../password-proof.ts'
 import type { Sessions } from '../sessions.ts'
 import { createMirror } from './mirror.ts'
 import { createSourceAccounts } from './source-accounts.ts'
+import { createSourcePasswordChange } from './source-password-change.ts'
 import { createSourcePasswordCheck } from './source-password-check.ts'
+import { createSourcePasswordProof } from './source-password-proof.ts'
 import { createSourcePasswordReset } from './source-password-reset.ts'
 import { createTokenSeal } from './token-seal.ts'
 
@@ -31,6 +36,10 @@ interface SourcedDeps {
   sessions: Sessions
   accounts: Accounts
   verification: EmailVerification
+  guardMails: GuardMails
+  audit: Pick<Audit, 'note'>
+  embeddedProof: PasswordProof
+  pause: (ms: number) => Promise<void>
 }
 
 /** What is done differently where an identity source keeps the accounts. */
@@ -40,6 +49,8 @@ export function createSourced(deps: SourcedDeps) {
   const parts = { ...deps, mirror, seal }
   return {
     ...createSourceAccounts(parts),
+    ...createSourcePasswordChange(parts),
+    proof: createSourcePasswordProof(parts),
     checkPassword: createSourcePasswordCheck(parts),
     resetPassword: createSourcePasswordReset(parts),
   }

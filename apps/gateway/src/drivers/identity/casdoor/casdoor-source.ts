@@ -144,6 +144,8 @@ export function createCasdoorSource(deps: {
     findByEmail: users.findByEmail,
     rename: (profile, displayName) => users.update(profile, { displayName }),
 
+    remove: users.remove,
+
     async confirmEmail(profile, { forgiveWrongPasswords = false } = {}) {
       await users.update(profile, {
         emailVerified: true,

@@ -73,5 +73,20 @@ export function createCasdoorUsers(deps: {
       })
       if (answer.status === 'error') throw notUnderstood(answer, 'a change of a user')
     },
+
+    /** Deletes a user; whether for good is the organization's setting. */
+    async remove({ id }: SourceProfile): Promise<void> {
+      const user = await findById(id)
+      if (!user) return
+      const answer = await http.ask({
+        path: 'delete-user',
+        // Casdoor takes what it deletes from the body.
+        json: user,
+        as: 'application',
+        address: null,
+        timeout_ms: CASDOOR_TIMEOUT_MS.write,
+      })
+      if (answer.status === 'error') throw notUnderstood(answer, 'the deletion of a user')
+    },
   }
 }

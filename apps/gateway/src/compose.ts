@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
 import { calls } from '@berth/contract/calls'
+import { createAudit } from './domains/audit/audit.ts'
+import { auditRoutes } from './domains/audit/routes.ts'
 import { type Billing, createBilling } from './domains/billing/billing.ts'
 import { createBillingLoops } from './domains/billing/loops.ts'
 import { billingRoutes } from './domains/billing/routes.ts'
@@ -11,6 +13,8 @@ import { type Connect, createConnect } from './domains/instances/connect.ts'
 import { createInstances, type Instances } from './domains/instances/instances.ts'
 import { createQuotes } from './domains/instances/quotes.ts'
 import { instancesRoutes } from './domains/instances/routes.ts'
+import { createNotifications, type Notifications } from './domains/notifications/notifications.ts'
+import { notificationsRoutes } from './domains/notifications/routes.ts'
 import { createRegions } from './domains/regions/regions.ts'
 import { regionsRoutes } from './domains/regions/routes.ts'
 import { settingsRoutes } from './domains/settings/routes.ts'
@@ -90,12 +94,17 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const base = { db, clock: parts.clock, ids: parts.ids, log }
   const address = { url: parts.publicUrl ?? '' }
   const metrics = createMetrics()
+  const audit = createAudit(base)
+  // Deploying and paying stand before the accounts here, and ask them only when they are used.
+  const requireOpen: Identity['requireOpen'] = (tx, userId) => identity.requireOpen(tx, userId)
 
   const images = createImages({ catalogue, driverName: compute?.name ?? null })
   const regions = createRegions({ db, catalogue, gpus: (await compute?.gpus()) ?? [] })
   const billing: Billing = createBilling({
     ...base,
     payments: parts.payments,
+    requireOpen,
+    notices: { topUpReceipt: (q, facts) => notifications.topUpReceipt(q, facts) },
     instanceEvents: (q, range) => instances.eventsBetween(q, range),
   })
   const quotes = createQuotes({ db, catalogue, regions, images, billing, compute, computeMissing })
@@ -109,6 +118,8 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     regions,
     images,
     quotes,
+    requireOpen,
+    notices: { instanceTrouble: (q, facts) => notifications.instanceTrouble(q, facts) },
     listen,
   })
   const mailbox = servesThisComputerOnly(parts) ? parts.mail.mailbox : null
@@ -118,13 +129,26 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     mailbox: mailbox !== null,
     compute: { driver: compute?.name ?? null, why: computeMissing },
   })
-  const identity = createIdentity({
+  const notifications: Notifications = createNotifications({
+    ...base,
+    mail: mailQueue,
+    recipient: userId => identity.recipient(userId),
+    requireOpen,
+    burning: billing.burning,
+    publicUrl: () => address.url,
+    brandName: () => settings.read(address.url).brand.name,
+  })
+  const identity: Identity = createIdentity({
     ...base,
     listen,
     secrets: parts.secrets,
     mail: mailQueue,
     mailbox,
     billing,
+    audit,
+    notices: notifications,
+    countInstances: instances.countLive,
+    leavers: () => [notifications, instances],
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
   })
@@ -147,11 +171,14 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...instancesRoutes(instances, quotes),
     ...connect.routes,
     ...billingRoutes(billing),
+    ...notificationsRoutes(notifications),
+    ...auditRoutes(audit),
   ]
   const server = await createServer({
     ...base,
     routes,
     authenticate: identity.authenticate,
+    onCallDone: audit.noteCall,
     metrics,
     rateLimits: parts.rateLimits,
     contentKey: deriveKey(parts.secrets.signingKey, 'berth request content'),
@@ -174,7 +201,12 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     billing,
     owner,
     meteringMs: parts.meteringMs,
-    onExhausted: instances.stopForEmptyBalance,
+    async onExhausted(userId) {
+      for (const target of await instances.stopForEmptyBalance(userId)) {
+        audit.note({ userId, actor: 'system', action: 'instance.stop', target })
+      }
+    },
+    afterTick: notifications.checkBalances,
   })
   const purging = createLoop({
     name: 'purge',
@@ -182,6 +214,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     log,
     async run() {
       await identity.purge()
+      await audit.purge()
       await server.pruneIdempotency()
     },
   })
@@ -217,6 +250,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     async stopLoops() {
       await Promise.all([purging.stop(), billingLoops.stop(), instances.reconciler.stop(), mailQueue.stop()])
       for (const stop of stops) stop()
+      await audit.stop()
     },
     async stopCompute() {
       if (compute) await instances.onShutdown(await compute.shutdown())

@@ -4,10 +4,14 @@ import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import type { ErrorCode } from '@berth/contract/errors'
 import type { Language } from '@berth/contract/limits'
 import { pino } from 'pino'
+import { createAudit } from '../src/domains/audit/audit.ts'
+import { auditRoutes } from '../src/domains/audit/routes.ts'
 import { createBilling } from '../src/domains/billing/billing.ts'
 import { createIdentity, type Identity } from '../src/domains/identity/identity.ts'
 import { identityRoutes } from '../src/domains/identity/routes.ts'
-import { createMailQueue } from '../src/drivers/mail/mail-queue.ts'
+import { createNotifications } from '../src/domains/notifications/notifications.ts'
+import { notificationsRoutes } from '../src/domains/notifications/routes.ts'
+import { createMailQueue, type MailQueue } from '../src/drivers/mail/mail-queue.ts'
 import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
 import type { MailDriver } from '../src/drivers/mail/port.ts'
 import { createIds } from '../src/platform/ids.ts'
@@ -72,7 +76,10 @@ export async function createIdentityBench(options: { mailDriver?: MailDriver } =
     log,
     payments: [],
     instanceEvents: async () => [],
+    notices: { topUpReceipt: async () => {} },
+    requireOpen: async () => {},
   })
+  const audit = createAudit({ db: database.db, clock, ids, log })
   const pauses: number[] = []
   const shared = {
     db: database.db,
@@ -83,17 +90,35 @@ export async function createIdentityBench(options: { mailDriver?: MailDriver } =
     secrets: { signingKey: SIGNING_KEY },
     mailbox,
     billing,
+    audit,
+    countInstances: async () => 0,
     publicUrl: () => 'http://127.0.0.1:8080',
     brandName: () => 'Berth',
     pause: async (ms: number) => {
       pauses.push(ms)
     },
   }
-  const identity = createIdentity({ ...shared, mail: queue })
+  const notificationsOn = (mail: MailQueue, of: () => Identity) =>
+    createNotifications({
+      ...shared,
+      mail,
+      recipient: userId => of().recipient(userId),
+      requireOpen: (tx, userId) => of().requireOpen(tx, userId),
+      burning: billing.burning,
+    })
+  const notifications = notificationsOn(queue, () => identity)
+  const identity: Identity = createIdentity({
+    ...shared,
+    mail: queue,
+    notices: notifications,
+    leavers: () => [notifications],
+  })
   const stops = [await identity.start()]
   await queue.start()
-  const server = await startTestServer(database.db, identityRoutes(identity), {
+  const routes = [...identityRoutes(identity), ...auditRoutes(audit), ...notificationsRoutes(notifications)]
+  const server = await startTestServer(database.db, routes, {
     authenticate: identity.authenticate,
+    onCallDone: audit.noteCall,
     clock,
     ids,
     trustedProxies: ['127.0.0.1'],
@@ -106,6 +131,8 @@ export async function createIdentityBench(options: { mailDriver?: MailDriver } =
     database,
     clock,
     queue,
+    audit,
+    notifications,
     /** Waits that slowed-down sign-ins were given, in milliseconds. */
     pauses,
     call: caller(server.origin),
@@ -114,7 +141,9 @@ export async function createIdentityBench(options: { mailDriver?: MailDriver } =
     },
     /** A second gateway on the same database. */
     async replica(): Promise<Identity> {
-      const other = createIdentity({ ...shared, mail: createMailQueue({ database, driver: mailbox, log }) })
+      const mail = createMailQueue({ database, driver: mailbox, log })
+      const notices = notificationsOn(mail, () => other)
+      const other: Identity = createIdentity({ ...shared, mail, notices, leavers: () => [notices] })
       stops.push(await other.start())
       return other
     },
@@ -123,6 +152,7 @@ export async function createIdentityBench(options: { mailDriver?: MailDriver } =
       await server.close(0)
       for (const stop of stops) stop()
       await queue.stop()
+      await audit.stop()
       await database.drop()
     },
   }

@@ -6,6 +6,7 @@ import type { PaymentDriver } from '../../drivers/payments/port.ts'
 import { createTestcardDriver } from '../../drivers/payments/testcard/testcard-driver.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { createIds, type Ids } from '../../platform/ids.ts'
+import type { Notifications } from '../notifications/notifications.ts'
 import { type Billing, createBilling } from './billing.ts'
 import type { IntervalStart } from './metering.ts'
 import type { InstanceEventsReader } from './receipts.ts'
@@ -26,6 +27,8 @@ export interface BillingFixture {
   log: pino.Logger
   driver: PaymentDriver
   billing: Billing
+  /** Receipts that were queued, oldest first. */
+  receipts: Parameters<Notifications['topUpReceipt']>[1][]
   /** A new customer with an empty wallet, or with credits of that many cents. */
   customer(options?: { currency?: Currency; creditCents?: number }): Promise<string>
   /** Another billing domain on the same database, as another process would be. */
@@ -46,8 +49,18 @@ export async function createBillingFixture(): Promise<BillingFixture> {
   const ids = createIds(clock)
   const log = pino({ level: 'silent' })
   const driver = createTestcardDriver({ db, clock, ids })
+  const receipts: BillingFixture['receipts'] = []
   const replica: BillingFixture['replica'] = ({ payments = [driver], instanceEvents = async () => [] }) =>
-    createBilling({ db, clock, ids, log, payments, instanceEvents })
+    createBilling({
+      db,
+      clock,
+      ids,
+      log,
+      payments,
+      instanceEvents,
+      notices: { topUpReceipt: async (_, facts) => void receipts.push(facts) },
+      requireOpen: async () => {},
+    })
   const billing = replica({})
   return {
     database,
@@ -57,6 +70,7 @@ export async function createBillingFixture(): Promise<BillingFixture> {
     log,
     driver,
     billing,
+    receipts,
     replica,
     async customer({ currency = 'USD', creditCents = 0 } = {}) {
       const userId = randomUUID()

@@ -7,7 +7,9 @@ import type { PaymentDriver } from '../../drivers/payments/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { Ids } from '../../platform/ids.ts'
+import type { Notifications } from '../notifications/notifications.ts'
 import { createBalanceReader } from './balance.ts'
+import { type Burning, readBurning } from './burning.ts'
 import { checkBooks } from './check-books.ts'
 import {
   closeInterval,
@@ -19,7 +21,7 @@ import {
 } from './metering.ts'
 import { type InstanceEventsReader, readReceipt } from './receipts.ts'
 import { readSpend } from './spend.ts'
-import { recoverTopups, type TopupAnswer, type TopupRequest, topUp } from './topups.ts'
+import { hasOpenTopup, recoverTopups, type TopupAnswer, type TopupRequest, topUp } from './topups.ts'
 import { listPage, type TransactionType } from './transactions.ts'
 import { grantCredit, hold, lockWallet, openWallet, readTotals, releaseHold } from './wallet.ts'
 
@@ -77,6 +79,10 @@ export interface Billing {
     q: Queryable,
     userId: string,
   ): Promise<{ burnMicroPerHour: bigint; availableMicro: bigint; currency: Currency }>
+  /** Customers whose balance is being used up, by user id; the next page begins after the last one's. */
+  burning(after: string | null): Promise<Burning[]>
+  /** Whether it is not known yet of some top-up if it was paid. Call it under the wallet's lock. */
+  hasOpenTopup(tx: Transaction, userId: string): Promise<boolean>
   /** Finishes top-ups whose outcome is not known yet. @returns How many it finished. */
   recoverTopups(signal?: AbortSignal): Promise<number>
   /** Audits all books. @returns Problems found, for operators; none when the books balance. */
@@ -106,7 +112,8 @@ export interface Billing {
 
 /**
  * Makes the billing domain.
- * @param deps `instanceEvents` comes from the instances domain, for receipts.
+ * @param deps `instanceEvents` comes from the instances domain, for receipts; `requireOpen` from identity: it throws
+ * for a deleted account, and holds back its deletion.
  */
 export function createBilling(deps: {
   db: Database
@@ -115,6 +122,8 @@ export function createBilling(deps: {
   log: Pick<Logger, 'info' | 'warn' | 'error'>
   payments: readonly PaymentDriver[]
   instanceEvents: InstanceEventsReader
+  notices: Pick<Notifications, 'topUpReceipt'>
+  requireOpen(tx: Transaction, userId: string): Promise<void>
 }): Billing {
   const { db, clock, payments } = deps
   const balances = createBalanceReader(db)
@@ -131,6 +140,8 @@ export function createBilling(deps: {
     exhaustedInstances,
     costMicro: (q, instanceIds) => costMicro(q, deps, instanceIds),
     burn: readTotals,
+    burning: after => readBurning(db, after),
+    hasOpenTopup,
     recoverTopups: signal => recoverTopups(deps, signal),
     checkBooks: () => checkBooks(db),
     balance: balances.balance,

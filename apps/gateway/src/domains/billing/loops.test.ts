@@ -105,6 +105,7 @@ test('stop waits for the round that is under way and starts no other', async () 
 
 function start(changes: Partial<Parameters<typeof createBillingLoops>[0]>) {
   const loops = createBillingLoops({
+    afterTick: async () => {},
     ...fixture,
     owner: 'this one',
     meteringMs: METERING_MS,

@@ -15,6 +15,8 @@ interface LoopDeps {
   meteringMs: number
   /** Stops those of a customer's instances that can be paid for no longer; it comes from the instances domain. */
   onExhausted(userId: string): Promise<void>
+  /** Comes after each metering tick, once those instances are stopped. */
+  afterTick(signal: AbortSignal): Promise<unknown>
 }
 
 /** Pause between two rounds of top-up recovery: a customer who waits for money looks again about then. */
@@ -27,7 +29,7 @@ const LEASE_MARGIN_MS = 5_000
  * `start` also finishes at once what a killed gateway left behind. `stop` returns when nothing runs any more.
  */
 export function createBillingLoops(deps: LoopDeps): { start(): void; stop(): Promise<void> } {
-  const { billing, log, onExhausted } = deps
+  const { billing, log, onExhausted, afterTick } = deps
   const metering = createLoop(deps, {
     name: 'billing.metering',
     pause_ms: deps.meteringMs,
@@ -43,6 +45,7 @@ export function createBillingLoops(deps: LoopDeps): { start(): void; stop(): Pro
           )
         }
       }
+      if (!signal.aborted) await afterTick(signal)
     },
   })
   const recovery = createLoop(deps, {

@@ -10,6 +10,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Ids } from '../../platform/ids.ts'
+import type { Notifications } from '../notifications/notifications.ts'
 import { customerAccounts, openHouseAccount, postTransfer } from './ledger.ts'
 import { topup } from './tables.ts'
 import { lockWallet, readTotals } from './wallet.ts'
@@ -20,6 +21,9 @@ interface TopupDeps {
   ids: Ids
   log: Pick<Logger, 'warn' | 'error' | 'info'>
   payments: readonly PaymentDriver[]
+  notices: Pick<Notifications, 'topUpReceipt'>
+  /** Throws for a deleted account, and holds back its deletion until the transaction ends. */
+  requireOpen(tx: Transaction, userId: string): Promise<void>
 }
 
 export interface TopupRequest {
@@ -116,30 +120,37 @@ function driverOf({ payments }: Pick<TopupDeps, 'payments'>, platformName: strin
   throw new ApiError('payment_platform_unknown', { fields: [{ path: 'platform_name', rule: 'not_allowed' }] })
 }
 
-/** The row of this key: made now, or by an earlier try with the same content. */
+/**
+ * The row of this key: made now, or by an earlier try with the same content. Made under the wallet's lock, as an
+ * account is deleted: either the deletion sees the open top-up, or the top-up finds the account deleted.
+ */
 async function findOrCreate(
-  { db, clock, ids }: TopupDeps,
+  { db, clock, ids, requireOpen }: TopupDeps,
   request: TopupRequest,
   source: string,
   sourceLabel: string,
 ): Promise<Topup> {
   const { userId, idempotencyKey, amountCents, currency, platformName } = request
-  const [made] = await db
-    .insert(topup)
-    .values({
-      id: ids.uuid(),
-      userId,
-      idempotencyKey,
-      amountCents,
-      currency,
-      platformName,
-      source,
-      sourceLabel,
-      state: 'created',
-      createdAt: clock.now(),
-    })
-    .onConflictDoNothing({ target: [topup.userId, topup.idempotencyKey] })
-    .returning()
+  const [made] = await db.transaction(async tx => {
+    await lockWallet(tx, userId)
+    await requireOpen(tx, userId)
+    return await tx
+      .insert(topup)
+      .values({
+        id: ids.uuid(),
+        userId,
+        idempotencyKey,
+        amountCents,
+        currency,
+        platformName,
+        source,
+        sourceLabel,
+        state: 'created',
+        createdAt: clock.now(),
+      })
+      .onConflictDoNothing({ target: [topup.userId, topup.idempotencyKey] })
+      .returning()
+  })
   if (made) return made
   const [found] = await db
     .select()
@@ -200,7 +211,33 @@ async function book(
     })
     .where(eq(topup.id, id))
     .returning()
-  return booked ?? row
+  const finished = booked ?? row
+  if (answer.charged) await sendReceipt(tx, deps, finished)
+  return finished
+}
+
+/** Of the transaction that books it, so that there is one for each top-up, whoever finishes it. */
+async function sendReceipt(tx: Transaction, { notices, clock }: TopupDeps, row: Topup): Promise<void> {
+  const { userId, amountCents, currency, sourceLabel: paidWith } = row
+  const at = row.finishedAt ?? clock.now()
+  await notices.topUpReceipt(tx, {
+    userId,
+    transactionId: `t_${row.id}`,
+    amountCents,
+    currency,
+    paidWith,
+    at,
+  })
+}
+
+/** Whether a customer has a top-up of which it is not known yet if it was paid. */
+export async function hasOpenTopup(tx: Transaction, userId: string): Promise<boolean> {
+  const rows = await tx
+    .select({ id: topup.id })
+    .from(topup)
+    .where(and(eq(topup.userId, userId), eq(topup.state, 'created')))
+    .limit(1)
+  return rows.length > 0
 }
 
 function answerOf(row: Topup): TopupAnswer {

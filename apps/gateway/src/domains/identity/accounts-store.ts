@@ -1,6 +1,7 @@
 import { LANGUAGES, type Language } from '@berth/contract/limits'
 import { and, eq, ne } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
 import { userAccount } from './tables.ts'
 
 export type Account = typeof userAccount.$inferSelect
@@ -23,6 +24,36 @@ export async function findById(q: Pick<Queryable, 'select'>, id: string): Promis
  */
 export async function findByIdShared(tx: Transaction, id: string): Promise<Account | null> {
   const [row] = await tx.select().from(userAccount).where(eq(userAccount.id, id)).for('share')
+  return row ?? null
+}
+
+/**
+ * Makes sure that an account is not deleted, and holds back its deletion until the transaction ends. Lock order: the
+ * wallet's row, then the account's.
+ * @throws ApiError `login_expired` when it is deleted: whoever asks holds a session of before.
+ */
+export async function requireOpen(tx: Transaction, userId: string): Promise<void> {
+  const account = await findByIdShared(tx, userId)
+  if (!account || account.deletedAt) throw new ApiError('login_expired')
+}
+
+/**
+ * Where mails of a customer go. None go where nobody has shown that the address is theirs: whoever signed up with
+ * somebody's address must not be able to fill that person's mailbox.
+ * @returns Null for such an account, one that is deleted, and one that does not exist.
+ */
+export async function findRecipient(
+  q: Pick<Queryable, 'select'>,
+  userId: string,
+): Promise<{ email: string; language: Language } | null> {
+  const account = await findById(q, userId)
+  if (!account?.emailVerifiedAt || account.deletedAt) return null
+  return { email: account.email, language: languageOf(account.language) }
+}
+
+/** The account with that id, locked for a change; null where there is none. */
+export async function findByIdForUpdate(tx: Transaction, id: string): Promise<Account | null> {
+  const [row] = await tx.select().from(userAccount).where(eq(userAccount.id, id)).for('no key update')
   return row ?? null
 }
 

@@ -5,6 +5,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Ids } from '../../platform/ids.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { AccessTokens } from './access-token.ts'
 import { addAccount, findByEmail, findById, setDisplayName } from './accounts-store.ts'
@@ -28,6 +29,9 @@ export interface SignUp {
   password: string
   language: Language
   referralCode: string | null
+  /** Network address and user agent of the caller. */
+  address: string
+  userAgent: string
 }
 
 /** A display name that a customer chose. */
@@ -48,6 +52,7 @@ interface AccountsDeps {
   verification: Pick<EmailVerification, 'begin'>
   sessions: Pick<Sessions, 'subject'>
   tokens: Pick<AccessTokens, 'issue'>
+  audit: Pick<Audit, 'note'>
 }
 
 /** Accounts of customers. */
@@ -71,14 +76,17 @@ export function createAccounts(deps: AccountsDeps) {
      * @returns Casdoor's name of it: `organization/name`.
      * @throws ApiError `email_taken`.
      */
-    async signUp({ email, displayName, password, language, referralCode }: SignUp): Promise<string> {
+    async signUp(input: SignUp): Promise<string> {
+      const { email, displayName, password, language, referralCode, address, userAgent } = input
       if (await findByEmail(db, email)) throw new ApiError('email_taken')
       const passwordHash = await deps.passwords.hash(password)
-      await db.transaction(async tx => {
+      const userId = await db.transaction(async tx => {
         const id = await add(tx, { email, displayName, passwordHash, language, referralCode })
         if (id === null) throw new ApiError('email_taken')
         await deps.verification.begin(tx, email)
+        return id
       })
+      deps.audit.note({ userId, actor: 'customer', action: 'account.signup', address, userAgent })
       return `${ORGANIZATION}/${email}`
     },
 
@@ -89,7 +97,7 @@ export function createAccounts(deps: AccountsDeps) {
     async account({ userId, sessionId }: { userId: string; sessionId: string }): Promise<User> {
       const user = await findById(db, userId)
       const subject = await deps.sessions.subject(sessionId)
-      if (!user || !subject) throw new ApiError('user_not_found')
+      if (!user || user.deletedAt || !subject) throw new ApiError('user_not_found')
       return {
         owner: ORGANIZATION,
         id: user.id,

@@ -3,6 +3,7 @@ import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import type { Audit } from '../audit/audit.ts'
 import { findByEmail, languageOf } from './accounts-store.ts'
 import type { LinkTokens } from './link-tokens.ts'
 import type { MailLimits } from './mail-limits.ts'
@@ -21,6 +22,7 @@ interface EmailVerificationDeps {
   limits: MailLimits
   links: LinkTokens
   sessions: Pick<Sessions, 'announce' | 'forget'>
+  audit: Pick<Audit, 'note'>
   publicUrl: () => string
   brandName: () => string
 }
@@ -43,10 +45,10 @@ export function createEmailVerification(deps: EmailVerificationDeps) {
   }
 
   return {
-    /** Queues the first mail to a new account, in the transaction that makes it. */
+    /** Queues the first mail to a new account, in the transaction that makes it; none where there were enough. */
     async begin(tx: Transaction, email: string): Promise<void> {
-      await limits.count(tx, 'activation', email)
-      await queue(tx, { email })
+      // An address can be signed up again once its account is deleted: not in order to fill its mailbox.
+      if (await limits.first(tx, 'activation', email)) await queue(tx, { email })
     },
 
     /**
@@ -63,10 +65,11 @@ export function createEmailVerification(deps: EmailVerificationDeps) {
 
     /**
      * Uses an activation link up.
+     * @param place From where.
      * @returns The address that is verified now.
      * @throws ApiError `verify_link_invalid`, also at the second click.
      */
-    async verify(secret: string): Promise<string> {
+    async verify(secret: string, place: { address: string; userAgent: string }): Promise<string> {
       const user = await db.transaction(async tx => {
         const link = await links.use(tx, 'verify_email', secret)
         if (!link) throw new ApiError('verify_link_invalid')
@@ -82,6 +85,9 @@ export function createEmailVerification(deps: EmailVerificationDeps) {
         return verified
       })
       sessions.forget(user.id)
+      const { address, userAgent } = place
+      const action = 'account.verify-email'
+      deps.audit.note({ userId: user.id, actor: 'customer', action, address, userAgent })
       return user.email
     },
   }

@@ -10,22 +10,29 @@ import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
 import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Caller } from '../../platform/http/handler.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Secrets } from '../../platform/secrets.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Billing } from '../billing/billing.ts'
+import type { Notifications } from '../notifications/notifications.ts'
 import { createAccessTokens } from './access-token.ts'
+import { createAccountDeletion, type Deletion, type Leaver } from './account-deletion.ts'
 import { createAccounts, type Rename, type SignUp } from './accounts.ts'
+import { findRecipient, requireOpen } from './accounts-store.ts'
 import { findApplication } from './application.ts'
 import { createAttempts } from './attempts.ts'
 import { createEmailVerification } from './email-verification.ts'
+import { createGuardMails } from './guard-mails.ts'
 import { createLinkTokens } from './link-tokens.ts'
 import { createLoginThrottle, LOGIN_ATTEMPTS_KEPT_MS } from './login-throttle.ts'
 import { createMailLimits, MAIL_ATTEMPTS_KEPT_MS } from './mail-limits.ts'
 import { isLoopback, isLoopbackOrigin } from './network.ts'
+import { createPasswordChange, type PasswordChange } from './password-change.ts'
+import { createPasswordProof } from './password-proof.ts'
 import { createPasswordReset, type PasswordReset } from './password-reset.ts'
 import { createPasswords } from './passwords.ts'
 import { createSessions } from './sessions.ts'
@@ -65,13 +72,26 @@ export interface Identity {
   /** Queues the activation mail again. @throws ApiError `verify_mail_wait`. */
   requestVerifyMail(email: string): Promise<void>
   /** Uses an activation link up. @returns The address. @throws ApiError `verify_link_invalid`. */
-  verifyEmail(secret: string): Promise<string>
+  verifyEmail(secret: string, place: Pick<SignInPlace, 'address' | 'userAgent'>): Promise<string>
   /** Queues a mail with a link to choose a new password. @throws ApiError `reset_mail_wait`. */
   requestPasswordReset(email: string): Promise<void>
   /** Sets a password by such a link, and ends every session. @throws ApiError `reset_link_expired` and others. */
   resetPassword(input: PasswordReset): Promise<void>
+  /** Sets the caller's own password, and ends the other sessions. @throws ApiError `validation_failed` and others. */
+  setPassword(input: PasswordChange): Promise<void>
+  /** Deletes the caller's account for good. @throws ApiError `account_has_instances` {count} and others. */
+  deleteAccount(input: Deletion): Promise<void>
   /** Mails of the local mailbox, newest first, for a caller on this machine. @throws ApiError `not_found`. */
   mails(place: { address: string; origin: string; forwarded: boolean }): Promise<Mail[]>
+
+  /** Where mails of a customer go; null where none are to go: the address is not verified, or the account deleted. */
+  recipient(userId: string): Promise<{ email: string; language: Language } | null>
+  /**
+   * Holds back the deletion of an account until the transaction ends. What is added to an account begins with it;
+   * where the wallet is locked too, that comes first.
+   * @throws ApiError `login_expired` when it is deleted.
+   */
+  requireOpen(tx: Transaction, userId: string): Promise<void>
 
   /** Makes a verified account without a password. @throws ApiError `email_taken`. */
   createVerifiedUser(input: {
@@ -89,7 +109,8 @@ export interface Identity {
 
 /**
  * Makes the embedded identity domain (R1.8).
- * @param deps `mailbox` is null where mails go out by SMTP, and where others than this machine are served; `pause` waits, and is only passed by tests.
+ * @param deps `countInstances` comes from the instances domain; `leavers` are the domains that keep something of
+ * customers which goes with their accounts; `mailbox` is null where mails go out by SMTP, and where others than this machine are served; `pause` waits, and is only passed by tests.
  */
 export function createIdentity(deps: {
   db: Database
@@ -100,7 +121,11 @@ export function createIdentity(deps: {
   secrets: Pick<Secrets, 'signingKey'>
   mail: MailOutbox
   mailbox: Mailbox | null
-  billing: Pick<Billing, 'openWallet' | 'balanceCents' | 'grantCredit'>
+  billing: Pick<Billing, 'openWallet' | 'balanceCents' | 'grantCredit' | 'lockWallet' | 'hasOpenTopup'>
+  notices: Pick<Notifications, 'newSignIn'>
+  audit: Pick<Audit, 'note'>
+  countInstances(tx: Transaction, userId: string): Promise<number>
+  leavers: () => readonly Leaver[]
   publicUrl: () => string
   brandName: () => string
   pause?: (ms: number) => Promise<void>
@@ -113,10 +138,14 @@ export function createIdentity(deps: {
   const links = createLinkTokens(deps)
   const passwords = createPasswords(deps)
   const throttle = createLoginThrottle({ db, clock, attempts })
+  const guardMails = createGuardMails(deps)
+  const proof = createPasswordProof({ passwords, throttle, pause })
   const verification = createEmailVerification({ ...deps, limits, links, sessions })
-  const reset = createPasswordReset({ ...deps, limits, links, passwords, throttle, sessions })
+  const reset = createPasswordReset({ ...deps, limits, links, passwords, throttle, sessions, guardMails })
+  const change = createPasswordChange({ db, clock, proof, links, passwords, sessions, guardMails })
   const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens })
-  const signIn = createSignIn({ db, passwords, throttle, links, sessions, tokens, pause })
+  const deletion = createAccountDeletion({ ...deps, proof, sessions, guardMails })
+  const signIn = createSignIn({ ...deps, passwords, throttle, links, sessions, tokens, pause })
 
   return {
     async start() {
@@ -145,6 +174,8 @@ export function createIdentity(deps: {
     verifyEmail: verification.verify,
     requestPasswordReset: reset.request,
     resetPassword: reset.reset,
+    setPassword: change.change,
+    deleteAccount: deletion.remove,
     async mails({ address, origin, forwarded }) {
       const isHere = !forwarded && isLoopback(address) && isLoopbackOrigin(origin)
       // Mails hold links that sign in: a proxy on this machine must not show them to the world.
@@ -152,12 +183,15 @@ export function createIdentity(deps: {
       const stored = await mailbox.list()
       return stored.map(({ sentAt, ...mail }) => ({ ...mail, sent_at: sentAt.toISOString() }))
     },
+    recipient: userId => findRecipient(db, userId),
+    requireOpen,
     createVerifiedUser: accounts.createVerifiedUser,
     createDemoCustomer: accounts.createDemoCustomer,
     createSignInLink: signIn.createLink,
     async purge() {
       await links.purge(db)
       await sessions.purge()
+      await deletion.sweep()
       await attempts.purge(db, Math.max(LOGIN_ATTEMPTS_KEPT_MS, MAIL_ATTEMPTS_KEPT_MS))
     },
   }

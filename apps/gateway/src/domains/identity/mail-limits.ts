@@ -26,11 +26,14 @@ export type LimitedMail = keyof typeof KINDS
 /** Limits how often a mail goes to an address, whether or not somebody has an account by it. */
 export function createMailLimits({ attempts, clock }: { attempts: Attempts; clock: Clock }) {
   return {
-    /** Counts a mail that goes out in any case. */
-    async count(q: Queryable, kind: LimitedMail, email: string): Promise<void> {
+    /**
+     * Counts the first mail to a new account, which does not wait for the minute to be over.
+     * @returns False when the address got enough of them today.
+     */
+    async first(q: Queryable, kind: LimitedMail, email: string): Promise<boolean> {
       const [wait, day] = KINDS[kind].keys
       await attempts.add(q, attemptKey(wait, email), WAIT_RULE)
-      await attempts.add(q, attemptKey(day, email), DAY_RULE)
+      return (await attempts.take(q, attemptKey(day, email), DAY_RULE)) === null
     },
 
     /**

@@ -4,7 +4,9 @@ import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import type { Audit } from '../audit/audit.ts'
 import { findByEmail, findById, languageOf } from './accounts-store.ts'
+import type { GuardMails } from './guard-mails.ts'
 import type { LinkTokens } from './link-tokens.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import type { MailLimits } from './mail-limits.ts'
@@ -22,8 +24,9 @@ export interface PasswordReset {
   secret: string
   /** The new password, not checked yet. */
   password: string
-  /** Network address of the caller. */
+  /** Network address and user agent of the caller. */
   address: string
+  userAgent: string
 }
 
 interface PasswordResetDeps {
@@ -35,6 +38,8 @@ interface PasswordResetDeps {
   passwords: Passwords
   throttle: Pick<LoginThrottle, 'reset'>
   sessions: Pick<Sessions, 'endAll' | 'forget'>
+  guardMails: Pick<GuardMails, 'passwordChanged'>
+  audit: Pick<Audit, 'note'>
   publicUrl: () => string
   brandName: () => string
 }
@@ -85,7 +90,7 @@ export function createPasswordReset(deps: PasswordResetDeps) {
      * @throws ApiError `reset_link_invalid` without a secret, `reset_link_expired` for one that is unknown, used or
      * over, `password_too_weak`, or `validation_failed` for the password that it was until now.
      */
-    async reset({ secret, password, address }: PasswordReset): Promise<void> {
+    async reset({ secret, password, address, userAgent }: PasswordReset): Promise<void> {
       if (secret === '') throw new ApiError('reset_link_invalid')
       const found = await links.find(db, 'reset_password', secret)
       if (!found) throw new ApiError('reset_link_expired')
@@ -110,8 +115,11 @@ export function createPasswordReset(deps: PasswordResetDeps) {
         // Whoever had a way in by an older secret has none any more.
         await links.void(tx, link.userId, ['reset_password', 'sign_in'])
         await sessions.endAll(tx, link.userId, null)
+        await deps.guardMails.passwordChanged(tx, { userId: link.userId, address })
       })
       sessions.forget(found.userId)
+      const { userId } = found
+      deps.audit.note({ userId, actor: 'customer', action: 'account.reset-password', address, userAgent })
     },
   }
 }

@@ -15,6 +15,7 @@ import {
   updateUser,
   verifyEmail,
 } from '@berth/contract/account'
+import { deleteAccount, setPassword } from '@berth/contract/account-security'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import { checkNames } from './application.ts'
@@ -38,7 +39,7 @@ function applicationRoutes(identity: Identity): Route[] {
   return [
     route(getApplication, async ({ query }) => identity.application(query.id)),
 
-    route(signup, async ({ body, language }) => {
+    route(signup, async ({ body, language, address, userAgent }) => {
       checkNames(body)
       // The address is the login name, so the two cannot differ.
       if (body.username !== body.email) {
@@ -50,6 +51,8 @@ function applicationRoutes(identity: Identity): Route[] {
         password: body.password,
         language: body.language ?? language,
         referralCode: body.referralCode ?? null,
+        address,
+        userAgent,
       })
     }),
 
@@ -113,9 +116,19 @@ function passwordRoutes(identity: Identity): Route[] {
       return null
     }),
 
-    route(resetPassword, async ({ body, address }) => {
+    route(resetPassword, async ({ body, address, userAgent }) => {
       checkNames(body)
-      await identity.resetPassword({ secret: body.token, password: body.password, address })
+      await identity.resetPassword({ secret: body.token, password: body.password, address, userAgent })
+      return null
+    }),
+
+    route(setPassword, async ({ body, caller, address }) => {
+      await identity.setPassword({ ...body, caller, address })
+      return null
+    }),
+
+    route(deleteAccount, async ({ body, caller, address }) => {
+      await identity.deleteAccount({ ...body, caller, address })
       return null
     }),
   ]
@@ -129,9 +142,9 @@ function mailRoutes(identity: Identity): Route[] {
       return null
     }),
 
-    route(verifyEmail, async ({ query }) => {
+    route(verifyEmail, async ({ query, address, userAgent }) => {
       checkNames(query)
-      return { email: await identity.verifyEmail(query.token) }
+      return { email: await identity.verifyEmail(query.token, { address, userAgent }) }
     }),
 
     route(listMailbox, async request => ({ items: await identity.mails(request) })),

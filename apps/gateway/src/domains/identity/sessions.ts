@@ -6,9 +6,15 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { notify, type OpenDatabase } from '../../platform/database/open-database.ts'
 import { sha256Hex } from '../../platform/hash.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
 import type { Caller } from '../../platform/http/handler.ts'
 import type { Ids } from '../../platform/ids.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { Notifications } from '../notifications/notifications.ts'
 import type { AccessTokens, TokenSubject } from './access-token.ts'
+import { findByIdShared } from './accounts-store.ts'
+import { browserOf } from './browser.ts'
+import { placeOf } from './new-places.ts'
 import { createSessionCache } from './session-cache.ts'
 import { session, userAccount } from './tables.ts'
 
@@ -31,6 +37,8 @@ interface SessionsDeps {
   ids: Ids
   log: Pick<Logger, 'warn'>
   tokens: AccessTokens
+  notices: Pick<Notifications, 'newSignIn'>
+  audit: Pick<Audit, 'note'>
 }
 
 interface NewSession {
@@ -42,7 +50,8 @@ interface NewSession {
 }
 
 /** Sessions: rows that can be ended, and the tokens that stand for them. */
-export function createSessions({ db, listen, clock, ids, log, tokens }: SessionsDeps) {
+export function createSessions(deps: SessionsDeps) {
+  const { db, listen, clock, ids, log, tokens, notices, audit } = deps
   const cache = createSessionCache({ clock })
   const asking = new Map<string, Promise<Caller | null>>()
 
@@ -92,6 +101,20 @@ export function createSessions({ db, listen, clock, ids, log, tokens }: Sessions
     }
   }
 
+  /** What every way of signing in has in common: not into a deleted account, and its owner hears of a new place. */
+  async function welcome(
+    tx: Transaction,
+    { userId, address, userAgent, at }: { userId: string; address: string; userAgent: string; at: Date },
+  ): Promise<void> {
+    const account = await findByIdShared(tx, userId)
+    if (!account || account.deletedAt) throw new ApiError('login_failed')
+    const place = await placeOf(tx, userId, { address, userAgent })
+    // An old account without a session has had some that are forgotten by now: that is not its first one.
+    const isFirst = place === 'first' && at.getTime() - account.createdAt.getTime() < ENDED_KEPT_MS
+    if (place === 'known' || isFirst) return
+    await notices.newSignIn(tx, { userId, at, address, ...browserOf(userAgent) })
+  }
+
   function isOpenOf(userId: string) {
     return and(eq(session.userId, userId), isNull(session.revokedAt), gt(session.expiresAt, clock.now()))
   }
@@ -135,15 +158,21 @@ export function createSessions({ db, listen, clock, ids, log, tokens }: Sessions
       return await answer
     },
 
-    /** Opens a session; sign its token after the transaction. */
+    /**
+     * Opens a session; sign its token after the transaction.
+     * @throws ApiError `login_failed` for an account that was deleted meanwhile.
+     */
     async open(tx: Transaction, { userId, stay, address, userAgent }: NewSession): Promise<TokenSubject> {
       const createdAt = clock.now()
+      await welcome(tx, { userId, address, userAgent, at: createdAt })
       const expiresAt = new Date(createdAt.getTime() + (stay ? SESSION_MS : SESSION_SHORT_MS))
       const id = ids.uuid()
       await tx
         .insert(session)
         .values({ id, userId, createdAt, expiresAt, lastSeenAt: createdAt, address, userAgent })
-      await endOldest(tx, userId, createdAt)
+      for (const target of await endOldest(tx, userId, createdAt)) {
+        audit.note({ userId, actor: 'system', action: 'account.session-ended', target })
+      }
       return { sessionId: id, userId, createdAt, expiresAt }
     },
 
@@ -239,15 +268,17 @@ export function createSessions({ db, listen, clock, ids, log, tokens }: Sessions
 }
 export type Sessions = ReturnType<typeof createSessions>
 
-async function endOldest(tx: Transaction, userId: string, now: Date): Promise<void> {
+/** Ends the oldest sessions of too many. @returns Their ids. */
+async function endOldest(tx: Transaction, userId: string, now: Date): Promise<string[]> {
   const oldest = await tx
     .select({ id: session.id })
     .from(session)
     .where(and(eq(session.userId, userId), isNull(session.revokedAt)))
     .orderBy(desc(session.createdAt), desc(session.id))
     .offset(SESSIONS_PER_USER_MAX)
-  if (oldest.length === 0) return
+  if (oldest.length === 0) return []
   const ids = oldest.map(({ id }) => id)
   await tx.update(session).set({ revokedAt: now }).where(inArray(session.id, ids))
   for (const id of ids) await notify(tx, CHANNEL, id)
+  return ids
 }

@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { AccessTokens, TokenSubject } from './access-token.ts'
 import { type Account, findByEmail, findById, findByIdShared } from './accounts-store.ts'
 import type { LinkTokens } from './link-tokens.ts'
@@ -24,17 +25,32 @@ interface SignInDeps {
   links: LinkTokens
   sessions: Pick<Sessions, 'open'>
   tokens: Pick<AccessTokens, 'issue'>
+  audit: Pick<Audit, 'note'>
   /** Waits; tests pass one that only notes how long. */
   pause: (ms: number) => Promise<void>
 }
 
 /** Ways to sign in; each answers an access token. */
 export function createSignIn(deps: SignInDeps) {
-  const { db, passwords, throttle, links, sessions, tokens } = deps
+  const { db, passwords, throttle, links, sessions, tokens, audit } = deps
 
   async function open(tx: Transaction, user: Account, place: SignInPlace): Promise<TokenSubject> {
     if (user.needUpdatePassword) throw new ApiError('password_expired')
     return await sessions.open(tx, { userId: user.id, ...place })
+  }
+
+  /** What comes after the transaction that opened the session. @returns The access token. */
+  async function welcome(subject: TokenSubject, { address, userAgent }: SignInPlace): Promise<string> {
+    const { userId, sessionId } = subject
+    audit.note({ userId, sessionId, actor: 'customer', action: 'account.login', address, userAgent })
+    return await tokens.issue(subject)
+  }
+
+  /** Notes a wrong password for an account that there is; the throttle bounds how many there are. */
+  function noteFailed(user: Account | null, { code }: ApiError, { address, userAgent }: SignInPlace): void {
+    if (!user) return
+    const action = 'account.login-failed'
+    audit.note({ userId: user.id, actor: 'customer', action, refused: code, address, userAgent })
   }
 
   return {
@@ -50,7 +66,11 @@ export function createSignIn(deps: SignInDeps) {
       if (admitted.slowed) await deps.pause(SLOWED_LOGIN_WAIT_MS)
       const user = await findByEmail(db, email)
       const isRight = await passwords.check(user?.passwordHash ?? null, password)
-      if (!user || !isRight) throw await throttle.refuse(email, place.address, admitted)
+      if (!user || !isRight) {
+        const refusal = await throttle.refuse(email, place.address, admitted)
+        noteFailed(user, refusal, place)
+        throw refusal
+      }
       const subject = await db.transaction(async tx => {
         await throttle.accept(tx, email, place.address)
         const current = await findByIdShared(tx, user.id)
@@ -58,7 +78,7 @@ export function createSignIn(deps: SignInDeps) {
         if (!current || current.passwordHash !== user.passwordHash) throw new ApiError('login_failed')
         return await open(tx, current, place)
       })
-      return await tokens.issue(subject)
+      return await welcome(subject, place)
     },
 
     /**
@@ -72,7 +92,7 @@ export function createSignIn(deps: SignInDeps) {
         if (!user || user.email !== link.email) throw new ApiError('sign_in_link_invalid')
         return await sessions.open(tx, { userId: user.id, ...place })
       })
-      return await tokens.issue(subject)
+      return await welcome(subject, place)
     },
 
     /**
@@ -83,7 +103,9 @@ export function createSignIn(deps: SignInDeps) {
       const user = await findById(db, userId)
       if (!user) throw new ApiError('user_not_found')
       const { id, email } = user
-      return await links.make(db, { purpose: 'sign_in', userId: id, email, life_ms: SIGN_IN_LINK_MS })
+      const secret = await links.make(db, { purpose: 'sign_in', userId: id, email, life_ms: SIGN_IN_LINK_MS })
+      audit.note({ userId: id, actor: 'operator', action: 'account.create-sign-in-link' })
+      return secret
     },
   }
 }

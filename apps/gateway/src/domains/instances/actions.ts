@@ -5,6 +5,7 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { notify } from '../../platform/database/open-database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Billing } from '../billing/billing.ts'
+import type { Notifications } from '../notifications/notifications.ts'
 import type { Regions } from '../regions/regions.ts'
 import { addEvent, changeStatus, INSTANCE_CHANNEL } from './change-status.ts'
 import type { Quotes } from './quotes.ts'
@@ -19,6 +20,7 @@ export interface ActionDeps {
   regions: Pick<Regions, 'offer' | 'taken' | 'lockStock'>
   quotes: Pick<Quotes, 'rates'>
   computeMissing: string | null
+  notices: Pick<Notifications, 'instanceTrouble'>
 }
 
 /** An instance as its customer names it. */
@@ -157,15 +159,18 @@ export async function stopForEmptyBalance(deps: ActionDeps, userId: string): Pro
       )
       .orderBy(instance.id)
       .for('update')
+    const at = deps.clock.now()
     for (const row of rows) {
       await changeStatus(tx, deps.billing, row, {
         status: 'stopping',
-        at: deps.clock.now(),
+        at,
         event: { code: 'stopped_no_balance' },
         reason: { code: 'balance_used_up', detail: '' },
         patch: { desired: 'stopped' },
       })
     }
+    const instanceNames = rows.map(({ name }) => name)
+    await deps.notices.instanceTrouble(tx, { userId, cause: 'balance_used_up', instanceNames, at })
     return rows.map(({ id }) => id)
   })
 }

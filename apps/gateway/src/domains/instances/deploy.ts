@@ -25,6 +25,8 @@ export interface DeployDeps {
   images: Pick<Images, 'find'>
   quotes: Pick<Quotes, 'rates'>
   computeMissing: string | null
+  /** Throws for a deleted account, and holds back its deletion until the transaction ends. */
+  requireOpen(tx: Transaction, userId: string): Promise<void>
 }
 
 export interface DeployInput {
@@ -38,8 +40,8 @@ export interface DeployInput {
  * Takes the GPUs, sets the first hour aside and writes the instance down, all or nothing. The reconciler does the
  * rest.
  * @throws ApiError `kind_not_supported`, `billing_type_not_supported`, `region_not_supported`, `gpu_spec_unknown`,
- *   `image_unknown`, `validation_failed`, `compute_unavailable`, `instance_limit`, `gpu_sold_out` or
- *   `insufficient_balance`.
+ *   `image_unknown`, `validation_failed`, `compute_unavailable`, `instance_limit`, `gpu_sold_out`,
+ *   `insufficient_balance`, or `login_expired` where the account was deleted meanwhile.
  */
 export async function deploy(deps: DeployDeps, input: DeployInput): Promise<CallData<typeof deployInstance>> {
   const { db, billing, regions } = deps
@@ -60,6 +62,8 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Call
   const row = await db.transaction(async tx => {
     // The wallet's lock makes a customer's deploys wait for each other, so that the look for the key is safe.
     await billing.lockWallet(tx, userId)
+    // Under that lock an account is deleted: either the deletion sees this instance, or this deploy is refused.
+    await deps.requireOpen(tx, userId)
     const earlier = await findByKey(tx, userId, idempotencyKey)
     if (earlier) return earlier
     await requireRoom(tx, userId)
@@ -92,12 +96,17 @@ async function findByKey(tx: Transaction, userId: string, key: string): Promise<
   return row ?? null
 }
 
-async function requireRoom(tx: Transaction, userId: string): Promise<void> {
+/** How many instances a customer has whose machines are not known to be gone. */
+export async function countLive(tx: Transaction, userId: string): Promise<number> {
   const [row] = await tx
     .select({ count: count() })
     .from(instance)
     .where(and(eq(instance.userId, userId), isNull(instance.terminatedAt)))
-  if ((row?.count ?? 0) >= INSTANCES_PER_USER_MAX) {
+  return row?.count ?? 0
+}
+
+async function requireRoom(tx: Transaction, userId: string): Promise<void> {
+  if ((await countLive(tx, userId)) >= INSTANCES_PER_USER_MAX) {
     throw new ApiError('instance_limit', { values: { limit: INSTANCES_PER_USER_MAX } })
   }
 }

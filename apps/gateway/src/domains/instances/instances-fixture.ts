@@ -7,13 +7,12 @@ import { expect } from 'vitest'
 import { createFakeDriver, type FakeDriver } from '../../drivers/compute/fake/fake-driver.ts'
 import type { RealGpu } from '../../drivers/compute/port.ts'
 import { loadCatalogue } from '../../platform/config/catalogue.ts'
-import { createBilling } from '../billing/billing.ts'
 import { type BillingFixture, createBillingFixture } from '../billing/billing-fixture.ts'
 import { usageInterval, walletHold } from '../billing/tables.ts'
 import { createImages } from '../images/images.ts'
 import { createRegions } from '../regions/regions.ts'
 import type { StartWanted } from './actions.ts'
-import { createInstances, type Instances } from './instances.ts'
+import { createInstances, type Instances, type InstancesDeps } from './instances.ts'
 import { RECONCILE_LIMITS, type ReconcileLimits } from './limits.ts'
 import { createQuotes } from './quotes.ts'
 import type { InstanceRow } from './rows.ts'
@@ -38,6 +37,8 @@ const POLL_MS = 15
 export interface InstancesFixture extends Omit<BillingFixture, 'driver'> {
   compute: FakeDriver
   instances: Instances
+  /** What customers were told of, oldest first. */
+  notices: Parameters<InstancesDeps['notices']['instanceTrouble']>[1][]
   /** Another gateway on the same database; its reconciler is not started. */
   gateway(options?: GatewayOptions): Instances
   /** A customer with 100.00, or with credits of that many cents. */
@@ -81,6 +82,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
   const catalogue = loadCatalogue(CATALOGUE)
   const compute = options.compute ?? createFakeDriver({ clock })
   const started: Instances[] = []
+  const notices: InstancesFixture['notices'] = []
 
   const gateway: InstancesFixture['gateway'] = (own = {}) => {
     const driver = own.compute === undefined ? compute : own.compute
@@ -97,7 +99,9 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       computeMissing,
       installationId: own.installationId ?? INSTALLATION_ID,
       catalogue,
-      billing: createBilling({ db, clock, ids, log, payments: [], instanceEvents: async () => [] }),
+      billing: base.replica({ payments: [] }),
+      notices: { instanceTrouble: async (_, facts) => void notices.push(facts) },
+      requireOpen: async () => {},
       regions,
       images,
       quotes,
@@ -122,6 +126,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     ...base,
     compute,
     instances,
+    notices,
     gateway,
     row,
     payer: (creditCents = 10_000) => base.customer({ creditCents }),

@@ -4,14 +4,16 @@ import type { Logger } from 'pino'
 import type { ComputeDriver } from '../../drivers/compute/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { Images } from '../images/images.ts'
+import type { Notifications } from '../notifications/notifications.ts'
 import type { Regions } from '../regions/regions.ts'
 import * as actions from './actions.ts'
-import { type DeployInput, deploy } from './deploy.ts'
+import { countLive, type DeployInput, deploy } from './deploy.ts'
+import { forgetUser } from './forget-user.ts'
 import { RECONCILE_LIMITS, type ReconcileLimits } from './limits.ts'
 import { type HostSize, thisHost } from './machine-spec.ts'
 import { createPairing, type Pairing } from './pairing.ts'
@@ -57,8 +59,15 @@ export interface Instances {
   findRunning(userId: string, instanceId: string): Promise<{ id: string }>
   /** The instance whose HTTP services live on the origin of that secret. */
   findService(secret: string): Promise<reads.Service | null>
-  /** Stops those of a customer's instances that the balance can pay for no longer; nothing is deleted. */
-  stopForEmptyBalance(userId: string): Promise<void>
+  /**
+   * Stops those of a customer's instances that the balance can pay for no longer; nothing is deleted.
+   * @returns Their ids.
+   */
+  stopForEmptyBalance(userId: string): Promise<string[]>
+  /** How many instances a customer has whose machines are not known to be gone. Call it under the wallet's lock. */
+  countLive(tx: Transaction, userId: string): Promise<number>
+  /** Removes what customers wrote into instances that are gone: variables and commands. Receipts stay. */
+  forgetUser(tx: Transaction, userId: string): Promise<void>
   /** How many machines of this installation belong to another database, once the reconciler has started. */
   foreignMachines(): number
   /** Writes down which machines the driver stopped as the gateway ends; call it after `reconciler.stop`. */
@@ -82,6 +91,9 @@ export interface InstancesDeps {
   regions: Pick<Regions, 'offer' | 'taken' | 'lockStock'>
   images: Pick<Images, 'find'>
   quotes: Pick<Quotes, 'rates'>
+  notices: Pick<Notifications, 'instanceTrouble'>
+  /** Throws for a deleted account, and holds back its deletion until the transaction ends. */
+  requireOpen(tx: Transaction, userId: string): Promise<void>
   /** Tells of changes by other replicas; null where there are none. */
   listen: OpenDatabase['listen'] | null
   /** What the computer under the machines has; without it this one's. */
@@ -118,8 +130,12 @@ export function createInstances(deps: InstancesDeps): Instances {
     findRunning: (userId, instanceId) => reads.findRunning(db, { userId, instanceId }),
     findService: secret => reads.findService(db, secret),
     stopForEmptyBalance: async userId => {
-      for (const id of await actions.stopForEmptyBalance(deps, userId)) reconciler.kick(id)
+      const stopped = await actions.stopForEmptyBalance(deps, userId)
+      for (const id of stopped) reconciler.kick(id)
+      return stopped
     },
+    countLive,
+    forgetUser,
     foreignMachines: pairing.foreignMachines,
     onShutdown: machineIds => noteShutdown(deps, machineIds),
     reconciler,
@@ -130,11 +146,11 @@ function makeReconciler(
   deps: InstancesDeps,
   parts: { host: HostSize; limits: ReconcileLimits; pairing: Pairing },
 ): Reconciler {
-  const { db, billing, clock, ids } = deps
+  const { db, billing, clock, ids, notices } = deps
   const { host, limits, pairing } = parts
   const { installationId } = deps
   const store = createStore({ db, billing, owner: ids.uuid(), installationId, limits })
-  const transitions = createTransitions({ clock, billing, store, limits })
+  const transitions = createTransitions({ clock, billing, store, limits, notices })
   const steps = createSteps({ ...deps, host, limits, store, transitions })
   const sweep = createSweep({ ...deps, limits, pairing })
   return createReconciler({ ...deps, limits, store, steps, sweep, pairing, watchedSince: clock.now() })

@@ -1,6 +1,8 @@
 import type { InstanceReasonCode } from '@berth/contract/instance-codes'
 import type { Clock } from '../../platform/clock.ts'
+import type { Transaction } from '../../platform/database/database.ts'
 import type { Billing } from '../billing/billing.ts'
+import type { Notifications } from '../notifications/notifications.ts'
 import { type Change, changeStatus } from './change-status.ts'
 import type { ReconcileLimits } from './limits.ts'
 import { type InstanceRow, PROGRESS } from './rows.ts'
@@ -42,17 +44,28 @@ export function createTransitions(deps: {
   billing: Billing
   store: Store
   limits: Pick<ReconcileLimits, 'observe_ms'>
+  notices: Pick<Notifications, 'instanceTrouble'>
 }): Transitions {
-  const { clock, billing, store, limits } = deps
+  const { clock, billing, store, limits, notices } = deps
 
   function change(
     row: InstanceRow,
     make: (fresh: InstanceRow, at: Date) => Omit<Change, 'at'> & { at?: Date },
   ): Outcome {
-    return store.withLocks(row, (tx, fresh) => {
+    return store.withLocks(row, async (tx, fresh) => {
       const at = clock.now()
-      return changeStatus(tx, billing, fresh, { at, ...make(fresh, at) })
+      const changed = await changeStatus(tx, billing, fresh, { at, ...make(fresh, at) })
+      await tellTrouble(tx, fresh, changed)
+      return changed
     })
+  }
+
+  /** The customer hears of it once, when it comes about; what fails while it is removed is the operator's trouble. */
+  async function tellTrouble(tx: Transaction, before: InstanceRow, row: InstanceRow): Promise<void> {
+    const { userId, status, name, statusSince: at } = row
+    if (status === before.status || row.desired === 'terminated') return
+    if (status !== 'error' && status !== 'exited') return
+    await notices.instanceTrouble(tx, { userId, cause: status, instanceNames: [name], at })
   }
 
   return {

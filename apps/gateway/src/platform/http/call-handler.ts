@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Call } from '@berth/contract/call'
 import { IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
-import { ERRORS } from '@berth/contract/errors'
+import { ERRORS, type ErrorCode } from '@berth/contract/errors'
 import {
   CALL_TIMEOUT_MS,
   IDEMPOTENCY_KEY_CHARS_MAX,
@@ -11,6 +11,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { ApiError } from './api-error.ts'
+import type { CallDone } from './call-done.ts'
 import { type CallInputs, createInputCheck } from './check-input.ts'
 import { type Answer, errorAnswer, okText } from './envelopes.ts'
 import type { Caller, CallRequest, Route } from './handler.ts'
@@ -28,6 +29,18 @@ interface CallHandlerDeps {
   contentKey: Uint8Array
   /** Checks what handlers answer against the contract: for tests. */
   checkAnswers: boolean
+  /**
+   * Is told of each call that is no GET, done or refused, before it is answered. Not of one whose answer was given
+   * before for the same key. Must return at once.
+   */
+  onCallDone: ((done: CallDone) => void) | null
+}
+
+/** What became of one request on the way. */
+interface Seen {
+  input: CallInputs | null
+  data: unknown
+  replayed: boolean
 }
 
 /** On every answer of a call: never cached, never framed, never taken for anything but JSON. */
@@ -55,9 +68,10 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
   const checkInput = createInputCheck(call)
   const wait_ms = CALL_TIMEOUT_MS[call.timeout]
 
-  async function answer(request: FastifyRequest): Promise<string> {
-    const data = await handler(requestOf(request, checkInput(request), null))
-    return okTextOf(data)
+  async function answer(request: FastifyRequest, seen: Seen): Promise<string> {
+    seen.input = checkInput(request)
+    seen.data = await handler(requestOf(request, seen.input, null))
+    return okTextOf(seen.data)
   }
 
   function okTextOf(data: unknown): string {
@@ -65,22 +79,35 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
     return okText(call, data)
   }
 
-  async function answerOnce(request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<string> {
+  async function answerOnce(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: Caller,
+    seen: Seen,
+  ): Promise<string> {
     const key = keyOf(request)
     const input = checkInput(request)
+    seen.input = input
     const bodyHash = hashOf(input, deps.contentKey)
     const keyed = { userId: caller.userId, operation: call.operation, key, bodyHash, wait_ms }
-    const outcome = await deps.idempotency.execute(keyed, () => carryOut(request, input, key))
+    const outcome = await deps.idempotency.execute(keyed, () => carryOut(request, input, key, seen))
     request.errorCode = outcome.errorCode
+    seen.replayed = outcome.replayed
     if (outcome.replayed) reply.header(REPLAYED_HEADER, 'true')
     reply.code(outcome.answer.httpStatus)
     return outcome.answer.text
   }
 
   /** Turns errors into answers too, so that those that stand are kept for the key. */
-  async function carryOut(request: FastifyRequest, input: CallInputs, key: string): Promise<Outcome> {
+  async function carryOut(
+    request: FastifyRequest,
+    input: CallInputs,
+    key: string,
+    seen: Seen,
+  ): Promise<Outcome> {
     try {
-      const text = okTextOf(await handler(requestOf(request, input, key)))
+      seen.data = await handler(requestOf(request, input, key))
+      const text = okTextOf(seen.data)
       return { answer: { httpStatus: 200, text }, errorCode: null, final: true }
     } catch (error) {
       const known = toApiError(error, request)
@@ -91,11 +118,34 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
     }
   }
 
-  return async function handle(request: FastifyRequest, reply: FastifyReply): Promise<string> {
+  async function handle(request: FastifyRequest, reply: FastifyReply, seen: Seen): Promise<string> {
     const caller = await identify(request, call.audience, deps.authenticate)
-    request.caller = caller
     reply.headers(API_HEADERS)
-    return call.spends && caller ? answerOnce(request, reply, caller) : answer(request)
+    return call.spends && caller ? answerOnce(request, reply, caller, seen) : answer(request, seen)
+  }
+
+  const { onCallDone } = deps
+  if (!onCallDone || call.method === 'GET') {
+    return (request: FastifyRequest, reply: FastifyReply) => handle(request, reply, unseen())
+  }
+
+  function tell(request: FastifyRequest, { input, data, replayed }: Seen, errorCode: ErrorCode | null): void {
+    if (replayed) return
+    const { params, body } = input ?? {}
+    const { caller, ip: address } = request
+    onCallDone?.({ call, caller, params, body, data, errorCode, address, userAgent: userAgentOf(request) })
+  }
+
+  return async function handleAndTell(request: FastifyRequest, reply: FastifyReply): Promise<string> {
+    const seen = unseen()
+    try {
+      const text = await handle(request, reply, seen)
+      tell(request, seen, request.errorCode)
+      return text
+    } catch (error) {
+      tell(request, seen, codeOf(error))
+      throw error
+    }
   }
 }
 
@@ -116,20 +166,32 @@ export function toApiError(error: unknown, request: FastifyRequest): ApiError {
   return new ApiError('internal', { cause: error })
 }
 
+/** The code that a failed call is answered with. */
+function codeOf(error: unknown): ErrorCode {
+  if (error instanceof ApiError) return error.code
+  return isDatabaseUnavailable(error) ? 'unavailable' : 'internal'
+}
+
+function unseen(): Seen {
+  return { input: null, data: undefined, replayed: false }
+}
+
 /** The answer of a failed call, in the language of its request. */
 export function answerOf(error: ApiError, call: Call | null, request: FastifyRequest): Answer {
   return errorAnswer(error, call?.envelope ?? 'berth', languageOf(request), request.id)
 }
 
+/** Finds out who asks, notes it on the request, and refuses whom the call is not for. */
 async function identify(
   request: FastifyRequest,
   audience: Call['audience'],
   authenticate: Authenticate,
 ): Promise<Caller | null> {
   const token = bearerOf(request.headers.authorization)
-  if (audience === 'guest') return token === null ? null : authenticate(token)
+  const caller = token === null ? null : await authenticate(token)
+  request.caller = caller
+  if (audience === 'guest') return caller
   if (token === null) throw new ApiError('login_required')
-  const caller = await authenticate(token)
   if (!caller) throw new ApiError('login_expired')
   if (caller.passwordExpired) throw new ApiError('password_expired')
   if (audience === 'verified' && !caller.emailVerified) throw new ApiError('account_not_activated')
@@ -163,6 +225,10 @@ function requestOf(request: FastifyRequest, input: CallInputs, key: string | nul
   return new RequestView(request, input, key) as unknown as CallRequest<Call>
 }
 
+function userAgentOf(request: FastifyRequest): string {
+  return (request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX)
+}
+
 /** What few handlers look at is read only when they do. */
 class RequestView {
   readonly params: unknown
@@ -188,7 +254,7 @@ class RequestView {
     return this.#request.ip
   }
   get userAgent(): string {
-    return (this.#request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX)
+    return userAgentOf(this.#request)
   }
   get origin(): string {
     return `${this.#request.protocol}://${this.#request.host}`

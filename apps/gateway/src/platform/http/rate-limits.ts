@@ -27,6 +27,8 @@ const STRICT: Record<string, StrictClass> = {
   'account.verify-email': 'mail',
   'account.send-reset-password-email': 'mail',
   'account.reset-password': 'login',
+  'account.set-password': 'login',
+  'account.delete-account': 'login',
 }
 
 const WINDOW_MS = 60_000

@@ -22,6 +22,7 @@ import type { Ids } from '../ids.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { ApiError } from './api-error.ts'
+import type { CallDone } from './call-done.ts'
 import { API_HEADERS, type Authenticate, answerOf, createCallHandler, toApiError } from './call-handler.ts'
 import { registerConsole } from './console-files.ts'
 import { registerDocs } from './docs-page.ts'
@@ -66,6 +67,8 @@ export interface ServerOptions {
   /** Resolves when the gateway can do its work. */
   health(): Promise<void>
   checkAnswers?: boolean
+  /** Is told of each call that is no GET, once it is done or refused; must return at once. */
+  onCallDone?: (done: CallDone) => void
 }
 
 export interface GatewayServer {
@@ -153,6 +156,7 @@ function registerCalls(
     idempotency,
     contentKey: options.contentKey,
     checkAnswers: options.checkAnswers ?? false,
+    onCallDone: options.onCallDone ?? null,
   }
   for (const route of options.routes) {
     const { call } = route

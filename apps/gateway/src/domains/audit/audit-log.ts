@@ -1,0 +1,44 @@
+import type { AuditEntry, listAuditLog } from '@berth/contract/account-security'
+import type { CallData } from '@berth/contract/call'
+import { and, count, desc, eq, like } from 'drizzle-orm'
+import type { Database } from '../../platform/database/database.ts'
+import { auditEntry } from './tables.ts'
+
+export interface AuditQuery {
+  page: number
+  page_size: number
+  /** Only entries whose action begins with this; empty for all. */
+  action: string
+}
+
+/** A page of an account's entries, newest first. */
+export async function readPage(
+  db: Database,
+  userId: string,
+  { page, page_size, action }: AuditQuery,
+): Promise<CallData<typeof listAuditLog>> {
+  const condition = and(
+    eq(auditEntry.userId, userId),
+    action === '' ? undefined : like(auditEntry.action, `${escapeLike(action)}%`),
+  )
+  const [counted] = await db.select({ total: count() }).from(auditEntry).where(condition)
+  const rows = await db
+    .select()
+    .from(auditEntry)
+    .where(condition)
+    .orderBy(desc(auditEntry.id))
+    .limit(page_size)
+    .offset((page - 1) * page_size)
+  return { items: rows.map(toEntry), total: counted?.total ?? 0, page, page_size }
+}
+
+function toEntry(row: typeof auditEntry.$inferSelect): AuditEntry {
+  const { id, at, action, target, refused, actor, address, userAgent } = row
+  return { id, createdTime: at.toISOString(), action, target, refused, actor, address, userAgent }
+}
+
+/** What is typed means itself: `_` and `%` are no patterns. */
+function escapeLike(text: string): string {
+  // A zero byte is in no action, and PostgreSQL refuses it in any text.
+  return text.replace(/[\\%_]/g, '\\$&').replaceAll('\u0000', '\ufffd')
+}

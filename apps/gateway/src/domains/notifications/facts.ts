@@ -1,0 +1,57 @@
+import type { Currency } from '@berth/contract/limits'
+
+/** What can be added that lets somebody, or something, in. */
+export type KeyKind = 'ssh_key' | 'registry' | 'api_key'
+
+/** Why an instance does not run though its customer wanted it to. */
+export type TroubleCause = 'error' | 'exited' | 'balance_used_up'
+
+/*
+ * What the mail queue keeps of each mail: facts of the moment, as JSON. Moments are ISO 8601.
+ */
+
+export interface NewSignInFacts {
+  userId: string
+  at: string
+  address: string
+  /** Such as `Firefox`; empty when it is none that is known. */
+  browser: string
+  /** Such as `Linux`; empty when it is none that is known. */
+  system: string
+}
+
+export interface KeyAddedFacts {
+  userId: string
+  at: string
+  what: KeyKind
+  name: string
+}
+
+export interface TopUpReceiptFacts {
+  userId: string
+  at: string
+  transactionId: string
+  amountCents: number
+  currency: Currency
+  /** Such as `Visa ending 4242`. */
+  paidWith: string
+}
+
+export interface InstanceTroubleFacts {
+  userId: string
+  at: string
+  cause: TroubleCause
+  instanceNames: string[]
+}
+
+export interface BalanceLowFacts {
+  userId: string
+  /** The alert that it is, as the customer chose it. */
+  hours: number
+  /** How long the balance lasts by now. */
+  lastsSeconds: number
+  /** Micro-units, as text. */
+  balanceMicro: string
+  burnMicroPerHour: string
+  currency: Currency
+}

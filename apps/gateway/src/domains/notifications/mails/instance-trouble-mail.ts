@@ -1,0 +1,102 @@
+import type { Language } from '@berth/contract/limits'
+import type { TroubleCause } from '../facts.ts'
+import type { NoticeTexts } from './notice-mail.ts'
+
+interface Values {
+  at: string
+  cause: TroubleCause
+  /** Of the instances, parted by commas. */
+  names: string
+}
+
+/** What happened, and what it means for money and data. */
+const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: string }>> = {
+  en: {
+    error: { subject: 'failed', meaning: 'It failed, and costs nothing since then. Its page says why.' },
+    exited: {
+      subject: 'has ended',
+      meaning: 'Its own program ended. It no longer computes, and what it stored is kept.',
+    },
+    balance_used_up: {
+      subject: 'was stopped: the balance is used up',
+      meaning:
+        'It was stopped because the balance is used up. Nothing was deleted: top up, then start it again.',
+    },
+  },
+  zh: {
+    error: { subject: '发生故障', meaning: '实例发生故障，此后不再计费。原因请见其页面。' },
+    exited: { subject: '已退出', meaning: '实例自身的程序已结束。实例已停止运行，其存储的数据仍然保留。' },
+    balance_used_up: {
+      subject: '因余额用尽已停止',
+      meaning: '因余额用尽，实例已停止。没有任何数据被删除：充值后即可重新启动。',
+    },
+  },
+  ja: {
+    error: {
+      subject: 'で障害が発生しました',
+      meaning: '障害が発生しました。それ以降、料金はかかりません。原因はそのページに表示されます。',
+    },
+    exited: {
+      subject: 'が終了しました',
+      meaning: 'プログラムが自ら終了しました。計算は行われていませんが、保存されたデータは残っています。',
+    },
+    balance_used_up: {
+      subject: 'は残高不足のため停止しました',
+      meaning: '残高がなくなったため停止しました。何も削除されていません。チャージすると、再び起動できます。',
+    },
+  },
+  ko: {
+    error: {
+      subject: '오류 발생',
+      meaning: '오류가 발생했으며, 그 이후로는 요금이 부과되지 않습니다. 원인은 해당 페이지에 표시됩니다.',
+    },
+    exited: {
+      subject: '종료됨',
+      meaning: '자체 프로그램이 끝났습니다. 더 이상 실행되지 않지만 저장된 데이터는 유지됩니다.',
+    },
+    balance_used_up: {
+      subject: '잔액 소진으로 중지됨',
+      meaning: '잔액이 소진되어 중지되었습니다. 삭제된 것은 없습니다. 충전한 뒤 다시 시작해 주세요.',
+    },
+  },
+}
+
+/** The mail about instances that do not run though their customer wanted them to. */
+export const INSTANCE_TROUBLE_TEXTS: NoticeTexts<Values> = {
+  en: {
+    subject: ({ brand, cause, names }) => `${brand}: ${names} ${WHAT.en[cause].subject}`,
+    body: ({ cause, names, at, link }) => [
+      'Hello,',
+      `This is about your instance: ${names} (${at}).`,
+      WHAT.en[cause].meaning,
+      link,
+    ],
+  },
+  zh: {
+    subject: ({ brand, cause, names }) => `${brand}：${names} ${WHAT.zh[cause].subject}`,
+    body: ({ cause, names, at, link }) => [
+      '您好！',
+      `此邮件与您的实例有关：${names}（${at}）。`,
+      WHAT.zh[cause].meaning,
+      link,
+    ],
+  },
+  ja: {
+    subject: ({ brand, cause, names }) => `${brand}: ${names} ${WHAT.ja[cause].subject}`,
+    body: ({ cause, names, at, link }) => [
+      'こんにちは。',
+      `お客様のインスタンスについてのお知らせです: ${names}（${at}）`,
+      WHAT.ja[cause].meaning,
+      link,
+    ],
+  },
+  ko: {
+    subject: ({ brand, cause, names }) => `${brand}: ${names} ${WHAT.ko[cause].subject}`,
+    body: ({ cause, names, at, link }) => [
+      '안녕하세요.',
+      `고객님의 인스턴스에 관한 안내입니다: ${names} (${at})`,
+      WHAT.ko[cause].meaning,
+      link,
+    ],
+  },
+}

@@ -1,0 +1,73 @@
+import type { Language } from '@berth/contract/limits'
+import type { MailContent } from '../../../drivers/mail/port.ts'
+import type { Recipient } from '../recipient.ts'
+
+/** What every notice is filled with besides its own values. */
+export interface NoticeFrame {
+  brand: string
+  /** The page that shows more. */
+  link: string
+  /** Where these mails are switched off. */
+  settings: string
+}
+
+/**
+ * The texts of one notice in one language. They greet nobody by name, and what others typed (an address, the name of
+ * a key) stands in a sentence of ours: a mail must not carry somebody else's words as its own.
+ */
+export interface NoticeText<Values extends object> {
+  subject(values: Values & NoticeFrame): string
+  /** Paragraphs; a link is one of its own, so that every mail program finds its end. */
+  body(values: Values & NoticeFrame): string[]
+}
+
+export type NoticeTexts<Values extends object> = Record<Language, NoticeText<Values>>
+
+/** One line under each notice says that it can be switched off. */
+export const SWITCH_OFF: Record<Language, (settings: string) => string> = {
+  en: settings => `You can switch mails of this kind off in the settings: ${settings}`,
+  zh: settings => `您可以在设置中关闭此类邮件：${settings}`,
+  ja: settings => `この種のメールは設定で停止できます: ${settings}`,
+  ko: settings => `이런 메일은 설정에서 끌 수 있습니다: ${settings}`,
+}
+
+const NAME_CHARS_MAX = 100
+
+/**
+ * A notice, with the line that says how to switch it off.
+ * @param text In the recipient's language.
+ */
+export function noticeMail<Values extends object>(
+  { email, language }: Recipient,
+  text: NoticeText<Values>,
+  values: Values & NoticeFrame,
+): MailContent {
+  const paragraphs = [...text.body(values), values.brand, `-- \n${SWITCH_OFF[language](values.settings)}`]
+  return { to: email, subject: text.subject(values), text: `${paragraphs.join('\n\n')}\n` }
+}
+
+/** A moment for people, the same in every language: `2026-03-01 14:05 UTC`. */
+export function timeText(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
+}
+
+/** What somebody typed, on one line and of bounded length. */
+export function lineOf(typed: string): string {
+  return typed
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+    .slice(0, NAME_CHARS_MAX)
+}
+
+/** How long something lasts, in hours and minutes, such as `2 h 50 min`; never more than it does. */
+export function durationText(language: Language, seconds: number): string {
+  const minutes = Math.floor(seconds / 60)
+  return DURATIONS[language](Math.floor(minutes / 60), minutes % 60)
+}
+
+const DURATIONS: Record<Language, (hours: number, minutes: number) => string> = {
+  en: (hours, minutes) => (hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min`),
+  zh: (hours, minutes) => (hours > 0 ? `${hours} 小时 ${minutes} 分钟` : `${minutes} 分钟`),
+  ja: (hours, minutes) => (hours > 0 ? `${hours} 時間 ${minutes} 分` : `${minutes} 分`),
+  ko: (hours, minutes) => (hours > 0 ? `${hours}시간 ${minutes}분` : `${minutes}분`),
+}

@@ -1,0 +1,55 @@
+import type { NoticeTexts } from './notice-mail.ts'
+
+interface Values {
+  at: string
+  /** With its currency's sign. */
+  amount: string
+  /** Such as `Visa ending 4242`. */
+  paidWith: string
+  /** The transaction's, as the list shows it. */
+  number: string
+}
+
+/** The mail about a top-up that was paid. */
+export const TOP_UP_RECEIPT_TEXTS: NoticeTexts<Values> = {
+  en: {
+    subject: ({ brand, amount }) => `Your ${brand} top-up of ${amount}`,
+    body: ({ brand, amount, paidWith, at, number, link }) => [
+      'Hello,',
+      `${amount} was paid and added to the balance of your ${brand} account.`,
+      [`Amount: ${amount}`, `Paid with: ${paidWith}`, `Time: ${at}`, `Transaction: ${number}`].join('\n'),
+      'All transactions with their receipts are listed here:',
+      link,
+    ],
+  },
+  zh: {
+    subject: ({ brand, amount }) => `您的 ${brand} 充值 ${amount}`,
+    body: ({ brand, amount, paidWith, at, number, link }) => [
+      '您好！',
+      `已支付 ${amount}，并已计入您的 ${brand} 账户余额。`,
+      [`金额：${amount}`, `支付方式：${paidWith}`, `时间：${at}`, `交易编号：${number}`].join('\n'),
+      '所有交易及收据请见：',
+      link,
+    ],
+  },
+  ja: {
+    subject: ({ brand, amount }) => `${brand} へのチャージ ${amount}`,
+    body: ({ brand, amount, paidWith, at, number, link }) => [
+      'こんにちは。',
+      `${amount} のお支払いを確認し、${brand} アカウントの残高に加えました。`,
+      [`金額: ${amount}`, `お支払い方法: ${paidWith}`, `日時: ${at}`, `取引番号: ${number}`].join('\n'),
+      'すべての取引と領収の明細はこちらでご覧いただけます。',
+      link,
+    ],
+  },
+  ko: {
+    subject: ({ brand, amount }) => `${brand} 충전 ${amount}`,
+    body: ({ brand, amount, paidWith, at, number, link }) => [
+      '안녕하세요.',
+      `${amount}가 결제되어 ${brand} 계정의 잔액에 더해졌습니다.`,
+      [`금액: ${amount}`, `결제 수단: ${paidWith}`, `시각: ${at}`, `거래 번호: ${number}`].join('\n'),
+      '모든 거래와 영수증은 여기에서 볼 수 있습니다.',
+      link,
+    ],
+  },
+}

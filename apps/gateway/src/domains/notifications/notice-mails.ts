@@ -1,0 +1,101 @@
+import { formatMicro, microFromCents } from '@berth/contract/money'
+import type { NoticeKind } from '@berth/contract/notifications'
+import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
+import type {
+  BalanceLowFacts,
+  InstanceTroubleFacts,
+  KeyAddedFacts,
+  NewSignInFacts,
+  TopUpReceiptFacts,
+} from './facts.ts'
+import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
+import { INSTANCE_TROUBLE_TEXTS } from './mails/instance-trouble-mail.ts'
+import { KEY_ADDED_TEXTS } from './mails/key-added-mail.ts'
+import { NEW_SIGN_IN_TEXTS } from './mails/new-sign-in-mail.ts'
+import { durationText, lineOf, type NoticeTexts, noticeMail, timeText } from './mails/notice-mail.ts'
+import { TOP_UP_RECEIPT_TEXTS } from './mails/top-up-receipt-mail.ts'
+import type { ReadRecipient, Recipient } from './recipient.ts'
+
+interface NoticeDeps {
+  mail: MailOutbox
+  recipient: ReadRecipient
+  wants(userId: string, kind: NoticeKind): Promise<boolean>
+  publicUrl: () => string
+  brandName: () => string
+}
+
+/**
+ * Names the mails that a customer may switch off. Each job holds facts of its moment; language, address, and whether
+ * the mail is wanted are those of the moment in which it goes out.
+ * @returns What queues each of them.
+ */
+export function defineNotices(deps: NoticeDeps) {
+  const { mail, recipient, wants } = deps
+
+  /** @param valuesOf What the texts say, made from the job's facts. */
+  function define<Facts extends { userId: string }, Values extends object>(
+    kind: NoticeKind,
+    texts: NoticeTexts<Values>,
+    /** The page of the console that shows more, as a path. */
+    path: string,
+    valuesOf: (facts: Facts, to: Recipient) => Values,
+  ) {
+    return mail.define<Facts>(kind.replaceAll('_', '-'), async (facts): Promise<MailContent | null> => {
+      const to = await recipient(facts.userId)
+      if (!to || !(await wants(facts.userId, kind))) return null
+      const base = deps.publicUrl().replace(/\/$/, '')
+      const links = { link: base + path, settings: `${base}/settings?section=notifications` }
+      const values = { ...valuesOf(facts, to), ...links, brand: deps.brandName() }
+      return noticeMail(to, texts[to.language], values)
+    })
+  }
+
+  return {
+    newSignIn: define(
+      'new_sign_in',
+      NEW_SIGN_IN_TEXTS,
+      '/settings?section=sessions',
+      (facts: NewSignInFacts) => ({
+        at: timeText(facts.at),
+        address: lineOf(facts.address),
+        browser: lineOf([facts.browser, facts.system].filter(part => part !== '').join(', ')),
+      }),
+    ),
+    keyAdded: define('key_added', KEY_ADDED_TEXTS, '/settings', (facts: KeyAddedFacts) => ({
+      at: timeText(facts.at),
+      what: facts.what,
+      name: lineOf(facts.name),
+    })),
+    topUpReceipt: define(
+      'top_up_receipt',
+      TOP_UP_RECEIPT_TEXTS,
+      '/bill-details',
+      (facts: TopUpReceiptFacts) => ({
+        at: timeText(facts.at),
+        amount: formatMicro(microFromCents(facts.amountCents), facts.currency),
+        paidWith: lineOf(facts.paidWith),
+        number: facts.transactionId,
+      }),
+    ),
+    instanceTrouble: define(
+      'instance_trouble',
+      INSTANCE_TROUBLE_TEXTS,
+      '/instance-list',
+      (facts: InstanceTroubleFacts) => ({
+        at: timeText(facts.at),
+        cause: facts.cause,
+        names: facts.instanceNames.map(lineOf).join(', '),
+      }),
+    ),
+    balanceLow: define(
+      'balance_low',
+      BALANCE_LOW_TEXTS,
+      '/payments',
+      (facts: BalanceLowFacts, { language }) => ({
+        balance: formatMicro(BigInt(facts.balanceMicro), facts.currency),
+        rate: formatMicro(BigInt(facts.burnMicroPerHour), facts.currency, 4),
+        lasts: durationText(language, facts.lastsSeconds),
+      }),
+    ),
+  }
+}

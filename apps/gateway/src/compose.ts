@@ -13,12 +13,19 @@ import { type Connect, createConnect } from './domains/instances/connect.ts'
 import { createInstances, type Instances } from './domains/instances/instances.ts'
 import { createQuotes } from './domains/instances/quotes.ts'
 import { instancesRoutes } from './domains/instances/routes.ts'
+import { createModels, type Models } from './domains/models/models.ts'
+import { modelsRoutes } from './domains/models/routes.ts'
 import { createNotifications, type Notifications } from './domains/notifications/notifications.ts'
 import { notificationsRoutes } from './domains/notifications/routes.ts'
 import { createRegions } from './domains/regions/regions.ts'
 import { regionsRoutes } from './domains/regions/routes.ts'
+import { createOutbound } from './domains/registries/outbound.ts'
+import { createRegistries, type Registries } from './domains/registries/registries.ts'
+import { registriesRoutes } from './domains/registries/routes.ts'
 import { settingsRoutes } from './domains/settings/routes.ts'
 import { createSettings } from './domains/settings/settings.ts'
+import { sshKeysRoutes } from './domains/ssh-keys/routes.ts'
+import { createSshKeys } from './domains/ssh-keys/ssh-keys.ts'
 import type { ComputeDriver } from './drivers/compute/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
@@ -35,6 +42,7 @@ import type { Ids } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
 import { createLoop } from './platform/loop.ts'
 import { createMetrics } from './platform/metrics.ts'
+import { createSealer } from './platform/sealer.ts'
 import { deriveKey, type Secrets } from './platform/secrets.ts'
 
 /** What a gateway is put together from. */
@@ -55,6 +63,11 @@ export interface GatewayParts {
   publicUrl: string | null
   serviceHost: string
   trustedProxies: readonly string[]
+  /** Seals registry passwords: 32 bytes in base64; null takes the installation's. The former ones only open. */
+  credentialsKey: string | null
+  formerCredentialsKeys: readonly string[]
+  /** Hosts of registries that may be private. */
+  privateRegistries: readonly string[]
   rateLimits: RateLimits
   meteringMs: number
   /** Checks answers against the contract: for tests. */
@@ -67,6 +80,8 @@ export interface Gateway {
   billing: Billing
   instances: Instances
   connect: Connect
+  registries: Registries
+  models: Models
   server: GatewayServer
   /** Prepares what calls need, begins to listen and gives the address for people. */
   listen(port: number): Promise<string>
@@ -148,7 +163,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     audit,
     notices: notifications,
     countInstances: instances.countLive,
-    leavers: () => [notifications, instances],
+    leavers: () => [notifications, instances, sshKeys, registries, models],
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
   })
@@ -163,6 +178,19 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     serviceHost: parts.serviceHost,
   })
 
+  const sshKeys = createSshKeys({ ...base, notices: notifications })
+  const registries = createRegistries({
+    ...base,
+    notices: notifications,
+    sealer: createSealer({
+      keys: credentialsKeys(parts),
+      purpose: 'berth registry passwords',
+      ids: parts.ids,
+    }),
+    outbound: createOutbound({ privateHosts: parts.privateRegistries }),
+  })
+  const models = createModels({ ...base, notices: notifications })
+
   const routes: Route[] = [
     ...identityRoutes(identity),
     ...settingsRoutes(settings),
@@ -173,6 +201,9 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...billingRoutes(billing),
     ...notificationsRoutes(notifications),
     ...auditRoutes(audit),
+    ...sshKeysRoutes(sshKeys),
+    ...registriesRoutes(registries),
+    ...modelsRoutes(models),
   ]
   const server = await createServer({
     ...base,
@@ -216,6 +247,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await identity.purge()
       await audit.purge()
       await server.pruneIdempotency()
+      await registries.resealFormer()
     },
   })
   const stops: (() => void)[] = []
@@ -225,6 +257,8 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     billing,
     instances,
     connect,
+    registries,
+    models,
     server,
     async listen(port) {
       // What the first call may need: a sign-up puts a mail into the queue, a deploy takes from the stock. Nothing is
@@ -240,6 +274,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       stops.push(await connect.start())
       await mailQueue.start()
       await instances.reconciler.start()
+      await registries.resealFormer()
       billingLoops.start()
       purging.start()
     },
@@ -256,6 +291,16 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       if (compute) await instances.onShutdown(await compute.shutdown())
     },
   }
+}
+
+/** The operator's keys first; the installation's own always opens what was kept before there were any. */
+function credentialsKeys(
+  parts: Pick<GatewayParts, 'secrets' | 'credentialsKey' | 'formerCredentialsKeys'>,
+): [Uint8Array, ...Uint8Array[]] {
+  const own = deriveKey(parts.secrets.signingKey, 'berth credentials')
+  const former = parts.formerCredentialsKeys.map(text => Buffer.from(text, 'base64'))
+  if (parts.credentialsKey === null) return [own, ...former]
+  return [Buffer.from(parts.credentialsKey, 'base64'), ...former, own]
 }
 
 /** Where the console is found from this computer. */

@@ -1,8 +1,12 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { getAccount, listSessions } from '@berth/contract/account'
+import { createApiKey } from '@berth/contract/api-keys'
 import type { Audience, Call } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
 import { officialImages } from '@berth/contract/images'
 import { deployInstance, listInstances } from '@berth/contract/instances'
+import { addRegistryCredential } from '@berth/contract/registries'
+import { addSshKey } from '@berth/contract/ssh-keys'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type CallAnswer, sendCall, startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -78,6 +82,11 @@ const WHO: Record<string, Audience> = {
 /** What the walk sends where a call needs more than nothing; `id` is the owner's. */
 const INPUTS: Record<string, (ids: Ids) => Input> = {
   'account.end-session': ({ session }) => ({ params: { id: session } }),
+  'ssh_key.remove': ({ sshKey }) => ({ params: { id: sshKey } }),
+  'registry.edit': ({ registry }) => ({ params: { id: registry }, body: { username: 'theirs' } }),
+  'registry.remove': ({ registry }) => ({ params: { id: registry } }),
+  'registry.check': ({ registry }) => ({ params: { id: registry } }),
+  'api_key.revoke': ({ apiKey }) => ({ params: { id: apiKey } }),
   'instance.edit': ({ instance }) => ({ body: { instance_id: instance, name: 'theirs' } }),
   'instance.terminate': ({ instance }) => ({ params: { id: instance } }),
   'instance.stop': ({ instance }) => ({ params: { id: instance } }),
@@ -98,12 +107,18 @@ interface Ids {
   transaction: string
   /** A session that is not the one that asks. */
   session: string
+  sshKey: string
+  registry: string
+  apiKey: string
 }
 
 interface Input {
   params?: Record<string, unknown>
   body?: unknown
 }
+
+/** Nothing listens there. */
+const NO_REGISTRY = 'localhost:1'
 
 const signedIn = calls.filter(call => call.audience !== 'guest')
 const verifiedOnly = calls.filter(call => call.audience === 'verified')
@@ -117,7 +132,7 @@ let ids: Ids
 let ownerId: string
 
 beforeAll(async () => {
-  gateway = await startGateway()
+  gateway = await startGateway({ privateRegistries: [NO_REGISTRY] })
   const first = await gateway.signUp()
   owner = first.token
   ownerId = first.userId
@@ -170,6 +185,9 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         instance: 'i-zzzzzzz',
         transaction: 't_01890000-0000-7000-8000-000000000000',
         session: '01890000-0000-7000-8000-000000000000',
+        sshKey: '01890000-0000-7000-8000-000000000000',
+        registry: '01890000-0000-7000-8000-000000000000',
+        apiKey: '01890000-0000-7000-8000-000000000000',
       }),
     )
     expect(foreign).toMatchObject({ httpStatus: 404, envelope: { code: 'not_found' } })
@@ -183,6 +201,7 @@ describe('[R6.2] the owner, verified, is let through', () => {
     // The state may forbid it by the time it is its turn; a wall for strangers it must not meet.
     expect([401, 403, 404]).not.toContain(answer.httpStatus)
     if (operation === 'instance.terminate') ids = await ownSomething()
+    if (operation === 'registry.remove') ids = { ...ids, ...(await ownKeys()) }
   })
 })
 
@@ -220,7 +239,21 @@ async function ownSomething(): Promise<Ids> {
   await identity.signInByLink(secret, { address: '127.0.0.1', userAgent: 'second', stay: true })
   const sessions = await gateway.data(listSessions, {}, { token: owner })
   const session = sessions.find(({ current }) => !current)?.id ?? ''
-  return { instance: instance_id, transaction: data.items[0]?.id ?? '', session }
+  return { instance: instance_id, transaction: data.items[0]?.id ?? '', session, ...(await ownKeys()) }
+}
+
+async function ownKeys(): Promise<Pick<Ids, 'sshKey' | 'registry' | 'apiKey'>> {
+  const token = { token: owner }
+  const key = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
+  const fields = [Buffer.from('ssh-ed25519'), key].flatMap(part => [Buffer.of(0, 0, 0, part.length), part])
+  const public_key = `ssh-ed25519 ${Buffer.concat(fields).toString('base64')}`
+  const login = { name: randomUUID(), registry: NO_REGISTRY, username: 'anna', password: 'secret' }
+  const [ssh, registry, api] = [
+    await gateway.data(addSshKey, { body: { public_key } }, token),
+    await gateway.data(addRegistryCredential, { body: login }, token),
+    await gateway.data(createApiKey, { body: { name: 'mine' } }, token),
+  ]
+  return { sshKey: ssh.id, registry: registry.id, apiKey: api.id }
 }
 
 async function signUpOnly(email: string): Promise<string> {

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, timestamp } from './fields.ts'
 import { KEY_NAME_CHARS_MAX, SSH_PUBLIC_KEY_CHARS_MAX } from './limits.ts'
+import { holdsPrivateKey } from './private-key.ts'
 
 /** A customer's public SSH key. */
 const sshKey = z.object({
@@ -38,6 +39,8 @@ export const addSshKeyBody = z.object({
   public_key: z
     .string(by('required'))
     .trim()
+    // First, because a long private key must not be called too long.
+    .refine(text => !holdsPrivateKey(text), by('ssh_key_private'))
     .min(1, by('required'))
     .max(SSH_PUBLIC_KEY_CHARS_MAX, by('too_long')),
 })

@@ -46,6 +46,25 @@ describe('settings', () => {
     })
   })
 
+  test('may name keys for what customers entrust, and registries that are private', () => {
+    const key = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
+    expect(
+      readConfig({
+        BERTH_CREDENTIALS_KEY: key,
+        BERTH_CREDENTIALS_KEY_FORMER: `${key}, ${key}`,
+        BERTH_PRIVATE_REGISTRIES: 'Registry.internal, localhost:5000,10.0.0.7:443',
+      }),
+    ).toMatchObject({
+      credentialsKey: key,
+      formerCredentialsKeys: [key, key],
+      privateRegistries: ['registry.internal', 'localhost:5000', '10.0.0.7:443'],
+    })
+    const wrong = 'c2hvcnQ='
+    expect(() => readConfig({ BERTH_CREDENTIALS_KEY: wrong })).toThrow(/BERTH_CREDENTIALS_KEY takes 32 bytes/)
+    expect(() => readConfig({ BERTH_CREDENTIALS_KEY: wrong })).not.toThrow(wrong)
+    expect(() => readConfig({ BERTH_PRIVATE_REGISTRIES: 'https://registry.internal' })).toThrow(ConfigError)
+  })
+
   test('may name a database by a Unix socket', () => {
     const databaseUrl = 'postgresql://berth:secret@/berth?host=%2Frun%2Fpostgresql'
     expect(readConfig({ DATABASE_URL: databaseUrl }).databaseUrl).toBe(databaseUrl)

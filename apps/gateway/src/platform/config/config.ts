@@ -11,6 +11,9 @@ export interface Config {
   readonly trustedProxies: readonly string[]
   readonly dataDir: string
   readonly databaseUrl: string | null
+  readonly credentialsKey: string | null
+  readonly formerCredentialsKeys: readonly string[]
+  readonly privateRegistries: readonly string[]
   readonly catalogueFile: string
   readonly compute: 'auto' | 'docker' | 'sandbox' | 'none'
   readonly smtp: { readonly url: string; readonly from: string } | null
@@ -51,6 +54,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: values.BERTH_TRUSTED_PROXIES,
     dataDir: resolve(PROJECT_DIR, values.BERTH_DATA_DIR),
     databaseUrl: values.DATABASE_URL,
+    credentialsKey: values.BERTH_CREDENTIALS_KEY,
+    formerCredentialsKeys: values.BERTH_CREDENTIALS_KEY_FORMER,
+    privateRegistries: values.BERTH_PRIVATE_REGISTRIES,
     catalogueFile: resolve(PROJECT_DIR, values.BERTH_CATALOGUE),
     compute: values.BERTH_COMPUTE,
     smtp: smtpUrl === null ? null : { url: smtpUrl, from: values.MAIL_FROM ?? '' },

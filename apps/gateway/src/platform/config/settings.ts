@@ -34,6 +34,13 @@ const optional = <Schema extends z.ZodType<string, string>>(schema: Schema) =>
     .transform(() => null)
     .or(schema)
 
+/** Values with commas between. */
+const listOf = (item: z.ZodType<string, string>) =>
+  z
+    .string()
+    .transform(text => text.split(',').flatMap(part => part.trim() || []))
+    .pipe(z.array(item))
+
 const url = (protocols: readonly string[], isRight: (parsed: URL) => boolean = () => true) =>
   z.string().refine(text => {
     const parsed = URL.parse(text)
@@ -43,6 +50,9 @@ const url = (protocols: readonly string[], isRight: (parsed: URL) => boolean = (
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 /** Without a host where `?host=` names the folder of a Unix socket, which is no URL to the rest of the world. */
 const DATABASE_ADDRESS = /^postgres(ql)?:\/\/[^\s/]*\/[^\s]+$/
+const KEY_256 = /^[A-Za-z0-9+/_-]{43}=?$/
+/** A host in lower case, an IPv4 address among them, perhaps with a port. */
+const HOST_AND_PORT = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/
 const NETWORK = /^[0-9a-f.:]+(\/\d{1,3})?$/i
 
 /** Every setting of the gateway, in the order of the operating guide. All are read from the environment. */
@@ -76,17 +86,11 @@ export const SETTINGS = {
       'Domain below which each HTTP service of an instance has a host name of its own. Its wildcard DNS record must ' +
       'lead here. Browsers take every name below `localhost` for this computer, so the default needs none.',
   }),
-  BERTH_TRUSTED_PROXIES: setting(
-    z
-      .string()
-      .transform(text => text.split(',').flatMap(part => part.trim() || []))
-      .pipe(z.array(z.string().regex(NETWORK))),
-    {
-      default: '',
-      takes: 'addresses or networks with commas between, such as 10.0.0.0/8,127.0.0.1',
-      about: 'Proxies whose X-Forwarded-For, -Proto and -Host headers are believed. Empty: nobody’s are.',
-    },
-  ),
+  BERTH_TRUSTED_PROXIES: setting(listOf(z.string().regex(NETWORK)), {
+    default: '',
+    takes: 'addresses or networks with commas between, such as 10.0.0.0/8,127.0.0.1',
+    about: 'Proxies whose X-Forwarded-For, -Proto and -Host headers are believed. Empty: nobody’s are.',
+  }),
   BERTH_DATA_DIR: setting(z.string().min(1), {
     default: './data',
     takes: 'a folder',
@@ -99,6 +103,32 @@ export const SETTINGS = {
     takes: 'an address such as postgresql://user:password@host:5432/berth',
     about: 'PostgreSQL 15 or newer. Empty: one of our own runs in the data folder.',
     secret: true,
+  }),
+  BERTH_CREDENTIALS_KEY: setting(optional(z.string().regex(KEY_256)), {
+    default: '',
+    takes: '32 bytes in base64, such as `openssl rand -base64 32` prints',
+    about:
+      'Key that registry passwords of customers are encrypted under in the database. Empty: one made from the signing ' +
+      'key in the data folder, which also opens what was kept before a key was set. A database is of no use without ' +
+      'its key, so keep a copy of it. Where several gateways run, all take the same.',
+    secret: true,
+  }),
+  BERTH_CREDENTIALS_KEY_FORMER: setting(listOf(z.string().regex(KEY_256)), {
+    default: '',
+    takes: 'keys like BERTH_CREDENTIALS_KEY with commas between',
+    about:
+      'Keys that were used before. To change the key, name the former one here and the new one above: the next start ' +
+      'encrypts everything again, the log says so, and the former key can be left out. Where several gateways run, ' +
+      'name the new key here on all of them first.',
+    secret: true,
+  }),
+  BERTH_PRIVATE_REGISTRIES: setting(listOf(z.string().toLowerCase().regex(HOST_AND_PORT)), {
+    default: '',
+    takes: 'hosts with commas between, such as registry.internal,localhost:5000',
+    about:
+      'Container registries that may be asked although their addresses are private. A customer’s credential for any ' +
+      'other is only ever shown to the public internet. Those on this computer may speak plain HTTP. A registry that ' +
+      'hands out tokens by another host needs that host here too.',
   }),
   BERTH_CATALOGUE: setting(z.string().min(1), {
     default: 'config/catalogue.yaml',

@@ -1,0 +1,174 @@
+import type { ApiKey } from '@berth/contract/api-keys'
+import { API_KEYS_PER_USER_MAX } from '@berth/contract/limits'
+import { and, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { lockForUser } from '../../platform/database/user-lock.ts'
+import { sha256Hex } from '../../platform/hash.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { Ids } from '../../platform/ids.ts'
+import { isKeyText, makeKeyText, prefixOf } from './key-text.ts'
+import { apiKey } from './tables.ts'
+
+const DAY_MS = 24 * 3_600_000
+/** When a key was last used is written down no more often than this. */
+export const LAST_USED_STEP_MS = 60_000
+/** Keys of one customer that are over or revoked and still listed; the oldest go first. */
+export const ENDED_KEPT_MAX = 50
+
+interface ApiKeysDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  log: Pick<Logger, 'warn'>
+  /** Tells the customer, in the same transaction. */
+  notices: {
+    keyAdded(tx: Transaction, added: { userId: string; what: 'api_key'; name: string }): Promise<void>
+  }
+}
+
+/** Who calls with a key. */
+export interface KeyHolder {
+  keyId: string
+  userId: string
+}
+
+/** Keys for the model endpoints (B10). Each is shown once; what is kept of it is a hash. */
+export function createApiKeys({ db, clock, ids, log, notices }: ApiKeysDeps) {
+  const isUsable = (now: Date) =>
+    and(isNull(apiKey.revokedAt), or(isNull(apiKey.expiresAt), gt(apiKey.expiresAt, now)))
+  const isEnded = (now: Date) => or(isNotNull(apiKey.revokedAt), lte(apiKey.expiresAt, now))
+
+  async function markUsed(id: string, lastUsedAt: Date | null, now: Date): Promise<void> {
+    const step = new Date(now.getTime() - LAST_USED_STEP_MS)
+    if (lastUsedAt && lastUsedAt > step) return
+    try {
+      // The condition holds back the other calls that saw the same old time.
+      await db
+        .update(apiKey)
+        .set({ lastUsedAt: now })
+        .where(and(eq(apiKey.id, id), or(isNull(apiKey.lastUsedAt), lt(apiKey.lastUsedAt, step))))
+    } catch (error) {
+      log.warn({ err: error }, 'when an API key was last used could not be written down')
+    }
+  }
+
+  async function requireRoom(tx: Transaction, userId: string, now: Date): Promise<void> {
+    const [held] = await tx
+      .select({ keys: count() })
+      .from(apiKey)
+      .where(and(eq(apiKey.userId, userId), isUsable(now)))
+    if ((held?.keys ?? 0) < API_KEYS_PER_USER_MAX) return
+    throw new ApiError('api_key_limit', { values: { limit: API_KEYS_PER_USER_MAX } })
+  }
+
+  async function dropOldestEnded(tx: Transaction, userId: string, now: Date): Promise<void> {
+    const oldest = await tx
+      .select({ id: apiKey.id })
+      .from(apiKey)
+      .where(and(eq(apiKey.userId, userId), isEnded(now)))
+      .orderBy(desc(apiKey.createdAt), desc(apiKey.id))
+      .offset(ENDED_KEPT_MAX)
+    const dropped = oldest.map(({ id }) => id)
+    if (dropped.length > 0) await tx.delete(apiKey).where(inArray(apiKey.id, dropped))
+  }
+
+  return {
+    /** A customer's keys, newest first, with those that are over or revoked. */
+    async list(userId: string): Promise<ApiKey[]> {
+      const rows = await db
+        .select()
+        .from(apiKey)
+        .where(eq(apiKey.userId, userId))
+        .orderBy(desc(apiKey.createdAt), desc(apiKey.id))
+      return rows.map(keyOf)
+    },
+
+    /**
+     * Makes a key.
+     * @param given.expires_in_days Null never.
+     * @returns The key with its text, which nobody can be told again.
+     * @throws ApiError `api_key_limit`.
+     */
+    async create(
+      userId: string,
+      given: { name: string; expires_in_days: number | null },
+    ): Promise<ApiKey & { key: string }> {
+      const now = clock.now()
+      const days = given.expires_in_days
+      const key = makeKeyText(ids)
+      const row = {
+        id: ids.uuid(),
+        userId,
+        name: given.name,
+        prefix: prefixOf(key),
+        hash: sha256Hex(key),
+        createdAt: now,
+        lastUsedAt: null,
+        expiresAt: days === null ? null : new Date(now.getTime() + days * DAY_MS),
+        revokedAt: null,
+      }
+      await db.transaction(async tx => {
+        await lockForUser(tx, 'api_key', userId)
+        await requireRoom(tx, userId, now)
+        await dropOldestEnded(tx, userId, now)
+        await tx.insert(apiKey).values(row)
+        await notices.keyAdded(tx, { userId, what: 'api_key', name: row.name })
+      })
+      return { ...keyOf(row), key }
+    },
+
+    /**
+     * Revokes a key: from now on it is good for nothing, on every replica. Again changes nothing.
+     * @throws ApiError `not_found` where the customer has none by that id.
+     */
+    async revoke(userId: string, id: string): Promise<void> {
+      const isOwn = and(eq(apiKey.userId, userId), eq(apiKey.id, id))
+      const revoked = await db
+        .update(apiKey)
+        .set({ revokedAt: clock.now() })
+        .where(and(isOwn, isNull(apiKey.revokedAt)))
+        .returning({ id: apiKey.id })
+      if (revoked.length > 0) return
+      const [known] = await db.select({ id: apiKey.id }).from(apiKey).where(isOwn)
+      if (!known) throw new ApiError('not_found')
+    },
+
+    /**
+     * Says who a key belongs to.
+     * @param key What came with a call.
+     * @returns Null where it is no key, over, or revoked.
+     */
+    async authenticate(key: string): Promise<KeyHolder | null> {
+      if (!isKeyText(key)) return null
+      const now = clock.now()
+      const [row] = await db
+        .select({ id: apiKey.id, userId: apiKey.userId, lastUsedAt: apiKey.lastUsedAt })
+        .from(apiKey)
+        .where(and(eq(apiKey.hash, sha256Hex(key)), isUsable(now)))
+      if (!row) return null
+      await markUsed(row.id, row.lastUsedAt, now)
+      return { keyId: row.id, userId: row.userId }
+    },
+
+    /** Removes all that is kept of a customer. */
+    async forgetUser(tx: Transaction, userId: string): Promise<void> {
+      await lockForUser(tx, 'api_key', userId)
+      await tx.delete(apiKey).where(eq(apiKey.userId, userId))
+    },
+  }
+}
+export type ApiKeys = ReturnType<typeof createApiKeys>
+
+function keyOf(row: typeof apiKey.$inferSelect): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    prefix: row.prefix,
+    created_at: row.createdAt.toISOString(),
+    last_used_at: row.lastUsedAt?.toISOString() ?? null,
+    expires_at: row.expiresAt?.toISOString() ?? null,
+    revoked_at: row.revokedAt?.toISOString() ?? null,
+  }
+}

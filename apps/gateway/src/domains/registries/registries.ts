@@ -1,0 +1,226 @@
+import { REGISTRY_CREDENTIALS_PER_USER_MAX } from '@berth/contract/limits'
+import type { RegistryCredential } from '@berth/contract/registries'
+import { and, asc, count, eq, ne } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { lockForUser } from '../../platform/database/user-lock.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { Ids } from '../../platform/ids.ts'
+import type { Sealer } from '../../platform/sealer.ts'
+import { askRegistry, type RegistryLogin } from './ask-registry.ts'
+import { createCheckLimit } from './check-limit.ts'
+import { type Outbound, OutboundError } from './outbound.ts'
+import { checkRegistryHost, hostFault } from './registry-host.ts'
+import { resealAll } from './reseal.ts'
+import { registryCredential } from './tables.ts'
+
+interface RegistriesDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  log: Logger
+  /** Seals the passwords. */
+  sealer: Sealer
+  /** Asks the registries. */
+  outbound: Outbound
+  /** Tells the customer, in the same transaction. */
+  notices: {
+    keyAdded(tx: Transaction, added: { userId: string; what: 'registry'; name: string }): Promise<void>
+  }
+}
+
+interface CredentialChange {
+  name?: string | undefined
+  username?: string | undefined
+  password?: string | undefined
+}
+
+type Row = typeof registryCredential.$inferSelect
+
+/** Credentials of container registries (R3.12, R2.25). Passwords go in; only image pulls get them out. */
+export function createRegistries({ db, clock, ids, log, sealer, outbound, notices }: RegistriesDeps) {
+  const limit = createCheckLimit({ clock })
+
+  async function find(userId: string, id: string): Promise<Row> {
+    const [row] = await db.select().from(registryCredential).where(isOwn(userId, id))
+    if (!row) throw new ApiError('not_found')
+    return row
+  }
+
+  async function requireFreeName(tx: Transaction, userId: string, name: string, id: string): Promise<void> {
+    const [taken] = await tx
+      .select({ id: registryCredential.id })
+      .from(registryCredential)
+      .where(
+        and(
+          eq(registryCredential.userId, userId),
+          eq(registryCredential.name, name),
+          ne(registryCredential.id, id),
+        ),
+      )
+    if (taken) throw new ApiError('validation_failed', { fields: [{ path: 'name', rule: 'name_taken' }] })
+  }
+
+  function seal(password: string, id: string, userId: string): Pick<Row, 'password' | 'keyId'> {
+    const { box, keyId } = sealer.seal(password, [id, userId])
+    return { password: box, keyId }
+  }
+
+  function loginOf(row: Row): RegistryLogin {
+    const sealed = { box: row.password, keyId: row.keyId }
+    const password = sealer.open(sealed, [row.id, row.userId])
+    return { registry: row.registry, username: row.username, password }
+  }
+
+  return {
+    /** A customer's credentials by name, without their passwords. */
+    async list(userId: string): Promise<RegistryCredential[]> {
+      const rows = await db
+        .select()
+        .from(registryCredential)
+        .where(eq(registryCredential.userId, userId))
+        .orderBy(asc(registryCredential.name), asc(registryCredential.id))
+      return rows.map(credentialOf)
+    },
+
+    /**
+     * Keeps a credential.
+     * @throws ApiError `validation_failed` with a rule of `registry` or `name`, or `registry_credential_limit`.
+     */
+    async add(userId: string, given: RegistryLogin & { name: string }): Promise<RegistryCredential> {
+      checkRegistryHost(given.registry, outbound)
+      const now = clock.now()
+      const id = ids.uuid()
+      const row: Row = {
+        id,
+        userId,
+        name: given.name,
+        registry: given.registry,
+        username: given.username,
+        ...seal(given.password, id, userId),
+        createdAt: now,
+        updatedAt: now,
+        checkedAt: null,
+        checkResult: null,
+      }
+      await db.transaction(async tx => {
+        await lockForUser(tx, 'registry', userId)
+        await requireFreeName(tx, userId, row.name, id)
+        const [held] = await tx
+          .select({ credentials: count() })
+          .from(registryCredential)
+          .where(eq(registryCredential.userId, userId))
+        if ((held?.credentials ?? 0) >= REGISTRY_CREDENTIALS_PER_USER_MAX) {
+          throw new ApiError('registry_credential_limit', {
+            values: { limit: REGISTRY_CREDENTIALS_PER_USER_MAX },
+          })
+        }
+        await tx.insert(registryCredential).values(row)
+        await notices.keyAdded(tx, { userId, what: 'registry', name: row.name })
+      })
+      return credentialOf(row)
+    },
+
+    /**
+     * Changes what is given of a credential. Another username or password was not checked yet.
+     * @throws ApiError `not_found`, or `validation_failed` with `name_taken`.
+     */
+    async edit(
+      userId: string,
+      id: string,
+      { name, username, password }: CredentialChange,
+    ): Promise<RegistryCredential> {
+      const isOtherLogin = username !== undefined || password !== undefined
+      const changes = {
+        ...(name !== undefined && { name }),
+        ...(username !== undefined && { username }),
+        ...(password !== undefined && seal(password, id, userId)),
+        ...(isOtherLogin && { checkedAt: null, checkResult: null }),
+        updatedAt: clock.now(),
+      }
+      return db.transaction(async tx => {
+        await lockForUser(tx, 'registry', userId)
+        const held = await tx
+          .select({ id: registryCredential.id })
+          .from(registryCredential)
+          .where(isOwn(userId, id))
+        if (held.length === 0) throw new ApiError('not_found')
+        if (name !== undefined) await requireFreeName(tx, userId, name, id)
+        const [row] = await tx.update(registryCredential).set(changes).where(isOwn(userId, id)).returning()
+        // A removal takes no lock.
+        if (!row) throw new ApiError('not_found')
+        return credentialOf(row)
+      })
+    },
+
+    /** Removes a credential. @throws ApiError `not_found`. */
+    async remove(userId: string, id: string): Promise<void> {
+      const removed = await db
+        .delete(registryCredential)
+        .where(isOwn(userId, id))
+        .returning({ id: registryCredential.id })
+      if (removed.length === 0) throw new ApiError('not_found')
+    },
+
+    /**
+     * Asks the registry whether it takes a credential, and keeps what it said. What was said of a credential that was
+     * changed meanwhile is not kept.
+     * @throws ApiError `not_found`, `too_many_requests`, or `validation_failed` with `registry_host_private`.
+     */
+    async check(userId: string, id: string): Promise<RegistryCredential> {
+      const row = await find(userId, id)
+      const checkResult = await limit.run(userId, () => ask(loginOf(row)))
+      await db
+        .update(registryCredential)
+        .set({ checkedAt: clock.now(), checkResult })
+        .where(and(isOwn(userId, id), eq(registryCredential.updatedAt, row.updatedAt)))
+      return credentialOf(await find(userId, id))
+    },
+
+    /**
+     * A credential with its password, for pulling an image. No call ever answers it.
+     * @throws ApiError `not_found`.
+     */
+    async open(userId: string, id: string): Promise<RegistryLogin> {
+      return loginOf(await find(userId, id))
+    },
+
+    /** Seals again what is sealed under a former key, so that it can be taken away. @returns How many. */
+    resealFormer: (): Promise<number> => resealAll({ db, sealer, log }),
+
+    /** Removes all that is kept of a customer. */
+    async forgetUser(tx: Transaction, userId: string): Promise<void> {
+      await lockForUser(tx, 'registry', userId)
+      await tx.delete(registryCredential).where(eq(registryCredential.userId, userId))
+    },
+  }
+
+  async function ask(login: RegistryLogin) {
+    try {
+      return await askRegistry(outbound, login)
+    } catch (error) {
+      if (error instanceof OutboundError && error.fault === 'private')
+        throw hostFault('registry_host_private')
+      throw error
+    }
+  }
+}
+export type Registries = ReturnType<typeof createRegistries>
+
+function isOwn(userId: string, id: string) {
+  return and(eq(registryCredential.userId, userId), eq(registryCredential.id, id))
+}
+
+function credentialOf(row: Row): RegistryCredential {
+  return {
+    id: row.id,
+    name: row.name,
+    registry: row.registry,
+    username: row.username,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+    checked_at: row.checkedAt?.toISOString() ?? null,
+    check_result: row.checkResult,
+  }
+}

@@ -1,0 +1,121 @@
+import { KEY_NAME_CHARS_MAX, SSH_KEYS_PER_USER_MAX } from '@berth/contract/limits'
+import type { SshKey } from '@berth/contract/ssh-keys'
+import { and, count, desc, eq } from 'drizzle-orm'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { lockForUser } from '../../platform/database/user-lock.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { Ids } from '../../platform/ids.ts'
+import { type PublicKey, PublicKeyFault, parsePublicKey } from './public-key.ts'
+import { sshKey } from './tables.ts'
+
+interface SshKeysDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  /** Tells the customer, in the same transaction. */
+  notices: {
+    keyAdded(tx: Transaction, added: { userId: string; what: 'ssh_key'; name: string }): Promise<void>
+  }
+}
+
+/** Public SSH keys of customers (R1.7). */
+export function createSshKeys({ db, clock, ids, notices }: SshKeysDeps) {
+  return {
+    /** A customer's keys, newest first. */
+    async list(userId: string): Promise<SshKey[]> {
+      const rows = await db
+        .select()
+        .from(sshKey)
+        .where(eq(sshKey.userId, userId))
+        .orderBy(desc(sshKey.createdAt), desc(sshKey.id))
+      return rows.map(keyOf)
+    },
+
+    /**
+     * Adds a key.
+     * @param given.name Empty takes the key's comment, else its type.
+     * @throws ApiError `validation_failed` with a rule of `public_key`, or `ssh_key_limit`.
+     */
+    async add(userId: string, given: { name: string; public_key: string }): Promise<SshKey> {
+      const key = parse(given.public_key)
+      const row = {
+        id: ids.uuid(),
+        userId,
+        name: given.name || nameOf(key),
+        type: key.type,
+        bits: key.bits,
+        fingerprint: key.fingerprint,
+        publicKey: key.line,
+        createdAt: clock.now(),
+      }
+      await db.transaction(async tx => {
+        await lockForUser(tx, 'ssh_key', userId)
+        const added = await tx
+          .insert(sshKey)
+          .values(row)
+          .onConflictDoNothing({ target: [sshKey.userId, sshKey.fingerprint] })
+          .returning({ id: sshKey.id })
+        if (added.length === 0) throw fault('ssh_key_known')
+        const [held] = await tx.select({ keys: count() }).from(sshKey).where(eq(sshKey.userId, userId))
+        if ((held?.keys ?? 0) > SSH_KEYS_PER_USER_MAX) {
+          throw new ApiError('ssh_key_limit', { values: { limit: SSH_KEYS_PER_USER_MAX } })
+        }
+        await notices.keyAdded(tx, { userId, what: 'ssh_key', name: row.name })
+      })
+      return keyOf(row)
+    },
+
+    /** Removes a key. @throws ApiError `not_found` where the customer has none by that id. */
+    async remove(userId: string, id: string): Promise<void> {
+      const removed = await db
+        .delete(sshKey)
+        .where(and(eq(sshKey.userId, userId), eq(sshKey.id, id)))
+        .returning({ id: sshKey.id })
+      if (removed.length === 0) throw new ApiError('not_found')
+    },
+
+    /** Removes all that is kept of a customer. */
+    async forgetUser(tx: Transaction, userId: string): Promise<void> {
+      await lockForUser(tx, 'ssh_key', userId)
+      await tx.delete(sshKey).where(eq(sshKey.userId, userId))
+    },
+  }
+}
+export type SshKeys = ReturnType<typeof createSshKeys>
+
+function parse(text: string): PublicKey {
+  try {
+    return parsePublicKey(text)
+  } catch (error) {
+    // Without the cause: causes are logged, and what was typed may be a secret.
+    if (error instanceof PublicKeyFault) throw fault(error.rule)
+    throw error
+  }
+}
+
+function fault(rule: PublicKeyFault['rule']): ApiError {
+  return new ApiError('validation_failed', { fields: [{ path: 'public_key', rule }] })
+}
+
+/** Cut by characters as people count them, so that none is cut in two. */
+function nameOf({ comment, type }: PublicKey): string {
+  let name = ''
+  for (const { segment } of new Intl.Segmenter().segment(comment)) {
+    if (name.length + segment.length > KEY_NAME_CHARS_MAX) break
+    name += segment
+  }
+  return name.trim() || type
+}
+
+function keyOf(row: typeof sshKey.$inferSelect): SshKey {
+  return {
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    bits: row.bits,
+    fingerprint: row.fingerprint,
+    public_key: row.publicKey,
+    created_at: row.createdAt.toISOString(),
+  }
+}

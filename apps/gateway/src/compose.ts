@@ -30,6 +30,7 @@ import type { ComputeDriver } from './drivers/compute/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
 import type { PaymentDriver } from './drivers/payments/port.ts'
+import type { IdentityProvider } from './drivers/sign-in/port.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Catalogue } from './platform/config/catalogue.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
@@ -59,6 +60,8 @@ export interface GatewayParts {
   /** Sends mails; where there is no mail server it also keeps them, for a mailbox that only this computer is shown. */
   mail: { driver: MailDriver; mailbox: Mailbox | null }
   payments: PaymentDriver[]
+  /** Services that customers may sign in through. */
+  identityProviders: IdentityProvider[]
   host: string
   publicUrl: string | null
   serviceHost: string
@@ -159,6 +162,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     secrets: parts.secrets,
     mail: mailQueue,
     mailbox,
+    providers: parts.identityProviders,
     billing,
     audit,
     notices: notifications,

@@ -4,6 +4,7 @@ import { type ComputeChoice, chooseComputeDriver } from './drivers/compute/choos
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
 import { createSmtpDriver } from './drivers/mail/smtp.ts'
 import { createTestcardDriver } from './drivers/payments/testcard/testcard-driver.ts'
+import { createIdentityProviders } from './drivers/sign-in/create-providers.ts'
 import { systemClock } from './platform/clock.ts'
 import { CatalogueError, loadCatalogue } from './platform/config/catalogue.ts'
 import { type Config, ConfigError, loadConfig } from './platform/config/config.ts'
@@ -87,6 +88,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
       : { driver: kept, mailbox: kept },
     payments: [createTestcardDriver(base)],
+    identityProviders: createIdentityProviders(config.signInProviders, base),
     rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
   })
   phases.unshift(

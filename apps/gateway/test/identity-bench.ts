@@ -14,6 +14,7 @@ import { notificationsRoutes } from '../src/domains/notifications/routes.ts'
 import { createMailQueue, type MailQueue } from '../src/drivers/mail/mail-queue.ts'
 import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
 import type { MailDriver } from '../src/drivers/mail/port.ts'
+import type { IdentityProvider } from '../src/drivers/sign-in/port.ts'
 import { createIds } from '../src/platform/ids.ts'
 import { createTestDatabase } from './test-database.ts'
 import { startTestServer } from './test-server.ts'
@@ -55,8 +56,11 @@ export interface Outcome<Data> {
 /**
  * The identity domain on a real database and behind the real server, with a clock that stands until it is moved.
  * @param options.mailDriver Sends the mails; the local mailbox when left out.
+ * @param options.providers Services to sign in through; none when left out.
  */
-export async function createIdentityBench(options: { mailDriver?: MailDriver } = {}) {
+export async function createIdentityBench(
+  options: { mailDriver?: MailDriver; providers?: IdentityProvider[] } = {},
+) {
   const database = await createTestDatabase()
   let now = START.getTime()
   const clock = { now: () => new Date(now) }
@@ -89,6 +93,7 @@ export async function createIdentityBench(options: { mailDriver?: MailDriver } =
     log,
     secrets: { signingKey: SIGNING_KEY },
     mailbox,
+    providers: options.providers ?? [],
     billing,
     audit,
     countInstances: async () => 0,

@@ -76,6 +76,7 @@ export async function startGateway(overrides: Partial<GatewayParts> = {}): Promi
     computeMissing: null,
     mail: { driver: mailbox, mailbox },
     payments: [createTestcardDriver(base)],
+    identityProviders: [],
     host: '127.0.0.1',
     publicUrl: null,
     serviceHost: 'localhost',

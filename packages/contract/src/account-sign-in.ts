@@ -57,6 +57,25 @@ export const getCaptcha = defineCall({
   data: captcha,
 })
 
+/** A service as the application lists it, as far as its kind and its name go. */
+interface ListedProvider {
+  name: string
+  provider: { type: string } | null
+}
+
+/** Casdoor's type of a service that is none of those it knows: several may be of it, so its name tells them apart. */
+export const CUSTOM_PROVIDER = 'Custom'
+
+/**
+ * Under which keys of an account's `properties` stands what is known of a service, as Casdoor spells them:
+ * `oauth_GitHub_id`, but `oauth_acme_id` for the service `acme` of the type `Custom`. Linked is what has an id there.
+ * @param listed An entry of the application's `providers`.
+ */
+export function linkProperties({ name, provider }: ListedProvider) {
+  const key = provider && provider.type !== CUSTOM_PROVIDER ? provider.type : name
+  return { id: `oauth_${key}_id`, username: `oauth_${key}_username`, email: `oauth_${key}_email` }
+}
+
 /** What going to another service is for. */
 const PROVIDER_METHODS = ['signup', 'signin', 'link'] as const
 export type ProviderMethod = (typeof PROVIDER_METHODS)[number]
@@ -102,6 +121,8 @@ export const link = defineCall({
     state: z.string(by('required')).min(1, by('required')).max(500, by('too_long')),
     redirectUri: z.string(by('wrong_type')).max(500, by('too_long')).default(''),
     browserKey: z.string(by('required')).min(1, by('required')).max(200, by('too_long')),
+    /** Who the other service says that it is, where it adds this to the address (RFC 9207). */
+    iss: z.string(by('wrong_type')).max(500, by('too_long')).optional(),
   }),
   data: z.string(),
 })

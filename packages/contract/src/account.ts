@@ -33,6 +33,7 @@ export const user = z.object({
   /** Cents, as a convenience; the balance call is the authority. */
   balance: z.number().int(),
   accessToken: z.string(),
+  /** What other services say of the customer, for each that is linked: see `linkProperties`. */
   properties: z.record(z.string(), z.string()),
 })
 export type User = z.infer<typeof user>
@@ -46,7 +47,10 @@ export const application = z.looseObject({
   enableSignUp: z.boolean(),
   signinMethods: z.array(z.looseObject({ name: z.string(), displayName: z.string(), rule: z.string() })),
   signupItems: z.array(z.looseObject({ name: z.string(), visible: z.boolean(), required: z.boolean() })),
-  /** Services that one may sign in through; the kind and the words for the button stand in `provider`. */
+  /**
+   * Services that one may sign in through; the kind and the words for the button stand in `provider`. Which of them
+   * an account is linked to stands in its `properties`, under the keys that `linkProperties` gives.
+   */
   providers: z.array(
     z.looseObject({
       name: z.string(),
@@ -99,6 +103,8 @@ const loginBody = z.object({
   redirectUri: z.string(by('wrong_type')).max(500, by('too_long')).optional(),
   method: z.enum(['signup', 'signin'], by('not_allowed')).optional(),
   browserKey: z.string(by('wrong_type')).max(200, by('too_long')).optional(),
+  /** Who the other service says that it is, where it adds this to the address (RFC 9207). */
+  iss: z.string(by('wrong_type')).max(500, by('too_long')).optional(),
   /** Who sent the customer, where a first sign-in through another service makes the account. */
   referralCode: z.string(by('wrong_type')).max(REFERRAL_CODE_CHARS_MAX, by('too_long')).optional(),
 })

@@ -62,6 +62,7 @@ export const ERRORS = {
   oauth_email_missing: rule(200, 'change'),
   oauth_email_taken: rule(200, 'change'),
   oauth_linked_elsewhere: rule(200, 'change'),
+  oauth_already_linked: rule(200, 'change'),
   oauth_not_linked: rule(200, 'change'),
   oauth_last_way_in: rule(200, 'change'),
   account_has_instances: rule(200, 'change'),

@@ -1,4 +1,4 @@
-import { ORGANIZATION, type User } from '@berth/contract/account'
+import { type Application, ORGANIZATION, type User } from '@berth/contract/account'
 import type { Language } from '@berth/contract/limits'
 import { MICRO_PER_UNIT } from '@berth/contract/money'
 import type { Clock } from '../../platform/clock.ts'
@@ -10,6 +10,8 @@ import type { Billing } from '../billing/billing.ts'
 import type { AccessTokens } from './access-token.ts'
 import { addAccount, findByEmail, findById, setDisplayName } from './accounts-store.ts'
 import type { EmailVerification } from './email-verification.ts'
+import type { LinkedIdentities } from './linked-identities.ts'
+import { linkedProperties } from './listed-providers.ts'
 import type { Passwords } from './passwords.ts'
 import type { Sessions } from './sessions.ts'
 import type { userAccount } from './tables.ts'
@@ -34,6 +36,19 @@ export interface SignUp {
   userAgent: string
 }
 
+/** What another service said of somebody who is new here, checked by now. */
+export interface ProviderSignUp {
+  /** The login name, in lower case. */
+  email: string
+  displayName: string
+  /** Name of the provider. */
+  provider: string
+  /** Whether the service has proof of the address; else the activation mail asks for it. */
+  emailVerified: boolean
+  language: Language
+  referralCode: string | null
+}
+
 /** A display name that a customer chose. */
 export interface Rename {
   /** Who asks. */
@@ -53,6 +68,9 @@ interface AccountsDeps {
   sessions: Pick<Sessions, 'subject'>
   tokens: Pick<AccessTokens, 'issue'>
   audit: Pick<Audit, 'note'>
+  identities: Pick<LinkedIdentities, 'of'>
+  /** The services that one may sign in through. */
+  listed: Application['providers']
 }
 
 /** Accounts of customers. */
@@ -91,6 +109,19 @@ export function createAccounts(deps: AccountsDeps) {
     },
 
     /**
+     * Makes an account without a password for somebody whom another service knows.
+     * @returns Its id, or null when the address has an account; nothing changed then.
+     */
+    async addFromProvider(
+      tx: Transaction,
+      { emailVerified, ...values }: ProviderSignUp,
+    ): Promise<string | null> {
+      const id = await add(tx, { ...values, emailVerifiedAt: emailVerified ? clock.now() : null })
+      if (id !== null && !emailVerified) await deps.verification.begin(tx, values.email)
+      return id
+    },
+
+    /**
      * The customer of a session (R3.1).
      * @throws ApiError `user_not_found`.
      */
@@ -115,7 +146,7 @@ export function createAccounts(deps: AccountsDeps) {
         balance: await billing.balanceCents(userId),
         // The token of a session is always the same: this is the one that was sent.
         accessToken: await deps.tokens.issue(subject),
-        properties: {},
+        properties: linkedProperties(deps.listed, await deps.identities.of(db, userId)),
       }
     },
 
@@ -178,3 +209,4 @@ export function createAccounts(deps: AccountsDeps) {
     },
   }
 }
+export type Accounts = ReturnType<typeof createAccounts>

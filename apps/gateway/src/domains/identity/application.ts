@@ -20,19 +20,24 @@ export function checkNames(names: { application: string; organization?: string }
 
 /**
  * Finds an application by Casdoor's kind of id, `admin/<name>` (R3.2).
+ * @param providers Services that one may sign in through, as they are listed.
  * @returns Null for one that is not there, as Casdoor answers.
  * @throws ApiError `validation_failed` when the id is not two names with one slash between them.
  */
-export function findApplication(id: string, brandName: string): Application | null {
+export function findApplication(
+  id: string,
+  brandName: string,
+  providers: Application['providers'],
+): Application | null {
   const parts = id.split('/')
   if (parts.length !== 2) {
     throw new ApiError('validation_failed', { fields: [{ path: 'id', rule: 'not_allowed' }] })
   }
-  return id === `${OWNER}/${APPLICATION}` ? describe(brandName) : null
+  return id === `${OWNER}/${APPLICATION}` ? describe(brandName, providers) : null
 }
 
 /** What an anonymous caller sees, in Casdoor's spelling. */
-function describe(brandName: string): Application {
+function describe(brandName: string, providers: Application['providers']): Application {
   return {
     owner: OWNER,
     name: APPLICATION,
@@ -59,7 +64,7 @@ function describe(brandName: string): Application {
       signupItem('Agreement', 'None'),
     ],
     signinItems: [],
-    providers: [],
+    providers,
     termsOfUse: '',
     signupUrl: '',
     signinUrl: '',

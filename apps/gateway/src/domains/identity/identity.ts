@@ -9,6 +9,7 @@ import {
 import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
 import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
+import type { IdentityProvider } from '../../drivers/sign-in/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
@@ -28,6 +29,8 @@ import { createAttempts } from './attempts.ts'
 import { createEmailVerification } from './email-verification.ts'
 import { createGuardMails } from './guard-mails.ts'
 import { createLinkTokens } from './link-tokens.ts'
+import { createLinkedIdentities } from './linked-identities.ts'
+import { listProviders } from './listed-providers.ts'
 import { createLoginThrottle, LOGIN_ATTEMPTS_KEPT_MS } from './login-throttle.ts'
 import { createMailLimits, MAIL_ATTEMPTS_KEPT_MS } from './mail-limits.ts'
 import { isLoopback, isLoopbackOrigin } from './network.ts'
@@ -35,8 +38,11 @@ import { createPasswordChange, type PasswordChange } from './password-change.ts'
 import { createPasswordProof } from './password-proof.ts'
 import { createPasswordReset, type PasswordReset } from './password-reset.ts'
 import { createPasswords } from './passwords.ts'
+import { createProviderSignIn, type ProviderSignIn } from './provider-sign-in.ts'
+import { createProviderVisits } from './provider-visits.ts'
 import { createSessions } from './sessions.ts'
 import { createSignIn, type SignInPlace } from './sign-in.ts'
+import { createSignInMethods, type SignInMethods } from './sign-in-methods.ts'
 
 export interface Identity {
   /** Makes ready and begins to hear what other replicas say. @returns The way to stop. */
@@ -57,6 +63,10 @@ export interface Identity {
   signInByPassword(username: string, password: string, place: SignInPlace): Promise<string>
   /** @returns An access token. @throws ApiError `sign_in_link_invalid`. */
   signInByLink(secret: string, place: SignInPlace): Promise<string>
+  /** Signing in and linking through other services. */
+  providers: ProviderSignIn
+  /** Unlinks a service from the caller's account. @throws ApiError `oauth_not_linked`, `oauth_last_way_in`. */
+  unlink: SignInMethods['unlink']
   /** Ends a session. @returns `organization/name`. */
   signOut(caller: Caller): Promise<string>
   /** @throws ApiError `user_not_found`. */
@@ -122,6 +132,8 @@ export function createIdentity(deps: {
   mail: MailOutbox
   mailbox: Mailbox | null
   billing: Pick<Billing, 'openWallet' | 'balanceCents' | 'grantCredit' | 'lockWallet' | 'hasOpenTopup'>
+  /** Services that customers may sign in through, as the settings name them. */
+  providers: readonly IdentityProvider[]
   notices: Pick<Notifications, 'newSignIn'>
   audit: Pick<Audit, 'note'>
   countInstances(tx: Transaction, userId: string): Promise<number>
@@ -130,7 +142,7 @@ export function createIdentity(deps: {
   brandName: () => string
   pause?: (ms: number) => Promise<void>
 }): Identity {
-  const { db, clock, mailbox, brandName, pause = setTimeout } = deps
+  const { db, clock, mailbox, brandName, providers, pause = setTimeout } = deps
   const tokens = createAccessTokens({ signingKey: deps.secrets.signingKey, clock })
   const sessions = createSessions({ ...deps, tokens })
   const attempts = createAttempts({ clock })
@@ -141,11 +153,33 @@ export function createIdentity(deps: {
   const guardMails = createGuardMails(deps)
   const proof = createPasswordProof({ passwords, throttle, pause })
   const verification = createEmailVerification({ ...deps, limits, links, sessions })
-  const reset = createPasswordReset({ ...deps, limits, links, passwords, throttle, sessions, guardMails })
+  const identities = createLinkedIdentities(deps)
+  const methods = createSignInMethods({ ...deps, identities })
+  const reset = createPasswordReset({
+    ...deps,
+    limits,
+    links,
+    passwords,
+    throttle,
+    sessions,
+    guardMails,
+    methods,
+  })
   const change = createPasswordChange({ db, clock, proof, links, passwords, sessions, guardMails })
-  const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens })
+  const listed = listProviders(providers)
+  const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens, identities, listed })
   const deletion = createAccountDeletion({ ...deps, proof, sessions, guardMails })
   const signIn = createSignIn({ ...deps, passwords, throttle, links, sessions, tokens, pause })
+  const visits = createProviderVisits(deps)
+  const providerSignIn = createProviderSignIn({
+    ...deps,
+    visits,
+    identities,
+    methods,
+    accounts,
+    signIn,
+    tokens,
+  })
 
   return {
     async start() {
@@ -155,10 +189,12 @@ export function createIdentity(deps: {
     authenticate: sessions.authenticate,
     isSessionOpen: sessions.isOpen,
     watchSessions: sessions.watch,
-    application: id => findApplication(id, brandName()),
+    application: id => findApplication(id, brandName(), listed),
     signUp: accounts.signUp,
     signInByPassword: signIn.byPassword,
     signInByLink: signIn.byLink,
+    providers: providerSignIn,
+    unlink: methods.unlink,
     async signOut({ userId, sessionId }) {
       await sessions.end(sessionId)
       return `${ORGANIZATION}/${(await accounts.emailOf(userId)) ?? ''}`
@@ -190,6 +226,7 @@ export function createIdentity(deps: {
     createSignInLink: signIn.createLink,
     async purge() {
       await links.purge(db)
+      await visits.purge(db)
       await sessions.purge()
       await deletion.sweep()
       await attempts.purge(db, Math.max(LOGIN_ATTEMPTS_KEPT_MS, MAIL_ATTEMPTS_KEPT_MS))

@@ -13,6 +13,7 @@ import type { MailLimits } from './mail-limits.ts'
 import { resetMail } from './mails/reset-mail.ts'
 import type { Passwords } from './passwords.ts'
 import type { Sessions } from './sessions.ts'
+import type { SignInMethods } from './sign-in-methods.ts'
 import { userAccount } from './tables.ts'
 
 /** How long a reset link works: it opens the account, so not for longer than a mail takes to be read. */
@@ -40,6 +41,7 @@ interface PasswordResetDeps {
   sessions: Pick<Sessions, 'endAll' | 'forget'>
   guardMails: Pick<GuardMails, 'passwordChanged'>
   audit: Pick<Audit, 'note'>
+  methods: Pick<SignInMethods, 'unlinkUnproven'>
   publicUrl: () => string
   brandName: () => string
 }
@@ -100,6 +102,7 @@ export function createPasswordReset(deps: PasswordResetDeps) {
         if (!link) throw new ApiError('reset_link_expired')
         // Counts are locked before the account, as signing in does.
         await deps.throttle.reset(tx, link.email, address)
+        await deps.methods.unlinkUnproven(tx, link.userId)
         const now = sql.param(clock.now(), userAccount.emailVerifiedAt)
         const changed = await tx
           .update(userAccount)

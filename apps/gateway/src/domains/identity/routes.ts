@@ -20,6 +20,7 @@ import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import { checkNames } from './application.ts'
 import type { Identity } from './identity.ts'
+import { providerRoutes, signInByProvider } from './provider-routes.ts'
 
 /**
  * The account calls (R7.1), and the local mailbox.
@@ -66,22 +67,12 @@ function applicationRoutes(identity: Identity): Route[] {
 }
 
 function signInRoutes(identity: Identity): Route[] {
-  interface SignInRequest {
-    body: {
-      application: string
-      organization: string
-      username: string
-      password: string
-      autoSignin: boolean
-    }
-    address: string
-    userAgent: string
-  }
+  type SignInRequest = Parameters<typeof signInByProvider>[1]
 
   async function signIn(method: 'password' | 'link' | 'provider', request: SignInRequest): Promise<string> {
     const { body, address, userAgent } = request
     checkNames(body)
-    if (method === 'provider') throw new ApiError('unknown_sign_in_method')
+    if (method === 'provider') return await signInByProvider(identity, request)
     if (body.password === '') {
       throw new ApiError('validation_failed', { fields: [{ path: 'password', rule: 'required' }] })
     }
@@ -91,9 +82,15 @@ function signInRoutes(identity: Identity): Route[] {
   }
 
   return [
-    route(login, request => signIn(request.body.signinMethod === 'Link' ? 'link' : 'password', request)),
+    route(login, request => {
+      const { signinMethod, username, provider } = request.body
+      // As in Casdoor, a name that was typed goes before a provider.
+      const byProvider = username === '' && provider !== undefined && provider !== ''
+      return signIn(byProvider ? 'provider' : signinMethod === 'Link' ? 'link' : 'password', request)
+    }),
     route(loginBy, request => signIn(request.params.method, request)),
     route(logout, async ({ caller }) => (caller ? await identity.signOut(caller) : null)),
+    ...providerRoutes(identity),
   ]
 }
 

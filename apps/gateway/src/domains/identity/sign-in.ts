@@ -34,6 +34,10 @@ interface SignInDeps {
 export function createSignIn(deps: SignInDeps) {
   const { db, passwords, throttle, links, sessions, tokens, audit } = deps
 
+  /**
+   * Opens a session for somebody who is known to be that customer; sign its token after the transaction.
+   * @throws ApiError `password_expired`.
+   */
   async function open(tx: Transaction, user: Account, place: SignInPlace): Promise<TokenSubject> {
     if (user.needUpdatePassword) throw new ApiError('password_expired')
     return await sessions.open(tx, { userId: user.id, ...place })
@@ -54,6 +58,8 @@ export function createSignIn(deps: SignInDeps) {
   }
 
   return {
+    open,
+
     /**
      * By e-mail address and password. A name that nobody has takes the same steps, the same time and the same
      * answers as a wrong password.
@@ -109,3 +115,4 @@ export function createSignIn(deps: SignInDeps) {
     },
   }
 }
+export type SignIn = ReturnType<typeof createSignIn>

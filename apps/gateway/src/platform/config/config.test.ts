@@ -130,3 +130,65 @@ test('a name that is no setting is told, because it may be a misspelt one', () =
     'BERTH_PROT is not a setting and is ignored. docs/operating.md lists them all.',
   ])
 })
+
+describe('services to sign in through', () => {
+  const acme = {
+    name: 'acme',
+    type: 'oidc',
+    issuer: 'https://login.acme.example/',
+    client_id: 'berth',
+    client_secret: 'hunter2',
+  }
+  const read = (...providers: unknown[]) =>
+    readConfig({ BERTH_SIGN_IN_PROVIDERS: JSON.stringify(providers) }).signInProviders
+
+  test('are none unless they are given', () => {
+    expect(readConfig({}).signInProviders).toEqual([])
+  })
+
+  test('are read, with what is left out filled in', () => {
+    const github = { name: 'github', type: 'github', client_id: 'a', client_secret: 'b' }
+    expect(read(acme, github)).toEqual([
+      { ...acme, scopes: 'openid email profile' },
+      { ...github, display_name: 'GitHub', base_url: 'https://github.com' },
+    ])
+  })
+
+  test.each(['http://127.0.0.1:4000', 'http://localhost:4000/realm', 'http://[::1]:4000'])(
+    'may be spoken to without TLS on this computer: %s',
+    issuer => {
+      expect(read({ ...acme, issuer })).toMatchObject([{ issuer }])
+    },
+  )
+
+  test.each([
+    ['no JSON', '[{"name":"acme","client_secret":hunter2}]', 'is not valid JSON'],
+    ['no list', '{}', 'takes a JSON list'],
+    ['another type', [{ ...acme, type: 'saml' }], ': [0].type takes a type, which is oidc or github'],
+    ['no secret', [{ ...acme, client_secret: undefined }], ': [0].client_secret takes a text'],
+    [
+      'no TLS',
+      [acme, { ...acme, name: 'b', issuer: 'http://b.example' }],
+      ': [1].issuer takes an https address',
+    ],
+    [
+      'a password in the address',
+      [{ ...acme, issuer: 'https://a:hunter2@b' }],
+      ': [0].issuer takes an https',
+    ],
+    [
+      'a name with a space',
+      [{ ...acme, name: 'ACME Corp' }],
+      ': [0].name takes a name of lower-case letters',
+    ],
+    ['a name twice', [acme, acme], ': [1].name takes a name that no other entry has'],
+    ['scopes without openid', [{ ...acme, scopes: 'email' }], ': [0].scopes takes scopes'],
+    ['a misspelt field', [{ ...acme, isuer: 'x' }], ': [0] Unrecognized key: "isuer"'],
+  ])('%s is named by its field, and no secret is shown', (_, given, message) => {
+    const value = typeof given === 'string' ? given : JSON.stringify(given)
+    const attempt = () => readConfig({ BERTH_SIGN_IN_PROVIDERS: value })
+    expect(attempt).toThrow(ConfigError)
+    expect(attempt).toThrow(`BERTH_SIGN_IN_PROVIDERS${message.startsWith(':') ? '' : ' '}${message}`)
+    expect(attempt).not.toThrow(/hunter2/)
+  })
+})

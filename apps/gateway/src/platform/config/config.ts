@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type * as z from 'zod'
 import { SETTINGS, type SettingName } from './settings.ts'
+import type { SignInProviderSetting } from './sign-in-providers.ts'
 
 /** What the operator chose, checked and frozen; parts are handed on to what needs them. */
 export interface Config {
@@ -17,6 +18,7 @@ export interface Config {
   readonly catalogueFile: string
   readonly compute: 'auto' | 'docker' | 'sandbox' | 'none'
   readonly smtp: { readonly url: string; readonly from: string } | null
+  readonly signInProviders: readonly SignInProviderSetting[]
   readonly demo: 'auto' | 'off'
   readonly logLevel: string
   readonly meteringMs: number
@@ -60,6 +62,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     catalogueFile: resolve(PROJECT_DIR, values.BERTH_CATALOGUE),
     compute: values.BERTH_COMPUTE,
     smtp: smtpUrl === null ? null : { url: smtpUrl, from: values.MAIL_FROM ?? '' },
+    signInProviders: values.BERTH_SIGN_IN_PROVIDERS,
     demo: values.BERTH_DEMO,
     logLevel: values.BERTH_LOG_LEVEL,
     meteringMs: values.BERTH_METERING_MS,
@@ -77,16 +80,25 @@ type Values = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema'
 
 function parseAll(environment: Readonly<Record<string, string | undefined>>): Values {
   const mistakes: string[] = []
-  const entries = Object.entries(SETTINGS).map(([name, { schema, takes, secret, ...rest }]) => {
+  const entries = Object.entries(SETTINGS).map(([name, { schema, takes, secret, fields, ...rest }]) => {
     const given = environment[name]?.trim() || rest.default
     const result = schema.safeParse(given)
-    if (!result.success) {
+    if (!result.success && fields) mistakes.push(...fieldMistakes(name, result.error))
+    else if (!result.success) {
       mistakes.push(`${name} takes ${takes}; it got ${secret ? 'something else' : JSON.stringify(given)}.`)
     }
     return [name, result.data]
   })
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return Object.fromEntries(entries)
+}
+
+/** One line for each field of a setting that holds several; the schema's own words say what it takes. */
+function fieldMistakes(name: string, { issues }: z.ZodError): string[] {
+  return issues.map(({ path, message }) => {
+    const field = path.map(key => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
+    return `${name}${field === '' ? '' : `: ${field}`} ${message}.`
+  })
 }
 
 /** What each setting alone cannot tell. */

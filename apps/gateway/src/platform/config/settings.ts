@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { signInProviders } from './sign-in-providers.ts'
 
 /** One setting: how it is read, what stands when it is not given, and what an operator is told about it. */
 interface Setting<Schema extends z.ZodType> {
@@ -11,13 +12,15 @@ interface Setting<Schema extends z.ZodType> {
   about: string
   /** Its value is never shown. */
   secret: boolean
+  /** It holds fields, and its schema words what each of them takes. */
+  fields: boolean
 }
 
 function setting<Schema extends z.ZodType<unknown, string>>(
   schema: Schema,
-  rest: Omit<Setting<Schema>, 'schema' | 'secret'> & { secret?: boolean },
+  rest: Omit<Setting<Schema>, 'schema' | 'secret' | 'fields'> & { secret?: boolean; fields?: boolean },
 ): Setting<Schema> {
-  return { secret: false, ...rest, schema }
+  return { secret: false, fields: false, ...rest, schema }
 }
 
 const wholeNumber = (min: number, max: number) =>
@@ -154,6 +157,15 @@ export const SETTINGS = {
     default: '',
     takes: 'a sender such as Berth <no-reply@example.com>',
     about: 'Sender of mails. Needed with SMTP_URL.',
+  }),
+  BERTH_SIGN_IN_PROVIDERS: setting(signInProviders, {
+    default: '',
+    takes: 'a JSON list on one line',
+    about:
+      'Services that customers may sign in through: GitHub, and whatever speaks OpenID Connect. "Signing in through ' +
+      'other services" in docs/operating.md says what an entry holds. Empty: none.',
+    secret: true,
+    fields: true,
   }),
   BERTH_DEMO: setting(z.enum(['auto', 'off']), {
     default: 'auto',

@@ -29,6 +29,9 @@ const STRICT: Record<string, StrictClass> = {
   'account.reset-password': 'login',
   'account.set-password': 'login',
   'account.delete-account': 'login',
+  'account.begin-provider-sign-in': 'login',
+  'account.link': 'login',
+  'account.unlink': 'login',
 }
 
 const WINDOW_MS = 60_000

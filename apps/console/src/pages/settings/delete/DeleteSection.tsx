@@ -2,6 +2,7 @@ import type { User } from '@berth/contract/account'
 import { deleteAccount } from '@berth/contract/account-security'
 import { by, typedPassword } from '@berth/contract/fields'
 import { listInstances } from '@berth/contract/instances'
+import { AUDIT_KEPT_DAYS } from '@berth/contract/limits'
 import { Button, TextInput } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
@@ -22,7 +23,7 @@ import { SectionCard } from '../SectionCard.tsx'
 import classes from './DeleteSection.module.css'
 
 const GOES = ['person', 'keys', 'sessions'] as const
-const STAYS = ['books', 'address'] as const
+const STAYS = ['books', 'audit'] as const
 
 /** Deletes the account for good: says first what goes and what stays. */
 export function DeleteSection() {
@@ -34,6 +35,7 @@ export function DeleteSection() {
       <div className={classes.body}>
         <Instances />
         <Consequences />
+        <p className={classes.again}>{t('delete.again')}</p>
         <DeleteForm user={user} />
       </div>
     </SectionCard>
@@ -80,7 +82,7 @@ function Consequences() {
         <h3 className={classes.heading}>{t('delete.stays.title')}</h3>
         <ul className={classes.list}>
           {STAYS.map(what => (
-            <li key={what}>{t(`delete.stays.${what}`)}</li>
+            <li key={what}>{t(`delete.stays.${what}`, { days: AUDIT_KEPT_DAYS })}</li>
           ))}
         </ul>
       </section>

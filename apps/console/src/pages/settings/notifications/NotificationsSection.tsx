@@ -58,6 +58,7 @@ function Choice({ kept, lead }: { kept: NotificationChoice; lead: string }) {
             <li key={kind}>
               <Switch
                 labelPosition="left"
+                withThumbIndicator={false}
                 label={t(`notifications.kinds.${kind}.title`)}
                 description={t(`notifications.kinds.${kind}.text`)}
                 checked={mails[kind]}

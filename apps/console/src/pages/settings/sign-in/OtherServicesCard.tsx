@@ -1,5 +1,5 @@
 import { APPLICATION, type Application, getApplication, type User } from '@berth/contract/account'
-import { unlink } from '@berth/contract/account-sign-in'
+import { linkProperties, unlink } from '@berth/contract/account-sign-in'
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
@@ -13,7 +13,7 @@ import { StatusBadge } from '../../../ui/StatusBadge.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
 import classes from './OtherServicesCard.module.css'
-import { beginProvider, linkProperties } from './provider-stopgap.ts'
+import { beginProvider } from './provider-stopgap.ts'
 
 const ConfirmDialog = lazy(() =>
   import('../../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),

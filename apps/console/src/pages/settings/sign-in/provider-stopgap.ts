@@ -13,7 +13,3 @@ export async function beginProvider(
   location.assign(url)
 }
 
-export function linkProperties({ name, provider }: { name: string; provider: { type: string } | null }) {
-  const key = provider && provider.type !== 'Custom' ? provider.type : name
-  return { id: `oauth_${key}_id`, username: `oauth_${key}_username`, email: `oauth_${key}_email` }
-}

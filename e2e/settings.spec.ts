@@ -210,7 +210,9 @@ test('[R3.1] deleting the account asks for address and password, and refuses whi
   await askForDeletion(EMAIL, PASSWORD)
   await expect(page.getByText('This is not the password of the account')).toBeVisible()
   await askForDeletion(EMAIL, NEW_PASSWORD)
-  await expect(page.getByText(/Terminate them first; nothing was deleted/)).toBeVisible()
+  await expect(
+    page.getByText('Terminate the instances of the account first: there are 1.', { exact: false }),
+  ).toBeVisible()
   await expect(page.getByLabel(`Type ${EMAIL} to confirm`)).toHaveValue(EMAIL)
   await lookAt(page, 'settings-delete-refused')
   await call('DELETE', `/api/instance/${id}`)

@@ -7,14 +7,21 @@ import { AUDIT_GROUPS } from './audit-groups.ts'
 const LOOKS = ['instance.check-resource']
 
 const CHANGES = calls.filter(call => call.method !== 'GET' && !call.retry && !LOOKS.includes(call.operation))
-const texts = JSON.parse(readFileSync(new URL('../../../../public/locales/en/settings.json', import.meta.url), 'utf8'))
+const texts = JSON.parse(
+  readFileSync(new URL('../../../../public/locales/en/settings.json', import.meta.url), 'utf8'),
+)
 const errors: Record<string, unknown> = JSON.parse(
-  readFileSync(new URL('../../../../../../packages/contract/locales/en/errors.json', import.meta.url), 'utf8'),
+  readFileSync(
+    new URL('../../../../../../packages/contract/locales/en/errors.json', import.meta.url),
+    'utf8',
+  ),
 )
 
 test.each(CHANGES.map(call => call.operation))('[B12] the audit log says %s in words', operation => {
   const [domain = '', name = ''] = operation.split('.')
-  expect(texts.audit.actions[domain]?.[name], `audit.actions.${operation} in settings.json`).toBeTypeOf('string')
+  expect(texts.audit.actions[domain]?.[name], `audit.actions.${operation} in settings.json`).toBeTypeOf(
+    'string',
+  )
 })
 
 test('[B12] the log can be narrowed to whatever changes something', () => {

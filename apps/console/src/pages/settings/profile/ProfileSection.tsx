@@ -83,15 +83,17 @@ function AccountFacts({ user }: { user: User }) {
       <dt>{t('profile.account.email')}</dt>
       <dd>
         <CopyText value={user.email} label={t('profile.account.email')} />
-        {user.emailVerified ? (
-          <StatusBadge look={VERIFIED} label={t('profile.account.verified')} />
-        ) : (
-          <StatusBadge
-            look={UNVERIFIED}
-            label={t('profile.account.unverified')}
-            reason={t('profile.account.unverified_hint')}
-          />
-        )}
+        <span className={classes.status}>
+          {user.emailVerified ? (
+            <StatusBadge look={VERIFIED} label={t('profile.account.verified')} />
+          ) : (
+            <StatusBadge
+              look={UNVERIFIED}
+              label={t('profile.account.unverified')}
+              reason={t('profile.account.unverified_hint')}
+            />
+          )}
+        </span>
       </dd>
       <dt>{t('profile.account.id')}</dt>
       <dd>

@@ -12,4 +12,3 @@ export async function beginProvider(
   })
   location.assign(url)
 }
-

@@ -20,8 +20,8 @@ const SIGNED_IN_ONLY = [
   '/video-model',
 ]
 
-test('[R2.1] sign-in and choosing a new password stand outside the shell', () => {
-  for (const path of ['/auth', '/reset-password']) expect(guestPage(path)?.access).toBe('guest')
+test('[R2.1] sign-in, coming back from another service and choosing a new password stand outside the shell', () => {
+  for (const path of ['/auth', '/reset-password', '/callback']) expect(guestPage(path)?.access).toBe('guest')
 })
 
 test('[R2.2] activation answers to both spellings', () => {

@@ -18,6 +18,12 @@ export const PAGES = [
     load: () => import('../pages/auth/ResetPasswordPage.tsx'),
   },
   {
+    path: '/callback',
+    access: 'guest',
+    namespaces: ['auth'],
+    load: () => import('../pages/callback/CallbackPage.tsx'),
+  },
+  {
     path: '/activty',
     access: 'guest',
     namespaces: ['auth'],

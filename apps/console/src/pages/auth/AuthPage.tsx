@@ -13,6 +13,7 @@ import { Brand } from '../../ui/Brand.tsx'
 import classes from './AuthPage.module.css'
 import { FreeNow } from './FreeNow.tsx'
 import { LoginForm } from './LoginForm.tsx'
+import { ProviderButtons } from './ProviderButtons.tsx'
 import { ResetRequestForm } from './ResetRequestForm.tsx'
 import { SignupForm } from './SignupForm.tsx'
 import { signIn } from './sign-in.ts'
@@ -91,6 +92,12 @@ export function Page() {
                     setEmail(known)
                     change('reset', why)
                   }}
+                />
+              )}
+              {mode !== 'reset' && application && (
+                <ProviderButtons
+                  providers={application.providers}
+                  method={mode === 'signup' ? 'signup' : 'signin'}
                 />
               )}
               {mode === 'reset' && <ResetRequestForm email={email} failure={failure} />}

@@ -28,6 +28,8 @@ export const user = z.object({
   provider: z.string(),
   createdTime: z.string(),
   needUpdatePassword: z.boolean(),
+  /** Says whether there is a password, as Casdoor does: `***`, or empty. Nothing where the service does not say. */
+  password: z.string().optional(),
   /** Cents, as a convenience; the balance call is the authority. */
   balance: z.number().int(),
   accessToken: z.string(),

@@ -5,6 +5,7 @@ import type events from '../../public/locales/en/events.json'
 import type explore from '../../public/locales/en/explore.json'
 import type instances from '../../public/locales/en/instances.json'
 import type payments from '../../public/locales/en/payments.json'
+import type settings from '../../public/locales/en/settings.json'
 
 // A key that no file has does not compile.
 declare module 'i18next' {
@@ -17,6 +18,7 @@ declare module 'i18next' {
       explore: typeof explore
       instances: typeof instances
       payments: typeof payments
+      settings: typeof settings
       errors: typeof errors
     }
   }

@@ -22,7 +22,7 @@ export type Namespace =
   | 'explore'
   | 'instances'
   | 'payments'
-  | 'events'
+  | 'settings'
   | 'errors'
 
 /** The language that was chosen on this device; English where none was (R9.8). */

@@ -8,6 +8,7 @@ import {
   IconLanguage,
   IconLogout,
   IconMoon,
+  IconSettings,
   IconSun,
 } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
@@ -54,6 +55,12 @@ export function AvatarDropdown({ user, docsUrl }: { user: User; docsUrl: string 
               {t('avatar.docs')}
             </Menu.Item>
           )}
+          <Menu.Item
+            leftSection={<IconSettings {...ICON} />}
+            onClick={() => void navigate({ to: '/settings' })}
+          >
+            {t('avatar.settings')}
+          </Menu.Item>
           <Menu.Item
             leftSection={<IconCreditCard {...ICON} />}
             onClick={() => void navigate({ to: '/payments' })}

@@ -2,10 +2,10 @@ import { Button, TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../api/api-error.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
+import { PasswordField } from '../../ui/PasswordField.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './AuthPage.module.css'
 import { loginForm } from './auth-schemas.ts'
-import { PasswordField } from './PasswordField.tsx'
 import { signIn } from './sign-in.ts'
 
 interface LoginFormProps {

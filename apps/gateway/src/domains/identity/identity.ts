@@ -132,12 +132,12 @@ export function createIdentity(deps: {
   mail: MailOutbox
   mailbox: Mailbox | null
   billing: Pick<Billing, 'openWallet' | 'balanceCents' | 'grantCredit' | 'lockWallet' | 'hasOpenTopup'>
+  /** Services that customers may sign in through, as the settings name them. */
+  providers: readonly IdentityProvider[]
   notices: Pick<Notifications, 'newSignIn'>
   audit: Pick<Audit, 'note'>
   countInstances(tx: Transaction, userId: string): Promise<number>
   leavers: () => readonly Leaver[]
-  /** Services that customers may sign in through, as the settings name them. */
-  providers: readonly IdentityProvider[]
   publicUrl: () => string
   brandName: () => string
   pause?: (ms: number) => Promise<void>

@@ -15,6 +15,7 @@ import { createRegions } from './domains/regions/regions.ts'
 import { regionsRoutes } from './domains/regions/routes.ts'
 import { settingsRoutes } from './domains/settings/routes.ts'
 import { createSettings } from './domains/settings/settings.ts'
+import type { CaptchaService } from './drivers/captcha/port.ts'
 import type { ComputeDriver } from './drivers/compute/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
@@ -46,6 +47,8 @@ export interface GatewayParts {
   computeMissing: string | null
   /** Sends mails; where there is no mail server it also keeps them, for a mailbox that only this computer is shown. */
   mail: { driver: MailDriver; mailbox: Mailbox | null }
+  /** The kind of captcha: the embedded one, a service, or none. */
+  captcha: 'Default' | 'none' | CaptchaService
   payments: PaymentDriver[]
   host: string
   publicUrl: string | null
@@ -124,6 +127,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     secrets: parts.secrets,
     mail: mailQueue,
     mailbox,
+    captcha: parts.captcha,
     billing,
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
@@ -159,6 +163,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     bindHost: parts.host,
     trustedProxies: [...parts.trustedProxies],
     consoleDir: CONSOLE_DIR,
+    signInSources: typeof parts.captcha === 'string' ? null : parts.captcha.pageSources,
     openApi: openApiDocument(calls),
     upgrades: [connect.terminals.upgrade],
     serviceOrigin: connect.serviceOrigin,

@@ -6,8 +6,10 @@ import {
   ORGANIZATION,
   type User,
 } from '@berth/contract/account'
+import type { Captcha as ShownCaptcha } from '@berth/contract/account-sign-in'
 import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
+import type { CaptchaService } from '../../drivers/captcha/port.ts'
 import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
@@ -21,6 +23,7 @@ import { createAccessTokens } from './access-token.ts'
 import { createAccounts, type Rename, type SignUp } from './accounts.ts'
 import { findApplication } from './application.ts'
 import { createAttempts } from './attempts.ts'
+import { type CaptchaAnswer, createCaptcha } from './captcha.ts'
 import { createEmailVerification } from './email-verification.ts'
 import { createLinkTokens } from './link-tokens.ts'
 import { createLoginThrottle, LOGIN_ATTEMPTS_KEPT_MS } from './login-throttle.ts'
@@ -47,7 +50,16 @@ export interface Identity {
   /** Makes an account. @returns `organization/name`. @throws ApiError `email_taken`. */
   signUp(input: SignUp): Promise<string>
   /** @returns An access token. @throws ApiError of the account group. */
-  signInByPassword(username: string, password: string, place: SignInPlace): Promise<string>
+  signInByPassword(
+    username: string,
+    password: string,
+    place: SignInPlace,
+    answer: CaptchaAnswer,
+  ): Promise<string>
+  /** Whether signing in by that name from there asks for a captcha now. */
+  wantsCaptcha(username: string, address: string): Promise<boolean>
+  /** A new captcha of the kind that is set, its question in that language. */
+  makeCaptcha(language: Language): Promise<ShownCaptcha>
   /** @returns An access token. @throws ApiError `sign_in_link_invalid`. */
   signInByLink(secret: string, place: SignInPlace): Promise<string>
   /** Ends a session. @returns `organization/name`. */
@@ -100,6 +112,8 @@ export function createIdentity(deps: {
   secrets: Pick<Secrets, 'signingKey'>
   mail: MailOutbox
   mailbox: Mailbox | null
+  /** The kind of captcha: the embedded one, a service, or none. */
+  captcha: 'Default' | 'none' | CaptchaService
   billing: Pick<Billing, 'openWallet' | 'balanceCents' | 'grantCredit'>
   publicUrl: () => string
   brandName: () => string
@@ -113,10 +127,11 @@ export function createIdentity(deps: {
   const links = createLinkTokens(deps)
   const passwords = createPasswords(deps)
   const throttle = createLoginThrottle({ db, clock, attempts })
+  const captcha = createCaptcha({ ...deps, kind: deps.captcha, signingKey: deps.secrets.signingKey })
   const verification = createEmailVerification({ ...deps, limits, links, sessions })
   const reset = createPasswordReset({ ...deps, limits, links, passwords, throttle, sessions })
   const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens })
-  const signIn = createSignIn({ db, passwords, throttle, links, sessions, tokens, pause })
+  const signIn = createSignIn({ db, passwords, throttle, captcha, links, sessions, tokens, pause })
 
   return {
     async start() {
@@ -129,6 +144,8 @@ export function createIdentity(deps: {
     application: id => findApplication(id, brandName()),
     signUp: accounts.signUp,
     signInByPassword: signIn.byPassword,
+    wantsCaptcha: signIn.wantsCaptcha,
+    makeCaptcha: captcha.make,
     signInByLink: signIn.byLink,
     async signOut({ userId, sessionId }) {
       await sessions.end(sessionId)
@@ -158,6 +175,7 @@ export function createIdentity(deps: {
     async purge() {
       await links.purge(db)
       await sessions.purge()
+      await captcha.purge()
       await attempts.purge(db, Math.max(LOGIN_ATTEMPTS_KEPT_MS, MAIL_ATTEMPTS_KEPT_MS))
     },
   }

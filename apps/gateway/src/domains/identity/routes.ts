@@ -18,6 +18,7 @@ import {
 import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import { checkNames } from './application.ts'
+import { answerIn, captchaRoutes } from './captcha-routes.ts'
 import type { Identity } from './identity.ts'
 
 /**
@@ -28,6 +29,7 @@ export function identityRoutes(identity: Identity): Route[] {
   return [
     ...applicationRoutes(identity),
     ...signInRoutes(identity),
+    ...captchaRoutes(identity),
     ...sessionRoutes(identity),
     ...passwordRoutes(identity),
     ...mailRoutes(identity),
@@ -70,6 +72,9 @@ function signInRoutes(identity: Identity): Route[] {
       username: string
       password: string
       autoSignin: boolean
+      captchaType?: string | undefined
+      captchaToken?: string | undefined
+      clientSecret?: string | undefined
     }
     address: string
     userAgent: string
@@ -84,7 +89,7 @@ function signInRoutes(identity: Identity): Route[] {
     }
     const place = { address, userAgent, stay: body.autoSignin }
     if (method === 'link') return await identity.signInByLink(body.password, place)
-    return await identity.signInByPassword(body.username, body.password, place)
+    return await identity.signInByPassword(body.username, body.password, place, answerIn(body))
   }
 
   return [

@@ -26,6 +26,7 @@ import { settingsRoutes } from './domains/settings/routes.ts'
 import { createSettings } from './domains/settings/settings.ts'
 import { sshKeysRoutes } from './domains/ssh-keys/routes.ts'
 import { createSshKeys } from './domains/ssh-keys/ssh-keys.ts'
+import type { CaptchaService } from './drivers/captcha/port.ts'
 import type { ComputeDriver } from './drivers/compute/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
@@ -59,6 +60,8 @@ export interface GatewayParts {
   computeMissing: string | null
   /** Sends mails; where there is no mail server it also keeps them, for a mailbox that only this computer is shown. */
   mail: { driver: MailDriver; mailbox: Mailbox | null }
+  /** The kind of captcha: the embedded one, a service, or none. */
+  captcha: 'Default' | 'none' | CaptchaService
   payments: PaymentDriver[]
   /** Services that customers may sign in through. */
   identityProviders: IdentityProvider[]
@@ -163,6 +166,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     mail: mailQueue,
     mailbox,
     providers: parts.identityProviders,
+    captcha: parts.captcha,
     billing,
     audit,
     notices: notifications,
@@ -221,6 +225,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     bindHost: parts.host,
     trustedProxies: [...parts.trustedProxies],
     consoleDir: CONSOLE_DIR,
+    signInSources: typeof parts.captcha === 'string' ? null : parts.captcha.pageSources,
     openApi: openApiDocument(calls),
     upgrades: [connect.terminals.upgrade],
     serviceOrigin: connect.serviceOrigin,

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { composeGateway, type Gateway } from './compose.ts'
+import { chooseCaptcha } from './drivers/captcha/choose-captcha.ts'
 import { type ComputeChoice, chooseComputeDriver } from './drivers/compute/choose-driver.ts'
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
 import { createSmtpDriver } from './drivers/mail/smtp.ts'
@@ -87,6 +88,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
     mail: config.smtp
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
       : { driver: kept, mailbox: kept },
+    captcha: chooseCaptcha(config.captcha),
     payments: [createTestcardDriver(base)],
     identityProviders: createIdentityProviders(config.signInProviders, base),
     rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },

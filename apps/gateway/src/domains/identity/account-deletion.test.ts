@@ -161,7 +161,7 @@ describe('deleting an account', () => {
         const entering = () =>
           way === 'link'
             ? bench.identity.signInByLink(secret, place)
-            : bench.identity.signInByPassword(email, PASSWORD, place)
+            : bench.identity.signInByPassword(email, PASSWORD, place, { type: '', token: '', captchaId: '' })
         const [removed, entered] = await Promise.all([remove(token, email), entering().catch(() => null)])
         expect(removed.code).toBeNull()
         if (entered) expect((await bench.call(getAccount, {}, { token: entered })).code).toBe('login_expired')

@@ -6,8 +6,10 @@ import {
   ORGANIZATION,
   type User,
 } from '@berth/contract/account'
+import type { Captcha as ShownCaptcha } from '@berth/contract/account-sign-in'
 import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
+import type { CaptchaService } from '../../drivers/captcha/port.ts'
 import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
 import type { IdentityProvider } from '../../drivers/sign-in/port.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -26,6 +28,7 @@ import { createAccounts, type Rename, type SignUp } from './accounts.ts'
 import { findRecipient, requireOpen } from './accounts-store.ts'
 import { findApplication } from './application.ts'
 import { createAttempts } from './attempts.ts'
+import { type CaptchaAnswer, createCaptcha } from './captcha.ts'
 import { createEmailVerification } from './email-verification.ts'
 import { createGuardMails } from './guard-mails.ts'
 import { createLinkTokens } from './link-tokens.ts'
@@ -60,7 +63,16 @@ export interface Identity {
   /** Makes an account. @returns `organization/name`. @throws ApiError `email_taken`. */
   signUp(input: SignUp): Promise<string>
   /** @returns An access token. @throws ApiError of the account group. */
-  signInByPassword(username: string, password: string, place: SignInPlace): Promise<string>
+  signInByPassword(
+    username: string,
+    password: string,
+    place: SignInPlace,
+    answer: CaptchaAnswer,
+  ): Promise<string>
+  /** Whether signing in by that name from there asks for a captcha now. */
+  wantsCaptcha(username: string, address: string): Promise<boolean>
+  /** A new captcha of the kind that is set, its question in that language. */
+  makeCaptcha(language: Language): Promise<ShownCaptcha>
   /** @returns An access token. @throws ApiError `sign_in_link_invalid`. */
   signInByLink(secret: string, place: SignInPlace): Promise<string>
   /** Signing in and linking through other services. */
@@ -138,6 +150,8 @@ export function createIdentity(deps: {
   audit: Pick<Audit, 'note'>
   countInstances(tx: Transaction, userId: string): Promise<number>
   leavers: () => readonly Leaver[]
+  /** The kind of captcha: the embedded one, a service, or none. */
+  captcha: 'Default' | 'none' | CaptchaService
   publicUrl: () => string
   brandName: () => string
   pause?: (ms: number) => Promise<void>
@@ -169,7 +183,8 @@ export function createIdentity(deps: {
   const listed = listProviders(providers)
   const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens, identities, listed })
   const deletion = createAccountDeletion({ ...deps, proof, sessions, guardMails })
-  const signIn = createSignIn({ ...deps, passwords, throttle, links, sessions, tokens, pause })
+  const captcha = createCaptcha({ ...deps, kind: deps.captcha, signingKey: deps.secrets.signingKey })
+  const signIn = createSignIn({ ...deps, passwords, throttle, captcha, links, sessions, tokens, pause })
   const visits = createProviderVisits(deps)
   const providerSignIn = createProviderSignIn({
     ...deps,
@@ -191,6 +206,8 @@ export function createIdentity(deps: {
     application: id => findApplication(id, brandName(), listed),
     signUp: accounts.signUp,
     signInByPassword: signIn.byPassword,
+    wantsCaptcha: signIn.wantsCaptcha,
+    makeCaptcha: captcha.make,
     signInByLink: signIn.byLink,
     providers: providerSignIn,
     unlink: methods.unlink,
@@ -228,6 +245,7 @@ export function createIdentity(deps: {
       await visits.purge(db)
       await sessions.purge()
       await deletion.sweep()
+      await captcha.purge()
       await attempts.purge(db, Math.max(LOGIN_ATTEMPTS_KEPT_MS, MAIL_ATTEMPTS_KEPT_MS))
     },
   }

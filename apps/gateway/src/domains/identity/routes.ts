@@ -19,6 +19,7 @@ import { deleteAccount, setPassword } from '@berth/contract/account-security'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import { checkNames } from './application.ts'
+import { answerIn, captchaRoutes } from './captcha-routes.ts'
 import type { Identity } from './identity.ts'
 import { providerRoutes, signInByProvider } from './provider-routes.ts'
 
@@ -30,6 +31,7 @@ export function identityRoutes(identity: Identity): Route[] {
   return [
     ...applicationRoutes(identity),
     ...signInRoutes(identity),
+    ...captchaRoutes(identity),
     ...sessionRoutes(identity),
     ...passwordRoutes(identity),
     ...mailRoutes(identity),
@@ -78,7 +80,7 @@ function signInRoutes(identity: Identity): Route[] {
     }
     const place = { address, userAgent, stay: body.autoSignin }
     if (method === 'link') return await identity.signInByLink(body.password, place)
-    return await identity.signInByPassword(body.username, body.password, place)
+    return await identity.signInByPassword(body.username, body.password, place, answerIn(body))
   }
 
   return [

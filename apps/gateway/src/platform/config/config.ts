@@ -19,6 +19,7 @@ export interface Config {
   readonly compute: 'auto' | 'docker' | 'sandbox' | 'none'
   readonly smtp: { readonly url: string; readonly from: string } | null
   readonly signInProviders: readonly SignInProviderSetting[]
+  readonly captcha: CaptchaChoice
   readonly demo: 'auto' | 'off'
   readonly logLevel: string
   readonly meteringMs: number
@@ -26,6 +27,11 @@ export interface Config {
   /** Things to tell the operator that are no mistakes for certain. */
   readonly warnings: readonly string[]
 }
+
+/** What shows that a person signs in; the services with the keys that the operator got from them. */
+export type CaptchaChoice =
+  | { readonly kind: 'default' | 'none' }
+  | { readonly kind: 'turnstile' | 'hcaptcha'; readonly siteKey: string; readonly secret: string }
 
 /** Settings that cannot be used, one line for each. */
 export class ConfigError extends Error {
@@ -63,6 +69,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     compute: values.BERTH_COMPUTE,
     smtp: smtpUrl === null ? null : { url: smtpUrl, from: values.MAIL_FROM ?? '' },
     signInProviders: values.BERTH_SIGN_IN_PROVIDERS,
+    captcha: captchaChoice(values),
     demo: values.BERTH_DEMO,
     logLevel: values.BERTH_LOG_LEVEL,
     meteringMs: values.BERTH_METERING_MS,
@@ -101,11 +108,27 @@ function fieldMistakes(name: string, { issues }: z.ZodError): string[] {
   })
 }
 
+function captchaChoice(values: Values): CaptchaChoice {
+  const { BERTH_CAPTCHA: kind, BERTH_CAPTCHA_SITE_KEY: siteKey, BERTH_CAPTCHA_SECRET: secret } = values
+  if (kind === 'default' || kind === 'none') return { kind }
+  return { kind, siteKey: siteKey ?? '', secret: secret ?? '' }
+}
+
 /** What each setting alone cannot tell. */
 function crossCheck(values: Values): string[] {
   const mistakes: string[] = []
   if (values.SMTP_URL !== null && values.MAIL_FROM === null) {
     mistakes.push(`MAIL_FROM is needed with SMTP_URL: it takes ${SETTINGS.MAIL_FROM.takes}.`)
+  }
+  for (const name of ['BERTH_CAPTCHA_SITE_KEY', 'BERTH_CAPTCHA_SECRET'] as const) {
+    const { BERTH_CAPTCHA: kind } = values
+    const isService = kind === 'turnstile' || kind === 'hcaptcha'
+    if (isService && values[name] === null) {
+      mistakes.push(`${name} is needed with BERTH_CAPTCHA=${kind}: it takes ${SETTINGS[name].takes}.`)
+    }
+    if (!isService && values[name] !== null) {
+      mistakes.push(`${name} belongs to a captcha service: set BERTH_CAPTCHA to turnstile or hcaptcha.`)
+    }
   }
   const publicHost = values.BERTH_PUBLIC_URL === null ? null : new URL(values.BERTH_PUBLIC_URL).hostname
   if (publicHost?.endsWith(`.${values.BERTH_SERVICE_HOST}`)) {

@@ -5,12 +5,13 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
 import { compressFiles } from './compress-files.ts'
-import { NONCE_PLACEHOLDER, pageNonce, securePages } from './page-security.ts'
+import { NONCE_PLACEHOLDER, type PageSources, pageNonce, securePages } from './page-security.ts'
 
 interface ConsoleOptions {
   log: Pick<Logger, 'warn' | 'debug'>
   consoleDir: string | null
   publicUrl: string | null
+  signInSources?: PageSources | null
 }
 
 /** A path of a file rather than of a page: its last part has a dot, or it lies where only files do. */

@@ -8,8 +8,21 @@ export const NONCE_PLACEHOLDER = '__CSP_NONCE__'
 
 const NONCE_BYTES = 16
 
+/** Origins of others, such as `https://service.example`, by what may be loaded from them. */
+export interface PageSources {
+  script: readonly string[]
+  frame: readonly string[]
+  style: readonly string[]
+  connect: readonly string[]
+}
+
+/** The one page that may load something of others: a captcha, where the operator chose a service for it. */
+const SIGN_IN_PATH = '/auth'
+
 interface PageSecurityOptions {
   publicUrl: string | null
+  /** What the sign-in page may load besides. */
+  signInSources?: PageSources | null
   /** For pages of others' making that write styles of their own; scripts stay as they are. */
   inlineStyles?: boolean
 }
@@ -21,8 +34,13 @@ interface PageSecurityOptions {
  */
 export async function securePages(
   scope: FastifyInstance,
-  { publicUrl, inlineStyles = false }: PageSecurityOptions,
+  { publicUrl, signInSources = null, inlineStyles = false }: PageSecurityOptions,
 ): Promise<void> {
+  const others = (kind: keyof PageSources) => {
+    if (!signInSources || signInSources[kind].length === 0) return []
+    const sources = signInSources[kind].join(' ')
+    return [(request: IncomingMessage) => (isSignIn(request) ? sources : '')]
+  }
   scope.addHook('onRequest', (_request, reply, done) => {
     nonces.set(reply.raw, randomBytes(NONCE_BYTES).toString('base64'))
     done()
@@ -32,13 +50,14 @@ export async function securePages(
       useDefaults: false,
       directives: {
         defaultSrc: ["'self'"],
-        scriptSrc: ["'self'", nonceSource],
+        scriptSrc: ["'self'", nonceSource, ...others('script')],
         // With a nonce beside it, `unsafe-inline` counts for nothing.
-        styleSrc: ["'self'", inlineStyles ? "'unsafe-inline'" : nonceSource],
+        styleSrc: ["'self'", inlineStyles ? "'unsafe-inline'" : nonceSource, ...others('style')],
         imgSrc: ["'self'", 'data:', 'blob:'],
         fontSrc: ["'self'", 'data:'],
         // Older browsers do not count a WebSocket to the same host as `self`.
-        connectSrc: ["'self'", socketSource],
+        connectSrc: ["'self'", socketSource, ...others('connect')],
+        frameSrc: ["'self'", ...others('frame')],
         workerSrc: ["'self'", 'blob:'],
         objectSrc: ["'none'"],
         baseUri: ["'none'"],
@@ -62,6 +81,10 @@ const nonces = new WeakMap<ServerResponse, string>()
 
 function nonceSource(_request: IncomingMessage, response: ServerResponse): string {
   return `'nonce-${nonces.get(response)}'`
+}
+
+function isSignIn({ url = '' }: IncomingMessage): boolean {
+  return url.split('?')[0] === SIGN_IN_PATH
 }
 
 /** The host was checked at the front door, so it holds nothing that could end the directive. */

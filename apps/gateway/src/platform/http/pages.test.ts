@@ -71,6 +71,39 @@ describe("the console's page", () => {
     expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
   })
 
+  test('allows the origins of a captcha service on the sign-in page alone, and only what it names', async () => {
+    const origin = 'https://captcha.example'
+    const signInSources = {
+      script: [origin],
+      frame: [origin, 'https://*.frames.example'],
+      style: [],
+      connect: [],
+    }
+    const open = await startTestServer(database.db, [], { consoleDir, signInSources })
+    try {
+      const policyOf = async (path: string) => {
+        const { headers } = await fetch(open.origin + path)
+        return (
+          headers
+            .get('content-security-policy')
+            ?.split(';')
+            .map(part => part.trim()) ?? []
+        )
+      }
+      const signIn = await policyOf('/auth?mode=login')
+      expect(signIn).toContainEqual(
+        expect.stringMatching(/^script-src 'self' 'nonce-[^']+' https:\/\/captcha\.example$/),
+      )
+      expect(signIn).toContain(`frame-src 'self' ${origin} https://*.frames.example`)
+      expect(signIn.find(part => part.startsWith('style-src'))).not.toContain('captcha')
+      for (const path of ['/', '/instance-list', '/auth/other']) {
+        expect((await policyOf(path)).join(';')).not.toMatch(/https:/)
+      }
+    } finally {
+      await open.close(0)
+    }
+  })
+
   test('is not answered for paths of the gateway', async () => {
     const answer = await fetch(`${server.origin}/gateway/nothing`)
     expect(answer.status).toBe(404)

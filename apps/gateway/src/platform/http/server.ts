@@ -31,6 +31,7 @@ import { createHostCheck } from './hosts.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
 import { isOverdone } from './input-shape.ts'
 import { noteRequests, registerHealth } from './observability.ts'
+import type { PageSources } from './page-security.ts'
 import { createRateLimits, type LimitOf, type RateLimits } from './rate-limits.ts'
 import { dispatchUpgrade, refuseUpgrade, type Upgrade } from './upgrades.ts'
 
@@ -60,6 +61,8 @@ export interface ServerOptions {
   trustedProxies: string[]
   /** The built console; null or a folder that is missing: the page says so. */
   consoleDir: string | null
+  /** Others' origins that the sign-in page may load from; null or left out: none. */
+  signInSources?: PageSources | null
   /** The published document, as an object. */
   openApi: object
   upgrades?: Upgrade[]

@@ -4,78 +4,76 @@ import { Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/co
 import {
   IconBook,
   IconCheck,
+  IconChevronDown,
   IconCreditCard,
+  IconKeyboard,
   IconLanguage,
   IconLogout,
   IconMoon,
   IconSun,
 } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type KeyboardEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { ConfirmDialog } from '../../ui/ConfirmDialog.tsx'
 import { CopyText } from '../../ui/CopyText.tsx'
 import { currentLanguage, LANGUAGE_NAMES, setLanguage } from '../i18n.ts'
-import { session } from '../session/session.ts'
 import { AvatarButton } from './AvatarButton.tsx'
 import classes from './AvatarMenu.module.css'
+import type { ShellCommands } from './shell-commands.ts'
 
 const ICON = { size: 16, stroke: 1.6 } as const
 
+interface AvatarDropdownProps {
+  user: User
+  docsUrl: string | undefined
+  commands: ShellCommands
+}
+
 /** The customer's own menu, opened: who they are, how the console looks, and the way out (R2.13). */
-export function AvatarDropdown({ user, docsUrl }: { user: User; docsUrl: string | undefined }) {
+export function AvatarDropdown({ user, docsUrl, commands }: AvatarDropdownProps) {
   const { t } = useTranslation('common')
   const navigate = useNavigate()
-  const [leaving, setLeaving] = useState(false)
   return (
-    <>
-      <Menu defaultOpened position="bottom-end" width={272} offset={6}>
-        <Menu.Target>
-          <AvatarButton user={user} />
-        </Menu.Target>
-        <Menu.Dropdown>
-          <div className={classes.who}>
-            <CopyText value={user.email} label={t('avatar.email')} />
-            <CopyText value={user.accountId} label={t('avatar.account_id')} mono>
-              {t('avatar.account', { id: user.accountId })}
-            </CopyText>
-          </div>
-          <Menu.Divider />
-          <ThemeItem />
-          <LanguageItem />
-          {docsUrl && (
-            <Menu.Item
-              component="a"
-              href={docsUrl}
-              target="_blank"
-              rel="noreferrer"
-              leftSection={<IconBook {...ICON} />}
-            >
-              {t('avatar.docs')}
-            </Menu.Item>
-          )}
+    <Menu defaultOpened position="bottom-end" width={272} offset={6} returnFocus>
+      <Menu.Target>
+        <AvatarButton user={user} />
+      </Menu.Target>
+      <Menu.Dropdown>
+        <div className={classes.who}>
+          <CopyText value={user.email} label={t('avatar.email')} />
+          <CopyText value={user.accountId} label={t('avatar.account_id')} mono>
+            {t('avatar.account', { id: user.accountId })}
+          </CopyText>
+        </div>
+        <Menu.Divider />
+        <ThemeItem />
+        <LanguageItem />
+        {docsUrl && (
           <Menu.Item
-            leftSection={<IconCreditCard {...ICON} />}
-            onClick={() => void navigate({ to: '/payments' })}
+            component="a"
+            href={docsUrl}
+            target="_blank"
+            rel="noreferrer"
+            leftSection={<IconBook {...ICON} />}
           >
-            {t('avatar.billing')}
+            {t('avatar.docs')}
           </Menu.Item>
-          <Menu.Divider />
-          <Menu.Item leftSection={<IconLogout {...ICON} />} onClick={() => setLeaving(true)}>
-            {t('avatar.log_out')}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-      <ConfirmDialog
-        opened={leaving}
-        title={t('logout.title')}
-        confirmLabel={t('logout.confirm')}
-        onConfirm={() => session().signOut()}
-        onClose={() => setLeaving(false)}
-      >
-        {t('logout.text')}
-      </ConfirmDialog>
-    </>
+        )}
+        <Menu.Item
+          leftSection={<IconCreditCard {...ICON} />}
+          onClick={() => void navigate({ to: '/payments' })}
+        >
+          {t('avatar.billing')}
+        </Menu.Item>
+        <Menu.Item leftSection={<IconKeyboard {...ICON} />} onClick={commands.showShortcuts}>
+          {t('shortcuts.title')}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconLogout {...ICON} />} onClick={commands.logOut}>
+          {t('avatar.log_out')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
   )
 }
 
@@ -94,31 +92,58 @@ function ThemeItem() {
   )
 }
 
+/**
+ * The languages, unfolded in place: a menu beside the menu opens under a hovering pointer only, and has no room on a
+ * narrow screen.
+ */
 function LanguageItem() {
   const { t } = useTranslation('common')
+  const [unfolded, setUnfolded] = useState(false)
   const now = currentLanguage()
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'ArrowRight') setUnfolded(true)
+    if (event.key === 'ArrowLeft') setUnfolded(false)
+  }
   return (
-    <Menu.Sub position="left-start" offset={8}>
-      <Menu.Sub.Target>
-        <Menu.Sub.Item leftSection={<IconLanguage {...ICON} />}>
-          {t('language.label')}
-          <span className={classes.now}>{LANGUAGE_NAMES[now]}</span>
-        </Menu.Sub.Item>
-      </Menu.Sub.Target>
-      <Menu.Sub.Dropdown>
-        {LANGUAGES.map(language => (
-          <Menu.Item
-            key={language}
-            lang={language}
-            role="menuitemradio"
-            aria-checked={language === now}
-            rightSection={language === now ? <IconCheck {...ICON} /> : null}
-            onClick={() => void setLanguage(language)}
-          >
-            {LANGUAGE_NAMES[language]}
-          </Menu.Item>
-        ))}
-      </Menu.Sub.Dropdown>
-    </Menu.Sub>
+    <>
+      <Menu.Item
+        closeMenuOnClick={false}
+        aria-expanded={unfolded}
+        leftSection={<IconLanguage {...ICON} />}
+        rightSection={
+          <IconChevronDown {...ICON} className={classes.chevron} data-unfolded={unfolded || undefined} />
+        }
+        onClick={() => setUnfolded(!unfolded)}
+        onKeyDown={onKeyDown}
+      >
+        {t('language.label')}
+        <span className={classes.now} lang={now}>
+          {LANGUAGE_NAMES[now]}
+        </span>
+      </Menu.Item>
+      {unfolded && (
+        // biome-ignore lint/a11y/useSemanticElements: a group of choices in a menu is no field set.
+        <div role="group" aria-label={t('language.label')}>
+          <Menu.RadioGroup value={now} onChange={choose}>
+            {LANGUAGES.map(language => (
+              <Menu.RadioItem
+                key={language}
+                value={language}
+                lang={language}
+                checkIcon={<IconCheck {...ICON} />}
+                className={classes.language ?? ''}
+              >
+                {LANGUAGE_NAMES[language]}
+              </Menu.RadioItem>
+            ))}
+          </Menu.RadioGroup>
+        </div>
+      )}
+    </>
   )
+}
+
+function choose(value: string | null): void {
+  const language = LANGUAGES.find(name => name === value)
+  if (language) void setLanguage(language)
 }

@@ -33,15 +33,15 @@ interface Asked {
 
 export interface Dialogs {
   asked: Asked | null
-  ask: (action: RowAction, instance: Instance) => void
+  /** `opener` gets the focus back; without one its row does. */
+  ask: (action: RowAction, instance: Instance, opener?: HTMLElement | null) => void
   close: () => void
 }
 
 /** Which dialog is open, for which instance. */
 export function useDialogs(): Dialogs {
   const [asked, setAsked] = useState<Asked | null>(null)
-  const ask = useCallback((action: RowAction, instance: Instance) => {
-    const opener = document.activeElement instanceof HTMLElement ? document.activeElement : null
+  const ask = useCallback<Dialogs['ask']>((action, instance, opener = focused()) => {
     setAsked({ action, instance, opened: true, opener })
   }, [])
   const close = useCallback(() => {
@@ -64,6 +64,10 @@ export function DialogHost({ dialogs, instances }: { dialogs: Dialogs; instances
       <Dialog key={`${action}${id}`} instance={instance} opened={opened} onClose={close} />
     </Suspense>
   )
+}
+
+function focused(): HTMLElement | null {
+  return document.activeElement instanceof HTMLElement ? document.activeElement : null
 }
 
 /** Gives the focus back once the dialog is gone: to the button that was pressed, or to its row's menu. */

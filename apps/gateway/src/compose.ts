@@ -158,6 +158,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: parts.publicUrl,
     bindHost: parts.host,
     trustedProxies: [...parts.trustedProxies],
+    brands: catalogue.brands,
     consoleDir: CONSOLE_DIR,
     openApi: openApiDocument(calls),
     upgrades: [connect.terminals.upgrade],

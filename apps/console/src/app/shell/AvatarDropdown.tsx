@@ -5,6 +5,7 @@ import {
   IconBook,
   IconCheck,
   IconChevronDown,
+  IconCopy,
   IconCreditCard,
   IconKeyboard,
   IconLanguage,
@@ -13,9 +14,10 @@ import {
   IconSun,
 } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
-import { type KeyboardEvent, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { CopyText } from '../../ui/CopyText.tsx'
+import { copyText } from '../../ui/copy-text.ts'
+import { toast } from '../../ui/toast.ts'
 import { currentLanguage, LANGUAGE_NAMES, setLanguage } from '../i18n.ts'
 import { AvatarButton } from './AvatarButton.tsx'
 import classes from './AvatarMenu.module.css'
@@ -39,12 +41,12 @@ export function AvatarDropdown({ user, docsUrl, commands }: AvatarDropdownProps)
         <AvatarButton user={user} />
       </Menu.Target>
       <Menu.Dropdown>
-        <div className={classes.who}>
-          <CopyText value={user.email} label={t('avatar.email')} />
-          <CopyText value={user.accountId} label={t('avatar.account_id')} mono>
-            {t('avatar.account', { id: user.accountId })}
-          </CopyText>
-        </div>
+        <CopyItem value={user.email} label={t('avatar.email')}>
+          {user.email}
+        </CopyItem>
+        <CopyItem value={user.accountId} label={t('avatar.account_id')}>
+          <span className="mono">{t('avatar.account', { id: user.accountId })}</span>
+        </CopyItem>
         <Menu.Divider />
         <ThemeItem />
         <LanguageItem />
@@ -74,6 +76,34 @@ export function AvatarDropdown({ user, docsUrl, commands }: AvatarDropdownProps)
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
+  )
+}
+
+interface CopyItemProps {
+  value: string
+  /** What it is: `Account ID`. */
+  label: string
+  children: ReactNode
+}
+
+/** Who one is, copied by choosing it: a menu may hold items only. */
+function CopyItem({ value, label, children }: CopyItemProps) {
+  const { t } = useTranslation('common')
+  const copy = () =>
+    copyText(value).then(
+      () => toast.good(t('copy.copied')),
+      () => toast.bad(t('copy.failed')),
+    )
+  return (
+    <Menu.Item
+      closeMenuOnClick={false}
+      aria-label={`${t('copy.action', { what: label })} ${value}`}
+      title={t('copy.action', { what: label })}
+      rightSection={<IconCopy size={14} stroke={1.6} />}
+      onClick={() => void copy()}
+    >
+      {children}
+    </Menu.Item>
   )
 }
 
@@ -130,8 +160,9 @@ function LanguageItem() {
                 key={language}
                 value={language}
                 lang={language}
-                checkIcon={<IconCheck {...ICON} />}
+                closeMenuOnClick
                 className={classes.language ?? ''}
+                checkIcon={<IconCheck {...ICON} />}
               >
                 {LANGUAGE_NAMES[language]}
               </Menu.RadioItem>

@@ -4,6 +4,7 @@ import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { settingsQuery } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { loadAnalytics } from '../analytics.ts'
 import { keep, readKept } from '../device-storage.ts'
 import { useSession } from '../session/session.ts'
 import { useDocumentTitle } from '../use-document-title.ts'
@@ -58,6 +59,7 @@ function Frame() {
   useShellShortcuts({ palette, showShortcuts: sheet.open, toggleDrawer: drawer.toggle })
 
   useDocumentTitle(pathname, brand)
+  useEffect(() => loadAnalytics(settings?.brand.analytics ?? null), [settings])
   const main = useFocusOnChange(pathname)
 
   return (

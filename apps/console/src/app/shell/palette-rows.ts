@@ -25,8 +25,8 @@ export interface PaletteRow {
   run: () => void
 }
 
-/** Rows of one group that are shown at a time: what is further down is found by typing more. */
-const SHOWN_MAX = 8
+/** Instances that are shown at a time: what is further down is found by typing more. */
+const INSTANCES_SHOWN_MAX = 8
 
 /**
  * The rows that a text finds: every one of its words stands in the row, whatever their case and width. What begins
@@ -48,10 +48,11 @@ export function findRows(
   return PALETTE_GROUPS.map(group => found.filter(({ row }) => row.group === group))
     .filter(group => group.length > 0)
     .sort((one, other) => (one[0]?.rank ?? 0) - (other[0]?.rank ?? 0))
-    .map(group => ({
-      group: group[0]?.row.group ?? 'pages',
-      rows: group.slice(0, SHOWN_MAX).map(({ row }) => row),
-    }))
+    .map(found => {
+      const group = found[0]?.row.group ?? 'pages'
+      const shown = group === 'instances' ? found.slice(0, INSTANCES_SHOWN_MAX) : found
+      return { group, rows: shown.map(({ row }) => row) }
+    })
 }
 
 const NOT_FOUND = 3

@@ -86,6 +86,7 @@ export function useCommandRows({ user, docsUrl, commands }: PaletteDeps): Palett
       hint: t('language.label'),
       words: `language ${language}`,
       icon: IconLanguage,
+      onlyAsked: true,
       run: () => void setLanguage(language),
     }),
   )

@@ -253,6 +253,8 @@ const field = () => palette().getByRole('combobox')
 const options = () => palette().getByRole('option')
 
 async function openPalette(): Promise<void> {
+  // The shell listens from the moment it is there.
+  await expect(page.getByRole('banner')).toBeVisible()
   await page.keyboard.press('Control+k')
   await expect(field()).toBeFocused()
 }

@@ -23,7 +23,12 @@ export function CommandPalette({ opened, onClose, commands }: CommandPaletteProp
   const { t } = useTranslation('common')
   // What is chosen and leads away keeps the focus where it leads to; everything else gives it back.
   const [left, setLeft] = useState(false)
-  if (opened && left) setLeft(false)
+  // Opened again before it was gone, it starts anew all the same.
+  const [times, setTimes] = useState({ count: 1, opened })
+  if (times.opened !== opened) {
+    setTimes({ count: times.count + (opened ? 1 : 0), opened })
+    if (opened) setLeft(false)
+  }
   const next = useRef<(() => void) | null>(null)
   const choose = (row: PaletteRow) => {
     if (row.off) return
@@ -48,8 +53,8 @@ export function CommandPalette({ opened, onClose, commands }: CommandPaletteProp
       }}
     >
       <Modal.Overlay />
-      <Modal.Content aria-label={t('palette.label')}>
-        <Finder opened={opened} commands={commands} onChoose={choose} />
+      <Modal.Content aria-label={t('palette.label')} data-palette>
+        <Finder key={times.count} opened={opened} commands={commands} onChoose={choose} />
       </Modal.Content>
     </Modal.Root>
   )
@@ -71,6 +76,7 @@ function Finder({ opened, commands, onChoose }: FinderProps) {
   const listId = useId()
   const input = useRef<HTMLInputElement>(null)
 
+  useEffect(() => input.current?.focus(), [])
   const show = (next: Instance | null) => {
     setSubject(next)
     setText('')

@@ -3,6 +3,7 @@ import { Button } from '@mantine/core'
 import { IconMailExclamation } from '@tabler/icons-react'
 import { useCallback, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { ApiError } from '../../api/api-error.ts'
 import { request } from '../../api/client.ts'
 import { toast } from '../../ui/toast.ts'
 import classes from './VerifyBanner.module.css'
@@ -22,8 +23,10 @@ export function VerifyBanner({ user, mailbox }: { user: User; mailbox: boolean }
       })
       toast.good(t('verify.sent', { email: user.email }))
       wait()
-    } catch {
-      // The request layer has said why.
+    } catch (error) {
+      // The request layer has said why. Where a mail went out a moment ago, at sign-up or from another device, the
+      // gateway waits too, and never longer than this.
+      if (error instanceof ApiError && error.code === 'verify_mail_wait') wait()
     } finally {
       setBusy(false)
     }

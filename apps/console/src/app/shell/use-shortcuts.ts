@@ -39,7 +39,7 @@ export function useShortcuts(act: (shortcut: Shortcut) => boolean): void {
   }, [])
 }
 
-/** Whether a dialog lies over the page. */
+/** Whether a dialog lies over the page, other than the palette, which takes keys for its own field. */
 export function isDialogOpen(): boolean {
-  return document.querySelector('[role="dialog"]') !== null
+  return document.querySelector('[role="dialog"]:not([data-palette])') !== null
 }

@@ -135,6 +135,7 @@ test('[R2.24] [R4.5] stop asks with the list’s own dialog; then only start is 
   const dialog = page.getByRole('dialog', { name: `Stop ${MACHINE}?` })
   await expect(dialog).toContainText('/day')
   await dialog.getByRole('button', { name: 'Stop' }).click()
+  await expect(dialog).toBeHidden()
   await expect(page.getByRole('row', { name: new RegExp(MACHINE) })).toContainText('Stopped')
   await openPalette()
   await field().fill('llama')
@@ -254,7 +255,7 @@ const options = () => palette().getByRole('option')
 
 async function openPalette(): Promise<void> {
   // The shell listens from the moment it is there.
-  await expect(page.getByRole('banner')).toBeVisible()
+  await expect(page.getByRole('banner').first()).toBeVisible()
   await page.keyboard.press('Control+k')
   await expect(field()).toBeFocused()
 }

@@ -251,6 +251,7 @@ test('[R2.14] [R2.20] [R2.7] logging out asks; clicks beside the dialog change n
   await expect(dialog).toBeVisible()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await expect(dialog).toBeHidden()
+  await expect(page.getByRole('button', { name: /^Your account/ })).toBeFocused()
   await openAvatarMenu()
   await page.getByRole('menuitem', { name: 'Log out' }).click()
   await dialog.getByRole('button', { name: 'Close' }).click()

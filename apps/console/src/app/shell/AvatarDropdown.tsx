@@ -14,7 +14,7 @@ import {
   IconSun,
 } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
-import { type KeyboardEvent, type ReactNode, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { copyText } from '../../ui/copy-text.ts'
 import { toast } from '../../ui/toast.ts'
@@ -35,10 +35,18 @@ interface AvatarDropdownProps {
 export function AvatarDropdown({ user, docsUrl, commands }: AvatarDropdownProps) {
   const { t } = useTranslation('common')
   const navigate = useNavigate()
+  const button = useRef<HTMLButtonElement>(null)
   return (
-    <Menu defaultOpened position="bottom-end" width={272} offset={6} returnFocus>
+    <Menu
+      defaultOpened
+      position="bottom-end"
+      width={272}
+      offset={6}
+      // Mantine's own way knows no opener for a menu that is open from the start.
+      onClose={() => button.current?.focus({ preventScroll: true })}
+    >
       <Menu.Target>
-        <AvatarButton user={user} />
+        <AvatarButton ref={button} user={user} />
       </Menu.Target>
       <Menu.Dropdown>
         <CopyItem value={user.email} label={t('avatar.email')}>

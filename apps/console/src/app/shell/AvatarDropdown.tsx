@@ -36,12 +36,14 @@ export function AvatarDropdown({ user, docsUrl, commands }: AvatarDropdownProps)
   const { t } = useTranslation('common')
   const navigate = useNavigate()
   const button = useRef<HTMLButtonElement>(null)
+  const [times, setTimes] = useState(0)
   return (
     <Menu
       defaultOpened
       position="bottom-end"
       width={272}
       offset={6}
+      onOpen={() => setTimes(times + 1)}
       // Mantine's own way knows no opener for a menu that is open from the start.
       onClose={() => button.current?.focus({ preventScroll: true })}
     >
@@ -57,7 +59,8 @@ export function AvatarDropdown({ user, docsUrl, commands }: AvatarDropdownProps)
         </CopyItem>
         <Menu.Divider />
         <ThemeItem />
-        <LanguageItem />
+        {/* Folded again, even where the menu is opened before it was gone. */}
+        <LanguageItem key={times} />
         {docsUrl && (
           <Menu.Item
             component="a"

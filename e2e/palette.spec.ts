@@ -186,6 +186,12 @@ test('commands: theme, language, top up, account id, log out with its question',
   await expect(dialog.getByRole('button', { name: 'Log out' })).toBeFocused()
   await page.keyboard.press('Escape')
   await expect(dialog).toBeHidden()
+  const search = page.getByRole('button', { name: 'Search or run a command' })
+  await search.focus()
+  await run('keyboard')
+  await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible()
+  await page.keyboard.press('Escape')
+  await expect(search).toBeFocused()
 })
 
 test('the sheet of shortcuts opens by ?, and every one in it works', async () => {

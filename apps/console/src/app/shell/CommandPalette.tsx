@@ -21,19 +21,13 @@ interface CommandPaletteProps {
 /** Pages, instances and commands by name (Ctrl+K). An instance leads on to what can be done with it. */
 export function CommandPalette({ opened, onClose, commands }: CommandPaletteProps) {
   const { t } = useTranslation('common')
-  // What is chosen and leads away keeps the focus where it leads to; everything else gives it back.
-  const [left, setLeft] = useState(false)
   // Opened again before it was gone, it starts anew all the same.
   const [times, setTimes] = useState({ count: 1, opened })
-  if (times.opened !== opened) {
-    setTimes({ count: times.count + (opened ? 1 : 0), opened })
-    if (opened) setLeft(false)
-  }
+  if (times.opened !== opened) setTimes({ count: times.count + (opened ? 1 : 0), opened })
   const next = useRef<(() => void) | null>(null)
   const choose = (row: PaletteRow) => {
     if (row.off) return
     if (row.ends === 'stays') return row.run()
-    setLeft(row.ends === 'leaves')
     onClose()
     // Two dialogs at once would fight over the focus.
     if (row.ends === 'opens') next.current = row.run
@@ -46,7 +40,8 @@ export function CommandPalette({ opened, onClose, commands }: CommandPaletteProp
       size={600}
       yOffset="12vh"
       centered={false}
-      returnFocus={!left}
+      // The shell gives it back; a page that is gone to takes it first.
+      returnFocus={false}
       onExitTransitionEnd={() => {
         next.current?.()
         next.current = null

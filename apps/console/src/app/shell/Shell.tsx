@@ -1,9 +1,10 @@
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router'
-import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react'
+import { lazy, type RefObject, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { settingsQuery } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { focusBack } from '../../ui/focus-back.ts'
 import { loadAnalytics } from '../analytics.ts'
 import { keep, readKept } from '../device-storage.ts'
 import { useSession } from '../session/session.ts'
@@ -46,10 +47,12 @@ function Frame() {
   const { data: settings } = useQuery(settingsQuery)
   const brand = settings?.brand.name ?? t('brand')
   const drawer = useDrawer()
-  const menu = useOverlay()
-  const palette = useOverlay()
-  const sheet = useOverlay()
-  const logout = useOverlay()
+  // One for all: what opens from the palette gives the focus back to where the palette was opened from.
+  const opener = useRef<Element | null>(null)
+  const menu = useOverlay(opener)
+  const palette = useOverlay(opener)
+  const sheet = useOverlay(opener)
+  const logout = useOverlay(opener)
   const commands: ShellCommands = {
     openMenu: menu.open,
     openPalette: palette.open,
@@ -108,10 +111,17 @@ interface Overlay {
   close: () => void
 }
 
-function useOverlay(): Overlay {
+function useOverlay(opener: RefObject<Element | null>): Overlay {
   const [state, setState] = useState({ opened: false, wanted: false })
-  const open = useCallback(() => setState({ opened: true, wanted: true }), [])
-  const close = useCallback(() => setState(before => ({ ...before, opened: false })), [])
+  const open = useCallback(() => {
+    const focused = document.activeElement
+    if (focused && focused !== document.body && !focused.closest('[role="dialog"]')) opener.current = focused
+    setState({ opened: true, wanted: true })
+  }, [opener])
+  const close = useCallback(() => {
+    setState(before => ({ ...before, opened: false }))
+    focusBack(() => (opener.current instanceof HTMLElement ? opener.current : null))
+  }, [opener])
   return { ...state, open, close }
 }
 

@@ -114,8 +114,7 @@ interface Overlay {
 function useOverlay(opener: RefObject<Element | null>): Overlay {
   const [state, setState] = useState({ opened: false, wanted: false })
   const open = useCallback(() => {
-    const focused = document.activeElement
-    if (focused && focused !== document.body && !focused.closest('[role="dialog"]')) opener.current = focused
+    opener.current = openerNow() ?? opener.current
     setState({ opened: true, wanted: true })
   }, [opener])
   const close = useCallback(() => {
@@ -123,6 +122,15 @@ function useOverlay(opener: RefObject<Element | null>): Overlay {
     focusBack(() => (opener.current instanceof HTMLElement ? opener.current : null))
   }, [opener])
   return { ...state, open, close }
+}
+
+/** What an overlay that opens now gives the focus back to; null where that is what opened the one before it. */
+function openerNow(): Element | null {
+  const focused = document.activeElement
+  if (!focused || focused === document.body || focused.closest('[role="dialog"]')) return null
+  // The items of a menu are gone with it; its button stays, and names it.
+  const menu = focused.closest('[role="menu"]')
+  return menu ? document.getElementById(menu.getAttribute('aria-labelledby') ?? '') : focused
 }
 
 /** Whether the drawer is collapsed; the choice is kept on this device (R2.12). */

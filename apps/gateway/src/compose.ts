@@ -224,6 +224,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: parts.publicUrl,
     bindHost: parts.host,
     trustedProxies: [...parts.trustedProxies],
+    brands: catalogue.brands,
     consoleDir: CONSOLE_DIR,
     signInSources: typeof parts.captcha === 'string' ? null : parts.captcha.pageSources,
     openApi: openApiDocument(calls),

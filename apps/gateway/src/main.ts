@@ -55,7 +55,7 @@ async function start(config: Config): Promise<void> {
 
 /** Each part puts its own end before the ends of those that it builds on. */
 async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]): Promise<void> {
-  const catalogue = loadCatalogue(config.catalogueFile)
+  const catalogue = loadCatalogue(config.catalogueFile, config.serviceHost)
   const unlock = lockDataDir(config.dataDir)
   process.on('exit', unlock)
   const secrets = loadSecrets(config.dataDir)

@@ -1,7 +1,8 @@
 /**
  * Puts a text on the clipboard. The clipboard is missing where a page has no TLS; a selected text box still copies
  * there.
- * @throws Error where the browser refuses.
+ * @param text What is copied.
+ * @throws Error when the browser refuses.
  */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text)

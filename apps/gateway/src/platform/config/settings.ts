@@ -78,8 +78,8 @@ export const SETTINGS = {
       default: '',
       takes: 'the address that customers use, without a path, such as https://gpu.example.com',
       about:
-        'The address that customers use, for links in mails and as the only host name besides loopback that the ' +
-        'console answers to. Empty: the address that the gateway listens on.',
+        'The address that customers use, for links in mails and as the only host name besides loopback and the hosts of ' +
+        'brands that the console answers to. Empty: the address that the gateway listens on.',
     },
   ),
   BERTH_SERVICE_HOST: setting(z.string().regex(HOST_NAME), {

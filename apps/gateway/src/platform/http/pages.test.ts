@@ -92,7 +92,7 @@ describe("the console's page", () => {
           headers
             .get('content-security-policy')
             ?.split(';')
-            .map(part => part.trim()) ?? []
+            .map(part => part.trim().replace(/ +/g, ' ')) ?? []
         )
       }
       const signIn = await policyOf('/auth?mode=login')

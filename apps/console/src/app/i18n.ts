@@ -21,6 +21,7 @@ export type Namespace =
   | 'events'
   | 'explore'
   | 'instances'
+  | 'keys'
   | 'payments'
   | 'settings'
   | 'errors'

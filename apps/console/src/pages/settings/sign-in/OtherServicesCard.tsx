@@ -4,8 +4,10 @@ import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { ApiError } from '../../../api/api-error.ts'
 import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
+import { beginProvider } from '../../../app/session/provider-visit.ts'
 import { session, useSession } from '../../../app/session/session.ts'
 import { ErrorState } from '../../../ui/ErrorState.tsx'
 import { SkeletonRows } from '../../../ui/SkeletonRows.tsx'
@@ -13,7 +15,6 @@ import { StatusBadge } from '../../../ui/StatusBadge.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
 import classes from './OtherServicesCard.module.css'
-import { beginProvider } from './provider-stopgap.ts'
 
 const ConfirmDialog = lazy(() =>
   import('../../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
@@ -93,8 +94,8 @@ function Link({ name, service }: { name: string; service: string }) {
     try {
       // The browser leaves for the service's page; the button stays busy until it has.
       await beginProvider(name, 'link', RETURN_TO)
-    } catch {
-      // The request layer has said why.
+    } catch (error) {
+      if (error instanceof ApiError) toast.bad(error.message)
       setBusy(false)
     }
   }

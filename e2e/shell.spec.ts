@@ -248,6 +248,8 @@ test('[R2.14] [R2.20] [R2.7] logging out asks; clicks beside the dialog change n
   await expect(dialog).toBeVisible()
   await lookAt(page, 'logout')
   await page.mouse.click(30, 600)
+  // A dialog that closes is seen for a moment more; this is longer than that moment.
+  await page.waitForTimeout(500)
   await expect(dialog).toBeVisible()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await expect(dialog).toBeHidden()

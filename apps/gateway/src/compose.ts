@@ -186,9 +186,10 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     serviceHost: parts.serviceHost,
   })
 
-  const sshKeys = createSshKeys({ ...base, notices: notifications })
+  const sshKeys = createSshKeys({ ...base, requireOpen, notices: notifications })
   const registries = createRegistries({
     ...base,
+    requireOpen,
     notices: notifications,
     sealer: createSealer({
       keys: credentialsKeys(parts),
@@ -197,7 +198,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     }),
     outbound: createOutbound({ privateHosts: parts.privateRegistries }),
   })
-  const models = createModels({ ...base, notices: notifications })
+  const models = createModels({ ...base, requireOpen, notices: notifications })
 
   const routes: Route[] = [
     ...identityRoutes(identity),

@@ -68,7 +68,7 @@ export const PAGES = [
   {
     path: '/settings',
     access: 'user',
-    namespaces: ['settings'],
+    namespaces: ['settings', 'keys'],
     load: () => import('../pages/settings/SettingsPage.tsx'),
   },
 ] as const satisfies readonly PageEntry[]

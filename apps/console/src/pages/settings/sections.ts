@@ -1,13 +1,36 @@
 import { APPLICATION, getApplication, listSessions } from '@berth/contract/account'
+import { listApiKeys } from '@berth/contract/api-keys'
 import { getNotifications } from '@berth/contract/notifications'
-import { IconBell, IconDevices, IconFingerprint, IconHistory, IconTrash, IconUser } from '@tabler/icons-react'
+import { listRegistryCredentials } from '@berth/contract/registries'
+import { listSshKeys } from '@berth/contract/ssh-keys'
+import {
+  IconApi,
+  IconBell,
+  IconDevices,
+  IconFingerprint,
+  IconHistory,
+  IconKey,
+  IconPackage,
+  IconTrash,
+  IconUser,
+} from '@tabler/icons-react'
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { loadPage } from '../../app/load-page.ts'
 
 /** The sections by the name that stands in the address: `/settings?section=sessions`. */
-export const SECTION_IDS = ['profile', 'notifications', 'sign-in', 'sessions', 'audit-log', 'delete'] as const
+export const SECTION_IDS = [
+  'profile',
+  'notifications',
+  'sign-in',
+  'sessions',
+  'audit-log',
+  'ssh-keys',
+  'registries',
+  'api-keys',
+  'delete',
+] as const
 export type SectionId = (typeof SECTION_IDS)[number]
 
 /** A section of the page. Its code comes when it is first opened, or when somebody points at its link. */
@@ -36,14 +59,33 @@ export const SECTIONS: Record<SectionId, Section> = {
     () => import('./sessions/SessionsSection.tsx').then(m => m.SessionsSection),
     () => queryClient.prefetchQuery(queryOf(listSessions, {})),
   ),
+  'ssh-keys': section(
+    IconKey,
+    () => import('./keys/SshKeysSection.tsx').then(m => m.SshKeysSection),
+    () => queryClient.prefetchQuery(queryOf(listSshKeys, {})),
+  ),
+  registries: section(
+    IconPackage,
+    () => import('./keys/RegistriesSection.tsx').then(m => m.RegistriesSection),
+    () => queryClient.prefetchQuery(queryOf(listRegistryCredentials, {})),
+  ),
+  'api-keys': section(
+    IconApi,
+    () => import('./keys/ApiKeysSection.tsx').then(m => m.ApiKeysSection),
+    () => queryClient.prefetchQuery(queryOf(listApiKeys, {})),
+  ),
   'audit-log': section(IconHistory, () => import('./audit/AuditSection.tsx').then(m => m.AuditSection)),
   delete: section(IconTrash, () => import('./delete/DeleteSection.tsx').then(m => m.DeleteSection)),
 }
 
 /** The menu: what belongs together, under a heading. */
-export const SECTION_GROUPS: readonly { heading: 'account' | 'security'; ids: readonly SectionId[] }[] = [
-  { heading: 'account', ids: ['profile', 'notifications'] },
-  { heading: 'security', ids: ['sign-in', 'sessions', 'audit-log', 'delete'] },
+export const SECTION_GROUPS: readonly {
+  heading: 'account' | 'security' | 'keys'
+  ids: readonly SectionId[]
+}[] = [
+  { heading: 'account', ids: ['profile', 'notifications', 'delete'] },
+  { heading: 'security', ids: ['sign-in', 'sessions', 'audit-log'] },
+  { heading: 'keys', ids: ['ssh-keys', 'registries', 'api-keys'] },
 ]
 
 function section(

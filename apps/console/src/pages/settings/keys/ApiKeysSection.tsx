@@ -43,6 +43,7 @@ export function ApiKeysSection() {
       <KeyList
         title={t('api.title')}
         label={t('api.label')}
+        lead={t('api.lead')}
         action={
           <div ref={revoking.fallback}>
             <VerifiedButton

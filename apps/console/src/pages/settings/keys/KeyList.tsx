@@ -1,13 +1,15 @@
 import type { ReactNode } from 'react'
 import type { ApiError } from '../../../api/api-error.ts'
-import { Card } from '../../../ui/Card.tsx'
 import { EmptyState } from '../../../ui/EmptyState.tsx'
 import { ErrorState } from '../../../ui/ErrorState.tsx'
 import { type Column, RowTable } from '../../../ui/RowTable.tsx'
 import { SkeletonRows } from '../../../ui/SkeletonRows.tsx'
+import { SectionCard } from '../SectionCard.tsx'
 
 interface KeyListProps<Row extends { id: string }> {
   title: string
+  /** What these are for. */
+  lead: string
   /** The button that adds one. */
   action: ReactNode
   /** As the query gives it: undefined while nothing is known. */
@@ -24,7 +26,7 @@ interface KeyListProps<Row extends { id: string }> {
 export function KeyList<Row extends { id: string }>(props: KeyListProps<Row>) {
   const { rows, error } = props
   return (
-    <Card padding="none" title={props.title} aside={props.action}>
+    <SectionCard kind="rows" title={props.title} lead={props.lead} aside={props.action}>
       {!rows && error && (
         <ErrorState message={error.message} requestId={error.requestId} onRetry={props.onRetry} />
       )}
@@ -33,6 +35,6 @@ export function KeyList<Row extends { id: string }>(props: KeyListProps<Row>) {
       {rows && rows.length > 0 && (
         <RowTable label={props.label} columns={props.columns} rows={rows} keyOf={row => row.id} />
       )}
-    </Card>
+    </SectionCard>
   )
 }

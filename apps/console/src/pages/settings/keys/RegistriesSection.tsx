@@ -57,6 +57,7 @@ export function RegistriesSection() {
       <KeyList
         title={t('registry.title')}
         label={t('registry.label')}
+        lead={t('registry.lead')}
         action={
           <div ref={removing.fallback}>
             <Button

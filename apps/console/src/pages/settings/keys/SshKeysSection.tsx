@@ -35,6 +35,7 @@ export function SshKeysSection() {
       <KeyList
         title={t('ssh.title')}
         label={t('ssh.label')}
+        lead={t('ssh.lead')}
         action={
           <div ref={removing.fallback}>
             <Button

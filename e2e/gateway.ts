@@ -14,6 +14,8 @@ export interface Gateway {
   origin: string
   /** What it printed so far. */
   output(): string
+  /** The link that signs the demo customer in, once; it is printed a moment after the gateway answers. */
+  signInLink(): Promise<string>
   stop(): Promise<void>
 }
 
@@ -46,6 +48,7 @@ export async function startGateway(settings: Record<string, string> = {}): Promi
   return {
     origin,
     output: () => printed.join(''),
+    signInLink: () => untilPrinted(/http\S+\/auth\?ticket=\S+/, () => printed.join('')),
     async stop() {
       const ended = new Promise(resolve => child.once('exit', resolve))
       child.kill('SIGINT')
@@ -68,6 +71,16 @@ async function untilHealthy(origin: string, child: ChildProcess, printed: () => 
   }
   child.kill('SIGKILL')
   throw new Error(`The gateway did not come up:\n${printed()}`)
+}
+
+async function untilPrinted(pattern: RegExp, printed: () => string): Promise<string> {
+  const deadline = Date.now() + READY_MS
+  while (Date.now() < deadline) {
+    const found = pattern.exec(printed())?.[0]
+    if (found !== undefined) return found
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  throw new Error(`The gateway did not print ${pattern}:\n${printed()}`)
 }
 
 async function freePort(): Promise<number> {

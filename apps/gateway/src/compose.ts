@@ -26,6 +26,7 @@ import { settingsRoutes } from './domains/settings/routes.ts'
 import { createSettings } from './domains/settings/settings.ts'
 import { sshKeysRoutes } from './domains/ssh-keys/routes.ts'
 import { createSshKeys } from './domains/ssh-keys/ssh-keys.ts'
+import type { CaptchaService } from './drivers/captcha/port.ts'
 import type { ComputeDriver } from './drivers/compute/port.ts'
 import type { IdentitySource } from './drivers/identity/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
@@ -60,6 +61,8 @@ export interface GatewayParts {
   computeMissing: string | null
   /** Sends mails; where there is no mail server it also keeps them, for a mailbox that only this computer is shown. */
   mail: { driver: MailDriver; mailbox: Mailbox | null }
+  /** The kind of captcha: the embedded one, a service, or none. */
+  captcha: 'Default' | 'none' | CaptchaService
   payments: PaymentDriver[]
   /** Keeps the accounts where an identity service outside does; left out or null: the gateway does. */
   identitySource?: IdentitySource | null
@@ -167,6 +170,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     mail: mailQueue,
     mailbox,
     providers: parts.identityProviders,
+    captcha: parts.captcha,
     billing,
     audit,
     notices: notifications,
@@ -186,9 +190,10 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     serviceHost: parts.serviceHost,
   })
 
-  const sshKeys = createSshKeys({ ...base, notices: notifications })
+  const sshKeys = createSshKeys({ ...base, requireOpen, notices: notifications })
   const registries = createRegistries({
     ...base,
+    requireOpen,
     notices: notifications,
     sealer: createSealer({
       keys: credentialsKeys(parts),
@@ -197,7 +202,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     }),
     outbound: createOutbound({ privateHosts: parts.privateRegistries }),
   })
-  const models = createModels({ ...base, notices: notifications })
+  const models = createModels({ ...base, requireOpen, notices: notifications })
 
   const routes: Route[] = [
     ...identityRoutes(identity),
@@ -224,7 +229,9 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: parts.publicUrl,
     bindHost: parts.host,
     trustedProxies: [...parts.trustedProxies],
+    brands: catalogue.brands,
     consoleDir: CONSOLE_DIR,
+    signInSources: typeof parts.captcha === 'string' ? null : parts.captcha.pageSources,
     openApi: openApiDocument(calls),
     upgrades: [connect.terminals.upgrade],
     serviceOrigin: connect.serviceOrigin,

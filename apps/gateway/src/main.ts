@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { composeGateway, type Gateway } from './compose.ts'
+import { chooseCaptcha } from './drivers/captcha/choose-captcha.ts'
 import { type ComputeChoice, chooseComputeDriver } from './drivers/compute/choose-driver.ts'
 import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.ts'
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
@@ -55,7 +56,7 @@ async function start(config: Config): Promise<void> {
 
 /** Each part puts its own end before the ends of those that it builds on. */
 async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]): Promise<void> {
-  const catalogue = loadCatalogue(config.catalogueFile)
+  const catalogue = loadCatalogue(config.catalogueFile, config.serviceHost)
   const unlock = lockDataDir(config.dataDir)
   process.on('exit', unlock)
   const secrets = loadSecrets(config.dataDir)
@@ -88,6 +89,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
     mail: config.smtp
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
       : { driver: kept, mailbox: kept },
+    captcha: chooseCaptcha(config.captcha),
     payments: [createTestcardDriver(base)],
     identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
     identityProviders: createIdentityProviders(config.signInProviders, base),

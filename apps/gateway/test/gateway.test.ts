@@ -1,4 +1,5 @@
 import { getAccount, getSettings, listMailbox, signup } from '@berth/contract/account'
+import { deleteAccount } from '@berth/contract/account-security'
 import { getBalance, topup } from '@berth/contract/billing'
 import { calls } from '@berth/contract/calls'
 import { officialImages } from '@berth/contract/images'
@@ -79,6 +80,18 @@ test('[B3] a customer tops up, deploys and deletes over HTTP', async () => {
     )
     .toBe('running')
   await gateway.data(terminateInstance, { params: { id: instance_id } }, { token })
+})
+
+test('[R1.7] what a call adds that was under way when its account was deleted is refused', async () => {
+  const { token, userId, email } = await gateway.signUp()
+  await gateway.data(deleteAccount, { body: { email } }, { token })
+  const { models, registries } = gateway.gateway
+  const credential = { name: 'yard', registry: 'ghcr.io', username: 'anna', password: 'secret' }
+  const deleted = { code: 'login_expired' }
+  await expect(models.apiKeys.create(userId, { name: 'late', expires_in_days: null })).rejects.toMatchObject(
+    deleted,
+  )
+  await expect(registries.add(userId, credential)).rejects.toMatchObject(deleted)
 })
 
 test('[R1.10] settings are there for guests', async () => {

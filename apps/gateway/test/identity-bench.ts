@@ -11,21 +11,22 @@ import { createIdentity, type Identity } from '../src/domains/identity/identity.
 import { identityRoutes } from '../src/domains/identity/routes.ts'
 import { createNotifications } from '../src/domains/notifications/notifications.ts'
 import { notificationsRoutes } from '../src/domains/notifications/routes.ts'
+import type { CaptchaService } from '../src/drivers/captcha/port.ts'
 import type { IdentitySource } from '../src/drivers/identity/port.ts'
 import { createMailQueue, type MailQueue } from '../src/drivers/mail/mail-queue.ts'
 import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
 import type { MailDriver } from '../src/drivers/mail/port.ts'
 import type { IdentityProvider } from '../src/drivers/sign-in/port.ts'
+import type { RateLimits } from '../src/platform/http/rate-limits.ts'
 import { createIds } from '../src/platform/ids.ts'
 import { createTestDatabase } from './test-database.ts'
 import { startTestServer } from './test-server.ts'
 
 export const PASSWORD = 'Correct-Horse-7'
 const SIGNING_KEY = new Uint8Array(32).fill(7)
-/** These tests count what the domain itself limits. */
 const RATE_LIMITS_OFF = {
   general_per_minute: 0,
-  strict_per_minute: { login: 100_000, signup: 100_000, mail: 100_000 },
+  strict_per_minute: { login: 100_000, signup: 100_000, mail: 100_000, captcha: 100_000 },
 }
 const FORM = 'application/x-www-form-urlencoded'
 const START = new Date('2026-03-01T12:00:00Z')
@@ -54,15 +55,21 @@ export interface Outcome<Data> {
   name: string
 }
 
-/**
- * The identity domain on a real database and behind the real server, with a clock that stands until it is moved.
- * @param options.mailDriver Sends the mails; the local mailbox when left out.
- * @param options.source Keeps the accounts; the embedded identity when left out.
- * @param options.providers Services to sign in through; none when left out.
- */
-export async function createIdentityBench(
-  options: { mailDriver?: MailDriver; source?: IdentitySource; providers?: IdentityProvider[] } = {},
-) {
+interface BenchOptions {
+  /** Sends the mails; the local mailbox when left out. */
+  mailDriver?: MailDriver
+  /** Keeps the accounts; the embedded identity when left out. */
+  source?: IdentitySource
+  /** Services to sign in through; none when left out. */
+  providers?: IdentityProvider[]
+  /** The kind of captcha; none when left out, since most tests of wrong passwords are about those alone. */
+  captcha?: 'Default' | CaptchaService
+  /** Off when left out: these tests count what the domain itself limits. */
+  rateLimits?: RateLimits
+}
+
+/** The identity domain on a real database and behind the real server, with a clock that stands until it is moved. */
+export async function createIdentityBench(options: BenchOptions = {}) {
   const database = await createTestDatabase()
   let now = START.getTime()
   const clock = { now: () => new Date(now) }
@@ -96,6 +103,7 @@ export async function createIdentityBench(
     secrets: { signingKey: SIGNING_KEY },
     mailbox,
     providers: options.providers ?? [],
+    captcha: options.captcha ?? ('none' as const),
     billing,
     source: options.source ?? null,
     audit,
@@ -130,7 +138,7 @@ export async function createIdentityBench(
     clock,
     ids,
     trustedProxies: ['127.0.0.1'],
-    rateLimits: RATE_LIMITS_OFF,
+    rateLimits: options.rateLimits ?? RATE_LIMITS_OFF,
   })
 
   return {
@@ -143,6 +151,7 @@ export async function createIdentityBench(
     notifications,
     /** Waits that slowed-down sign-ins were given, in milliseconds. */
     pauses,
+    origin: server.origin,
     call: caller(server.origin),
     advance: (ms: number) => {
       now += ms

@@ -54,7 +54,10 @@ export interface TestGateway {
 
 const CATALOGUE = resolve(import.meta.dirname, '../../../config/catalogue.yaml')
 /** A test signs up more often than an address may in a minute. */
-const NO_LIMITS = { general_per_minute: 0, strict_per_minute: { login: 1e6, signup: 1e6, mail: 1e6 } }
+const NO_LIMITS = {
+  general_per_minute: 0,
+  strict_per_minute: { login: 1e6, signup: 1e6, mail: 1e6, captcha: 1e6 },
+}
 
 /**
  * The whole gateway in this process, on a free port and a database of its own: test cards, the local mailbox, the fake
@@ -75,6 +78,7 @@ export async function startGateway(overrides: Partial<GatewayParts> = {}): Promi
     compute: createFakeDriver({ clock }),
     computeMissing: null,
     mail: { driver: mailbox, mailbox },
+    captcha: 'Default',
     payments: [createTestcardDriver(base)],
     identityProviders: [],
     host: '127.0.0.1',

@@ -1,6 +1,7 @@
 import type { Call } from '@berth/contract/call'
 import { pino } from 'pino'
 import { systemClock } from '../src/platform/clock.ts'
+import { brands } from '../src/platform/config/brands.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import type { Caller, Route } from '../src/platform/http/handler.ts'
 import { openApiDocument } from '../src/platform/http/openapi.ts'
@@ -44,6 +45,7 @@ export async function startTestServer(
     publicUrl: null,
     bindHost: '127.0.0.1',
     trustedProxies: [],
+    brands: brands.parse([{ hosts: ['default'], name: 'Berth', docs_url: '/gateway/docs' }]),
     consoleDir: null,
     openApi: openApiDocument(routes.map(({ call }) => call as Call)),
     health: async () => {

@@ -28,6 +28,8 @@ export const user = z.object({
   provider: z.string(),
   createdTime: z.string(),
   needUpdatePassword: z.boolean(),
+  /** Says whether there is a password, as Casdoor does: `***`, or empty. Nothing where the service does not say. */
+  password: z.string().optional(),
   /** Cents, as a convenience; the balance call is the authority. */
   balance: z.number().int(),
   accessToken: z.string(),
@@ -350,7 +352,18 @@ export const getSettings = defineCall({
   timeout: 'fast',
   retry: true,
   data: z.object({
-    brand: z.object({ name: z.string(), docs_url: z.string() }),
+    brand: z.object({
+      name: z.string(),
+      docs_url: z.string(),
+      /** Where images of the community are kept; null where that is nowhere yet. */
+      image_storage_url: z.string().nullable(),
+      /** A square mark, as addresses; null for the console's own. */
+      logo: z.object({ light: z.string(), dark: z.string() }).nullable(),
+      /** The script that pages load, with its data attributes; null on every host but the production one. */
+      analytics: z
+        .object({ script_url: z.string(), attributes: z.record(z.string(), z.string()) })
+        .nullable(),
+    }),
     /** True when mails are kept in the local mailbox, which `/mailbox` shows. */
     mailbox: z.boolean(),
     /** Which machine driver runs, or why none does. */

@@ -58,6 +58,7 @@ export const ERRORS = {
   unknown_sign_in_method: rule(200, 'change'),
   captcha_required: rule(200, 'change'),
   captcha_wrong: rule(200, 'change'),
+  captcha_unavailable: rule(503, 'retry'),
   oauth_denied: rule(200, 'change'),
   oauth_email_missing: rule(200, 'change'),
   oauth_email_taken: rule(200, 'change'),

@@ -214,6 +214,15 @@ test('[B3] a spending call keeps its key while its outcome is open, and turns it
   expect(new Set([keyOf(4), keyOf(5), keyOf(6)]).size).toBe(3)
 })
 
+test.each([200, 401])(
+  '[R8.1] `please sign out first`, which Casdoor says in words alone with %i, has its code',
+  async status => {
+    answer = (_, response) =>
+      reply(response, status, { status: 'error', msg: 'Please sign out first', data: null })
+    expect((await failed(makeRequester().request(getAccount, {}))).code).toBe('sign_out_first')
+  },
+)
+
 test('[B3] two clicks at once carry one key', async () => {
   answer = (_, response) => reply(response, 200, ok({}))
   const { request } = makeRequester()

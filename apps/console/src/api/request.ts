@@ -162,9 +162,10 @@ function fromAnswer(deps: RequestDeps, call: Call, status: number, body: unknown
   const byStatus = codeOfStatus(status)
   if (!isEnvelope(body) || body.status !== 'error') return failure(deps, call, byStatus, status)
   const envelope = body as Partial<ErrorEnvelope>
-  // The identity service may say it in words alone (R4.10).
+  // The identity service says two things in words alone (R4.10, R8.1).
   if (/need update password/i.test(envelope.msg ?? '')) return failure(deps, call, 'password_expired', status)
-  const code = envelope.code && envelope.code in ERRORS ? envelope.code : byStatus
+  const said = /please sign out first/i.test(envelope.msg ?? '') ? 'sign_out_first' : envelope.code
+  const code = said && said in ERRORS ? said : byStatus
   return new ApiError({
     code,
     message: envelope.msg || deps.textOf(code, { status }),

@@ -35,6 +35,16 @@ test('a terminal ticket that ran out is no lost login', () => {
   expect(world.toasts).toEqual(['terminal_ticket_invalid'])
 })
 
+test('[R8.1] who must sign out first is signed out, at the gateway too, and logs in again', () => {
+  const world = makeWorld()
+  world.react(error('sign_out_first', 200), { silent: true })
+  expect(world.signedOutFirst).toBe(1)
+  expect(world.toasts).toEqual([])
+  // The log-in form does that by itself, and tries again.
+  world.react(error('sign_out_first', 200, 'account.login'), { silent: true })
+  expect(world.signedOutFirst).toBe(1)
+})
+
 test('what signing in answers is left to its page', () => {
   const world = makeWorld()
   world.react(error('login_expired', 401, 'account.get-account'), { silent: true })
@@ -55,13 +65,16 @@ test('[R8.2] ten calls that fail for one reason make one toast', () => {
 })
 
 function makeWorld({ open = false } = {}) {
-  const world = { loggedIn: true, left: [] as string[], toasts: [] as string[] }
+  const world = { loggedIn: true, left: [] as string[], toasts: [] as string[], signedOutFirst: 0 }
   const react = createFailureReactions({
     isOpenPage: () => open,
     isLoggedIn: () => world.loggedIn,
     leave: note => {
       world.left.push(note)
       world.loggedIn = false
+    },
+    signOutFirst: () => {
+      world.signedOutFirst += 1
     },
     mayShow: createCauseFilter(() => 0),
     toast: message => world.toasts.push(message),

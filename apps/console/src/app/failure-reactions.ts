@@ -7,6 +7,8 @@ export interface FailureDeps {
   isLoggedIn: () => boolean
   /** Ends the session here, for the gateway has ended it already; the log-in form says why. */
   leave: (note: LeaveNote) => void
+  /** Ends the session at the gateway too: it has asked for that. */
+  signOutFirst: () => void
   /** Says whether a cause may be shown now (R8.2). */
   mayShow: (cause: string) => boolean
   toast: (message: string) => void
@@ -17,7 +19,8 @@ const ABOUT_SESSION = /^account\.(login|login-by|logout|get-account)$/
 
 /**
  * What the console does when a call fails (R8.1): a lost login leaves the pages that need one, an expired
- * password leaves every page, and everything else is toasted unless its caller shows it.
+ * password leaves every page, one who must sign out first is signed out, and everything else is toasted unless its
+ * caller shows it.
  * @param deps See FailureDeps.
  * @returns The request layer's `onFailure`.
  */
@@ -29,6 +32,11 @@ export function createFailureReactions(deps: FailureDeps) {
       if (note === 'login_expired' && deps.isOpenPage()) return
       // Ten calls that fail at once end one session: the first has ended it for the others.
       if (deps.isLoggedIn()) deps.leave(note)
+      return
+    }
+    // The identity service holds another session than this one: the log-in form makes a new one (R8.1).
+    if (error.code === 'sign_out_first' && !ABOUT_SESSION.test(error.operation) && deps.isLoggedIn()) {
+      deps.signOutFirst()
       return
     }
     if (options.silent) return

@@ -4,7 +4,9 @@ import type common from '../../public/locales/en/common.json'
 import type events from '../../public/locales/en/events.json'
 import type explore from '../../public/locales/en/explore.json'
 import type instances from '../../public/locales/en/instances.json'
+import type keys from '../../public/locales/en/keys.json'
 import type payments from '../../public/locales/en/payments.json'
+import type settings from '../../public/locales/en/settings.json'
 
 // A key that no file has does not compile.
 declare module 'i18next' {
@@ -16,7 +18,9 @@ declare module 'i18next' {
       events: typeof events
       explore: typeof explore
       instances: typeof instances
+      keys: typeof keys
       payments: typeof payments
+      settings: typeof settings
       errors: typeof errors
     }
   }

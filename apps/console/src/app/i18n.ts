@@ -21,8 +21,9 @@ export type Namespace =
   | 'events'
   | 'explore'
   | 'instances'
+  | 'keys'
   | 'payments'
-  | 'events'
+  | 'settings'
   | 'errors'
 
 /** The language that was chosen on this device; English where none was (R9.8). */

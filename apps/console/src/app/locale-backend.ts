@@ -1,4 +1,5 @@
 import type { BackendModule } from 'i18next'
+import { brandOfPage } from '../ui/brand-of-page.ts'
 import { loadPage } from './load-page.ts'
 
 /**
@@ -12,7 +13,9 @@ export const localeBackend: BackendModule = {
     const fetchTexts = async () => {
       const response = await fetch(`/locales/${language}/${namespace}.json`)
       if (!response.ok) throw new Error(`The texts ${language}/${namespace} answered ${response.status}.`)
-      return response.json()
+      const texts = await response.json()
+      // The brand's name stands wherever a text names the product (R1.10).
+      return { ...texts, ...(texts.brand && { brand: brandOfPage()?.name ?? texts.brand }) }
     }
     loadPage(fetchTexts).then(
       texts => done(null, texts),

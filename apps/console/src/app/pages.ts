@@ -65,6 +65,12 @@ export const PAGES = [
     namespaces: ['payments', 'events'],
     load: () => import('../pages/payments/PaymentsPage.tsx'),
   },
+  {
+    path: '/settings',
+    access: 'user',
+    namespaces: ['settings', 'keys'],
+    load: () => import('../pages/settings/SettingsPage.tsx'),
+  },
 ] as const satisfies readonly PageEntry[]
 
 /** The path of a page that exists. */

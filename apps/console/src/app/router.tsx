@@ -14,6 +14,7 @@ import { PageFailure } from './PageFailure.tsx'
 import { PagePending } from './PagePending.tsx'
 import type { PageEntry } from './page.ts'
 import { PAGES } from './pages.ts'
+import { wayIn } from './router-guard.ts'
 import { parseSearch, stringifySearch } from './search.ts'
 import { HOME_PATH } from './session/redirect-target.ts'
 import { session } from './session/session.ts'
@@ -29,15 +30,12 @@ const shellRoute = createRoute({
 const isLoggedIn = () => session().getState().isLoggedIn === true
 
 /**
- * A guest is sent to sign in, and comes back to where they wanted to go (R2.6, R2.7). The sign-in page loads as a
- * document of its own: it must not weigh what the console weighs, and nothing of one customer stays in memory.
+ * Sends who may not see a page to sign in (R2.6, R2.7). The sign-in page loads as a document of its own: it must not
+ * weigh what the console weighs, and nothing of one customer stays in memory.
  */
-function guard(href: string): void {
-  if (isLoggedIn()) return
-  throw redirect({
-    href: `/auth${stringifySearch({ redirect: href === '/' ? '' : href })}`,
-    reloadDocument: true,
-  })
+function guard(access: PageEntry['access'], href: string): void {
+  const way = wayIn(access, isLoggedIn(), href)
+  if (way !== null) throw redirect({ href: way, reloadDocument: true })
 }
 
 function routeOf(entry: PageEntry) {
@@ -45,9 +43,7 @@ function routeOf(entry: PageEntry) {
   return createRoute({
     getParentRoute: () => shellRoute,
     path: entry.path,
-    beforeLoad: ({ location }) => {
-      if (entry.access === 'user') guard(location.href)
-    },
+    beforeLoad: ({ location }) => guard(entry.access, location.href),
     loader: async ({ location }) => {
       const [page] = await Promise.all([load(), i18next.loadNamespaces([...entry.namespaces])])
       page.prefetch?.(location.search as Record<string, string>)
@@ -60,7 +56,7 @@ const indexRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
   beforeLoad: () => {
-    guard('/')
+    guard('user', '/')
     throw redirect({ to: HOME_PATH, replace: true })
   },
 })
@@ -68,7 +64,7 @@ const indexRoute = createRoute({
 const unknownRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '$',
-  beforeLoad: ({ location }) => guard(location.href),
+  beforeLoad: ({ location }) => guard('user', location.href),
   component: lazyRouteComponent(() => loadPage(() => import('./shell/UnknownPage.tsx')), 'UnknownPage'),
 })
 

@@ -7,7 +7,7 @@ import { createIdempotencyKeys, type KeyStorage } from '../api/idempotency-keys.
 import { startToasts, toast } from '../ui/toast.ts'
 import { createFailureReactions } from './failure-reactions.ts'
 import { currentLanguage, startI18n } from './i18n.ts'
-import { isOpenPath } from './pages.ts'
+import { guestPage, isOpenPath } from './pages.ts'
 import { referralCodeOf } from './referral-code.ts'
 import { writeLeaveNote } from './session/leave-note.ts'
 import { HOME_PATH } from './session/redirect-target.ts'
@@ -15,6 +15,7 @@ import { session, startSession } from './session/session.ts'
 import {
   clearSessionCookies,
   readToken,
+  TOKEN_KEY,
   writeReferralCode,
   writeSessionCookies,
   writeToken,
@@ -42,6 +43,7 @@ export async function start(): Promise<void> {
       writeLeaveNote(note)
       void session().signOut({ ended: true })
     },
+    signOutFirst: () => void session().signOut(),
     mayShow: createCauseFilter(() => performance.now()),
     toast: toast.bad,
   })
@@ -75,10 +77,25 @@ function wireSession(): void {
       onUserGone: () => writeLeaveNote('user_not_found'),
       onPasswordExpired: () => writeLeaveNote('password_expired'),
       reload: () => location.reload(),
-      goHome: () => location.assign(HOME_PATH),
+      // The sign-in page leaves by itself, for where its address says; the other pages outside the shell are forms
+      // and mails that one may be in the middle of.
+      goHome: () => guestPage(location.pathname) ?? location.assign(HOME_PATH),
     }),
   )
-  document.addEventListener('visibilitychange', () => {
-    if (document.visibilityState === 'visible') void session().onTabVisible()
+  followOtherTabs()
+}
+
+/**
+ * Signing in and out in one tab reaches the others at once (R4.12). A hidden tab waits until somebody looks at it: what
+ * was typed into its forms is not thrown away for a sign-out that is undone before that.
+ */
+function followOtherTabs(): void {
+  const catchUp = () => {
+    if (document.visibilityState === 'visible') void session().catchUp()
+  }
+  document.addEventListener('visibilitychange', catchUp)
+  // Told to the other tabs only, never to the one that wrote. A storage that is cleared names no key.
+  window.addEventListener('storage', ({ key }) => {
+    if (key === TOKEN_KEY || key === null) catchUp()
   })
 }

@@ -1,7 +1,17 @@
 import classes from './Brand.module.css'
+import { brandOfPage } from './brand-of-page.ts'
 
-/** The mark alone: a berth, seen from above. */
+/** The mark alone: the brand's own (R1.10), else ours, a berth seen from above. */
 export function BrandMark() {
+  const logo = brandOfPage()?.logo
+  if (logo) {
+    return (
+      <>
+        <img className={classes.mark} data-theme="light" src={logo.light} alt="" />
+        <img className={classes.mark} data-theme="dark" src={logo.dark} alt="" />
+      </>
+    )
+  }
   return (
     <svg className={classes.mark} viewBox="0 0 24 24" aria-hidden="true">
       <rect width="24" height="24" rx="6.5" fill="var(--accent)" />

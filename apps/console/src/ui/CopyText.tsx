@@ -3,6 +3,7 @@ import { IconCheck, IconCopy } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import classes from './CopyText.module.css'
+import { copyText } from './copy-text.ts'
 
 const SHOWN_MS = 1_500
 
@@ -35,7 +36,7 @@ export function CopyText({ value, label, mono = false, children }: CopyTextProps
         aria-label={t('copy.action', { what: label })}
         title={t('copy.action', { what: label })}
         onClick={() => {
-          copy(value).then(
+          copyText(value).then(
             () => setState('copied'),
             () => setState('failed'),
           )
@@ -48,17 +49,4 @@ export function CopyText({ value, label, mono = false, children }: CopyTextProps
       </span>
     </span>
   )
-}
-
-/** The clipboard is missing where a page has no TLS; a selected text box still copies there. */
-async function copy(text: string): Promise<void> {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text)
-  const box = document.createElement('textarea')
-  box.value = text
-  box.setAttribute('aria-hidden', 'true')
-  document.body.append(box)
-  box.select()
-  const done = document.execCommand('copy')
-  box.remove()
-  if (!done) throw new Error('The browser refused to copy.')
 }

@@ -1,5 +1,8 @@
-/** Why a session ended by itself; the log-in form says it (R8.1). Each is an error code. */
-const NOTES = ['login_expired', 'password_expired', 'user_not_found'] as const
+/**
+ * Why a session ended; the log-in form says it (R8.1). Each is an error code, but for the account that its owner
+ * deleted: that is what was asked for.
+ */
+const NOTES = ['login_expired', 'password_expired', 'user_not_found', 'account_deleted'] as const
 export type LeaveNote = (typeof NOTES)[number]
 
 const NOTE_KEY = 'berth.leave-note'

@@ -1,6 +1,7 @@
 import { COOKIE_MAX_AGE_S } from '@berth/contract/limits'
 
-const TOKEN_KEY = 'berth.token'
+/** Where the access token is kept; other tabs are told of its changes by this name. */
+export const TOKEN_KEY = 'berth.token'
 const REFERRAL_KEY = 'berth.referral-code'
 const COOKIES = ['berth_user_id', 'berth_company_id', 'berth_session_id'] as const
 

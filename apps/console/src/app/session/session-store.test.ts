@@ -102,15 +102,41 @@ test.each([
   await world.session.start()
   world.log.length = 0
   Object.assign(world, change)
-  await world.session.onTabVisible()
+  await world.session.catchUp()
   expect(world.log).toEqual(log)
+})
+
+test('[R4.12] a tab that is told twice at once looks once', async () => {
+  const world = makeWorld({ token: 't', users: { t: mira } })
+  await world.session.start()
+  world.log.length = 0
+  await Promise.all([world.session.catchUp(), world.session.catchUp()])
+  expect(world.log).toEqual(['fetch'])
+})
+
+test('[R4.12] a sign-out while it looks counts, whatever the look answers', async () => {
+  const world = makeWorld({ token: 't', users: { t: mira } })
+  await world.session.start()
+  world.log.length = 0
+  const looking = world.session.catchUp()
+  world.token = null
+  await looking
+  expect(world.log).toEqual(['fetch', 'reload'])
+})
+
+test('[R4.12] one who is signed out already is not reloaded for it again', async () => {
+  const world = makeWorld({ token: null, users: {} })
+  await world.session.start()
+  await world.session.catchUp()
+  await world.session.catchUp()
+  expect(world.log).toEqual([])
 })
 
 test('[R4.12] a guest whose other tab signed in goes home', async () => {
   const world = makeWorld({ token: null, users: { t: mira } })
   await world.session.start()
   world.token = 't'
-  await world.session.onTabVisible()
+  await world.session.catchUp()
   expect(world.log).toEqual(['fetch', 'home'])
   expect(world.session.getState().isLoggedIn).toBe(true)
 })

@@ -38,8 +38,8 @@ export interface Session {
   signOut: (options?: { ended: boolean }) => Promise<void>
   /** Fetches the account again, after something about it changed. */
   refresh: () => Promise<void>
-  /** Compares with the account that other tabs left behind (R4.12). */
-  onTabVisible: () => Promise<void>
+  /** Compares with the account that other tabs left behind (R4.12). One look at a time. */
+  catchUp: () => Promise<void>
 }
 
 const OUT: SessionState = { isLoggedIn: false, user: null, failed: false }
@@ -59,6 +59,7 @@ export function createSession(deps: SessionDeps): Session {
     deps.writeCookies(user)
     set({ isLoggedIn: true, user, failed: false })
   }
+  let looking: Promise<void> | null = null
   const leave = () => {
     deps.writeToken(null)
     deps.clearCookies()
@@ -102,24 +103,36 @@ export function createSession(deps: SessionDeps): Session {
     async refresh() {
       if (state.isLoggedIn === true) enter(await deps.fetchUser())
     },
-    onTabVisible: () => compareWithStored(deps, state, enter),
+    catchUp() {
+      looking ??= compareWithStored(deps, () => state, enter).finally(() => {
+        looking = null
+      })
+      return looking
+    },
   }
 }
 
 /** R4.12: none → reload, another user → reload, a new login → home. */
-async function compareWithStored(deps: SessionDeps, state: SessionState, enter: (user: User) => void) {
-  if (state.isLoggedIn === null) return
-  if (deps.readToken() === null) {
-    if (state.isLoggedIn) deps.reload()
+async function compareWithStored(
+  deps: SessionDeps,
+  getState: () => SessionState,
+  enter: (user: User) => void,
+): Promise<void> {
+  if (getState().isLoggedIn === null) return
+  const token = deps.readToken()
+  if (token === null) {
+    if (getState().isLoggedIn) deps.reload()
     return
   }
-  let user: User
-  try {
-    user = await deps.fetchUser()
-  } catch (error) {
-    if (isVerdict(error) && state.isLoggedIn) deps.reload()
+  const answer = await deps.fetchUser().catch((error: unknown) => ({ error }))
+  // Meanwhile it may have changed again, here or in another tab: what was asked for is then no longer the question.
+  if (deps.readToken() !== token) return compareWithStored(deps, getState, enter)
+  const state = getState()
+  if ('error' in answer) {
+    if (isVerdict(answer.error) && state.isLoggedIn) deps.reload()
     return
   }
+  const user = answer
   if (!state.isLoggedIn) {
     enter(user)
     deps.goHome()

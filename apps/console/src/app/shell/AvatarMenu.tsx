@@ -1,12 +1,19 @@
 import type { User } from '@berth/contract/account'
 import { lazy, Suspense, useState } from 'react'
 import { AvatarButton } from './AvatarButton.tsx'
+import type { ShellCommands } from './shell-commands.ts'
 
 const load = () => import('./AvatarDropdown.tsx')
 const AvatarDropdown = lazy(() => load().then(module => ({ default: module.AvatarDropdown })))
 
+interface AvatarMenuProps {
+  user: User
+  docsUrl: string | undefined
+  commands: ShellCommands
+}
+
 /** The customer's own menu. What floats is heavy, so it is loaded when the pointer or the focus comes near. */
-export function AvatarMenu({ user, docsUrl }: { user: User; docsUrl: string | undefined }) {
+export function AvatarMenu({ user, docsUrl, commands }: AvatarMenuProps) {
   const [asked, setAsked] = useState(false)
   const preload = () => void load().catch(() => undefined)
   if (!asked) {
@@ -22,7 +29,7 @@ export function AvatarMenu({ user, docsUrl }: { user: User; docsUrl: string | un
   }
   return (
     <Suspense fallback={<AvatarButton user={user} aria-expanded={false} />}>
-      <AvatarDropdown user={user} docsUrl={docsUrl} />
+      <AvatarDropdown user={user} docsUrl={docsUrl} commands={commands} />
     </Suspense>
   )
 }

@@ -9,22 +9,30 @@ import { useSession } from '../session/session.ts'
 import { AvatarMenu } from './AvatarMenu.tsx'
 import { BalanceChip } from './BalanceChip.tsx'
 import classes from './Header.module.css'
+import { Keys } from './Keys.tsx'
+import type { ShellCommands } from './shell-commands.ts'
+
+const PALETTE_KEYS = ['mod', 'k'] as const
 
 interface HeaderProps {
   brand: string
   docsUrl: string | undefined
-  onMenu: () => void
-  onPalette: () => void
+  commands: ShellCommands
 }
 
 /** The bar over every page: search, balance, and the customer's own menu; or the way in for a guest (R2.13). */
-export function Header({ brand, docsUrl, onMenu, onPalette }: HeaderProps) {
+export function Header({ brand, docsUrl, commands }: HeaderProps) {
   const { t } = useTranslation('common')
   const { user } = useSession()
   const { href } = useLocation()
   return (
     <header className={classes.header}>
-      <ActionIcon color="gray" className={classes.burger} onClick={onMenu} aria-label={t('shell.open_menu')}>
+      <ActionIcon
+        color="gray"
+        className={classes.burger}
+        onClick={commands.openMenu}
+        aria-label={t('shell.open_menu')}
+      >
         <IconMenu2 size={20} stroke={1.6} />
       </ActionIcon>
       <Link to={HOME_PATH} className={classes.mark} aria-label={brand}>
@@ -33,19 +41,21 @@ export function Header({ brand, docsUrl, onMenu, onPalette }: HeaderProps) {
       <button
         type="button"
         className={classes.search}
-        onClick={onPalette}
+        onClick={commands.openPalette}
         aria-label={t('shell.search')}
         aria-keyshortcuts="Control+K Meta+K"
       >
         <IconSearch size={16} stroke={1.6} aria-hidden="true" />
         <span className={classes.hint}>{t('shell.search')}</span>
-        <kbd className={classes.keys}>{isMac() ? '⌘ K' : 'Ctrl K'}</kbd>
+        <span className={classes.keys}>
+          <Keys keys={PALETTE_KEYS} />
+        </span>
       </button>
       <div className={classes.end}>
         {user ? (
           <>
             <BalanceChip />
-            <AvatarMenu user={user} docsUrl={docsUrl} />
+            <AvatarMenu user={user} docsUrl={docsUrl} commands={commands} />
           </>
         ) : (
           <>
@@ -65,5 +75,3 @@ export function Header({ brand, docsUrl, onMenu, onPalette }: HeaderProps) {
     </header>
   )
 }
-
-const isMac = () => /Mac|iPhone|iPad/.test(navigator.userAgent)

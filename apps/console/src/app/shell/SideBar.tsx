@@ -1,23 +1,21 @@
 import { ActionIcon } from '@mantine/core'
 import { IconLayoutSidebarLeftCollapse, IconLayoutSidebarLeftExpand } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Brand, BrandMark } from '../../ui/Brand.tsx'
 import { HOME_PATH } from '../session/redirect-target.ts'
 import classes from './SideBar.module.css'
 import { SideMenu } from './SideMenu.tsx'
 
-const COLLAPSED_KEY = 'berth.drawer-collapsed'
+interface SideBarProps {
+  brand: string
+  collapsed: boolean
+  onToggle: () => void
+}
 
-/** The drawer of wide screens: 20rem, or 6.4rem collapsed; the choice is kept on this device (R2.12). */
-export function SideBar({ brand }: { brand: string }) {
+/** The drawer of wide screens: 20rem, or 6.4rem collapsed (R2.12). */
+export function SideBar({ brand, collapsed, onToggle }: SideBarProps) {
   const { t } = useTranslation('common')
-  const [collapsed, setCollapsed] = useState(() => read() === 'yes')
-  const toggle = () => {
-    setCollapsed(!collapsed)
-    write(collapsed ? 'no' : 'yes')
-  }
   const Icon = collapsed ? IconLayoutSidebarLeftExpand : IconLayoutSidebarLeftCollapse
   return (
     <nav aria-label={t('shell.menu')} className={classes.bar} data-collapsed={collapsed || undefined}>
@@ -31,8 +29,9 @@ export function SideBar({ brand }: { brand: string }) {
         <ActionIcon
           color="gray"
           className={classes.toggle}
-          onClick={toggle}
+          onClick={onToggle}
           aria-expanded={!collapsed}
+          aria-keyshortcuts="["
           aria-label={t(collapsed ? 'shell.expand' : 'shell.collapse')}
         >
           <Icon size={17} stroke={1.6} />
@@ -40,20 +39,4 @@ export function SideBar({ brand }: { brand: string }) {
       </div>
     </nav>
   )
-}
-
-function read(): string | null {
-  try {
-    return localStorage.getItem(COLLAPSED_KEY)
-  } catch {
-    return null
-  }
-}
-
-function write(value: 'yes' | 'no'): void {
-  try {
-    localStorage.setItem(COLLAPSED_KEY, value)
-  } catch {
-    // The choice then lasts as long as the page.
-  }
 }

@@ -17,7 +17,11 @@ export function SideMenu({ collapsed, onFollow }: SideMenuProps) {
   return (
     <div className={classes.menu} data-collapsed={collapsed || undefined}>
       {MENU.map(group => (
-        <section key={group.heading} aria-label={t(`shell.group.${group.heading}`)}>
+        <section
+          key={group.heading}
+          className={group.heading === 'account' ? classes.foot : undefined}
+          aria-label={t(`shell.group.${group.heading}`)}
+        >
           <h2 className={classes.heading}>{t(`shell.group.${group.heading}`)}</h2>
           <ul>
             {group.entries.map(({ path, icon: Icon }) => (

@@ -1,18 +1,19 @@
 import { APPLICATION, ORGANIZATION, sendVerifyEmail, type User } from '@berth/contract/account'
-import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
 import { Button } from '@mantine/core'
 import { IconMailExclamation } from '@tabler/icons-react'
-import { useEffect, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { ApiError } from '../../api/api-error.ts'
 import { request } from '../../api/client.ts'
 import { toast } from '../../ui/toast.ts'
 import classes from './VerifyBanner.module.css'
+import { startWait, waitKey, waitLeft } from './verify-wait.ts'
 
-/** Says that the address is not verified, and sends the mail again; then waits a minute (R2.16). */
+/** Says that the address is not verified, and sends the mail again; then waits a minute, in every tab (R2.16). */
 export function VerifyBanner({ user, mailbox }: { user: User; mailbox: boolean }) {
   const { t } = useTranslation('common')
   const [busy, setBusy] = useState(false)
-  const [secondsLeft, startWait] = useCountdown()
+  const [secondsLeft, wait] = useWait(user.id)
 
   const resend = async () => {
     setBusy(true)
@@ -21,9 +22,11 @@ export function VerifyBanner({ user, mailbox }: { user: User; mailbox: boolean }
         body: { email: user.email, application: APPLICATION, organization: ORGANIZATION, method: 'signup' },
       })
       toast.good(t('verify.sent', { email: user.email }))
-      startWait(ACTIVATION_RESEND_WAIT_MS)
-    } catch {
-      // The request layer has said why.
+      wait()
+    } catch (error) {
+      // The request layer has said why. Where a mail went out a moment ago, at sign-up or from another device, the
+      // gateway waits too, and never longer than this.
+      if (error instanceof ApiError && error.code === 'verify_mail_wait') wait()
     } finally {
       setBusy(false)
     }
@@ -42,16 +45,30 @@ export function VerifyBanner({ user, mailbox }: { user: User; mailbox: boolean }
   )
 }
 
-/** Whole seconds until a wait is over, and a function that starts one. */
-function useCountdown(): [number, (ms: number) => void] {
-  const [until, setUntil] = useState(0)
-  const [left, setLeft] = useState(0)
+const TICK_MS = 500
+
+/** Whole seconds that are left of the account's wait, and a function that starts one. */
+function useWait(userId: string): [number, () => void] {
+  const [left, setLeft] = useState(() => waitLeft(userId, Date.now()))
+  const waiting = left > 0
+  const look = useCallback(() => setLeft(waitLeft(userId, Date.now())), [userId])
   useEffect(() => {
-    if (until === 0) return
-    const tick = () => setLeft(Math.max(0, Math.ceil((until - performance.now()) / 1_000)))
-    tick()
-    const timer = setInterval(tick, 500)
+    // Another tab may have sent the mail.
+    const onStorage = (event: StorageEvent) => {
+      if (event.key === waitKey(userId) || event.key === null) look()
+    }
+    look()
+    window.addEventListener('storage', onStorage)
+    return () => window.removeEventListener('storage', onStorage)
+  }, [userId, look])
+  useEffect(() => {
+    if (!waiting) return
+    const timer = setInterval(look, TICK_MS)
     return () => clearInterval(timer)
-  }, [until])
-  return [left, ms => setUntil(performance.now() + ms)]
+  }, [waiting, look])
+  const start = () => {
+    startWait(userId, Date.now())
+    look()
+  }
+  return [Math.ceil(left / 1_000), start]
 }

@@ -1,4 +1,4 @@
-import { IconCompass, IconCreditCard, IconServer } from '@tabler/icons-react'
+import { IconCompass, IconCreditCard, IconServer, IconSettings } from '@tabler/icons-react'
 import type { PagePath } from '../pages.ts'
 
 /** An entry of the side menu and of the command palette; its words are the title of its path. */
@@ -7,9 +7,9 @@ export interface MenuEntry {
   icon: typeof IconServer
 }
 
-/** A part of the menu; the first part has no heading. */
+/** A part of the menu. The one of the account stands at the foot, where its heading is only said. */
 export interface MenuGroup {
-  heading: 'compute' | 'billing'
+  heading: 'compute' | 'billing' | 'account'
   entries: readonly MenuEntry[]
 }
 
@@ -23,4 +23,5 @@ export const MENU: readonly MenuGroup[] = [
     ],
   },
   { heading: 'billing', entries: [{ path: '/payments', icon: IconCreditCard }] },
+  { heading: 'account', entries: [{ path: '/settings', icon: IconSettings }] },
 ]

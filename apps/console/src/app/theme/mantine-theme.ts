@@ -49,7 +49,10 @@ export const mantineTheme = createTheme({
     Input: { defaultProps: { size: 'sm' } },
     Checkbox: { defaultProps: { size: 'xs' } },
     InputWrapper: { defaultProps: { inputWrapperOrder: ['label', 'input', 'description', 'error'] } },
-    Menu: { defaultProps: { transitionProps: TRANSITION, shadow: 'none' } },
+    Menu: {
+      // The placeholder is a focusable thing that is no item, which a menu must not hold.
+      defaultProps: { transitionProps: TRANSITION, shadow: 'none', withInitialFocusPlaceholder: false },
+    },
     Popover: { defaultProps: { transitionProps: TRANSITION, shadow: 'none' } },
     Tooltip: { defaultProps: { transitionProps: TRANSITION, multiline: true, openDelay: 200 } },
     // The page is held still by base.css: the default way would add a style element at run time.

@@ -26,6 +26,7 @@ const search = z.object({
   mode: z.enum(MODES).catch('login'),
   /** The secret of a one-time sign-in link. */
   ticket: z.string().catch(''),
+  redirect: z.string().catch(''),
 })
 const OUR_APPLICATION = { query: { id: `admin/${APPLICATION}` } }
 
@@ -36,7 +37,8 @@ export function Page() {
   const settings = useGuestSettings()
   const application = useCall(getApplication, OUR_APPLICATION).data
   const [note] = useState(takeLeaveNote)
-  const [failure, setFailure] = useState<string | null>(note && t(`errors:${note}`))
+  const deleted = note === 'account_deleted'
+  const [failure, setFailure] = useState<string | null>(note && !deleted ? t(`errors:${note}`) : null)
   const [email, setEmail] = useState('')
   const brand = settings?.brand.name ?? t('common:brand')
   useDocumentTitle('/auth', brand)
@@ -52,6 +54,8 @@ export function Page() {
   useEffect(() => {
     // Whose password has expired logs in with a new one only (R4.10).
     if (note === 'password_expired') setSearch({ mode: 'reset' })
+    // Nobody comes back to the page that an account was deleted on; whoever signs up next starts at the beginning.
+    if (deleted) setSearch({ redirect: '' })
   }, [])
 
   const mayJoin = application?.enableSignUp !== false
@@ -68,6 +72,11 @@ export function Page() {
             </p>
           ) : (
             <>
+              {deleted && (
+                <p className={classes.note} role="status">
+                  {t('deleted')}
+                </p>
+              )}
               {(mayJoin || mode === 'reset') && <OtherWay mode={mode} onChange={change} />}
               {mode === 'signup' && (
                 <SignupForm

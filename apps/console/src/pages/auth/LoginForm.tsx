@@ -1,12 +1,19 @@
 import { Button, TextInput } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../api/api-error.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
+import { PasswordField } from '../../ui/PasswordField.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './AuthPage.module.css'
 import { loginForm } from './auth-schemas.ts'
-import { PasswordField } from './PasswordField.tsx'
 import { signIn } from './sign-in.ts'
+import { useCaptcha } from './use-captcha.ts'
+
+// Few people ever see it.
+const CaptchaField = lazy(() =>
+  import('./CaptchaField.tsx').then(module => ({ default: module.CaptchaField })),
+)
 
 interface LoginFormProps {
   /** The address that is in the form already. */
@@ -20,19 +27,23 @@ interface LoginFormProps {
 /** Logs in with email and password. */
 export function LoginForm({ email: knownEmail, failure: before, onReset }: LoginFormProps) {
   const { t } = useTranslation('auth')
+  const captcha = useCaptcha()
   const { form, submit, busy, failure } = useContractForm({
     schema: loginForm,
     initialValues: { email: knownEmail, password: '' },
     async onSubmit({ email, password }) {
+      if (captcha.isMissing()) return
       try {
-        await signIn({ signinMethod: 'Password', username: email, password })
+        await signIn({ signinMethod: 'Password', username: email, password, ...captcha.answer })
       } catch (error) {
+        void captcha.onRefused(error, email)
         // An expired password is right and still opens nothing: a new one is the way in (R4.10).
         if (!(error instanceof ApiError) || error.code !== 'password_expired') throw error
         onReset(email, error.message)
       }
     },
   })
+  const emailProps = form.getInputProps('email')
   return (
     <form className={classes.form} onSubmit={submit} noValidate>
       <TextInput
@@ -40,7 +51,11 @@ export function LoginForm({ email: knownEmail, failure: before, onReset }: Login
         type="email"
         autoComplete="username"
         inputMode="email"
-        {...form.getInputProps('email')}
+        {...emailProps}
+        onBlur={event => {
+          emailProps.onBlur?.(event)
+          void captcha.lookFor(event.currentTarget.value)
+        }}
       />
       <div className={classes.withAside}>
         <PasswordField
@@ -56,6 +71,11 @@ export function LoginForm({ email: knownEmail, failure: before, onReset }: Login
           {t('log_in.forgot')}
         </button>
       </div>
+      {captcha.isAsked && (
+        <Suspense fallback={null}>
+          <CaptchaField key={captcha.round} {...captcha.field} />
+        </Suspense>
+      )}
       <FormFailure message={failure ?? before} />
       <Button type="submit" size="lg" fullWidth loading={busy}>
         {t('log_in.submit')}

@@ -9,10 +9,10 @@ import { GuestCard } from '../../app/guest/GuestCard.tsx'
 import { useGuestSearch } from '../../app/guest/guest-search.ts'
 import { session } from '../../app/session/session.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
+import { NewPasswordFields } from '../../ui/NewPasswordFields.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './AuthPage.module.css'
 import { newPasswordForm } from './auth-schemas.ts'
-import { NewPasswordFields } from './NewPasswordFields.tsx'
 
 const PATH = '/reset-password'
 const search = z.object({ token: z.string().catch('') })

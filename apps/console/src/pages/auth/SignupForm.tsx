@@ -5,10 +5,10 @@ import { request } from '../../api/client.ts'
 import { currentLanguage } from '../../app/i18n.ts'
 import { readReferralCode } from '../../app/session/session-storage.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
+import { NewPasswordFields } from '../../ui/NewPasswordFields.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './AuthPage.module.css'
 import { signupForm } from './auth-schemas.ts'
-import { NewPasswordFields } from './NewPasswordFields.tsx'
 import { signIn } from './sign-in.ts'
 
 interface SignupFormProps {

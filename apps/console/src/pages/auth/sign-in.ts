@@ -4,9 +4,17 @@ import { request } from '../../api/client.ts'
 import { currentLanguage } from '../../app/i18n.ts'
 import { session } from '../../app/session/session.ts'
 
+/** What somebody made of a captcha, in the login call's names. */
+export interface CaptchaAnswer {
+  captchaType: string
+  captchaToken: string
+  /** Which one it was; empty for a service's. */
+  clientSecret: string
+}
+
 /** How one signs in: with a password, or with the secret of a one-time link. */
 export type Credentials =
-  | { signinMethod: 'Password'; username: string; password: string }
+  | ({ signinMethod: 'Password'; username: string; password: string } & Partial<CaptchaAnswer>)
   | { signinMethod: 'Link'; password: string }
 
 /**

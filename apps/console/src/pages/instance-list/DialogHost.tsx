@@ -1,5 +1,6 @@
 import type { Instance } from '@berth/contract/instances'
 import { type ComponentType, type LazyExoticComponent, lazy, Suspense, useCallback, useState } from 'react'
+import { focusBack } from '../../ui/focus-back.ts'
 import type { RowAction } from './instance-actions.ts'
 import type { InstanceDialogProps } from './instance-dialog.ts'
 import { rowActionsId } from './RowActions.tsx'
@@ -19,9 +20,6 @@ const DIALOGS: Record<RowAction, LazyDialog> = {
   terminate: lazy(() => confirms().then(module => ({ default: module.TerminateDialog }))),
 }
 
-/** A closing dialog is gone after some ten frames; one that stays is not waited for. */
-const FOCUS_BACK_FRAMES = 60
-
 interface Asked {
   action: RowAction
   /** As it was when it was asked for: an instance that is gone is still named while its dialog closes. */
@@ -33,19 +31,19 @@ interface Asked {
 
 export interface Dialogs {
   asked: Asked | null
-  ask: (action: RowAction, instance: Instance) => void
+  /** `opener` gets the focus back; without one its row does. */
+  ask: (action: RowAction, instance: Instance, opener?: HTMLElement | null) => void
   close: () => void
 }
 
 /** Which dialog is open, for which instance. */
 export function useDialogs(): Dialogs {
   const [asked, setAsked] = useState<Asked | null>(null)
-  const ask = useCallback((action: RowAction, instance: Instance) => {
-    const opener = document.activeElement instanceof HTMLElement ? document.activeElement : null
+  const ask = useCallback<Dialogs['ask']>((action, instance, opener = focused()) => {
     setAsked({ action, instance, opened: true, opener })
   }, [])
   const close = useCallback(() => {
-    if (asked?.opened) focusBack(asked)
+    if (asked?.opened) focusBack(() => openerOf(asked))
     setAsked(before => before && { ...before, opened: false })
   }, [asked])
   return { asked, ask, close }
@@ -66,18 +64,12 @@ export function DialogHost({ dialogs, instances }: { dialogs: Dialogs; instances
   )
 }
 
-/** Gives the focus back once the dialog is gone: to the button that was pressed, or to its row's menu. */
-function focusBack(asked: Asked, framesLeft = FOCUS_BACK_FRAMES): void {
-  const { instance, opener } = asked
-  requestAnimationFrame(() => {
-    if (document.querySelector('[role="dialog"]') !== null && framesLeft > 0) {
-      focusBack(asked, framesLeft - 1)
-      return
-    }
-    // Somebody was quicker.
-    if (document.activeElement && document.activeElement !== document.body) return
-    const buttons = document.getElementById(rowActionsId(instance.instance_id))?.querySelectorAll('button')
-    const target = opener?.isConnected ? opener : buttons?.[buttons.length - 1]
-    target?.focus({ preventScroll: true })
-  })
+function focused(): HTMLElement | null {
+  return document.activeElement instanceof HTMLElement ? document.activeElement : null
+}
+
+/** What gets the focus back: the button that was pressed, or its row's menu. */
+function openerOf({ instance, opener }: Asked): HTMLElement | undefined {
+  const buttons = document.getElementById(rowActionsId(instance.instance_id))?.querySelectorAll('button')
+  return opener?.isConnected ? opener : buttons?.[buttons.length - 1]
 }

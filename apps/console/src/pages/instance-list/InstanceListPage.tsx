@@ -22,6 +22,7 @@ import classes from './InstanceListPage.module.css'
 import { InstanceTable } from './InstanceTable.tsx'
 import { countGroups, findInstances, INSTANCE_GROUPS, inGroup, pollMs } from './instance-filters.ts'
 import { FIND_CHARS_MAX, instanceSearch } from './search.ts'
+import { useAskedByAddress } from './use-asked-by-address.ts'
 
 const FIND_PAUSE_MS = 250
 
@@ -37,7 +38,17 @@ export function Page() {
   const { t } = useTranslation(['instances', 'common'])
   const [filters, setFilters] = usePageSearch(instanceSearch)
   const [typed, setTyped] = useState(filters.q)
-  const keepTyped = useDebouncedCallback((q: string) => setFilters({ q }), FIND_PAUSE_MS)
+  const kept = useRef(filters.q)
+  const keepTyped = useDebouncedCallback((q: string) => {
+    kept.current = q
+    setFilters({ q })
+  }, FIND_PAUSE_MS)
+  useEffect(() => {
+    // The address was changed from elsewhere, by the palette or by the way back.
+    if (filters.q === kept.current) return
+    kept.current = filters.q
+    setTyped(filters.q)
+  }, [filters.q])
   // A hidden tab asks for nothing.
   const { data, error, refetch } = useQuery({
     ...listQuery,
@@ -46,6 +57,7 @@ export function Page() {
   const balance = useQuery(balanceQuery)
   useFreshBalance(data)
   const dialogs = useDialogs()
+  useAskedByAddress(data, dialogs.ask)
 
   const find = (text: string) => {
     setTyped(text)
@@ -109,6 +121,7 @@ export function Page() {
                 onClick={() => {
                   setTyped('')
                   keepTyped.cancel()
+                  kept.current = ''
                   setFilters({ status: 'all', q: '' })
                 }}
               >

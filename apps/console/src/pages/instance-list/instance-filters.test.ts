@@ -2,7 +2,7 @@ import { CHANGING_STATUSES, INSTANCE_STATUSES } from '@berth/contract/instance-s
 import { expect, test } from 'vitest'
 import { countGroups, findInstances, groupOf, inGroup, pollMs } from './instance-filters.ts'
 import { madeInstance } from './instance-fixture.ts'
-import { instanceSearch } from './search.ts'
+import { askedSearch, instanceSearch } from './search.ts'
 
 test('[R2.26] every status belongs to one group, and the counts add up', () => {
   const all = INSTANCE_STATUSES.map(status => madeInstance({ status }))
@@ -44,4 +44,12 @@ test('the list is asked for by the second while something changes, and seldom ot
   }
   expect(pollMs([])).toBe(10_000)
   expect(pollMs(undefined)).toBe(10_000)
+})
+
+test('an address asks for a dialog by its name, and for nothing that is no dialog', () => {
+  expect(askedSearch.parse({ dialog: 'stop', instance: 'i-1' })).toEqual({ dialog: 'stop', instance: 'i-1' })
+  expect(askedSearch.parse({ dialog: 'constructor', instance: 'x'.repeat(101) })).toEqual({
+    dialog: '',
+    instance: '',
+  })
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ROW_ACTIONS } from './instance-actions.ts'
 import { INSTANCE_GROUPS } from './instance-filters.ts'
 
 /** Bounds what an address can make the page search for; ids, names and images are all shorter. */
@@ -8,4 +9,10 @@ export const FIND_CHARS_MAX = 100
 export const instanceSearch = z.object({
   status: z.enum(INSTANCE_GROUPS).catch('all'),
   q: z.string().max(FIND_CHARS_MAX).catch(''),
+})
+
+/** What another page asks of the list: a dialog, and the instance that it is about. Both leave the address at once. */
+export const askedSearch = z.object({
+  dialog: z.enum(ROW_ACTIONS).or(z.literal('')).catch(''),
+  instance: z.string().max(FIND_CHARS_MAX).catch(''),
 })

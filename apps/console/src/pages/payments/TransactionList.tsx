@@ -1,6 +1,6 @@
 import { listTransactions, TRANSACTION_TYPES, type Transaction } from '@berth/contract/billing'
 import { PAGE_SIZE_DEFAULT } from '@berth/contract/limits'
-import { ActionIcon, Button, TextInput } from '@mantine/core'
+import { ActionIcon, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { IconReceipt, IconSearch } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
@@ -14,6 +14,7 @@ import { EmptyState } from '../../ui/EmptyState.tsx'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { Money } from '../../ui/Money.tsx'
+import { Pager } from '../../ui/Pager.tsx'
 import { type Column, RowTable, TwoLines } from '../../ui/RowTable.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
@@ -51,7 +52,6 @@ export function TransactionList() {
     refetchInterval: REFRESH_MS,
   })
   const columns = useColumns(id => setFilters({ receipt: id }))
-  const pages = data ? Math.max(1, Math.ceil(data.total / PAGE_SIZE_DEFAULT)) : 1
   const narrowed = filters.type !== 'all' || filters.q !== ''
   return (
     <Card padding="none">
@@ -97,26 +97,13 @@ export function TransactionList() {
           keyOf={row => row.id}
         />
       )}
-      {pages > 1 && (
-        <div className={classes.pages}>
-          <Button
-            size="xs"
-            variant="default"
-            disabled={filters.page <= 1}
-            onClick={() => setFilters({ page: filters.page - 1 })}
-          >
-            {t('transactions.newer')}
-          </Button>
-          <span>{t('transactions.page', { page: filters.page, pages })}</span>
-          <Button
-            size="xs"
-            variant="default"
-            disabled={filters.page >= pages}
-            onClick={() => setFilters({ page: filters.page + 1 })}
-          >
-            {t('transactions.older')}
-          </Button>
-        </div>
+      {data && (
+        <Pager
+          page={filters.page}
+          pageSize={PAGE_SIZE_DEFAULT}
+          total={data.total}
+          onChange={page => setFilters({ page })}
+        />
       )}
       {filters.receipt && (
         <Suspense>

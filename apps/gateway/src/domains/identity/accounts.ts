@@ -142,6 +142,7 @@ export function createAccounts(deps: AccountsDeps) {
         provider: user.provider,
         createdTime: user.createdAt.toISOString(),
         needUpdatePassword: user.needUpdatePassword,
+        password: user.passwordHash === null ? '' : '***',
         balance: await billing.balanceCents(userId),
         // The token of a session is always the same: this is the one that was sent.
         accessToken: await deps.tokens.issue(subject),

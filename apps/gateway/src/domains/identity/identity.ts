@@ -6,8 +6,10 @@ import {
   ORGANIZATION,
   type User,
 } from '@berth/contract/account'
+import type { Captcha as ShownCaptcha } from '@berth/contract/account-sign-in'
 import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
+import type { CaptchaService } from '../../drivers/captcha/port.ts'
 import type { IdentitySource } from '../../drivers/identity/port.ts'
 import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
 import type { IdentityProvider } from '../../drivers/sign-in/port.ts'
@@ -27,6 +29,7 @@ import { createAccounts, type Rename, type SignUp } from './accounts.ts'
 import { type FindAddressee, findByEmail, findRecipient, requireOpen } from './accounts-store.ts'
 import { acceptedNames, checkNames, findApplication } from './application.ts'
 import { createAttempts } from './attempts.ts'
+import { type CaptchaAnswer, createCaptcha } from './captcha.ts'
 import { createEmailVerification } from './email-verification.ts'
 import { createGuardMails } from './guard-mails.ts'
 import { createLinkTokens } from './link-tokens.ts'
@@ -65,7 +68,16 @@ export interface Identity {
   /** Makes an account. @returns `organization/name`. @throws ApiError `email_taken`. */
   signUp(input: SignUp): Promise<string>
   /** @returns An access token. @throws ApiError of the account group. */
-  signInByPassword(username: string, password: string, place: SignInPlace): Promise<string>
+  signInByPassword(
+    username: string,
+    password: string,
+    place: SignInPlace,
+    answer: CaptchaAnswer,
+  ): Promise<string>
+  /** Whether signing in by that name from there asks for a captcha now. */
+  wantsCaptcha(username: string, address: string): Promise<boolean>
+  /** A new captcha of the kind that is set, its question in that language. */
+  makeCaptcha(language: Language, address: string): Promise<ShownCaptcha>
   /** @returns An access token. @throws ApiError `sign_in_link_invalid`. */
   signInByLink(secret: string, place: SignInPlace): Promise<string>
   /** Signing in and linking through other services. */
@@ -139,12 +151,14 @@ export function createIdentity(deps: {
   mail: MailOutbox
   mailbox: Mailbox | null
   billing: Pick<Billing, 'openWallet' | 'balanceCents' | 'grantCredit' | 'lockWallet' | 'hasOpenTopup'>
+  /** Services that customers may sign in through, as the settings name them. */
+  providers: readonly IdentityProvider[]
   notices: Pick<Notifications, 'newSignIn'>
   audit: Pick<Audit, 'note'>
   countInstances(tx: Transaction, userId: string): Promise<number>
   leavers: () => readonly Leaver[]
-  /** Services that customers may sign in through, as the settings name them. */
-  providers: readonly IdentityProvider[]
+  /** The kind of captcha: the embedded one, a service, or none. */
+  captcha: 'Default' | 'none' | CaptchaService
   publicUrl: () => string
   brandName: () => string
   pause?: (ms: number) => Promise<void>
@@ -182,7 +196,10 @@ export function createIdentity(deps: {
   const change = createPasswordChange({ db, clock, proof, links, passwords, sessions, guardMails })
   const deletion = createAccountDeletion({ ...deps, proof, sessions, guardMails })
   const checkPassword = sourced?.checkPassword ?? createEmbeddedPasswordCheck({ db, passwords })
-  const signIn = createSignIn({ ...deps, checkPassword, throttle, links, sessions, tokens, pause })
+  // A source asks for captchas of its own, where it wants some.
+  const kind = source ? 'none' : deps.captcha
+  const captcha = createCaptcha({ ...deps, kind, signingKey: deps.secrets.signingKey })
+  const signIn = createSignIn({ ...deps, checkPassword, throttle, captcha, links, sessions, tokens, pause })
   const names = acceptedNames(source)
   const visits = createProviderVisits(deps)
   const providerSignIn = createProviderSignIn({
@@ -208,6 +225,8 @@ export function createIdentity(deps: {
     checkNames: input => checkNames(input, names),
     signUp: sourced?.signUp ?? accounts.signUp,
     signInByPassword: signIn.byPassword,
+    wantsCaptcha: sourced?.wantsCaptcha ?? signIn.wantsCaptcha,
+    makeCaptcha: sourced?.makeCaptcha ?? captcha.make,
     signInByLink: signIn.byLink,
     providers: providerSignIn,
     unlink: methods.unlink,
@@ -246,6 +265,7 @@ export function createIdentity(deps: {
       await visits.purge(db)
       await sessions.purge()
       await deletion.sweep()
+      await captcha.purge()
       await attempts.purge(db, Math.max(LOGIN_ATTEMPTS_KEPT_MS, MAIL_ATTEMPTS_KEPT_MS))
     },
   }

@@ -2,7 +2,7 @@ import { and, desc, eq, gt } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
-import { type AttemptRule, type Attempts, attemptKey } from './attempts.ts'
+import { type AttemptCount, type AttemptRule, type Attempts, attemptKey } from './attempts.ts'
 import { networkOf } from './network.ts'
 import { session, userAccount } from './tables.ts'
 
@@ -23,6 +23,14 @@ export const NETWORK_RULE: AttemptRule = { max: 50, window_ms: 15 * MINUTE_MS, b
 /** Wrong passwords on one account over all networks; from then on strangers to the account are slowed down. */
 export const ACCOUNT_RULE: AttemptRule = { max: 25, window_ms: 15 * MINUTE_MS, block_ms: 15 * MINUTE_MS }
 
+/**
+ * From so many wrong passwords on, a captcha comes before the next one, as long as the counts' windows last. One who
+ * mistypes twice meets it; an account that is guessed at from many networks asks for it sooner than it slows down,
+ * and a network that tries many accounts sooner than it is refused. Only the count of the pair is forgotten by a
+ * sign-in: were the account's, anybody could watch from afar whether a name is somebody's and signs in.
+ */
+export const CAPTCHA_AFTER = { pair: 2, account: 5, network: 10 } as const
+
 /** What a slowed-down sign-in waits before its password is looked at. */
 export const SLOWED_LOGIN_WAIT_MS = 1_500
 
@@ -37,6 +45,8 @@ export const LOGIN_ATTEMPTS_KEPT_MS = 15 * MINUTE_MS
 export interface AdmittedLogin {
   /** The account is under attack and the network is a stranger to it: fewer tries, after a wait. */
   slowed: boolean
+  /** Enough passwords were wrong that a captcha comes first. */
+  captcha: boolean
 }
 
 interface LoginThrottleDeps {
@@ -70,6 +80,19 @@ export function createLoginThrottle({ db, clock, attempts }: LoginThrottleDeps) 
     return rows.some(row => networkOf(row.address) === network)
   }
 
+  function wantsCaptcha(counts: Map<string, AttemptCount>, keys: ReturnType<typeof keysOf>): boolean {
+    const now = clock.now().getTime()
+    const recent = (key: string, rule: AttemptRule) => {
+      const count = counts.get(key)
+      return count && now - count.startedAt.getTime() <= rule.window_ms ? count.count : 0
+    }
+    return (
+      recent(keys.pair, PAIR_RULE) >= CAPTCHA_AFTER.pair ||
+      recent(keys.account, ACCOUNT_RULE) >= CAPTCHA_AFTER.account ||
+      recent(keys.network, NETWORK_RULE) >= CAPTCHA_AFTER.network
+    )
+  }
+
   function frozen(until: Date): ApiError {
     const minutes = Math.max(1, Math.ceil((until.getTime() - clock.now().getTime()) / MINUTE_MS))
     return new ApiError('login_frozen', { values: { minutes } })
@@ -87,20 +110,31 @@ export function createLoginThrottle({ db, clock, attempts }: LoginThrottleDeps) 
       if (pairUntil) throw frozen(pairUntil)
       const networkUntil = counts.get(keys.network)?.blockedUntil
       const attacked = Boolean(counts.get(keys.account)?.blockedUntil)
-      if (!networkUntil && !attacked) return { slowed: false }
-      if (await isKnown(email, address)) return { slowed: false }
+      const captcha = wantsCaptcha(counts, keys)
+      if (!networkUntil && !attacked) return { slowed: false, captcha }
+      if (await isKnown(email, address)) return { slowed: false, captcha }
       if (networkUntil) {
         const seconds = Math.max(1, Math.ceil((networkUntil.getTime() - clock.now().getTime()) / 1_000))
         throw new ApiError('too_many_requests', { values: { seconds } })
       }
-      return { slowed: true }
+      return { slowed: true, captcha }
+    },
+
+    /** Whether the next password on that account from that network wants a captcha; counts what was typed. */
+    async wantsCaptcha(email: string, address: string): Promise<boolean> {
+      const keys = keysOf(email, address)
+      return wantsCaptcha(await attempts.read(db, Object.values(keys)), keys)
     },
 
     /**
      * Counts a wrong password.
      * @returns What to answer: the tries that are left, or that it is frozen now.
      */
-    async refuse(email: string, address: string, { slowed }: AdmittedLogin): Promise<ApiError> {
+    async refuse(
+      email: string,
+      address: string,
+      { slowed }: Pick<AdmittedLogin, 'slowed'>,
+    ): Promise<ApiError> {
       const keys = keysOf(email, address)
       const rule = slowed ? PAIR_RULE_SLOWED : PAIR_RULE
       const pair = await attempts.add(db, keys.pair, rule)

@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { type Account, findByEmail, findByIdShared } from './accounts-store.ts'
+import type { CaptchaAnswer } from './captcha.ts'
 import type { Passwords } from './passwords.ts'
 
 /** A password that somebody typed. */
@@ -10,6 +11,8 @@ interface TypedPassword {
   password: string
   /** From where, and whether to stay signed in. */
   place: { address: string; stay: boolean }
+  /** To a captcha of whoever keeps the accounts elsewhere; the gateway's own was looked at before. */
+  answer: CaptchaAnswer
 }
 
 export type CheckedPassword =

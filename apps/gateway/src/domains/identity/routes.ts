@@ -18,6 +18,7 @@ import {
 import { deleteAccount, setPassword } from '@berth/contract/account-security'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
+import { answerIn, captchaRoutes } from './captcha-routes.ts'
 import type { Identity } from './identity.ts'
 import { providerRoutes, signInByProvider } from './provider-routes.ts'
 
@@ -29,6 +30,7 @@ export function identityRoutes(identity: Identity): Route[] {
   return [
     ...applicationRoutes(identity),
     ...signInRoutes(identity),
+    ...captchaRoutes(identity),
     ...sessionRoutes(identity),
     ...passwordRoutes(identity),
     ...mailRoutes(identity),
@@ -77,7 +79,7 @@ function signInRoutes(identity: Identity): Route[] {
     }
     const place = { address, userAgent, stay: body.autoSignin }
     if (method === 'link') return await identity.signInByLink(body.password, place)
-    return await identity.signInByPassword(body.username, body.password, place)
+    return await identity.signInByPassword(body.username, body.password, place, answerIn(body))
   }
 
   return [

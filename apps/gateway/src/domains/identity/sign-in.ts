@@ -3,6 +3,7 @@ import { ApiError } from '../../platform/http/api-error.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { AccessTokens, TokenSubject } from './access-token.ts'
 import { type Account, findById } from './accounts-store.ts'
+import type { Captcha, CaptchaAnswer } from './captcha.ts'
 import type { LinkTokens } from './link-tokens.ts'
 import { type LoginThrottle, SLOWED_LOGIN_WAIT_MS } from './login-throttle.ts'
 import type { CheckPassword } from './password-check.ts'
@@ -22,6 +23,7 @@ interface SignInDeps {
   db: Database
   checkPassword: CheckPassword
   throttle: LoginThrottle
+  captcha: Pick<Captcha, 'isAsked' | 'check'>
   links: LinkTokens
   sessions: Pick<Sessions, 'open'>
   tokens: Pick<AccessTokens, 'issue'>
@@ -32,7 +34,7 @@ interface SignInDeps {
 
 /** Ways to sign in; each answers an access token. */
 export function createSignIn(deps: SignInDeps) {
-  const { db, throttle, links, sessions, tokens, audit } = deps
+  const { db, throttle, captcha, links, sessions, tokens, audit } = deps
 
   /**
    * Opens a session for somebody who is known to be that customer; sign its token after the transaction.
@@ -64,14 +66,21 @@ export function createSignIn(deps: SignInDeps) {
     /**
      * By e-mail address and password. A name that nobody has takes the same steps, the same time and the same
      * answers as a wrong password.
-     * @throws ApiError `login_tries_left`, `login_frozen`, `too_many_requests`, `password_expired`, or
-     * `login_failed` when the password was changed meanwhile.
+     * @throws ApiError `login_tries_left`, `login_frozen`, `too_many_requests`, `password_expired`, those of the
+     * captcha, or `login_failed` when the password was changed meanwhile.
      */
-    async byPassword(username: string, password: string, place: SignInPlace): Promise<string> {
+    async byPassword(
+      username: string,
+      password: string,
+      place: SignInPlace,
+      answer: CaptchaAnswer,
+    ): Promise<string> {
       const email = username.trim().toLowerCase()
       const admitted = await throttle.admit(email, place.address)
+      // Before anything is known of the password, so that no answer to a captcha tells of it.
+      if (captcha.isAsked && admitted.captcha) await captcha.check(answer, place.address)
       if (admitted.slowed) await deps.pause(SLOWED_LOGIN_WAIT_MS)
-      const check = await deps.checkPassword({ email, password, place })
+      const check = await deps.checkPassword({ email, password, place, answer })
       if (!check.isRight) {
         const refusal = check.refusal(await throttle.refuse(email, place.address, admitted))
         noteFailed(check.user, refusal, place)
@@ -85,6 +94,11 @@ export function createSignIn(deps: SignInDeps) {
       })
       check.done?.(subject.userId)
       return await welcome(subject, place)
+    },
+
+    /** Whether signing in by that name from there asks for a captcha now; the same for names that nobody has. */
+    async wantsCaptcha(username: string, address: string): Promise<boolean> {
+      return captcha.isAsked && (await throttle.wantsCaptcha(username.trim().toLowerCase(), address))
     },
 
     /**
@@ -107,7 +121,7 @@ export function createSignIn(deps: SignInDeps) {
      */
     async createLink(userId: string): Promise<string> {
       const user = await findById(db, userId)
-      if (!user) throw new ApiError('user_not_found')
+      if (!user || user.deletedAt) throw new ApiError('user_not_found')
       const { id, email } = user
       const secret = await links.make(db, { purpose: 'sign_in', userId: id, email, life_ms: SIGN_IN_LINK_MS })
       audit.note({ userId: id, actor: 'operator', action: 'account.create-sign-in-link' })

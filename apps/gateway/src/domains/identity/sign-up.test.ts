@@ -62,6 +62,7 @@ describe('signing up', () => {
       type: 'normal-user',
       provider: '',
       createdTime: bench.clock.now().toISOString(),
+      password: '***',
       needUpdatePassword: false,
       balance: 0,
       accessToken: token,

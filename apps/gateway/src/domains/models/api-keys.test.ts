@@ -34,6 +34,7 @@ beforeAll(async () => {
     clock: { now: () => new Date(nowMs) },
     ids: systemIds,
     log: pino({ level: 'silent' }),
+    requireOpen: async () => {},
     notices: {
       async keyAdded(_tx, added) {
         notices.push(added)

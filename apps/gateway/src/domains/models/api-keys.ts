@@ -22,6 +22,8 @@ interface ApiKeysDeps {
   clock: Clock
   ids: Ids
   log: Pick<Logger, 'warn'>
+  /** Holds back the deletion of an account until the transaction ends. @throws ApiError `login_expired` when it is deleted. */
+  requireOpen(tx: Transaction, userId: string): Promise<void>
   /** Tells the customer, in the same transaction. */
   notices: {
     keyAdded(tx: Transaction, added: { userId: string; what: 'api_key'; name: string }): Promise<void>
@@ -35,7 +37,7 @@ export interface KeyHolder {
 }
 
 /** Keys for the model endpoints (B10). Each is shown once; what is kept of it is a hash. */
-export function createApiKeys({ db, clock, ids, log, notices }: ApiKeysDeps) {
+export function createApiKeys({ db, clock, ids, log, requireOpen, notices }: ApiKeysDeps) {
   const isUsable = (now: Date) =>
     and(isNull(apiKey.revokedAt), or(isNull(apiKey.expiresAt), gt(apiKey.expiresAt, now)))
   const isEnded = (now: Date) => or(isNotNull(apiKey.revokedAt), lte(apiKey.expiresAt, now))
@@ -110,6 +112,7 @@ export function createApiKeys({ db, clock, ids, log, notices }: ApiKeysDeps) {
         revokedAt: null,
       }
       await db.transaction(async tx => {
+        await requireOpen(tx, userId)
         await lockForUser(tx, 'api_key', userId)
         await requireRoom(tx, userId, now)
         await dropOldestEnded(tx, userId, now)

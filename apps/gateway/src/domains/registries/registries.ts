@@ -24,6 +24,8 @@ interface RegistriesDeps {
   sealer: Sealer
   /** Asks the registries. */
   outbound: Outbound
+  /** Holds back the deletion of an account until the transaction ends. @throws ApiError `login_expired` when it is deleted. */
+  requireOpen(tx: Transaction, userId: string): Promise<void>
   /** Tells the customer, in the same transaction. */
   notices: {
     keyAdded(tx: Transaction, added: { userId: string; what: 'registry'; name: string }): Promise<void>
@@ -39,7 +41,16 @@ interface CredentialChange {
 type Row = typeof registryCredential.$inferSelect
 
 /** Credentials of container registries (R3.12, R2.25). Passwords go in; only image pulls get them out. */
-export function createRegistries({ db, clock, ids, log, sealer, outbound, notices }: RegistriesDeps) {
+export function createRegistries({
+  db,
+  clock,
+  ids,
+  log,
+  sealer,
+  outbound,
+  requireOpen,
+  notices,
+}: RegistriesDeps) {
   const limit = createCheckLimit({ clock })
 
   async function find(userId: string, id: string): Promise<Row> {
@@ -105,6 +116,7 @@ export function createRegistries({ db, clock, ids, log, sealer, outbound, notice
         checkResult: null,
       }
       await db.transaction(async tx => {
+        await requireOpen(tx, userId)
         await lockForUser(tx, 'registry', userId)
         await requireFreeName(tx, userId, row.name, id)
         const [held] = await tx

@@ -60,6 +60,7 @@ function registriesUnder(keys: [Uint8Array, ...Uint8Array[]]): Registries {
       privateHosts: [yard.host, 'gone.localhost:1'],
       resolve: async () => ['10.0.0.7'],
     }),
+    requireOpen: async () => {},
     notices: {
       async keyAdded(_tx, added) {
         notices.push(added)

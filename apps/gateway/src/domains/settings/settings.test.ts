@@ -1,16 +1,22 @@
 import { getSettings } from '@berth/contract/account'
 import { expect, test } from 'vitest'
+import { brands } from '../../platform/config/brands.ts'
 import { createSettings } from './settings.ts'
 
+const NORTH = {
+  hosts: ['console.north.example', 'localhost:9000'],
+  name: 'North',
+  docs_url: 'https://docs.north.example',
+  image_storage_url: 'https://images.north.example/v1',
+  logo: { light: 'https://cdn.north.example/l.svg', dark: 'https://cdn.north.example/d.svg' },
+  analytics: { script_url: 'https://stats.north.example/s.js', attributes: { 'data-site': 'north' } },
+}
 const catalogue = {
-  brands: [
-    {
-      hosts: ['console.north.example', 'localhost:9000'],
-      name: 'North',
-      docs_url: 'https://docs.north.example',
-    },
+  brands: brands.parse([
+    { ...NORTH, production: true },
+    { ...NORTH, hosts: ['staging.north.example'] },
     { hosts: ['default'], name: 'Berth', docs_url: '/gateway/docs' },
-  ],
+  ]),
 }
 const settings = createSettings({ catalogue, mailbox: true, compute: { driver: 'sandbox', why: null } })
 
@@ -30,9 +36,21 @@ test('[R1.10] settings say what this installation has, as the contract has it', 
   const answer = settings.read('http://localhost:8080')
   expect(getSettings.data.parse(answer)).toEqual(answer)
   expect(answer).toEqual({
-    brand: { name: 'Berth', docs_url: '/gateway/docs' },
+    brand: {
+      name: 'Berth',
+      docs_url: '/gateway/docs',
+      image_storage_url: null,
+      logo: null,
+      analytics: null,
+    },
     mailbox: true,
     compute: { driver: 'sandbox', why: null },
     version: expect.stringMatching(/^\d+\.\d+\.\d+/),
   })
+})
+
+test('[R1.10] the host selects docs, image storage and logo, and only the production host has analytics', () => {
+  const { hosts: _, ...shown } = NORTH
+  expect(settings.read('https://console.north.example').brand).toEqual(shown)
+  expect(settings.read('https://staging.north.example').brand).toEqual({ ...shown, analytics: null })
 })

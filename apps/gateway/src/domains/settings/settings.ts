@@ -1,9 +1,8 @@
 import type { getSettings } from '@berth/contract/account'
 import type { CallData } from '@berth/contract/call'
 import packageJson from '../../../package.json' with { type: 'json' }
+import { analyticsOf, findBrand } from '../../platform/config/brands.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
-
-type Brand = Catalogue['brands'][number]
 
 export interface Settings {
   /**
@@ -25,22 +24,21 @@ interface SettingsDeps {
 export function createSettings({ catalogue, mailbox, compute }: SettingsDeps): Settings {
   return {
     read(origin) {
-      const { name, docs_url } = findBrand(catalogue, origin)
-      return { brand: { name, docs_url }, mailbox, compute, version: packageJson.version }
+      const brand = findBrand(catalogue.brands, URL.parse(origin)?.host ?? '')
+      const { name, docs_url, image_storage_url, logo } = brand
+      const analytics = analyticsOf(brand)
+      return {
+        brand: {
+          name,
+          docs_url,
+          image_storage_url,
+          logo: logo && { light: logo.light.url, dark: logo.dark.url },
+          analytics: analytics && { script_url: analytics.script_url, attributes: analytics.attributes },
+        },
+        mailbox,
+        compute,
+        version: packageJson.version,
+      }
     },
   }
-}
-
-/**
- * The brand of a host (R1.10): one that names the host, with or without its port, else the default one.
- * @param origin Such as `https://console.example.com`.
- */
-function findBrand({ brands }: Pick<Catalogue, 'brands'>, origin: string): Brand {
-  const url = URL.canParse(origin) ? new URL(origin) : null
-  const hosts = url ? [url.host, url.hostname] : []
-  const brand =
-    brands.find(one => one.hosts.some(host => hosts.includes(host.toLowerCase()))) ??
-    brands.find(one => one.hosts.includes('default'))
-  if (!brand) throw new Error('the catalogue has no brand for the host `default`')
-  return brand
 }

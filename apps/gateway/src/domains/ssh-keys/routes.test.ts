@@ -24,6 +24,7 @@ beforeAll(async () => {
     db: database.db,
     clock: systemClock,
     ids: systemIds,
+    requireOpen: async () => {},
     notices: {
       async keyAdded(_tx, added) {
         notices.push(added)

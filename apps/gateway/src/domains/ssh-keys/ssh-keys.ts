@@ -13,6 +13,8 @@ interface SshKeysDeps {
   db: Database
   clock: Clock
   ids: Ids
+  /** Holds back the deletion of an account until the transaction ends. @throws ApiError `login_expired` when it is deleted. */
+  requireOpen(tx: Transaction, userId: string): Promise<void>
   /** Tells the customer, in the same transaction. */
   notices: {
     keyAdded(tx: Transaction, added: { userId: string; what: 'ssh_key'; name: string }): Promise<void>
@@ -20,7 +22,7 @@ interface SshKeysDeps {
 }
 
 /** Public SSH keys of customers (R1.7). */
-export function createSshKeys({ db, clock, ids, notices }: SshKeysDeps) {
+export function createSshKeys({ db, clock, ids, requireOpen, notices }: SshKeysDeps) {
   return {
     /** A customer's keys, newest first. */
     async list(userId: string): Promise<SshKey[]> {
@@ -50,6 +52,7 @@ export function createSshKeys({ db, clock, ids, notices }: SshKeysDeps) {
         createdAt: clock.now(),
       }
       await db.transaction(async tx => {
+        await requireOpen(tx, userId)
         await lockForUser(tx, 'ssh_key', userId)
         const added = await tx
           .insert(sshKey)

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { MICRO_PER_UNIT } from '@berth/contract/money'
 import { isNode, LineCounter, parseDocument } from 'yaml'
 import * as z from 'zod'
+import { readBrandFiles } from './brand-files.ts'
+import { brands, checkBrandHosts } from './brands.ts'
 
 /** A mistake in the catalogue: the message names file, line and field. */
 export class CatalogueError extends Error {
@@ -25,13 +28,6 @@ const price = z
     const [whole = '0', fraction = ''] = value.split('.')
     return BigInt(whole) * MICRO_PER_UNIT + BigInt(fraction.padEnd(6, '0'))
   })
-
-const brand = z.strictObject({
-  /** Hosts that show this brand; `default` serves all others. */
-  hosts: z.array(text).min(1),
-  name: text,
-  docs_url: text,
-})
 
 const region = z.strictObject({ code: id, name: text, enabled: z.boolean() })
 
@@ -70,7 +66,7 @@ const image = z
 
 const catalogue = z
   .strictObject({
-    brands: z.array(brand).min(1),
+    brands,
     prices: z.strictObject({ disk_gb_hour: price, unlisted_gpu_hour: price }).transform(prices => ({
       disk_micro_per_gb_hour: prices.disk_gb_hour,
       unlisted_gpu_micro_per_hour: prices.unlisted_gpu_hour,
@@ -95,13 +91,6 @@ const catalogue = z
         }
       }
     })
-    if (!value.brands.some(({ hosts }) => hosts.includes('default'))) {
-      context.addIssue({
-        code: 'custom',
-        path: ['brands'],
-        message: 'needs one brand with the host `default`',
-      })
-    }
   })
 
 export type Catalogue = z.output<typeof catalogue>
@@ -109,11 +98,12 @@ export type CatalogueSpec = Catalogue['gpu_specs'][number]
 export type CatalogueImage = Catalogue['images'][number]
 
 /**
- * Reads and checks the catalogue.
+ * Reads and checks the catalogue, and the images of its brands.
  * @param file Path of the YAML file.
+ * @param serviceHost The domain of instances' own names, below which no brand may stand.
  * @throws CatalogueError that names file, line and field of every mistake.
  */
-export function loadCatalogue(file: string): Catalogue {
+export function loadCatalogue(file: string, serviceHost = 'localhost'): Catalogue {
   let source: string
   try {
     source = readFileSync(file, 'utf8')
@@ -122,7 +112,13 @@ export function loadCatalogue(file: string): Catalogue {
       `${file}: cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})`,
     )
   }
-  return parseCatalogue(source, file)
+  const parsed = parseCatalogue(source, file)
+  try {
+    checkBrandHosts(parsed.brands, serviceHost)
+    return { ...parsed, brands: readBrandFiles(parsed.brands, dirname(file)) }
+  } catch (error) {
+    throw new CatalogueError(`${file}: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 /**

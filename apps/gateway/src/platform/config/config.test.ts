@@ -16,6 +16,7 @@ describe('settings', () => {
       catalogueFile: resolve(root, 'config/catalogue.yaml'),
       compute: 'auto',
       smtp: null,
+      captcha: { kind: 'default' },
       demo: 'auto',
       warnings: [],
     })
@@ -91,6 +92,7 @@ describe('a wrong setting is named, with what it takes and what it got', () => {
     ['BERTH_SERVICE_HOST', 'Apps.example.com', 'in lower case'],
     ['BERTH_TRUSTED_PROXIES', 'proxy.local', 'addresses or networks'],
     ['BERTH_COMPUTE', 'podman', 'BERTH_COMPUTE takes auto, docker, sandbox or none; it got "podman".'],
+    ['BERTH_CAPTCHA', 'recaptcha', 'takes default, turnstile, hcaptcha or none; it got "recaptcha".'],
     ['BERTH_METERING_MS', '10', 'milliseconds, 100 to 3600000'],
     ['BERTH_LOG_LEVEL', 'loud', 'it got "loud"'],
   ])('%s=%s', (name, value, message) => {
@@ -113,6 +115,16 @@ describe('a wrong setting is named, with what it takes and what it got', () => {
 describe('settings that do not go together', () => {
   test('a mail server without a sender', () => {
     expect(() => readConfig({ SMTP_URL: 'smtp://mail:25' })).toThrow('MAIL_FROM is needed with SMTP_URL')
+  })
+
+  test.each(['turnstile', 'hcaptcha'])('the captcha service %s without its keys', kind => {
+    const keys = { BERTH_CAPTCHA_SITE_KEY: 'site', BERTH_CAPTCHA_SECRET: 's3cret' }
+    const attempt = (settings: object) => () => readConfig({ BERTH_CAPTCHA: kind, ...settings })
+    expect(attempt({})).toThrow(`BERTH_CAPTCHA_SITE_KEY is needed with BERTH_CAPTCHA=${kind}`)
+    expect(attempt({ BERTH_CAPTCHA_SITE_KEY: 'site' })).toThrow('BERTH_CAPTCHA_SECRET is needed')
+    expect(attempt(keys)().captcha).toEqual({ kind, siteKey: 'site', secret: 's3cret' })
+    expect(() => readConfig(keys)).toThrow(/belongs to a captcha service(.|\n)*belongs to a captcha service/)
+    expect(() => readConfig(keys)).not.toThrow(/s3cret/)
   })
 
   test("the console below the instances' domain", () => {

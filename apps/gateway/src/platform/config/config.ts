@@ -27,6 +27,7 @@ export interface Config {
     readonly application: string
   } | null
   readonly signInProviders: readonly SignInProviderSetting[]
+  readonly captcha: CaptchaChoice
   readonly demo: 'auto' | 'off'
   readonly logLevel: string
   readonly meteringMs: number
@@ -34,6 +35,11 @@ export interface Config {
   /** Things to tell the operator that are no mistakes for certain. */
   readonly warnings: readonly string[]
 }
+
+/** What shows that a person signs in; the services with the keys that the operator got from them. */
+export type CaptchaChoice =
+  | { readonly kind: 'default' | 'none' }
+  | { readonly kind: 'turnstile' | 'hcaptcha'; readonly siteKey: string; readonly secret: string }
 
 /** Settings that cannot be used, one line for each. */
 export class ConfigError extends Error {
@@ -72,6 +78,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     smtp: smtpUrl === null ? null : { url: smtpUrl, from: values.MAIL_FROM ?? '' },
     casdoor: casdoorOf(values),
     signInProviders: values.BERTH_SIGN_IN_PROVIDERS,
+    captcha: captchaChoice(values),
     demo: values.BERTH_DEMO,
     logLevel: values.BERTH_LOG_LEVEL,
     meteringMs: values.BERTH_METERING_MS,
@@ -110,6 +117,12 @@ function fieldMistakes(name: string, { issues }: z.ZodError): string[] {
   })
 }
 
+function captchaChoice(values: Values): CaptchaChoice {
+  const { BERTH_CAPTCHA: kind, BERTH_CAPTCHA_SITE_KEY: siteKey, BERTH_CAPTCHA_SECRET: secret } = values
+  if (kind === 'default' || kind === 'none') return { kind }
+  return { kind, siteKey: siteKey ?? '', secret: secret ?? '' }
+}
+
 /** What each setting alone cannot tell. */
 function crossCheck(values: Values): string[] {
   const mistakes: string[] = []
@@ -117,6 +130,16 @@ function crossCheck(values: Values): string[] {
     mistakes.push(`MAIL_FROM is needed with SMTP_URL: it takes ${SETTINGS.MAIL_FROM.takes}.`)
   }
   mistakes.push(...checkCasdoor(values))
+  for (const name of ['BERTH_CAPTCHA_SITE_KEY', 'BERTH_CAPTCHA_SECRET'] as const) {
+    const { BERTH_CAPTCHA: kind } = values
+    const isService = kind === 'turnstile' || kind === 'hcaptcha'
+    if (isService && values[name] === null) {
+      mistakes.push(`${name} is needed with BERTH_CAPTCHA=${kind}: it takes ${SETTINGS[name].takes}.`)
+    }
+    if (!isService && values[name] !== null) {
+      mistakes.push(`${name} belongs to a captcha service: set BERTH_CAPTCHA to turnstile or hcaptcha.`)
+    }
+  }
   const publicHost = values.BERTH_PUBLIC_URL === null ? null : new URL(values.BERTH_PUBLIC_URL).hostname
   if (publicHost?.endsWith(`.${values.BERTH_SERVICE_HOST}`)) {
     mistakes.push(

@@ -79,8 +79,8 @@ export const SETTINGS = {
       default: '',
       takes: 'the address that customers use, without a path, such as https://gpu.example.com',
       about:
-        'The address that customers use, for links in mails and as the only host name besides loopback that the ' +
-        'console answers to. Empty: the address that the gateway listens on.',
+        'The address that customers use, for links in mails and as the only host name besides loopback and the hosts of ' +
+        'brands that the console answers to. Empty: the address that the gateway listens on.',
     },
   ),
   BERTH_SERVICE_HOST: setting(z.string().regex(HOST_NAME), {
@@ -200,6 +200,26 @@ export const SETTINGS = {
       'other services" in docs/operating.md says what an entry holds. Empty: none.',
     secret: true,
     fields: true,
+  }),
+  BERTH_CAPTCHA: setting(z.enum(['default', 'turnstile', 'hcaptcha', 'none']), {
+    default: 'default',
+    takes: 'default, turnstile, hcaptcha or none',
+    about:
+      'What shows that a person is there, asked for after wrong passwords only. `default` is drawn here and asks ' +
+      'nobody else; it stops simple programs. `turnstile` (Cloudflare) and `hcaptcha` are services: customers’ ' +
+      'browsers load their scripts on the sign-in page, this computer must reach them, and while it does not, ' +
+      'nobody signs in where a captcha is asked for.',
+  }),
+  BERTH_CAPTCHA_SITE_KEY: setting(optional(z.string().regex(/^[A-Za-z0-9._-]{1,200}$/)), {
+    default: '',
+    takes: 'the site key of the service, which is public',
+    about: 'Needed with the captcha services.',
+  }),
+  BERTH_CAPTCHA_SECRET: setting(optional(z.string().regex(/^[\x21-\x7e]{1,200}$/)), {
+    default: '',
+    takes: 'the secret key of the service',
+    about: 'Needed with the captcha services.',
+    secret: true,
   }),
   BERTH_DEMO: setting(z.enum(['auto', 'off']), {
     default: 'auto',

@@ -3,14 +3,20 @@ import { join } from 'node:path'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { BRAND_PATH } from '../config/brand-files.ts'
+import { type Brand, findBrand } from '../config/brands.ts'
 import type { Logger } from '../log.ts'
+import { brandPage } from './brand-page.ts'
+import { brandSources } from './brand-sources.ts'
 import { compressFiles } from './compress-files.ts'
-import { NONCE_PLACEHOLDER, pageNonce, securePages } from './page-security.ts'
+import { NONCE_PLACEHOLDER, type PageSources, pageNonce, securePages } from './page-security.ts'
 
 interface ConsoleOptions {
   log: Pick<Logger, 'warn' | 'debug'>
   consoleDir: string | null
   publicUrl: string | null
+  signInSources?: PageSources | null
+  brands: readonly Brand[]
 }
 
 /** A path of a file rather than of a page: its last part has a dot, or it lies where only files do. */
@@ -20,11 +26,11 @@ const SHORT = 'public, max-age=60'
 
 /** Serves the built console: hashed assets for ever, the page itself afresh with a nonce of its own. */
 export async function registerConsole(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
-  const { consoleDir, log } = options
+  const { consoleDir, log, brands } = options
   const indexFile = consoleDir === null ? null : join(consoleDir, 'index.html')
   const readIndex = createIndexReader(indexFile)
   await app.register(async scope => {
-    await securePages(scope, options)
+    await securePages(scope, { ...options, sourcesOf: host => brandSources(findBrand(brands, host)) })
     if (consoleDir !== null && (await isFolder(consoleDir))) {
       await scope.register(fastifyStatic, {
         root: consoleDir,
@@ -44,7 +50,10 @@ export async function registerConsole(app: FastifyInstance, options: ConsoleOpti
     }
     // Asked for by every browser that is shown something else than a page of the console.
     scope.get('/favicon.ico', (_request, reply) => reply.redirect('/favicon.svg'))
-    scope.get('/*', (request, reply) => answerPage(request, reply, readIndex))
+    answerBrandFiles(scope, brands)
+    scope.get('/*', (request, reply) =>
+      answerPage(request, reply, () => readIndex(findBrand(brands, request.host))),
+    )
   })
 }
 
@@ -64,6 +73,19 @@ async function answerPage(
   return reply.send(parts.join(pageNonce(reply)))
 }
 
+/** Images of brands, under addresses that change with their content. */
+function answerBrandFiles(scope: FastifyInstance, brands: readonly Brand[]): void {
+  const files = brands
+    .flatMap(({ logo }) => (logo ? [logo.light, logo.dark] : []))
+    .flatMap(({ url, file }) => (file ? [[url, file] as const] : []))
+  const byUrl = new Map(files)
+  scope.get(`${BRAND_PATH}*`, (request, reply) => {
+    const file = byUrl.get(request.url.split('?')[0] ?? '')
+    if (!file) return notFound(reply)
+    return reply.header('cache-control', HASHED).type(file.type).send(Buffer.from(file.bytes))
+  })
+}
+
 function notFound(reply: FastifyReply): FastifyReply {
   reply.callNotFound()
   return reply
@@ -76,17 +98,18 @@ const NOT_BUILT = `<!doctype html>
 the console, or run <code>npm run build -w @berth/console</code> and load this page again.</p>
 `
 
-/** The page in parts, split where the nonce goes; read again when the file changes. */
-function createIndexReader(file: string | null): () => Promise<string[] | null> {
-  let cached: { mtimeMs: number; parts: string[] } | null = null
-  return async () => {
+/** A brand's page in parts, split where the nonce goes; made again when the file changes. */
+function createIndexReader(file: string | null): (brand: Brand) => Promise<string[] | null> {
+  const made = new Map<Brand, { mtimeMs: number; parts: string[] }>()
+  return async brand => {
     if (file === null) return null
     try {
       const { mtimeMs } = await stat(file)
-      if (cached?.mtimeMs !== mtimeMs) {
-        cached = { mtimeMs, parts: (await readFile(file, 'utf8')).split(NONCE_PLACEHOLDER) }
-      }
-      return cached.parts
+      const cached = made.get(brand)
+      if (cached?.mtimeMs === mtimeMs) return cached.parts
+      const parts = brandPage(await readFile(file, 'utf8'), brand).split(NONCE_PLACEHOLDER)
+      made.set(brand, { mtimeMs, parts })
+      return parts
     } catch {
       return null
     }

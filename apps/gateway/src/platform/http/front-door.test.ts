@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { startTestServer, type TestServer } from '../../../test/test-server.ts'
+import { brands } from '../config/brands.ts'
 import { route } from './handler.ts'
 import { createHostCheck } from './hosts.ts'
 import { RATE_LIMITS } from './rate-limits.ts'
@@ -15,6 +16,10 @@ beforeAll(async () => {
   database = await createTestDatabase()
   server = await startTestServer(database.db, routes(), {
     publicUrl: 'https://gpu.example.com',
+    brands: brands.parse([
+      { hosts: ['console.north.example:8443'], name: 'North', docs_url: '/gateway/docs' },
+      { hosts: ['default'], name: 'Berth', docs_url: '/gateway/docs' },
+    ]),
     upgrades: [
       {
         path: '/gateway/socket',
@@ -34,18 +39,24 @@ afterAll(async () => {
 })
 
 describe('the host that a request names', () => {
-  test.each(['localhost', '127.0.0.1:8080', '[::1]:80', 'gpu.example.com', 'GPU.example.com:443'])(
-    'is one of ours: %s',
-    async host => {
-      expect((await get('/gateway/api/hello', host)).status).toBe(200)
-    },
-  )
+  test.each([
+    'localhost',
+    '127.0.0.1:8080',
+    '[::1]:80',
+    'gpu.example.com',
+    'GPU.example.com:443',
+    'console.north.example:8443',
+  ])('is one of ours: %s', async host => {
+    expect((await get('/gateway/api/hello', host)).status).toBe(200)
+  })
 
   test.each([
     'evil.example',
     'localhost.evil.example',
     '10.0.0.1',
     'other-8080.localhost',
+    'north.example',
+    'default',
     'a b',
     'x@localhost',
   ])('is foreign, so that no page of another domain reads the console: %s', async host => {
@@ -62,7 +73,7 @@ describe('the host that a request names', () => {
   })
 
   test('beyond loopback without a public address: bare addresses, but no names', () => {
-    const check = createHostCheck({ publicUrl: null, bindHost: '0.0.0.0' })
+    const check = createHostCheck({ publicUrl: null, bindHost: '0.0.0.0', brandHosts: [] })
     expect(check('192.168.1.5:8080')).toBe(true)
     expect(check('[2001:db8::1]:8080')).toBe(true)
     expect(check('evil.example')).toBe(false)
@@ -114,7 +125,7 @@ describe('rate limits', () => {
 
   test('are stricter for signing in than for the rest, and shared by its ways', async () => {
     const limited = await startTestServer(database.db, routes(), {
-      rateLimits: { ...RATE_LIMITS, strict_per_minute: { login: 2, signup: 2, mail: 2 } },
+      rateLimits: { ...RATE_LIMITS, strict_per_minute: { login: 2, signup: 2, mail: 2, captcha: 2 } },
     })
     const login = (path: string) =>
       fetch(`${limited.origin}/gateway${path}`, { method: 'POST' }).then(({ status }) => status)

@@ -6,6 +6,8 @@ interface HostOptions {
   publicUrl: string | null
   /** The interface that the gateway listens on. */
   bindHost: string
+  /** Names at which brands are shown. */
+  brandHosts: readonly string[]
 }
 
 /** Host headers seen lately; there are few good ones. */
@@ -18,12 +20,16 @@ const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip'] as const
  * Makes the check of the Host header, which keeps a page of a foreign domain whose name was turned to our address
  * (DNS rebinding) from speaking to the console's origin.
  *
- * The console answers for the public address and for loopback names. Where it listens beyond loopback and no
- * public address is set, it also answers for bare IP addresses: a name is what rebinding needs.
+ * The console answers for the public address, for the hosts of brands and for loopback names. Where it listens beyond
+ * loopback and no public address is set, it also answers for bare IP addresses: a name is what rebinding needs.
  * @returns Whether the console answers for this `Host`.
  */
-export function createHostCheck({ publicUrl, bindHost }: HostOptions): (host: string | undefined) => boolean {
-  const names = new Set(['localhost', '127.0.0.1', '[::1]'])
+export function createHostCheck({
+  publicUrl,
+  bindHost,
+  brandHosts,
+}: HostOptions): (host: string | undefined) => boolean {
+  const names = new Set(['localhost', '127.0.0.1', '[::1]', ...brandHosts])
   if (publicUrl) names.add(new URL(publicUrl).hostname)
   const anyIp = !publicUrl && !isLoopback(bindHost)
   if (!isLoopback(bindHost) && !isAnyAddress(bindHost)) names.add(bindHost.toLowerCase())

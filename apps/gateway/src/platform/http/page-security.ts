@@ -1,30 +1,59 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import helmet from '@fastify/helmet'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { BrandSources } from './brand-sources.ts'
 
 /** What the build writes where a page's nonce belongs. */
 export const NONCE_PLACEHOLDER = '__CSP_NONCE__'
 
 const NONCE_BYTES = 16
 
+/** Origins of others, such as `https://service.example`, by what may be loaded from them. */
+export interface PageSources {
+  script: readonly string[]
+  frame: readonly string[]
+  style: readonly string[]
+  connect: readonly string[]
+}
+
+/** The one page that may load something of others: a captcha, where the operator chose a service for it. */
+const SIGN_IN_PATH = '/auth'
+
 interface PageSecurityOptions {
   publicUrl: string | null
+  /** What the sign-in page may load besides. */
+  signInSources?: PageSources | null
   /** For pages of others' making that write styles of their own; scripts stay as they are. */
   inlineStyles?: boolean
+  /** What a host's brand adds; left out, nothing. */
+  sourcesOf?: (host: string) => BrandSources
 }
+
+const NO_SOURCES: BrandSources = { images: [], scripts: [], connections: [] }
 
 /**
  * Puts security headers on every page of a scope. Scripts and styles come from this origin or carry the page's nonce,
  * which is new for each answer; nothing may frame a page. Services of instances live on other origins, so nothing of
- * theirs is allowed here.
+ * theirs is allowed here. A brand may add origins of its own (R1.10).
  */
 export async function securePages(
   scope: FastifyInstance,
-  { publicUrl, inlineStyles = false }: PageSecurityOptions,
+  {
+    publicUrl,
+    signInSources = null,
+    inlineStyles = false,
+    sourcesOf = () => NO_SOURCES,
+  }: PageSecurityOptions,
 ): Promise<void> {
-  scope.addHook('onRequest', (_request, reply, done) => {
-    nonces.set(reply.raw, randomBytes(NONCE_BYTES).toString('base64'))
+  const others = (kind: keyof PageSources) => {
+    if (!signInSources || signInSources[kind].length === 0) return []
+    const sources = signInSources[kind].join(' ')
+    return [(request: IncomingMessage) => (isSignIn(request) ? sources : '')]
+  }
+  scope.addHook('onRequest', (request: FastifyRequest, reply, done) => {
+    const nonce = randomBytes(NONCE_BYTES).toString('base64')
+    pages.set(reply.raw, { nonce, sources: sourcesOf(request.host) })
     done()
   })
   await scope.register(helmet, {
@@ -32,13 +61,14 @@ export async function securePages(
       useDefaults: false,
       directives: {
         defaultSrc: ["'self'"],
-        scriptSrc: ["'self'", nonceSource],
+        scriptSrc: ["'self'", nonceSource, brandSource('scripts'), ...others('script')],
         // With a nonce beside it, `unsafe-inline` counts for nothing.
-        styleSrc: ["'self'", inlineStyles ? "'unsafe-inline'" : nonceSource],
-        imgSrc: ["'self'", 'data:', 'blob:'],
+        styleSrc: ["'self'", inlineStyles ? "'unsafe-inline'" : nonceSource, ...others('style')],
+        imgSrc: ["'self'", 'data:', 'blob:', brandSource('images')],
         fontSrc: ["'self'", 'data:'],
         // Older browsers do not count a WebSocket to the same host as `self`.
-        connectSrc: ["'self'", socketSource],
+        connectSrc: ["'self'", socketSource, brandSource('connections'), ...others('connect')],
+        frameSrc: ["'self'", ...others('frame')],
         workerSrc: ["'self'", 'blob:'],
         objectSrc: ["'none'"],
         baseUri: ["'none'"],
@@ -47,7 +77,8 @@ export async function securePages(
       },
     },
     crossOriginEmbedderPolicy: false,
-    referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
+    // A page's address may hold the secret of a mailed link, which no later page and no script on it is to learn.
+    referrerPolicy: { policy: 'strict-origin' },
     strictTransportSecurity: publicUrl?.startsWith('https:') ? { maxAge: 31_536_000 } : false,
     xFrameOptions: { action: 'deny' },
   })
@@ -55,13 +86,24 @@ export async function securePages(
 
 /** The nonce of the page that is being answered. */
 export function pageNonce(reply: FastifyReply): string {
-  return nonces.get(reply.raw) ?? ''
+  return pages.get(reply.raw)?.nonce ?? ''
 }
 
-const nonces = new WeakMap<ServerResponse, string>()
+/** What was decided when the request came, for the headers that are made when it is answered. */
+const pages = new WeakMap<ServerResponse, { nonce: string; sources: BrandSources }>()
 
 function nonceSource(_request: IncomingMessage, response: ServerResponse): string {
-  return `'nonce-${nonces.get(response)}'`
+  return `'nonce-${pages.get(response)?.nonce}'`
+}
+
+/** Empty for most; what stands here was checked with the catalogue. */
+function brandSource(kind: keyof BrandSources) {
+  return (_request: IncomingMessage, response: ServerResponse): string =>
+    pages.get(response)?.sources[kind].join(' ') ?? ''
+}
+
+function isSignIn({ url = '' }: IncomingMessage): boolean {
+  return url.split('?')[0] === SIGN_IN_PATH
 }
 
 /** The host was checked at the front door, so it holds nothing that could end the directive. */

@@ -8,7 +8,10 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { startTestServer, type TestServer } from '../../../test/test-server.ts'
+import { readBrandFiles } from '../config/brand-files.ts'
+import { brands } from '../config/brands.ts'
 
+const LOGO = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 const SCRIPT = 'export const answer = 42\n'.repeat(100)
 
 let database: TestDatabase
@@ -66,9 +69,44 @@ describe("the console's page", () => {
     for (const directive of ["frame-ancestors 'none'", "object-src 'none'", "base-uri 'none'"]) {
       expect(policy).toContain(directive)
     }
+    // A mailed link's secret stands in an address: no later page may learn it.
+    expect(headers.get('referrer-policy')).toBe('strict-origin')
     expect(headers.get('x-frame-options')).toBe('DENY')
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
+  })
+
+  test('allows the origins of a captcha service on the sign-in page alone, and only what it names', async () => {
+    const origin = 'https://captcha.example'
+    const signInSources = {
+      script: [origin],
+      frame: [origin, 'https://*.frames.example'],
+      style: [],
+      connect: [],
+    }
+    const open = await startTestServer(database.db, [], { consoleDir, signInSources })
+    try {
+      const policyOf = async (path: string) => {
+        const { headers } = await fetch(open.origin + path)
+        return (
+          headers
+            .get('content-security-policy')
+            ?.split(';')
+            .map(part => part.trim().replace(/ +/g, ' ')) ?? []
+        )
+      }
+      const signIn = await policyOf('/auth?mode=login')
+      expect(signIn).toContainEqual(
+        expect.stringMatching(/^script-src 'self' 'nonce-[^']+' https:\/\/captcha\.example$/),
+      )
+      expect(signIn).toContain(`frame-src 'self' ${origin} https://*.frames.example`)
+      expect(signIn.find(part => part.startsWith('style-src'))).not.toContain('captcha')
+      for (const path of ['/', '/instance-list', '/auth/other']) {
+        expect((await policyOf(path)).join(';')).not.toMatch(/https:/)
+      }
+    } finally {
+      await open.close(0)
+    }
   })
 
   test('is not answered for paths of the gateway', async () => {
@@ -171,13 +209,124 @@ describe('[R7.9] the document', () => {
   })
 })
 
+describe('[R1.10] two brands on two hosts', () => {
+  const analytics = {
+    script_url: 'https://stats.north.example/script.js',
+    connect_urls: ['https://in.north.example/v1'],
+  }
+  const shown = {
+    name: 'North & "Sons"',
+    docs_url: 'https://docs.north.example',
+    image_storage_url: 'https://images.north.example',
+    accent: { light: '#6b3fa0', dark: '#c39bff' },
+    logo: { light: 'north.svg', dark: 'https://cdn.north.example/dark.png' },
+    analytics,
+  }
+  let branded: TestServer
+  beforeAll(async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-test-brands-'))
+    writeFileSync(join(folder, 'north.svg'), LOGO)
+    const list = brands.parse([
+      { ...shown, hosts: ['console.north.example'], production: true },
+      { ...shown, hosts: ['staging.north.example'] },
+      { hosts: ['default'], name: 'Berth', docs_url: '/gateway/docs' },
+    ])
+    branded = await startTestServer(database.db, [], { consoleDir, brands: readBrandFiles(list, folder) })
+    rmSync(folder, { recursive: true })
+  })
+  afterAll(() => branded.close(500))
+  const page = (host: string) => askAs(branded.port, host, '/instance-list')
+
+  test('each page has its own name, mark and colours before any script runs', async () => {
+    const ours = await page('localhost')
+    expect(ours.text).toContain('<title>Berth</title>')
+    expect(ours.text).toContain('href="/favicon.svg"')
+    expect(ours.text).not.toContain('<style')
+    expect(JSON.parse(brandSaid(ours.text))).toEqual({ name: 'Berth', logo: null })
+
+    const theirs = await page('console.north.example')
+    expect(theirs.text).toContain('<title>North &#38; &#34;Sons&#34;</title>')
+    expect(JSON.parse(brandSaid(theirs.text))).toEqual({
+      name: 'North & "Sons"',
+      logo: { light: expect.stringMatching(/^\/brand\/[0-9a-f]{16}\.svg$/), dark: shown.logo.dark },
+    })
+    expect(theirs.text).not.toContain('favicon.svg')
+    const nonce = /'nonce-([^']+)'/.exec(theirs.policy)?.[1]
+    expect(theirs.text).toContain(`<style nonce="${nonce}">`)
+    expect(theirs.text).toContain(':root[data-mantine-color-scheme="light"]{--accent:#6b3fa0;')
+    expect(theirs.text).not.toContain('Berth')
+  })
+
+  test('only the production host’s policy names the origin of its analytics; the nonce stays', async () => {
+    const policies = {
+      production: (await page('console.north.example')).policy,
+      staging: (await page('staging.north.example')).policy,
+      other: (await page('127.0.0.1')).policy,
+    }
+    const script = (policy: string) => /script-src ([^;]*)/.exec(policy)?.[1]?.trim()
+    const connect = (policy: string) => /connect-src ([^;]*)/.exec(policy)?.[1]?.trim()
+    expect(script(policies.production)).toMatch(/^'self' 'nonce-[^']+' https:\/\/stats\.north\.example$/)
+    expect(connect(policies.production)).toMatch(
+      /https:\/\/stats\.north\.example https:\/\/in\.north\.example$/,
+    )
+    for (const policy of [policies.staging, policies.other]) {
+      expect(policy).not.toContain('stats.north')
+      expect(policy).not.toContain('in.north')
+      expect(script(policy)).toMatch(/^'self' 'nonce-[^']+'$/)
+    }
+    for (const policy of Object.values(policies)) expect(policy).not.toContain('unsafe')
+    expect(policies.staging).toContain(
+      "img-src 'self' data: blob: https://images.north.example https://cdn.north.example",
+    )
+    expect(policies.other).not.toContain('north')
+  })
+
+  test('the page to read the document by has none of it', async () => {
+    const { policy } = await askAs(branded.port, 'console.north.example', '/gateway/docs/')
+    expect(policy).not.toMatch(/(stats|in|images|cdn)\.north\.example/)
+  })
+
+  test('a logo that is a file is answered under the name of its content', async () => {
+    const { text } = await page('console.north.example')
+    const { light } = JSON.parse(brandSaid(text)).logo
+    const answer = await fetch(branded.origin + light)
+    expect(answer.headers.get('content-type')).toBe('image/svg+xml')
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    expect(await answer.text()).toBe(LOGO)
+    expect((await fetch(`${branded.origin}/brand/0000000000000000.svg`)).status).toBe(404)
+  })
+
+  test('a host that no brand names is still foreign', async () => {
+    expect((await page('north.example')).status).toBe(421)
+  })
+})
+
+/** What the page says of its brand. */
+function brandSaid(html: string): string {
+  const said = /name="berth-brand" content="([^"]*)"/.exec(html)?.[1] ?? ''
+  return said.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
+}
+
+/** Asks by another Host header, which `fetch` does not let one set. */
+async function askAs(port: number, host: string, path: string) {
+  const asked = request({ host: '127.0.0.1', port, path, setHost: false, headers: { host } }).end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of answer) text += chunk
+  return { status: answer.statusCode, text, policy: String(answer.headers['content-security-policy'] ?? '') }
+}
+
 function makeConsole(): string {
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-console-'))
   mkdirSync(join(folder, 'assets'))
   mkdirSync(join(folder, 'locales', 'en'), { recursive: true })
   writeFileSync(
     join(folder, 'index.html'),
-    '<!doctype html><meta property="csp-nonce" nonce="__CSP_NONCE__"><div id="root"></div><script nonce="__CSP_NONCE__"></script>',
+    [
+      '<!doctype html><head><title>Berth</title><meta name="berth-brand" content="__BRAND__" />',
+      '<link rel="icon" type="image/svg+xml" href="/favicon.svg" /><meta property="csp-nonce" nonce="__CSP_NONCE__">',
+      '</head><div id="root"></div><script nonce="__CSP_NONCE__"></script>',
+    ].join('\n'),
   )
   writeFileSync(join(folder, '.hidden'), 'hidden')
   writeFileSync(join(folder, 'assets', 'index-abc123.js'), SCRIPT)

@@ -8,15 +8,16 @@ export interface RateLimits {
   strict_per_minute: Record<StrictClass, number>
 }
 
-type StrictClass = 'login' | 'signup' | 'mail'
+type StrictClass = 'login' | 'signup' | 'mail' | 'captcha'
 
 /**
  * General: a console makes some 30 calls a minute, and an office shares an address. Strict: far more than people
  * need, far less than guessing does; single accounts are guarded by the throttle of wrong passwords besides.
+ * Captchas are asked for by each e-mail address that is typed and shown by each wrong answer: twice as many.
  */
 export const RATE_LIMITS: RateLimits = {
   general_per_minute: 6_000,
-  strict_per_minute: { login: 60, signup: 60, mail: 60 },
+  strict_per_minute: { login: 60, signup: 60, mail: 60, captcha: 120 },
 }
 
 const STRICT: Record<string, StrictClass> = {
@@ -32,6 +33,8 @@ const STRICT: Record<string, StrictClass> = {
   'account.begin-provider-sign-in': 'login',
   'account.link': 'login',
   'account.unlink': 'login',
+  'account.get-captcha-status': 'captcha',
+  'account.get-captcha': 'captcha',
 }
 
 const WINDOW_MS = 60_000
@@ -61,6 +64,7 @@ export async function createRateLimits(app: FastifyInstance, limits: RateLimits)
     login: app.rateLimit({ max: strict_per_minute.login }),
     signup: app.rateLimit({ max: strict_per_minute.signup }),
     mail: app.rateLimit({ max: strict_per_minute.mail }),
+    captcha: app.rateLimit({ max: strict_per_minute.captcha }),
   }
   return operation => {
     const strictClass = STRICT[operation]

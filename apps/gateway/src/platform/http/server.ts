@@ -17,6 +17,7 @@ import fastify, {
   LogController,
 } from 'fastify'
 import type { Clock } from '../clock.ts'
+import { type Brand, brandHostNames } from '../config/brands.ts'
 import type { Database } from '../database/database.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../log.ts'
@@ -31,6 +32,7 @@ import { createHostCheck } from './hosts.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
 import { isOverdone } from './input-shape.ts'
 import { noteRequests, registerHealth } from './observability.ts'
+import type { PageSources } from './page-security.ts'
 import { createRateLimits, type LimitOf, type RateLimits } from './rate-limits.ts'
 import { dispatchUpgrade, refuseUpgrade, type Upgrade } from './upgrades.ts'
 
@@ -58,8 +60,12 @@ export interface ServerOptions {
   bindHost: string
   /** Networks of proxies whose forwarding headers are believed. */
   trustedProxies: string[]
+  /** What each host shows; one of them is for all others. */
+  brands: readonly Brand[]
   /** The built console; null or a folder that is missing: the page says so. */
   consoleDir: string | null
+  /** Others' origins that the sign-in page may load from; null or left out: none. */
+  signInSources?: PageSources | null
   /** The published document, as an object. */
   openApi: object
   upgrades?: Upgrade[]
@@ -180,7 +186,7 @@ function createFrontDoor(
   upgraded: Set<Duplex>,
 ): Server {
   const { serviceOrigin, upgrades = [] } = options
-  const isConsole = createHostCheck(options)
+  const isConsole = createHostCheck({ ...options, brandHosts: brandHostNames(options.brands) })
   const server = createHttpServer(
     // Services of instances take uploads that last; the console's own bodies have a limit below.
     { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS },

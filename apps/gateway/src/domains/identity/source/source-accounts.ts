@@ -1,4 +1,5 @@
 import { APPLICATION, type Application, type User } from '@berth/contract/account'
+import type { Language } from '@berth/contract/limits'
 import { eq } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { IdentitySource, SourceProfile } from '../../../drivers/identity/port.ts'
@@ -102,6 +103,13 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
       deps.audit.note({ userId, actor: 'customer', action: 'account.signup', address, userAgent })
       return `${profile.owner}/${profile.name}`
     },
+
+    /** Whether the source asks for a captcha, which it may do for some names only. */
+    wantsCaptcha: (username: string, address: string) =>
+      source.needsCaptcha({ username: username.trim().toLowerCase(), address }),
+
+    /** A captcha of the source's; its pictures need no language. */
+    makeCaptcha: (_: Language, address: string) => source.makeCaptcha(address),
 
     /** Whose address it is when a mail goes out; the row is made where its owner was never here. */
     async findAddressee(email: string): Promise<Account | null> {

@@ -5,6 +5,7 @@ import type { Database, Queryable } from '../../../platform/database/database.ts
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { findByEmail } from '../accounts-store.ts'
 import { type AttemptRule, type Attempts, attemptKey } from '../attempts.ts'
+import type { CaptchaAnswer } from '../captcha.ts'
 import type { CheckPassword } from '../password-check.ts'
 import type { Sessions } from '../sessions.ts'
 import { session, userAccount } from '../tables.ts'
@@ -49,9 +50,9 @@ export function createSourcePasswordCheck(deps: SourcePasswordCheckDeps): CheckP
     return { outcome: 'wrong', triesLeft: Math.max(0, UNKNOWN_RULE.max - count) }
   }
 
-  return async ({ email: name, password, place }) => {
+  return async ({ email: name, password, place, answer: typed }) => {
     const startedAt = await databaseTime(db)
-    const said = await source.signIn({ username: name, password, captcha: null, ...place })
+    const said = await source.signIn({ username: name, password, captcha: captchaOf(typed), ...place })
     const answer = said.outcome === 'unknown' ? await countUnknown(name) : said
     if (answer.outcome === 'frozen') throw frozen(answer.minutes)
     if (answer.outcome !== 'right') {
@@ -85,6 +86,11 @@ export function createSourcePasswordCheck(deps: SourcePasswordCheckDeps): CheckP
       done: deps.sessions.forget,
     }
   }
+}
+
+/** As the source takes it; null where none was answered. */
+function captchaOf({ type, token, captchaId }: CaptchaAnswer) {
+  return type === '' ? null : { type, token, secret: captchaId }
 }
 
 /** By the clock that also says when a password was changed; as text, which keeps its microseconds. */

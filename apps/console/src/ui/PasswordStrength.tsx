@@ -7,14 +7,16 @@ import { missingParts, STRENGTH_PARTS } from './password-strength.ts'
  * @param props.refused The form was sent with it: what is missing is then the field's error.
  */
 export function PasswordStrength({ password, refused }: { password: string; refused: boolean }) {
-  const { t, i18n } = useTranslation('auth')
+  const { t, i18n } = useTranslation('common')
   const missing = missingParts(password)
   const met = STRENGTH_PARTS.length - missing.length
   const list = new Intl.ListFormat(i18n.language, { type: 'conjunction', style: 'narrow' })
   const words =
     missing.length === 0
-      ? t('strength.good')
-      : t('strength.needed', { parts: list.format(missing.map(part => t(`strength.${part}`))) })
+      ? t('password.strength.good')
+      : t('password.strength.needed', {
+          parts: list.format(missing.map(part => t(`password.strength.${part}`))),
+        })
   return (
     <div
       className={classes.strength}

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next'
 
 /** A password that can be looked at; the button that shows it is reached by keyboard too. */
 export function PasswordField(props: PasswordInputProps) {
-  const { t } = useTranslation('auth')
+  const { t } = useTranslation('common')
   const [shown, setShown] = useState(false)
   return (
     <PasswordInput
@@ -15,7 +15,7 @@ export function PasswordField(props: PasswordInputProps) {
       onVisibilityChange={setShown}
       visibilityToggleButtonProps={{
         tabIndex: 0,
-        'aria-label': t(shown ? 'hide_password' : 'show_password'),
+        'aria-label': t(shown ? 'password.hide' : 'password.show'),
         'aria-pressed': shown,
       }}
     />

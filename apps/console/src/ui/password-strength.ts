@@ -1,7 +1,7 @@
 import { PASSWORD_PARTS } from '@berth/contract/fields'
 import { PASSWORD_CHARS_MIN } from '@berth/contract/limits'
 
-/** What a password is made of, by the names of the texts under `strength`. */
+/** What a password is made of, by the names of the texts under `password.strength`. */
 export const STRENGTH_PARTS = ['length', 'upper', 'lower', 'digit', 'special'] as const
 export type StrengthPart = (typeof STRENGTH_PARTS)[number]
 

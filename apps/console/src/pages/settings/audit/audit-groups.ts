@@ -1,0 +1,11 @@
+/** What the audit log can be narrowed to: the first part of an operation's name. */
+export const AUDIT_GROUPS = [
+  'account',
+  'instance',
+  'bill',
+  'notification',
+  'ssh_key',
+  'registry',
+  'api_key',
+] as const
+export type AuditGroup = (typeof AUDIT_GROUPS)[number]

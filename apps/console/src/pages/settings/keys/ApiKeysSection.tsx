@@ -1,0 +1,146 @@
+import { type ApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
+import { Button } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useMemo } from 'react'
+import { useTranslation } from 'react-i18next'
+import { request } from '../../../api/client.ts'
+import { queryOf } from '../../../api/queries.ts'
+import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
+import { useFormat } from '../../../ui/format.ts'
+import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
+import { StatusBadge, type StatusLook } from '../../../ui/StatusBadge.tsx'
+import { toast } from '../../../ui/toast.ts'
+import { type ApiKeyState, apiKeyState } from './api-key-state.ts'
+import { KeyList } from './KeyList.tsx'
+import classes from './Keys.module.css'
+import { useAsked } from './use-asked.ts'
+
+const CreateApiKeyDialog = lazy(() =>
+  import('./CreateApiKeyDialog.tsx').then(module => ({ default: module.CreateApiKeyDialog })),
+)
+const ConfirmDialog = lazy(() =>
+  import('../../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
+)
+
+const LOOKS: Record<ApiKeyState, StatusLook> = {
+  active: { shape: 'dot', tone: 'good' },
+  expired: { shape: 'ring', tone: 'warning' },
+  revoked: { shape: 'cross', tone: 'quiet' },
+}
+
+/** The account's keys for calling models (B10). */
+export function ApiKeysSection() {
+  const { t } = useTranslation('keys')
+  const queries = useQueryClient()
+  const { data, error, refetch } = useQuery(queryOf(listApiKeys, {}))
+  const making = useAsked<{ at: number }>()
+  const revoking = useAsked<ApiKey>()
+  const columns = useColumns(revoking.ask)
+  const name = revoking.row?.name ?? ''
+  return (
+    <>
+      <KeyList
+        title={t('api.title')}
+        label={t('api.label')}
+        lead={t('api.lead')}
+        action={
+          <div ref={revoking.fallback}>
+            <VerifiedButton
+              size="xs"
+              variant="default"
+              leftSection={<IconPlus size={14} />}
+              onClick={() => making.ask({ at: Date.now() })}
+            >
+              {t('api.add')}
+            </VerifiedButton>
+          </div>
+        }
+        rows={data}
+        error={error}
+        onRetry={() => void refetch()}
+        columns={columns}
+        none={t('api.none')}
+        noneHint={t('api.none_hint')}
+      />
+      <Suspense>
+        {making.row && (
+          // A key that was shown is gone with its dialog: each one is new.
+          <CreateApiKeyDialog key={making.row.at} opened={making.opened} onClose={making.close} />
+        )}
+        {revoking.row && (
+          <ConfirmDialog
+            danger
+            opened={revoking.opened}
+            title={t('api.confirm.title', { name })}
+            confirmLabel={t('api.revoke')}
+            onConfirm={async () => {
+              await request(revokeApiKey, { params: { id: revoking.row?.id ?? '' } })
+              await queries.invalidateQueries({ queryKey: [listApiKeys.operation] })
+              toast.good(t('api.confirm.done', { name }))
+            }}
+            onClose={revoking.close}
+          >
+            {t('api.confirm.text', { prefix: revoking.row.prefix })}
+          </ConfirmDialog>
+        )}
+      </Suspense>
+    </>
+  )
+}
+
+function useColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
+  const { t } = useTranslation('keys')
+  const format = useFormat()
+  return useMemo(
+    () => [
+      {
+        key: 'name',
+        header: t('api.name'),
+        cell: key => <TwoLines strong mono first={key.name} second={`${key.prefix}…`} />,
+      },
+      {
+        key: 'used',
+        header: t('api.used'),
+        cell: key => (key.last_used_at ? format.moment(key.last_used_at) : t('api.not_used')),
+      },
+      {
+        key: 'expires',
+        header: t('api.expires'),
+        cell: key => (key.expires_at ? format.date(key.expires_at) : t('never')),
+      },
+      {
+        key: 'state',
+        header: t('api.state'),
+        cell: key => {
+          const state = apiKeyState(key, new Date())
+          const reason = key.revoked_at ? format.moment(key.revoked_at) : undefined
+          return (
+            <span className={classes.state}>
+              <StatusBadge look={LOOKS[state]} label={t(`api.states.${state}`)} reason={reason} />
+            </span>
+          )
+        },
+      },
+      {
+        key: 'actions',
+        header: '',
+        said: t('actions'),
+        align: 'end',
+        width: '12rem',
+        cell: key =>
+          apiKeyState(key, new Date()) === 'active' && (
+            <Button
+              size="xs"
+              variant="default"
+              aria-label={t('api.revoke_of', { name: key.name })}
+              onClick={() => revoke(key)}
+            >
+              {t('api.revoke')}
+            </Button>
+          ),
+      },
+    ],
+    [t, format, revoke],
+  )
+}

@@ -1,0 +1,233 @@
+import {
+  checkRegistryCredential,
+  listRegistryCredentials,
+  type RegistryCheckResult,
+  type RegistryCredential,
+  removeRegistryCredential,
+} from '@berth/contract/registries'
+import { ActionIcon, Button } from '@mantine/core'
+import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { ApiError } from '../../../api/api-error.ts'
+import { request } from '../../../api/client.ts'
+import { queryOf } from '../../../api/queries.ts'
+import { useFormat } from '../../../ui/format.ts'
+import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
+import { StatusBadge, type StatusLook } from '../../../ui/StatusBadge.tsx'
+import { toast } from '../../../ui/toast.ts'
+import { KeyList } from './KeyList.tsx'
+import classes from './Keys.module.css'
+import { useAsked } from './use-asked.ts'
+
+const RegistryDialog = lazy(() =>
+  import('./RegistryDialog.tsx').then(module => ({ default: module.RegistryDialog })),
+)
+const ConfirmDialog = lazy(() =>
+  import('../../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
+)
+
+const LOOKS: Record<RegistryCheckResult, StatusLook> = {
+  accepted: { shape: 'dot', tone: 'good' },
+  refused: { shape: 'cross', tone: 'bad' },
+  unreachable: { shape: 'dash', tone: 'warning' },
+  not_a_registry: { shape: 'cross', tone: 'warning' },
+}
+const UNCHECKED: StatusLook = { shape: 'ring', tone: 'quiet' }
+
+/** The account's credentials of container registries (R3.12, R2.25). */
+export function RegistriesSection() {
+  const { t } = useTranslation('keys')
+  const queries = useQueryClient()
+  const { data, error, refetch } = useQuery(queryOf(listRegistryCredentials, {}))
+  // Null adds one.
+  const editing = useAsked<{ credential: RegistryCredential | null }>()
+  const removing = useAsked<RegistryCredential>()
+  const { checking, check } = useCheck()
+  const columns = useColumns({
+    checking,
+    check,
+    edit: credential => editing.ask({ credential }),
+    remove: removing.ask,
+  })
+  const name = removing.row?.name ?? ''
+  return (
+    <>
+      <KeyList
+        title={t('registry.title')}
+        label={t('registry.label')}
+        lead={t('registry.lead')}
+        action={
+          <div ref={removing.fallback}>
+            <Button
+              size="xs"
+              variant="default"
+              leftSection={<IconPlus size={14} />}
+              onClick={() => editing.ask({ credential: null })}
+            >
+              {t('registry.add')}
+            </Button>
+          </div>
+        }
+        rows={data}
+        error={error}
+        onRetry={() => void refetch()}
+        columns={columns}
+        none={t('registry.none')}
+        noneHint={t('registry.none_hint')}
+      />
+      <Suspense>
+        {editing.row && (
+          <RegistryDialog
+            key={editing.row.credential?.id ?? 'new'}
+            credential={editing.row.credential}
+            opened={editing.opened}
+            onClose={editing.close}
+          />
+        )}
+        {removing.row && (
+          <ConfirmDialog
+            danger
+            opened={removing.opened}
+            title={t('registry.confirm.title', { name })}
+            confirmLabel={t('remove')}
+            onConfirm={async () => {
+              await request(removeRegistryCredential, { params: { id: removing.row?.id ?? '' } })
+              await queries.invalidateQueries({ queryKey: [listRegistryCredentials.operation] })
+              toast.good(t('registry.confirm.done', { name }))
+            }}
+            onClose={removing.close}
+          >
+            {t('registry.confirm.text')}
+          </ConfirmDialog>
+        )}
+      </Suspense>
+    </>
+  )
+}
+
+/** Asks registries; several may be asked at once. */
+function useCheck() {
+  const { t } = useTranslation('keys')
+  const queries = useQueryClient()
+  const [checking, setChecking] = useState<ReadonlySet<string>>(new Set())
+  const check = async ({ id, registry }: RegistryCredential) => {
+    setChecking(before => new Set(before).add(id))
+    try {
+      const { check_result: result } = await request(
+        checkRegistryCredential,
+        { params: { id } },
+        { silent: true },
+      )
+      await queries.invalidateQueries({ queryKey: [listRegistryCredentials.operation] })
+      if (result) (result === 'accepted' ? toast.good : toast.bad)(t(`registry.said.${result}`, { registry }))
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      // A host that is not public is a rule of a field that this form does not have.
+      if (error.code !== 'cancelled') toast.bad(error.fields?.[0]?.msg ?? error.message)
+    } finally {
+      setChecking(before => new Set([...before].filter(one => one !== id)))
+    }
+  }
+  return { checking, check }
+}
+
+interface RowActions {
+  checking: ReadonlySet<string>
+  check: (credential: RegistryCredential) => Promise<void>
+  edit: (credential: RegistryCredential) => void
+  remove: (credential: RegistryCredential) => void
+}
+
+function useColumns(actions: RowActions): Column<RegistryCredential>[] {
+  const { t } = useTranslation('keys')
+  return [
+    {
+      key: 'name',
+      header: t('registry.name'),
+      cell: one => <TwoLines strong first={one.name} second={one.registry} />,
+    },
+    {
+      key: 'login',
+      header: t('registry.login'),
+      cell: one => <TwoLines first={one.username} second={t('registry.kept')} />,
+    },
+    {
+      key: 'state',
+      header: t('registry.state'),
+      cell: one => <CheckState credential={one} />,
+    },
+    {
+      key: 'actions',
+      header: '',
+      said: t('actions'),
+      align: 'end',
+      cell: one => <RowButtons credential={one} {...actions} />,
+    },
+  ]
+}
+
+function CheckState({
+  credential: { check_result: result, checked_at },
+}: {
+  credential: RegistryCredential
+}) {
+  const { t } = useTranslation('keys')
+  const format = useFormat()
+  return (
+    <span className={classes.state}>
+      {result && checked_at ? (
+        <StatusBadge
+          look={LOOKS[result]}
+          label={t(`registry.result.${result}`)}
+          reason={format.moment(checked_at)}
+        />
+      ) : (
+        <StatusBadge look={UNCHECKED} label={t('registry.unchecked')} />
+      )}
+    </span>
+  )
+}
+
+function RowButtons({
+  credential,
+  checking,
+  check,
+  edit,
+  remove,
+}: RowActions & { credential: RegistryCredential }) {
+  const { t } = useTranslation('keys')
+  const { id, name } = credential
+  return (
+    <span className={classes.rowButtons}>
+      <Button
+        size="xs"
+        variant="default"
+        loading={checking.has(id)}
+        aria-label={t('registry.check_of', { name })}
+        onClick={() => void check(credential)}
+      >
+        {t('registry.check')}
+      </Button>
+      <ActionIcon
+        color="gray"
+        variant="subtle"
+        aria-label={t('registry.edit_of', { name })}
+        title={t('registry.edit')}
+        onClick={() => edit(credential)}
+      >
+        <IconPencil size={16} stroke={1.6} />
+      </ActionIcon>
+      <ActionIcon
+        color="gray"
+        variant="subtle"
+        aria-label={t('remove_of', { name })}
+        title={t('remove')}
+        onClick={() => remove(credential)}
+      >
+        <IconTrash size={16} stroke={1.6} />
+      </ActionIcon>
+    </span>
+  )
+}

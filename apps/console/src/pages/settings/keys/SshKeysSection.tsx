@@ -1,0 +1,130 @@
+import { listSshKeys, removeSshKey, type SshKey } from '@berth/contract/ssh-keys'
+import { ActionIcon, Button } from '@mantine/core'
+import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useMemo } from 'react'
+import { useTranslation } from 'react-i18next'
+import { request } from '../../../api/client.ts'
+import { queryOf } from '../../../api/queries.ts'
+import { CopyText } from '../../../ui/CopyText.tsx'
+import { useFormat } from '../../../ui/format.ts'
+import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
+import { toast } from '../../../ui/toast.ts'
+import { KeyList } from './KeyList.tsx'
+import classes from './Keys.module.css'
+import { useAsked } from './use-asked.ts'
+
+const AddSshKeyDialog = lazy(() =>
+  import('./AddSshKeyDialog.tsx').then(module => ({ default: module.AddSshKeyDialog })),
+)
+const ConfirmDialog = lazy(() =>
+  import('../../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
+)
+
+/** The account's public SSH keys (R1.7). */
+export function SshKeysSection() {
+  const { t } = useTranslation('keys')
+  const queries = useQueryClient()
+  const { data, error, refetch } = useQuery(queryOf(listSshKeys, {}))
+  const adding = useAsked<true>()
+  const removing = useAsked<SshKey>()
+  const columns = useColumns(removing.ask)
+  const name = removing.row?.name ?? ''
+  return (
+    <>
+      <KeyList
+        title={t('ssh.title')}
+        label={t('ssh.label')}
+        lead={t('ssh.lead')}
+        action={
+          <div ref={removing.fallback}>
+            <Button
+              size="xs"
+              variant="default"
+              leftSection={<IconPlus size={14} />}
+              onClick={() => adding.ask(true)}
+            >
+              {t('ssh.add')}
+            </Button>
+          </div>
+        }
+        rows={data}
+        error={error}
+        onRetry={() => void refetch()}
+        columns={columns}
+        none={t('ssh.none')}
+        noneHint={t('ssh.none_hint')}
+      />
+      <Suspense>
+        {adding.row && <AddSshKeyDialog opened={adding.opened} onClose={adding.close} />}
+        {removing.row && (
+          <ConfirmDialog
+            danger
+            opened={removing.opened}
+            title={t('ssh.confirm.title', { name })}
+            confirmLabel={t('remove')}
+            onConfirm={async () => {
+              await request(removeSshKey, { params: { id: removing.row?.id ?? '' } })
+              await queries.invalidateQueries({ queryKey: [listSshKeys.operation] })
+              toast.good(t('ssh.confirm.done', { name }))
+            }}
+            onClose={removing.close}
+          >
+            {t('ssh.confirm.text')}
+          </ConfirmDialog>
+        )}
+      </Suspense>
+    </>
+  )
+}
+
+function useColumns(remove: (key: SshKey) => void): Column<SshKey>[] {
+  const { t } = useTranslation('keys')
+  const format = useFormat()
+  return useMemo(
+    () => [
+      {
+        key: 'name',
+        header: t('ssh.name'),
+        cell: key => (
+          <TwoLines
+            strong
+            first={key.name}
+            second={key.bits === null ? key.type : t('ssh.bits', { type: key.type, bits: key.bits })}
+          />
+        ),
+      },
+      {
+        key: 'fingerprint',
+        header: t('ssh.fingerprint'),
+        cell: key => (
+          <span className={classes.fingerprint}>
+            <CopyText mono value={key.fingerprint} label={t('ssh.fingerprint')}>
+              <span className={classes.print}>{key.fingerprint}</span>
+            </CopyText>
+          </span>
+        ),
+      },
+      { key: 'added', header: t('ssh.added'), width: '13rem', cell: key => format.date(key.created_at) },
+      {
+        key: 'actions',
+        header: '',
+        said: t('actions'),
+        align: 'end',
+        width: '6rem',
+        cell: key => (
+          <ActionIcon
+            color="gray"
+            variant="subtle"
+            aria-label={t('remove_of', { name: key.name })}
+            title={t('remove')}
+            onClick={() => remove(key)}
+          >
+            <IconTrash size={16} stroke={1.6} />
+          </ActionIcon>
+        ),
+      },
+    ],
+    [t, format, remove],
+  )
+}

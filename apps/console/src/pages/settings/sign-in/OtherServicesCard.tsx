@@ -1,0 +1,148 @@
+import { APPLICATION, type Application, getApplication, type User } from '@berth/contract/account'
+import { linkProperties, unlink } from '@berth/contract/account-sign-in'
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { ApiError } from '../../../api/api-error.ts'
+import { request } from '../../../api/client.ts'
+import { queryOf } from '../../../api/queries.ts'
+import { beginProvider } from '../../../app/session/provider-visit.ts'
+import { session, useSession } from '../../../app/session/session.ts'
+import { ErrorState } from '../../../ui/ErrorState.tsx'
+import { SkeletonRows } from '../../../ui/SkeletonRows.tsx'
+import { StatusBadge } from '../../../ui/StatusBadge.tsx'
+import { toast } from '../../../ui/toast.ts'
+import { SectionCard } from '../SectionCard.tsx'
+import classes from './OtherServicesCard.module.css'
+
+const ConfirmDialog = lazy(() =>
+  import('../../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
+)
+
+/** Where the other service's page leads back to. */
+const RETURN_TO = '/settings?section=sign-in'
+const LINKED = { shape: 'dot', tone: 'good' } as const
+const NOT_LINKED = { shape: 'ring', tone: 'quiet' } as const
+
+type ListedProvider = Application['providers'][number]
+
+/** The other services that one may sign in through, and which of them open this account. */
+export function OtherServicesCard() {
+  const { t } = useTranslation('settings')
+  const { user } = useSession()
+  const { data, error, refetch } = useQuery(
+    queryOf(getApplication, { query: { id: `admin/${APPLICATION}` } }),
+  )
+  if (!user) return null
+  const providers = data?.providers.filter(({ provider }) => provider?.category === 'OAuth') ?? []
+  if (data !== undefined && providers.length === 0) {
+    return <SectionCard title={t('services.title')} lead={t('services.none')} />
+  }
+  return (
+    <SectionCard kind="rows" title={t('services.title')} lead={t('services.lead')}>
+      {data ? (
+        <ul className={classes.rows}>
+          {providers.map(provider => (
+            <ProviderRow key={provider.name} listed={provider} user={user} />
+          ))}
+        </ul>
+      ) : error ? (
+        <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
+      ) : (
+        <SkeletonRows rows={2} />
+      )}
+    </SectionCard>
+  )
+}
+
+function ProviderRow({ listed, user }: { listed: ListedProvider; user: User }) {
+  const { t } = useTranslation('settings')
+  const service = listed.provider?.displayName || listed.name
+  const keys = linkProperties(listed)
+  const linked = Boolean(user.properties[keys.id])
+  const who = user.properties[keys.username] || user.properties[keys.email]
+  return (
+    <li className={classes.row}>
+      <div className={classes.words}>
+        <span className={classes.name}>{service}</span>
+        <StatusBadge
+          look={linked ? LINKED : NOT_LINKED}
+          label={
+            linked
+              ? who
+                ? t('services.linked_as', { who })
+                : t('services.linked')
+              : t('services.not_linked')
+          }
+        />
+      </div>
+      {linked ? (
+        listed.canUnlink !== false && <Unlink listed={listed} service={service} />
+      ) : (
+        <Link name={listed.name} service={service} />
+      )}
+    </li>
+  )
+}
+
+function Link({ name, service }: { name: string; service: string }) {
+  const { t } = useTranslation('settings')
+  const [busy, setBusy] = useState(false)
+  const begin = async () => {
+    setBusy(true)
+    try {
+      // The browser leaves for the service's page; the button stays busy until it has.
+      await beginProvider(name, 'link', RETURN_TO)
+    } catch (error) {
+      if (error instanceof ApiError) toast.bad(error.message)
+      setBusy(false)
+    }
+  }
+  return (
+    <Button
+      variant="default"
+      loading={busy}
+      aria-label={t('services.link_of', { service })}
+      onClick={() => void begin()}
+    >
+      {t('services.link')}
+    </Button>
+  )
+}
+
+/** Unlinks after asking; the only way into an account is refused by the gateway, in words. */
+function Unlink({ listed, service }: { listed: ListedProvider; service: string }) {
+  const { t } = useTranslation('settings')
+  const [asked, setAsked] = useState<'never' | 'open' | 'closed'>('never')
+  return (
+    <>
+      <Button
+        variant="default"
+        aria-label={t('services.unlink_of', { service })}
+        onClick={() => setAsked('open')}
+      >
+        {t('services.unlink')}
+      </Button>
+      {asked !== 'never' && (
+        <Suspense>
+          <ConfirmDialog
+            opened={asked === 'open'}
+            title={t('services.unlink_title', { service })}
+            confirmLabel={t('services.unlink')}
+            onConfirm={async () => {
+              await request(unlink, {
+                body: { providerType: listed.provider?.type ?? listed.name, providerName: listed.name },
+              })
+              toast.good(t('services.unlinked', { service }))
+              await session().refresh()
+            }}
+            onClose={() => setAsked('closed')}
+          >
+            {t('services.unlink_text', { service })}
+          </ConfirmDialog>
+        </Suspense>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,64 @@
+import { LANGUAGES } from '@berth/contract/limits'
+import { describe, expect, test } from 'vitest'
+import { BALANCE_LOW_TEXTS } from './balance-low-mail.ts'
+import { INSTANCE_TROUBLE_TEXTS } from './instance-trouble-mail.ts'
+import { KEY_ADDED_TEXTS } from './key-added-mail.ts'
+import { NEW_SIGN_IN_TEXTS } from './new-sign-in-mail.ts'
+import { durationText, lineOf, type NoticeTexts, noticeMail, SWITCH_OFF } from './notice-mail.ts'
+import { TOP_UP_RECEIPT_TEXTS } from './top-up-receipt-mail.ts'
+
+/** A script that only that language’s text is written in. */
+const SCRIPTS = { en: /^Hello,/, zh: /您/, ja: /[ぁ-ん]/, ko: /[가-힣]/ }
+const at = '2026-03-01 12:00 UTC'
+
+const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
+  ['new sign-in', NEW_SIGN_IN_TEXTS, { at, address: '203.0.113.7', browser: 'Firefox, Linux' }],
+  ['SSH key', KEY_ADDED_TEXTS, { at, what: 'ssh_key', name: 'laptop' }],
+  ['registry credential', KEY_ADDED_TEXTS, { at, what: 'registry', name: 'laptop' }],
+  ['API key', KEY_ADDED_TEXTS, { at, what: 'api_key', name: 'laptop' }],
+  ['receipt', TOP_UP_RECEIPT_TEXTS, { at, amount: '$19.99', paidWith: 'Visa ending 4242', number: 't_1' }],
+  ['failed instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'error', names: 'llama' }],
+  ['exited instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'exited', names: 'llama' }],
+  ['stopped instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'balance_used_up', names: 'llama' }],
+  ['low balance', BALANCE_LOW_TEXTS, { balance: '$2.50', rate: '$1.0000', lasts: '2:30' }],
+]
+
+describe.each(NOTICES)('the mail about a %s', (_, texts, values) => {
+  const frame = {
+    brand: 'Berth',
+    link: 'https://berth.example/page',
+    settings: 'https://berth.example/settings',
+  }
+  const all = { ...values, ...frame }
+
+  test.each(LANGUAGES)('[R1.9] is whole in %s', language => {
+    const mail = noticeMail({ email: 'ada@example.com', language }, texts[language], all as never)
+    expect(mail.to).toBe('ada@example.com')
+    expect(mail.subject).toContain('Berth')
+    expect(mail.subject).not.toMatch(/[\r\n]/)
+    expect(mail.text).toMatch(SCRIPTS[language])
+    expect(mail.text).not.toContain('undefined')
+    const { what: __, cause: ___, ...said } = values
+    for (const value of Object.values(said)) expect(`${mail.subject}\n${mail.text}`).toContain(value)
+    // The link stands on a line of its own, so that every mail program finds its end.
+    expect(mail.text.split('\n')).toContain(frame.link)
+    expect(mail.text.split('\n')).toContain(SWITCH_OFF[language](frame.settings))
+  })
+
+  test('shares no text between two languages, and all have as many paragraphs', () => {
+    const bodies = LANGUAGES.map(language => texts[language].body(all as never))
+    expect(new Set(bodies.map(body => body.length)).size).toBe(1)
+    const own = bodies.map(body => body.filter(line => line !== frame.link))
+    expect(new Set(own.flat()).size).toBe(own.flat().length)
+  })
+})
+
+test.each(LANGUAGES)('a duration in %s is never more than it is', language => {
+  expect(durationText(language, 9_059)).toMatch(/^2\D+30\D+$/)
+  expect(durationText(language, 59)).toMatch(/^0\D+$/)
+})
+
+test('what somebody typed stays on one line', () => {
+  expect(lineOf('  a\r\nBcc: x\u2028y\u202ez ')).toBe('a Bcc: x y z')
+  expect(lineOf('a'.repeat(500))).toHaveLength(100)
+})

@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto'
+import { NOTICE_KINDS, type NoticeKind } from '@berth/contract/notifications'
+import { eq } from 'drizzle-orm'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
+import { createMailQueue, type MailQueue } from '../../drivers/mail/mail-queue.ts'
+import { createMailboxDriver } from '../../drivers/mail/mailbox.ts'
+import { systemClock } from '../../platform/clock.ts'
+import { DEFAULT_CHOICE } from './choices.ts'
+import { type Burning, createNotifications, type Notifications } from './notifications.ts'
+import { balanceAlert } from './tables.ts'
+
+/** The domain with a real queue, on a database of its own. */
+let database: TestDatabase
+let queue: MailQueue
+let notifications: Notifications
+/** What the meter says. */
+let burning: Burning[]
+/** Whose mails cannot be queued. */
+let broken: string | null
+const wanted = randomUUID()
+const other = randomUUID()
+
+beforeEach(async () => {
+  database = await createTestDatabase()
+  burning = []
+  broken = null
+  const { db } = database
+  const log = pino({ level: 'silent' })
+  const driver = createMailboxDriver({ db, clock: systemClock })
+  queue = createMailQueue({ database, driver, log, retryFirstSeconds: 1 })
+  notifications = createNotifications({
+    db,
+    clock: systemClock,
+    log,
+    mail: {
+      define(kind, compose) {
+        const send = queue.define(kind, compose)
+        return async (q, data) => {
+          if ('userId' in data && data.userId === broken) throw new Error('cannot be queued')
+          await send(q, data)
+        }
+      },
+    },
+    recipient: async userId => ({
+      email: userId === wanted ? 'wanted@example.com' : 'other@example.com',
+      language: 'en',
+    }),
+    requireOpen: async () => {},
+    burning: async after => (after === null ? burning : []),
+    publicUrl: () => 'http://127.0.0.1:8080/',
+    brandName: () => 'Berth',
+  })
+  await queue.start()
+})
+afterEach(async () => {
+  await queue.stop()
+  await database.drop()
+})
+
+const SEND: Record<NoticeKind, (userId: string) => Promise<unknown>> = {
+  new_sign_in: userId =>
+    notifications.newSignIn(database.db, { userId, at: new Date(), address: '::1', browser: '', system: '' }),
+  key_added: userId => notifications.keyAdded(database.db, { userId, what: 'ssh_key', name: 'laptop' }),
+  top_up_receipt: userId =>
+    notifications.topUpReceipt(database.db, {
+      userId,
+      transactionId: 't_1',
+      amountCents: 100,
+      currency: 'EUR',
+      paidWith: 'Visa',
+      at: new Date(),
+    }),
+  instance_trouble: userId =>
+    notifications.instanceTrouble(database.db, {
+      userId,
+      cause: 'error',
+      instanceNames: ['llama'],
+      at: new Date(),
+    }),
+  balance_low: userId => {
+    burning = [burner(userId, 2)]
+    return notifications.checkBalances()
+  },
+}
+
+test.each(NOTICE_KINDS)('[R1.7] %s obeys its own switch and no other', async kind => {
+  const on = Object.fromEntries(NOTICE_KINDS.map(one => [one, one === kind]))
+  const off = Object.fromEntries(NOTICE_KINDS.map(one => [one, one !== kind]))
+  await notifications.set(wanted, { ...DEFAULT_CHOICE, mails: on as typeof DEFAULT_CHOICE.mails })
+  await notifications.set(other, { ...DEFAULT_CHOICE, mails: off as typeof DEFAULT_CHOICE.mails })
+  expect(await notifications.wants(wanted, kind)).toBe(true)
+  expect(await notifications.wants(other, kind)).toBe(false)
+  await SEND[kind](other)
+  await SEND[kind](wanted)
+  await idle()
+  const [mail, ...more] = await mails()
+  expect(more).toEqual([])
+  expect(mail).toMatchObject({ to: 'wanted@example.com' })
+  expect(mail?.text).toContain('http://127.0.0.1:8080/settings?section=notifications')
+})
+
+test('a notice whose transaction is undone is not sent', async () => {
+  await database.db
+    .transaction(async tx => {
+      await notifications.keyAdded(tx, { userId: wanted, what: 'api_key', name: 'bot' })
+      throw new Error('undone')
+    })
+    .catch(() => {})
+  await SEND.key_added(wanted)
+  await idle()
+  expect(await mails()).toHaveLength(1)
+})
+
+describe('[B4] alerts before a balance is used up', () => {
+  test('go out once for each hour on the way down, and again after the balance lasted longer', async () => {
+    const rounds = [
+      [30, 0],
+      [24, 1],
+      [23.9, 0],
+      [3, 1],
+      [2, 0],
+      [26, 0],
+      [24, 1],
+      [1, 1],
+    ] as const
+    for (const [hours, queued] of rounds) {
+      burning = [burner(wanted, hours)]
+      expect(await notifications.checkBalances()).toBe(queued)
+    }
+    await idle()
+    expect((await mails()).map(({ subject }) => subject).sort()).toEqual([
+      'Berth: your balance lasts 1 h 0 min',
+      'Berth: your balance lasts 24 h 0 min',
+      'Berth: your balance lasts 24 h 0 min',
+      'Berth: your balance lasts 3 h 0 min',
+    ])
+  })
+
+  test('after an outage go out for the smallest hour alone, with what there is and what it costs', async () => {
+    burning = [burner(wanted, 2.5)]
+    expect(await notifications.checkBalances()).toBe(1)
+    expect(await notifications.checkBalances()).toBe(0)
+    await idle()
+    const [mail] = await mails()
+    expect(mail?.subject).toBe('Berth: your balance lasts 2 h 30 min')
+    expect(mail?.text).toContain('€2.50')
+    expect(mail?.text).toContain('€1.0000')
+    const rows = await database.db.select().from(balanceAlert).where(eq(balanceAlert.userId, wanted))
+    expect(rows.map(row => row.hours).sort()).toEqual([24, 3])
+  })
+
+  test('keep to the chosen hours, and switched on in time still go out', async () => {
+    burning = [burner(wanted, 2)]
+    await notifications.set(wanted, { ...DEFAULT_CHOICE, alert_hours: [1] })
+    expect(await notifications.checkBalances()).toBe(0)
+    await notifications.set(wanted, {
+      mails: { ...DEFAULT_CHOICE.mails, balance_low: false },
+      alert_hours: [6],
+    })
+    expect(await notifications.checkBalances()).toBe(0)
+    await notifications.set(wanted, { ...DEFAULT_CHOICE, alert_hours: [6] })
+    expect(await notifications.checkBalances()).toBe(1)
+  })
+
+  test('of ten rounds at once go out once', async () => {
+    burning = [burner(wanted, 2)]
+    const counts = await Promise.all(Array.from({ length: 10 }, () => notifications.checkBalances()))
+    expect(counts.reduce((sum, one) => sum + one, 0)).toBe(1)
+  })
+
+  test('that cannot be queued do not keep others from theirs, and are tried again', async () => {
+    burning = [burner(other, 2), burner(wanted, 2)]
+    broken = other
+    expect(await notifications.checkBalances()).toBe(1)
+    broken = null
+    expect(await notifications.checkBalances()).toBe(1)
+    expect(await notifications.checkBalances()).toBe(0)
+  })
+})
+
+/** One who spends €1 an hour. */
+function burner(userId: string, hours: number): Burning {
+  const balanceMicro = BigInt(Math.round(hours * 1_000_000))
+  const lastsSeconds = Math.floor(hours * 3_600)
+  return { userId, currency: 'EUR', balanceMicro, burnMicroPerHour: 1_000_000n, lastsSeconds }
+}
+
+function mails() {
+  return createMailboxDriver({ db: database.db, clock: systemClock }).list()
+}
+
+/** Waits until no mail waits to be sent. */
+async function idle(): Promise<void> {
+  await vi.waitUntil(
+    async () => {
+      const { rows } = await database.pool.query<{ n: number }>(
+        `select count(*)::int as n from pgboss.job where state in ('created', 'active', 'retry')`,
+      )
+      return rows[0]?.n === 0
+    },
+    { timeout: 15_000 },
+  )
+}

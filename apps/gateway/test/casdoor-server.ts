@@ -72,7 +72,21 @@ export async function startCasdoorServer() {
       return ok({ ...describeApplication(isApplication, behaviour.organization), ...behaviour.application })
     },
 
-    login: ({ body }) => signIn(JSON.parse(body)),
+    login: ({ body, headers }) => {
+      const form = JSON.parse(body)
+      return form.provider ? visit(form, headers.authorization) : signIn(form)
+    },
+
+    unlink: ({ body, headers }) => {
+      const user = tokens.get((headers.authorization ?? '').replace('Bearer ', ''))
+      const { providerType, user: given } = JSON.parse(body)
+      if (!user) return no('Please login first')
+      if (given.id !== user.id) return no("You are not the global admin, you can't unlink other users")
+      const key = `oauth_${providerType}_id`
+      if (!given.properties?.[key]) return no('Please link first')
+      Object.assign(user, { properties: { ...(user.properties as object), [key]: '' } })
+      return ok()
+    },
 
     signup: ({ body }) => {
       const { username, name, password, email, organization, application } = JSON.parse(body)
@@ -184,6 +198,33 @@ export async function startCasdoorServer() {
     return no(`password or code is incorrect, you have ${left} remaining chances`)
   }
 
+  /** What another service gave: here, the code is the name and the address of who came. */
+  function visit(form: Record<string, string>, authorization: string | undefined): Answer {
+    const { provider = '', code = '', state, method, redirectUri } = form
+    if (state !== APPLICATION) return no(`State expected: ${APPLICATION}, but got: ${state}`)
+    if (!redirectUri) return no('redirectUri is missing')
+    if (code === 'bad') return no('Failed to login in: bad_verification_code')
+    const [subject = '', email = ''] = code.split('|')
+    const key = `oauth_${provider}_id`
+    const owner = find(({ properties }) => (properties as Record<string, string> | null)?.[key] === subject)
+    if (method === 'link') {
+      const user = tokens.get((authorization ?? '').replace('Bearer ', ''))
+      if (!user) return no("Access token doesn't exist in database")
+      if (owner)
+        return no(
+          'The account for provider: X and username: x (x) is already linked to another account: y (y)',
+        )
+      Object.assign(user, { properties: { ...(user.properties as object), [key]: subject } })
+      return ok(true)
+    }
+    const user =
+      owner ?? addUser({ email, plainPassword: '', emailVerified: true, properties: { [key]: subject } })
+    if (user.isForbidden) return no('The user is forbidden to sign in, please contact the administrator')
+    const token = makeToken(user)
+    tokens.set(token, user)
+    return ok(token)
+  }
+
   function signIn(form: Record<string, string>): Answer {
     const { type, application, organization, username = '', password = '' } = form
     if (type !== 'token') return no('the fake knows no other type')
@@ -224,7 +265,7 @@ export async function startCasdoorServer() {
   function answerTo(asked: SeenRequest): Answer | string {
     const { authorization } = asked.headers
     // Casdoor looks at every bearer on every path, and knows none but its own.
-    if (authorization?.startsWith('Bearer ')) {
+    if (authorization?.startsWith('Bearer ') && !tokens.has(authorization.slice('Bearer '.length))) {
       return JSON.stringify({ status: 'error', msg: "Access token doesn't exist in database", data: null })
     }
     const credentials = Buffer.from(`${CLIENT_ID}:${CLIENT_SECRET}`).toString('base64')

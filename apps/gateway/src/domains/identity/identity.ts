@@ -47,7 +47,7 @@ import { createProviderSignIn, type ProviderSignIn } from './provider-sign-in.ts
 import { createProviderVisits } from './provider-visits.ts'
 import { createSessions } from './sessions.ts'
 import { createSignIn, type SignInPlace } from './sign-in.ts'
-import { createSignInMethods, type SignInMethods } from './sign-in-methods.ts'
+import { createSignInMethods, type ProviderChoice } from './sign-in-methods.ts'
 import { createSourced } from './source/sourced.ts'
 
 export interface Identity {
@@ -83,7 +83,7 @@ export interface Identity {
   /** Signing in and linking through other services. */
   providers: ProviderSignIn
   /** Unlinks a service from the caller's account. @throws ApiError `oauth_not_linked`, `oauth_last_way_in`. */
-  unlink: SignInMethods['unlink']
+  unlink(caller: Caller, choice: ProviderChoice): Promise<void>
   /** Ends a session. @returns `organization/name`. */
   signOut(caller: Caller): Promise<string>
   /** @throws ApiError `user_not_found`. */
@@ -210,6 +210,7 @@ export function createIdentity(deps: {
     accounts,
     signIn,
   })
+  const sourceProviders = sourced?.providers({ visits, signIn }) ?? null
 
   return {
     async start() {
@@ -228,8 +229,9 @@ export function createIdentity(deps: {
     wantsCaptcha: sourced?.wantsCaptcha ?? signIn.wantsCaptcha,
     makeCaptcha: sourced?.makeCaptcha ?? captcha.make,
     signInByLink: signIn.byLink,
-    providers: providerSignIn,
-    unlink: methods.unlink,
+    providers: sourceProviders ?? providerSignIn,
+    unlink: (caller, choice) =>
+      sourceProviders ? sourceProviders.unlink(caller, choice) : methods.unlink(caller.userId, choice),
     async signOut({ userId, sessionId }) {
       await sessions.end(sessionId)
       await sourced?.endToken(sessionId)

@@ -21,7 +21,7 @@ export function providerRoutes(identity: Identity): Route[] {
     route(unlink, async ({ body, caller }) => {
       // Casdoor's administrators name others here; nobody does that in ours.
       if (body.user && body.user.id !== caller.userId) throw new ApiError('not_found')
-      await unlinkService(caller.userId, { type: body.providerType, name: body.providerName ?? null })
+      await unlinkService(caller, { type: body.providerType, name: body.providerName ?? null })
       return null
     }),
   ]

@@ -59,16 +59,6 @@ interface ProviderSignInDeps {
 export function createProviderSignIn(deps: ProviderSignInDeps) {
   const { db, visits, identities } = deps
 
-  /**
-   * Where the browser comes back to: the address that customers use. Somebody at this computer may use another name
-   * of it, and only there will what their browser remembers be found again.
-   */
-  function redirectUriFor(origin: string): string {
-    const own = deps.publicUrl().replace(/\/$/, '')
-    const isHere = isLoopbackOrigin(own) && isLoopbackOrigin(origin)
-    return `${isHere ? origin : own}${CALLBACK_PATH}`
-  }
-
   /** Ends the visit and asks the service who came. Nothing of this holds a transaction open. */
   async function whoCame(
     back: ProviderReturn,
@@ -143,7 +133,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps) {
       if (method === 'link' && !caller) throw new ApiError('login_required')
       if (method === 'link' && caller?.passwordExpired) throw new ApiError('password_expired')
       const userId = method === 'link' ? (caller?.userId ?? null) : null
-      const redirectUri = redirectUriFor(origin)
+      const redirectUri = redirectUriFor(deps.publicUrl(), origin)
       const { browserKey, ...visit } = await visits.begin(db, { provider: name, method, userId, redirectUri })
       try {
         return { url: await provider.authorizationUrl(visit), browserKey, redirectUri }
@@ -191,6 +181,16 @@ export function createProviderSignIn(deps: ProviderSignInDeps) {
   }
 }
 export type ProviderSignIn = ReturnType<typeof createProviderSignIn>
+
+/**
+ * Where the browser comes back to: the address that customers use. Somebody at this computer may use another name
+ * of it, and only there will what their browser remembers be found again.
+ */
+export function redirectUriFor(publicUrl: string, origin: string): string {
+  const own = publicUrl.replace(/\/$/, '')
+  const isHere = isLoopbackOrigin(own) && isLoopbackOrigin(origin)
+  return `${isHere ? origin : own}${CALLBACK_PATH}`
+}
 
 function failed(why: string): ApiError {
   return new ApiError('oauth_failed', { cause: new Error(why) })

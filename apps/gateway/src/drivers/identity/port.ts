@@ -47,6 +47,31 @@ export interface IdentitySource {
   /** Sets a password, whatever it was before. */
   setPassword(profile: SourceProfile, change: SourcePasswordChange): Promise<SourcePasswordAnswer>
 
+  /**
+   * Where the browser goes to sign in through a service that the source knows.
+   * @returns Null for a service that is not there, or of a kind whose address is not known.
+   */
+  providerUrl(visit: SourceVisit): Promise<string | null>
+  /**
+   * Signs in by what such a service gave; the first time the source makes an account.
+   * @throws ApiError `oauth_failed`, `account_blocked`, `password_expired`, `second_factor_unsupported`.
+   */
+  signInByProvider(back: SourceVisitReturn): Promise<{ profile: SourceProfile; token: string }>
+  /**
+   * Links what such a service gave to the account that a token of `signIn` is of.
+   * @throws ApiError `oauth_failed`, `oauth_linked_elsewhere`, `login_expired` where the token is over.
+   */
+  linkProvider(token: string, back: SourceVisitReturn): Promise<void>
+  /**
+   * Unlinks a service.
+   * @throws ApiError `oauth_not_linked`, `oauth_failed` where the source does not allow it, `login_expired`.
+   */
+  unlinkProvider(
+    token: string,
+    profile: SourceProfile,
+    choice: { type: string; name: string | null },
+  ): Promise<void>
+
   /** Deletes an account. */
   remove(profile: SourceProfile): Promise<void>
 
@@ -113,6 +138,22 @@ export interface SourceSignUp {
   language: Language
   captcha: CaptchaAnswer | null
   address: string
+}
+
+/** A visit to another service, as the gateway remembers it. */
+export interface SourceVisit {
+  /** Name of the service at the source. */
+  provider: string
+  state: string
+  codeVerifier: string
+  redirectUri: string
+}
+
+/** What the browser brought back from it. */
+export interface SourceVisitReturn extends SourceVisit {
+  code: string
+  address: string
+  stay: boolean
 }
 
 export interface SourcePasswordChange {

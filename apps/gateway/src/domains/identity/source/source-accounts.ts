@@ -213,9 +213,8 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
     },
   }
 }
-export type SourceAccounts = ReturnType<typeof createSourceAccounts>
 
 /** Whether an error says that the source does not answer. */
-export function isUnavailable(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'identity_unavailable'
 }

@@ -13,13 +13,16 @@ import type { GuardMails } from '../guard-mails.ts'
 import type { LinkTokens } from '../link-tokens.ts'
 import type { LoginThrottle } from '../login-throttle.ts'
 import type { PasswordProof } from '../password-proof.ts'
+import type { ProviderVisits } from '../provider-visits.ts'
 import type { Sessions } from '../sessions.ts'
+import type { SignIn } from '../sign-in.ts'
 import { createMirror } from './mirror.ts'
 import { createSourceAccounts } from './source-accounts.ts'
 import { createSourcePasswordChange } from './source-password-change.ts'
 import { createSourcePasswordCheck } from './source-password-check.ts'
 import { createSourcePasswordProof } from './source-password-proof.ts'
 import { createSourcePasswordReset } from './source-password-reset.ts'
+import { createSourceProviders } from './source-providers.ts'
 import { createTokenSeal } from './token-seal.ts'
 
 interface SourcedDeps {
@@ -40,6 +43,7 @@ interface SourcedDeps {
   audit: Pick<Audit, 'note'>
   embeddedProof: PasswordProof
   pause: (ms: number) => Promise<void>
+  publicUrl: () => string
 }
 
 /** What is done differently where an identity source keeps the accounts. */
@@ -51,6 +55,9 @@ export function createSourced(deps: SourcedDeps) {
     ...createSourceAccounts(parts),
     ...createSourcePasswordChange(parts),
     proof: createSourcePasswordProof(parts),
+    /** Made last, since it signs in. */
+    providers: (later: { visits: ProviderVisits; signIn: SignIn }) =>
+      createSourceProviders({ ...parts, ...later }),
     checkPassword: createSourcePasswordCheck(parts),
     resetPassword: createSourcePasswordReset(parts),
   }

@@ -1,5 +1,6 @@
 import type { Application } from '@berth/contract/account'
 import * as z from 'zod'
+import { canVisit } from './casdoor-provider-urls.ts'
 
 /** Go writes null for a list that is empty. */
 const list = <Item extends z.ZodType>(item: Item) =>
@@ -13,7 +14,15 @@ const text = z
   .transform(value => value ?? '')
 
 const provider = z
-  .looseObject({ category: text, type: text, displayName: text })
+  .looseObject({
+    category: text,
+    type: text,
+    displayName: text,
+    clientId: text,
+    scopes: text,
+    customAuthUrl: text,
+    enablePkce: z.boolean().nullish(),
+  })
   .nullish()
   .transform(value => value ?? null)
 
@@ -55,6 +64,8 @@ export function describeApplication(application: CasdoorApplication): Applicatio
   const { organizationObj } = masked
   return {
     ...masked,
+    // A button that leads nowhere is worse than none.
+    providers: masked.providers.filter(item => item.provider?.category !== 'OAuth' || canVisit(item)),
     organizationObj: { ...organizationObj, passwordObfuscatorType: '', passwordObfuscatorKey: '' },
   }
 }

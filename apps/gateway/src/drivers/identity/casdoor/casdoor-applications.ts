@@ -48,6 +48,12 @@ export function createCasdoorApplications({ settings, clock, http }: Application
       return application && describeApplication(application)
     },
 
+    /** A service that customers may sign in through, by its name; null for none. */
+    async findProvider(name: string) {
+      const application = await find('anyone')
+      return application?.providers.find(item => item.name === name) ?? null
+    },
+
     /** How the organization wants passwords in login calls. */
     async obfuscator(): Promise<Obfuscator> {
       const now_ms = clock.now().getTime()

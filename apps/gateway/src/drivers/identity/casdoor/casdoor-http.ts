@@ -32,8 +32,11 @@ export interface CasdoorRequest {
   /** A request with a body is a POST, one without a GET. Some paths read JSON, some a form, none both. */
   json?: unknown
   form?: Record<string, string>
-  /** Nobody in particular, or the application itself, which Casdoor takes for an administrator. */
-  as: 'anyone' | 'application'
+  /**
+   * Nobody in particular, the application itself, which Casdoor takes for an administrator, or whose token of
+   * Casdoor's it is.
+   */
+  as: 'anyone' | 'application' | { token: string }
   /** Network address of the customer for whom it is asked; null where it is for nobody. */
   address: string | null
   timeout_ms: number
@@ -60,6 +63,7 @@ export function createCasdoorHttp({ url, clientId, clientSecret }: CasdoorAddres
         // Casdoor believes the first entry, for lockouts and lists of addresses: it must be the customer's.
         ...(address !== null && { 'x-forwarded-for': plainAddress(address) }),
         ...(as === 'application' && { authorization: credentials }),
+        ...(typeof as === 'object' && { authorization: `Bearer ${as.token}` }),
         ...(json !== undefined && { 'content-type': 'application/json' }),
       },
       ...(json !== undefined && { body: JSON.stringify(json) }),

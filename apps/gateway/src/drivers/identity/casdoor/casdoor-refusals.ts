@@ -16,7 +16,9 @@ const FROZEN = /^You have entered the wrong password or code too many times, ple
 const WRONG = /^(password or code is incorrect|Error)$/
 const UNKNOWN = /^The user: .+ doesn't exist/
 const EXPIRED = /^Your password has expired/
-const BLOCKED = /^(The user is forbidden to sign in|The user has been deleted|Guest users must upgrade)/
+/** Of somebody who may not sign in at all. */
+export const BLOCKED =
+  /^(The user is forbidden to sign in|The user has been deleted|Guest users must upgrade)/
 const CAPTCHA_MISSING = /^(invalid captcha provider: $|Missing parameter: captchaT)/i
 const CAPTCHA_WRONG = /^(Turing test failed|invalid captcha provider)/i
 const CREDENTIALS = /^(Please login first|Unauthorized operation)$/
@@ -70,7 +72,7 @@ export function readPasswordAnswer(answer: CasdoorEnvelope): SourcePasswordAnswe
 }
 
 /** A password that Casdoor's organization does not take, although the gateway's own rules do. */
-export function weakPassword(): ApiError {
+function weakPassword(): ApiError {
   return new ApiError('password_too_weak', { fields: [{ path: 'password', rule: 'password' }] })
 }
 

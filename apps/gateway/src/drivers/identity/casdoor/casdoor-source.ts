@@ -13,8 +13,15 @@ import type {
 } from '../port.ts'
 import { createCasdoorApplications } from './casdoor-applications.ts'
 import { createCasdoorCaptchas } from './casdoor-captchas.ts'
-import { CASDOOR_TIMEOUT_MS, type CasdoorAddress, createCasdoorHttp } from './casdoor-http.ts'
 import {
+  CASDOOR_TIMEOUT_MS,
+  type CasdoorAddress,
+  type CasdoorEnvelope,
+  createCasdoorHttp,
+} from './casdoor-http.ts'
+import { createCasdoorProviders } from './casdoor-providers.ts'
+import {
+  BLOCKED,
   notUnderstood,
   readPasswordAnswer,
   readSignInRefusal,
@@ -81,8 +88,22 @@ export function createCasdoorSource(deps: {
       address,
       timeout_ms: CASDOOR_TIMEOUT_MS.write,
     })
+    if (answer.status === 'error' || !isToken(answer.data)) return readSignInRefusal(answer)
+    return { outcome: 'right', ...(await readLogin(answer)) }
+  }
+
+  /** Who a login was, where it answered with a token. */
+  async function readLogin(answer: CasdoorEnvelope): ReturnType<IdentitySource['signInByProvider']> {
     const { data: token } = answer
-    if (answer.status === 'error' || !isToken(token)) return readSignInRefusal(answer)
+    if (answer.status === 'error') {
+      throw BLOCKED.test(answer.msg)
+        ? new ApiError('account_blocked')
+        : new ApiError('oauth_failed', { cause: new Error(`Casdoor said: ${answer.msg}`) })
+    }
+    if (!isToken(token)) {
+      readSignInRefusal(answer)
+      throw notUnderstood(answer, 'a sign-in')
+    }
     if (answer.data3 === true) {
       // Versions before 3.154.2 gave a token beside the demand for a new password.
       await endToken(token)
@@ -90,7 +111,7 @@ export function createCasdoorSource(deps: {
     }
     const profile = await users.findById(decodeJwt(token).sub ?? '')
     if (!profile || profile.owner !== organization) throw notUnderstood(answer, 'a sign-in')
-    return { outcome: 'right', profile, token }
+    return { profile, token }
   }
 
   /** @returns Null when the name or the address is taken. */
@@ -170,6 +191,7 @@ export function createCasdoorSource(deps: {
       return readPasswordAnswer(answer)
     },
 
+    ...createCasdoorProviders({ http, organization, application, applications, users, readLogin }),
     ...createCasdoorCaptchas({ http, organization, application }),
   }
 }

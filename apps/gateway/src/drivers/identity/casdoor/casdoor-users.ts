@@ -56,6 +56,9 @@ export function createCasdoorUsers(deps: {
       return user && profileOf(user)
     },
 
+    /** A user with every key that Casdoor gives; null for none. */
+    findWhole: findById,
+
     /**
      * Changes columns of a user. The user goes along whole where it can, since versions before 3.50 take nothing
      * less; the columns named are the only ones that change.
@@ -90,3 +93,4 @@ export function createCasdoorUsers(deps: {
     },
   }
 }
+export type CasdoorUsers = ReturnType<typeof createCasdoorUsers>

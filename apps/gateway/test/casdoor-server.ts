@@ -205,7 +205,7 @@ export async function startCasdoorServer() {
     if (!redirectUri) return no('redirectUri is missing')
     if (code === 'bad') return no('Failed to login in: bad_verification_code')
     const [subject = '', email = ''] = code.split('|')
-    const key = `oauth_${provider}_id`
+    const key = keyOf(provider)
     const owner = find(({ properties }) => (properties as Record<string, string> | null)?.[key] === subject)
     if (method === 'link') {
       const user = tokens.get((authorization ?? '').replace('Bearer ', ''))
@@ -318,6 +318,11 @@ function frozen(): Answer {
   return no(
     `You have entered the wrong password or code too many times, please wait for ${FROZEN_MINUTES} minutes and try again`,
   )
+}
+
+/** Casdoor files what is linked under the type. */
+function keyOf(provider: string): string {
+  return `oauth_${provider === 'acme' ? 'Custom' : provider}_id`
 }
 
 /** Not signed: the gateway takes it from Casdoor itself, and shows it to nobody else. */

@@ -105,6 +105,9 @@ describe('services that Casdoor knows', () => {
     expect((await whoIs(token)).data?.properties).toMatchObject({ oauth_GitHub_id: 'subject-1' })
     expect((await whoIs((await enter('GitHub', 'subject-1|')).data ?? '')).data?.id).toBe(user.id)
 
+    expect((await join('acme', 'subject-9', token)).data).toBe('acme')
+    expect((await whoIs(token)).data?.properties).toMatchObject({ oauth_acme_id: 'subject-9' })
+
     const other = casdoor.addUser({ email: someAddress() })
     const others = (await bench.call(login, { body: loginBody(other.email) })).data ?? ''
     expect((await join('GitHub', 'subject-1', others)).code).toBe('oauth_linked_elsewhere')

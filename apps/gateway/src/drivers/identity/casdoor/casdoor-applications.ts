@@ -1,3 +1,4 @@
+import { CUSTOM_PROVIDER } from '@berth/contract/account-sign-in'
 import type { Clock } from '../../../platform/clock.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import {
@@ -24,7 +25,7 @@ interface ApplicationsDeps {
 
 /** Reads the application that customers sign in to. */
 export function createCasdoorApplications({ settings, clock, http }: ApplicationsDeps) {
-  let kept: { obfuscator: Obfuscator; until_ms: number } | null = null
+  let kept: { application: CasdoorApplication | null; until_ms: number } | null = null
   let credentialsGoodUntil_ms = 0
 
   async function find(as: 'anyone' | 'application'): Promise<CasdoorApplication | null> {
@@ -42,6 +43,15 @@ export function createCasdoorApplications({ settings, clock, http }: Application
     return application.data
   }
 
+  /** The application as anybody sees it, as it was within the last minute. */
+  async function remembered(): Promise<CasdoorApplication | null> {
+    const now_ms = clock.now().getTime()
+    if (!kept || kept.until_ms <= now_ms) {
+      kept = { application: await find('anyone'), until_ms: now_ms + KEPT_MS }
+    }
+    return kept.application
+  }
+
   return {
     async describe() {
       const application = await find('anyone')
@@ -56,16 +66,14 @@ export function createCasdoorApplications({ settings, clock, http }: Application
 
     /** How the organization wants passwords in login calls. */
     async obfuscator(): Promise<Obfuscator> {
-      const now_ms = clock.now().getTime()
-      if (!kept || kept.until_ms <= now_ms) {
-        const application = await find('anyone')
-        const { passwordObfuscatorType = '', passwordObfuscatorKey = '' } = application?.organizationObj ?? {}
-        kept = {
-          obfuscator: { passwordObfuscatorType, passwordObfuscatorKey },
-          until_ms: now_ms + KEPT_MS,
-        }
-      }
-      return kept.obfuscator
+      const { passwordObfuscatorType = '', passwordObfuscatorKey = '' } = (await remembered())?.organizationObj ?? {}
+      return { passwordObfuscatorType, passwordObfuscatorKey }
+    },
+
+    /** Name of the one service of the type `Custom`, which a user's properties do not say; null for none. */
+    async customProvider(): Promise<string | null> {
+      const custom = (await remembered())?.providers.find(({ provider }) => provider?.type === CUSTOM_PROVIDER)
+      return custom?.name ?? null
     },
 
     /**

@@ -1,5 +1,8 @@
+import { CUSTOM_PROVIDER } from '@berth/contract/account-sign-in'
 import * as z from 'zod'
 import type { SourceProfile } from '../port.ts'
+
+const CUSTOM_KEY = new RegExp(`^oauth_${CUSTOM_PROVIDER}_`)
 
 /** Versions leave out different keys, and Go writes null for a list or map that is empty. */
 const text = z
@@ -31,8 +34,11 @@ export const casdoorUser = z.looseObject({
 })
 export type CasdoorUser = z.infer<typeof casdoorUser>
 
-/** A user as the gateway sees it. */
-export function profileOf(user: CasdoorUser): SourceProfile {
+/**
+ * A user as the gateway sees it.
+ * @param customProvider Name of the service of the type `Custom`; null for none.
+ */
+export function profileOf(user: CasdoorUser, customProvider: string | null): SourceProfile {
   return {
     id: user.id,
     owner: user.owner,
@@ -46,14 +52,19 @@ export function profileOf(user: CasdoorUser): SourceProfile {
     mustChangePassword: user.needUpdatePassword,
     hasPassword: user.password !== '',
     blocked: user.isForbidden || user.isDeleted,
-    properties: publicProperties(user.properties ?? {}),
+    properties: publicProperties(user.properties ?? {}, customProvider),
   }
 }
 
 /** Tokens of other services stand among what names a person there. */
-function publicProperties(properties: Record<string, unknown>): Record<string, string> {
+function publicProperties(
+  properties: Record<string, unknown>,
+  customProvider: string | null,
+): Record<string, string> {
   const entries = Object.entries(properties).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string' && !/token|secret/i.test(entry[0]),
   )
-  return Object.fromEntries(entries)
+  // Casdoor files a service of the type Custom under its type, the contract under its name.
+  const custom = `oauth_${customProvider ?? CUSTOM_PROVIDER}_`
+  return Object.fromEntries(entries.map(([key, value]) => [key.replace(CUSTOM_KEY, custom), value]))
 }

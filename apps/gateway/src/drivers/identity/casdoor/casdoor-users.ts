@@ -19,7 +19,7 @@ type Change = { displayName?: string; emailVerified?: boolean; signinWrongTimes?
 export function createCasdoorUsers(deps: {
   http: CasdoorHttp
   organization: string
-  applications: Pick<CasdoorApplications, 'assureCredentials'>
+  applications: Pick<CasdoorApplications, 'assureCredentials' | 'customProvider'>
 }) {
   const { http, organization, applications } = deps
 
@@ -48,12 +48,12 @@ export function createCasdoorUsers(deps: {
   return {
     async findById(id: string): Promise<SourceProfile | null> {
       const user = await findById(id)
-      return user && profileOf(user)
+      return user && profileOf(user, await applications.customProvider())
     },
 
     async findByEmail(email: string): Promise<SourceProfile | null> {
       const user = email === '' ? null : await find({ email })
-      return user && profileOf(user)
+      return user && profileOf(user, await applications.customProvider())
     },
 
     /** A user with every key that Casdoor gives; null for none. */

@@ -39,6 +39,5 @@ function toEntry(row: typeof auditEntry.$inferSelect): AuditEntry {
 
 /** What is typed means itself: `_` and `%` are no patterns. */
 function escapeLike(text: string): string {
-  // A zero byte is in no action, and PostgreSQL refuses it in any text.
-  return text.replace(/[\\%_]/g, '\\$&').replaceAll('\u0000', '\ufffd')
+  return text.replace(/[\\%_]/g, '\\$&')
 }

@@ -72,6 +72,7 @@ test.each([
   await expect(fixture.billing.topUp(request)).rejects.toMatchObject({ name: 'ApiError', code })
   await expect(fixture.billing.topUp(request)).rejects.toMatchObject({ name: 'ApiError', code })
   expect(await rows()).toMatchObject([{ state: 'failed', failure: code, source: null }])
+  expect(fixture.receipts.filter(receipt => receipt.userId === userId)).toEqual([])
   expect(await fixture.billing.balanceCents(userId)).toBe(0)
   expect(await fixture.billing.checkBooks()).toEqual([])
 })
@@ -157,6 +158,9 @@ test.each(CRASHES)(
     expect(await fixture.billing.recoverTopups()).toBe(0)
     expect(await fixture.billing.topUp(request)).toMatchObject({ status: 'settled' })
     expect(await fixture.billing.balanceCents(userId)).toBe(2_500)
+    expect(fixture.receipts.filter(receipt => receipt.userId === userId)).toMatchObject([
+      { amountCents: 2_500, currency: 'USD' },
+    ])
     expect(await fixture.billing.checkBooks()).toEqual([])
   },
 )

@@ -39,6 +39,8 @@ describe('[B6] a start that fails ends in an error with a cause, and costs nothi
     expect(await fixture.intervals(id)).toEqual([])
     await fixture.expectSound(id)
     expect((await fixture.eventCodes(userId, id)).at(-1)).toBe('failed')
+    // Told once, however often it was tried.
+    expect(fixture.notices.filter(notice => notice.userId === userId)).toMatchObject([{ cause: 'error' }])
   })
 
   test.each([

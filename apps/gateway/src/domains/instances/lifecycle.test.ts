@@ -174,6 +174,7 @@ test('a machine that ends by itself is exited with its exit code, and may be sta
   fixture.compute.exit(id, 137)
   const row = await fixture.until(id, 'exited')
   expect(row).toMatchObject({ reasonCode: 'exited', reasonDetail: 'exit code 137', holdsGpus: false })
+  expect(fixture.notices.filter(({ userId }) => userId === row.userId)).toMatchObject([{ cause: 'exited' }])
   await fixture.expectSound(id)
   await fixture.instances.start({ userId, instanceId: id }, startWanted())
   expect(await fixture.row(id)).toMatchObject({ status: 'creating', holdsGpus: true, reasonCode: null })
@@ -247,6 +248,10 @@ test('[B4] an empty balance stops what runs and deletes nothing', async () => {
     expect(await fixture.eventCodes(userId, id)).toContain('stopped_no_balance')
     await fixture.expectSound(id)
   }
+  // One mail for one cause, however many it stopped.
+  expect(fixture.notices.filter(notice => notice.userId === userId)).toMatchObject([
+    { cause: 'balance_used_up', instanceNames: ['llama-finetune', 'llama-finetune'] },
+  ])
   expect((await fixture.row(other)).status).toBe('running')
 })
 

@@ -1,16 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { topup } from '@berth/contract/billing'
 import { getNotifications, setNotifications } from '@berth/contract/notifications'
-import { eq } from 'drizzle-orm'
-import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
-import { createMailQueue, type MailQueue } from '../../drivers/mail/mail-queue.ts'
 import { createMailboxDriver } from '../../drivers/mail/mailbox.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { DEFAULT_CHOICE } from './choices.ts'
-import { type Burning, createNotifications, type Notifications } from './notifications.ts'
-import { balanceAlert } from './tables.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {

@@ -2,12 +2,15 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { resolve } from 'node:path'
+import { listApiKeys } from '@berth/contract/api-keys'
 import type { Call } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
 import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
 import { ERRORS, type ErrorCode } from '@berth/contract/errors'
 import { deployInstance, listInstances } from '@berth/contract/instances'
 import { BODY_BYTES_MAX } from '@berth/contract/limits'
+import { addRegistryCredential, listRegistryCredentials } from '@berth/contract/registries'
+import { listSshKeys } from '@berth/contract/ssh-keys'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -32,6 +35,9 @@ const BATCH = 250
 const ANSWER_MAX_MS = 8_000
 const ERROR_CHARS_MAX = 100_000
 const COMPLAINTS_MAX = 20
+/** Nothing listens there. */
+const NO_REGISTRY = 'localhost:1'
+const NO_ID = '01890000-0000-7000-8000-000000000000'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 const CONSOLE_BUILT = existsSync(resolve(ROOT, 'apps/console/dist/index.html'))
@@ -88,7 +94,10 @@ let fillings: Record<string, string> = {}
 
 beforeAll(async () => {
   const keep = { write: (line: string) => logged.add(line.slice(0, 1_500)) }
-  gateway = await startGateway({ log: pino({ level: 'error', base: null, timestamp: false }, keep) })
+  gateway = await startGateway({
+    privateRegistries: [NO_REGISTRY],
+    log: pino({ level: 'error', base: null, timestamp: false }, keep),
+  })
   agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY })
   owner = await gateway.signUp()
   await gateway.grant(owner.userId, 100_000)
@@ -268,7 +277,31 @@ async function currentFillings(): Promise<typeof fillings> {
     instance: live?.instance_id ?? (await deployOne(token)),
     stopped: instances.find(({ status }) => status === 'stopped')?.instance_id ?? 'i-bbbbbbb',
     transaction: data.items[0]?.id ?? 't_none',
+    ...(await keyFillings(token)),
   }
+}
+
+/** Registries that chance comes up with are never asked: only the one that nobody runs is named. */
+async function keyFillings(token: string): Promise<typeof fillings> {
+  const [sshKeys, registries, apiKeys] = await Promise.all([
+    gateway.data(listSshKeys, {}, { token }),
+    gateway.data(listRegistryCredentials, {}, { token }),
+    gateway.data(listApiKeys, {}, { token }),
+  ])
+  const registry =
+    registries.find(one => one.registry === NO_REGISTRY) ??
+    (await keepOneCredential(token, registries.length))
+  return {
+    sshkey: sshKeys[0]?.id ?? NO_ID,
+    registry: registry?.id ?? NO_ID,
+    apikey: apiKeys.find(({ revoked_at }) => revoked_at === null)?.id ?? NO_ID,
+  }
+}
+
+async function keepOneCredential(token: string, number: number): Promise<{ id: string } | null> {
+  const body = { name: `none ${number}`, registry: NO_REGISTRY, username: 'anna', password: 'secret' }
+  const { envelope } = await gateway.call(addRegistryCredential, { body }, { token })
+  return envelope.status === 'ok' ? envelope.data : null
 }
 
 async function deployOne(token: string): Promise<string> {
@@ -295,6 +328,7 @@ const KNOWN: Record<string, unknown[]> = {
   email: ['__email__', 'a@example.org', 'b@example.org', 'x@例え.jp', '"q q"@example.org'],
   username: ['__email__', 'a@example.org', 'b@example.org'],
   password: ['Harbour-Light-7', 'wrong-Wrong-1'],
+  public_key: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBERERERERERERERERERERERERERERERERERERERERER a@b'],
   instance_id: ['__instance__', '__stopped__', 'i-aaaaaaa'],
   gpu_count: [1],
   container_disk_gb: [20, 5, 40],
@@ -305,6 +339,9 @@ const KNOWN: Record<string, unknown[]> = {
     '__instance__',
     '__stopped__',
     '__transaction__',
+    '__sshkey__',
+    '__registry__',
+    '__apikey__',
     'admin/berth-console',
     't_01890000-0000-7000-8000-000000000000',
   ],

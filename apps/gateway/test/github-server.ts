@@ -106,7 +106,6 @@ export async function startGithubServer() {
     },
   }
 }
-export type GithubServer = Awaited<ReturnType<typeof startGithubServer>>
 
 function json(response: ServerResponse, body: unknown, status = 200): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body))

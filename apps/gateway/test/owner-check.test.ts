@@ -87,6 +87,7 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'registry.remove': ({ registry }) => ({ params: { id: registry } }),
   'registry.check': ({ registry }) => ({ params: { id: registry } }),
   'api_key.revoke': ({ apiKey }) => ({ params: { id: apiKey } }),
+  'account.unlink': ({ user }) => ({ body: { providerType: 'GitHub', user: { id: user } } }),
   'instance.edit': ({ instance }) => ({ body: { instance_id: instance, name: 'theirs' } }),
   'instance.terminate': ({ instance }) => ({ params: { id: instance } }),
   'instance.stop': ({ instance }) => ({ params: { id: instance } }),
@@ -103,6 +104,7 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
 
 /** Of what the owner has. */
 interface Ids {
+  user: string
   instance: string
   transaction: string
   /** A session that is not the one that asks. */
@@ -182,6 +184,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
       call,
       other,
       input?.({
+        user: '01890000-0000-7000-8000-000000000000',
         instance: 'i-zzzzzzz',
         transaction: 't_01890000-0000-7000-8000-000000000000',
         session: '01890000-0000-7000-8000-000000000000',
@@ -239,7 +242,13 @@ async function ownSomething(): Promise<Ids> {
   await identity.signInByLink(secret, { address: '127.0.0.1', userAgent: 'second', stay: true })
   const sessions = await gateway.data(listSessions, {}, { token: owner })
   const session = sessions.find(({ current }) => !current)?.id ?? ''
-  return { instance: instance_id, transaction: data.items[0]?.id ?? '', session, ...(await ownKeys()) }
+  return {
+    user: ownerId,
+    instance: instance_id,
+    transaction: data.items[0]?.id ?? '',
+    session,
+    ...(await ownKeys()),
+  }
 }
 
 async function ownKeys(): Promise<Pick<Ids, 'sshKey' | 'registry' | 'apiKey'>> {

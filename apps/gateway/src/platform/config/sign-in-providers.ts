@@ -5,6 +5,7 @@ const takes = (what: string) => ({ error: `takes ${what}` })
 
 const PROVIDERS_MAX = 20
 const TEXT_CHARS_MAX = 500
+const LABEL_CHARS_MAX = 40
 
 const text = z.string(takes('a text')).trim().min(1, takes('a text')).max(TEXT_CHARS_MAX, takes('a text'))
 
@@ -21,13 +22,20 @@ const name = z
   .string(takes('a name of lower-case letters, digits, - and _'))
   .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, takes('a name of lower-case letters, digits, - and _'))
 
+/** It stands on a button and in mails. */
+const label = z
+  .string(takes('a text'))
+  .trim()
+  .min(1, takes('a text'))
+  .max(LABEL_CHARS_MAX, takes(`at most ${LABEL_CHARS_MAX} characters`))
+
 const client = { name, client_id: text, client_secret: text }
 
 const oidcProvider = z.strictObject({
   ...client,
   type: z.literal('oidc'),
   /** What the button says; the name where it is left out. */
-  display_name: text.optional(),
+  display_name: label.optional(),
   issuer: address,
   scopes: text
     .refine(
@@ -40,7 +48,7 @@ const oidcProvider = z.strictObject({
 const githubProvider = z.strictObject({
   ...client,
   type: z.literal('github'),
-  display_name: text.default('GitHub'),
+  display_name: label.default('GitHub'),
   /** Another address is that of a GitHub Enterprise Server. */
   base_url: base.default('https://github.com'),
   /** Left out: the usual place for the base address. */

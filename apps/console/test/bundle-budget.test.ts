@@ -25,6 +25,20 @@ const BUDGETS = [
   },
 ]
 
+/** The settings load one section at a time; with any of them they stay within this. */
+const SETTINGS_KILOBYTES = 250
+const SETTINGS_SECTIONS = [
+  'profile/ProfileSection',
+  'notifications/NotificationsSection',
+  'sign-in/SignInSection',
+  'sessions/SessionsSection',
+  'audit/AuditSection',
+  'keys/SshKeysSection',
+  'keys/RegistriesSection',
+  'keys/ApiKeysSection',
+  'delete/DeleteSection',
+]
+
 let folder: string
 let manifest: Manifest
 
@@ -46,12 +60,19 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test.each(BUDGETS)('$page loads at most $kilobytes KB of JavaScript', ({ kilobytes, parts }) => {
-  const files = scriptsOf([ENTRY, ...parts])
-  const bytes = files.map(file => gzipSync(readFileSync(join(folder, file)), { level: 9 }).length)
-  const total = bytes.reduce((sum, size) => sum + size, 0)
-  const list = files.map((file, index) => `${bytes[index]} ${file}`).join('\n')
-  expect(total, `${total} bytes:\n${list}`).toBeLessThanOrEqual(kilobytes * 1_000)
+  expectAtMost(kilobytes, parts)
 })
+
+test.each(SETTINGS_SECTIONS)(
+  `/settings with %s loads at most ${SETTINGS_KILOBYTES} KB of JavaScript`,
+  section => {
+    const page = 'src/pages/settings/SettingsPage.tsx'
+    const parts = ['src/app/ConsoleApp.tsx', 'src/app/shell/Shell.tsx', page]
+    expectAtMost(SETTINGS_KILOBYTES, [...parts, `src/pages/settings/${section}.tsx`])
+    // The others come when they are opened.
+    expect(scriptsOf(parts).filter(file => /Section-/.test(file))).toEqual([])
+  },
+)
 
 test('/auth loads neither the shell nor the router', () => {
   const files = scriptsOf([ENTRY, 'src/app/GuestApp.tsx', 'src/pages/auth/AuthPage.tsx'])
@@ -73,6 +94,15 @@ test('[R2.15] the error texts of the contract are served with the others', () =>
     expect(texts.network).toBeTypeOf('string')
   }
 })
+
+/** What the entry and some parts of the manifest weigh. */
+function expectAtMost(kilobytes: number, parts: readonly string[]): void {
+  const files = scriptsOf([ENTRY, ...parts])
+  const bytes = files.map(file => gzipSync(readFileSync(join(folder, file)), { level: 9 }).length)
+  const total = bytes.reduce((sum, size) => sum + size, 0)
+  const list = files.map((file, index) => `${bytes[index]} ${file}`).join('\n')
+  expect(total, `${total} bytes:\n${list}`).toBeLessThanOrEqual(kilobytes * 1_000)
+}
 
 /** The scripts that parts of the manifest load, with everything that those import. */
 function scriptsOf(parts: readonly string[]): string[] {

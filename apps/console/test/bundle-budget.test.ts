@@ -55,7 +55,7 @@ test.each(BUDGETS)('$page loads at most $kilobytes KB of JavaScript', ({ kilobyt
 
 test('/auth loads neither the shell nor the router', () => {
   const files = scriptsOf([ENTRY, 'src/app/GuestApp.tsx', 'src/pages/auth/AuthPage.tsx'])
-  expect(files.filter(file => /\/(?:Shell|router|ConsoleApp)-/.test(file))).toEqual([])
+  expect(files.filter(file => /\/(?:Shell|shell-parts|ConsoleApp)-/.test(file))).toEqual([])
 })
 
 test('the page has no inline script or style, and each of its own carries the nonce', () => {

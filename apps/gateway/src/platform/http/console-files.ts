@@ -1,11 +1,11 @@
-import { readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { stat } from 'node:fs/promises'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
 import { compressFiles } from './compress-files.ts'
-import { NONCE_PLACEHOLDER, pageNonce, securePages } from './page-security.ts'
+import { createPageReader, type PageReader } from './console-page.ts'
+import { pageNonce, securePages } from './page-security.ts'
 
 interface ConsoleOptions {
   log: Pick<Logger, 'warn' | 'debug'>
@@ -21,8 +21,7 @@ const SHORT = 'public, max-age=60'
 /** Serves the built console: hashed assets for ever, the page itself afresh with a nonce of its own. */
 export async function registerConsole(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
   const { consoleDir, log } = options
-  const indexFile = consoleDir === null ? null : join(consoleDir, 'index.html')
-  const readIndex = createIndexReader(indexFile)
+  const readPage = createPageReader(consoleDir)
   await app.register(async scope => {
     await securePages(scope, options)
     if (consoleDir !== null && (await isFolder(consoleDir))) {
@@ -44,21 +43,21 @@ export async function registerConsole(app: FastifyInstance, options: ConsoleOpti
     }
     // Asked for by every browser that is shown something else than a page of the console.
     scope.get('/favicon.ico', (_request, reply) => reply.redirect('/favicon.svg'))
-    scope.get('/*', (request, reply) => answerPage(request, reply, readIndex))
+    scope.get('/*', (request, reply) => answerPage(request, reply, readPage))
   })
 }
 
 async function answerPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  readIndex: () => Promise<string[] | null>,
+  readPage: PageReader,
 ): Promise<FastifyReply> {
   const path = request.url.split('?')[0] ?? '/'
   if (path === GATEWAY_PREFIX || path.startsWith(`${GATEWAY_PREFIX}/`)) return notFound(reply)
   if (FILE_PATH.test(path)) {
     return path !== '/index.html' && 'sendFile' in reply ? reply.sendFile(decode(path)) : notFound(reply)
   }
-  const parts = await readIndex()
+  const parts = await readPage(path)
   reply.header('cache-control', 'no-store').type('text/html; charset=utf-8')
   if (!parts) return reply.code(503).send(NOT_BUILT)
   return reply.send(parts.join(pageNonce(reply)))
@@ -75,23 +74,6 @@ const NOT_BUILT = `<!doctype html>
 <p>The gateway runs, but the folder with its pages is missing. Stop it and run <code>npm start</code>, which builds
 the console, or run <code>npm run build -w @berth/console</code> and load this page again.</p>
 `
-
-/** The page in parts, split where the nonce goes; read again when the file changes. */
-function createIndexReader(file: string | null): () => Promise<string[] | null> {
-  let cached: { mtimeMs: number; parts: string[] } | null = null
-  return async () => {
-    if (file === null) return null
-    try {
-      const { mtimeMs } = await stat(file)
-      if (cached?.mtimeMs !== mtimeMs) {
-        cached = { mtimeMs, parts: (await readFile(file, 'utf8')).split(NONCE_PLACEHOLDER) }
-      }
-      return cached.parts
-    } catch {
-      return null
-    }
-  }
-}
 
 async function isFolder(path: string): Promise<boolean> {
   return stat(path).then(

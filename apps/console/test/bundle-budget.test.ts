@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Manifest } from 'vite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ALIASES, PAGES } from '../src/app/pages.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const ENTRY = 'index.html'
@@ -76,7 +77,7 @@ test.each(SETTINGS_SECTIONS)(
 
 test('/auth loads neither the shell nor the router', () => {
   const files = scriptsOf([ENTRY, 'src/app/GuestApp.tsx', 'src/pages/auth/AuthPage.tsx'])
-  expect(files.filter(file => /\/(?:Shell|router|ConsoleApp)-/.test(file))).toEqual([])
+  expect(files.filter(file => /\/(?:Shell|shell-parts|ConsoleApp)-/.test(file))).toEqual([])
 })
 
 test('the page has no inline script or style, and each of its own carries the nonce', () => {
@@ -93,6 +94,29 @@ test('[R2.15] the error texts of the contract are served with the others', () =>
     const texts = JSON.parse(readFileSync(join(folder, 'locales', language, 'errors.json'), 'utf8'))
     expect(texts.network).toBeTypeOf('string')
   }
+})
+
+test.each(BUDGETS)('the page of $page names every script that it loads, and its texts', ({ page, parts }) => {
+  const pages = JSON.parse(readFileSync(join(folder, '.vite/page-parts.json'), 'utf8'))
+  const html = readFileSync(join(folder, 'index.html'), 'utf8')
+  const named = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(match => match[1])
+  const expected = scriptsOf([ENTRY, ...parts]).map(file => `/${file}`)
+  expect(expected.filter(file => !named.includes(file) && !pages[page].scripts.includes(file))).toEqual([])
+  expect(pages[page].texts).toEqual(expect.arrayContaining(['common', 'errors']))
+  expect(pages[page].texts.length).toBeGreaterThan(2)
+})
+
+test('every path of the table of routes has its parts, old spellings too', () => {
+  const pages = JSON.parse(readFileSync(join(folder, '.vite/page-parts.json'), 'utf8'))
+  expect(Object.keys(pages).sort()).toEqual([...PAGES.map(page => page.path), ...Object.keys(ALIASES)].sort())
+})
+
+test('the script that runs before the first paint is kept for ever, under a name that changes with it', () => {
+  const html = readFileSync(join(folder, 'index.html'), 'utf8')
+  const file = /src="\/(assets\/first-paint-[\w-]{8}\.js)" data-texts="__PAGE_TEXTS__"/.exec(html)?.[1] ?? ''
+  expect(readFileSync(join(folder, file), 'utf8')).toBe(
+    readFileSync(join(ROOT, 'public/first-paint.js'), 'utf8'),
+  )
 })
 
 /** What the entry and some parts of the manifest weigh. */

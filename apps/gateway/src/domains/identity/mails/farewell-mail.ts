@@ -12,7 +12,7 @@ interface Text {
 }
 
 /** The texts of the mail that says that the account was deleted. */
-const FAREWELL_TEXTS: Record<Language, Text> = {
+export const FAREWELL_TEXTS: Record<Language, Text> = {
   en: {
     subject: ({ brand }) => `Your ${brand} account was deleted`,
     body: ({ brand, at }) => [

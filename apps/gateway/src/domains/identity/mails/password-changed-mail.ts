@@ -17,7 +17,7 @@ interface Text {
 }
 
 /** The texts of the mail that says that there is a new password. */
-const PASSWORD_CHANGED_TEXTS: Record<Language, Text> = {
+export const PASSWORD_CHANGED_TEXTS: Record<Language, Text> = {
   en: {
     subject: ({ brand }) => `The password of your ${brand} account was changed`,
     body: ({ brand, at, address, link }) => [

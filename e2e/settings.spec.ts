@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { type Browser, type BrowserContext, expect, type Page, test } from '@playwright/test'
 import { type Gateway, startGateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
@@ -171,24 +172,102 @@ test('[R1.7] [B4] notifications are kept with each switch; what could not be kep
   await expect(page.getByRole('switch', { name: 'New sign-in' })).not.toBeChecked()
 })
 
+test('[R1.7] an SSH key is added once; a private one is taken out of the field and never sent', async () => {
+  await openSection('ssh-keys')
+  await expect(page.getByText('No SSH keys yet')).toBeVisible()
+  await lookAt(page, 'settings-ssh-keys-none')
+  const sent: string[] = []
+  page.on('request', request => sent.push(request.postData() ?? ''))
+  const dialog = page.getByRole('dialog', { name: 'Add an SSH key' })
+  const field = dialog.getByLabel('Public key')
+  const pair = generateKeyPairSync('ed25519')
+  await page.getByRole('button', { name: 'Add SSH key' }).click()
+  await field.fill(pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+  await expect(dialog.getByText('That was a private key')).toBeVisible()
+  await expect(field).toHaveValue('')
+  await lookAt(page, 'settings-ssh-key-private')
+  await field.fill('not a key')
+  await dialog.getByRole('button', { name: 'Add key' }).click()
+  await expect(dialog.getByText('This is not a public SSH key', { exact: false })).toBeVisible()
+  await field.fill(`${sshLineOf(pair.publicKey)} ines@laptop`)
+  await dialog.getByRole('button', { name: 'Add key' }).click()
+  await expect(page.getByRole('row', { name: /ines@laptop/ })).toContainText('SHA256:')
+  expect(sent.filter(body => body.includes('PRIVATE KEY'))).toEqual([])
+  await lookAt(page, 'settings-ssh-keys')
+  await page.getByRole('button', { name: 'Add SSH key' }).click()
+  await field.fill(sshLineOf(pair.publicKey))
+  await dialog.getByRole('button', { name: 'Add key' }).click()
+  await expect(dialog.getByText('This key is there already')).toBeVisible()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+})
+
+test('[R3.12] [R2.25] a registry credential is kept without ever showing its password again', async () => {
+  await openSection('registries')
+  await page.getByRole('button', { name: 'Add credential' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add a registry credential' })
+  await dialog.getByLabel('Registry').fill('https://ghcr.io/ines')
+  await dialog.getByLabel('Name', { exact: true }).fill('Packages')
+  await dialog.getByLabel('Username').fill('ines')
+  await dialog.getByLabel('Password or token').fill('ghp-not-a-real-token')
+  await dialog.getByRole('button', { name: 'Add credential' }).click()
+  await expect(dialog.getByText('A registry is a host name such as ghcr.io', { exact: false })).toBeVisible()
+  await lookAt(page, 'settings-registry-error')
+  await dialog.getByLabel('Registry').fill('ghcr.io')
+  await dialog.getByRole('button', { name: 'Add credential' }).click()
+  await expect(page.getByRole('row', { name: /Packages/ })).toContainText('Not checked yet')
+  await lookAt(page, 'settings-registries')
+  expect(JSON.stringify(await call('GET', '/api/registry/'))).not.toContain('ghp-not-a-real-token')
+})
+
+test('[B10] an API key is shown this once, and can be revoked', async () => {
+  await openSection('api-keys')
+  await page.getByRole('button', { name: 'Make an API key' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('nightly batch')
+  await dialog.getByRole('button', { name: 'Make key' }).click()
+  const shown = dialog.getByRole('region', { name: 'API key' })
+  const key = await shown.innerText()
+  expect(key).toMatch(/^bk-\S{20,}$/)
+  await lookAt(page, 'settings-api-key-made')
+  await dialog.getByRole('button', { name: 'I have kept it' }).click()
+  await page.reload()
+  const row = page.getByRole('row', { name: /nightly batch/ })
+  await expect(row).toContainText('Not used yet')
+  expect(await page.content()).not.toContain(key)
+  await lookAt(page, 'settings-api-keys')
+  await row.getByRole('button', { name: 'Revoke nightly batch' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
+  await expect(row).toContainText('Revoked')
+})
+
 test('[B12] the audit log says in words what was done, what was refused and why, and from where', async () => {
   await openSection('audit-log')
   for (const what of [
+    'Revoke an API key',
+    'Make an API key',
+    'Add a registry credential',
+    'Add an SSH key',
     'Choose notifications',
-    'End all other sessions',
-    'End a session',
-    'Change the username',
-    'Log in',
-    'Create the account',
+    'Change the password',
   ]) {
     await expect(row(what).first()).toBeVisible()
   }
+  await expect(row('Add an SSH key').first()).toContainText('Refused')
+  await lookAt(page, 'settings-audit-log')
+  await page.getByRole('button', { name: 'Older' }).click()
+  await expect(page).toHaveURL(/page=2/)
+  for (const what of ['Change the username', 'Verify the email address', 'Create the account']) {
+    await expect(row(what)).toBeVisible()
+  }
+  await page.getByRole('combobox', { name: 'Show' }).selectOption('Account')
+  await expect(page).not.toHaveURL(/page=2/)
+  await expect(row('End all other sessions')).toBeVisible()
+  await expect(row('End a session')).toBeVisible()
   await expect(row('Log in').first()).toContainText('Firefox on Windows')
   await expect(row('Log in').first()).toContainText('127.0.0.1')
   await expect(row('Failed log-in')).toContainText('Refused: the password was not right')
   await expect(row('Change the password').first()).not.toContainText('Refused')
   await expect(row('Change the password').last()).toContainText('Refused: what was entered did not fit')
-  await lookAt(page, 'settings-audit-log')
   await page.getByRole('combobox', { name: 'Show' }).selectOption('Notifications')
   await expect(page).toHaveURL(/group=notification/)
   await expect(row('Log in')).toHaveCount(0)
@@ -297,6 +376,17 @@ async function verifyAddress(): Promise<void> {
   const query = new URLSearchParams({ application: 'berth-console', token: token ?? '' })
   const answer = await context.request.get(`/gateway/api/account/verify-email?${query}`)
   expect(await answer.json()).toMatchObject({ status: 'ok' })
+}
+
+/** An ed25519 key as `ssh-keygen` writes it: the type, and base64 of type and key with their lengths. */
+function sshLineOf(key: KeyObject): string {
+  const raw = Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
+  const parts = [Buffer.from('ssh-ed25519'), raw].flatMap(part => {
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(part.length)
+    return [length, part]
+  })
+  return `ssh-ed25519 ${Buffer.concat(parts).toString('base64')}`
 }
 
 /** Tops up and deploys the smallest machine. @returns Its id. */

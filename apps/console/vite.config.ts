@@ -1,10 +1,12 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 import { contractLocales } from './build/contract-locales-plugin.ts'
+import { hashedFirstPaint } from './build/first-paint-plugin.ts'
 import { noJsonSchema } from './build/no-json-schema-plugin.ts'
+import { pageParts } from './build/page-parts-plugin.ts'
 
 export default defineConfig({
-  plugins: [react(), contractLocales(), noJsonSchema()],
+  plugins: [react(), contractLocales(), noJsonSchema(), hashedFirstPaint(), pageParts()],
   // The gateway puts a fresh nonce in place of this word for every page that it serves.
   html: { cspNonce: '__CSP_NONCE__' },
   build: {
@@ -30,12 +32,12 @@ export default defineConfig({
             // What both the sign-in page and the shell draw with, so that neither waits for twenty small files.
             {
               name: 'frame',
-              test: /@mantine\/core\/esm\/(?:core|components\/(?:Button|UnstyledButton|Loader|Transition|ActionIcon|CloseButton))\/|contract\/src\/(?:limits|errors|call|envelope|fields|account|money)\.ts|console\/src\/(?:api\/(?!quer)|app\/(?!shell|zod-setup|router|ConsoleApp|GuestApp|guest\/|search)|ui\/(?:format|toast\.ts|Brand|Money|Error|Placeholder))/,
+              test: /@mantine\/core\/esm\/(?:core|components\/(?:Button|UnstyledButton|Loader|Transition|ActionIcon|CloseButton|Input|InputBase|TextInput))\/|@mantine\/hooks\/esm\/(?:use-id|use-merged-ref|use-uncontrolled|utils)\/|@tabler\/icons-react\/dist\/esm\/(?:createReactComponent|defaultAttributes)|contract\/src\/(?:limits|errors|call|envelope|fields|account|money|regions)\.ts|console\/src\/(?:api\/(?!quer)|app\/(?!shell|zod-setup|router|ConsoleApp|GuestApp|guest\/|search)|ui\/(?:format|toast\.ts|Brand|Money|Error|Placeholder))/,
             },
-            // The router is for the pages in the shell; signing in does without it.
+            // The router, the queries and what most pages in the shell draw with; signing in does without them.
             {
-              name: 'router',
-              test: /node_modules\/@tanstack\/(?:react-router|router-core|history|store|react-store)\//,
+              name: 'shell-parts',
+              test: /node_modules\/@tanstack\/|@mantine\/core\/esm\/components\/Skeleton\/|@mantine\/hooks\/esm\/use-debounced|contract\/src\/(?:instances|instance-states|instance-codes|billing)\.ts|console\/src\/(?:api\/quer|app\/search|app\/shell\/(?:menu|SideMenu|AvatarButton)|ui\/(?:Card|EmptyState|PageHeader|RowTable|SegmentedFilter|SkeletonRows|StatusBadge))/,
             },
           ],
         },

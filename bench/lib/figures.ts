@@ -13,15 +13,16 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
 
-/** Prints one figure beside its floor, and its aim if it has one. */
+/** Prints one figure beside its floor and, where there is one, another program's; and its aim if it has one. */
 export function printFigure(figure: {
   what: string
   ours: string
+  peer?: string
   bare: string
   compared: string
   aim: { says: string; met: boolean } | null
 }): void {
-  const { what, ours, bare, compared, aim } = figure
+  const { what, ours, peer, bare, compared, aim } = figure
   const verdict = aim ? ` (aim ${aim.says}: ${aim.met ? 'met' : 'MISSED'})` : ''
-  console.log(`${what}: ours ${ours}, bare ${bare}: ${compared}${verdict}`)
+  console.log(`${what}: ours ${ours}, ${peer ? `peer ${peer}, ` : ''}bare ${bare}: ${compared}${verdict}`)
 }

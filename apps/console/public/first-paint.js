@@ -13,7 +13,22 @@
     scheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
   }
   document.documentElement.setAttribute('data-mantine-color-scheme', scheme)
-  if (language === 'zh' || language === 'ja' || language === 'ko') document.documentElement.lang = language
+  const isForeign = language === 'zh' || language === 'ja' || language === 'ko'
+  if (isForeign) document.documentElement.lang = language
+  // The texts come while the code does, not after it. What is missing in a language is said in English, so that is
+  // fetched as well. A page that no gateway has filled in names no texts.
+  const texts = document.currentScript.dataset.texts ?? ''
+  if (texts === '' || texts.startsWith('__')) return
+  for (const spoken of isForeign ? [language, 'en'] : ['en']) {
+    for (const name of texts.split(' ')) {
+      const link = document.createElement('link')
+      link.rel = 'preload'
+      link.as = 'fetch'
+      link.crossOrigin = 'anonymous'
+      link.href = `/locales/${spoken}/${name}.json`
+      document.head.append(link)
+    }
+  }
 })()
 
 // A script or style sheet that is lost on the way leaves an empty or a bare page, and nothing else can notice it:

@@ -5,7 +5,8 @@ import { createRoot } from 'react-dom/client'
 import { InitFailure } from './app/InitFailure.tsx'
 import { loadPage } from './app/load-page.ts'
 import { Providers } from './app/Providers.tsx'
-import { guestPage } from './app/pages.ts'
+import type { PageEntry } from './app/page.ts'
+import { guestPage, PAGES } from './app/pages.ts'
 import { start } from './app/start.ts'
 
 const root = document.getElementById('root')
@@ -29,11 +30,26 @@ async function loadApp(): Promise<ReactNode> {
   if (entry && entry.path !== location.pathname) {
     history.replaceState(null, '', entry.path + location.search + location.hash)
   }
-  const [app] = await Promise.all([
-    entry
-      ? loadPage(() => import('./app/GuestApp.tsx')).then(({ App }) => <App entry={entry} />)
-      : loadPage(() => import('./app/ConsoleApp.tsx')).then(({ App }) => <App />),
-    start(),
-  ])
+  const started = start(pageAt(location.pathname)?.namespaces ?? [])
+  const [app] = await Promise.all([entry ? loadGuestApp(entry) : loadConsoleApp(), started])
   return app
+}
+
+/** With its page in hand, so that what is drawn first is that page; a page that does not load says so itself. */
+async function loadGuestApp(entry: PageEntry): Promise<ReactNode> {
+  const [{ App }, page] = await Promise.all([
+    loadPage(() => import('./app/GuestApp.tsx')),
+    loadPage(entry.load).catch(() => null),
+  ])
+  return <App entry={entry} loaded={page} />
+}
+
+async function loadConsoleApp(): Promise<ReactNode> {
+  const { App, startPage } = await loadPage(() => import('./app/ConsoleApp.tsx'))
+  startPage(pageAt(location.pathname))
+  return <App />
+}
+
+function pageAt(path: string): PageEntry | null {
+  return guestPage(path) ?? PAGES.find(page => page.path === path) ?? null
 }

@@ -26,11 +26,44 @@ test.each(LANGUAGES)('[R2.15] the page says that it is in %s before its texts ar
 })
 
 test('a browser without storage still paints', () => {
-  expect(paint({ stored: null, systemDark: true })).toEqual({ scheme: 'dark', lang: 'en' })
+  expect(paint({ stored: null, systemDark: true })).toMatchObject({ scheme: 'dark', lang: 'en' })
 })
 
-function paint({ stored, systemDark }: { stored: Record<string, string> | null; systemDark: boolean }) {
-  const page = { scheme: '', lang: 'en' }
+test.each([
+  ['en', ['/locales/en/common.json', '/locales/en/auth.json']],
+  [
+    'ja',
+    ['/locales/ja/common.json', '/locales/ja/auth.json', '/locales/en/common.json', '/locales/en/auth.json'],
+  ],
+])(
+  '[R2.15] texts in %s are fetched before the code asks for them, with those that they fall back to',
+  (language, addresses) => {
+    const { preloads } = paint({
+      stored: { [LANGUAGE_KEY]: language },
+      systemDark: false,
+      texts: 'common auth',
+    })
+    expect(preloads.map(({ href }) => href)).toEqual(addresses)
+    // The browser hands a preloaded file over only to a request of the same kind.
+    for (const { rel, as, crossOrigin } of preloads) {
+      expect([rel, as, crossOrigin]).toEqual(['preload', 'fetch', 'anonymous'])
+    }
+  },
+)
+
+test.each(['', '__PAGE_TEXTS__'])('a page that names no texts fetches none: "%s"', texts => {
+  expect(paint({ stored: {}, systemDark: false, texts }).preloads).toEqual([])
+})
+
+interface Visit {
+  stored: Record<string, string> | null
+  systemDark: boolean
+  /** What the gateway wrote into the page. */
+  texts?: string
+}
+
+function paint({ stored, systemDark, texts = '' }: Visit) {
+  const page = { scheme: '', lang: 'en', preloads: [] as Record<string, string>[] }
   const root = {
     setAttribute: (_: string, value: string) => {
       page.scheme = value
@@ -48,7 +81,12 @@ function paint({ stored, systemDark }: { stored: Record<string, string> | null; 
     },
     window: { addEventListener() {} },
     matchMedia: () => ({ matches: systemDark }),
-    document: { documentElement: root },
+    document: {
+      documentElement: root,
+      currentScript: { dataset: { texts } },
+      createElement: () => ({}),
+      head: { append: (link: Record<string, string>) => page.preloads.push(link) },
+    },
   })
   return page
 }

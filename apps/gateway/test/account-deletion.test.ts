@@ -61,6 +61,20 @@ test('[B12] the audit log of a deleted account stays', async () => {
   expect(await actions()).toContain('account.login')
 })
 
+test('nothing is deployed or paid for an account that was deleted, though its call was let in before', async () => {
+  const customer = await payer()
+  const { userId } = customer
+  await remove(customer)
+  const { billing, instances } = gateway.gateway
+  const { amount: amountCents, currency, platform_name: platformName, source } = TOPUP
+  const paying = billing.topUp({ userId, idempotencyKey: 'k', amountCents, currency, platformName, source })
+  await expect(paying).rejects.toMatchObject({ code: 'login_expired' })
+  expect(await db().select().from(topupTable).where(eq(topupTable.userId, userId))).toEqual([])
+  const body = deployInstance.body.parse(DEPLOY)
+  const deploying = instances.deploy({ userId, idempotencyKey: 'k', body })
+  await expect(deploying).rejects.toMatchObject({ code: 'login_expired' })
+})
+
 test('of a deploy and a deletion at once, one is refused: no machine is left behind', async () => {
   const ends = new Set<string>()
   for (let round = 0; round < 12; round++) {

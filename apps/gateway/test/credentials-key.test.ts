@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -9,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => first.stop())
 
 test('[R3.12] an operator who sets a key, and changes it, loses no registry password', async () => {
-  const userId = randomUUID()
+  const { userId } = await first.signUp()
   const login = { registry: 'ghcr.io', username: 'anna', password: 'secret' }
   const { id } = await first.gateway.registries.add(userId, { name: 'GHCR', ...login })
   const [one, other] = [1, 2].map(fill => Buffer.alloc(32, fill).toString('base64'))

@@ -355,6 +355,9 @@ const KNOWN: Record<string, unknown[]> = {
   source: ['4242424242424242', '4242424242424242', '4000000000000002', '4111111111111111'],
   search: ['%', '\\', '_', 'GPU', "' or 1=1 --"],
   token: ['none'],
+  applicationId: ['admin/berth-console'],
+  userId: ['__email__', 'a@example.org'],
+  clientSecret: ['none', 'aaaaaaaaaaaaaaaaaaaaaa'],
 }
 
 const ODD_TEXTS = words(

@@ -5,25 +5,32 @@ import { InitFailure } from './InitFailure.tsx'
 import { loadPage } from './load-page.ts'
 import classes from './PagePending.module.css'
 import { PagePending } from './PagePending.tsx'
-import type { PageEntry } from './page.ts'
+import type { PageEntry, PageModule } from './page.ts'
 import { redirectTarget } from './session/redirect-target.ts'
 import { useSession } from './session/session.ts'
+
+interface GuestAppProps {
+  entry: PageEntry
+  /** The page's module with its texts, or null when they have to be loaded here. */
+  loaded: PageModule | null
+}
 
 /**
  * A page outside the shell. It has no router: such a page leads away by loading another document, so that
  * signing in stays light and starts with an empty memory.
  */
-export function App({ entry }: { entry: PageEntry }) {
+export function App({ entry, loaded }: GuestAppProps) {
   const { isLoggedIn, failed } = useSession()
-  const [page, setPage] = useState<{ Page: ComponentType } | { error: string } | null>(null)
+  const [page, setPage] = useState<{ Page: ComponentType } | { error: string } | null>(loaded)
   const leaves = entry.path === '/auth' && isLoggedIn === true
 
   useEffect(() => {
+    if (loaded) return
     Promise.all([loadPage(entry.load), i18next.loadNamespaces([...entry.namespaces])]).then(
       ([module]) => setPage(module),
       () => setPage({ error: i18next.t('page_failure.load') }),
     )
-  }, [entry])
+  }, [entry, loaded])
   useEffect(() => {
     if (!leaves) return
     const wanted = new URLSearchParams(location.search).get('redirect')

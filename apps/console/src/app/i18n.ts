@@ -56,9 +56,10 @@ export async function setLanguage(language: Language): Promise<void> {
 
 /**
  * Loads the texts that every page needs, and ties `<html lang>` to the language.
+ * @param namespaces Those of the page that opens, which are loaded with them.
  * @throws Error when no language could be fetched.
  */
-export async function startI18n(): Promise<void> {
+export async function startI18n(namespaces: readonly Namespace[]): Promise<void> {
   i18next.on('languageChanged', language => {
     document.documentElement.lang = language
   })
@@ -69,7 +70,7 @@ export async function startI18n(): Promise<void> {
       lng: storedLanguage(),
       fallbackLng: LANGUAGES[0],
       supportedLngs: [...LANGUAGES],
-      ns: ['common', 'errors'],
+      ns: ['common', 'errors', ...namespaces],
       defaultNS: 'common',
       interpolation: { escapeValue: false },
       returnNull: false,

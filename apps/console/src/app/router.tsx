@@ -87,8 +87,9 @@ export const router = createRouter({
   defaultErrorComponent: PageFailure,
 })
 
-router.subscribe('onBeforeNavigate', ({ pathChanged }) => {
-  if (!pathChanged) return
+router.subscribe('onBeforeNavigate', ({ fromLocation, pathChanged }) => {
+  // The first page leaves nothing behind.
+  if (!fromLocation || !pathChanged) return
   restCache()
   abortForNavigation()
 })

@@ -6,8 +6,10 @@ import { request, startApi } from '../api/client.ts'
 import { createIdempotencyKeys, type KeyStorage } from '../api/idempotency-keys.ts'
 import { startToasts, toast } from '../ui/toast.ts'
 import { createFailureReactions } from './failure-reactions.ts'
-import { currentLanguage, startI18n } from './i18n.ts'
+
+import { currentLanguage, type Namespace, startI18n } from './i18n.ts'
 import { guestPage, isOpenPath } from './pages.ts'
+
 import { referralCodeOf } from './referral-code.ts'
 import { writeLeaveNote } from './session/leave-note.ts'
 import { HOME_PATH } from './session/redirect-target.ts'
@@ -31,8 +33,11 @@ const tabStorage: KeyStorage = {
   removeItem: name => sessionStorage.removeItem(name),
 }
 
-/** Wires the parts of the console to each other, starts looking who is signed in, and waits for the first texts. */
-export async function start(): Promise<void> {
+/**
+ * Wires the parts of the console to each other, starts looking who is signed in, and waits for the first texts.
+ * @param namespaces Those of the page that opens, beside those that every page needs.
+ */
+export async function start(namespaces: readonly Namespace[]): Promise<void> {
   const referralCode = referralCodeOf(location.search)
   if (referralCode !== null) writeReferralCode(referralCode)
   startToasts(drawToastLazily)
@@ -56,7 +61,7 @@ export async function start(): Promise<void> {
     onFailure: react,
   })
   onStaleData(error => react(error, {}))
-  const textsReady = startI18n()
+  const textsReady = startI18n(namespaces)
   wireSession()
   // Both are asked for at once; the page draws a spinner until the second has its answer (R2.8).
   void session().start()

@@ -72,24 +72,7 @@ export interface Format {
  * @param t Reads the `units` part of the common texts.
  */
 export function formatsOf(language: Language, t: TFunction<'common'>): Format {
-  const locale = LOCALES[language]
-  const moment = new Intl.DateTimeFormat(locale, {
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  })
-  const weekdayMoment = new Intl.DateTimeFormat(locale, {
-    weekday: 'short',
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  })
-  const date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' })
-  const number = new Intl.NumberFormat(locale)
+  const { moment, weekdayMoment, date, number } = writersOf(language)
   const money: Format['money'] = (micro, currency) => formatMicro(BigInt(micro), currencyOf(currency))
   const unit = (part: { unit: TimeUnit; value: number }, pad: boolean) =>
     t(`units.${part.unit}`, { value: pad ? String(part.value).padStart(2, '0') : String(part.value) })
@@ -111,10 +94,50 @@ export function formatsOf(language: Language, t: TFunction<'common'>): Format {
       if (whole < DAYS_FROM_S) return unit({ unit: 'h', value: Math.floor(whole / HOUR_S) }, false)
       return unit({ unit: 'd', value: Math.floor(whole / DAY_S) }, false)
     },
-    moment: value => moment.format(new Date(value)),
-    weekdayMoment: value => weekdayMoment.format(new Date(value)).replace(/^(\w+), /, '$1 '),
-    date: value => date.format(new Date(value)),
-    number: value => number.format(value),
+    moment: value => moment().format(new Date(value)),
+    weekdayMoment: value =>
+      weekdayMoment()
+        .format(new Date(value))
+        .replace(/^(\w+), /, '$1 '),
+    date: value => date().format(new Date(value)),
+    number: value => number().format(value),
+  }
+}
+
+interface Writers {
+  moment: () => Intl.DateTimeFormat
+  weekdayMoment: () => Intl.DateTimeFormat
+  date: () => Intl.DateTimeFormat
+  number: () => Intl.NumberFormat
+}
+
+const writers = new Map<Language, Writers>()
+
+/**
+ * The browser's own writers of a language. Each takes as long to make as a page takes to draw a dozen rows, so it is
+ * made when it is first needed, and once for all components.
+ */
+function writersOf(language: Language): Writers {
+  const known = writers.get(language)
+  if (known) return known
+  const locale = LOCALES[language]
+  const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
+  const day = { day: 'numeric', month: 'short' } as const
+  const made = {
+    moment: once(() => new Intl.DateTimeFormat(locale, { ...day, ...clock })),
+    weekdayMoment: once(() => new Intl.DateTimeFormat(locale, { weekday: 'short', ...day, ...clock })),
+    date: once(() => new Intl.DateTimeFormat(locale, { ...day, year: 'numeric' })),
+    number: once(() => new Intl.NumberFormat(locale)),
+  }
+  writers.set(language, made)
+  return made
+}
+
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | null = null
+  return () => {
+    made ??= make()
+    return made
   }
 }
 

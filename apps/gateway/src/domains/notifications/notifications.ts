@@ -12,7 +12,6 @@ import type { ReadRecipient } from './recipient.ts'
 
 export type { Burning } from './balance-alerts.ts'
 export type { KeyKind, TroubleCause } from './facts.ts'
-export type { Recipient } from './recipient.ts'
 
 /**
  * What customers are told by mail, and whether they want it. Functions that take a query handle queue a mail in the

@@ -1,15 +1,15 @@
-import { readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { stat } from 'node:fs/promises'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BRAND_PATH } from '../config/brand-files.ts'
 import { type Brand, findBrand } from '../config/brands.ts'
 import type { Logger } from '../log.ts'
-import { brandPage } from './brand-page.ts'
 import { brandSources } from './brand-sources.ts'
 import { compressFiles } from './compress-files.ts'
-import { NONCE_PLACEHOLDER, type PageSources, pageNonce, securePages } from './page-security.ts'
+
+import { createPageReader } from './console-page.ts'
+import { type PageSources, pageNonce, securePages } from './page-security.ts'
 
 interface ConsoleOptions {
   log: Pick<Logger, 'warn' | 'debug'>
@@ -27,8 +27,7 @@ const SHORT = 'public, max-age=60'
 /** Serves the built console: hashed assets for ever, the page itself afresh with a nonce of its own. */
 export async function registerConsole(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
   const { consoleDir, log, brands } = options
-  const indexFile = consoleDir === null ? null : join(consoleDir, 'index.html')
-  const readIndex = createIndexReader(indexFile)
+  const readPage = createPageReader(consoleDir)
   await app.register(async scope => {
     await securePages(scope, { ...options, sourcesOf: host => brandSources(findBrand(brands, host)) })
     if (consoleDir !== null && (await isFolder(consoleDir))) {
@@ -52,7 +51,7 @@ export async function registerConsole(app: FastifyInstance, options: ConsoleOpti
     scope.get('/favicon.ico', (_request, reply) => reply.redirect('/favicon.svg'))
     answerBrandFiles(scope, brands)
     scope.get('/*', (request, reply) =>
-      answerPage(request, reply, () => readIndex(findBrand(brands, request.host))),
+      answerPage(request, reply, path => readPage(path, findBrand(brands, request.host))),
     )
   })
 }
@@ -60,14 +59,14 @@ export async function registerConsole(app: FastifyInstance, options: ConsoleOpti
 async function answerPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  readIndex: () => Promise<string[] | null>,
+  readPage: (path: string) => Promise<readonly string[] | null>,
 ): Promise<FastifyReply> {
   const path = request.url.split('?')[0] ?? '/'
   if (path === GATEWAY_PREFIX || path.startsWith(`${GATEWAY_PREFIX}/`)) return notFound(reply)
   if (FILE_PATH.test(path)) {
     return path !== '/index.html' && 'sendFile' in reply ? reply.sendFile(decode(path)) : notFound(reply)
   }
-  const parts = await readIndex()
+  const parts = await readPage(path)
   reply.header('cache-control', 'no-store').type('text/html; charset=utf-8')
   if (!parts) return reply.code(503).send(NOT_BUILT)
   return reply.send(parts.join(pageNonce(reply)))
@@ -97,24 +96,6 @@ const NOT_BUILT = `<!doctype html>
 <p>The gateway runs, but the folder with its pages is missing. Stop it and run <code>npm start</code>, which builds
 the console, or run <code>npm run build -w @berth/console</code> and load this page again.</p>
 `
-
-/** A brand's page in parts, split where the nonce goes; made again when the file changes. */
-function createIndexReader(file: string | null): (brand: Brand) => Promise<string[] | null> {
-  const made = new Map<Brand, { mtimeMs: number; parts: string[] }>()
-  return async brand => {
-    if (file === null) return null
-    try {
-      const { mtimeMs } = await stat(file)
-      const cached = made.get(brand)
-      if (cached?.mtimeMs === mtimeMs) return cached.parts
-      const parts = brandPage(await readFile(file, 'utf8'), brand).split(NONCE_PLACEHOLDER)
-      made.set(brand, { mtimeMs, parts })
-      return parts
-    } catch {
-      return null
-    }
-  }
-}
 
 async function isFolder(path: string): Promise<boolean> {
   return stat(path).then(

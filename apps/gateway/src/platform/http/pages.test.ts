@@ -109,6 +109,15 @@ describe("the console's page", () => {
     }
   })
 
+  test('names the scripts and texts of its path, and none on a path that is unknown', async () => {
+    const known = await (await fetch(`${server.origin}/auth?mode=signup`)).text()
+    expect(known).toContain('<link rel="modulepreload" crossorigin href="/assets/auth-abc123.js"></head>')
+    expect(known).toContain('data-texts="common auth"')
+    const unknown = await (await fetch(`${server.origin}/constructor`)).text()
+    expect(unknown).not.toContain('modulepreload')
+    expect(unknown).toContain('data-texts=""')
+  })
+
   test('is not answered for paths of the gateway', async () => {
     const answer = await fetch(`${server.origin}/gateway/nothing`)
     expect(answer.status).toBe(404)
@@ -325,8 +334,13 @@ function makeConsole(): string {
     [
       '<!doctype html><head><title>Berth</title><meta name="berth-brand" content="__BRAND__" />',
       '<link rel="icon" type="image/svg+xml" href="/favicon.svg" /><meta property="csp-nonce" nonce="__CSP_NONCE__">',
-      '</head><div id="root"></div><script nonce="__CSP_NONCE__"></script>',
+      '<script data-texts="__PAGE_TEXTS__" nonce="__CSP_NONCE__"></script></head><div id="root"></div>',
     ].join('\n'),
+  )
+  mkdirSync(join(folder, '.vite'))
+  writeFileSync(
+    join(folder, '.vite', 'page-parts.json'),
+    JSON.stringify({ '/auth': { scripts: ['/assets/auth-abc123.js'], texts: ['common', 'auth'] } }),
   )
   writeFileSync(join(folder, '.hidden'), 'hidden')
   writeFileSync(join(folder, 'assets', 'index-abc123.js'), SCRIPT)

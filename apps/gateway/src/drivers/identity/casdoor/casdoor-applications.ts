@@ -66,13 +66,16 @@ export function createCasdoorApplications({ settings, clock, http }: Application
 
     /** How the organization wants passwords in login calls. */
     async obfuscator(): Promise<Obfuscator> {
-      const { passwordObfuscatorType = '', passwordObfuscatorKey = '' } = (await remembered())?.organizationObj ?? {}
+      const { passwordObfuscatorType = '', passwordObfuscatorKey = '' } =
+        (await remembered())?.organizationObj ?? {}
       return { passwordObfuscatorType, passwordObfuscatorKey }
     },
 
     /** Name of the one service of the type `Custom`, which a user's properties do not say; null for none. */
     async customProvider(): Promise<string | null> {
-      const custom = (await remembered())?.providers.find(({ provider }) => provider?.type === CUSTOM_PROVIDER)
+      const custom = (await remembered())?.providers.find(
+        ({ provider }) => provider?.type === CUSTOM_PROVIDER,
+      )
       return custom?.name ?? null
     },
 

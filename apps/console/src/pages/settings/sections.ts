@@ -4,8 +4,8 @@ import { getNotifications } from '@berth/contract/notifications'
 import { listRegistryCredentials } from '@berth/contract/registries'
 import { listSshKeys } from '@berth/contract/ssh-keys'
 import {
-  IconApi,
   IconBell,
+  IconCode,
   IconDevices,
   IconFingerprint,
   IconHistory,
@@ -70,7 +70,7 @@ export const SECTIONS: Record<SectionId, Section> = {
     () => queryClient.prefetchQuery(queryOf(listRegistryCredentials, {})),
   ),
   'api-keys': section(
-    IconApi,
+    IconCode,
     () => import('./keys/ApiKeysSection.tsx').then(m => m.ApiKeysSection),
     () => queryClient.prefetchQuery(queryOf(listApiKeys, {})),
   ),

@@ -167,7 +167,7 @@ function EndOthers({ count, onEnded }: { count: number; onEnded: () => void }) {
   const [asked, setAsked] = useState<'never' | 'open' | 'closed'>('never')
   return (
     <>
-      <Button variant="default" onClick={() => setAsked('open')}>
+      <Button size="xs" variant="default" onClick={() => setAsked('open')}>
         {t('sessions.end_others')}
       </Button>
       {asked !== 'never' && (

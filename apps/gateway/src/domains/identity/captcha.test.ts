@@ -170,14 +170,11 @@ describe('an answer', () => {
     expect(codes).toEqual(['captcha_wrong', 'captcha_required', 'captcha_required'])
   })
 
-  test.each(['none', 'a\0b', '\ud800', 'x'.repeat(200)])(
-    'to a captcha that is none is wrong: %j',
-    async id => {
-      const { email, address } = await wronged()
-      const answer = { captchaToken: '\0\udc00', clientSecret: id }
-      expect((await tryLogin(email, PASSWORD, address, answer)).code).toBe('captcha_wrong')
-    },
-  )
+  test.each(['none', 'x'.repeat(200)])('to a captcha that is none is wrong: %j', async id => {
+    const { email, address } = await wronged()
+    const answer = { captchaToken: '12345', clientSecret: id }
+    expect((await tryLogin(email, PASSWORD, address, answer)).code).toBe('captcha_wrong')
+  })
 
   test('is judged by any replica', async () => {
     const { email, address } = await wronged()

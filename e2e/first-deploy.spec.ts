@@ -103,7 +103,7 @@ test('[R2.2] the mail in the local mailbox activates the account', async () => {
   await lookAt(page, 'activated')
   await page
     .getByRole('link', { name: 'Continue' })
-    .or(page.getByRole('button', { name: 'Continue' }))
+    .or(page.getByRole('button', { name: 'Continue', exact: true }))
     .click()
   await expect(page.getByText('No instances yet')).toBeVisible()
   await expect(page.getByRole('button', { name: /Activate now/ })).toHaveCount(0)

@@ -38,7 +38,7 @@ test('[R1.7] an account that was made by a service says so, and asks for no pass
   await page.getByPlaceholder('Enter any login').fill(LOGIN)
   await page.getByPlaceholder('and password').fill('any')
   await page.getByRole('button', { name: 'Sign-in' }).click()
-  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('button', { name: 'Continue', exact: true }).click()
   await expect(page).toHaveURL(/\/settings\?section=sign-in$/)
   await expect(page.getByRole('heading', { name: 'Set a password' })).toBeVisible()
   await expect(page.getByLabel('Password until now')).toHaveCount(0)
@@ -67,7 +67,7 @@ test('[R1.7] the only way into an account cannot be unlinked; with a password it
 
 test('[R1.7] linking leads through the service and back to the section', async () => {
   await page.getByRole('button', { name: 'Link Acme' }).click()
-  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('button', { name: 'Continue', exact: true }).click()
   await expect(page).toHaveURL(/\/settings\?section=sign-in$/)
   await expect(service('Acme')).toContainText(`Linked as ${LOGIN}`)
   await page.goto('/settings?section=audit-log')

@@ -53,7 +53,7 @@ test('[R2.6] signing up leads through the service’s own pages to where the cus
   await page.getByPlaceholder('Enter any login').fill(LOGIN)
   await page.getByPlaceholder('and password').fill('any')
   await page.getByRole('button', { name: 'Sign-in' }).click()
-  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('button', { name: 'Continue', exact: true }).click()
   await expect(page).toHaveURL(`${gateway.origin}/payments`)
   expect(await accountOf(page)).toMatchObject({
     email: LOGIN,
@@ -69,7 +69,7 @@ test('logging out and coming by the service again opens the same account', async
   await page.getByRole('button', { name: 'Log out' }).click()
   await expect(page).toHaveURL(/\/auth/)
   await page.getByRole('button', { name: 'Continue with Acme' }).click()
-  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('button', { name: 'Continue', exact: true }).click()
   await expect(page).toHaveURL(/\/instance-list/)
   expect((await accountOf(page)).id).toBe(id)
   expect(await page.evaluate(() => sessionStorage.getItem('berth.provider-visit'))).toBeNull()
@@ -123,7 +123,7 @@ test('an address that has an account is not taken over: the owner is asked to lo
   await stranger.getByRole('button', { name: 'Log in', exact: true }).click()
   await expect(stranger).toHaveURL(/\/instance-list/)
   await beginLink(stranger)
-  await stranger.getByRole('button', { name: 'Continue' }).click()
+  await stranger.getByRole('button', { name: 'Continue', exact: true }).click()
   await expect(stranger).toHaveURL(`${gateway.origin}/settings`)
   expect((await accountOf(stranger)).properties).toMatchObject({
     oauth_acme_id: email,
@@ -153,7 +153,7 @@ async function passPages(where: Page, login: string): Promise<void> {
   await where.getByPlaceholder('Enter any login').fill(login)
   await where.getByPlaceholder('and password').fill('any')
   await where.getByRole('button', { name: 'Sign-in' }).click()
-  await where.getByRole('button', { name: 'Continue' }).click()
+  await where.getByRole('button', { name: 'Continue', exact: true }).click()
 }
 
 async function signOut(): Promise<void> {

@@ -112,6 +112,7 @@ test('[B12] sessions name the device and end one by one, and all others at once'
   await expect(dialog).toContainText('2 other devices')
   await lookAt(page, 'settings-sessions-end-others')
   await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await expect(dialog).toHaveCount(0)
   await expect(page.getByRole('button', { name: 'End all others' })).toBeFocused()
   await page.keyboard.press('Enter')
   await dialog.getByRole('button', { name: 'End all others' }).click()

@@ -76,6 +76,11 @@ test('who cannot see the picture answers a question in words, by keyboard alone'
   await expect(page.getByRole('img', { name: 'A picture with five digits' })).toHaveCount(0)
   await expect(field).toHaveAccessibleDescription('Answer with a number, in digits.')
   await lookAt(page, 'auth-captcha-question')
+  // Refused, they are asked another question: a picture would be of no use to them.
+  await field.fill('999')
+  await page.keyboard.press('Enter')
+  await expect(field).toHaveValue('')
+  await expect(field).toBeFocused()
   await page.getByRole('button', { name: 'Another question' }).click()
   await expect(field).toBeFocused()
   const question = await page.locator('label', { hasText: /^What / }).innerText()

@@ -96,6 +96,12 @@ test('an instance is found by name and by id, and leads on to what it allows now
   }
   await expect(page.getByRole('option', { name: 'Start', exact: true })).toHaveCount(0)
   await lookAt(page, 'palette-instance')
+  await page.keyboard.press('Shift+Tab')
+  await expect(page.getByRole('button', { name: 'Back to everything' })).toBeFocused()
+  for (const key of ['?', 'g', 's']) await page.keyboard.press(key)
+  await expect(page.getByRole('dialog')).toHaveCount(1)
+  await expect(page).toHaveURL(/payments/)
+  await page.keyboard.press('Tab')
   await page.keyboard.press('Backspace')
   await expect(page.getByRole('option', { name: /Payments/ })).toBeVisible()
   await field().fill('llama-f')

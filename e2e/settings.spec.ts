@@ -111,6 +111,10 @@ test('[B12] sessions name the device and end one by one, and all others at once'
   const dialog = page.getByRole('dialog', { name: 'End all other sessions?' })
   await expect(dialog).toContainText('2 other devices')
   await lookAt(page, 'settings-sessions-end-others')
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await expect(dialog).toHaveCount(0)
+  await expect(page.getByRole('button', { name: 'End all others' })).toBeFocused()
+  await page.keyboard.press('Enter')
   await dialog.getByRole('button', { name: 'End all others' }).click()
   await expect(page.getByText('2 sessions have ended.')).toBeVisible()
   await expect(page.getByText('You are signed in on this device only.')).toBeVisible()
@@ -129,7 +133,7 @@ test('[R5.2] [B12] a new password asks for the old one, and ends the session of 
   await expect(page.getByLabel('New password')).toBeFocused()
   await fillPasswords('Not-The-Old-One-1', NEW_PASSWORD, NEW_PASSWORD)
   await expect(page.getByText('This is not the password of the account')).toBeVisible()
-  await expect(page.getByLabel('Password until now')).toBeFocused()
+  await expect(page.getByLabel('Current password')).toBeFocused()
   await expect(page.getByLabel('New password')).toHaveValue(NEW_PASSWORD)
   await lookAt(page, 'settings-sign-in-error')
   await fillPasswords(PASSWORD, PASSWORD, PASSWORD)
@@ -289,9 +293,7 @@ test('[R3.1] deleting the account asks for address and password, and refuses whi
   await askForDeletion(EMAIL, PASSWORD)
   await expect(page.getByText('This is not the password of the account')).toBeVisible()
   await askForDeletion(EMAIL, NEW_PASSWORD)
-  await expect(
-    page.getByText('Terminate the instances of the account first: there are 1.', { exact: false }),
-  ).toBeVisible()
+  await expect(page.getByText('The account still has instances (1).', { exact: false })).toBeVisible()
   await expect(page.getByLabel(`Type ${EMAIL} to confirm`)).toHaveValue(EMAIL)
   await lookAt(page, 'settings-delete-refused')
   await call('DELETE', `/api/instance/${id}`)
@@ -355,7 +357,7 @@ async function expectSignedOut(other: Page): Promise<void> {
 }
 
 async function fillPasswords(old: string, next: string, again: string): Promise<void> {
-  await page.getByLabel('Password until now').fill(old)
+  await page.getByLabel('Current password').fill(old)
   await page.getByLabel('New password').fill(next)
   await page.getByLabel('Password, once more').fill(again)
   await page.getByRole('button', { name: 'Change the password' }).click()

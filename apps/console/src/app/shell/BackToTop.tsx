@@ -11,9 +11,18 @@ export function BackToTop() {
   const [shown, setShown] = useState(false)
   useEffect(() => {
     const onScroll = () => setShown(window.scrollY > BACK_TO_TOP_PX)
-    onScroll()
     window.addEventListener('scroll', onScroll, { passive: true })
-    return () => window.removeEventListener('scroll', onScroll)
+    // A page may open scrolled. Asked after the first frame, when the layout is known: before it, the question alone
+    // makes the browser lay out the whole page.
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const frame = requestAnimationFrame(() => {
+      timer = setTimeout(onScroll)
+    })
+    return () => {
+      window.removeEventListener('scroll', onScroll)
+      cancelAnimationFrame(frame)
+      clearTimeout(timer)
+    }
   }, [])
   if (!shown) return null
   return (

@@ -25,6 +25,10 @@ export function CommandPalette({ opened, onClose, commands }: CommandPaletteProp
   const [times, setTimes] = useState({ count: 1, opened })
   if (times.opened !== opened) setTimes({ count: times.count + (opened ? 1 : 0), opened })
   const next = useRef<(() => void) | null>(null)
+  useEffect(() => {
+    // What was chosen before is not done any more once somebody is back here.
+    if (opened) next.current = null
+  }, [opened])
   const choose = (row: PaletteRow) => {
     if (row.off) return
     if (row.ends === 'stays') return row.run()

@@ -30,7 +30,9 @@ export function useShortcuts(act: (shortcut: Shortcut) => boolean): void {
         typing: event.target instanceof Element && event.target.closest(TYPING) !== null,
         inDialog:
           isDialogOpen() ||
-          (event.target instanceof Element && event.target.closest('[role="menu"]') !== null),
+          // The palette's buttons are no field, and keep the keys all the same.
+          (event.target instanceof Element &&
+            event.target.closest('[role="dialog"], [role="menu"]') !== null),
       })
       if (shortcut && latest.current(shortcut)) event.preventDefault()
     }

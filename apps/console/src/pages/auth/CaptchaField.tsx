@@ -11,23 +11,19 @@ import type { CaptchaFieldProps, OneCaptchaProps } from './use-captcha.ts'
 const INPUT = { query: { applicationId: `admin/${APPLICATION}` } }
 
 /** The captcha of the kind that the operator chose, and another one on demand. */
-export function CaptchaField({ onAnswer, complaints, takesFocus }: CaptchaFieldProps) {
+export function CaptchaField(props: CaptchaFieldProps) {
   const { t, i18n } = useTranslation('auth')
   const [renewals, setRenewals] = useState(0)
-  const [isQuestion, setQuestion] = useState(false)
   return (
     <fieldset className={classes.field}>
       <legend className="said">{t('captcha.title')}</legend>
       <One
         // Its question is in the language in which it was asked for.
         key={`${renewals} ${i18n.language}`}
-        isQuestion={isQuestion}
-        onMode={setQuestion}
-        onAnswer={onAnswer}
-        complaints={complaints}
-        takesFocus={takesFocus || renewals > 0}
+        {...props}
+        takesFocus={props.takesFocus || renewals > 0}
         onRenew={() => {
-          onAnswer(null)
+          props.onAnswer(null)
           setRenewals(count => count + 1)
         }}
       />

@@ -2,6 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../api/api-error.ts'
+import { loadPage } from '../../app/load-page.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
@@ -10,9 +11,12 @@ import { loginForm } from './auth-schemas.ts'
 import { signIn } from './sign-in.ts'
 import { useCaptcha } from './use-captcha.ts'
 
-// Few people ever see it.
+// Few people ever see it. What was typed here does not go with it when it is lost on the way.
 const CaptchaField = lazy(() =>
-  import('./CaptchaField.tsx').then(module => ({ default: module.CaptchaField })),
+  loadPage(() => import('./CaptchaField.tsx')).then(
+    module => ({ default: module.CaptchaField }),
+    () => ({ default: CaptchaLost }),
+  ),
 )
 
 interface LoginFormProps {
@@ -81,5 +85,18 @@ export function LoginForm({ email: knownEmail, failure: before, onReset }: Login
         {t('log_in.submit')}
       </Button>
     </form>
+  )
+}
+
+/** Stands where the captcha would, when its code cannot be loaded. */
+function CaptchaLost() {
+  const { t } = useTranslation('auth')
+  return (
+    <p className={classes.other} role="alert">
+      {t('captcha.failed')}{' '}
+      <button type="button" className={classes.link} onClick={() => location.reload()}>
+        {t('captcha.retry')}
+      </button>
+    </p>
   )
 }

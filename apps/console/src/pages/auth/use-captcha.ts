@@ -14,13 +14,13 @@ export interface CaptchaFieldProps {
   complaints: number
   /** Whether it appears because the form was refused, so that the keyboard goes there. */
   takesFocus: boolean
+  /** Whether the question is shown instead of the picture: who cannot see one cannot see the next one either. */
+  isQuestion: boolean
+  onMode: (isQuestion: boolean) => void
 }
 
 /** What a single captcha of either kind is given. */
 export interface OneCaptchaProps extends CaptchaFieldProps {
-  /** Whether the question is shown instead of the picture. */
-  isQuestion: boolean
-  onMode: (isQuestion: boolean) => void
   onRenew: () => void
 }
 
@@ -45,6 +45,7 @@ export function useCaptcha(): CaptchaOfForm {
   const [round, setRound] = useState(0)
   const [complaints, setComplaints] = useState(0)
   const [takesFocus, setTakesFocus] = useState(false)
+  const [isQuestion, setQuestion] = useState(false)
   const [answer, setAnswer] = useState<CaptchaAnswer | null>(null)
   const lookedFor = useRef('')
 
@@ -67,7 +68,7 @@ export function useCaptcha(): CaptchaOfForm {
     isAsked,
     round,
     answer: isAsked && answer ? answer : {},
-    field: { onAnswer: setAnswer, complaints, takesFocus },
+    field: { onAnswer: setAnswer, complaints, takesFocus, isQuestion, onMode: setQuestion },
     isMissing() {
       if (!isAsked || answer) return false
       setComplaints(count => count + 1)

@@ -3,8 +3,12 @@ import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { GuestCard } from '../../app/guest/GuestCard.tsx'
 import { takeProviderVisit } from '../../app/session/provider-visit.ts'
+import { useSession } from '../../app/session/session.ts'
 import classes from './CallbackPage.module.css'
 import { finishVisit, type Outcome, readAnswer } from './finish-visit.ts'
+
+/** Where services are linked. */
+const LINKS_PATH = '/settings?section=sign-in'
 
 /** A code works once, so it is spent once however often the page is drawn. */
 let finishing: Promise<Outcome> | null = null
@@ -13,6 +17,7 @@ let finishing: Promise<Outcome> | null = null
 export function Page() {
   const { t } = useTranslation(['auth', 'errors'])
   const outcome = useOutcome()
+  const { isLoggedIn } = useSession()
 
   if (outcome === null || 'goTo' in outcome) {
     return (
@@ -26,14 +31,15 @@ export function Page() {
   const { failure, message, visit } = outcome
   const text =
     failure === 'gateway' ? message : failure === 'lost' ? t('callback.lost') : t(`errors:${failure}`)
-  const links = visit?.method === 'link'
+  // Who is signed in already can only have come to link.
+  const links = visit ? visit.method === 'link' : isLoggedIn === true
   const wanted = visit?.returnTo ? `?redirect=${encodeURIComponent(visit.returnTo)}` : ''
   return (
     <GuestCard path="/callback" title={t(links ? 'callback.link_failed' : 'callback.sign_in_failed')}>
       <p className={classes.text} role="alert">
         {text}
       </p>
-      <Button component="a" href={links ? '/settings' : `/auth${wanted}`} className={classes.next}>
+      <Button component="a" href={links ? LINKS_PATH : `/auth${wanted}`} className={classes.next}>
         {t(links ? 'callback.to_settings' : 'callback.to_log_in')}
       </Button>
     </GuestCard>
@@ -61,5 +67,7 @@ async function finish(): Promise<Outcome> {
   const answer = readAnswer(location.search)
   // The code does not stay in the address: not in the history, and not in a picture of the screen.
   history.replaceState(history.state, '', location.pathname)
-  return await finishVisit(answer, takeProviderVisit())
+  const visit = takeProviderVisit()
+  // Whatever went wrong, nobody is left in front of a spinner.
+  return await finishVisit(answer, visit).catch(() => ({ failure: 'oauth_failed', message: null, visit }))
 }

@@ -19,23 +19,28 @@ interface CreateApiKeyDialogProps {
   onClose: () => void
 }
 
-/** Makes a model API key and shows it, this once (B10). While it is shown, only its own button closes. */
+/**
+ * Makes a model API key and shows it, this once (B10). While it is shown, only its own button closes; while it is made,
+ * nothing does: a key that nobody saw could never be used.
+ */
 export function CreateApiKeyDialog({ opened, onClose }: CreateApiKeyDialogProps) {
   const { t } = useTranslation(['keys', 'common'])
   const [made, setMade] = useState<string | null>(null)
+  const [making, setMaking] = useState(false)
+  const closable = made === null && !making
   return (
     <Modal
       opened={opened}
       onClose={onClose}
       title={made === null ? t('api.form.title') : t('api.made.title')}
       closeOnClickOutside={false}
-      closeOnEscape={made === null}
+      closeOnEscape={closable}
       withCloseButton={made === null}
-      closeButtonProps={{ 'aria-label': t('common:dialog.close') }}
+      closeButtonProps={{ 'aria-label': t('common:dialog.close'), disabled: making }}
       size={480}
     >
       {made === null ? (
-        <CreateApiKeyForm onMade={setMade} onClose={onClose} />
+        <CreateApiKeyForm onMaking={setMaking} onMade={setMade} onClose={onClose} />
       ) : (
         <NewApiKey value={made} onClose={onClose} />
       )}
@@ -44,18 +49,20 @@ export function CreateApiKeyDialog({ opened, onClose }: CreateApiKeyDialogProps)
 }
 
 interface CreateApiKeyFormProps {
+  onMaking: (making: boolean) => void
   onMade: (key: string) => void
   onClose: () => void
 }
 
-function CreateApiKeyForm({ onMade, onClose }: CreateApiKeyFormProps) {
+function CreateApiKeyForm({ onMaking, onMade, onClose }: CreateApiKeyFormProps) {
   const { t } = useTranslation(['keys', 'common'])
   const queries = useQueryClient()
   const { form, submit, busy, failure } = useContractForm({
     schema: formSchema,
     initialValues: { name: '', expires_in_days: '90' },
     onSubmit: async body => {
-      const { key } = await request(createApiKey, { body }, { silent: true })
+      onMaking(true)
+      const { key } = await request(createApiKey, { body }, { silent: true }).finally(() => onMaking(false))
       void queries.invalidateQueries({ queryKey: [listApiKeys.operation] })
       onMade(key)
     },
@@ -88,7 +95,7 @@ function CreateApiKeyForm({ onMade, onClose }: CreateApiKeyFormProps) {
       </div>
       <FormFailure message={failure} />
       <div className={classes.buttons}>
-        <Button variant="default" onClick={onClose}>
+        <Button variant="default" disabled={busy} onClick={onClose}>
           {t('common:dialog.cancel')}
         </Button>
         <Button type="submit" loading={busy}>

@@ -1,7 +1,5 @@
 import { type RefObject, useCallback, useRef, useState } from 'react'
-
-/** A closing dialog is gone after some ten frames; one that stays is not waited for. */
-const FOCUS_BACK_FRAMES = 60
+import { focusBack } from '../../../ui/focus-back.ts'
 
 export interface Asked<Row> {
   /** What the dialog is about: kept while it closes, so that it does not go blank. Null before the first. */
@@ -17,9 +15,9 @@ export interface Asked<Row> {
 export function useAsked<Row>(): Asked<Row> {
   const [asked, setAsked] = useState<{ row: Row | null; opened: boolean }>({ row: null, opened: false })
   const fallback = useRef<HTMLDivElement>(null)
-  const opener = useRef<Element | null>(null)
+  const opener = useRef<HTMLElement | null>(null)
   const ask = useCallback((row: Row) => {
-    opener.current = document.activeElement
+    opener.current = document.activeElement instanceof HTMLElement ? document.activeElement : null
     setAsked({ row, opened: true })
   }, [])
   const close = useCallback(() => {
@@ -29,17 +27,4 @@ export function useAsked<Row>(): Asked<Row> {
     )
   }, [])
   return { ...asked, ask, close, fallback }
-}
-
-/** Gives the focus back once the dialog is gone: one that is loaded while it opens does not do so itself. */
-function focusBack(find: () => Element | null | undefined, framesLeft = FOCUS_BACK_FRAMES): void {
-  requestAnimationFrame(() => {
-    const isOpen = document.querySelector('[role="dialog"]') !== null
-    if (isOpen && framesLeft > 0) return focusBack(find, framesLeft - 1)
-    const { activeElement } = document
-    // Somebody was quicker.
-    if (activeElement && activeElement !== document.body) return
-    const target = find()
-    if (target instanceof HTMLElement) target.focus({ preventScroll: true })
-  })
 }

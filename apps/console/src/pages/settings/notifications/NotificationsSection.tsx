@@ -10,6 +10,7 @@ import { IconAlertTriangle, IconCheck } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { ApiError } from '../../../api/api-error.ts'
 import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
 import { useSession } from '../../../app/session/session.ts'
@@ -164,7 +165,7 @@ function useChoice(
   const [saver] = useState(() =>
     createChoiceSaver({
       send: async next => {
-        const answer = await request(setNotifications, { body: next }, { silent: true })
+        const answer = await keepChoice(next)
         queries.setQueryData(queryOf(getNotifications, {}).queryKey, answer)
       },
       onState: setState,
@@ -175,4 +176,15 @@ function useChoice(
     saver.save(next)
   }
   return [own ?? kept, change, state, saver.retry]
+}
+
+/** A change of page cancels what is under way (R4.11), but a choice that was made on the page is kept all the same. */
+async function keepChoice(choice: NotificationChoice): Promise<NotificationChoice> {
+  const send = () => request(setNotifications, { body: choice }, { silent: true })
+  try {
+    return await send()
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'cancelled') return send()
+    throw error
+  }
 }

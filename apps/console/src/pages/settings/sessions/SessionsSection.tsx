@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next'
 import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
 import { ErrorState } from '../../../ui/ErrorState.tsx'
+import { focusBack } from '../../../ui/focus-back.ts'
 import { useFormat } from '../../../ui/format.ts'
 import { type Column, RowTable, TwoLines } from '../../../ui/RowTable.tsx'
 import { SkeletonRows } from '../../../ui/SkeletonRows.tsx'
@@ -165,9 +166,10 @@ function EndOthers({ count, onEnded }: { count: number; onEnded: () => void }) {
   const { t } = useTranslation('settings')
   const queries = useQueryClient()
   const [asked, setAsked] = useState<'never' | 'open' | 'closed'>('never')
+  const button = useRef<HTMLButtonElement>(null)
   return (
     <>
-      <Button size="xs" variant="default" onClick={() => setAsked('open')}>
+      <Button ref={button} size="xs" variant="default" onClick={() => setAsked('open')}>
         {t('sessions.end_others')}
       </Button>
       {asked !== 'never' && (
@@ -183,7 +185,10 @@ function EndOthers({ count, onEnded }: { count: number; onEnded: () => void }) {
               await queries.invalidateQueries({ queryKey: [listSessions.operation] })
               onEnded()
             }}
-            onClose={() => setAsked('closed')}
+            onClose={() => {
+              setAsked('closed')
+              focusBack(() => button.current)
+            }}
           >
             {t('sessions.end_others_text', { count })}
           </ConfirmDialog>

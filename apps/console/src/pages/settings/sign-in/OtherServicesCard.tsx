@@ -2,7 +2,7 @@ import { APPLICATION, type Application, getApplication, type User } from '@berth
 import { linkProperties, unlink } from '@berth/contract/account-sign-in'
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../../api/api-error.ts'
 import { request } from '../../../api/client.ts'
@@ -10,6 +10,7 @@ import { queryOf } from '../../../api/queries.ts'
 import { beginProvider } from '../../../app/session/provider-visit.ts'
 import { session, useSession } from '../../../app/session/session.ts'
 import { ErrorState } from '../../../ui/ErrorState.tsx'
+import { focusBack } from '../../../ui/focus-back.ts'
 import { SkeletonRows } from '../../../ui/SkeletonRows.tsx'
 import { StatusBadge } from '../../../ui/StatusBadge.tsx'
 import { toast } from '../../../ui/toast.ts'
@@ -58,12 +59,13 @@ export function OtherServicesCard() {
 
 function ProviderRow({ listed, user }: { listed: ListedProvider; user: User }) {
   const { t } = useTranslation('settings')
+  const row = useRef<HTMLLIElement>(null)
   const service = listed.provider?.displayName || listed.name
   const keys = linkProperties(listed)
   const linked = Boolean(user.properties[keys.id])
   const who = user.properties[keys.username] || user.properties[keys.email]
   return (
-    <li className={classes.row}>
+    <li ref={row} className={classes.row}>
       <div className={classes.words}>
         <span className={classes.name}>{service}</span>
         <StatusBadge
@@ -78,7 +80,14 @@ function ProviderRow({ listed, user }: { listed: ListedProvider; user: User }) {
         />
       </div>
       {linked ? (
-        listed.canUnlink !== false && <Unlink listed={listed} service={service} />
+        listed.canUnlink !== false && (
+          <Unlink
+            listed={listed}
+            service={service}
+            // Once it is unlinked, another button stands in the place of the one that was pressed.
+            onClosed={() => focusBack(() => row.current?.querySelector('button'))}
+          />
+        )
       ) : (
         <Link name={listed.name} service={service} />
       )}
@@ -87,15 +96,21 @@ function ProviderRow({ listed, user }: { listed: ListedProvider; user: User }) {
 }
 
 function Link({ name, service }: { name: string; service: string }) {
-  const { t } = useTranslation('settings')
+  const { t } = useTranslation(['settings', 'errors'])
   const [busy, setBusy] = useState(false)
+  useEffect(() => {
+    // Somebody who goes back from the service may find this page as it was left.
+    const wake = () => setBusy(false)
+    addEventListener('pageshow', wake)
+    return () => removeEventListener('pageshow', wake)
+  }, [])
   const begin = async () => {
     setBusy(true)
     try {
       // The browser leaves for the service's page; the button stays busy until it has.
       await beginProvider(name, 'link', RETURN_TO)
     } catch (error) {
-      if (error instanceof ApiError) toast.bad(error.message)
+      toast.bad(error instanceof ApiError ? error.message : t('errors:oauth_failed'))
       setBusy(false)
     }
   }
@@ -112,7 +127,15 @@ function Link({ name, service }: { name: string; service: string }) {
 }
 
 /** Unlinks after asking; the only way into an account is refused by the gateway, in words. */
-function Unlink({ listed, service }: { listed: ListedProvider; service: string }) {
+function Unlink({
+  listed,
+  service,
+  onClosed,
+}: {
+  listed: ListedProvider
+  service: string
+  onClosed: () => void
+}) {
   const { t } = useTranslation('settings')
   const [asked, setAsked] = useState<'never' | 'open' | 'closed'>('never')
   return (
@@ -135,9 +158,15 @@ function Unlink({ listed, service }: { listed: ListedProvider; service: string }
                 body: { providerType: listed.provider?.type ?? listed.name, providerName: listed.name },
               })
               toast.good(t('services.unlinked', { service }))
-              await session().refresh()
+              // It is unlinked already; where that cannot be shown now, it is with the next look at the account.
+              await session()
+                .refresh()
+                .catch(() => undefined)
             }}
-            onClose={() => setAsked('closed')}
+            onClose={() => {
+              setAsked('closed')
+              onClosed()
+            }}
           >
             {t('services.unlink_text', { service })}
           </ConfirmDialog>

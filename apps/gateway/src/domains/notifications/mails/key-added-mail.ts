@@ -11,7 +11,7 @@ interface Values {
 
 const WHAT: Record<Language, Record<KeyKind, string>> = {
   en: { ssh_key: 'SSH key', registry: 'registry credential', api_key: 'API key' },
-  zh: { ssh_key: 'SSH 密钥', registry: '镜像仓库凭证', api_key: 'API 密钥' },
+  zh: { ssh_key: 'SSH 密钥', registry: '镜像仓库凭据', api_key: 'API 密钥' },
   ja: { ssh_key: 'SSH キー', registry: 'レジストリの認証情報', api_key: 'API キー' },
   ko: { ssh_key: 'SSH 키', registry: '레지스트리 자격 증명', api_key: 'API 키' },
 }

@@ -1,5 +1,5 @@
 import type { Language } from '@berth/contract/limits'
-import { and, eq, isNotNull, isNull, ne } from 'drizzle-orm'
+import { and, eq, isNull, ne, or } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import type { IdentitySource, SourceProfile } from '../../../drivers/identity/port.ts'
@@ -57,12 +57,16 @@ export function createMirror(deps: MirrorDeps) {
       .where(
         and(
           eq(userAccount.email, profile.email),
-          isNotNull(userAccount.externalId),
-          ne(userAccount.externalId, profile.id),
+          or(isNull(userAccount.externalId), ne(userAccount.externalId, profile.id)),
         ),
       )
     if (!holder) return
-    const other = await source.findById(holder.externalId ?? '')
+    if (holder.externalId === null) {
+      // Made here before there was a source: it may become a newcomer's, but never a second one's.
+      if (await findByExternalId(db, profile.id)) throw new ApiError('email_taken')
+      return
+    }
+    const other = await source.findById(holder.externalId)
     if (other && !other.blocked && other.email === profile.email) {
       log.warn(
         { userId: holder.id, externalId: profile.id },

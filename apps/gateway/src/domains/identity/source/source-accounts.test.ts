@@ -144,6 +144,16 @@ describe('an account that was made here before there was a Casdoor', () => {
   })
 })
 
+test('an account of Casdoor that takes the address of one that was made here is told so', async () => {
+  const email = someAddress()
+  await bench.identity.createVerifiedUser({ email, displayName: 'Ada', language: 'en' })
+  const user = addUser({ emailVerified: true })
+  const token = await tokenOf(user)
+  Object.assign(user, { email })
+  expect((await whoIs(token)).code).toBe('email_taken')
+  expect((await signIn(email)).code).toBe('email_taken')
+})
+
 describe('an account that is deleted here', () => {
   test('does not come back by what Casdoor said of it before', async () => {
     const user = addUser()

@@ -77,7 +77,7 @@ export const addRegistryCredential = defineCall({
   method: 'POST',
   path: '/api/registry/',
   summary: 'Keeps a credential of a container registry; its password is encrypted and never shown again.',
-  audience: 'user',
+  audience: 'verified',
   timeout: 'normal',
   body: addRegistryCredentialBody,
   data: registryCredential,

@@ -50,7 +50,7 @@ export const addSshKey = defineCall({
   method: 'POST',
   path: '/api/ssh-key/',
   summary: 'Adds a public SSH key: ed25519, ecdsa, sk keys, and RSA from 2048 bits.',
-  audience: 'user',
+  audience: 'verified',
   timeout: 'normal',
   body: addSshKeyBody,
   data: sshKey,

@@ -1,6 +1,6 @@
 import { getAccount, login, sendResetPasswordEmail, signup } from '@berth/contract/account'
 import { deleteAccount, setPassword } from '@berth/contract/account-security'
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   createIdentityBench,
@@ -174,6 +174,28 @@ describe('deleting an account', () => {
       }
     },
   )
+
+  test('a name that is given to it at the same time is not kept', async () => {
+    const { userId, email } = await someone()
+    const { db } = bench.database
+    const renaming = await db.transaction(async tx => {
+      await tx
+        .update(userAccount)
+        .set({ displayName: '', deletedAt: bench.clock.now() })
+        .where(eq(userAccount.id, userId))
+      const under = bench.identity.rename({ userId, id: `berth/${email}`, displayName: 'Countess' })
+      await eventually('the renaming waits for the account', async () => {
+        const { rows } = await db.execute(
+          sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return rows.length > 0
+      })
+      return { under }
+    })
+    expect(await renaming.under).toBe(false)
+    const [row] = await db.select().from(userAccount).where(eq(userAccount.id, userId))
+    expect(row?.displayName).toBe('')
+  })
 
   test('nothing is added to a deleted account', async () => {
     const { userId, email, token } = await someone()

@@ -1,5 +1,5 @@
 import { LANGUAGES, type Language } from '@berth/contract/limits'
-import { and, eq, ne } from 'drizzle-orm'
+import { and, eq, isNull, ne } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { userAccount } from './tables.ts'
@@ -78,7 +78,7 @@ export async function addAccount(
 
 /**
  * Gives an account another display name.
- * @returns False when it had that name already.
+ * @returns False when it had that name already, or is deleted: its row names nobody.
  */
 export async function setDisplayName(
   q: Pick<Queryable, 'update'>,
@@ -88,7 +88,9 @@ export async function setDisplayName(
   const rows = await q
     .update(userAccount)
     .set({ displayName })
-    .where(and(eq(userAccount.id, id), ne(userAccount.displayName, displayName)))
+    .where(
+      and(eq(userAccount.id, id), ne(userAccount.displayName, displayName), isNull(userAccount.deletedAt)),
+    )
     .returning({ id: userAccount.id })
   return rows.length > 0
 }

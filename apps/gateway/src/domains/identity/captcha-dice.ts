@@ -11,6 +11,8 @@ export interface Dice {
 }
 
 const WORD_BITS = 32
+/** A picture takes some hundred thousand bytes of chance: from few long blocks, that is a sixth of the time. */
+const BLOCK_BYTES = 16_384
 const WORDS = 2 ** WORD_BITS
 
 /**
@@ -24,7 +26,7 @@ export function createDice(secret: string): Dice {
 
   function word(): number {
     if (at >= block.length) {
-      block = createHash('sha512').update(`${secret} ${blocks}`).digest()
+      block = createHash('shake256', { outputLength: BLOCK_BYTES }).update(`${secret} ${blocks}`).digest()
       blocks += 1
       at = 0
     }

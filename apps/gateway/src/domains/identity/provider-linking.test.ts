@@ -1,12 +1,13 @@
 import { login, resetPassword, sendResetPasswordEmail, signup } from '@berth/contract/account'
+import { deleteAccount } from '@berth/contract/account-security'
 import { beginProviderSignIn, linkProperties, unlink } from '@berth/contract/account-sign-in'
 import { LANGUAGES } from '@berth/contract/limits'
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, loginBody, names, PASSWORD, secretIn, signUpBody } from '../../../test/identity-bench.ts'
 import { SIGN_IN_METHOD_TEXTS } from './mails/sign-in-method-mail.ts'
 import { createProviderBench, type ProviderBench } from './provider-fixture.ts'
-import { userAccount } from './tables.ts'
+import { linkedIdentity, userAccount } from './tables.ts'
 
 let bench: ProviderBench
 let count = 0
@@ -160,7 +161,50 @@ describe('a password that is set by mail', () => {
   })
 })
 
+describe('while somebody signs in through a service', () => {
+  test('unlinking it, as a reset does, leaves no session', async () => {
+    const service = `${newLogin()}@example.org`
+    const { account } = await bench.signIn('acme', service)
+    const back = await bench.visit('acme', service)
+    const { db } = bench.database
+    const entering = await db.transaction(async tx => {
+      await tx.select().from(userAccount).where(eq(userAccount.id, account.id)).for('update')
+      const under = bench.enter(back)
+      await eventually('the sign-in waits for the account', isSomebodyWaiting)
+      await tx.delete(linkedIdentity).where(eq(linkedIdentity.userId, account.id))
+      return { under }
+    })
+    expect(await entering.under).toMatchObject({ code: 'oauth_failed', data: null })
+  })
+
+  test('deleting the account leaves nothing linked', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { token, email, id } = await someone()
+      const back = await bench.visit('acme', newLogin(), { method: 'link', token })
+      const body = { email, password: PASSWORD }
+      const [removed] = await Promise.all([
+        bench.call(deleteAccount, { body }, { token }),
+        bench.linkBack(back, token),
+      ])
+      expect(removed.code).toBeNull()
+      expect(await bench.database.db.$count(linkedIdentity, eq(linkedIdentity.userId, id))).toBe(0)
+    }
+  })
+})
+
 describe('the mail about a way in', () => {
+  test('goes to nobody whose address is not proven', async () => {
+    const email = `${newLogin()}@example.com`
+    await bench.call(signup, { body: signUpBody(email) })
+    const { data: token } = await bench.call(login, { body: loginBody(email, PASSWORD) })
+    expect((await linkTo('acme', token ?? '', newLogin())).code).toBeNull()
+    // A marker after it in the queue: when its mail is there, the other would be too.
+    const marker = await someone()
+    await linkTo('acme', marker.token, newLogin())
+    await mailAbout(marker.email, 'was linked')
+    expect((await bench.mailsTo(email)).filter(({ subject }) => subject.includes('linked'))).toEqual([])
+  })
+
   const values = { brand: 'Berth', service: 'Acme', link: 'https://berth.example/settings' }
   const scripts = { en: /please/, zh: /您/, ja: /[ぁ-ん]/, ko: /[가-힣]/ }
 
@@ -187,10 +231,21 @@ function newLogin(): string {
   return `login-${count}`
 }
 
-/** A customer with a password, signed in. */
+async function isSomebodyWaiting(): Promise<boolean> {
+  const { rows } = await bench.database.db.execute(
+    sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows.length > 0
+}
+
+/** A customer with a password and a proven address, signed in. */
 async function someone(): Promise<{ token: string; email: string; id: string }> {
   const email = `${newLogin()}@example.com`
   await bench.call(signup, { body: signUpBody(email) })
+  await bench.database.db
+    .update(userAccount)
+    .set({ emailVerifiedAt: bench.clock.now() })
+    .where(eq(userAccount.email, email))
   const { data: token } = await bench.call(login, { body: loginBody(email, PASSWORD) })
   return { token: token ?? '', email, id: (await bench.account(token ?? ''))?.id ?? '' }
 }

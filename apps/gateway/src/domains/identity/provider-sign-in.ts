@@ -91,6 +91,10 @@ export function createProviderSignIn(deps: ProviderSignInDeps) {
       const userId = owner ?? (await join(tx, provider, identity, newcomer))
       const user = await findByIdShared(tx, userId)
       if (!user || user.deletedAt !== null) throw failed('the account is no longer there')
+      // Looked at again under the account's lock: a reset that unlinks it would not see the session opened here.
+      if ((await identities.ownerOf(tx, provider, identity.subject)) !== userId) {
+        throw failed('the identity was unlinked meanwhile')
+      }
       return await deps.signIn.open(tx, user, place)
     })
   }

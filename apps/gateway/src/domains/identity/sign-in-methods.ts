@@ -3,7 +3,7 @@ import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { IdentityProvider, ProviderIdentity } from '../../drivers/sign-in/port.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
-import { type Account, findById, languageOf } from './accounts-store.ts'
+import { type Account, findRecipient } from './accounts-store.ts'
 import type { LinkedIdentities } from './linked-identities.ts'
 import { listProviders } from './listed-providers.ts'
 import { signInMethodMail } from './mails/sign-in-method-mail.ts'
@@ -39,12 +39,13 @@ export function createSignInMethods(deps: SignInMethodsDeps) {
   const queue = deps.mail.define('sign-in-method', compose)
 
   async function compose({ userId, provider, change }: Change): Promise<MailContent | null> {
-    const user = await findById(db, userId)
-    if (!user || user.deletedAt !== null) return null
+    // Only where the address is proven: linking again and again must not fill a stranger's mailbox.
+    const to = await findRecipient(db, userId)
+    if (!to) return null
     const link = `${deps.publicUrl().replace(/\/$/, '')}/settings`
     const service = providers.find(({ name }) => name === provider)?.displayName ?? provider
     const values = { brand: deps.brandName(), service, link }
-    return signInMethodMail(user.email, languageOf(user.language), change, values)
+    return signInMethodMail(to.email, to.language, change, values)
   }
 
   /** Whether anything opens the account besides one provider's identity. */

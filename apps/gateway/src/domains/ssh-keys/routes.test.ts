@@ -79,10 +79,14 @@ test('[R1.7] a key is added, listed with its fingerprint, and removed', async ()
 })
 
 test('[R1.7] a name is the one given, else the comment cut to its length, else the type', async () => {
-  const token = 'unverified'
+  const token = 'ben'
   expect(await add(newLine('a@b'), { name: ' Work ', token })).toMatchObject({ data: { name: 'Work' } })
   expect(await add(newLine('😀'.repeat(40)), { token })).toMatchObject({ data: { name: '😀'.repeat(32) } })
   expect(await add(newLine(), { token })).toMatchObject({ data: { name: 'ssh-ed25519' } })
+})
+
+test('whoever has not shown that the address is theirs adds no key that would outlast them', async () => {
+  expect(await add(newLine(), { token: 'unverified' })).toMatchObject({ code: 'account_not_activated' })
 })
 
 test('[R1.7] a key is there once, whatever its comment; another customer may have it too', async () => {

@@ -13,6 +13,7 @@ import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../../api/api-error.ts'
 import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
+import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
 import { useFormat } from '../../../ui/format.ts'
 import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
 import { StatusBadge, type StatusLook } from '../../../ui/StatusBadge.tsx'
@@ -60,14 +61,14 @@ export function RegistriesSection() {
         lead={t('registry.lead')}
         action={
           <div ref={removing.fallback}>
-            <Button
+            <VerifiedButton
               size="xs"
               variant="default"
               leftSection={<IconPlus size={14} />}
               onClick={() => editing.ask({ credential: null })}
             >
               {t('registry.add')}
-            </Button>
+            </VerifiedButton>
           </div>
         }
         rows={data}

@@ -1,11 +1,12 @@
 import { listSshKeys, removeSshKey, type SshKey } from '@berth/contract/ssh-keys'
-import { ActionIcon, Button } from '@mantine/core'
+import { ActionIcon } from '@mantine/core'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
+import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
 import { CopyText } from '../../../ui/CopyText.tsx'
 import { useFormat } from '../../../ui/format.ts'
 import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
@@ -38,14 +39,14 @@ export function SshKeysSection() {
         lead={t('ssh.lead')}
         action={
           <div ref={removing.fallback}>
-            <Button
+            <VerifiedButton
               size="xs"
               variant="default"
               leftSection={<IconPlus size={14} />}
               onClick={() => adding.ask(true)}
             >
               {t('ssh.add')}
-            </Button>
+            </VerifiedButton>
           </div>
         }
         rows={data}

@@ -1,5 +1,5 @@
 import type { Language } from '@berth/contract/limits'
-import { and, eq, isNotNull, ne } from 'drizzle-orm'
+import { and, eq, isNull, ne, or } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import type { IdentitySource, SourceProfile } from '../../../drivers/identity/port.ts'
@@ -57,12 +57,16 @@ export function createMirror(deps: MirrorDeps) {
       .where(
         and(
           eq(userAccount.email, profile.email),
-          isNotNull(userAccount.externalId),
-          ne(userAccount.externalId, profile.id),
+          or(isNull(userAccount.externalId), ne(userAccount.externalId, profile.id)),
         ),
       )
     if (!holder) return
-    const other = await source.findById(holder.externalId ?? '')
+    if (holder.externalId === null) {
+      // Made here before there was a source: it may become a newcomer's, but never a second one's.
+      if (await findByExternalId(db, profile.id)) throw new ApiError('email_taken')
+      return
+    }
+    const other = await source.findById(holder.externalId)
     if (other && !other.blocked && other.email === profile.email) {
       log.warn(
         { userId: holder.id, externalId: profile.id },
@@ -89,6 +93,7 @@ export function createMirror(deps: MirrorDeps) {
     }
   }
 
+  /** @throws ApiError `user_not_found` where the account was deleted here meanwhile: its row must name nobody. */
   async function refresh(tx: Transaction, row: Account, profile: SourceProfile): Promise<Account> {
     const columns = columnsOf(profile, row)
     const now = clock.now()
@@ -100,11 +105,12 @@ export function createMirror(deps: MirrorDeps) {
     const [fresh] = await tx
       .update(userAccount)
       .set({ ...columns, externalSeenAt: now })
-      .where(eq(userAccount.id, row.id))
+      .where(and(eq(userAccount.id, row.id), isNull(userAccount.deletedAt)))
       .returning()
+    if (!fresh) throw new ApiError('user_not_found')
     // What calls remember of the customer is whether the address is verified and the password expired.
     if (isNews) await sessions.announce(tx, row.id)
-    return fresh ?? row
+    return fresh
   }
 
   /** Ties an account that was made here, before there was a source, to the source's account of its owner. */
@@ -175,6 +181,21 @@ export function createMirror(deps: MirrorDeps) {
       const row = await db.transaction(tx => write(tx, profile, extra))
       sessions.forget(row.id)
       return row
+    },
+
+    /**
+     * Writes down what the source says of an account that is here. Makes none: what the source said before the account
+     * was deleted must not bring it back.
+     * @throws ApiError `user_not_found` where it was deleted meanwhile, `email_taken`.
+     */
+    async keepKnown(userId: string, profile: SourceProfile): Promise<void> {
+      await releaseAddress(profile)
+      await db.transaction(async tx => {
+        const row = await findById(tx, userId)
+        if (row?.externalId !== profile.id) throw new ApiError('user_not_found')
+        await refresh(tx, row, profile)
+      })
+      sessions.forget(userId)
     },
   }
 }

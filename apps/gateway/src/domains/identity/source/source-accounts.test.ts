@@ -12,6 +12,7 @@ import {
   updateUser,
   verifyEmail,
 } from '@berth/contract/account'
+import { deleteAccount } from '@berth/contract/account-security'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type CasdoorServer, type FakeUser, startCasdoorServer } from '../../../../test/casdoor-server.ts'
@@ -140,6 +141,43 @@ describe('an account that was made here before there was a Casdoor', () => {
     addUser({ email, emailVerified: false })
     expect((await signIn(email)).code).toBe('email_taken')
     expect((await bench.call(signup, { body: signUpBody(email) })).code).toBe('email_taken')
+  })
+})
+
+test('an account of Casdoor that takes the address of one that was made here is told so', async () => {
+  const email = someAddress()
+  await bench.identity.createVerifiedUser({ email, displayName: 'Ada', language: 'en' })
+  const user = addUser({ emailVerified: true })
+  const token = await tokenOf(user)
+  Object.assign(user, { email })
+  expect((await whoIs(token)).code).toBe('email_taken')
+  expect((await signIn(email)).code).toBe('email_taken')
+})
+
+describe('an account that is deleted here', () => {
+  test('does not come back by what Casdoor said of it before', async () => {
+    const user = addUser()
+    const token = await tokenOf(user)
+    let go = () => {}
+    const isHeld = new Promise<void>(resolve => {
+      casdoor.behaviour.afterwards = async ({ path }) => {
+        if (path !== 'get-user') return
+        resolve()
+        await new Promise<void>(release => {
+          go = release
+        })
+      }
+    })
+    const slow = whoIs(token)
+    await isHeld
+    casdoor.behaviour.afterwards = null
+    const body = { email: user.email, password: PASSWORD }
+    expect((await bench.call(deleteAccount, { body }, { token })).code).toBeNull()
+    go()
+    expect((await slow).code).toBe('user_not_found')
+    const { db } = bench.database
+    expect(await db.$count(userAccount, eq(userAccount.email, user.email))).toBe(0)
+    expect(await rowOf(user)).toBeUndefined()
   })
 })
 

@@ -133,7 +133,7 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
       if (row.externalId === null) return await accounts.account(caller)
       const profile = await currentProfile(row)
       if (!profile) return { ...(await accounts.account(caller)), owner: source.organization }
-      await mirror.keep(profile)
+      await mirror.keepKnown(row.id, profile)
       const { owner, name, type, properties } = profile
       const createdTime = Number.isNaN(Date.parse(profile.createdTime))
         ? row.createdAt.toISOString()
@@ -158,7 +158,7 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
       if (!own.some(name => name.toLowerCase() === id.toLowerCase())) throw new ApiError('not_found')
       if (profile.displayName === displayName) return false
       await source.rename(profile, displayName)
-      await mirror.keep({ ...profile, displayName })
+      await mirror.keepKnown(userId, { ...profile, displayName })
       return true
     },
 

@@ -48,10 +48,10 @@ export function createSourcePasswordReset(deps: SourcePasswordResetDeps) {
   }
 
   /** Whoever opened the link reads the address's mail. The password is set, so a failure here is not the caller's. */
-  async function confirm(profile: SourceProfile): Promise<void> {
+  async function confirm(userId: string, profile: SourceProfile): Promise<void> {
     try {
       await source.confirmEmail(profile, { forgiveWrongPasswords: true })
-      await mirror.keep({ ...profile, emailVerified: true, mustChangePassword: false })
+      await mirror.keepKnown(userId, { ...profile, emailVerified: true, mustChangePassword: false })
     } catch (error) {
       deps.log.warn({ err: error }, 'an address that a reset link was opened at was not confirmed')
     }
@@ -89,6 +89,6 @@ export function createSourcePasswordReset(deps: SourcePasswordResetDeps) {
     sessions.forget(found.userId)
     const { userId } = found
     deps.audit.note({ userId, actor: 'customer', action: 'account.reset-password', address, userAgent })
-    await confirm(profile)
+    await confirm(userId, profile)
   }
 }

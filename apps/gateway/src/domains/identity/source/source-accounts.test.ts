@@ -64,7 +64,8 @@ describe('the row that stands for an account of Casdoor', () => {
       emailVerifiedAt: bench.clock.now(),
     })
     expect(await bench.billing.balanceCents(user.id)).toBe(0)
-    expect((await whoIs(token)).data).toMatchObject({ owner: 'harbour', name: user.name, id: user.id })
+    const { data } = await whoIs(token)
+    expect(data).toMatchObject({ owner: 'harbour', name: user.name, id: user.id, password: '***' })
   })
 
   test('has an id of its own where Casdoor’s is none that fits', async () => {

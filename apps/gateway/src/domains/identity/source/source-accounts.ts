@@ -132,7 +132,11 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
       const row = await rowOf(caller.userId)
       if (row.externalId === null) return await accounts.account(caller)
       const profile = await currentProfile(row)
-      if (!profile) return { ...(await accounts.account(caller)), owner: source.organization }
+      if (!profile) {
+        // The row holds no password of such an account, which says nothing of the source's.
+        const { password: _, ...known } = await accounts.account(caller)
+        return { ...known, owner: source.organization }
+      }
       await mirror.keepKnown(row.id, profile)
       const { owner, name, type, properties } = profile
       const createdTime = Number.isNaN(Date.parse(profile.createdTime))
@@ -141,6 +145,7 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
       return {
         ...(await accounts.account(caller)),
         ...{ owner, name, type, properties, createdTime, email: profile.email },
+        password: profile.hasPassword ? '***' : '',
       }
     },
 

@@ -101,8 +101,7 @@ beforeAll(async () => {
     log: pino({ level: 'error', base: null, timestamp: false }, keep),
   })
   agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY })
-  owner = await gateway.signUp()
-  await gateway.grant(owner.userId, 100_000)
+  owner = await newOwner()
 })
 afterAll(async () => {
   agent.destroy()
@@ -261,11 +260,23 @@ function fillIn(text: string): string {
   return text.includes('__') ? text.replace(/__(\w+?)__/g, (whole, name) => fillings[name] ?? whole) : text
 }
 
+async function newOwner(): Promise<typeof owner> {
+  const customer = await gateway.signUp()
+  await gateway.grant(customer.userId, 100_000)
+  return customer
+}
+
+/** A session of the owner's; of a new one, where chance has deleted the account. */
+async function ownerSession(): Promise<string> {
+  const { identity } = gateway.gateway
+  const place = { address: '127.0.0.1', userAgent: 'test', stay: true }
+  if ((await identity.recipient(owner.userId)) === null) owner = await newOwner()
+  return await identity.signInByLink(await identity.createSignInLink(owner.userId), place)
+}
+
 /** Sessions of our own and of others, and what the owner has by now. */
 async function currentFillings(): Promise<typeof fillings> {
-  const secret = await gateway.gateway.identity.createSignInLink(owner.userId)
-  const place = { address: '127.0.0.1', userAgent: 'test', stay: true }
-  const token = await gateway.gateway.identity.signInByLink(secret, place)
+  const token = await ownerSession()
   const instances = await gateway.data(listInstances, {}, { token })
   const live = instances.find(({ status }) => status === 'running')
   const list = await send({

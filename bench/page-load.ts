@@ -31,6 +31,8 @@ const { values } = parseArgs({
     'peer-instance-list': { type: 'string' },
     'peer-settings': { type: 'string' },
     rounds: { type: 'string', default: String(ROUNDS) },
+    /** The path of the one page to measure; left out, all. */
+    page: { type: 'string' },
   },
 })
 
@@ -46,7 +48,7 @@ try {
   const ids = await Promise.all(Array.from({ length: INSTANCES }, () => gateway.deploy()))
   for (const id of ids) await gateway.until(id, 'running')
   await customer.store(`${gateway.origin}/favicon.svg`, 'berth.token', gateway.token)
-  for (const page of PAGES.filter(({ path }) => consoleHas(path))) {
+  for (const page of PAGES.filter(({ path }) => consoleHas(path) && path === (values.page ?? path))) {
     const sides: Partial<Record<Side, [Visitor, Target]>> = {
       ours: [page.signedIn ? customer : guest, { url: gateway.origin + page.path, control: page.control }],
       bare: [

@@ -109,20 +109,20 @@ const inGateway = [
   ),
   forbid(
     'domain-by-its-rules',
-    'A domain reaches another one only through the functions that <domain>/<domain>.ts exports.',
+    'A domain reaches another one only through <domain>/<domain>.ts, and the events in its events.ts.',
     { path: `${GATEWAY}/domains/([^/]+)/` },
     {
       path: `${GATEWAY}/domains/`,
-      pathNot: [`${GATEWAY}/domains/$1/`, String.raw`${GATEWAY}/domains/([^/]+)/\1\.ts$`],
+      pathNot: [`${GATEWAY}/domains/$1/`, String.raw`${GATEWAY}/domains/([^/]+)/(\1|events)\.ts$`],
     },
   ),
   forbid(
     'domain-by-the-port',
-    'A domain knows what a port promises (drivers/<port>/port.ts), not who keeps it.',
+    'A domain knows what a port promises (drivers/<port>/port.ts, or the files of port/), not who keeps it.',
     {
       path: `${GATEWAY}/domains/`,
     },
-    { path: `${GATEWAY}/drivers/`, pathNot: String.raw`${GATEWAY}/drivers/[^/]+/port\.ts$` },
+    { path: `${GATEWAY}/drivers/`, pathNot: String.raw`${GATEWAY}/drivers/[^/]+/port(\.ts|/[^/]+\.ts)$` },
   ),
 ]
 

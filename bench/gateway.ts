@@ -18,12 +18,11 @@ try {
   await gateway.stop()
 }
 
-async function compare({ server, origin, token, dataDir, call }: GatewayProcess): Promise<void> {
-  const bare = await startChildServer('bench/bare-balance-server.ts', /ready on (\S+)/, {
-    BENCH_DATA_DIR: dataDir,
+async function compare({ server, origin, token, call }: GatewayProcess): Promise<void> {
+  const bare = await startChildServer('bench/bare-balance-server.ts', /ready on (\S+) with (\S+)/, {
     BENCH_ANSWER: JSON.stringify({ status: 'ok', msg: '', data: await call(getBalance, {}) }),
   })
-  const bareOrigin = bare.ready[1] ?? ''
+  const [, bareOrigin = '', bareToken = ''] = bare.ready
   const path = GATEWAY_PREFIX + getBalance.path
   const ours: Measured[] = []
   const floor: Measured[] = []
@@ -32,8 +31,8 @@ async function compare({ server, origin, token, dataDir, call }: GatewayProcess)
     // The first round of each warms it up and is not counted.
     for (let round = 0; round <= ROUNDS; round++) {
       const one = await measure({ origin, path, token, pid: server.pid })
-      const other = await measure({ origin: bareOrigin, path, token, pid: bare.pid })
-      const low = await measure({ origin: bareOrigin, path: '/remembered', token, pid: bare.pid })
+      const other = await measure({ origin: bareOrigin, path, token: bareToken, pid: bare.pid })
+      const low = await measure({ origin: bareOrigin, path: '/remembered', token: bareToken, pid: bare.pid })
       if (round === 0) continue
       ours.push(one)
       floor.push(other)

@@ -1,6 +1,7 @@
-import { type BrowserContext, expect, type Page, test } from '@playwright/test'
-import { type Gateway, startGateway } from './gateway.ts'
+import { type BrowserContext, expect, type Page } from '@playwright/test'
+import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
+import { test } from './walk.ts'
 
 /**
  * The whole path, walked as a stranger walks it: sign up, confirm the mail, top up, deploy a machine, type in
@@ -26,8 +27,8 @@ let page: Page
 /** Anything that the browser complains about: a healthy console says nothing. */
 const complaints: string[] = []
 
-test.beforeAll(async ({ browser }) => {
-  gateway = await startGateway()
+test.beforeAll(async ({ browser, gateway: shared }) => {
+  gateway = shared
   context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
   context.on('weberror', error => complaints.push(String(error.error())))
   context.on('console', message => {
@@ -38,7 +39,6 @@ test.beforeAll(async ({ browser }) => {
 
 test.afterAll(async () => {
   await context?.close()
-  await gateway?.stop()
 })
 
 test('[R2.6] [R2.8] a guest is sent to sign in, and the address keeps where they wanted to go', async () => {

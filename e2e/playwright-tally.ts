@@ -15,7 +15,13 @@ export function playwrightTally(report: JSONReport): Tally {
       } else tally.passed += 1
     }
   }
+  tally.times = report.suites.map(suite => ({ file: `e2e/${suite.file}`, seconds: secondsOf(suite) }))
   return tally
+}
+
+function secondsOf(suite: JSONReportSuite): number {
+  const results = specsOf(suite, '').flatMap(({ spec }) => spec.tests.flatMap(test => test.results))
+  return results.reduce((sum, { duration }) => sum + duration, 0) / 1_000
 }
 
 function specsOf(suite: JSONReportSuite, prefix: string): { title: string; spec: JSONReportSpec }[] {

@@ -1,6 +1,7 @@
-import { type BrowserContext, expect, type Page, test } from '@playwright/test'
-import { type Gateway, startGateway } from './gateway.ts'
+import { type BrowserContext, expect, type Page } from '@playwright/test'
+import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
+import { test } from './walk.ts'
 
 /** Somebody who forgot their password, from the log-in form to the new one. */
 test.describe.configure({ mode: 'serial' })
@@ -14,8 +15,8 @@ let context: BrowserContext
 let page: Page
 let link = ''
 
-test.beforeAll(async ({ browser }) => {
-  gateway = await startGateway()
+test.beforeAll(async ({ browser, gateway: shared }) => {
+  gateway = shared
   context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
   page = await context.newPage()
   const body = { application: 'berth-console', organization: 'berth', username: EMAIL, email: EMAIL }
@@ -27,7 +28,6 @@ test.beforeAll(async ({ browser }) => {
 
 test.afterAll(async () => {
   await context?.close()
-  await gateway?.stop()
 })
 
 test('[R2.1] the log-in form leads to a form that asks for a link, and takes the address along', async () => {

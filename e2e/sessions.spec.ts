@@ -1,10 +1,11 @@
-import { type BrowserContext, expect, type Page, test } from '@playwright/test'
-import { type Gateway, startGateway } from './gateway.ts'
+import { type BrowserContext, expect, type Page } from '@playwright/test'
+import type { Gateway } from './gateway.ts'
+import { test } from './walk.ts'
 
 /** Who is signed in, over tabs, reloads and failures. */
 test.describe.configure({ mode: 'serial' })
 
-const EMAIL = 'mira@example.org'
+const EMAIL = 'lena@example.org'
 const PASSWORD = 'Harbour-Light-7'
 
 let gateway: Gateway
@@ -13,8 +14,8 @@ let context: BrowserContext
 let page: Page
 let other: Page
 
-test.beforeAll(async ({ browser }) => {
-  gateway = await startGateway()
+test.beforeAll(async ({ browser, gateway: shared }) => {
+  gateway = shared
   context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
   page = await context.newPage()
   other = await context.newPage()
@@ -22,7 +23,6 @@ test.beforeAll(async ({ browser }) => {
 
 test.afterAll(async () => {
   await context?.close()
-  await gateway?.stop()
 })
 
 test('[R2.11] a referral code is cut to 200 characters, outlasts the page, and is sent at sign-up', async () => {

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { type Browser, type BrowserContext, expect, type Page, test } from '@playwright/test'
-import { type Gateway, startGateway } from './gateway.ts'
+import { type Browser, type BrowserContext, expect, type Page } from '@playwright/test'
+import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
+import { test } from './walk.ts'
 
 /** Somebody looks after their account, from the name that it goes by to the day that they leave. */
 test.describe.configure({ mode: 'serial' })
@@ -19,8 +20,8 @@ let page: Page
 /** Other devices that are signed in; closed at the end. */
 const elsewhere: BrowserContext[] = []
 
-test.beforeAll(async ({ browser }) => {
-  gateway = await startGateway()
+test.beforeAll(async ({ browser, gateway: shared }) => {
+  gateway = shared
   context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
   page = await context.newPage()
   await signUp()
@@ -29,7 +30,6 @@ test.beforeAll(async ({ browser }) => {
 test.afterAll(async () => {
   for (const other of elsewhere) await other.close()
   await context?.close()
-  await gateway?.stop()
 })
 
 test('[R2.4] [R2.6] a guest signs in first, and comes back to the section that was asked for', async () => {

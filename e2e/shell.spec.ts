@@ -1,6 +1,7 @@
-import { type BrowserContext, expect, type Locator, type Page, test } from '@playwright/test'
-import { type Gateway, startGateway } from './gateway.ts'
+import { type BrowserContext, expect, type Locator, type Page } from '@playwright/test'
+import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
+import { test } from './walk.ts'
 
 /** The frame around every page, as the demo customer of a first start meets it. */
 test.describe.configure({ mode: 'serial' })
@@ -9,15 +10,14 @@ let gateway: Gateway
 let context: BrowserContext
 let page: Page
 
-test.beforeAll(async ({ browser }) => {
-  gateway = await startGateway()
+test.beforeAll(async ({ browser, gateway: shared }) => {
+  gateway = shared
   context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
   page = await context.newPage()
 })
 
 test.afterAll(async () => {
   await context?.close()
-  await gateway?.stop()
 })
 
 test('the link that the first start prints signs the demo customer in, once', async ({ browser }) => {

@@ -51,6 +51,26 @@ const textRules: TextRule[] = [
     good: ['config.database.url', 'the process environment'],
   },
   {
+    name: 'what a change makes old stands on its call',
+    instead: 'Send it by `useChange` or `sendChange`, and name the reads in the `stales` of its call.',
+    applies: path => /^apps\/console\/src\/(?!api\/)/.test(path),
+    pattern: /\b(useMutation|invalidateQueries|setQueryData|setQueriesData)\b/,
+    bad: ['const { mutate } = useMutation({})', `queries.invalidateQueries({ queryKey: ['a'] })`],
+    good: ['const stop = useChange(stopInstance)', 'void reread([getBalance.operation])'],
+  },
+  {
+    name: 'a unit in a camelCase name is camelCase too',
+    instead:
+      "Write `waitMs`; `wait_ms` is for objects that are snake_case: on the wire, in a driver's port, in a setting.",
+    applies: path =>
+      /^(apps\/console\/src|packages\/contract\/src|apps\/gateway\/src\/(platform\/http|domains\/(?!billing|instances|audit)))\//.test(
+        path,
+      ),
+    pattern: /\b[a-z]+_ms\b/,
+    bad: ['const wait_ms = 5', 'close(patience_ms: number)', '{ max, window_ms }'],
+    good: ['const waitMs = 5', 'RETRY_FIRST_MS', 'message_size'],
+  },
+  {
     name: 'types are imported by a statement',
     instead: 'Write `import type { … }`: the check of import directions does not see the inline form.',
     applies: path => SOURCE.test(path) && path !== SELF,

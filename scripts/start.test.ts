@@ -175,12 +175,7 @@ writeFileSync('dist/index.html', '')
 `
 
 const GATEWAY = `
-console.log('gateway runs')
-for (const name of (process.env.GATEWAY_SHOWS ?? '').split(',').filter(Boolean)) {
-  console.log(name + '=' + process.env[name])
-}
-if (process.env.GATEWAY_EXIT) process.exit(Number(process.env.GATEWAY_EXIT))
-console.log('pid ' + process.pid)
+// Before a word is said: whoever reads it may send a signal at once.
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
     console.log('told ' + signal)
@@ -188,6 +183,12 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
     setTimeout(() => { console.log('gateway ends'); process.exit(0) }, 400)
   })
 }
+console.log('gateway runs')
+for (const name of (process.env.GATEWAY_SHOWS ?? '').split(',').filter(Boolean)) {
+  console.log(name + '=' + process.env[name])
+}
+if (process.env.GATEWAY_EXIT) process.exit(Number(process.env.GATEWAY_EXIT))
+console.log('pid ' + process.pid)
 setInterval(() => {}, 1000)
 `
 

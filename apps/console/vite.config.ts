@@ -37,7 +37,7 @@ export default defineConfig({
             // The router, the queries and what most pages in the shell draw with; signing in does without them.
             {
               name: 'shell-parts',
-              test: /node_modules\/@tanstack\/|@mantine\/core\/esm\/components\/Skeleton\/|@mantine\/hooks\/esm\/use-debounced|contract\/src\/(?:instances|instance-states|instance-codes|billing)\.ts|console\/src\/(?:api\/quer|app\/search|app\/shell\/(?:menu|SideMenu|AvatarButton)|ui\/(?:Card|EmptyState|PageHeader|RowTable|SegmentedFilter|SkeletonRows|StatusBadge))/,
+              test: /node_modules\/@tanstack\/|@mantine\/core\/esm\/components\/Skeleton\/|@mantine\/hooks\/esm\/use-debounced|contract\/src\/(?:instances|instance-states|instance-codes|billing)\.ts|console\/src\/(?:api\/(?:quer|use-change)|app\/search|lists\/(?:List|ListBar|use-filters)\.|app\/shell\/(?:menu|SideMenu|AvatarButton)|ui\/(?:Card|EmptyState|PageHeader|RowTable|SegmentedFilter|SkeletonRows|StatusBadge))/,
             },
           ],
         },

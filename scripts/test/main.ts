@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stopRunningCommand } from './command.ts'
 import { buildConsole, checkArrows, checkStyle, checkTypes, checkUnused } from './static-checks.ts'
-import { summaryLine, sumTallies, type Tally, tallyDetails } from './tally.ts'
+import { slowestLine, summaryLine, sumTallies, type Tally, tallyDetails } from './tally.ts'
 import { runBrowserTests, runVitest } from './test-runs.ts'
 
 interface Stage {
@@ -28,7 +28,7 @@ async function main(filters: readonly string[]): Promise<void> {
   for (const stage of stages(scratch, filters)) tallies.push(await runStage(stage))
   rmSync(scratch, { recursive: true, force: true })
   const total = sumTallies(tallies)
-  for (const line of ['', ...tallyDetails(total)]) console.log(line)
+  for (const line of ['', slowestLine(total), ...tallyDetails(total)]) console.log(line)
   console.log(summaryLine(total))
   process.exitCode = total.failed.length === 0 ? 0 : 1
 }

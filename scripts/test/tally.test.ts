@@ -7,6 +7,7 @@ import { playwrightTally } from '../../e2e/playwright-tally.ts'
 import { pinnedNode, root, toolPath } from '../lib/paths.mjs'
 import {
   printedSkipReasons,
+  slowestLine,
   summaryLine,
   sumTallies,
   type Tally,
@@ -36,6 +37,20 @@ describe('the summary', () => {
     ])
     expect(tallyDetails(mixed)).toContain('  c: no reason given')
     expect(tallyDetails(clean)).toEqual([])
+  })
+
+  test('names the ten files that took longest, of all stages together', () => {
+    const times = Array.from({ length: 8 }, (_, at) => ({ file: `${at}.test.ts`, seconds: at }))
+    const walks = [{ file: 'e2e/a.spec.ts', seconds: 6.54 }]
+    const line = slowestLine(
+      sumTallies([
+        { ...clean, times },
+        { ...clean, times: [...walks, ...times] },
+      ]),
+    )
+    expect(line).toMatch(/^Slowest files: 7\.test\.ts 7\.0 s, 7\.test\.ts 7\.0 s, e2e\/a\.spec\.ts 6\.5 s, /)
+    expect(line.split(', ')).toHaveLength(10)
+    expect(slowestLine(clean)).toBe('')
   })
 })
 
@@ -74,6 +89,7 @@ describe('the runners', () => {
       'mixed.test.ts > group (hooks)',
       'mixed.test.ts > wrong',
     ])
+    expect(tally.times?.map(({ file }) => file).sort()).toEqual(['broken.test.ts', 'mixed.test.ts'])
     expect(tally.skipped).toContainEqual({ name: 'mixed.test.ts > absent', why: 'no engine' })
   })
 
@@ -85,10 +101,11 @@ describe('the runners', () => {
        test.describe('group', () => { test('wrong', () => expect(1).toBe(2)) })
        test('absent', () => test.skip(true, 'no engine'))`,
     )
-    expect(await playwright()).toEqual({
+    expect(await playwright()).toMatchObject({
       passed: 1,
       failed: ['e2e/mixed.spec.ts > group > wrong'],
       skipped: [{ name: 'e2e/mixed.spec.ts > absent', why: 'no engine' }],
+      times: [{ file: 'e2e/mixed.spec.ts', seconds: expect.any(Number) }],
     })
   })
 

@@ -4,13 +4,24 @@ export interface Skip {
   why: string | undefined
 }
 
+/** How long one test file took, its preparation included. */
+export interface FileTime {
+  file: string
+  seconds: number
+}
+
 /** What a stage, or all of them, came to. A static check counts as one test. */
 export interface Tally {
   passed: number
   /** Names of the failed tests, each once. */
   failed: string[]
   skipped: Skip[]
+  /** Left out by stages that run no test files. */
+  times?: FileTime[]
 }
+
+/** Files named at the end: enough to see what a slow run spends its time on. */
+const SLOWEST_FILES = 10
 
 /** Adds tallies up. */
 export function sumTallies(tallies: readonly Tally[]): Tally {
@@ -18,6 +29,7 @@ export function sumTallies(tallies: readonly Tally[]): Tally {
     passed: tallies.reduce((sum, tally) => sum + tally.passed, 0),
     failed: tallies.flatMap(tally => tally.failed),
     skipped: tallies.flatMap(tally => tally.skipped),
+    times: tallies.flatMap(tally => tally.times ?? []),
   }
 }
 
@@ -35,6 +47,13 @@ export function tallyDetails(tally: Tally): string[] {
     ...(failed.length === 0 ? [] : ['Failed:', ...failed]),
     ...(skipped.length === 0 ? [] : ['Skipped:', ...skipped]),
   ]
+}
+
+/** The files that took longest, longest first, on one line; empty when no file ran. */
+export function slowestLine({ times = [] }: Tally): string {
+  const slowest = times.toSorted((one, other) => other.seconds - one.seconds).slice(0, SLOWEST_FILES)
+  const words = slowest.map(({ file, seconds }) => `${file} ${seconds.toFixed(1)} s`)
+  return words.length === 0 ? '' : `Slowest files: ${words.join(', ')}`
 }
 
 /**

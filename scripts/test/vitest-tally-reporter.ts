@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import type { Reporter } from 'vitest/node'
+import type { Reporter, TestModule } from 'vitest/node'
 import type { Tally } from './tally.ts'
 
 /** Names the file that {@link VitestTallyReporter} writes. */
@@ -13,8 +13,9 @@ class VitestTallyReporter implements Reporter {
   onTestRunEnd: NonNullable<Reporter['onTestRunEnd']> = (modules, unhandledErrors) => {
     const file = process.env[VITEST_TALLY_FILE]
     if (file === undefined) throw new Error(`${VITEST_TALLY_FILE} must name the file to write`)
-    const tally: Tally = { passed: 0, failed: [], skipped: [] }
+    const tally: Tally = { passed: 0, failed: [], skipped: [], times: [] }
     for (const module of modules) {
+      tally.times?.push({ file: module.relativeModuleId, seconds: secondsOf(module.diagnostic()) })
       for (const test of module.children.allTests()) {
         const name = `${module.relativeModuleId} > ${test.fullName}`
         const result = test.result()
@@ -32,6 +33,11 @@ class VitestTallyReporter implements Reporter {
     if (unhandledErrors.length > 0) tally.failed.push(`Vitest: ${unhandledErrors.length} unhandled errors`)
     writeFileSync(file, JSON.stringify(tally))
   }
+}
+
+function secondsOf(spent: ReturnType<TestModule['diagnostic']>): number {
+  const { environmentSetupDuration, prepareDuration, collectDuration, setupDuration, duration } = spent
+  return (environmentSetupDuration + prepareDuration + collectDuration + setupDuration + duration) / 1_000
 }
 
 // biome-ignore lint/style/noDefaultExport: Vitest loads a reporter by its file's default export.

@@ -1,22 +1,25 @@
 import { resolve } from 'node:path'
 import { calls } from '@berth/contract/calls'
+import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { createAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
 import { type Billing, createBilling } from './domains/billing/billing.ts'
 import { createBillingLoops } from './domains/billing/loops.ts'
+import { paymentRawRoutes } from './domains/billing/payments/raw-routes.ts'
 import { billingRoutes } from './domains/billing/routes.ts'
+import { createFleet, type Fleet, type FleetSource } from './domains/fleet/fleet.ts'
 import { createIdentity, type Identity } from './domains/identity/identity.ts'
 import { identityRoutes } from './domains/identity/routes.ts'
 import { createImages } from './domains/images/images.ts'
 import { imagesRoutes } from './domains/images/routes.ts'
-import { type Connect, createConnect } from './domains/instances/connect.ts'
 import { createInstances, type Instances } from './domains/instances/instances.ts'
-import { createQuotes } from './domains/instances/quotes.ts'
+import { createQuotes } from './domains/instances/offer/quotes.ts'
 import { instancesRoutes } from './domains/instances/routes.ts'
 import { createModels, type Models } from './domains/models/models.ts'
 import { modelsRoutes } from './domains/models/routes.ts'
-import { createNotifications, type Notifications } from './domains/notifications/notifications.ts'
+import { createNotifications } from './domains/notifications/notifications.ts'
 import { notificationsRoutes } from './domains/notifications/routes.ts'
+import { createReach, type Reach } from './domains/reach/reach.ts'
 import { createRegions } from './domains/regions/regions.ts'
 import { regionsRoutes } from './domains/regions/routes.ts'
 import { createOutbound } from './domains/registries/outbound.ts'
@@ -27,7 +30,6 @@ import { createSettings } from './domains/settings/settings.ts'
 import { sshKeysRoutes } from './domains/ssh-keys/routes.ts'
 import { createSshKeys } from './domains/ssh-keys/ssh-keys.ts'
 import type { CaptchaService } from './drivers/captcha/port.ts'
-import type { ComputeDriver } from './drivers/compute/port.ts'
 import type { IdentitySource } from './drivers/identity/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
@@ -36,14 +38,18 @@ import type { IdentityProvider } from './drivers/sign-in/port.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Catalogue } from './platform/config/catalogue.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
+import { createEvents } from './platform/events/events.ts'
+import { createGateways } from './platform/gateways/gateways.ts'
 import type { Route } from './platform/http/handler.ts'
 import { servesThisComputerOnly } from './platform/http/hosts.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
 import type { RateLimits } from './platform/http/rate-limits.ts'
 import { createServer, type GatewayServer } from './platform/http/server.ts'
 import type { Ids } from './platform/ids.ts'
+import { createJobs } from './platform/jobs/jobs.ts'
 import type { Logger } from './platform/log.ts'
 import { createLoop } from './platform/loop.ts'
+import type { Managed } from './platform/management/management-server.ts'
 import { createMetrics } from './platform/metrics.ts'
 import { createSealer } from './platform/sealer.ts'
 import { deriveKey, type Secrets } from './platform/secrets.ts'
@@ -54,11 +60,10 @@ export interface GatewayParts {
   clock: Clock
   ids: Ids
   log: Logger
-  secrets: Pick<Secrets, 'signingKey' | 'installationId'>
+  secrets: Secrets
   catalogue: Catalogue
-  compute: ComputeDriver | null
-  /** Why no machine can run here; null when one can. */
-  computeMissing: string | null
+  /** Ways to the engines that make machines. */
+  engines: FleetSource[]
   /** Sends mails; where there is no mail server it also keeps them, for a mailbox that only this computer is shown. */
   mail: { driver: MailDriver; mailbox: Mailbox | null }
   /** The kind of captcha: the embedded one, a service, or none. */
@@ -70,6 +75,10 @@ export interface GatewayParts {
   identityProviders: IdentityProvider[]
   host: string
   publicUrl: string | null
+  /** Where other gateways of the installation reach this one; an address that is null is found out. */
+  internalHost: string
+  internalPort: number
+  internalAddress: string | null
   serviceHost: string
   trustedProxies: readonly string[]
   /** Seals registry passwords: 32 bytes in base64; null takes the installation's. The former ones only open. */
@@ -87,11 +96,14 @@ export interface GatewayParts {
 export interface Gateway {
   identity: Identity
   billing: Billing
+  fleet: Fleet
   instances: Instances
-  connect: Connect
+  reach: Reach
   registries: Registries
   models: Models
   server: GatewayServer
+  /** What the management port shows. */
+  managed: Managed
   /** Prepares what calls need, begins to listen and gives the address for people. */
   listen(port: number): Promise<string>
   /** Starts the loops. */
@@ -113,56 +125,53 @@ const REQUESTS_PATIENCE_MS = 4_000
  * @param parts Everything that differs between a real gateway and one in a test.
  */
 export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
-  const { database, compute, computeMissing, catalogue, log } = parts
+  const { database, catalogue, log } = parts
   const { db, listen } = database
   const base = { db, clock: parts.clock, ids: parts.ids, log }
   const address = { url: parts.publicUrl ?? '' }
   const metrics = createMetrics()
-  const audit = createAudit(base)
-  // Deploying and paying stand before the accounts here, and ask them only when they are used.
-  const requireOpen: Identity['requireOpen'] = (tx, userId) => identity.requireOpen(tx, userId)
+  const jobs = createJobs({ database, log })
+  const events = createEvents({ db, jobs, log })
+  const gateways = createGateways({
+    ...base,
+    key: deriveKey(parts.secrets.rootKey, 'berth gateways'),
+    host: parts.internalHost,
+    port: parts.internalPort,
+    address: parts.internalAddress,
+  })
+  metrics.gauge('berth_gateway_streams', 'Streams to and from other gateways.', gateways.streamCount)
+  const audit = createAudit({ ...base, events })
 
-  const images = createImages({ catalogue, driverName: compute?.name ?? null })
-  const regions = createRegions({ db, catalogue, gpus: (await compute?.gpus()) ?? [] })
-  const billing: Billing = createBilling({
+  const fleet = createFleet({ ...base, listen, selfId: gateways.selfId, sources: parts.engines })
+  const images = createImages({ catalogue, fleet })
+  const regions = createRegions({ ...base, catalogue, fleet })
+  fleet.onChange(regions.seedStock)
+  const billing = createBilling({
     ...base,
     payments: parts.payments,
-    requireOpen,
-    notices: { topUpReceipt: (q, facts) => notifications.topUpReceipt(q, facts) },
-    instanceEvents: (q, range) => instances.eventsBetween(q, range),
+    publicUrl: () => address.url,
+    events,
   })
-  const quotes = createQuotes({ db, catalogue, regions, images, billing, compute, computeMissing })
-  const instances: Instances = createInstances({
+  const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet })
+  const instances = createInstances({
     ...base,
-    compute,
-    computeMissing,
-    installationId: parts.secrets.installationId,
+    fleet,
     catalogue,
     billing,
     regions,
     images,
     quotes,
-    requireOpen,
-    notices: { instanceTrouble: (q, facts) => notifications.instanceTrouble(q, facts) },
+    events,
     listen,
   })
   const mailbox = servesThisComputerOnly(parts) ? parts.mail.mailbox : null
-  const mailQueue = createMailQueue({ database, driver: parts.mail.driver, log })
+  const mailQueue = createMailQueue({ jobs, driver: parts.mail.driver, log })
   const settings = createSettings({
     catalogue,
     mailbox: mailbox !== null,
-    compute: { driver: compute?.name ?? null, why: computeMissing },
+    compute: fleet.outlook,
   })
-  const notifications: Notifications = createNotifications({
-    ...base,
-    mail: mailQueue,
-    recipient: userId => identity.recipient(userId),
-    requireOpen,
-    burning: billing.burning,
-    publicUrl: () => address.url,
-    brandName: () => settings.read(address.url).brand.name,
-  })
-  const identity: Identity = createIdentity({
+  const identity = createIdentity({
     ...base,
     source: parts.identitySource ?? null,
     listen,
@@ -173,16 +182,26 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     captcha: parts.captcha,
     billing,
     audit,
-    notices: notifications,
+    events,
     countInstances: instances.countLive,
-    leavers: () => [notifications, instances, sshKeys, registries, models],
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
   })
-  const connect = createConnect({
+  const notifications = createNotifications({
     ...base,
+    mail: mailQueue,
+    events,
+    recipient: identity.recipient,
+    burning: billing.burning,
+    publicUrl: () => address.url,
+    brandName: () => settings.read(address.url).brand.name,
+  })
+  const reach = createReach({
+    ...base,
+    events,
     listen,
-    compute,
+    whereIs: instances.whereIs,
+    gateways,
     instances,
     identity,
     host: parts.host,
@@ -190,11 +209,10 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     serviceHost: parts.serviceHost,
   })
 
-  const sshKeys = createSshKeys({ ...base, requireOpen, notices: notifications })
+  const sshKeys = createSshKeys({ ...base, events })
   const registries = createRegistries({
     ...base,
-    requireOpen,
-    notices: notifications,
+    events,
     sealer: createSealer({
       keys: credentialsKeys(parts),
       purpose: 'berth registry passwords',
@@ -202,7 +220,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     }),
     outbound: createOutbound({ privateHosts: parts.privateRegistries }),
   })
-  const models = createModels({ ...base, requireOpen, notices: notifications })
+  const models = createModels({ ...base, events })
 
   const routes: Route[] = [
     ...identityRoutes(identity),
@@ -210,22 +228,26 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...regionsRoutes(regions),
     ...imagesRoutes(images),
     ...instancesRoutes(instances, quotes),
-    ...connect.routes,
-    ...billingRoutes(billing),
+    ...reach.routes,
+    ...billingRoutes(billing, instances.eventsBetween),
     ...notificationsRoutes(notifications),
     ...auditRoutes(audit),
     ...sshKeysRoutes(sshKeys),
     ...registriesRoutes(registries),
     ...modelsRoutes(models),
   ]
+  const health = async () => {
+    await db.execute('select 1')
+  }
   const server = await createServer({
     ...base,
     routes,
+    rawRoutes: paymentRawRoutes(billing, parts.payments),
     authenticate: identity.authenticate,
     onCallDone: audit.noteCall,
     metrics,
     rateLimits: parts.rateLimits,
-    contentKey: deriveKey(parts.secrets.signingKey, 'berth request content'),
+    contentKey: deriveKey(parts.secrets.rootKey, 'berth request content'),
     publicUrl: parts.publicUrl,
     bindHost: parts.host,
     trustedProxies: [...parts.trustedProxies],
@@ -233,11 +255,9 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     consoleDir: CONSOLE_DIR,
     signInSources: typeof parts.captcha === 'string' ? null : parts.captcha.pageSources,
     openApi: openApiDocument(calls),
-    upgrades: [connect.terminals.upgrade],
-    serviceOrigin: connect.serviceOrigin,
-    health: async () => {
-      await db.execute('select 1')
-    },
+    upgrades: [reach.terminals.upgrade],
+    serviceOrigin: reach.serviceOrigin,
+    health,
     checkAnswers: parts.checkAnswers ?? false,
   })
 
@@ -247,63 +267,88 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     billing,
     owner,
     meteringMs: parts.meteringMs,
-    async onExhausted(userId) {
-      for (const target of await instances.stopForEmptyBalance(userId)) {
-        audit.note({ userId, actor: 'system', action: 'instance.stop', target })
-      }
-    },
+    onExhausted: instances.stopForEmptyBalance,
     afterTick: notifications.checkBalances,
   })
   const purging = createLoop({
     name: 'purge',
-    pause_ms: PURGE_MS,
+    pauseMs: PURGE_MS,
     log,
     async run() {
       await identity.purge()
       await audit.purge()
       await server.pruneIdempotency()
+      await server.pruneRateCounts()
       await registries.resealFormer()
     },
   })
   const stops: (() => void)[] = []
+  const platforms: { stop(): Promise<void> }[] = []
+
+  /** Platforms that live in the gateway send their webhooks to its server, as others would. */
+  function startPlatforms(): void {
+    for (const { name, embedded } of parts.payments) {
+      if (!embedded) continue
+      const url = `${GATEWAY_PREFIX}/api/bill/webhook/${name}`
+      const started = embedded.start(async ({ body, headers }) => {
+        const answer = await server.app.inject({
+          method: 'POST',
+          url,
+          headers: { 'content-type': 'application/json', ...headers },
+          payload: Buffer.from(body),
+        })
+        return answer.statusCode
+      })
+      platforms.push(started)
+    }
+  }
 
   return {
     identity,
     billing,
+    fleet,
     instances,
-    connect,
+    reach,
     registries,
     models,
     server,
+    managed: { metrics, ready: health },
     async listen(port) {
       // What the first call may need: a sign-up puts a mail into the queue, a deploy takes from the stock. Nothing is
       // sent yet, since mails hold the address.
-      await regions.syncStock()
-      await mailQueue.open()
+      await fleet.start()
+      await regions.seedStock()
+      await jobs.open()
+      await gateways.start()
       const actualPort = await server.listen(parts.host, port)
       address.url ||= localAddress(parts.host, actualPort)
       return address.url
     },
     async start() {
       stops.push(await identity.start())
-      stops.push(await connect.start())
-      await mailQueue.start()
+      stops.push(await reach.start())
+      await jobs.start()
       await instances.reconciler.start()
       await registries.resealFormer()
       billingLoops.start()
+      startPlatforms()
       purging.start()
     },
     async stopRequests() {
-      connect.shutdown()
+      await gateways.withdraw()
+      await Promise.all(platforms.map(platform => platform.stop()))
+      reach.shutdown()
       await server.close(REQUESTS_PATIENCE_MS)
+      await gateways.close()
     },
     async stopLoops() {
-      await Promise.all([purging.stop(), billingLoops.stop(), instances.reconciler.stop(), mailQueue.stop()])
+      await Promise.all([purging.stop(), billingLoops.stop(), instances.reconciler.stop(), jobs.stop()])
       for (const stop of stops) stop()
       await audit.stop()
     },
     async stopCompute() {
-      if (compute) await instances.onShutdown(await compute.shutdown())
+      await instances.onShutdown(await fleet.shutdown())
+      await fleet.stop()
     },
   }
 }
@@ -312,7 +357,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
 function credentialsKeys(
   parts: Pick<GatewayParts, 'secrets' | 'credentialsKey' | 'formerCredentialsKeys'>,
 ): [Uint8Array, ...Uint8Array[]] {
-  const own = deriveKey(parts.secrets.signingKey, 'berth credentials')
+  const own = deriveKey(parts.secrets.rootKey, 'berth credentials')
   const former = parts.formerCredentialsKeys.map(text => Buffer.from(text, 'base64'))
   if (parts.credentialsKey === null) return [own, ...former]
   return [Buffer.from(parts.credentialsKey, 'base64'), ...former, own]

@@ -1,23 +1,29 @@
-import { join } from 'node:path'
+import { dirname } from 'node:path'
 import { composeGateway, type Gateway } from './compose.ts'
+import type { Fleet, FleetSource } from './domains/fleet/fleet.ts'
 import { chooseCaptcha } from './drivers/captcha/choose-captcha.ts'
-import { type ComputeChoice, chooseComputeDriver } from './drivers/compute/choose-driver.ts'
+import { checkRecipeParts } from './drivers/compute/check-recipe.ts'
+import { engineDescriptionSchema } from './drivers/compute/engine-description.ts'
+import { createAutoSource, createEngineSource } from './drivers/compute/engine-source.ts'
+import type { Engine } from './drivers/compute/port/engine.ts'
 import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.ts'
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
 import { createSmtpDriver } from './drivers/mail/smtp.ts'
 import { createTestcardDriver } from './drivers/payments/testcard/testcard-driver.ts'
 import { createIdentityProviders } from './drivers/sign-in/create-providers.ts'
 import { systemClock } from './platform/clock.ts'
-import { CatalogueError, loadCatalogue } from './platform/config/catalogue.ts'
+import { type Catalogue, CatalogueError, loadCatalogue } from './platform/config/catalogue.ts'
 import { type Config, ConfigError, loadConfig } from './platform/config/config.ts'
 import { lockDataDir } from './platform/data-dir-lock.ts'
 import { openGatewayDatabase } from './platform/database/open-gateway-database.ts'
 import { servesThisComputerOnly } from './platform/http/hosts.ts'
 import { RATE_LIMITS } from './platform/http/rate-limits.ts'
 import { systemIds } from './platform/ids.ts'
+import { needsDataDir, openOwnSecrets, openSecrets } from './platform/installation/open-secrets.ts'
 import { createLog, type Logger } from './platform/log.ts'
-import { say, withProgress } from './platform/progress.ts'
-import { loadSecrets } from './platform/secrets.ts'
+import { createManagementServer, type ManagementServer } from './platform/management/management-server.ts'
+import { say } from './platform/progress.ts'
+import { deriveKey } from './platform/secrets.ts'
 import { createShutdown, type ShutdownPhase } from './platform/shutdown.ts'
 
 /** What was asked for cannot be done; nothing was started. */
@@ -27,7 +33,14 @@ const EXIT_FAILURE = 1
 const EXIT_INTERRUPTED = 130
 
 /** How long each phase of the end may take; together less than what process managers grant (30 s). */
-const DEADLINE_MS = { requests: 5_000, loops: 6_000, machines: 8_000, pools: 2_000, database: 45_000 }
+const DEADLINE_MS = {
+  management: 1_000,
+  requests: 5_000,
+  loops: 6_000,
+  machines: 8_000,
+  pools: 2_000,
+  database: 45_000,
+}
 
 try {
   const config = loadConfig()
@@ -56,26 +69,24 @@ async function start(config: Config): Promise<void> {
 
 /** Each part puts its own end before the ends of those that it builds on. */
 async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]): Promise<void> {
-  const catalogue = loadCatalogue(config.catalogueFile, config.serviceHost)
-  const unlock = lockDataDir(config.dataDir)
-  process.on('exit', unlock)
-  const secrets = loadSecrets(config.dataDir)
-  const opened = await openGatewayDatabase({ config, secrets, log })
-  phases.push(
+  const catalogue = loadCatalogue(config.catalogueFile, config.serviceHost, {
+    engine: engineDescriptionSchema,
+    recipe: checkRecipeParts,
+  })
+  if (needsDataDir(config)) process.on('exit', lockDataDir(config.dataDir))
+  const management = createManagementServer({ log })
+  const managementAddress = await listenForProbes(management, config)
+  phases.push({ name: 'management', deadline_ms: DEADLINE_MS.management, run: management.close })
+  const folder = openOwnSecrets(config)
+  const opened = await openGatewayDatabase({ config, secrets: folder, log })
+  phases.unshift(
     { name: 'pools', deadline_ms: DEADLINE_MS.pools, run: opened.database.close },
     { name: 'database', deadline_ms: DEADLINE_MS.database, run: opened.stopServer },
   )
   const { database } = opened
   const { db } = database
   const base = { db, clock: systemClock, ids: systemIds }
-  const compute = await withProgress('Looking for a way to run machines', () =>
-    chooseComputeDriver({
-      kind: config.compute,
-      dataDir: join(config.dataDir, 'machines'),
-      installationId: secrets.installationId,
-      log,
-    }),
-  )
+  const secrets = await openSecrets({ ...base, config, folder, database, log })
   const kept = createMailboxDriver(base)
   const gateway = await composeGateway({
     ...base,
@@ -84,25 +95,54 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
     log,
     secrets,
     catalogue,
-    compute: compute.driver,
-    computeMissing: compute.driver ? null : compute.why,
+    engines: engineSources({ catalogue, config, secrets, log }),
     mail: config.smtp
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
       : { driver: kept, mailbox: kept },
     captcha: chooseCaptcha(config.captcha),
-    payments: [createTestcardDriver(base)],
+    payments: [
+      createTestcardDriver({
+        ...base,
+        log,
+        webhook_secret: () => deriveKey(secrets.rootKey, 'berth test-card webhooks'),
+      }),
+    ],
     identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
     identityProviders: createIdentityProviders(config.signInProviders, base),
     rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
   })
   phases.unshift(
+    // Whoever sends requests here learns first that it should not.
+    {
+      name: 'readiness',
+      deadline_ms: config.drainMs + DEADLINE_MS.management,
+      run: () => drain(management, config.drainMs),
+    },
     { name: 'requests', deadline_ms: DEADLINE_MS.requests, run: gateway.stopRequests },
     { name: 'loops', deadline_ms: DEADLINE_MS.loops, run: gateway.stopLoops },
     { name: 'machines', deadline_ms: DEADLINE_MS.machines, run: gateway.stopCompute },
   )
   const address = await listen(gateway, config)
   await gateway.start()
-  await greet({ gateway, config, address, compute })
+  management.show(gateway.managed)
+  await greet({ gateway, config, address, managementAddress })
+}
+
+async function listenForProbes(management: ManagementServer, config: Config): Promise<string> {
+  const { managementHost, managementPort } = config
+  try {
+    return await management.listen(managementHost, managementPort)
+  } catch (error) {
+    throw new Error(
+      `Listening for probes on ${managementHost}, port ${managementPort}, does not work: ${String(error)}. ` +
+        'Choose others with BERTH_MANAGEMENT_HOST and BERTH_MANAGEMENT_PORT.',
+    )
+  }
+}
+
+async function drain(management: ManagementServer, drainMs: number): Promise<void> {
+  management.leave()
+  if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
 }
 
 async function listen(gateway: Gateway, config: Config): Promise<string> {
@@ -125,11 +165,11 @@ interface Greeting {
   gateway: Gateway
   config: Config
   address: string
-  compute: ComputeChoice
+  managementAddress: string
 }
 
 /** The block that an operator reads first. */
-async function greet({ gateway, config, address, compute }: Greeting): Promise<void> {
+async function greet({ gateway, config, address, managementAddress }: Greeting): Promise<void> {
   const lines = [`Console    ${address}`]
   const isLocal = servesThisComputerOnly(config)
   if (config.smtp === null) {
@@ -140,7 +180,8 @@ async function greet({ gateway, config, address, compute }: Greeting): Promise<v
     )
   }
   if (config.casdoor !== null) lines.push(`Accounts   are kept by Casdoor at ${config.casdoor.url}`)
-  lines.push(...aboutMachines(compute, gateway.instances.foreignMachines()))
+  lines.push(`Metrics    ${managementAddress}/metrics`)
+  lines.push(...aboutMachines(gateway.fleet.summary(), gateway.instances.foreignMachines()))
   // An account of ours alone would not be one of Casdoor's.
   if (config.demo === 'auto' && isLocal && config.casdoor === null) {
     const { userId, created } = await gateway.identity.createDemoCustomer()
@@ -154,27 +195,60 @@ async function greet({ gateway, config, address, compute }: Greeting): Promise<v
 }
 
 /** What makes machines and what it cannot do here, or how to get something that does. */
-function aboutMachines(compute: ComputeChoice, foreign: number): string[] {
-  if (!compute.driver)
-    return [`Machines   none: ${compute.why}`, `           To have some: ${compute.how_to_get_it}`]
-  const { name, capabilities } = compute.driver
+function aboutMachines({ open, missing }: ReturnType<Fleet['summary']>, foreign: number): string[] {
+  const lines = [
+    ...open.flatMap(aboutEngine),
+    ...missing.map(({ description, why }) => `none from ${description}: ${why}`),
+    ...(foreign > 0
+      ? [
+          `${foreign} of the machines there belong${foreign === 1 ? 's' : ''} to another database; nothing of them is removed.`,
+        ]
+      : []),
+  ]
+  return lines.map((line, index) => `${index === 0 ? 'Machines ' : '         '}  ${line}`)
+}
+
+function aboutEngine({ driver, capabilities }: Engine): string[] {
   const limits = {
     CPU: capabilities.cpu_limit,
     memory: capabilities.memory_limit,
     disk: capabilities.disk_limit,
   }
   return [
-    `Machines   ${name}: ${capabilities.isolation}`,
+    `${driver}: ${capabilities.isolation}`,
     ...Object.entries(limits).flatMap(([what, limit]) =>
-      limit.enforced ? [] : [`           No ${what} limit: ${limit.why}`],
+      limit.enforced ? [] : [`No ${what} limit: ${limit.why}`],
     ),
-    ...(foreign > 0
-      ? [
-          `           ${foreign} of the data folder’s machines belong${foreign === 1 ? 's' : ''} to another database; nothing of them is removed.`,
-        ]
-      : []),
-    ...(capabilities.outbound_network ? [] : ['           Machines do not reach the internet.']),
+    ...(capabilities.ports_exposed === null ? [] : [capabilities.ports_exposed]),
+    ...(capabilities.outbound_network ? [] : ['Machines do not reach the internet.']),
   ]
+}
+
+/** Ways to the engines that the catalogue names, each once, with the regions that have it. */
+function engineSources(from: {
+  catalogue: Catalogue
+  config: Config
+  secrets: { installationId: string }
+  log: Logger
+}): FleetSource[] {
+  const { catalogue, config, secrets, log } = from
+  const cloudId = secrets.installationId
+  const { sandboxDir } = config
+  const named = catalogue.regions.flatMap(({ code, engines }) => engines.map(engine => ({ code, engine })))
+  return [...Map.groupBy(named, ({ engine }) => JSON.stringify(engine))].map(([text, regions]) => {
+    const described = engineDescriptionSchema.parse(JSON.parse(text))
+    const isAuto = described.driver === 'auto'
+    const baseDir = dirname(config.catalogueFile)
+    const source = isAuto
+      ? createAutoSource({ kind: config.compute, dataDir: sandboxDir, cloudId, log })
+      : createEngineSource(described, { cloudId, sandboxDir, baseDir, log })
+    return {
+      ...source,
+      regionCodes: regions.map(({ code }) => code),
+      // Of the version before, which had one engine: what the data folder's installation had made.
+      formerId: driver => (isAuto ? `was:${driver}:${cloudId}` : null),
+    }
+  })
 }
 
 /** The first signal ends in good order, the second at once. */

@@ -1,12 +1,23 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { getAccount } from '@berth/contract/account'
 import { deleteAccount, listAuditLog } from '@berth/contract/account-security'
+import { createApiKey } from '@berth/contract/api-keys'
 import { topup } from '@berth/contract/billing'
 import { deployInstance, listInstances, terminateInstance } from '@berth/contract/instances'
+import { setNotifications } from '@berth/contract/notifications'
+import { addRegistryCredential } from '@berth/contract/registries'
+import { addSshKey } from '@berth/contract/ssh-keys'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { auditEntry } from '../src/domains/audit/tables.ts'
-import { ledgerAccount, topup as topupTable } from '../src/domains/billing/tables.ts'
+import { ledgerAccount } from '../src/domains/billing/ledger/tables.ts'
+import { paymentIntent as topupTable } from '../src/domains/billing/payments/tables.ts'
 import { instance } from '../src/domains/instances/tables.ts'
+import { apiKey } from '../src/domains/models/tables.ts'
+import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
+import { notificationChoice } from '../src/domains/notifications/tables.ts'
+import { registryCredential } from '../src/domains/registries/tables.ts'
+import { sshKey } from '../src/domains/ssh-keys/tables.ts'
 import { PaymentUnavailable } from '../src/drivers/payments/port.ts'
 import { createTestcardDriver } from '../src/drivers/payments/testcard/testcard-driver.ts'
 import { systemClock } from '../src/platform/clock.ts'
@@ -37,8 +48,37 @@ test('[R1.7] an account with instances is not deleted, and is once they are gone
   await vi.waitUntil(async () => (await gateway.data(listInstances, {}, { token })).length === 0, WAIT)
   expect((await remove(customer)).envelope).toMatchObject({ status: 'ok', data: null })
   expect((await gateway.call(getAccount, {}, { token })).envelope).toMatchObject({ code: 'login_expired' })
-  const [row] = await db().select().from(instance).where(eq(instance.id, id))
-  expect(row).toMatchObject({ env: {}, startCommand: '' })
+  const kept = async () => (await db().select().from(instance).where(eq(instance.id, id)))[0]
+  await vi.waitUntil(async () => Object.keys((await kept())?.env ?? {}).length === 0, WAIT)
+  expect(await kept()).toMatchObject({ env: {}, startCommand: '' })
+})
+
+test('[R1.7] what every domain keeps of a deleted account goes, though the gateway dies at that moment', async () => {
+  const dying = await startGateway()
+  try {
+    const { token, email, userId } = await dying.signUp()
+    await dying.data(addSshKey, { body: { public_key: publicKey() } }, { token })
+    await dying.data(createApiKey, { body: { name: 'mine' } }, { token })
+    const login = { name: 'mine', registry: 'registry.example', username: 'ada', password: 'secret' }
+    await dying.data(addRegistryCredential, { body: login }, { token })
+    await dying.data(setNotifications, { body: { ...DEFAULT_CHOICE, alert_hours: [] } }, { token })
+    const kept = async () => {
+      const tables = [sshKey, apiKey, registryCredential, notificationChoice]
+      return await Promise.all(tables.map(table => dying.database.db.$count(table, eq(table.userId, userId))))
+    }
+    expect(await kept()).toEqual([1, 1, 1, 1])
+
+    // It still answers, but nothing that waits is done by it any more.
+    await dying.gateway.stopLoops()
+    const answer = await dying.call(deleteAccount, { body: { email } }, { token })
+    expect(answer.envelope).toMatchObject({ status: 'ok' })
+    expect(await kept()).toEqual([1, 1, 1, 1])
+    const next = await startGateway({ database: { ...dying.database, close: async () => {} } })
+    await vi.waitUntil(async () => (await kept()).every(count => count === 0), WAIT)
+    await next.stop()
+  } finally {
+    await dying.stop()
+  }
 })
 
 test('[B2] what is left of the balance stays on the books, which balance', async () => {
@@ -75,6 +115,9 @@ test('nothing is deployed or paid for an account that was deleted, though its ca
   await expect(deploying).rejects.toMatchObject({ code: 'login_expired' })
 })
 
+/** Steps of the head start that one of two calls gets. */
+const HEAD_START_MS = 15
+
 test('of a deploy and a deletion at once, one is refused: no machine is left behind', async () => {
   const ends = new Set<string>()
   for (let round = 0; round < 12; round++) {
@@ -100,7 +143,7 @@ test('[B2] of a top-up and a deletion at once, none loses money', async () => {
     const paying = () => gateway.call(topup, { body: TOPUP }, { token: customer.token })
     const [removed, paid] = await race(round, () => remove(customer), paying)
     const rows = await db().select().from(topupTable).where(eq(topupTable.userId, customer.userId))
-    if (paid.envelope.status === 'ok') expect(rows).toMatchObject([{ state: 'settled' }])
+    if (paid.envelope.status === 'ok') expect(rows).toMatchObject([{ state: 'succeeded' }])
     else {
       expect(paid.envelope).toMatchObject({ code: 'login_expired' })
       expect(rows).toEqual([])
@@ -112,10 +155,16 @@ test('[B2] of a top-up and a deletion at once, none loses money', async () => {
 })
 
 test('[B3] while it is not known whether a card was charged, an account is not deleted', async () => {
-  const testcard = createTestcardDriver({ db: db(), clock: systemClock, ids: systemIds })
+  const testcard = createTestcardDriver({
+    db: db(),
+    clock: systemClock,
+    ids: systemIds,
+    log: { error: () => {} },
+    webhook_secret: () => new Uint8Array(32),
+  })
   const silent = {
     ...testcard,
-    charge: async () => {
+    createIntent: async () => {
       throw new PaymentUnavailable('silent')
     },
   }
@@ -147,6 +196,12 @@ const TOPUP = {
   platform_name: 'testcard',
   source: '4242 4242 4242 4242',
 } as const
+function publicKey(): string {
+  const key = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
+  const fields = [Buffer.from('ssh-ed25519'), key].flatMap(part => [Buffer.of(0, 0, 0, part.length), part])
+  return `ssh-ed25519 ${Buffer.concat(fields).toString('base64')}`
+}
+
 const WAIT = { timeout: 15_000 }
 const db = () => gateway.database.db
 
@@ -163,9 +218,15 @@ function remove({ token, email }: Customer) {
 
 /** Both at once; who is sent first changes with the round. */
 async function race<A, B>(round: number, first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
-  if (round % 2 === 0) return await Promise.all([first(), second()])
-  const late = second()
-  // A few milliseconds apart, so that they meet in every order.
-  await new Promise(resolve => setTimeout(resolve, round))
-  return [await first(), await late]
+  // Apart by more and more, each ahead of the other by turns, so that they meet in every order and both come to win.
+  const headStart = () => new Promise(resolve => setTimeout(resolve, round * HEAD_START_MS))
+  if (round % 2 === 0) {
+    const early = first()
+    await headStart()
+    const late = await second()
+    return [await early, late]
+  }
+  const early = second()
+  await headStart()
+  return [await first(), await early]
 }

@@ -6,6 +6,8 @@ import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
+import { openDatabase } from '../src/platform/database/open-database.ts'
+import { createJobs } from '../src/platform/jobs/jobs.ts'
 import { pendingStatements } from './schema.ts'
 
 declare module 'vitest' {
@@ -55,8 +57,19 @@ async function makeTemplate(serverUrl: string, templateUrl: string): Promise<voi
   await template.connect()
   for (const statement of await pendingStatements()) await template.query(statement)
   await template.end()
+  await makeJobTables(templateUrl)
   await server.query(`alter database ${TEMPLATE} is_template true`)
   await server.end()
+}
+
+/** What the queues add at their first start, so that it is not made anew for each test. */
+async function makeJobTables(templateUrl: string): Promise<void> {
+  const log = pino({ level: 'warn' })
+  const database = openDatabase({ url: templateUrl, log })
+  const jobs = createJobs({ database, log })
+  await jobs.open()
+  await jobs.stop()
+  await database.close()
 }
 
 /** A run that was killed leaves its server behind: the run's process id is in the folder's name. */

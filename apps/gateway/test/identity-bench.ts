@@ -13,17 +13,23 @@ import { createNotifications } from '../src/domains/notifications/notifications.
 import { notificationsRoutes } from '../src/domains/notifications/routes.ts'
 import type { CaptchaService } from '../src/drivers/captcha/port.ts'
 import type { IdentitySource } from '../src/drivers/identity/port.ts'
-import { createMailQueue, type MailQueue } from '../src/drivers/mail/mail-queue.ts'
+import { createMailQueue } from '../src/drivers/mail/mail-queue.ts'
 import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
 import type { MailDriver } from '../src/drivers/mail/port.ts'
 import type { IdentityProvider } from '../src/drivers/sign-in/port.ts'
+import { createEvents } from '../src/platform/events/events.ts'
 import type { RateLimits } from '../src/platform/http/rate-limits.ts'
 import { createIds } from '../src/platform/ids.ts'
+import { fixedTokenKeys } from '../src/platform/installation/token-keys.ts'
+import { createJobs } from '../src/platform/jobs/jobs.ts'
 import { createTestDatabase } from './test-database.ts'
 import { startTestServer } from './test-server.ts'
 
 export const PASSWORD = 'Correct-Horse-7'
-const SIGNING_KEY = new Uint8Array(32).fill(7)
+const SECRETS = {
+  rootKey: new Uint8Array(32).fill(7),
+  tokenKeys: fixedTokenKeys(new Uint8Array(32).fill(8)),
+}
 const RATE_LIMITS_OFF = {
   general_per_minute: 0,
   strict_per_minute: { login: 100_000, signup: 100_000, mail: 100_000, captcha: 100_000 },
@@ -76,8 +82,10 @@ export async function createIdentityBench(options: BenchOptions = {}) {
   const log = pino({ level: 'silent' })
   const ids = createIds(clock)
   const mailbox = createMailboxDriver({ db: database.db, clock })
+  const jobs = createJobs({ database, log })
+  const events = createEvents({ db: database.db, jobs, log })
   const queue = createMailQueue({
-    database,
+    jobs,
     driver: options.mailDriver ?? mailbox,
     log,
     retryFirstSeconds: 1,
@@ -88,11 +96,10 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     ids,
     log,
     payments: [],
-    instanceEvents: async () => [],
-    notices: { topUpReceipt: async () => {} },
-    requireOpen: async () => {},
+    publicUrl: () => '',
+    events,
   })
-  const audit = createAudit({ db: database.db, clock, ids, log })
+  const audit = createAudit({ db: database.db, clock, ids, log, events })
   const pauses: number[] = []
   const shared = {
     db: database.db,
@@ -100,7 +107,7 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     clock,
     ids,
     log,
-    secrets: { signingKey: SIGNING_KEY },
+    secrets: SECRETS,
     mailbox,
     providers: options.providers ?? [],
     captcha: options.captcha ?? ('none' as const),
@@ -114,23 +121,16 @@ export async function createIdentityBench(options: BenchOptions = {}) {
       pauses.push(ms)
     },
   }
-  const notificationsOn = (mail: MailQueue, of: () => Identity) =>
-    createNotifications({
-      ...shared,
-      mail,
-      recipient: userId => of().recipient(userId),
-      requireOpen: (tx, userId) => of().requireOpen(tx, userId),
-      burning: billing.burning,
-    })
-  const notifications = notificationsOn(queue, () => identity)
-  const identity: Identity = createIdentity({
+  const identity = createIdentity({ ...shared, mail: queue, events })
+  const notifications = createNotifications({
     ...shared,
     mail: queue,
-    notices: notifications,
-    leavers: () => [notifications],
+    events,
+    recipient: identity.recipient,
+    burning: billing.burning,
   })
   const stops = [await identity.start()]
-  await queue.start()
+  await jobs.start()
   const routes = [...identityRoutes(identity), ...auditRoutes(audit), ...notificationsRoutes(notifications)]
   const server = await startTestServer(database.db, routes, {
     authenticate: identity.authenticate,
@@ -158,9 +158,13 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     },
     /** A second gateway on the same database. */
     async replica(): Promise<Identity> {
-      const mail = createMailQueue({ database, driver: mailbox, log })
-      const notices = notificationsOn(mail, () => other)
-      const other: Identity = createIdentity({ ...shared, mail, notices, leavers: () => [notices] })
+      const otherJobs = createJobs({ database, log })
+      const mail = createMailQueue({ jobs: otherJobs, driver: mailbox, log })
+      const other = createIdentity({
+        ...shared,
+        mail,
+        events: createEvents({ db: database.db, jobs: otherJobs, log }),
+      })
       stops.push(await other.start())
       return other
     },
@@ -168,7 +172,7 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     async close() {
       await server.close(0)
       for (const stop of stops) stop()
-      await queue.stop()
+      await jobs.stop()
       await audit.stop()
       await database.drop()
     },

@@ -1,12 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { sign } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
+import { tokenKeyOf } from '../src/platform/installation/token-keys.ts'
+import { deriveKey } from '../src/platform/secrets.ts'
 
 const MAIN = resolve(import.meta.dirname, '../src/main.ts')
+const ROTATE = resolve(import.meta.dirname, '../src/rotate-token-key.ts')
+// A start takes seconds, and many times that on a computer that does much else.
+vi.setConfig({ testTimeout: 180_000 })
+
 const RECOVERY = { timeout: 20_000, interval: 100 }
 
 let folder: string
@@ -67,7 +74,7 @@ test('beside machines of another database it starts, says so, and removes none',
   mkdirSync(home, { recursive: true })
   const run = start({ BERTH_COMPUTE: 'sandbox' })
   await run.address
-  expect(run.output()).toContain('1 of the data folder’s machines belongs to another database')
+  expect(run.output()).toContain('1 of the machines there belongs to another database')
   // The first sweep comes right after the start; a stop waits for what is under way.
   run.child.kill('SIGTERM')
   expect(await run.ended).toBe(0)
@@ -112,6 +119,38 @@ test('after kill -9 the next start takes up what was left, and the demo customer
   expect(await getAccount(address, token)).toMatchObject({ data: { id: account.data.id, balance: 2_500 } })
 })
 
+test('a data folder of the version before is taken over: its tokens stay good, and its keys leave the file', async () => {
+  mkdirSync(join(folder, 'data'), { recursive: true })
+  const rootKey = new Uint8Array(32).fill(9)
+  const file = join(folder, 'data/secrets.json')
+  writeFileSync(
+    file,
+    JSON.stringify({
+      signing_key: Buffer.from(rootKey).toString('base64url'),
+      database_password: 'a password of the version before',
+      installation_id: '0123456789ab',
+    }),
+  )
+  const first = start()
+  const token = await signInByLink(await first.signInLink)
+  const before = asSignedBefore(token, deriveKey(rootKey, 'berth access token'))
+  expect(await getAccount(await first.address, before)).toMatchObject({ status: 'ok' })
+  expect(Object.keys(JSON.parse(readFileSync(file, 'utf8'))).sort()).toEqual([
+    'database_password',
+    'master_key',
+  ])
+})
+
+test('the operator replaces the key of tokens: at once, all that were signed are worthless', async () => {
+  const run = start()
+  const address = await run.address
+  const token = await signInByLink(await run.signInLink)
+  expect(await rotateTokenKey()).toBe(0)
+  expect(await getAccount(address, token)).toMatchObject({ status: 'ok' })
+  expect(await rotateTokenKey('--at-once')).toBe(0)
+  await expect.poll(async () => (await getAccount(address, token)).status, RECOVERY).toBe('error')
+})
+
 test('when its database dies it answers 503 at once, and recovers by itself', async () => {
   const run = start()
   const health = `${await run.address}/gateway/health`
@@ -127,6 +166,21 @@ test('when its database dies it answers 503 at once, and recovers by itself', as
     }, RECOVERY)
     .toBe(200)
   expect([...seen].sort()).toEqual([200, 503])
+})
+
+test('probes have a port of their own; at the end it is not ready before it stops answering', async () => {
+  const run = start({ BERTH_DRAIN_MS: '60000' })
+  const address = await run.address
+  const probes = await run.probes
+  expect((await fetch(`${probes}/live`)).status).toBe(200)
+  await expect.poll(async () => (await fetch(`${probes}/ready`)).status, RECOVERY).toBe(200)
+  expect(await (await fetch(`${probes}/metrics`)).text()).toContain('berth_answers_total')
+  expect((await fetch(`${address}/gateway/metrics`)).status).toBe(404)
+  run.child.kill('SIGTERM')
+  await expect.poll(async () => (await fetch(`${probes}/ready`)).status, RECOVERY).toBe(503)
+  expect((await fetch(`${address}/gateway/health`)).status).toBe(200)
+  run.child.kill('SIGTERM')
+  expect(await run.ended).toBe(130)
 })
 
 test('a second signal ends it at once', async () => {
@@ -145,6 +199,8 @@ interface Run {
   /** All that it said so far. */
   output(): string
   address: Promise<string>
+  /** The address of the management port. */
+  probes: Promise<string>
   signInLink: Promise<string>
 }
 
@@ -180,10 +236,12 @@ function start(settings: Record<string, string> = {}): Run {
     ended,
     output: () => text,
     address: find(/Console\s+(http\S+)/),
+    probes: find(/Metrics\s+(http\S+)\/metrics/),
     signInLink: find(/Sign in\s+(http\S+)/),
   }
   // Who does not wait for them must not be told that they never came.
   run.address.catch(() => {})
+  run.probes.catch(() => {})
   run.signInLink.catch(() => {})
   started.push(run)
   return run
@@ -211,6 +269,22 @@ async function getAccount(address: string, token: string) {
     headers: { authorization: `Bearer ${token}` },
   })
   return (await response.json()) as { status: string; data: { id: string } }
+}
+
+/** A token as the version before wrote it: the same claims, and no name of a key. */
+function asSignedBefore(token: string, seed: Uint8Array): string {
+  const head = Buffer.from(JSON.stringify({ alg: 'EdDSA', typ: 'JWT' })).toString('base64url')
+  const signed = `${head}.${token.split('.')[1]}`
+  return `${signed}.${sign(null, Buffer.from(signed), tokenKeyOf(seed).privateKey).toString('base64url')}`
+}
+
+async function rotateTokenKey(...args: string[]): Promise<number | null> {
+  const child = spawn(process.execPath, [ROTATE, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, BERTH_DATA_DIR: join(folder, 'data') },
+    stdio: 'ignore',
+  })
+  return await new Promise(done => child.once('exit', code => done(code)))
 }
 
 function postgresPid(): number {

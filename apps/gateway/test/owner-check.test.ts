@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { getAccount, listSessions } from '@berth/contract/account'
 import { createApiKey } from '@berth/contract/api-keys'
+import { topup as topupCall } from '@berth/contract/billing'
 import type { Audience, Call } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
 import { officialImages } from '@berth/contract/images'
@@ -8,6 +9,8 @@ import { deployInstance, listInstances } from '@berth/contract/instances'
 import { addRegistryCredential } from '@berth/contract/registries'
 import { addSshKey } from '@berth/contract/ssh-keys'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { closeCustomer } from '../src/domains/customers/customers.ts'
+import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
 import { type CallAnswer, sendCall, startGateway, type TestGateway } from './start-gateway.ts'
 
 /**
@@ -74,6 +77,9 @@ const WHO: Record<string, Audience> = {
   'bill.balance': 'user',
   'bill.pay-platform': 'user',
   'bill.topup': 'verified',
+  'bill.topup-open': 'user',
+  'bill.topup-state': 'user',
+  'bill.topup-cancel': 'user',
   'bill.transaction': 'user',
   'bill.transaction-receipt': 'user',
   'bill.spend': 'user',
@@ -99,6 +105,8 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'instance.start-web-terminal': ({ instance }) => ({ body: { instance_id: instance } }),
   'instance.stop-web-terminal': ({ instance }) => ({ body: { instance_id: instance } }),
   'instance.events': ({ instance }) => ({ params: { id: instance } }),
+  'bill.topup-state': ({ topup }) => ({ params: { id: topup } }),
+  'bill.topup-cancel': ({ topup }) => ({ params: { id: topup } }),
   'bill.transaction-receipt': ({ transaction }) => ({ params: { id: transaction } }),
 }
 
@@ -107,6 +115,7 @@ interface Ids {
   user: string
   instance: string
   transaction: string
+  topup: string
   /** A session that is not the one that asks. */
   session: string
   sshKey: string
@@ -116,14 +125,42 @@ interface Ids {
 
 interface Input {
   params?: Record<string, unknown>
+  query?: Record<string, unknown>
   body?: unknown
 }
 
 /** Nothing listens there. */
 const NO_REGISTRY = 'localhost:1'
 
+/** Changing calls that cannot be made here, or change nothing that is kept; each with why. */
+const UNCHANGING: Record<string, string> = {
+  'account.delete-account': 'closes the customer itself',
+  'account.link': 'needs another service, and begins like unlinking',
+  'instance.stop-web-terminal': 'closes what is open, which the end of the session closes too',
+}
+
+/** What a changing call needs to get as far as its change. */
+const CHANGES: Record<string, () => Input> = {
+  'account.update-user': () => ({
+    query: { id: `berth/${ownerEmail}`, columns: 'display_name' },
+    body: { displayName: 'Late' },
+  }),
+  'account.set-password': () => ({
+    body: { userOwner: 'berth', userName: ownerEmail, newPassword: 'Late-Harbour-7' },
+  }),
+  'notification.set': () => ({ body: DEFAULT_CHOICE }),
+  'ssh_key.add': () => ({ body: { public_key: publicKey() } }),
+  'registry.add': () => ({ body: login() }),
+  'api_key.create': () => ({ body: { name: 'late' } }),
+  'instance.deploy': () => ({ body: deployBody('berth-base') }),
+  'bill.topup': () => ({
+    body: { amount: 2_500, currency: 'USD', platform_name: 'testcard', source: '4242 4242 4242 4242' },
+  }),
+}
+
 const signedIn = calls.filter(call => call.audience !== 'guest')
 const verifiedOnly = calls.filter(call => call.audience === 'verified')
+const changing = signedIn.filter(call => !call.readOnly && !(call.operation in UNCHANGING))
 const owned = calls.filter(call => call.operation in INPUTS)
 
 let gateway: TestGateway
@@ -132,12 +169,14 @@ let other: string
 let unverified: string
 let ids: Ids
 let ownerId: string
+let ownerEmail: string
 
 beforeAll(async () => {
   gateway = await startGateway({ privateRegistries: [NO_REGISTRY] })
   const first = await gateway.signUp()
   owner = first.token
   ownerId = first.userId
+  ownerEmail = first.email
   await gateway.grant(first.userId, 5_000)
   other = (await gateway.signUp()).token
   unverified = await signUpOnly('unverified@example.org')
@@ -187,6 +226,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         user: '01890000-0000-7000-8000-000000000000',
         instance: 'i-zzzzzzz',
         transaction: 't_01890000-0000-7000-8000-000000000000',
+        topup: 't_01890000-0000-7000-8000-000000000000',
         session: '01890000-0000-7000-8000-000000000000',
         sshKey: '01890000-0000-7000-8000-000000000000',
         registry: '01890000-0000-7000-8000-000000000000',
@@ -208,6 +248,20 @@ describe('[R6.2] the owner, verified, is let through', () => {
   })
 })
 
+describe('a call that was let in just before its account was closed changes nothing', () => {
+  // Last, since nothing can be done for that customer afterwards.
+  beforeAll(async () => {
+    // With an instance that runs: some calls are refused for others, whoever asks.
+    ids = await ownSomething()
+    const at = new Date()
+    await gateway.database.db.transaction(tx => closeCustomer(tx, { userId: ownerId, at }))
+  })
+  test.each(changing.map(call => [call.operation, call] as const))('%s', async (operation, call) => {
+    const input = { ...INPUTS[operation]?.(ids), ...CHANGES[operation]?.() }
+    expect(await ask(call, owner, input)).toMatchObject({ envelope: { code: 'login_expired' } })
+  })
+})
+
 function ask(call: Call, token: string | null, input: Input = {}): Promise<CallAnswer<unknown>> {
   const filled = { ...input, ...(call.body && input.body === undefined ? { body: {} } : {}) }
   return sendCall(gateway.origin, call, filled, token === null ? {} : { token })
@@ -218,14 +272,7 @@ async function ownSomething(): Promise<Ids> {
   const { instance_id } = await gateway.data(
     deployInstance,
     {
-      body: {
-        name: 'mine',
-        region_code: 'us-west',
-        gpu_spec_id: 'cpu',
-        gpu_count: 1,
-        image_id: images.find(({ available }) => available)?.id ?? '',
-        container_disk_gb: 20,
-      },
+      body: deployBody(images.find(({ available }) => available)?.id ?? ''),
     },
     { token: owner },
   )
@@ -243,18 +290,40 @@ async function ownSomething(): Promise<Ids> {
   const sessions = await gateway.data(listSessions, {}, { token: owner })
   const session = sessions.find(({ current }) => !current)?.id ?? ''
   const transaction = data.items[0]?.id ?? ''
-  return { user: ownerId, instance: instance_id, transaction, session, ...(await ownKeys()) }
+  const { transaction_id: topup } = await gateway.data(
+    topupCall,
+    { body: { amount: 100, currency: 'USD', platform_name: 'testcard', source: '4242424242424242' } },
+    { token: owner },
+  )
+  return { user: ownerId, instance: instance_id, transaction, topup, session, ...(await ownKeys()) }
+}
+
+function deployBody(imageId: string) {
+  return {
+    name: 'mine',
+    region_code: 'us-west',
+    gpu_spec_id: 'cpu',
+    gpu_count: 1,
+    image_id: imageId,
+    container_disk_gb: 20,
+  }
+}
+
+function publicKey(): string {
+  const key = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
+  const fields = [Buffer.from('ssh-ed25519'), key].flatMap(part => [Buffer.of(0, 0, 0, part.length), part])
+  return `ssh-ed25519 ${Buffer.concat(fields).toString('base64')}`
+}
+
+function login() {
+  return { name: randomUUID(), registry: NO_REGISTRY, username: 'anna', password: 'secret' }
 }
 
 async function ownKeys(): Promise<Pick<Ids, 'sshKey' | 'registry' | 'apiKey'>> {
   const token = { token: owner }
-  const key = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
-  const fields = [Buffer.from('ssh-ed25519'), key].flatMap(part => [Buffer.of(0, 0, 0, part.length), part])
-  const public_key = `ssh-ed25519 ${Buffer.concat(fields).toString('base64')}`
-  const login = { name: randomUUID(), registry: NO_REGISTRY, username: 'anna', password: 'secret' }
   const [ssh, registry, api] = [
-    await gateway.data(addSshKey, { body: { public_key } }, token),
-    await gateway.data(addRegistryCredential, { body: login }, token),
+    await gateway.data(addSshKey, { body: { public_key: publicKey() } }, token),
+    await gateway.data(addRegistryCredential, { body: login() }, token),
     await gateway.data(createApiKey, { body: { name: 'mine' } }, token),
   ]
   return { sshKey: ssh.id, registry: registry.id, apiKey: api.id }

@@ -11,13 +11,16 @@ import {
 import { microFromCents } from '@berth/contract/money'
 import { pino } from 'pino'
 import { composeGateway, type Gateway, type GatewayParts } from '../src/compose.ts'
-import { createFakeDriver } from '../src/drivers/compute/fake/fake-driver.ts'
+import type { FleetSource } from '../src/domains/fleet/fleet.ts'
+import { createFakeEngine } from '../src/drivers/compute/fake/fake-engine.ts'
+import type { Engine } from '../src/drivers/compute/port/engine.ts'
 import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
 import { createTestcardDriver } from '../src/drivers/payments/testcard/testcard-driver.ts'
 import { systemClock } from '../src/platform/clock.ts'
-import { loadCatalogue } from '../src/platform/config/catalogue.ts'
+import { type Catalogue, loadCatalogue } from '../src/platform/config/catalogue.ts'
 import { RATE_LIMITS } from '../src/platform/http/rate-limits.ts'
 import { systemIds } from '../src/platform/ids.ts'
+import { fixedTokenKeys } from '../src/platform/installation/token-keys.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
 export interface CallOptions {
@@ -53,6 +56,8 @@ export interface TestGateway {
 }
 
 const CATALOGUE = resolve(import.meta.dirname, '../../../config/catalogue.yaml')
+/** Signs the test cards' webhooks. */
+export const WEBHOOK_SECRET = new Uint8Array(32).fill(8)
 /** A test signs up more often than an address may in a minute. */
 const NO_LIMITS = {
   general_per_minute: 0,
@@ -62,27 +67,45 @@ const NO_LIMITS = {
 /**
  * The whole gateway in this process, on a free port and a database of its own: test cards, the local mailbox, the fake
  * compute driver. Answers are checked against the contract.
- * @param overrides Parts to be other than that.
+ * @param overrides Parts to be other than that; `compute` is an engine that all regions have.
  */
-export async function startGateway(overrides: Partial<GatewayParts> = {}): Promise<TestGateway> {
+export async function startGateway(
+  overrides: Partial<GatewayParts> & { compute?: Engine } = {},
+): Promise<TestGateway> {
   const database = await createTestDatabase()
   const clock = overrides.clock ?? systemClock
+  const catalogue = overrides.catalogue ?? loadCatalogue(CATALOGUE)
+  const silent = pino({ level: 'silent' })
   const base = { db: database.db, clock, ids: systemIds }
   const mailbox = createMailboxDriver(base)
   const gateway = await composeGateway({
     ...base,
     database: { ...database, close: database.drop },
-    log: pino({ level: 'silent' }),
-    secrets: { signingKey: new Uint8Array(32).fill(7), installationId: 'ba9876543210' },
-    catalogue: loadCatalogue(CATALOGUE),
-    compute: createFakeDriver({ clock }),
-    computeMissing: null,
+    log: silent,
+    secrets: {
+      rootKey: new Uint8Array(32).fill(7),
+      tokenKeys: fixedTokenKeys(new Uint8Array(32).fill(8)),
+      installationId: 'ba9876543210',
+    },
+    catalogue,
+    engines: [everywhere(overrides.compute ?? createFakeEngine({ clock }), catalogue)],
     mail: { driver: mailbox, mailbox },
     captcha: 'Default',
-    payments: [createTestcardDriver(base)],
+    payments: [
+      createTestcardDriver({
+        ...base,
+        log: silent,
+        webhook_secret: () => WEBHOOK_SECRET,
+        late_ms: 300,
+        refund_ms: 300,
+      }),
+    ],
     identityProviders: [],
     host: '127.0.0.1',
     publicUrl: null,
+    internalHost: '127.0.0.1',
+    internalPort: 0,
+    internalAddress: null,
     serviceHost: 'localhost',
     trustedProxies: [],
     credentialsKey: null,
@@ -134,6 +157,16 @@ export async function startGateway(overrides: Partial<GatewayParts> = {}): Promi
       await gateway.stopCompute()
       await database.drop()
     },
+  }
+}
+
+/** The way to an engine that is there, and that every region has. */
+function everywhere(engine: Engine, { regions }: Catalogue): FleetSource {
+  return {
+    description: 'the test’s engine',
+    regionCodes: regions.map(({ code }) => code),
+    formerId: () => null,
+    open: async () => engine,
   }
 }
 

@@ -9,6 +9,7 @@ import { RATE_LIMITS } from '../src/platform/http/rate-limits.ts'
 import { createServer, type GatewayServer, type ServerOptions } from '../src/platform/http/server.ts'
 import { systemIds } from '../src/platform/ids.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
+import { openCustomers } from './open-customers.ts'
 
 /** Tokens that the test server knows. */
 export const TOKENS: Record<string, Caller> = {
@@ -26,12 +27,13 @@ export interface TestServer extends GatewayServer {
   port: number
 }
 
-/** The real server with routes of the test's own, on a free port. */
+/** The real server with routes of the test's own, on a free port; those of `TOKENS` are customers. */
 export async function startTestServer(
   db: Database,
   routes: Route[],
   overrides: Partial<ServerOptions> = {},
 ): Promise<TestServer> {
+  await openCustomers(db, ...Object.values(TOKENS).map(({ userId }) => userId))
   const server = await createServer({
     routes,
     authenticate: async token => TOKENS[token] ?? null,

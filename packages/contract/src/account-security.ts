@@ -12,6 +12,10 @@ export const setPassword = defineCall({
   timeout: 'normal',
   form: true,
   envelope: 'casdoor',
+  rateClass: 'login',
+  outlivesNavigation: true,
+  audit: { target: [] },
+  stales: ['account.get-account', 'account.sessions'],
   body: z.object({
     userOwner: z.string(by('required')).min(1, by('required')).max(100, by('too_long')),
     /** The login name, which is the caller's own. */
@@ -32,6 +36,10 @@ export const deleteAccount = defineCall({
   audience: 'user',
   timeout: 'normal',
   envelope: 'casdoor',
+  rateClass: 'login',
+  outlivesNavigation: true,
+  audit: { target: [] },
+  stales: { because: 'The console forgets all that it read when an account ends.' },
   body: z.object({
     /** The account's address, typed by the customer. */
     email,
@@ -56,6 +64,7 @@ const auditEntry = z.object({
   address: z.string(),
   userAgent: z.string(),
 })
+z.globalRegistry.add(auditEntry, { id: 'AuditEntry' })
 export type AuditEntry = z.infer<typeof auditEntry>
 
 export const listAuditLog = defineCall({

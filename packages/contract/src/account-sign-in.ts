@@ -18,6 +18,7 @@ export const getCaptchaStatus = defineCall({
   timeout: 'fast',
   retry: true,
   envelope: 'casdoor',
+  rateClass: 'captcha',
   query: z.object({
     organization: name,
     /** The login name that was typed. */
@@ -40,6 +41,7 @@ const captcha = z.looseObject({
   /** Of a service: its public site key. */
   clientId: z.string(),
 })
+z.globalRegistry.add(captcha, { id: 'Captcha' })
 export type Captcha = z.infer<typeof captcha>
 
 export const getCaptcha = defineCall({
@@ -50,6 +52,7 @@ export const getCaptcha = defineCall({
   audience: 'guest',
   timeout: 'fast',
   envelope: 'casdoor',
+  rateClass: 'captcha',
   query: z.object({
     applicationId: z.string(by('required')).min(1, by('required')).max(200, by('too_long')),
     isCurrentProvider: z.enum(['true', 'false'], by('not_allowed')).default('false'),
@@ -88,6 +91,10 @@ export const beginProviderSignIn = defineCall({
   audience: 'guest',
   timeout: 'normal',
   envelope: 'casdoor',
+  rateClass: 'login',
+  outlivesNavigation: true,
+  audit: { because: 'Nothing is different before the other service has answered.' },
+  stales: { because: 'Nothing is different before the other service has answered.' },
   body: z.object({
     application: name,
     organization: name,
@@ -113,6 +120,10 @@ export const link = defineCall({
   audience: 'user',
   timeout: 'normal',
   envelope: 'casdoor',
+  rateClass: 'login',
+  outlivesNavigation: true,
+  audit: { target: ['body.provider'] },
+  stales: ['account.get-account'],
   body: z.object({
     application: name,
     organization: name,
@@ -135,6 +146,10 @@ export const unlink = defineCall({
   audience: 'user',
   timeout: 'normal',
   envelope: 'casdoor',
+  rateClass: 'login',
+  outlivesNavigation: true,
+  audit: { target: ['body.providerName', 'body.providerType'] },
+  stales: ['account.get-account'],
   body: z.object({
     /** Casdoor's type of the provider, such as `GitHub`. */
     providerType: name,

@@ -36,6 +36,7 @@ export const user = z.object({
   /** What other services say of the customer, for each that is linked: see `linkProperties`. */
   properties: z.record(z.string(), z.string()),
 })
+z.globalRegistry.add(user, { id: 'User' })
 export type User = z.infer<typeof user>
 
 /** What a sign-in page needs of the application (R3.2); more keys of Casdoor's pass through. */
@@ -63,7 +64,12 @@ export const application = z.looseObject({
   termsOfUse: z.string(),
   organizationObj: z.looseObject({ name: z.string(), passwordOptions: z.array(z.string()) }),
 })
+z.globalRegistry.add(application, { id: 'Application' })
 export type Application = z.infer<typeof application>
+
+/** Why calls of guests have no audit entry by themselves, and make nothing old. */
+const BY_IDENTITY = { because: 'The identity domain notes it: it alone knows whose account it is.' }
+const NOTHING_READ = { because: 'Nobody is signed in yet, so nothing was read.' }
 
 export const getApplication = defineCall({
   operation: 'account.get-application',
@@ -108,6 +114,7 @@ const loginBody = z.object({
   /** Who sent the customer, where a first sign-in through another service makes the account. */
   referralCode: z.string(by('wrong_type')).max(REFERRAL_CODE_CHARS_MAX, by('too_long')).optional(),
 })
+z.globalRegistry.add(loginBody, { id: 'LoginBody' })
 const accessToken = z.string().describe('The access token, a JWT: send it as a Bearer token.')
 
 export const login = defineCall({
@@ -118,6 +125,11 @@ export const login = defineCall({
   audience: 'guest',
   timeout: 'normal',
   envelope: 'casdoor',
+  rateClass: 'login',
+  outlivesNavigation: true,
+  aboutSession: true,
+  audit: BY_IDENTITY,
+  stales: NOTHING_READ,
   body: loginBody,
   data: accessToken,
 })
@@ -130,6 +142,11 @@ export const loginBy = defineCall({
   audience: 'guest',
   timeout: 'normal',
   envelope: 'casdoor',
+  rateClass: 'login',
+  outlivesNavigation: true,
+  aboutSession: true,
+  audit: BY_IDENTITY,
+  stales: NOTHING_READ,
   params: z.object({ method: z.enum(['password', 'link', 'provider'], by('not_allowed')) }),
   body: loginBody.omit({ signinMethod: true }),
   data: accessToken,
@@ -148,6 +165,7 @@ export const signupBody = z.object({
   language: language.optional(),
   referralCode: z.string(by('wrong_type')).max(REFERRAL_CODE_CHARS_MAX, by('too_long')).optional(),
 })
+z.globalRegistry.add(signupBody, { id: 'SignupBody' })
 
 export const signup = defineCall({
   operation: 'account.signup',
@@ -157,6 +175,10 @@ export const signup = defineCall({
   audience: 'guest',
   timeout: 'email',
   envelope: 'casdoor',
+  rateClass: 'signup',
+  outlivesNavigation: true,
+  audit: BY_IDENTITY,
+  stales: NOTHING_READ,
   body: signupBody,
   data: z.string(),
 })
@@ -169,6 +191,10 @@ export const logout = defineCall({
   audience: 'guest',
   timeout: 'fast',
   envelope: 'casdoor',
+  outlivesNavigation: true,
+  aboutSession: true,
+  audit: { target: [] },
+  stales: { because: 'The console forgets all that it read when a session ends.' },
   data: z.string().nullable(),
 })
 
@@ -181,6 +207,8 @@ export const getAccount = defineCall({
   timeout: 'fast',
   retry: true,
   envelope: 'casdoor',
+  outlivesNavigation: true,
+  aboutSession: true,
   data: user,
 })
 
@@ -195,6 +223,10 @@ export const sendVerifyEmail = defineCall({
   audience: 'guest',
   timeout: 'email',
   envelope: 'casdoor',
+  rateClass: 'mail',
+  outlivesNavigation: true,
+  audit: { because: 'Anybody may ask for a mail; it changes no account.' },
+  stales: ['mailbox.list'],
   body: z.object({
     email,
     application: name,
@@ -212,6 +244,11 @@ export const verifyEmail = defineCall({
   audience: 'guest',
   timeout: 'email',
   envelope: 'casdoor',
+  rateClass: 'mail',
+  readOnly: false,
+  outlivesNavigation: true,
+  audit: BY_IDENTITY,
+  stales: ['account.get-account'],
   query: z.object({
     application: name,
     token: z.string(by('required')).min(1, by('required')).max(LINK_TOKEN_CHARS_MAX, by('too_long')),
@@ -227,6 +264,10 @@ export const sendResetPasswordEmail = defineCall({
   audience: 'guest',
   timeout: 'email',
   envelope: 'casdoor',
+  rateClass: 'mail',
+  outlivesNavigation: true,
+  audit: { because: 'Anybody may ask for a mail; it changes no account.' },
+  stales: ['mailbox.list'],
   body: z.object({ email, application: name, organization: name }),
   data: z.null(),
 })
@@ -239,6 +280,10 @@ export const resetPassword = defineCall({
   audience: 'guest',
   timeout: 'normal',
   envelope: 'casdoor',
+  rateClass: 'login',
+  outlivesNavigation: true,
+  audit: BY_IDENTITY,
+  stales: ['account.sessions'],
   body: z.object({
     /** Left out is an error of its own, for a link that was cut off. */
     token: z.string(by('required')).max(LINK_TOKEN_CHARS_MAX, by('too_long')).default(''),
@@ -262,6 +307,9 @@ export const updateUser = defineCall({
   timeout: 'normal',
   form: true,
   envelope: 'casdoor',
+  outlivesNavigation: true,
+  audit: { target: [] },
+  stales: ['account.get-account'],
   query: z.object({
     id: z.string(by('required')).max(300, by('too_long')).describe('`organization/email`.'),
     columns: z.literal(OWN_COLUMNS, by('not_allowed')),
@@ -284,6 +332,7 @@ const openSession = z.object({
   /** The session that asks. */
   current: z.boolean(),
 })
+z.globalRegistry.add(openSession, { id: 'Session' })
 export type OpenSession = z.infer<typeof openSession>
 
 export const listSessions = defineCall({
@@ -306,6 +355,9 @@ export const endSession = defineCall({
   audience: 'user',
   timeout: 'fast',
   envelope: 'casdoor',
+  outlivesNavigation: true,
+  audit: { target: ['params.id'] },
+  stales: ['account.sessions'],
   params: z.object({ id: z.uuid(by('not_allowed')) }),
   data: z.null(),
 })
@@ -318,6 +370,9 @@ export const endOtherSessions = defineCall({
   audience: 'user',
   timeout: 'fast',
   envelope: 'casdoor',
+  outlivesNavigation: true,
+  audit: { target: [] },
+  stales: ['account.sessions'],
   data: z.object({ ended: z.number().int() }),
 })
 
@@ -329,6 +384,7 @@ export const mail = z.object({
   text: z.string(),
   sent_at: timestamp,
 })
+z.globalRegistry.add(mail, { id: 'Mail' })
 export type Mail = z.infer<typeof mail>
 
 export const listMailbox = defineCall({
@@ -351,6 +407,7 @@ export const getSettings = defineCall({
   audience: 'guest',
   timeout: 'fast',
   retry: true,
+  outlivesNavigation: true,
   data: z.object({
     brand: z.object({
       name: z.string(),

@@ -17,6 +17,7 @@ const apiKey = z.object({
   /** Null where it was not revoked. */
   revoked_at: timestamp.nullable(),
 })
+z.globalRegistry.add(apiKey, { id: 'ApiKey' })
 export type ApiKey = z.infer<typeof apiKey>
 
 export const listApiKeys = defineCall({
@@ -42,6 +43,7 @@ export const createApiKeyBody = z.object({
     .nullable()
     .default(null),
 })
+z.globalRegistry.add(createApiKeyBody, { id: 'CreateApiKeyBody' })
 
 export const createApiKey = defineCall({
   operation: 'api_key.create',
@@ -50,6 +52,8 @@ export const createApiKey = defineCall({
   summary: 'Makes a model API key. This answer is the only one that ever holds it.',
   audience: 'verified',
   timeout: 'normal',
+  audit: { target: ['data.id'] },
+  stales: ['api_key.list'],
   body: createApiKeyBody,
   data: apiKey.extend({ key: z.string() }),
 })
@@ -61,6 +65,8 @@ export const revokeApiKey = defineCall({
   summary: 'Revokes a model API key; calls with it are refused from then on.',
   audience: 'user',
   timeout: 'fast',
+  audit: { target: ['params.id'] },
+  stales: ['api_key.list'],
   params: z.object({ id: z.uuid(by('not_allowed')) }),
   data: z.null(),
 })

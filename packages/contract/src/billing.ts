@@ -19,12 +19,15 @@ export const balance = z.object({
     amount_free: z.number().int(),
     /** Reserved for what runs. */
     amount_freeze: z.number().int(),
+    /** Owed, because a payment was given back after it had been spent; the next money pays it first. */
+    amount_owed: z.number().int(),
   }),
   coupon_count: z.number().int(),
   /** What everything that is on costs now, and how long what is there lasts at that; null without spending. */
   burn_micro_per_hour: micro,
   lasts_seconds: z.number().int().nullable(),
 })
+z.globalRegistry.add(balance, { id: 'Balance' })
 export type Balance = z.infer<typeof balance>
 
 export const getBalance = defineCall({
@@ -34,6 +37,7 @@ export const getBalance = defineCall({
   summary: "The customer's balance. The console asks every five seconds while its tab is visible.",
   audience: 'user',
   timeout: 'fast',
+  outlivesNavigation: true,
   data: balance,
 })
 
@@ -44,6 +48,7 @@ export const payPlatform = z.object({
   test: z.boolean(),
   currencies: z.array(currency),
 })
+z.globalRegistry.add(payPlatform, { id: 'PayPlatform' })
 
 export const listPayPlatforms = defineCall({
   operation: 'bill.pay-platform',
@@ -55,6 +60,9 @@ export const listPayPlatforms = defineCall({
   retry: true,
   data: z.array(payPlatform),
 })
+
+/** Where the customer confirms: an address of the platform, or a path of this gateway; null when nothing is asked. */
+const nextUrl = z.string().nullable()
 
 /** What the top-up dialog holds (R2.22, R5.8). */
 export const topupBody = z.object({
@@ -68,25 +76,93 @@ export const topupBody = z.object({
   /** What the platform charges: for the test cards, the card's number. */
   source: z.string(by('required')).min(1, by('required')).max(200, by('too_long')),
 })
+z.globalRegistry.add(topupBody, { id: 'TopupBody' })
 
 export const topup = defineCall({
   operation: 'bill.topup',
   method: 'POST',
   path: '/api/bill/topup',
-  summary: 'Charges the source once and adds the amount to the balance.',
+  summary:
+    'Charges the source once, at once, later, or after a confirmation; what the platform then has is added to the balance.',
   audience: 'verified',
   timeout: 'long',
   spends: true,
+  audit: { target: ['data.transaction_id'] },
+  stales: [
+    'bill.balance',
+    'bill.transaction',
+    'bill.topup-open',
+    'instance.price',
+    'instance.check-resource',
+  ],
   body: topupBody,
   data: z.object({
     transaction_id: z.string(),
     amount: z.number().int(),
     currency,
-    status: z.literal('settled'),
+    status: z.enum(['settled', 'pending', 'requires_action']),
+    next_url: nextUrl,
   }),
 })
 
-export const TRANSACTION_TYPES = ['topup', 'usage', 'credit'] as const
+/** A top-up as it is known now. */
+export const topupState = z.object({
+  transaction_id: z.string(),
+  created_at: timestamp,
+  amount: z.number().int(),
+  /** The part that was given back. */
+  refunded_amount: z.number().int(),
+  currency,
+  /** `Visa ending 4242`. */
+  source: z.string(),
+  status: z.enum(['requires_action', 'pending', 'settled', 'failed', 'canceled', 'refunded']),
+  /** An error code, for one that failed. */
+  failure: z.string().nullable(),
+  next_url: nextUrl,
+})
+z.globalRegistry.add(topupState, { id: 'TopupState' })
+export type TopupState = z.infer<typeof topupState>
+
+const topupParams = z.object({ id: z.string(by('required')).max(80, by('too_long')) })
+
+export const listOpenTopups = defineCall({
+  operation: 'bill.topup-open',
+  method: 'GET',
+  path: '/api/bill/topup',
+  summary: 'Top-ups of which it is not known yet whether they were paid, newest first.',
+  audience: 'user',
+  timeout: 'normal',
+  retry: true,
+  data: z.array(topupState),
+})
+
+export const getTopup = defineCall({
+  operation: 'bill.topup-state',
+  method: 'GET',
+  path: '/api/bill/topup/{id}',
+  summary:
+    'A top-up as it is known now. Only this says that money has come, never the way back from a platform.',
+  audience: 'user',
+  timeout: 'normal',
+  retry: true,
+  params: topupParams,
+  data: topupState,
+})
+
+export const cancelTopup = defineCall({
+  operation: 'bill.topup-cancel',
+  method: 'DELETE',
+  path: '/api/bill/topup/{id}',
+  summary: 'Ends a top-up that waits for a confirmation. One that has moved on is answered as it is.',
+  audience: 'user',
+  timeout: 'normal',
+  audit: { target: ['params.id'] },
+  stales: ['bill.balance', 'bill.transaction', 'bill.topup-open', 'bill.topup-state'],
+  params: topupParams,
+  data: topupState,
+})
+
+export const TRANSACTION_TYPES = ['topup', 'usage', 'credit', 'refund'] as const
 
 /** One row of the transaction list (R3.10). Amounts are signed for the customer: money in is positive. */
 export const transaction = z.object({
@@ -118,6 +194,7 @@ export const transaction = z.object({
     failure: z.string().nullable(),
   }),
 })
+z.globalRegistry.add(transaction, { id: 'Transaction' })
 export type Transaction = z.infer<typeof transaction>
 
 export const listTransactions = defineCall({
@@ -177,6 +254,7 @@ export const receipt = z.object({
     }),
   ),
 })
+z.globalRegistry.add(receipt, { id: 'Receipt' })
 export type Receipt = z.infer<typeof receipt>
 
 export const getReceipt = defineCall({
@@ -214,6 +292,9 @@ export const billingCalls = [
   getBalance,
   listPayPlatforms,
   topup,
+  listOpenTopups,
+  getTopup,
+  cancelTopup,
   listTransactions,
   getReceipt,
   getSpend,

@@ -9,9 +9,30 @@ export type Audience = 'guest' | 'user' | 'verified'
 /** How long the console waits for an answer; the milliseconds stand in `limits.ts` (R9.1). */
 export type TimeoutClass = 'fast' | 'normal' | 'long' | 'email' | 'download' | 'deploy' | 'default'
 
+/**
+ * Which count of calls from one network address it adds to; the gateway says how many each class may have.
+ * `general`: what a console makes all day. The others are counted apart, because they let people guess a secret
+ * (`login`), make accounts (`signup`), send mails (`mail`) or draw pictures (`captcha`).
+ */
+export type RateClass = 'general' | 'login' | 'signup' | 'mail' | 'captcha'
+
+/** Said where a changing call has nothing to say, so that nobody takes it for forgotten: one sentence. */
+export interface Because {
+  because: string
+}
+
+/**
+ * What the audit log keeps of a call besides its operation, who made it and what refused it (B12): where the id of
+ * what it is about stands, as `params.id`, `body.instance_id` or `data.id`; the first place that holds one counts,
+ * and no place at all means the account itself.
+ */
+export interface AuditRule {
+  target: readonly `${'params' | 'body' | 'data'}.${string}`[]
+}
+
 /** What a call is, apart from its types. */
 interface CallRules {
-  /** Stable name that logs, metrics and rate limits key on, such as `bill.topup`. */
+  /** Stable name that logs, metrics and the audit log key on, such as `bill.topup`. */
   operation: string
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Below `/gateway`, with OpenAPI parameters: `/api/instance/{id}/stop`. */
@@ -20,27 +41,33 @@ interface CallRules {
   summary: string
   audience: Audience
   timeout: TimeoutClass
+  rateClass: RateClass
+  /** It only looks: nothing is different after it. So it needs no `audit` and no `stales`. */
+  readOnly: boolean
   /** It moves or commits money, so it takes an `Idempotency-Key` (B3). */
   spends: boolean
-  /** Answers that fail may be tried again by the console: only calls without side effects (R9.1). */
+  /** Answers that fail may be tried again by the console: only calls that only look (R9.1). */
   retry: boolean
+  /** The console keeps it under way when its page is left: it belongs to the shell or the session (R4.11). */
+  outlivesNavigation: boolean
+  /** It is how the console learns or says who is signed in: what fails there is told by its page, and ends no session. */
+  aboutSession: boolean
   /** Its body may also come form-encoded, which is how the seed sends it. */
   form: boolean
   /** `berth` is `{status, msg, data}`; `casdoor` adds the four keys of Casdoor's envelope and answers 200. */
   envelope: 'berth' | 'casdoor'
+  /** Its entry in the audit log; null for a call that only looks. */
+  audit: AuditRule | Because | null
+  /** Operations of the reads whose answers are old once it is done; empty for a call that only looks. */
+  stales: readonly string[] | Because
 }
 
 /** One call of the gateway: the value that routes, console, forms and OpenAPI are all made from. */
-export interface Call<
-  Params extends z.ZodType = z.ZodType,
-  Query extends z.ZodType = z.ZodType,
-  Body extends z.ZodType = z.ZodType,
-  Data extends z.ZodType = z.ZodType,
-> extends CallRules {
-  params: Params | null
-  query: Query | null
-  body: Body | null
-  data: Data
+export interface Call extends CallRules {
+  params: z.ZodType | null
+  query: z.ZodType | null
+  body: z.ZodType | null
+  data: z.ZodType
 }
 
 type Input<Schema> = Schema extends z.ZodType ? z.input<Schema> : never
@@ -55,38 +82,95 @@ export type CallInput<C extends Call> = (C['params'] extends z.ZodType
 /** What a call answers, inside its envelope. */
 export type CallData<C extends Call> = z.output<C['data']>
 
-interface CallOptions<
-  Params extends z.ZodType | null,
-  Query extends z.ZodType | null,
-  Body extends z.ZodType | null,
-  Data extends z.ZodType,
-> extends Pick<CallRules, 'operation' | 'method' | 'path' | 'summary' | 'audience'>,
-    Partial<Pick<CallRules, 'timeout' | 'spends' | 'retry' | 'form' | 'envelope'>> {
-  params?: Params
-  query?: Query
-  body?: Body
-  data: Data
+/** A call that only looks, and one that changes something: the console sends them by different ways. */
+export type ReadingCall = Call & { readOnly: true }
+export type ChangingCall = Call & { readOnly: false }
+
+type Optional =
+  | 'timeout'
+  | 'rateClass'
+  | 'readOnly'
+  | 'spends'
+  | 'retry'
+  | 'outlivesNavigation'
+  | 'aboutSession'
+  | 'form'
+  | 'envelope'
+
+interface CallOptions
+  extends Omit<CallRules, Optional | 'audit' | 'stales'>,
+    Partial<Pick<CallRules, Optional>> {
+  params?: z.ZodType
+  query?: z.ZodType
+  body?: z.ZodType
+  data: z.ZodType
+}
+
+/** What was given under a key, to the letter, or what stands where nothing was. */
+type Given<Options, Key extends string, Default> = Key extends keyof Options ? Options[Key] : Default
+
+/** Said or, where it is not, by the method. */
+type ReadOnly<Options extends CallOptions> = Given<
+  Options,
+  'readOnly',
+  Options['method'] extends 'GET' ? true : false
+>
+
+/** What a call must say besides, by what it does. */
+type Consequences<Options extends CallOptions> =
+  ReadOnly<Options> extends true
+    ? { audit?: never; stales?: never; spends?: false }
+    : { audit: AuditRule | Because; stales: readonly string[] | Because; retry?: false }
+
+/** The call that options come to, with their literals: handlers' types are made from these. */
+interface CallOf<Options extends CallOptions> {
+  operation: Options['operation']
+  method: Options['method']
+  path: Options['path']
+  summary: string
+  audience: Options['audience']
+  timeout: TimeoutClass
+  rateClass: RateClass
+  readOnly: ReadOnly<Options>
+  spends: Given<Options, 'spends', false>
+  retry: boolean
+  outlivesNavigation: boolean
+  aboutSession: boolean
+  form: boolean
+  envelope: Given<Options, 'envelope', 'berth'>
+  audit: Given<Options, 'audit', null>
+  stales: Given<Options, 'stales', readonly []>
+  params: Given<Options, 'params', null>
+  query: Given<Options, 'query', null>
+  body: Given<Options, 'body', null>
+  data: Options['data']
 }
 
 /**
- * Declares a call. Left out: no params, query or body; the default timeout; spends nothing; never retried; JSON
- * alone; the gateway's own envelope.
+ * Declares a call. Left out: no params, query or body; the default timeout and rate class; a GET only looks, all else
+ * changes something; spends nothing; never retried; ends with its page; not about the session; JSON alone; the gateway's own envelope.
+ * A call that changes something says what its audit entry is and which reads it makes old, or why it has none.
  */
-export function defineCall<
-  Data extends z.ZodType,
-  Params extends z.ZodType | null = null,
-  Query extends z.ZodType | null = null,
-  Body extends z.ZodType | null = null,
->(options: CallOptions<Params, Query, Body, Data>) {
-  return {
-    timeout: 'default' as TimeoutClass,
+export function defineCall<const Options extends CallOptions>(
+  options: Options & Consequences<Options>,
+): CallOf<Options> {
+  const call: Call = {
+    timeout: 'default',
+    rateClass: 'general',
+    readOnly: options.method === 'GET',
     spends: false,
     retry: false,
+    outlivesNavigation: false,
+    aboutSession: false,
     form: false,
-    envelope: 'berth' as 'berth' | 'casdoor',
+    envelope: 'berth',
+    audit: null,
+    stales: [],
+    params: null,
+    query: null,
+    body: null,
     ...options,
-    params: (options.params ?? null) as Params,
-    query: (options.query ?? null) as Query,
-    body: (options.body ?? null) as Body,
   }
+  // What the spread comes to, key by key, is what `CallOf` says; TypeScript cannot follow that for any options.
+  return call as unknown as CallOf<Options>
 }

@@ -71,6 +71,9 @@ const SEED_CALLS: Record<string, string[]> = {
 
 /** Calls that the seed does not have. A new call belongs here, or in the table above when the seed has it. */
 const OWN_CALLS = [
+  'GET /api/bill/topup',
+  'GET /api/bill/topup/{id}',
+  'DELETE /api/bill/topup/{id}',
   'GET /api/account/sessions',
   'DELETE /api/account/sessions/{id}',
   'POST /api/account/sessions/end-others',
@@ -186,12 +189,13 @@ describe('rules across calls', () => {
   })
 
   test('[R9.1] only a call without side effects is tried again', () => {
-    const sideEffects = all.filter(call => call.method !== 'GET').map(call => call.operation)
-    // The one POST that only reads: its list of regions is too long for an address.
-    const retriedPosts = all.filter(call => call.retry && sideEffects.includes(call.operation))
-    expect(retriedPosts.map(call => call.operation)).toEqual(['gpu_spec.list'])
-    // This GET uses its token up.
-    expect(all.find(call => call.operation === 'account.verify-email')?.retry).toBe(false)
+    expect(all.filter(call => call.retry && !call.readOnly).map(call => call.operation)).toEqual([])
+    // A list of regions is too long for an address, and a form asks about all that it holds.
+    const lookingPosts = all.filter(call => call.readOnly && call.method !== 'GET')
+    expect(lookingPosts.map(call => call.operation)).toEqual(['gpu_spec.list', 'instance.check-resource'])
+    // The link of a mail is a GET that uses its token up.
+    const changingGets = all.filter(call => !call.readOnly && call.method === 'GET')
+    expect(changingGets.map(call => call.operation)).toEqual(['account.verify-email'])
   })
 
   test('[R9.1] a deploy may take a minute, a mail half a minute, and a balance poll five seconds', () => {
@@ -207,12 +211,73 @@ describe('rules across calls', () => {
   test('everything that changes an instance needs a verified account, and no instance is shown to a guest', () => {
     for (const call of all.filter(one => one.path.startsWith('/api/instance/'))) {
       expect(call.audience, call.operation).not.toBe('guest')
-      // These two POST and only answer a question.
-      if (call.method === 'GET' || call.operation === 'instance.check-resource') continue
+      if (call.readOnly) continue
       expect(call.audience, call.operation).toBe('verified')
     }
   })
 })
+
+describe('what a call says of its consequences', () => {
+  const changes = all.filter(call => !call.readOnly)
+
+  test('[R4.11] balance, bill duration, payment methods and the session outlive a change of page, lists do not', () => {
+    const shells = all.filter(call => /balance|bill_duration|payment-method/.test(call.path))
+    expect(shells.length).toBeGreaterThan(0)
+    for (const call of [...shells, byName('account.get-account'), byName('account.logout')]) {
+      expect(call.outlivesNavigation, call.operation).toBe(true)
+    }
+    for (const operation of ['bill.transaction', 'instance.list', 'bill.topup', 'account.audit-log']) {
+      expect(byName(operation).outlivesNavigation, operation).toBe(false)
+    }
+  })
+
+  test('what guesses a secret, makes an account or sends a mail is counted apart', () => {
+    const apart = all.filter(
+      call => call.audience === 'guest' && !call.readOnly && call.rateClass === 'general',
+    )
+    expect(apart.map(call => call.operation)).toEqual(['account.logout'])
+    const takesPassword = all.filter(call => keysOf(call.body).some(key => /^(old)?password$/i.test(key)))
+    for (const call of takesPassword.filter(({ path }) => path.startsWith('/api/account/'))) {
+      expect(['login', 'signup'], call.operation).toContain(call.rateClass)
+    }
+  })
+
+  test.each(changes.map(call => [call.operation, call] as const))(
+    '[B12] %s says what the audit log keeps of it',
+    (_, { audit, params, body, data }) => {
+      if (audit === null) throw new Error('say `audit: { target: [] }`, or `{ because: … }`')
+      if ('because' in audit) return expect(audit.because).toMatch(SENTENCE)
+      const parts: Record<string, z.ZodType | null> = { params, body, data }
+      for (const place of audit.target) {
+        const [part = '', field] = place.split('.')
+        expect(keysOf(parts[part] ?? null), place).toContain(field)
+      }
+    },
+  )
+
+  test.each(changes.map(call => [call.operation, call] as const))(
+    '%s says which reads it makes old, and they exist',
+    (_, { stales }) => {
+      if ('because' in stales) return expect(stales.because).toMatch(SENTENCE)
+      expect(stales, 'name some, or say `{ because: … }`').not.toEqual([])
+      for (const operation of stales) expect(byName(operation).readOnly, operation).toBe(true)
+    },
+  )
+
+  test('a call that only looks has no consequences', () => {
+    for (const call of all.filter(({ readOnly }) => readOnly)) {
+      expect(call, call.operation).toMatchObject({ audit: null, stales: [], spends: false })
+    }
+  })
+})
+
+const SENTENCE = /^[A-Z].{10,120}\.$/
+
+function byName(operation: string): Call {
+  const call = all.find(one => one.operation === operation)
+  if (!call) throw new Error(`there is no call ${operation}`)
+  return call
+}
 
 const WRONG_VALUES: readonly unknown[] = [
   undefined,

@@ -80,6 +80,10 @@ export const ERRORS = {
   payment_failed: rule(402, 'retry'),
   // The platform did not answer: the charge is settled later, or by the same key, never twice.
   payment_pending: rule(503, 'retry'),
+  // The customer refused to confirm, or ended the payment.
+  payment_not_confirmed: rule(402, 'change'),
+  payment_canceled: rule(402, 'change'),
+  webhook_refused: rule(400, 'give_up'),
   test_card_required: rule(402, 'change'),
   card_declined: rule(402, 'change'),
   card_insufficient_funds: rule(402, 'change'),

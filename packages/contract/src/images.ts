@@ -24,6 +24,7 @@ export const image = z.object({
   available: z.boolean(),
   unavailable_reason: z.string().nullable(),
 })
+z.globalRegistry.add(image, { id: 'Image' })
 export type Image = z.infer<typeof image>
 
 export const officialImages = defineCall({

@@ -40,6 +40,7 @@ export const INSTANCE_REASON_CODES = [
   'exited',
   'balance_used_up',
   'driver_silent',
+  'engine_away',
   'gateway_restarted',
 ] as const
 export type InstanceReasonCode = (typeof INSTANCE_REASON_CODES)[number]

@@ -80,6 +80,7 @@ export const deployBody = z.object({
   /** Replaces the image's own command; run by `sh -c`. Empty keeps it. */
   start_command: z.string(by('wrong_type')).max(START_COMMAND_CHARS_MAX, by('too_long')).default(''),
 })
+z.globalRegistry.add(deployBody, { id: 'DeployBody' })
 export type DeployBody = z.infer<typeof deployBody>
 
 const quoteFields = deployBody.pick({
@@ -101,6 +102,7 @@ export const priceLine = z.object({
   of: z.number().int().nullable(),
   rate_micro_per_hour: micro,
 })
+z.globalRegistry.add(priceLine, { id: 'PriceLine' })
 
 export const price = z.object({
   currency: z.string(),
@@ -112,10 +114,12 @@ export const price = z.object({
   /** How long the balance would last with this running beside what runs already; null without spending. */
   lasts_seconds: z.number().int().nullable(),
 })
+z.globalRegistry.add(price, { id: 'Price' })
 export type Price = z.infer<typeof price>
 
 /** Why an instance is in its status, for people: `code` is a key of the console's texts, `detail` the engine's own words. */
 export const reason = z.object({ code: z.enum(INSTANCE_REASON_CODES), detail: z.string() })
+z.globalRegistry.add(reason, { id: 'InstanceReason' })
 
 export const progress = z.object({
   /** Where a start is (B6). */
@@ -124,6 +128,7 @@ export const progress = z.object({
   bytes_done: z.number().nullable(),
   bytes_total: z.number().nullable(),
 })
+z.globalRegistry.add(progress, { id: 'InstanceProgress' })
 
 export const instance = z.object({
   instance_id: z.string(),
@@ -173,10 +178,25 @@ export const instance = z.object({
   /** The driver that runs it and what it says of its walls and limits. */
   machine: z.object({ driver: z.string(), notes: z.array(z.string()) }).nullable(),
 })
+z.globalRegistry.add(instance, { id: 'Instance' })
 export type Instance = z.infer<typeof instance>
 
 const done = z.object({ instance_id: z.string(), status: z.enum(INSTANCE_STATUSES) })
+z.globalRegistry.add(done, { id: 'InstanceChange' })
 const byId = z.object({ id: instanceId })
+
+/** Reads that are old when something begins or ceases to run. */
+const WHAT_RUNS = [
+  'instance.list',
+  'instance.events',
+  'instance.connection',
+  'instance.price',
+  'instance.check-resource',
+  'gpu_spec.list',
+  'bill.balance',
+  'bill.transaction',
+  'bill.spend',
+] as const
 
 export const deployInstance = defineCall({
   operation: 'instance.deploy',
@@ -186,6 +206,8 @@ export const deployInstance = defineCall({
   audience: 'verified',
   timeout: 'deploy',
   spends: true,
+  audit: { target: ['data.instance_id'] },
+  stales: WHAT_RUNS,
   body: deployBody,
   data: done,
 })
@@ -208,6 +230,8 @@ export const editInstance = defineCall({
   summary: "Changes an instance's name.",
   audience: 'verified',
   timeout: 'normal',
+  audit: { target: ['body.instance_id'] },
+  stales: ['instance.list'],
   body: z.object({ instance_id: instanceId, name: instanceName }),
   data: done,
 })
@@ -219,6 +243,8 @@ export const terminateInstance = defineCall({
   summary: 'Removes an instance and all that it stored. Allowed from every state.',
   audience: 'verified',
   timeout: 'normal',
+  audit: { target: ['params.id'] },
+  stales: WHAT_RUNS,
   params: byId,
   data: done,
 })
@@ -230,6 +256,8 @@ export const stopInstance = defineCall({
   summary: 'Stops an instance. Its disk stays and costs its fee per day.',
   audience: 'verified',
   timeout: 'normal',
+  audit: { target: ['params.id'] },
+  stales: WHAT_RUNS,
   params: byId,
   data: done,
 })
@@ -241,6 +269,8 @@ export const restartInstance = defineCall({
   summary: 'Restarts an instance.',
   audience: 'verified',
   timeout: 'normal',
+  audit: { target: ['params.id'] },
+  stales: ['instance.list', 'instance.events', 'instance.connection'],
   params: byId,
   data: done,
 })
@@ -253,9 +283,15 @@ export const startInstance = defineCall({
   audience: 'verified',
   timeout: 'deploy',
   spends: true,
+  audit: { target: ['body.instance_id'] },
+  stales: WHAT_RUNS,
   body: z.object({ instance_id: instanceId, gpu_count: gpuCount, gpu_spec_id: slug }),
   data: done,
 })
+
+/** A port of an instance that is reached from outside by a host and a port of its own. */
+const directPort = z.object({ port: z.number().int(), host: z.string(), public_port: z.number().int() })
+z.globalRegistry.add(directPort, { id: 'DirectPort' })
 
 /** How to reach an instance (R2.23). */
 export const connection = z.object({
@@ -271,10 +307,11 @@ export const connection = z.object({
   ),
   /** Null where this installation offers no SSH. */
   ssh: z.object({ command: z.string() }).nullable(),
-  tcp: z.array(z.object({ port: z.number().int(), host: z.string(), public_port: z.number().int() })),
-  udp: z.array(z.object({ port: z.number().int(), host: z.string(), public_port: z.number().int() })),
+  tcp: z.array(directPort),
+  udp: z.array(directPort),
   terminal: z.object({ running: z.boolean() }),
 })
+z.globalRegistry.add(connection, { id: 'Connection' })
 export type Connection = z.infer<typeof connection>
 
 export const getConnection = defineCall({
@@ -295,6 +332,8 @@ export const startWebTerminal = defineCall({
   summary: 'A single-use ticket for the terminal socket. The shell outlives the socket until it is stopped.',
   audience: 'verified',
   timeout: 'normal',
+  audit: { target: ['body.instance_id'] },
+  stales: ['instance.connection'],
   body: z.object({ instance_id: instanceId }),
   data: z.object({
     /** Send it as the WebSocket subprotocol `berth.ticket.<ticket>` beside `berth.terminal`. */
@@ -312,6 +351,8 @@ export const stopWebTerminal = defineCall({
   summary: 'Ends the shell of the web terminal.',
   audience: 'verified',
   timeout: 'normal',
+  audit: { target: ['body.instance_id'] },
+  stales: ['instance.connection'],
   body: z.object({ instance_id: instanceId }),
   data: z.object({ instance_id: z.string() }),
 })
@@ -323,6 +364,7 @@ export const check = z.object({
   code: z.string(),
   values: z.record(z.string(), z.union([z.string(), z.number()])),
 })
+z.globalRegistry.add(check, { id: 'DeployCheck' })
 
 export const checkResource = defineCall({
   operation: 'instance.check-resource',
@@ -331,6 +373,7 @@ export const checkResource = defineCall({
   summary: 'Whether a deploy would be accepted now, check by check.',
   audience: 'user',
   timeout: 'normal',
+  readOnly: true,
   body: quoteFields.extend({ gpu_count: gpuCount, image_id: slug, container_disk_gb: diskGb }),
   data: z.object({ ok: z.boolean(), checks: z.array(check) }),
 })
@@ -357,6 +400,7 @@ export const instanceEvent = z.object({
   code: z.enum(INSTANCE_EVENT_CODES),
   detail: z.string(),
 })
+z.globalRegistry.add(instanceEvent, { id: 'InstanceEvent' })
 
 export const listInstanceEvents = defineCall({
   operation: 'instance.events',

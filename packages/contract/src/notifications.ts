@@ -41,6 +41,7 @@ export const notificationChoice = z.object({
     .max(ALERT_HOURS_CHOICES.length, by('too_long'))
     .transform(hours => [...new Set(hours)].sort((a, b) => b - a)),
 })
+z.globalRegistry.add(notificationChoice, { id: 'NotificationChoice' })
 export type NotificationChoice = z.output<typeof notificationChoice>
 
 export const getNotifications = defineCall({
@@ -61,6 +62,10 @@ export const setNotifications = defineCall({
   summary: 'Says which mails the customer wants; data is what is kept now.',
   audience: 'user',
   timeout: 'normal',
+  // What was chosen is kept, whatever page is looked at by then.
+  outlivesNavigation: true,
+  audit: { target: [] },
+  stales: ['notification.get'],
   body: notificationChoice,
   data: notificationChoice,
 })

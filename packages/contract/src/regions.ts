@@ -9,6 +9,7 @@ export const region = z.object({
   /** A disabled region is listed and refuses deploys (R5.4). */
   enabled: z.boolean(),
 })
+z.globalRegistry.add(region, { id: 'Region' })
 export type Region = z.infer<typeof region>
 
 /** A GPU model as one region offers it (R3.3). */
@@ -30,6 +31,7 @@ export const gpuSpec = z.object({
   /** True when no such GPU is in this machine: the instance gets none (B1). */
   simulated: z.boolean(),
 })
+z.globalRegistry.add(gpuSpec, { id: 'GpuSpec' })
 export type GpuSpec = z.infer<typeof gpuSpec>
 
 export const allRegions = defineCall({
@@ -68,6 +70,7 @@ export const listGpuSpecs = defineCall({
   audience: 'guest',
   timeout: 'normal',
   retry: true,
+  readOnly: true,
   body: z.object({ region_codes: z.array(slug, by('wrong_type')).max(50, by('too_large')) }),
   data: z.array(gpuSpec),
 })

@@ -25,6 +25,7 @@ const registryCredential = z.object({
   checked_at: timestamp.nullable(),
   check_result: z.enum(REGISTRY_CHECK_RESULTS).nullable(),
 })
+z.globalRegistry.add(registryCredential, { id: 'RegistryCredential' })
 export type RegistryCredential = z.infer<typeof registryCredential>
 
 const credentialName = z
@@ -71,6 +72,7 @@ export const addRegistryCredentialBody = z.object({
   username: registryUsername,
   password: registryPassword,
 })
+z.globalRegistry.add(addRegistryCredentialBody, { id: 'AddRegistryCredentialBody' })
 
 export const addRegistryCredential = defineCall({
   operation: 'registry.add',
@@ -79,6 +81,8 @@ export const addRegistryCredential = defineCall({
   summary: 'Keeps a credential of a container registry; its password is encrypted and never shown again.',
   audience: 'verified',
   timeout: 'normal',
+  audit: { target: ['data.id'] },
+  stales: ['registry.list'],
   body: addRegistryCredentialBody,
   data: registryCredential,
 })
@@ -90,6 +94,8 @@ export const editRegistryCredential = defineCall({
   summary: 'Changes what is given of a registry credential; a password that is left out stays.',
   audience: 'user',
   timeout: 'normal',
+  audit: { target: ['params.id'] },
+  stales: ['registry.list'],
   params: id,
   body: z.object({
     name: credentialName.optional(),
@@ -106,6 +112,8 @@ export const removeRegistryCredential = defineCall({
   summary: 'Removes a registry credential of the account.',
   audience: 'user',
   timeout: 'fast',
+  audit: { target: ['params.id'] },
+  stales: ['registry.list'],
   params: id,
   data: z.null(),
 })
@@ -117,6 +125,8 @@ export const checkRegistryCredential = defineCall({
   summary: 'Asks the registry whether it takes the credential, and keeps what it said.',
   audience: 'user',
   timeout: 'long',
+  audit: { target: ['params.id'] },
+  stales: ['registry.list'],
   params: id,
   data: registryCredential,
 })

@@ -18,6 +18,7 @@ const sshKey = z.object({
   public_key: z.string(),
   created_at: timestamp,
 })
+z.globalRegistry.add(sshKey, { id: 'SshKey' })
 export type SshKey = z.infer<typeof sshKey>
 
 export const listSshKeys = defineCall({
@@ -44,6 +45,7 @@ export const addSshKeyBody = z.object({
     .min(1, by('required'))
     .max(SSH_PUBLIC_KEY_CHARS_MAX, by('too_long')),
 })
+z.globalRegistry.add(addSshKeyBody, { id: 'AddSshKeyBody' })
 
 export const addSshKey = defineCall({
   operation: 'ssh_key.add',
@@ -52,6 +54,8 @@ export const addSshKey = defineCall({
   summary: 'Adds a public SSH key: ed25519, ecdsa, sk keys, and RSA from 2048 bits.',
   audience: 'verified',
   timeout: 'normal',
+  audit: { target: ['data.id'] },
+  stales: ['ssh_key.list'],
   body: addSshKeyBody,
   data: sshKey,
 })
@@ -63,6 +67,8 @@ export const removeSshKey = defineCall({
   summary: 'Removes a public SSH key of the account.',
   audience: 'user',
   timeout: 'fast',
+  audit: { target: ['params.id'] },
+  stales: ['ssh_key.list'],
   params: z.object({ id: z.uuid(by('not_allowed')) }),
   data: z.null(),
 })

@@ -50,6 +50,8 @@ export type TerminalEnd =
   | 'bad_frame'
   | 'failed'
   | 'gateway_stopping'
+  /** The way to the shell broke; the shell itself may well be there. */
+  | 'line_lost'
 
 /**
  * WebSocket close codes. `reconnect` says whether a client may open a new socket (with a new ticket) by itself:
@@ -66,6 +68,7 @@ export const TERMINAL_CLOSE: Record<TerminalEnd, { code: number; reconnect: bool
   bad_frame: { code: 4007, reconnect: false },
   failed: { code: 4008, reconnect: false },
   gateway_stopping: { code: 1001, reconnect: true },
+  line_lost: { code: 4009, reconnect: true },
 }
 
 /**

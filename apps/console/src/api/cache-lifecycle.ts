@@ -6,7 +6,12 @@ interface Cache {
   rest: () => void
   /** Forgets everything that belongs to the customer who leaves. */
   clear: () => void
+  /** Says that answers of an operation are old, and reads those again that are on the screen. */
+  invalidate: (operation: string) => Promise<void>
 }
+
+/** Reads that are kept elsewhere than in the query cache, by operation. */
+const readers = new Map<string, () => Promise<unknown>>()
 
 let cache: Cache | null = null
 let onStale: (error: ApiError) => void = () => {}
@@ -27,6 +32,26 @@ export function restCache(): void {
 /** Forgets everything that was fetched for the customer who leaves. */
 export function clearCache(): void {
   cache?.clear()
+}
+
+/**
+ * Names a read that is kept elsewhere than in the query cache, such as the account by the session.
+ * @param operation Of the call that reads it.
+ * @param read Reads it again.
+ */
+export function registerReader(operation: string, read: () => Promise<unknown>): void {
+  readers.set(operation, read)
+}
+
+/**
+ * Reads again what is old, as far as it is on the screen; the rest is read when it is looked at.
+ * @param operations Of the calls that read it.
+ * @returns When all have their answers. It never fails: who shows a read shows why it failed.
+ */
+export async function reread(operations: readonly string[]): Promise<void> {
+  await Promise.allSettled(
+    operations.flatMap(operation => [cache?.invalidate(operation), readers.get(operation)?.()]),
+  )
 }
 
 /**

@@ -1,4 +1,5 @@
-import { createRequester, type Request, type RequestDeps, type Requester } from './request.ts'
+import type { Call, CallData, CallInput, ChangingCall, ReadingCall } from '@berth/contract/call'
+import { createRequester, type RequestDeps, type Requester, type RequestOptions } from './request.ts'
 
 let requester: Requester | null = null
 
@@ -10,8 +11,18 @@ export function startApi(deps: RequestDeps): void {
   requester = createRequester(deps)
 }
 
-/** Carries out a call of the contract; fails with an `ApiError`, which is toasted unless `silent` is set. */
-export const request: Request = (call, input, options) => started().request(call, input, options)
+type Send<Kind extends Call> = <C extends Kind>(
+  call: C,
+  input: CallInput<C>,
+  options?: RequestOptions,
+) => Promise<CallData<C>>
+
+/** Carries out a call that only looks; fails with an `ApiError`, which is toasted unless `silent` is set. */
+export const request: Send<ReadingCall> = (call, input, options) => started().request(call, input, options)
+
+/** Carries out a call that changes something, and nothing more: pages use `sendChange` or `useChange`. */
+export const requestChange: Send<ChangingCall> = (call, input, options) =>
+  started().request(call, input, options)
 
 /** Cancels what is under way, but for the calls that outlive a change of page (R4.11). */
 export function abortForNavigation(): void {

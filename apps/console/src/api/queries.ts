@@ -1,6 +1,6 @@
 import { getSettings } from '@berth/contract/account'
 import { getBalance } from '@berth/contract/billing'
-import type { Call, CallData, CallInput } from '@berth/contract/call'
+import type { CallData, CallInput, ReadingCall } from '@berth/contract/call'
 import { BALANCE_POLL_MS } from '@berth/contract/limits'
 import { queryOptions } from '@tanstack/react-query'
 import type { ApiError } from './api-error.ts'
@@ -8,14 +8,15 @@ import { request } from './client.ts'
 
 /**
  * A query made from a call of the contract: `useQuery(queryOf(listInstances, {}))`. Its key is the operation
- * and the input, so that `invalidate('instance.list')` finds it.
+ * and the input, so that a change finds what it makes old.
  * @param call A call that only reads.
  * @param input Its params, query or body.
  */
-export function queryOf<C extends Call>(call: C, input: CallInput<C>) {
+export function queryOf<C extends ReadingCall>(call: C, input: CallInput<C>) {
   return queryOptions<CallData<C>, ApiError>({
     queryKey: [call.operation, input],
     queryFn: ({ signal }) => request(call, input, { signal, silent: true }),
+    meta: { outlivesNavigation: call.outlivesNavigation },
   })
 }
 
@@ -24,12 +25,12 @@ export const balanceQuery = queryOptions({
   ...queryOf(getBalance, {}),
   refetchInterval: BALANCE_POLL_MS,
   refetchIntervalInBackground: false,
-  meta: { silent: true },
+  meta: { outlivesNavigation: getBalance.outlivesNavigation, silent: true },
 })
 
 /** Brand, links and what this installation has; it does not change while the page is open. */
 export const settingsQuery = queryOptions({
   ...queryOf(getSettings, {}),
   staleTime: Number.POSITIVE_INFINITY,
-  meta: { silent: true },
+  meta: { outlivesNavigation: getSettings.outlivesNavigation, silent: true },
 })

@@ -1,7 +1,6 @@
 import { QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError } from './api-error.ts'
 import { registerCache, reportStaleData } from './cache-lifecycle.ts'
-import { outlivesNavigation } from './request.ts'
 
 /** The one query client. The request layer retries where the contract allows it, so nothing is retried here. */
 export const queryClient = new QueryClient({
@@ -19,7 +18,7 @@ export const queryClient = new QueryClient({
 
 registerCache({
   // A query that is cancelled this way keeps its data and shows no error.
-  rest: () =>
-    void queryClient.cancelQueries({ predicate: query => !outlivesNavigation(String(query.queryKey[0])) }),
+  rest: () => void queryClient.cancelQueries({ predicate: ({ meta }) => meta?.outlivesNavigation !== true }),
   clear: () => queryClient.clear(),
+  invalidate: operation => queryClient.invalidateQueries({ queryKey: [operation] }),
 })

@@ -7,7 +7,7 @@ import { allRegions, listRegions } from '@berth/contract/regions'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { ApiError } from './api-error.ts'
 import { createIdempotencyKeys } from './idempotency-keys.ts'
-import { addressOf, createRequester, outlivesNavigation, type RequestDeps } from './request.ts'
+import { addressOf, createRequester, type RequestDeps } from './request.ts'
 
 /** Long enough for a slow machine, short enough that a hung call does not cost the suite. */
 const SHORT_MS = 150
@@ -250,15 +250,6 @@ test('[R4.11] a change of page cancels what is under way, but for what the shell
   release()
   expect(await shell).toEqual({ currency: 'USD' })
   expect(failures).toEqual([])
-})
-
-test('[R4.11] balance, bill duration and payment method outlive a change of page, other calls do not', () => {
-  for (const operation of ['bill.balance', 'order.bill_duration', 'bill.payment-method']) {
-    expect(outlivesNavigation(operation)).toBe(true)
-  }
-  for (const operation of ['bill.transaction', 'instance.list', 'bill.topup', 'order.bill.duration']) {
-    expect(outlivesNavigation(operation)).toBe(false)
-  }
 })
 
 test('[R8.1] a caller that gives up is told so, and nobody else is', async () => {

@@ -20,7 +20,7 @@ export interface RequestDeps {
   /** Text of an error that the gateway could not word itself, in the interface's language. */
   textOf: (code: ErrorCode, values: { status: number }) => string
   /** Told of every failure but a cancelled call, once, after the last try. */
-  onFailure: (error: ApiError, options: RequestOptions) => void
+  onFailure: (error: ApiError, about: FailureContext) => void
   timeouts?: Record<Call['timeout'], number>
   retryDelayMs?: number
 }
@@ -30,6 +30,13 @@ export interface RequestOptions {
   signal?: AbortSignal
   /** Its caller shows the failure itself, so that there is no toast (R8.2). */
   silent?: boolean
+}
+
+/** What is known of a call that failed, besides its error. */
+export interface FailureContext {
+  silent: boolean
+  /** As the call says. */
+  aboutSession: boolean
 }
 
 /** Carries out a call of the contract and gives the envelope's data; fails with an `ApiError`. */
@@ -45,18 +52,6 @@ export interface Requester {
   abortForNavigation: () => void
 }
 
-/** Calls that keep running when the page changes (R4.11); they belong to the shell, not to a page. */
-const OUTLIVES_NAVIGATION =
-  /^(bill\.balance|order\.bill_duration|bill\.payment-method.*|account\..*|settings\..*)$/
-
-/**
- * Whether a call keeps running when the page changes (R4.11).
- * @param operation The call's stable name.
- */
-export function outlivesNavigation(operation: string): boolean {
-  return OUTLIVES_NAVIGATION.test(operation)
-}
-
 /**
  * Makes the request layer (R7.7, R7.8, R8.1, R9.1).
  * @param deps See RequestDeps.
@@ -70,11 +65,13 @@ export function createRequester(deps: RequestDeps): Requester {
     if (outer?.aborted) abort.abort()
     const follow = () => abort.abort()
     outer?.addEventListener('abort', follow)
-    if (!outlivesNavigation(call.operation)) inFlight.add(abort)
+    if (!call.outlivesNavigation) inFlight.add(abort)
     try {
       return await withRetries(deps, call, input, abort.signal)
     } catch (error) {
-      if (error instanceof ApiError && error.code !== 'cancelled') deps.onFailure(error, options)
+      if (error instanceof ApiError && error.code !== 'cancelled') {
+        deps.onFailure(error, { silent: options.silent ?? false, aboutSession: call.aboutSession })
+      }
       throw error
     } finally {
       outer?.removeEventListener('abort', follow)

@@ -1,4 +1,4 @@
-import type { Call, CallData, CallInput } from '@berth/contract/call'
+import type { Call, CallData, CallInput, ReadingCall } from '@berth/contract/call'
 import { useCallback, useEffect, useState } from 'react'
 import { ApiError } from './api-error.ts'
 import { request } from './client.ts'
@@ -16,7 +16,7 @@ export interface CallState<C extends Call> {
  * @param call A call that only reads.
  * @param input Define it at module level: a new object asks again.
  */
-export function useCall<C extends Call>(call: C, input: CallInput<C>): CallState<C> {
+export function useCall<C extends ReadingCall>(call: C, input: CallInput<C>): CallState<C> {
   const [state, setState] = useState<Pick<CallState<C>, 'data' | 'error'>>({ data: null, error: null })
   const [tries, setTries] = useState(0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: `tries` asks again.

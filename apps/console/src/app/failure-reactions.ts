@@ -1,4 +1,5 @@
 import { type ApiError, isLoginLost } from '../api/api-error.ts'
+import type { FailureContext } from '../api/request.ts'
 import type { LeaveNote } from './session/leave-note.ts'
 
 /** What the reactions need from their surroundings. */
@@ -14,9 +15,6 @@ export interface FailureDeps {
   toast: (message: string) => void
 }
 
-/** Signing in and out speak for themselves: their page shows what they answer. */
-const ABOUT_SESSION = /^account\.(login|login-by|logout|get-account)$/
-
 /**
  * What the console does when a call fails (R8.1): a lost login leaves the pages that need one, an expired
  * password leaves every page, one who must sign out first is signed out, and everything else is toasted unless its
@@ -25,8 +23,8 @@ const ABOUT_SESSION = /^account\.(login|login-by|logout|get-account)$/
  * @returns The request layer's `onFailure`.
  */
 export function createFailureReactions(deps: FailureDeps) {
-  return (error: ApiError, options: { silent?: boolean }): void => {
-    const lost = isLoginLost(error) && !ABOUT_SESSION.test(error.operation)
+  return (error: ApiError, { silent, aboutSession }: FailureContext): void => {
+    const lost = isLoginLost(error) && !aboutSession
     const note = error.code === 'password_expired' ? 'password_expired' : lost ? 'login_expired' : null
     if (note !== null) {
       if (note === 'login_expired' && deps.isOpenPage()) return
@@ -35,11 +33,11 @@ export function createFailureReactions(deps: FailureDeps) {
       return
     }
     // The identity service holds another session than this one: the log-in form makes a new one (R8.1).
-    if (error.code === 'sign_out_first' && !ABOUT_SESSION.test(error.operation) && deps.isLoggedIn()) {
+    if (error.code === 'sign_out_first' && !aboutSession && deps.isLoggedIn()) {
       deps.signOutFirst()
       return
     }
-    if (options.silent) return
+    if (silent) return
     if (deps.mayShow(`${error.code}:${error.message}`)) deps.toast(error.message)
   }
 }

@@ -1,7 +1,8 @@
 import { getAccount, logout } from '@berth/contract/account'
 import i18next from 'i18next'
-import { clearCache, onStaleData } from '../api/cache-lifecycle.ts'
+import { clearCache, onStaleData, registerReader } from '../api/cache-lifecycle.ts'
 import { createCauseFilter } from '../api/cause-filter.ts'
+import { sendChange } from '../api/change.ts'
 import { request, startApi } from '../api/client.ts'
 import { createIdempotencyKeys, type KeyStorage } from '../api/idempotency-keys.ts'
 import { startToasts, toast } from '../ui/toast.ts'
@@ -60,7 +61,7 @@ export async function start(namespaces: readonly Namespace[]): Promise<void> {
     textOf: (code, values) => String(i18next.t(`errors:${code}` as 'errors:network', values)),
     onFailure: react,
   })
-  onStaleData(error => react(error, {}))
+  onStaleData(error => react(error, { silent: false, aboutSession: false }))
   const textsReady = startI18n(namespaces)
   wireSession()
   // Both are asked for at once; the page draws a spinner until the second has its answer (R2.8).
@@ -75,7 +76,7 @@ function wireSession(): void {
       writeToken,
       fetchUser: async () =>
         usableAccount(await request(getAccount, {}, { silent: true }), i18next.t('errors:password_expired')),
-      endSession: () => request(logout, {}, { silent: true }),
+      endSession: () => sendChange(logout, {}, { silent: true }),
       writeCookies: writeSessionCookies,
       clearCookies: clearSessionCookies,
       forget: clearCache,
@@ -87,6 +88,8 @@ function wireSession(): void {
       goHome: () => guestPage(location.pathname) ?? location.assign(HOME_PATH),
     }),
   )
+  // Where a refresh fails, the account is looked at again with the next page.
+  registerReader(getAccount.operation, () => session().refresh())
   followOtherTabs()
 }
 

@@ -1,43 +1,85 @@
 import type { Logger } from 'pino'
+import type { Clock } from './clock.ts'
+import type { Database } from './database/database.ts'
+import { withLease } from './lease.ts'
 
-interface LoopOptions {
-  /** For the log. */
+export interface LoopOptions {
+  /** For the log, and the lease's name. */
   name: string
   /** Between the end of one round and the start of the next. */
-  pause_ms: number
+  pauseMs: number
+  /** Pause after a round that failed, where that is longer; left out: the same. */
+  errorPauseMs?: number
+  /** The first round comes at once and without the lease: a dead process may still hold it. It must be safe beside others. */
+  atOnce?: boolean
+  /** Of all gateways one runs the loop, as long as it lives; left out: each runs its own. */
+  lease?: LoopLease
   log: Pick<Logger, 'error'>
-  run(): Promise<void>
+  /** @param signal Aborts when the loop is stopped, and when the lease was lost. */
+  run(signal: AbortSignal): Promise<unknown>
 }
 
+interface LoopLease {
+  db: Database
+  clock: Clock
+  /** Who holds it: the same for all of one process. */
+  owner: string
+}
+
+export interface Loop {
+  start(): void
+  /** Begins no round any more, and returns when none runs. */
+  stop(): Promise<void>
+}
+
+/** A lease outlasts the pause by this, so that one gateway keeps a loop until it dies. */
+const LEASE_MARGIN_MS = 5_000
+
 /**
- * Runs something again and again in this process, the first time after one pause. An error is logged, and the next
- * round tries again. `stop` returns when nothing runs any more.
+ * Runs something again and again, the first time after one pause. An error is logged, and the next round tries
+ * again.
  */
-export function createLoop(options: LoopOptions): { start(): void; stop(): Promise<void> } {
+export function createLoop(options: LoopOptions): Loop {
+  const { name, pauseMs, errorPauseMs = 0, atOnce = false, log } = options
+  const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
-  let stopped = false
 
-  async function round(): Promise<void> {
-    try {
-      await options.run()
-    } catch (error) {
-      options.log.error({ err: error, loop: options.name }, 'a round failed; the next one tries again')
+  async function once(lease: LoopLease | undefined): Promise<void> {
+    if (!lease) {
+      await options.run(stopping.signal)
+      return
     }
-    schedule()
+    const { db, clock, owner } = lease
+    await withLease(db, clock, { name, owner, ttl_ms: pauseMs + LEASE_MARGIN_MS }, async lost => {
+      await options.run(AbortSignal.any([lost, stopping.signal]))
+    })
   }
 
-  function schedule(): void {
-    if (stopped) return
+  async function round(lease: LoopLease | undefined): Promise<void> {
+    try {
+      await once(lease)
+      schedule(pauseMs)
+    } catch (error) {
+      log.error({ err: error, loop: name }, 'a round failed; the next one tries again')
+      schedule(Math.max(pauseMs, errorPauseMs))
+    }
+  }
+
+  function schedule(ms: number): void {
+    if (stopping.signal.aborted) return
     timer = setTimeout(() => {
-      running = round()
-    }, options.pause_ms)
+      running = round(options.lease)
+    }, ms)
   }
 
   return {
-    start: schedule,
+    start() {
+      if (atOnce) running = round(undefined)
+      else schedule(pauseMs)
+    },
     async stop() {
-      stopped = true
+      stopping.abort()
       clearTimeout(timer)
       await running
     },

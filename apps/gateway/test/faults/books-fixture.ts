@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { centsFloor } from '@berth/contract/money'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
-import { checkBooks } from '../../src/domains/billing/check-books.ts'
+import { checkBooks } from '../../src/domains/billing/ledger/check-books.ts'
+import { unposted } from '../../src/domains/billing/meters/unposted.ts'
 import type { Database } from '../../src/platform/database/database.ts'
 import { openDatabase } from '../../src/platform/database/open-database.ts'
 
@@ -23,9 +24,14 @@ export interface Books {
  * Reads and audits the books in the database of a data folder.
  * @param userId Whose.
  */
-export async function readBooks(dataDir: string, userId: string): Promise<Books> {
+export function readBooks(dataDir: string, userId: string): Promise<Books> {
+  return readBooksAt(urlOf(dataDir), userId)
+}
+
+/** The same in any database, by its address. */
+export async function readBooksAt(url: string, userId: string): Promise<Books> {
   const { db, close } = openDatabase({
-    url: urlOf(dataDir),
+    url,
     log: pino({ level: 'silent' }),
     poolSize: 1,
   })
@@ -49,25 +55,38 @@ function readOneMoment(db: Database, userId: string): Promise<Omit<Books, 'probl
   return db.transaction(
     async tx => {
       const topups = await tx.execute<Books['topups'][number]>(sql`
-        select idempotency_key as key, id, amount_cents as cents, state, (
-          select count(*)::int from testcard_charge c where c.idempotency_key = t.id::text
+        select coalesce(k.key, '') as key, t.id, amount_cents as cents, t.state, (
+          select count(*)::int from testcard_intent c where c.reference = t.id::text and c.status <> 'created'
         ) as charges
-        from topup t where user_id = ${userId}`)
+        from payment_intent t
+        left join idempotency k
+          on k.operation = 'bill.topup' and k.user_id = t.user_id::text and k.result = t.id::text
+        where t.user_id = ${userId}`)
       const instances = await tx.execute<Books['instances'][number]>(sql`
-        select idempotency_key as key, id from instance where user_id = ${userId}`)
+        select coalesce(k.key, '') as key, i.id from instance i
+        left join idempotency k
+          on k.operation = 'instance.deploy' and k.user_id = i.user_id::text and k.result = i.id
+        where i.user_id = ${userId}`)
       const stray = await tx.execute<{ count: number }>(sql`
-        select count(*)::int as count from testcard_charge c
-        where not exists (select from topup t where t.id::text = c.idempotency_key)`)
-      // From what happened, not from the balances that the ledger keeps.
-      const sums = await tx.execute<{ total: string; held: string }>(sql`
+        select count(*)::int as count from testcard_intent c
+        where not exists (select from payment_intent t where t.id::text = c.reference)`)
+      // From what happened, not from the balances that the ledger keeps; with what is due and not posted yet.
+      const sums = await tx.execute<{ total: string; held: string; from_holds: string; beyond: string }>(sql`
         select (
-          coalesce((select sum(amount_cents::bigint * 10000) from topup
-            where user_id = ${userId} and state = 'settled'), 0)
+          coalesce((select sum(amount_cents::bigint * 10000) from payment_intent
+            where user_id = ${userId} and state = 'succeeded'), 0)
           + coalesce((select sum(amount_micro) from credit_grant where user_id = ${userId}), 0)
           - coalesce((select sum(posted_micro) from usage_interval where user_id = ${userId}), 0)
         )::text as total, coalesce((select sum(amount_micro - used_micro) from wallet_hold
-          where user_id = ${userId} and released_at is null), 0)::text as held`)
-      const [total, held] = [BigInt(sums.rows[0]?.total ?? 0), BigInt(sums.rows[0]?.held ?? 0)]
+          where user_id = ${userId} and released_at is null), 0)::text as held, due.*
+        from (
+          select coalesce(sum(least(unposted, reserve)), 0)::text as from_holds,
+            coalesce(sum(greatest(unposted - reserve, 0)), 0)::text as beyond
+          from (${unposted(sql`now()`, sql`i.user_id = ${userId}`)}) u
+        ) due`)
+      const [row] = sums.rows
+      const held = BigInt(row?.held ?? 0) - BigInt(row?.from_holds ?? 0)
+      const total = BigInt(row?.total ?? 0) - BigInt(row?.from_holds ?? 0) - BigInt(row?.beyond ?? 0)
       return {
         topups: topups.rows,
         instances: instances.rows,

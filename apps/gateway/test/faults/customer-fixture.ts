@@ -47,6 +47,8 @@ export interface Customer {
   /** The same for a call that must work. */
   data<C extends Call>(call: C, input: CallInput<C>, options?: CallOptions): Promise<CallData<C>>
   balanceCents(): Promise<number>
+  /** The same customer, who asks another gateway. */
+  at(origin: string): Customer
   find(instanceId: string): Promise<Instance | undefined>
   untilRunning(instanceId: string): Promise<Instance>
 }
@@ -135,6 +137,7 @@ function customerOf(origin: string, who: { userId: string; token?: string }): Cu
     untilFinal,
     data,
     find,
+    at: other => customerOf(other, who),
     balanceCents: async () => (await data(getBalance, {})).account_balance.amount,
     async untilRunning(instanceId) {
       await expect.poll(async () => statusOf(await find(instanceId)), POLL).toBe('running')

@@ -1,8 +1,8 @@
 import { topup } from '@berth/contract/billing'
 import { deployInstance, startWebTerminal, terminateInstance } from '@berth/contract/instances'
 import { afterAll, beforeAll, expect, onTestFailed, test } from 'vitest'
-import { openTerminal } from '../../src/domains/instances/connect-fixture.ts'
-import { describeWhere } from '../../src/drivers/compute/conformance-tools.ts'
+import { openTerminal } from '../../src/domains/reach/reach-fixture.ts'
+import { describeWhere } from '../../src/drivers/compute/conformance/tools.ts'
 import { probeSandbox } from '../../src/drivers/compute/sandbox/probe-sandbox.ts'
 import { readBooks } from './books-fixture.ts'
 import { type Customer, deployInput, signUp, topupInput } from './customer-fixture.ts'
@@ -90,7 +90,7 @@ async function expectBooks(home: GatewayHome, customer: Customer, load: Load): P
   expect(new Map(byLoad.map(({ key, cents }) => [key, cents]))).toEqual(load.settled)
   expect(byLoad).toHaveLength(load.settled.size)
   for (const { state, charges } of books.topups) {
-    expect({ state, charges }).toEqual({ state: 'settled', charges: 1 })
+    expect({ state, charges }).toEqual({ state: 'succeeded', charges: 1 })
   }
 }
 

@@ -7,8 +7,8 @@ import { getSettings } from '@berth/contract/account'
 import { topup } from '@berth/contract/billing'
 import { deployInstance, listInstanceEvents, startWebTerminal } from '@berth/contract/instances'
 import { afterEach, describe, expect, onTestFailed, test } from 'vitest'
-import { openTerminal } from '../../src/domains/instances/connect-fixture.ts'
-import { describeWhere } from '../../src/drivers/compute/conformance-tools.ts'
+import { openTerminal } from '../../src/domains/reach/reach-fixture.ts'
+import { describeWhere } from '../../src/drivers/compute/conformance/tools.ts'
 import { probeSandbox } from '../../src/drivers/compute/sandbox/probe-sandbox.ts'
 import { readBooks } from './books-fixture.ts'
 import { type Customer, deployInput, signUp, topupInput } from './customer-fixture.ts'
@@ -119,7 +119,7 @@ describe('a gateway without a way to run machines', () => {
       const { origin, start } = await makeHome({ settings: { BERTH_COMPUTE: 'none' } })
       const run = await start()
       await expect.poll(run.output).toContain('Berth runs.')
-      expect(run.output()).toMatch(/Machines {3}none: \w.+\n +To have some: .*\bdocker\b.*\bsandbox\b/)
+      expect(run.output()).toMatch(/Machines {3}none from .+: \w.+To have one: .*\bdocker\b.*\bsandbox\b/)
 
       const customer = await signUp(origin)
       await customer.data(topup, topupInput(2_000))

@@ -1,6 +1,6 @@
 import { APPLICATION, ORGANIZATION } from '@berth/contract/account'
 import { beginProviderSignIn, type ProviderMethod } from '@berth/contract/account-sign-in'
-import { request } from '../../api/client.ts'
+import { sendChange } from '../../api/change.ts'
 
 /** What this tab remembers while the browser is at another service. */
 export interface ProviderVisit {
@@ -31,7 +31,7 @@ export async function beginProvider(
   returnTo: string,
 ): Promise<void> {
   const body = { application: APPLICATION, organization: ORGANIZATION, provider, method }
-  const { url, browserKey, redirectUri } = await request(beginProviderSignIn, { body }, { silent: true })
+  const { url, browserKey, redirectUri } = await sendChange(beginProviderSignIn, { body }, { silent: true })
   const state = new URL(url).searchParams.get('state') ?? ''
   const visit: ProviderVisit = { provider, method, state, browserKey, redirectUri, returnTo }
   sessionStorage.setItem(VISIT_KEY, JSON.stringify(visit))

@@ -4,7 +4,7 @@ import { IconMailExclamation } from '@tabler/icons-react'
 import { useCallback, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../api/api-error.ts'
-import { request } from '../../api/client.ts'
+import { useChange } from '../../api/use-change.ts'
 import { toast } from '../../ui/toast.ts'
 import classes from './VerifyBanner.module.css'
 import { startWait, waitKey, waitLeft } from './verify-wait.ts'
@@ -12,13 +12,12 @@ import { startWait, waitKey, waitLeft } from './verify-wait.ts'
 /** Says that the address is not verified, and sends the mail again; then waits a minute, in every tab (R2.16). */
 export function VerifyBanner({ user, mailbox }: { user: User; mailbox: boolean }) {
   const { t } = useTranslation('common')
-  const [busy, setBusy] = useState(false)
+  const { send, busy } = useChange(sendVerifyEmail)
   const [secondsLeft, wait] = useWait(user.id)
 
   const resend = async () => {
-    setBusy(true)
     try {
-      await request(sendVerifyEmail, {
+      await send({
         body: { email: user.email, application: APPLICATION, organization: ORGANIZATION, method: 'signup' },
       })
       toast.good(t('verify.sent', { email: user.email }))
@@ -27,8 +26,6 @@ export function VerifyBanner({ user, mailbox }: { user: User; mailbox: boolean }
       // The request layer has said why. Where a mail went out a moment ago, at sign-up or from another device, the
       // gateway waits too, and never longer than this.
       if (error instanceof ApiError && error.code === 'verify_mail_wait') wait()
-    } finally {
-      setBusy(false)
     }
   }
 

@@ -4,11 +4,11 @@ import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { ApiError } from '../../api/api-error.ts'
-import { request } from '../../api/client.ts'
+import { sendChange } from '../../api/change.ts'
 import { GuestCard } from '../../app/guest/GuestCard.tsx'
 import { useGuestSearch } from '../../app/guest/guest-search.ts'
 import { HOME_PATH } from '../../app/session/redirect-target.ts'
-import { session, useSession } from '../../app/session/session.ts'
+import { useSession } from '../../app/session/session.ts'
 import classes from './ActivityPage.module.css'
 
 const search = z.object({ token: z.string().catch('') })
@@ -84,15 +84,9 @@ function useActivation(token: string): Outcome | null {
 
 async function activate(token: string): Promise<Outcome> {
   try {
-    const { email } = await request(
-      verifyEmail,
-      { query: { application: APPLICATION, token } },
-      { silent: true },
-    )
-    // The shell stops saying that the address is not verified.
-    await session()
-      .refresh()
-      .catch(() => undefined)
+    const query = { application: APPLICATION, token }
+    // The account is looked at again, so the shell stops saying that the address is not verified.
+    const { email } = await sendChange(verifyEmail, { query }, { silent: true })
     return { email }
   } catch (error) {
     if (error instanceof ApiError) return { failure: error.message }

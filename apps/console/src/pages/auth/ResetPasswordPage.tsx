@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { ApiError } from '../../api/api-error.ts'
-import { request } from '../../api/client.ts'
+import { useChange } from '../../api/use-change.ts'
 import { GuestCard } from '../../app/guest/GuestCard.tsx'
 import { useGuestSearch } from '../../app/guest/guest-search.ts'
 import { session } from '../../app/session/session.ts'
@@ -63,13 +63,14 @@ interface NewPasswordFormProps {
 
 function NewPasswordForm({ token, onOutcome }: NewPasswordFormProps) {
   const { t } = useTranslation('auth')
+  const reset = useChange(resetPassword, { silent: true })
   const { form, submit, busy, failure } = useContractForm({
     schema: newPasswordForm,
     initialValues: { password: '', confirm: '' },
     async onSubmit({ password }) {
       const body = { token, password, application: APPLICATION, organization: ORGANIZATION }
       try {
-        await request(resetPassword, { body }, { silent: true })
+        await reset.send({ body })
       } catch (error) {
         // A link that is over does not come back by trying again; anything else is told at the form.
         if (!(error instanceof ApiError) || !error.code.startsWith('reset_link_')) throw error

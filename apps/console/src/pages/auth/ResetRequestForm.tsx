@@ -2,7 +2,7 @@ import { APPLICATION, ORGANIZATION, sendResetPasswordEmail } from '@berth/contra
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { request } from '../../api/client.ts'
+import { useChange } from '../../api/use-change.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './AuthPage.module.css'
@@ -19,12 +19,13 @@ interface ResetRequestFormProps {
 export function ResetRequestForm({ email: knownEmail, failure: before }: ResetRequestFormProps) {
   const { t } = useTranslation('auth')
   const [sentTo, setSentTo] = useState<string | null>(null)
+  const ask = useChange(sendResetPasswordEmail, { silent: true })
   const { form, submit, busy, failure } = useContractForm({
     schema: resetRequestForm,
     initialValues: { email: knownEmail },
     async onSubmit({ email }) {
       const body = { email, application: APPLICATION, organization: ORGANIZATION }
-      await request(sendResetPasswordEmail, { body }, { silent: true })
+      await ask.send({ body })
       setSentTo(email)
     },
   })

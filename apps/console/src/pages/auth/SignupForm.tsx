@@ -1,7 +1,7 @@
 import { APPLICATION, ORGANIZATION, signup } from '@berth/contract/account'
 import { Button, Checkbox, TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
-import { request } from '../../api/client.ts'
+import { useChange } from '../../api/use-change.ts'
 import { currentLanguage } from '../../app/i18n.ts'
 import { readReferralCode } from '../../app/session/session-storage.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
@@ -21,6 +21,7 @@ interface SignupFormProps {
 /** Makes an account and logs in to it. */
 export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
   const { t } = useTranslation('auth')
+  const signUp = useChange(signup, { silent: true })
   const { form, submit, busy, failure } = useContractForm({
     schema: signupForm,
     initialValues: { name: '', email: '', password: '', confirm: '', agreement: false },
@@ -37,7 +38,7 @@ export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
         language: currentLanguage(),
         ...(referralCode ? { referralCode } : {}),
       }
-      await request(signup, { body }, { silent: true })
+      await signUp.send({ body })
       await signIn({ signinMethod: 'Password', username: email, password }).catch(onMade)
     },
   })

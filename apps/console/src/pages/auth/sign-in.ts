@@ -1,6 +1,6 @@
 import { APPLICATION, login, logout, ORGANIZATION } from '@berth/contract/account'
 import { ApiError } from '../../api/api-error.ts'
-import { request } from '../../api/client.ts'
+import { sendChange } from '../../api/change.ts'
 import { currentLanguage } from '../../app/i18n.ts'
 import { session } from '../../app/session/session.ts'
 
@@ -30,14 +30,14 @@ export async function signIn(credentials: Credentials): Promise<void> {
     language: currentLanguage(),
     ...credentials,
   } as const
-  const send = () => request(login, { body }, { silent: true })
+  const send = () => sendChange(login, { body }, { silent: true })
   let token: string
   try {
     token = await send()
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'sign_out_first') throw error
     // The identity service still holds another session: end it, and log in again (R8.1).
-    await request(logout, {}, { silent: true })
+    await sendChange(logout, {}, { silent: true })
     token = await send()
   }
   await session().signIn(token)

@@ -1,7 +1,7 @@
 import { APPLICATION, login, ORGANIZATION } from '@berth/contract/account'
 import { link } from '@berth/contract/account-sign-in'
 import { ApiError } from '../../api/api-error.ts'
-import { request } from '../../api/client.ts'
+import { sendChange } from '../../api/change.ts'
 import { currentLanguage } from '../../app/i18n.ts'
 import type { ProviderVisit } from '../../app/session/provider-visit.ts'
 import { redirectTarget } from '../../app/session/redirect-target.ts'
@@ -72,14 +72,11 @@ async function signInBy(
     language: currentLanguage(),
     ...(referralCode ? { referralCode } : {}),
   }
-  await session().signIn(await request(login, { body }, { silent: true }))
+  await session().signIn(await sendChange(login, { body }, { silent: true }))
 }
 
 async function linkBy(answer: ProviderAnswer, visit: ProviderVisit): Promise<void> {
-  await request(link, { body: partsOf(answer, visit) }, { silent: true })
-  await session()
-    .refresh()
-    .catch(() => undefined)
+  await sendChange(link, { body: partsOf(answer, visit) }, { silent: true })
 }
 
 function partsOf({ code, iss }: ProviderAnswer, { provider, state, browserKey, redirectUri }: ProviderVisit) {

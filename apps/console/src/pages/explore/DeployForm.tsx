@@ -1,13 +1,12 @@
 import type { Image } from '@berth/contract/images'
-import { deployBody, deployInstance, instanceName, listInstances, ports } from '@berth/contract/instances'
+import { deployBody, deployInstance, instanceName, ports } from '@berth/contract/instances'
 import { START_COMMAND_CHARS_MAX, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
-import { listGpuSpecs, type Region } from '@berth/contract/regions'
+import type { Region } from '@berth/contract/regions'
 import { NumberInput, Select, Textarea, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
-import { request } from '../../api/client.ts'
+import { useChange } from '../../api/use-change.ts'
 import { Card } from '../../ui/Card.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
@@ -29,7 +28,7 @@ interface DeployFormProps {
 export function DeployForm({ offer, regions, images, onDeployed }: DeployFormProps) {
   const { t } = useTranslation('explore')
   const format = useFormat()
-  const queries = useQueryClient()
+  const deploy = useChange(deployInstance, { silent: true, behind: true })
   const firstImage = images.find(image => image.available) ?? images[0]
   const { form, submit, busy, failure } = useContractForm({
     schema: formSchema,
@@ -46,10 +45,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
     },
     onSubmit: async values => {
       const body = { ...values, gpu_spec_id: offer.id }
-      const done = await request(deployInstance, { body }, { silent: true })
-      for (const call of [listInstances, listGpuSpecs]) {
-        void queries.invalidateQueries({ queryKey: [call.operation] })
-      }
+      const done = await deploy.send({ body })
       onDeployed(done.instance_id, values.name)
     },
   })
@@ -121,7 +117,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
                     ? entry.name
                     : t('form.image_off', {
                         name: entry.name,
-                        why: t(`form.image_why.${entry.unavailable_reason as 'needs_docker'}`),
+                        why: t(`form.image_why.${entry.unavailable_reason as 'not_on_engine'}`),
                       }),
                   disabled: !entry.available,
                 }))}

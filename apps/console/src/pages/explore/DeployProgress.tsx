@@ -1,10 +1,11 @@
 import { getBalance } from '@berth/contract/billing'
 import { listInstances } from '@berth/contract/instances'
 import { Button, Modal, Progress } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
+import { reread } from '../../api/cache-lifecycle.ts'
 import { queryOf } from '../../api/queries.ts'
 import { toast } from '../../ui/toast.ts'
 import classes from './DeployProgress.module.css'
@@ -21,7 +22,6 @@ const POLL_MS = 500
 export function DeployProgress({ id, name }: DeployProgressProps) {
   const { t } = useTranslation(['explore', 'events', 'common'])
   const navigate = useNavigate()
-  const queries = useQueryClient()
   const { data } = useQuery({ ...queryOf(listInstances, {}), refetchInterval: POLL_MS })
   const instance = data?.find(({ instance_id }) => instance_id === id)
   const percent = instance?.status === 'running' ? 100 : (instance?.progress?.percent ?? 0)
@@ -30,11 +30,11 @@ export function DeployProgress({ id, name }: DeployProgressProps) {
 
   useEffect(() => {
     if (!over || !instance) return
-    void queries.invalidateQueries({ queryKey: [getBalance.operation] })
+    void reread([getBalance.operation])
     if (instance.status === 'running') toast.good(t('progress.ready', { name }))
     else toast.bad(t('progress.failed', { name }))
     void navigate({ to: '/instance-list' })
-  }, [over, instance, name, navigate, queries, t])
+  }, [over, instance, name, navigate, t])
 
   return (
     <Modal

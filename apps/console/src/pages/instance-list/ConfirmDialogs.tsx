@@ -2,28 +2,25 @@ import { restartInstance, startInstance, stopInstance, terminateInstance } from 
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { request } from '../../api/client.ts'
+import { useChange } from '../../api/use-change.ts'
 import { ConfirmDialog } from '../../ui/ConfirmDialog.tsx'
 import { useFormat } from '../../ui/format.ts'
 import classes from './ConfirmDialogs.module.css'
-import { type InstanceDialogProps, useReread } from './instance-dialog.ts'
+import type { InstanceDialogProps } from './instance-dialog.ts'
 import { machineText } from './instance-texts.ts'
 
 /** Asks before an instance starts: on what, at which price (R2.24). */
 export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation('instances')
   const format = useFormat()
-  const reread = useReread()
+  const start = useChange(startInstance)
   const { instance_id, name, gpu_count, gpu_spec_id, currency, running_micro_per_hour } = instance
   return (
     <ConfirmDialog
       opened={opened}
       title={t('confirm.start.title', { name })}
       confirmLabel={t('actions.start')}
-      onConfirm={async () => {
-        await request(startInstance, { body: { instance_id, gpu_count, gpu_spec_id } })
-        await reread()
-      }}
+      onConfirm={() => start.send({ body: { instance_id, gpu_count, gpu_spec_id } })}
       onClose={onClose}
     >
       <div className={classes.text}>
@@ -45,17 +42,14 @@ export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) 
 export function StopDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation('instances')
   const format = useFormat()
-  const reread = useReread()
+  const stop = useChange(stopInstance)
   const { instance_id, name, currency, stopped_micro_per_day } = instance
   return (
     <ConfirmDialog
       opened={opened}
       title={t('confirm.stop.title', { name })}
       confirmLabel={t('actions.stop')}
-      onConfirm={async () => {
-        await request(stopInstance, { params: { id: instance_id } })
-        await reread()
-      }}
+      onConfirm={() => stop.send({ params: { id: instance_id } })}
       onClose={onClose}
     >
       <div className={classes.text}>
@@ -74,16 +68,13 @@ export function StopDialog({ instance, opened, onClose }: InstanceDialogProps) {
 /** Asks before an instance restarts. */
 export function RestartDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation('instances')
-  const reread = useReread()
+  const restart = useChange(restartInstance)
   return (
     <ConfirmDialog
       opened={opened}
       title={t('confirm.restart.title', { name: instance.name })}
       confirmLabel={t('actions.restart')}
-      onConfirm={async () => {
-        await request(restartInstance, { params: { id: instance.instance_id } })
-        await reread()
-      }}
+      onConfirm={() => restart.send({ params: { id: instance.instance_id } })}
       onClose={onClose}
     >
       <div className={classes.text}>
@@ -96,7 +87,7 @@ export function RestartDialog({ instance, opened, onClose }: InstanceDialogProps
 /** Asks before an instance is removed; one that runs is only removed by those who type its name. */
 export function TerminateDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation('instances')
-  const reread = useReread()
+  const terminate = useChange(terminateInstance)
   const [typed, setTyped] = useState('')
   const { instance_id, name } = instance
   // Decided once: a machine that stops meanwhile must not make the question easier under the hand.
@@ -108,10 +99,7 @@ export function TerminateDialog({ instance, opened, onClose }: InstanceDialogPro
       title={t('confirm.terminate.title', { name })}
       confirmLabel={t('actions.terminate')}
       disabled={mustType && typed.trim() !== name}
-      onConfirm={async () => {
-        await request(terminateInstance, { params: { id: instance_id } })
-        await reread()
-      }}
+      onConfirm={() => terminate.send({ params: { id: instance_id } })}
       onClose={() => {
         setTyped('')
         onClose()

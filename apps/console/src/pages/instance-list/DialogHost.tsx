@@ -1,9 +1,8 @@
 import type { Instance } from '@berth/contract/instances'
-import { type ComponentType, type LazyExoticComponent, lazy, Suspense, useCallback, useState } from 'react'
-import { focusBack } from '../../ui/focus-back.ts'
+import { type ComponentType, type LazyExoticComponent, lazy, Suspense } from 'react'
+import type { Asked } from '../../lists/use-asked.ts'
 import type { RowAction } from './instance-actions.ts'
 import type { InstanceDialogProps } from './instance-dialog.ts'
-import { rowActionsId } from './RowActions.tsx'
 
 type LazyDialog = LazyExoticComponent<ComponentType<InstanceDialogProps>>
 
@@ -20,56 +19,29 @@ const DIALOGS: Record<RowAction, LazyDialog> = {
   terminate: lazy(() => confirms().then(module => ({ default: module.TerminateDialog }))),
 }
 
-interface Asked {
+/** An action that a row was asked for; the instance as it was then, since one that is gone is still named while its dialog closes. */
+export interface AskedAction {
   action: RowAction
-  /** As it was when it was asked for: an instance that is gone is still named while its dialog closes. */
   instance: Instance
-  opened: boolean
-  /** What had the focus: a button of the row, or an item of its menu, which is gone with the menu. */
-  opener: HTMLElement | null
-}
-
-export interface Dialogs {
-  asked: Asked | null
-  /** `opener` gets the focus back; without one its row does. */
-  ask: (action: RowAction, instance: Instance, opener?: HTMLElement | null) => void
-  close: () => void
-}
-
-/** Which dialog is open, for which instance. */
-export function useDialogs(): Dialogs {
-  const [asked, setAsked] = useState<Asked | null>(null)
-  const ask = useCallback<Dialogs['ask']>((action, instance, opener = focused()) => {
-    setAsked({ action, instance, opened: true, opener })
-  }, [])
-  const close = useCallback(() => {
-    if (asked?.opened) focusBack(() => openerOf(asked))
-    setAsked(before => before && { ...before, opened: false })
-  }, [asked])
-  return { asked, ask, close }
 }
 
 /** The one dialog that is open, over the newest that is known of its instance. */
-export function DialogHost({ dialogs, instances }: { dialogs: Dialogs; instances: readonly Instance[] }) {
-  const { asked, close } = dialogs
-  if (!asked) return null
-  const { action, opened } = asked
-  const id = asked.instance.instance_id
-  const instance = instances.find(({ instance_id }) => instance_id === id) ?? asked.instance
+export function DialogHost({
+  asked,
+  instances,
+}: {
+  asked: Asked<AskedAction>
+  instances: readonly Instance[]
+}) {
+  const { what, opened, close } = asked
+  if (!what) return null
+  const { action } = what
+  const id = what.instance.instance_id
+  const instance = instances.find(({ instance_id }) => instance_id === id) ?? what.instance
   const Dialog = DIALOGS[action]
   return (
     <Suspense>
       <Dialog key={`${action}${id}`} instance={instance} opened={opened} onClose={close} />
     </Suspense>
   )
-}
-
-function focused(): HTMLElement | null {
-  return document.activeElement instanceof HTMLElement ? document.activeElement : null
-}
-
-/** What gets the focus back: the button that was pressed, or its row's menu. */
-function openerOf({ instance, opener }: Asked): HTMLElement | undefined {
-  const buttons = document.getElementById(rowActionsId(instance.instance_id))?.querySelectorAll('button')
-  return opener?.isConnected ? opener : buttons?.[buttons.length - 1]
 }

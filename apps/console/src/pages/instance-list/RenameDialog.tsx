@@ -1,47 +1,36 @@
 import { editInstance, instanceName } from '@berth/contract/instances'
 import { INSTANCE_NAME_CHARS_MAX } from '@berth/contract/limits'
-import { Button, Modal, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
-import { request } from '../../api/client.ts'
-import { FormFailure } from '../../ui/FormFailure.tsx'
+import { useChange } from '../../api/use-change.ts'
+import { DialogForm, FormDialog } from '../../lists/FormDialog.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
-import { type InstanceDialogProps, useReread } from './instance-dialog.ts'
-import classes from './RenameDialog.module.css'
+import type { InstanceDialogProps } from './instance-dialog.ts'
 
 /** Gives an instance another name (R5.4); what runs does not notice. */
 export function RenameDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation(['instances', 'common'])
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={t('rename.title', { name: instance.name })}
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': t('common:dialog.close') }}
-      size={440}
-    >
+    <FormDialog opened={opened} onClose={onClose} title={t('rename.title', { name: instance.name })}>
       <RenameForm instance={instance} onClose={onClose} />
-    </Modal>
+    </FormDialog>
   )
 }
 
 function RenameForm({ instance, onClose }: Omit<InstanceDialogProps, 'opened'>) {
   const { t } = useTranslation(['instances', 'common'])
-  const reread = useReread()
-  const { form, submit, busy, failure } = useContractForm({
+  const rename = useChange(editInstance, { silent: true })
+  const { form, ...state } = useContractForm({
     schema: formSchema,
     initialValues: { name: instance.name },
     onSubmit: async ({ name }) => {
-      if (name !== instance.name) {
-        await request(editInstance, { body: { instance_id: instance.instance_id, name } }, { silent: true })
-        await reread()
-      }
+      if (name !== instance.name) await rename.send({ body: { instance_id: instance.instance_id, name } })
       onClose()
     },
   })
   return (
-    <form onSubmit={submit} noValidate className={classes.form}>
+    <DialogForm state={state} submitLabel={t('rename.save')} onCancel={onClose}>
       <TextInput
         label={t('rename.name')}
         description={t('rename.note')}
@@ -52,16 +41,7 @@ function RenameForm({ instance, onClose }: Omit<InstanceDialogProps, 'opened'>) 
         data-autofocus
         {...form.getInputProps('name')}
       />
-      <FormFailure message={failure} />
-      <div className={classes.buttons}>
-        <Button variant="default" onClick={onClose}>
-          {t('common:dialog.cancel')}
-        </Button>
-        <Button type="submit" loading={busy}>
-          {t('rename.save')}
-        </Button>
-      </div>
-    </form>
+    </DialogForm>
   )
 }
 

@@ -1,10 +1,9 @@
-import { getConnection, stopWebTerminal } from '@berth/contract/instances'
+import { stopWebTerminal } from '@berth/contract/instances'
 import { Button } from '@mantine/core'
 import { IconExternalLink } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { request } from '../../api/client.ts'
+import { told, useChange } from '../../api/use-change.ts'
 import { stringifySearch } from '../../app/search.ts'
 import classes from './ConnectDialog.module.css'
 
@@ -17,21 +16,10 @@ interface TerminalPartProps {
 /** Opens the web terminal in a tab of its own, and ends its shell. */
 export function TerminalPart({ instanceId, running }: TerminalPartProps) {
   const { t } = useTranslation('instances')
-  const queries = useQueryClient()
   const [asking, setAsking] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const stop = async () => {
-    setBusy(true)
-    try {
-      await request(stopWebTerminal, { body: { instance_id: instanceId } })
-      await queries.invalidateQueries({ queryKey: [getConnection.operation] })
-      setAsking(false)
-    } catch {
-      // The request layer has said why; the question stays, so that it can be tried again.
-    } finally {
-      setBusy(false)
-    }
-  }
+  const { send, busy } = useChange(stopWebTerminal)
+  // Where it fails the question stays, so that it can be tried again.
+  const stop = () => send({ body: { instance_id: instanceId } }).then(() => setAsking(false), told)
   if (asking && running) {
     return (
       <div className={classes.row} data-wide>

@@ -1,14 +1,12 @@
 import * as z from 'zod'
+import { FIND_CHARS_MAX, findText } from '../../lists/use-filters.ts'
 import { ROW_ACTIONS } from './instance-actions.ts'
 import { INSTANCE_GROUPS } from './instance-filters.ts'
-
-/** Bounds what an address can make the page search for; ids, names and images are all shorter. */
-export const FIND_CHARS_MAX = 100
 
 /** What the list's address holds. */
 export const instanceSearch = z.object({
   status: z.enum(INSTANCE_GROUPS).catch('all'),
-  q: z.string().max(FIND_CHARS_MAX).catch(''),
+  q: findText,
 })
 
 /** What another page asks of the list: a dialog, and the instance that it is about. Both leave the address at once. */

@@ -3,8 +3,9 @@ import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePageSearch } from '../../app/search.ts'
 import { useSession } from '../../app/session/session.ts'
+import type { Asked } from '../../lists/use-asked.ts'
 import { toast } from '../../ui/toast.ts'
-import type { Dialogs } from './DialogHost.tsx'
+import type { AskedAction } from './DialogHost.tsx'
 import { allowedOnlyIn, needsVerified } from './instance-actions.ts'
 import { useInstanceTexts } from './instance-texts.ts'
 import { askedSearch } from './search.ts'
@@ -16,7 +17,10 @@ import { askedSearch } from './search.ts'
  * @param instances The list; undefined before its first answer.
  * @param ask Opens a dialog.
  */
-export function useAskedByAddress(instances: readonly Instance[] | undefined, ask: Dialogs['ask']): void {
+export function useAskedByAddress(
+  instances: readonly Instance[] | undefined,
+  ask: Asked<AskedAction>['ask'],
+): void {
   const { t } = useTranslation(['instances', 'errors'])
   const texts = useInstanceTexts()
   const { user } = useSession()
@@ -32,6 +36,6 @@ export function useAskedByAddress(instances: readonly Instance[] | undefined, as
     // It may have changed since the palette looked.
     const only = allowedOnlyIn(dialog, instance)
     if (only) return toast.info(texts.onlyIn(only))
-    ask(dialog, instance, null)
+    ask({ action: dialog, instance }, null)
   }, [dialog, id, instances === undefined])
 }

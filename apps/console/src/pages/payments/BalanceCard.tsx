@@ -1,3 +1,4 @@
+import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { balanceQuery } from '../../api/queries.ts'
@@ -23,7 +24,7 @@ export function BalanceCard() {
       </Card>
     )
   }
-  const { amount_available, amount_credits, amount_freeze } = data.account_balance
+  const { amount_available, amount_credits, amount_freeze, amount_owed } = data.account_balance
   // Credits are spent before cash, so what is reserved is met from cash only where credits do not reach.
   const credits = Math.min(amount_credits, amount_available)
   const parts = [
@@ -45,6 +46,12 @@ export function BalanceCard() {
               until: format.weekdayMoment(new Date(Date.now() + data.lasts_seconds * 1_000)),
             })}
       </p>
+      {amount_owed > 0 && (
+        <p className={classes.owed}>
+          <IconAlertTriangle size={16} aria-hidden="true" />
+          {t('balance.owed', { amount: format.cents(amount_owed, data.currency) })}
+        </p>
+      )}
       <div className={classes.bar} aria-hidden="true">
         {total > 0 &&
           parts

@@ -15,7 +15,13 @@ import { TransactionList } from './TransactionList.tsx'
 
 const TopupDialog = lazy(() => import('./TopupDialog.tsx').then(module => ({ default: module.TopupDialog })))
 
-const search = z.object({ topup: z.enum(['', 'open']).catch('') })
+/** `open` is the form; a top-up’s id is the payment that a platform sent the browser back from. */
+const search = z.object({
+  topup: z
+    .string()
+    .regex(/^(open|t_[0-9a-f-]{36})?$/)
+    .catch(''),
+})
 
 /** Starts what the page shows first, before its code has arrived. */
 export function prefetch(): void {
@@ -29,7 +35,10 @@ export function Page() {
   const [filters, setFilters] = usePageSearch(search)
   // The dialog stays mounted once it was opened, so that closing it animates and nothing typed is lost by a slip.
   const [wasOpened, setWasOpened] = useState(false)
-  const opened = filters.topup === 'open'
+  const opened = filters.topup !== ''
+  const [asked, setAsked] = useState(filters.topup)
+  // Kept while the dialog closes.
+  if (opened && asked !== filters.topup) setAsked(filters.topup)
   if (opened && !wasOpened) setWasOpened(true)
   return (
     <>
@@ -50,7 +59,11 @@ export function Page() {
       </div>
       {wasOpened && (
         <Suspense>
-          <TopupDialog opened={opened} onClose={() => setFilters({ topup: '' })} />
+          <TopupDialog
+            opened={opened}
+            payment={asked === 'open' ? null : asked}
+            onClose={() => setFilters({ topup: '' })}
+          />
         </Suspense>
       )}
     </>

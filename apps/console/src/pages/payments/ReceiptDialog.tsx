@@ -10,7 +10,7 @@ import { useFormat } from '../../ui/format.ts'
 import { Money } from '../../ui/Money.tsx'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import classes from './ReceiptDialog.module.css'
-import { useTransactionText } from './transaction-text.ts'
+import { amountSoFar, useTransactionText } from './transaction-text.ts'
 
 interface ReceiptDialogProps {
   /** The transaction's id. */
@@ -55,7 +55,7 @@ function ReceiptBody({ receipt }: { receipt: Receipt }) {
           <p className={classes.second}>{second}</p>
         </div>
         <p className={classes.total}>
-          <Money micro={transaction.amount_micro} currency={transaction.currency} signed />
+          <Money micro={amountSoFar(transaction)} currency={transaction.currency} signed />
         </p>
       </header>
       <CopyText value={transaction.id} label={t('receipt.id')} mono />

@@ -1,25 +1,22 @@
 import { listTransactions, TRANSACTION_TYPES, type Transaction } from '@berth/contract/billing'
-import { PAGE_SIZE_DEFAULT } from '@berth/contract/limits'
-import { ActionIcon, TextInput } from '@mantine/core'
-import { useDebouncedCallback } from '@mantine/hooks'
-import { IconReceipt, IconSearch } from '@tabler/icons-react'
+import { ActionIcon } from '@mantine/core'
+import { IconReceipt } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useMemo, useState } from 'react'
+import { lazy, Suspense, useCallback, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { queryOf } from '../../api/queries.ts'
 import { usePageSearch } from '../../app/search.ts'
+import { List } from '../../lists/List.tsx'
+import { ListBar } from '../../lists/ListBar.tsx'
+import { findText, pageNumber, useFilters } from '../../lists/use-filters.ts'
 import { Card } from '../../ui/Card.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
-import { ErrorState } from '../../ui/ErrorState.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { Money } from '../../ui/Money.tsx'
-import { Pager } from '../../ui/Pager.tsx'
-import { type Column, RowTable, TwoLines } from '../../ui/RowTable.tsx'
+import { type Column, TwoLines } from '../../ui/RowTable.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
-import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import classes from './TransactionList.module.css'
-import { useTransactionText } from './transaction-text.ts'
+import { amountSoFar, useTransactionText } from './transaction-text.ts'
 
 const ReceiptDialog = lazy(() =>
   import('./ReceiptDialog.tsx').then(module => ({ default: module.ReceiptDialog })),
@@ -30,84 +27,59 @@ const REFRESH_MS = 30_000
 
 const search = z.object({
   type: z.enum(['all', ...TRANSACTION_TYPES]).catch('all'),
-  q: z.string().max(100).catch(''),
-  page: z.coerce.number().int().min(1).max(100_000).catch(1),
-  receipt: z.string().max(80).catch(''),
+  q: findText,
+  page: pageNumber,
 })
+
+const receiptSearch = z.object({ receipt: z.string().max(80).catch('') })
 
 /** Money in and out, newest first; each row opens to its receipt (R3.10, B2). */
 export function TransactionList() {
   const { t } = useTranslation('payments')
-  const [filters, setFilters] = usePageSearch(search)
-  const [typed, setTyped] = useState(filters.q)
-  const find = useDebouncedCallback((q: string) => setFilters({ q, page: 1 }), 250)
+  const [{ receipt }, setSearch] = usePageSearch(receiptSearch)
+  const filters = useFilters(search)
+  const { type, q, page } = filters.values
   const query = {
-    ...(filters.type === 'all' ? {} : { type: filters.type }),
-    ...(filters.q ? { search: filters.q } : {}),
-    ...(filters.page > 1 ? { page: filters.page } : {}),
+    ...(type === 'all' ? {} : { type }),
+    ...(q ? { search: q } : {}),
+    ...(page > 1 ? { page } : {}),
   }
-  const { data, error, refetch } = useQuery({
+  const list = useQuery({
     ...queryOf(listTransactions, { query }),
     placeholderData: keepPreviousData,
     refetchInterval: REFRESH_MS,
   })
-  const columns = useColumns(id => setFilters({ receipt: id }))
-  const narrowed = filters.type !== 'all' || filters.q !== ''
+  const columns = useColumns(useCallback(id => setSearch({ receipt: id }), [setSearch]))
   return (
     <Card padding="none">
-      <div className={classes.bar}>
+      <ListBar inCard filters={filters} findLabel={t('transactions.search')}>
         <SegmentedFilter
           label={t('transactions.type')}
-          value={filters.type}
-          onChange={type => setFilters({ type, page: 1 })}
+          value={type}
+          onChange={chosen => filters.change({ type: chosen })}
           options={(['all', ...TRANSACTION_TYPES] as const).map(value => ({
             value,
             label: t(`transactions.types.${value}`),
           }))}
         />
-        <TextInput
-          className={classes.search}
-          aria-label={t('transactions.search')}
-          placeholder={t('transactions.search')}
-          leftSection={<IconSearch size={16} stroke={1.6} />}
-          value={typed}
-          maxLength={100}
-          onChange={event => {
-            setTyped(event.currentTarget.value)
-            find(event.currentTarget.value)
-          }}
-        />
-      </div>
-      {!data && error && (
-        <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
-      )}
-      {!data && !error && <SkeletonRows rows={6} />}
-      {data && data.items.length === 0 && (
-        <EmptyState
-          title={narrowed ? t('transactions.none_found') : t('transactions.none')}
-          hint={narrowed ? t('transactions.none_found_hint') : t('transactions.none_hint')}
-        />
-      )}
-      {data && data.items.length > 0 && (
-        <RowTable
-          plain
-          label={t('transactions.label')}
-          columns={columns}
-          rows={data.items}
-          keyOf={row => row.id}
-        />
-      )}
-      {data && (
-        <Pager
-          page={filters.page}
-          pageSize={PAGE_SIZE_DEFAULT}
-          total={data.total}
-          onChange={page => setFilters({ page })}
-        />
-      )}
-      {filters.receipt && (
+      </ListBar>
+      <List
+        plain
+        label={t('transactions.label')}
+        query={list}
+        rows={list.data?.items}
+        keyOf={row => row.id}
+        columns={columns}
+        skeletonRows={6}
+        none={{ title: t('transactions.none'), hint: t('transactions.none_hint') }}
+        noneFound={
+          filters.narrowed && { title: t('transactions.none_found'), hint: t('transactions.none_found_hint') }
+        }
+        pages={{ page, total: list.data?.total, onChange: next => filters.change({ page: next }) }}
+      />
+      {receipt && (
         <Suspense>
-          <ReceiptDialog id={filters.receipt} onClose={() => setFilters({ receipt: '' })} />
+          <ReceiptDialog id={receipt} onClose={() => setSearch({ receipt: '' })} />
         </Suspense>
       )}
     </Card>
@@ -143,7 +115,7 @@ function useColumns(open: (id: string) => void): Column<Transaction>[] {
           row.status === 'failed' ? (
             <span className={classes.failed}>{t('transactions.failed')}</span>
           ) : (
-            <Money micro={row.amount_micro} currency={row.currency} signed />
+            <Money micro={amountSoFar(row)} currency={row.currency} signed />
           ),
       },
       {

@@ -6,6 +6,12 @@ import { useFormat } from '../../ui/format.ts'
 /** The reasons for which credits are given; any other reads as plain credits. */
 const CREDIT_REASONS = ['demo'] as const
 
+/** What a transaction comes to by now: of usage also what is due and not posted yet, which happens once an hour. */
+export function amountSoFar(row: Transaction): string {
+  if (row.type !== 'usage') return row.amount_micro
+  return (BigInt(row.amount_micro) + BigInt(row.pending_amount_micro)).toString()
+}
+
 /**
  * Words for a transaction: what it is, then how it came about.
  * @returns A function of the transaction, in the interface's language.
@@ -22,6 +28,14 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
         return {
           title: t('text.topup', { source }),
           second: row.status === 'failed' ? failure : t(`text.status.${row.status}`),
+        }
+      }
+      if (row.type === 'refund') {
+        const owed = row.pending_amount_micro.replace('-', '')
+        const amount = format.money(owed, row.currency)
+        return {
+          title: t('text.refund', { source: about.source ?? '' }),
+          second: owed === '0' ? t('text.refund_second') : t('text.refund_owed', { amount }),
         }
       }
       if (row.type === 'credit') {

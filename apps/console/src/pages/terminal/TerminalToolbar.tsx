@@ -4,7 +4,7 @@ import { IconArrowLeft } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { lazy, type Ref, Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { request } from '../../api/client.ts'
+import { useChange } from '../../api/use-change.ts'
 import { StatusBadge, type StatusLook } from '../../ui/StatusBadge.tsx'
 import classes from './TerminalPage.module.css'
 import type { TerminalState } from './terminal-session.ts'
@@ -36,6 +36,7 @@ interface TerminalToolbarProps {
 export function TerminalToolbar(props: TerminalToolbarProps) {
   const { id, name, state, screenReader, onScreenReader, onStopped, ref } = props
   const { t } = useTranslation('instances')
+  const end = useChange(stopWebTerminal)
   const [stopping, setStopping] = useState<'never' | 'asked' | 'closed'>('never')
   return (
     <div
@@ -79,7 +80,7 @@ export function TerminalToolbar(props: TerminalToolbarProps) {
             opened={stopping === 'asked'}
             title={t('terminal.stop_title', { name })}
             confirmLabel={t('terminal.stop')}
-            onConfirm={() => request(stopWebTerminal, { body: { instance_id: id } })}
+            onConfirm={() => end.send({ body: { instance_id: id } })}
             onClose={() => {
               setStopping('closed')
               onStopped()

@@ -1,7 +1,7 @@
 import '@xterm/xterm/css/xterm.css'
 import { startWebTerminal } from '@berth/contract/instances'
 import { ApiError, isUnsettled } from '../../api/api-error.ts'
-import { request } from '../../api/client.ts'
+import { sendChange } from '../../api/change.ts'
 import { createScreen, type ScreenOptions } from './screen.ts'
 import { createTerminalSession, type TerminalState } from './terminal-session.ts'
 
@@ -35,7 +35,11 @@ export function startTerminal(element: HTMLElement, options: TerminalOptions): R
   const session = createTerminalSession({
     screen,
     requestTicket: signal =>
-      request(startWebTerminal, { body: { instance_id: instanceId } }, { signal, silent: true }),
+      sendChange(
+        startWebTerminal,
+        { body: { instance_id: instanceId } },
+        { signal, silent: true, behind: true },
+      ),
     finalRefusal,
     openSocket: (path, protocols) => new WebSocket(new URL(path, location.href), protocols),
     onState: next => {

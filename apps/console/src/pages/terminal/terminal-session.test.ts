@@ -66,11 +66,11 @@ test('a long paste goes in pieces that the protocol takes, and loses nothing', a
 test('[B9] a broken connection is tried again with a new ticket, later each time, until it works', async () => {
   const line = await opened()
   line.break(1006)
-  expect(line.state()).toEqual({ kind: 'waiting', retryAt: Date.now() + 500 })
-  await vi.advanceTimersByTimeAsync(500)
+  expect(line.state()).toEqual({ kind: 'waiting', retryAt: Date.now() + 300 })
+  await vi.advanceTimersByTimeAsync(300)
   line.break(1006)
-  expect(line.state()).toEqual({ kind: 'waiting', retryAt: Date.now() + 1_000 })
-  await vi.advanceTimersByTimeAsync(1_000)
+  expect(line.state()).toEqual({ kind: 'waiting', retryAt: Date.now() + 450 })
+  await vi.advanceTimersByTimeAsync(450)
   expect(line.offered.map(([, ticket]) => ticket)).toEqual([
     'berth.ticket.t1',
     'berth.ticket.t2',
@@ -78,7 +78,7 @@ test('[B9] a broken connection is tried again with a new ticket, later each time
   ])
   line.accept()
   line.break(1006)
-  expect(line.state()).toEqual({ kind: 'waiting', retryAt: Date.now() + 500 })
+  expect(line.state()).toEqual({ kind: 'waiting', retryAt: Date.now() + 300 })
 })
 
 test('what is typed without a shell is dropped, not kept for the next one', async () => {
@@ -120,7 +120,7 @@ test('a ticket that could not be had now is asked for again', async () => {
   const line = makeLine({ ticket: () => Promise.reject(new Error('no network')), finalRefusal: () => null })
   line.session.connect()
   await vi.advanceTimersByTimeAsync(4_000)
-  expect(line.tickets()).toBe(4)
+  expect(line.tickets()).toBe(6)
 })
 
 test('a disposed session is silent: no socket, no timer, no state', async () => {

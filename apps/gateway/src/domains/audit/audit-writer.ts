@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Queryable } from '../../platform/database/database.ts'
 import { isDatabaseUnavailable } from '../../platform/database/unavailable.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { auditEntry } from './tables.ts'
@@ -54,7 +54,7 @@ export function createAuditWriter({ db, clock, ids, log }: WriterDeps) {
     for (let pause_ms = RETRY_FIRST_MS; waiting.length > 0; ) {
       const batch = waiting.slice(0, BATCH_MAX)
       try {
-        await write(batch)
+        await insert(batch)
         waiting = waiting.slice(batch.length)
         pause_ms = RETRY_FIRST_MS
       } catch (error) {
@@ -67,7 +67,7 @@ export function createAuditWriter({ db, clock, ids, log }: WriterDeps) {
   }
 
   /** @throws Errors that pass: then some of the entries may be there already, and the next try finds them. */
-  async function write(entries: Entry[]): Promise<void> {
+  async function insert(entries: Entry[]): Promise<void> {
     try {
       await db.insert(auditEntry).values(entries).onConflictDoNothing()
     } catch (error) {
@@ -78,7 +78,7 @@ export function createAuditWriter({ db, clock, ids, log }: WriterDeps) {
         return
       }
       // One that the database refuses must not take the others with it.
-      for (const entry of entries) await write([entry])
+      for (const entry of entries) await insert([entry])
     }
   }
 
@@ -104,6 +104,11 @@ export function createAuditWriter({ db, clock, ids, log }: WriterDeps) {
       }
       waiting.push(entry)
       begin()
+    },
+
+    /** Writes an entry in the transaction that `q` belongs to. */
+    async write(q: Queryable, note: AuditNote): Promise<void> {
+      await q.insert(auditEntry).values(entryOf(note, ids.uuid(), clock.now()))
     },
 
     /** Returns when what was noted so far is written; at once while the database is away. */

@@ -5,56 +5,73 @@ import { lt } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
+import type { Events } from '../../platform/events/events.ts'
 import type { CallDone } from '../../platform/http/call-done.ts'
 import type { Ids } from '../../platform/ids.ts'
+import { sessionPushedOut } from '../identity/events.ts'
+import { instancesInTrouble } from '../instances/events.ts'
 import { type AuditQuery, readPage } from './audit-log.ts'
-import { type AuditNote, createAuditWriter } from './audit-writer.ts'
+import { createAuditWriter } from './audit-writer.ts'
 import { entryOfCall } from './call-entries.ts'
 import { auditEntry } from './tables.ts'
-
-export type { AuditNote } from './audit-writer.ts'
-
-/** Who did what with an account, and from where (B12). */
-export interface Audit {
-  /** Notes a call once it is answered; those that are not to be noted are passed over. Returns at once. */
-  noteCall(done: CallDone): void
-  /** Notes what no call of the customer's own says. Returns at once and never throws. */
-  note(note: AuditNote): void
-  /** Entries of an account, newest first, with all that were noted here before. */
-  list(userId: string, query: AuditQuery): Promise<CallData<typeof listAuditLog>>
-  /** Removes entries that are older than they are kept. */
-  purge(): Promise<void>
-  /** Writes what still waits; call it when nothing is noted any more. */
-  stop(): Promise<void>
-}
 
 const DAY_MS = 24 * 3_600_000
 /** The database refuses to delete younger entries by its own clock, which may be behind ours. */
 const PURGE_MARGIN_MS = DAY_MS
 
-/** Makes the audit domain. */
-export function createAudit(deps: {
+interface AuditDeps {
   db: Database
   clock: Clock
   ids: Ids
   log: Pick<Logger, 'error' | 'warn'>
-}): Audit {
+  events: Pick<Events, 'on'>
+}
+
+/** Makes the audit domain: who did what with an account, and from where (B12). */
+export function createAudit(deps: AuditDeps) {
   const { db, clock } = deps
   const writer = createAuditWriter(deps)
+  writeSystemActs(deps.events, writer)
   return {
-    noteCall(done) {
+    /** Notes a call once it is answered; those that are not to be noted are passed over. Returns at once. */
+    noteCall(done: CallDone): void {
       const note = entryOfCall(done)
       if (note) writer.note(note)
     },
+
+    /** Notes what no call of the customer's own says. Returns at once and never throws. */
     note: writer.note,
-    async list(userId, query) {
+
+    /** Entries of an account, newest first, with all that were noted here before. */
+    async list(userId: string, query: AuditQuery): Promise<CallData<typeof listAuditLog>> {
       await writer.settled()
       return await readPage(db, userId, query)
     },
-    async purge() {
+
+    /** Removes entries that are older than they are kept. */
+    async purge(): Promise<void> {
       const before = new Date(clock.now().getTime() - AUDIT_KEPT_DAYS * DAY_MS - PURGE_MARGIN_MS)
       await db.delete(auditEntry).where(lt(auditEntry.at, before))
     },
+
+    /** Writes what still waits; call it when nothing is noted any more. */
     stop: writer.stop,
   }
+}
+export type Audit = ReturnType<typeof createAudit>
+
+/** What the system does to an account by itself. */
+function writeSystemActs(
+  events: Pick<Events, 'on'>,
+  writer: Pick<ReturnType<typeof createAuditWriter>, 'write'>,
+): void {
+  events.on(sessionPushedOut, 'audit', (tx, { userId, sessionId }) =>
+    writer.write(tx, { userId, actor: 'system', action: 'account.session-ended', target: sessionId }),
+  )
+  events.on(instancesInTrouble, 'audit', async (tx, { userId, cause, instances }) => {
+    if (cause !== 'balance_used_up') return
+    for (const { id } of instances) {
+      await writer.write(tx, { userId, actor: 'system', action: 'instance.stop', target: id })
+    }
+  })
 }

@@ -31,7 +31,7 @@ test('usage is posted at each tick, and a customer with nothing left is handed o
 test('[B3] what a killed gateway left open is finished at the start, though its lease still runs', async () => {
   const userId = await fixture.customer()
   const dying = fixture.replica({
-    payments: [{ ...fixture.driver, charge: () => Promise.reject(new Error('killed')) }],
+    payments: [{ ...fixture.driver, createIntent: () => Promise.reject(new Error('killed')) }],
   })
   await expect(dying.topUp(topupRequest(userId))).rejects.toThrow('killed')
   const until = new Date(fixture.clock.now().getTime() + 60_000)

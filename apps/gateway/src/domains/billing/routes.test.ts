@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer, TOKENS } from '../../../test/test-server.ts'
-import { testcardCharge } from '../../drivers/payments/tables.ts'
+import { testcardIntent } from '../../drivers/payments/tables.ts'
 import { type BillingFixture, createBillingFixture } from './billing-fixture.ts'
 import { billingRoutes } from './routes.ts'
 
@@ -11,7 +11,10 @@ let server: TestServer
 /** The real HTTP server, which checks every answer against the contract. */
 beforeAll(async () => {
   fixture = await createBillingFixture()
-  server = await startTestServer(fixture.db, billingRoutes(fixture.billing))
+  server = await startTestServer(
+    fixture.db,
+    billingRoutes(fixture.billing, async () => []),
+  )
   for (const { userId } of Object.values(TOKENS)) {
     await fixture.db.transaction(tx => fixture.billing.openWallet(tx, { userId, currency: 'USD' }))
   }
@@ -44,14 +47,14 @@ test('[R7.5] [R2.22] the way of a top-up: platforms, charge, balance, list, rece
 })
 
 test('[B3] twenty parallel posts with one key make one charge and get one answer', async () => {
-  const before = (await fixture.db.select().from(testcardCharge)).length
+  const before = (await fixture.db.select().from(testcardIntent)).length
   const key = randomUUID()
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => ask('POST', '/topup', { body, key, token: 'ben' })),
   )
   expect(new Set(answers.map(answer => JSON.stringify(answer))).size).toBe(1)
   expect(answers[0]).toMatchObject({ http: 200, data: { status: 'settled' } })
-  expect(await fixture.db.select().from(testcardCharge)).toHaveLength(before + 1)
+  expect(await fixture.db.select().from(testcardIntent)).toHaveLength(before + 1)
   expect((await ask('GET', '/balance', { token: 'ben' })).data.account_balance.amount).toBe(2_500)
 })
 
@@ -120,7 +123,7 @@ test("[R6.4] another customer's transaction and an unknown one get the same answ
   )
 })
 
-test.each(['page=0', 'page_size=101', 'page=x', 'type=refund', `search=${'x'.repeat(101)}`])(
+test.each(['page=0', 'page_size=101', 'page=x', 'type=gift', `search=${'x'.repeat(101)}`])(
   '[R3.10] the list refuses %s',
   async query => {
     expect(await ask('GET', `/transaction?${query}`)).toMatchObject({ http: 400, code: 'validation_failed' })

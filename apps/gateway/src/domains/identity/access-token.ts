@@ -1,14 +1,11 @@
-import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { APPLICATION, ORGANIZATION } from '@berth/contract/account'
-import { jwtVerify, SignJWT } from 'jose'
+import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose'
 import type { Clock } from '../../platform/clock.ts'
-import { deriveKey } from '../../platform/secrets.ts'
+import type { TokenKey, TokenKeys } from '../../platform/installation/token-keys.ts'
 
 const ALGORITHM = 'EdDSA'
 const ISSUER = ORGANIZATION
 const AUDIENCE = APPLICATION
-/** RFC 8410: what stands before the 32 bytes of an Ed25519 private key in PKCS #8. */
-const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /** The session that a token stands for. */
 export interface TokenSubject {
@@ -21,48 +18,58 @@ export interface TokenSubject {
 /**
  * Access tokens: JWTs signed with Ed25519. A token holds nothing but whose session it is, so that nothing in it
  * can go stale; the session's row decides.
- * @param deps.signingKey The installation's secret; the key of the tokens is derived from it.
+ * @param deps.keys The installation's: a token names the one that signed it.
  */
-export function createAccessTokens(deps: { signingKey: Uint8Array; clock: Clock }) {
-  const seed = deriveKey(deps.signingKey, 'berth access token')
-  const privateKey = createPrivateKey({
-    key: Buffer.concat([PKCS8_ED25519, seed]),
-    format: 'der',
-    type: 'pkcs8',
-  })
-  const publicKey = createPublicKey(privateKey)
+export function createAccessTokens({ keys, clock }: { keys: TokenKeys; clock: Clock }) {
+  async function verifyWith(token: string, { publicKey }: TokenKey) {
+    const { payload } = await jwtVerify(token, publicKey, {
+      algorithms: [ALGORITHM],
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      requiredClaims: ['sub', 'jti', 'exp'],
+      currentDate: clock.now(),
+    })
+    return { sessionId: payload.jti ?? '', userId: payload.sub ?? '' }
+  }
 
   return {
-    /** Signs a session's token. Ed25519 has no randomness: the same session gives the same token each time. */
-    issue: (subject: TokenSubject): Promise<string> =>
-      new SignJWT()
-        .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
+    /** Signs a session's token. Ed25519 has no randomness: while a key signs, a session has the same token each time. */
+    async issue(subject: TokenSubject): Promise<string> {
+      const { id, privateKey } = keys.signing()
+      return await new SignJWT()
+        .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT', kid: id })
         .setIssuer(ISSUER)
         .setAudience(AUDIENCE)
         .setSubject(subject.userId)
         .setJti(subject.sessionId)
         .setIssuedAt(subject.createdAt)
         .setExpirationTime(subject.expiresAt)
-        .sign(privateKey),
+        .sign(privateKey)
+    },
 
     /**
      * Checks signature, issuer, audience and time.
      * @returns Session and user, or null when the token is not one of ours or is over.
      */
     async verify(token: string): Promise<{ sessionId: string; userId: string } | null> {
-      try {
-        const { payload } = await jwtVerify(token, publicKey, {
-          algorithms: [ALGORITHM],
-          issuer: ISSUER,
-          audience: AUDIENCE,
-          requiredClaims: ['sub', 'jti', 'exp'],
-          currentDate: deps.clock.now(),
-        })
-        return { sessionId: payload.jti ?? '', userId: payload.sub ?? '' }
-      } catch {
-        return null
+      for (const key of await keys.verifying(keyIdOf(token))) {
+        const subject = await verifyWith(token, key).catch(() => null)
+        if (subject) return subject
       }
+      return null
     },
+
+    /** Calls back when tokens that were good may be so no longer. */
+    onKeysChange: keys.onChange,
   }
 }
 export type AccessTokens = ReturnType<typeof createAccessTokens>
+
+/** The name of the key that a token says it was signed with; none where it says none, or is no token. */
+function keyIdOf(token: string): string | undefined {
+  try {
+    return decodeProtectedHeader(token).kid
+  } catch {
+    return undefined
+  }
+}

@@ -1,10 +1,13 @@
 import { eq, gt } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { Events } from '../../platform/events/events.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Caller } from '../../platform/http/handler.ts'
 import type { Billing } from '../billing/billing.ts'
+import { closeCustomer } from '../customers/customers.ts'
 import { findById, languageOf } from './accounts-store.ts'
+import { accountDeleted } from './events.ts'
 import type { GuardMails } from './guard-mails.ts'
 import type { PasswordProof } from './password-proof.ts'
 import type { Sessions } from './sessions.ts'
@@ -12,12 +15,6 @@ import { linkedIdentity, linkToken, providerVisit, session, userAccount } from '
 
 /** Some rounds of the purge: no call is under way for longer. */
 const SWEPT_FOR_MS = 6 * 3_600_000
-
-/** A domain that keeps something of customers which goes with their accounts. */
-export interface Leaver {
-  /** Removes what the domain keeps of a customer whose account is deleted. Safe to call again. */
-  forgetUser(tx: Transaction, userId: string): Promise<void>
-}
 
 /** What the settings ask before they delete an account. */
 export interface Deletion {
@@ -39,8 +36,7 @@ interface AccountDeletionDeps {
   billing: Pick<Billing, 'lockWallet' | 'hasOpenTopup'>
   /** Instances of a customer that are not gone yet; it comes from the instances domain. */
   countInstances(tx: Transaction, userId: string): Promise<number>
-  /** Every domain that keeps something which goes with an account. */
-  leavers: () => readonly Leaver[]
+  events: Pick<Events, 'emit'>
 }
 
 /**
@@ -50,20 +46,20 @@ interface AccountDeletionDeps {
 export function createAccountDeletion(deps: AccountDeletionDeps) {
   const { db, clock, proof } = deps
 
-  /** Removes what names a person or lets somebody in. Safe to do again. */
+  /** Removes what names a person or lets somebody in, and tells the domains that keep something too. Safe to do again. */
   async function forget(tx: Transaction, userId: string): Promise<void> {
     await tx.delete(linkToken).where(eq(linkToken.userId, userId))
     await tx.delete(providerVisit).where(eq(providerVisit.userId, userId))
     await tx.delete(linkedIdentity).where(eq(linkedIdentity.userId, userId))
     await deps.sessions.endAll(tx, userId, null)
     await tx.update(session).set({ address: '', userAgent: '' }).where(eq(session.userId, userId))
-    for (const leaver of deps.leavers()) await leaver.forgetUser(tx, userId)
+    await deps.events.emit(tx, accountDeleted, { userId })
   }
 
   return {
     /**
-     * Deletes the caller's account for good. The wallet's lock comes first: a deploy or a top-up that began before
-     * is seen, and one that comes later finds the account deleted (`requireOpen`).
+     * Deletes the caller's account for good. The customer is closed first: a deploy or a top-up that began before is
+     * seen, and one that comes later is refused.
      * @throws ApiError `validation_failed` {confirmation, password_wrong}, `login_frozen`, `account_has_instances`
      * {count}, `payment_pending` while it is not known whether a card was charged.
      */
@@ -76,6 +72,7 @@ export function createAccountDeletion(deps: AccountDeletionDeps) {
       const asked = { user, typed: password, address, field: 'password' }
       await proof.check(asked)
       await db.transaction(async tx => {
+        await closeCustomer(tx, { userId, at: clock.now() })
         await deps.billing.lockWallet(tx, userId)
         // Links before the account: using one locks them in that order.
         await tx.delete(linkToken).where(eq(linkToken.userId, userId))

@@ -1,7 +1,6 @@
 import { LANGUAGES, type Language } from '@berth/contract/limits'
 import { and, eq, isNull, ne } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
-import { ApiError } from '../../platform/http/api-error.ts'
 import { userAccount } from './tables.ts'
 
 export type Account = typeof userAccount.$inferSelect
@@ -28,16 +27,6 @@ export async function findById(q: Pick<Queryable, 'select'>, id: string): Promis
 export async function findByIdShared(tx: Transaction, id: string): Promise<Account | null> {
   const [row] = await tx.select().from(userAccount).where(eq(userAccount.id, id)).for('share')
   return row ?? null
-}
-
-/**
- * Makes sure that an account is not deleted, and holds back its deletion until the transaction ends. Lock order: the
- * wallet's row, then the account's.
- * @throws ApiError `login_expired` when it is deleted: whoever asks holds a session of before.
- */
-export async function requireOpen(tx: Transaction, userId: string): Promise<void> {
-  const account = await findByIdShared(tx, userId)
-  if (!account || account.deletedAt) throw new ApiError('login_expired')
 }
 
 /**

@@ -7,6 +7,7 @@ import { ApiError } from '../../platform/http/api-error.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Billing } from '../billing/billing.ts'
+import { forCustomer, openCustomer } from '../customers/customers.ts'
 import type { AccessTokens } from './access-token.ts'
 import { addAccount, findByEmail, findById, setDisplayName } from './accounts-store.ts'
 import type { EmailVerification } from './email-verification.ts'
@@ -84,6 +85,7 @@ export function createAccounts(deps: AccountsDeps) {
   ): Promise<string | null> {
     const id = ids.uuid()
     if (!(await addAccount(tx, { ...values, id, createdAt: clock.now() }))) return null
+    await openCustomer(tx, { userId: id, at: clock.now() })
     await billing.openWallet(tx, { userId: id, currency: WALLET_CURRENCY })
     return id
   }
@@ -159,7 +161,10 @@ export function createAccounts(deps: AccountsDeps) {
     async rename({ userId, id, displayName }: Rename): Promise<boolean> {
       const user = await findById(db, userId)
       if (!user || id.toLowerCase() !== `${ORGANIZATION}/${user.email}`) throw new ApiError('not_found')
-      return await setDisplayName(db, userId, displayName)
+      return await db.transaction(async tx => {
+        await forCustomer(tx, userId)
+        return await setDisplayName(tx, userId, displayName)
+      })
     },
 
     /** The address of an account, or null. */

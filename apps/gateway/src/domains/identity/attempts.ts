@@ -7,8 +7,8 @@ import { attempt } from './tables.ts'
 /** How many attempts a window takes, and how long more are refused once it is full. */
 export interface AttemptRule {
   max: number
-  window_ms: number
-  block_ms: number
+  windowMs: number
+  blockMs: number
 }
 
 export interface AttemptCount {
@@ -51,7 +51,7 @@ export function createAttempts(deps: { clock: Clock }) {
       const [row] = await upsert(q, key, rule, now, free)
       if (row) return null
       const [blocked] = await q.select().from(attempt).where(eq(attempt.key, key))
-      return blocked?.blockedUntil ?? after(now, rule.block_ms)
+      return blocked?.blockedUntil ?? after(now, rule.blockMs)
     },
 
     /** Reads counts without changing them; a key without attempts is not in the answer. */
@@ -87,10 +87,10 @@ export function createAttempts(deps: { clock: Clock }) {
 export type Attempts = ReturnType<typeof createAttempts>
 
 function upsert(q: Queryable, key: string, rule: AttemptRule, now: Date, onlyIf?: SQL) {
-  const over = lt(attempt.startedAt, before(now, rule.window_ms))
+  const over = lt(attempt.startedAt, before(now, rule.windowMs))
   const count = sql<number>`case when ${over} then 1 else ${attempt.count} + 1 end`
   const startedAt = sql.param(now, attempt.startedAt)
-  const until = after(now, rule.block_ms)
+  const until = after(now, rule.blockMs)
   return q
     .insert(attempt)
     .values({ key, count: 1, startedAt: now, blockedUntil: rule.max <= 1 ? until : null })

@@ -23,7 +23,7 @@ interface CaptchaDeps {
   clock: Clock
   ids: Ids
   log: Pick<Logger, 'warn'>
-  signingKey: Uint8Array
+  rootKey: Uint8Array
   kind: 'Default' | 'none' | CaptchaService
 }
 

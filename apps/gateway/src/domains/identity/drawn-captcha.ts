@@ -21,15 +21,15 @@ interface DrawnCaptchaDeps {
   db: Database
   clock: Clock
   ids: Ids
-  signingKey: Uint8Array
+  rootKey: Uint8Array
 }
 
 /**
  * The captcha that the gateway draws itself: digits in a picture, or a question in words for whoever cannot see it.
  * It is kept in the database, so that any replica can judge what another one has shown.
  */
-export function createDrawnCaptcha({ db, clock, ids, signingKey }: DrawnCaptchaDeps) {
-  const key = deriveKey(signingKey, 'berth captcha answers')
+export function createDrawnCaptcha({ db, clock, ids, rootKey }: DrawnCaptchaDeps) {
+  const key = deriveKey(rootKey, 'berth captcha answers')
   // Five digits are found from a plain hash in no time; not so without the key.
   const hashOf = (id: string, answer: string) =>
     createHmac('sha256', key).update(`${id} ${answer}`).digest('base64url')

@@ -38,8 +38,8 @@ export function createEmailVerification(deps: EmailVerificationDeps) {
   async function compose({ email }: { email: string }): Promise<MailContent | null> {
     const user = await deps.findAddressee(email)
     if (!user || user.emailVerifiedAt) return null
-    const life_ms = ACTIVATION_LINK_HOURS * HOUR_MS
-    const secret = await links.make(db, { purpose: 'verify_email', userId: user.id, email, life_ms })
+    const lifeMs = ACTIVATION_LINK_HOURS * HOUR_MS
+    const secret = await links.make(db, { purpose: 'verify_email', userId: user.id, email, lifeMs })
     // The path is the one that the console has always had.
     const link = `${deps.publicUrl().replace(/\/$/, '')}/activty?token=${secret}`
     const values = { brand: deps.brandName(), link, hours: ACTIVATION_LINK_HOURS }

@@ -15,7 +15,7 @@ interface NewLink {
   userId: string
   /** The address that it is made for. */
   email: string
-  life_ms: number
+  lifeMs: number
 }
 
 /** Secrets of links: for one purpose, good once, for a while; only their hash is stored. */
@@ -25,10 +25,10 @@ export function createLinkTokens({ clock, ids }: { clock: Clock; ids: Ids }) {
      * Makes a link's secret. Older links of the same person stay good.
      * @returns The secret, for the link alone.
      */
-    async make(q: Queryable, { purpose, userId, email, life_ms }: NewLink): Promise<string> {
+    async make(q: Queryable, { purpose, userId, email, lifeMs }: NewLink): Promise<string> {
       const secret = ids.secret(SECRET_BYTES)
       const createdAt = clock.now()
-      const expiresAt = new Date(createdAt.getTime() + life_ms)
+      const expiresAt = new Date(createdAt.getTime() + lifeMs)
       await q
         .insert(linkToken)
         .values({ hash: sha256Hex(secret), purpose, userId, email, createdAt, expiresAt })

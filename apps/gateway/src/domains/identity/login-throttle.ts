@@ -12,16 +12,16 @@ const MINUTE_MS = 60_000
  * Wrong passwords from one network on one account. The numbers are Casdoor's own. Counted for the pair, so that
  * a stranger who guesses from elsewhere never locks the owner out.
  */
-const PAIR_RULE: AttemptRule = { max: 5, window_ms: 15 * MINUTE_MS, block_ms: 15 * MINUTE_MS }
+const PAIR_RULE: AttemptRule = { max: 5, windowMs: 15 * MINUTE_MS, blockMs: 15 * MINUTE_MS }
 
 /** The same while the account is under attack, from a network that has not signed in to it of late. */
 const PAIR_RULE_SLOWED: AttemptRule = { ...PAIR_RULE, max: 2 }
 
 /** Wrong passwords from one network over all accounts: more than an office mistypes. */
-export const NETWORK_RULE: AttemptRule = { max: 50, window_ms: 15 * MINUTE_MS, block_ms: 15 * MINUTE_MS }
+export const NETWORK_RULE: AttemptRule = { max: 50, windowMs: 15 * MINUTE_MS, blockMs: 15 * MINUTE_MS }
 
 /** Wrong passwords on one account over all networks; from then on strangers to the account are slowed down. */
-export const ACCOUNT_RULE: AttemptRule = { max: 25, window_ms: 15 * MINUTE_MS, block_ms: 15 * MINUTE_MS }
+export const ACCOUNT_RULE: AttemptRule = { max: 25, windowMs: 15 * MINUTE_MS, blockMs: 15 * MINUTE_MS }
 
 /**
  * From so many wrong passwords on, a captcha comes before the next one, as long as the counts' windows last. One who
@@ -84,7 +84,7 @@ export function createLoginThrottle({ db, clock, attempts }: LoginThrottleDeps) 
     const now = clock.now().getTime()
     const recent = (key: string, rule: AttemptRule) => {
       const count = counts.get(key)
-      return count && now - count.startedAt.getTime() <= rule.window_ms ? count.count : 0
+      return count && now - count.startedAt.getTime() <= rule.windowMs ? count.count : 0
     }
     return (
       recent(keys.pair, PAIR_RULE) >= CAPTCHA_AFTER.pair ||

@@ -9,11 +9,11 @@ const DAY_MS = 24 * 3_600_000
 /** One mail to an address each minute (R2.16). */
 const WAIT_RULE: AttemptRule = {
   max: 1,
-  window_ms: ACTIVATION_RESEND_WAIT_MS,
-  block_ms: ACTIVATION_RESEND_WAIT_MS,
+  windowMs: ACTIVATION_RESEND_WAIT_MS,
+  blockMs: ACTIVATION_RESEND_WAIT_MS,
 }
 /** And so many each day, so that nobody's mailbox is filled by strangers. */
-export const DAY_RULE: AttemptRule = { max: 10, window_ms: DAY_MS, block_ms: DAY_MS }
+export const DAY_RULE: AttemptRule = { max: 10, windowMs: DAY_MS, blockMs: DAY_MS }
 export const MAIL_ATTEMPTS_KEPT_MS = DAY_MS
 
 /** Kinds of mail that anybody can ask for, counted apart, with what a refused one is answered. */

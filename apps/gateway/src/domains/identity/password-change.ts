@@ -5,6 +5,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Caller } from '../../platform/http/handler.ts'
+import { forCustomer } from '../customers/customers.ts'
 import { findById } from './accounts-store.ts'
 import type { GuardMails } from './guard-mails.ts'
 import type { LinkTokens } from './link-tokens.ts'
@@ -61,6 +62,7 @@ export function createPasswordChange(deps: PasswordChangeDeps) {
       }
       const passwordHash = await deps.passwords.hash(newPassword)
       await db.transaction(async tx => {
+        await forCustomer(tx, user.id)
         // Links before the account: using one locks them in that order.
         await deps.links.void(tx, user.id, ['reset_password', 'sign_in'])
         await proof.accept(tx, asked)

@@ -57,8 +57,8 @@ export function createPasswordReset(deps: PasswordResetDeps) {
   async function compose({ email }: { email: string }): Promise<MailContent | null> {
     const user = await deps.findAddressee(email)
     if (!user) return null
-    const life_ms = RESET_LINK_HOURS * 3_600_000
-    const secret = await links.make(db, { purpose: 'reset_password', userId: user.id, email, life_ms })
+    const lifeMs = RESET_LINK_HOURS * 3_600_000
+    const secret = await links.make(db, { purpose: 'reset_password', userId: user.id, email, lifeMs })
     const link = `${deps.publicUrl().replace(/\/$/, '')}/reset-password?token=${secret}`
     const values = { brand: deps.brandName(), link, hours: RESET_LINK_HOURS }
     return resetMail(email, languageOf(user.language), values)

@@ -25,7 +25,8 @@ describe('access tokens', () => {
   test('[R3.1] are JWTs that name customer and session, and last a year', async () => {
     const { token, email } = await signedIn()
     const { data } = await bench.call(getAccount, {}, { token })
-    expect(decodeProtectedHeader(token)).toEqual({ alg: 'EdDSA', typ: 'JWT' })
+    const kid = expect.stringMatching(/^[0-9a-f]{16}$/)
+    expect(decodeProtectedHeader(token)).toEqual({ alg: 'EdDSA', typ: 'JWT', kid })
     const claims = decodeJwt(token)
     expect(claims).toEqual({
       iss: 'berth',

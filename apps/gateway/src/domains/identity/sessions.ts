@@ -5,15 +5,16 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { notify, type OpenDatabase } from '../../platform/database/open-database.ts'
+import type { Events } from '../../platform/events/events.ts'
 import { sha256Hex } from '../../platform/hash.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Caller } from '../../platform/http/handler.ts'
 import type { Ids } from '../../platform/ids.ts'
-import type { Audit } from '../audit/audit.ts'
-import type { Notifications } from '../notifications/notifications.ts'
+import { forCustomer } from '../customers/customers.ts'
 import type { AccessTokens, TokenSubject } from './access-token.ts'
 import { findByIdShared } from './accounts-store.ts'
 import { browserOf } from './browser.ts'
+import { sessionPushedOut, signedInAnew } from './events.ts'
 import { placeOf } from './new-places.ts'
 import { createSessionCache } from './session-cache.ts'
 import { session, userAccount } from './tables.ts'
@@ -37,8 +38,7 @@ interface SessionsDeps {
   ids: Ids
   log: Pick<Logger, 'warn'>
   tokens: AccessTokens
-  notices: Pick<Notifications, 'newSignIn'>
-  audit: Pick<Audit, 'note'>
+  events: Pick<Events, 'emit'>
 }
 
 interface NewSession {
@@ -51,7 +51,7 @@ interface NewSession {
 
 /** Sessions: rows that can be ended, and the tokens that stand for them. */
 export function createSessions(deps: SessionsDeps) {
-  const { db, listen, clock, ids, log, tokens, notices, audit } = deps
+  const { db, listen, clock, ids, log, tokens, events } = deps
   const cache = createSessionCache({ clock })
   const asking = new Map<string, Promise<Caller | null>>()
 
@@ -112,7 +112,7 @@ export function createSessions(deps: SessionsDeps) {
     // An old account without a session has had some that are forgotten by now: that is not its first one.
     const isFirst = place === 'first' && at.getTime() - account.createdAt.getTime() < ENDED_KEPT_MS
     if (place === 'known' || isFirst) return
-    await notices.newSignIn(tx, { userId, at, address, ...browserOf(userAgent) })
+    await events.emit(tx, signedInAnew, { userId, at: at.toISOString(), address, ...browserOf(userAgent) })
   }
 
   function isOpenOf(userId: string) {
@@ -137,6 +137,7 @@ export function createSessions(deps: SessionsDeps) {
   return {
     /** Begins to hear what other replicas say. */
     async start(): Promise<() => void> {
+      tokens.onKeysChange(cache.dropAll)
       return await listen(CHANNEL, cache.drop, cache.dropAll)
     },
 
@@ -170,8 +171,8 @@ export function createSessions(deps: SessionsDeps) {
       await tx
         .insert(session)
         .values({ id, userId, createdAt, expiresAt, lastSeenAt: createdAt, address, userAgent })
-      for (const target of await endOldest(tx, userId, createdAt)) {
-        audit.note({ userId, actor: 'system', action: 'account.session-ended', target })
+      for (const sessionId of await endOldest(tx, userId, createdAt)) {
+        await events.emit(tx, sessionPushedOut, { userId, sessionId })
       }
       return { sessionId: id, userId, createdAt, expiresAt }
     },
@@ -221,6 +222,7 @@ export function createSessions(deps: SessionsDeps) {
      */
     async endOwn(userId: string, sessionId: string): Promise<boolean> {
       const ended = await db.transaction(async tx => {
+        await forCustomer(tx, userId)
         const rows = await tx
           .update(session)
           .set({ revokedAt: clock.now() })
@@ -235,7 +237,10 @@ export function createSessions(deps: SessionsDeps) {
 
     /** Ends a customer's sessions but one. @returns How many ended. */
     async endOthers({ userId, sessionId }: Pick<Caller, 'userId' | 'sessionId'>): Promise<number> {
-      const ended = await db.transaction(tx => endAll(tx, userId, sessionId))
+      const ended = await db.transaction(async tx => {
+        await forCustomer(tx, userId)
+        return await endAll(tx, userId, sessionId)
+      })
       cache.drop(userId)
       return ended
     },

@@ -3,6 +3,7 @@ import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { IdentityProvider, ProviderIdentity } from '../../drivers/sign-in/port.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import { forCustomer } from '../customers/customers.ts'
 import { type Account, findRecipient } from './accounts-store.ts'
 import type { LinkedIdentities } from './linked-identities.ts'
 import { listProviders } from './listed-providers.ts'
@@ -63,6 +64,7 @@ export function createSignInMethods(deps: SignInMethodsDeps) {
      */
     async link(userId: string, provider: string, identity: ProviderIdentity): Promise<void> {
       await db.transaction(async tx => {
+        await forCustomer(tx, userId)
         const user = await lockAccount(tx, userId)
         if (!user) throw new ApiError('user_not_found')
         if (await identities.add(tx, userId, provider, identity)) {
@@ -84,6 +86,7 @@ export function createSignInMethods(deps: SignInMethodsDeps) {
         .filter(listed => listed.provider?.type === type && (name === null || listed.name === name))
         .map(listed => listed.name)
       await db.transaction(async tx => {
+        await forCustomer(tx, userId)
         // Two that are unlinked at once would each be the other's way in.
         const user = await lockAccount(tx, userId)
         const linked = (await identities.of(tx, userId)).map(({ provider }) => provider)

@@ -123,7 +123,7 @@ export function createSignIn(deps: SignInDeps) {
       const user = await findById(db, userId)
       if (!user || user.deletedAt) throw new ApiError('user_not_found')
       const { id, email } = user
-      const secret = await links.make(db, { purpose: 'sign_in', userId: id, email, life_ms: SIGN_IN_LINK_MS })
+      const secret = await links.make(db, { purpose: 'sign_in', userId: id, email, lifeMs: SIGN_IN_LINK_MS })
       audit.note({ userId: id, actor: 'operator', action: 'account.create-sign-in-link' })
       return secret
     },

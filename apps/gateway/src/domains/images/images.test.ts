@@ -1,13 +1,13 @@
 import { officialImages, officialImagesIn } from '@berth/contract/images'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
-import { createFakeDriver } from '../../drivers/compute/fake/fake-driver.ts'
+import { createFakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import { systemClock } from '../../platform/clock.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {
-  const compute = createFakeDriver({ clock: systemClock })
-  gateway = await startGateway({ compute: { ...compute, name: 'sandbox' } })
+  const compute = createFakeEngine({ clock: systemClock })
+  gateway = await startGateway({ compute: { ...compute, driver: 'sandbox' } })
 })
 afterAll(() => gateway.stop())
 
@@ -32,7 +32,7 @@ test('[R3.4] says which images the machine driver here cannot make, and why', as
   })
   expect(images.find(({ id }) => id === 'vllm')).toMatchObject({
     available: false,
-    unavailable_reason: 'needs_docker',
+    unavailable_reason: 'not_on_engine',
   })
 })
 

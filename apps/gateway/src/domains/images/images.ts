@@ -1,56 +1,87 @@
 import type { Image } from '@berth/contract/images'
-import type { ImageRecipe } from '../../drivers/compute/port.ts'
+import type { ImageRecipe } from '../../drivers/compute/port/images.ts'
 import type { Catalogue, CatalogueImage } from '../../platform/config/catalogue.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import type { Fleet } from '../fleet/fleet.ts'
 
-export interface Images {
-  /**
-   * Official images, in the catalogue's order.
-   * @param regionCode One region's, or every region's when null.
-   * @throws ApiError `region_not_supported` for a region that does not exist.
-   */
-  official(regionCode: string | null): Image[]
-  /**
-   * One image by id.
-   * @throws ApiError `image_unknown`.
-   */
-  find(id: string): Image & { recipe: ImageRecipe }
-}
+export type Images = ReturnType<typeof createImages>
 
 /**
  * Official images: entries of the catalogue that each driver knows how to make.
- * @param deps `driverName` is the machine driver that runs here, or null.
+ * @param deps `fleet` says what can be made now, and where.
  */
-export function createImages(deps: { catalogue: Catalogue; driverName: string | null }): Images {
-  const { catalogue, driverName } = deps
-  const all = catalogue.images.map(entry => ({ ...toImage(entry, driverName), recipe: toRecipe(entry) }))
-  return {
-    official(regionCode) {
-      if (regionCode !== null && !catalogue.regions.some(({ code }) => code === regionCode)) {
-        throw new ApiError('region_not_supported')
-      }
-      return all.map(({ recipe: _, ...image }) => image)
-    },
-    find(id) {
-      const found = all.find(image => image.id === id)
-      if (!found) {
-        throw new ApiError('image_unknown', { fields: [{ path: 'image_id', rule: 'not_allowed' }] })
-      }
-      return found
-    },
+export function createImages(deps: {
+  catalogue: Pick<Catalogue, 'images' | 'regions'>
+  fleet: Pick<Fleet, 'engines' | 'isReached'>
+}) {
+  const { catalogue, fleet } = deps
+
+  /** Drivers of the engines that answer now, of one region or of all. */
+  function driversIn(regionCode: string | null): string[] {
+    return fleet
+      .engines()
+      .filter(({ id, facts }) => {
+        return fleet.isReached(id) && (regionCode === null || facts?.region_codes.includes(regionCode))
+      })
+      .map(({ driver }) => driver)
   }
+
+  /**
+   * Official images, in the catalogue's order.
+   * @param regionCode As far as one region's engines can make them, or any region's when null.
+   * @throws ApiError `region_not_supported` for a region that does not exist.
+   */
+  function official(regionCode: string | null): Image[] {
+    if (regionCode !== null && !catalogue.regions.some(({ code }) => code === regionCode)) {
+      throw new ApiError('region_not_supported')
+    }
+    const drivers = driversIn(regionCode)
+    return catalogue.images.map(entry => toImage(entry, unavailableReason(entry, drivers)))
+  }
+
+  /**
+   * One image by id, as far as it can be made in a region, or anywhere when that is null.
+   * @throws ApiError `image_unknown`.
+   */
+  function find(id: string, regionCode: string | null = null): Image & { recipe: ImageRecipe } {
+    const entry = entryOf(id)
+    const reason = unavailableReason(entry, driversIn(regionCode))
+    return { ...toImage(entry, reason), recipe: toRecipe(entry) }
+  }
+
+  /**
+   * Whether engines of a driver of that name can make an image.
+   * @throws ApiError `image_unknown`.
+   */
+  function makes(id: string, driver: string): boolean {
+    return canMake(entryOf(id), driver)
+  }
+
+  function entryOf(id: string): CatalogueImage {
+    const entry = catalogue.images.find(image => image.id === id)
+    if (!entry) throw new ApiError('image_unknown', { fields: [{ path: 'image_id', rule: 'not_allowed' }] })
+    return entry
+  }
+
+  /** Null when it can be made; else a key of the console's texts. */
+  function unavailableReason(entry: CatalogueImage, drivers: string[]): string | null {
+    if (drivers.length === 0) return 'no_driver'
+    return drivers.some(driver => canMake(entry, driver)) ? null : 'not_on_engine'
+  }
+
+  /** Each driver makes an image from its own part of the recipe; one that no recipe speaks to needs none. */
+  function canMake({ recipe }: CatalogueImage, driver: string): boolean {
+    return driver in recipe || !catalogue.images.some(image => driver in image.recipe)
+  }
+
+  return { official, find, makes }
 }
 
-function toRecipe(entry: CatalogueImage): ImageRecipe {
-  return {
-    id: entry.id,
-    docker: entry.docker ?? null,
-    sandbox: entry.sandbox ? { userland: entry.sandbox } : null,
-  }
+function toRecipe({ id, recipe }: CatalogueImage): ImageRecipe {
+  return { id, parts: recipe }
 }
 
-function toImage(entry: CatalogueImage, driverName: string | null): Image {
-  const reason = unavailableReason(entry, driverName)
+function toImage(entry: CatalogueImage, unavailable_reason: string | null): Image {
   return {
     id: entry.id,
     type: 'Official',
@@ -64,15 +95,7 @@ function toImage(entry: CatalogueImage, driverName: string | null): Image {
     http_ports: entry.http_ports,
     tcp_ports: entry.tcp_ports,
     min_vram_gb: entry.min_vram_gb,
-    available: reason === null,
-    unavailable_reason: reason,
+    available: unavailable_reason === null,
+    unavailable_reason,
   }
-}
-
-/** Null when it can be made here; else a key of the console's texts. */
-function unavailableReason(entry: CatalogueImage, driverName: string | null): string | null {
-  if (driverName === null) return 'no_driver'
-  if (driverName === 'docker') return entry.docker ? null : 'needs_sandbox'
-  if (driverName === 'sandbox') return entry.sandbox ? null : 'needs_docker'
-  return null
 }

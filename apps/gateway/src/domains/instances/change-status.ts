@@ -4,15 +4,20 @@ import { type InstanceStatus, STATUS_FOLLOWS } from '@berth/contract/instance-st
 import { eq, sql } from 'drizzle-orm'
 import type { Transaction } from '../../platform/database/database.ts'
 import { notify } from '../../platform/database/open-database.ts'
-import type { Billing } from '../billing/billing.ts'
+import type { Billing, Subject } from '../billing/billing.ts'
+import type { Stock } from '../regions/regions.ts'
 import type { InstanceRow } from './rows.ts'
-import { MEANING } from './status-meaning.ts'
+import { MEANING, metersOf } from './status-meaning.ts'
 import { instance, instanceEvent } from './tables.ts'
 
 /** The channel on which an instance's id is told when it has changed. */
 export const INSTANCE_CHANNEL = 'instance'
 
-export type StatusBilling = Pick<Billing, 'openInterval' | 'closeInterval' | 'releaseHold'>
+/** Where a change of status has its consequences. */
+export interface StatusDeps {
+  billing: Pick<Billing, 'openMeters' | 'closeMeters' | 'releaseHold'>
+  stock: Pick<Stock, 'giveBack'>
+}
 
 export interface Change {
   status: InstanceStatus
@@ -28,10 +33,8 @@ export interface Change {
 type ChangeableColumn =
   | 'desired'
   | 'restartsAsked'
-  | 'startKey'
   | 'progress'
-  | 'driver'
-  | 'installationId'
+  | 'engineId'
   | 'readyAt'
   | 'stoppedAt'
   | 'observedAt'
@@ -41,7 +44,6 @@ type ChangeableColumn =
   | 'gpuSpecId'
   | 'spec'
   | 'simulated'
-  | 'holdsGpus'
   | 'runningMicroPerHour'
   | 'stoppedMicroPerHour'
 
@@ -53,18 +55,16 @@ type ChangeableColumn =
  */
 export async function changeStatus(
   tx: Transaction,
-  billing: StatusBilling,
+  deps: StatusDeps,
   row: InstanceRow,
   change: Change,
 ): Promise<InstanceRow> {
   const { status, at, patch = {} } = change
   const follows = row.status === status || STATUS_FOLLOWS[row.status].includes(status)
   assert(follows, `an instance that is ${row.status} does not become ${status}`)
-  const meaning = MEANING[status]
   const [changed] = await tx
     .update(instance)
     .set({
-      holdsGpus: row.holdsGpus && meaning.gpus,
       readyAt: null,
       stoppedAt: null,
       progress: null,
@@ -82,7 +82,8 @@ export async function changeStatus(
     .where(eq(instance.id, row.id))
     .returning()
   assert(changed, `instance ${row.id} vanished under its lock`)
-  await bill(tx, billing, row, changed, change)
+  await giveBackStock(tx, deps, changed)
+  await bill(tx, deps.billing, row, changed, change)
   await addEvent(tx, changed, { at, ...change.event })
   await notify(tx, INSTANCE_CHANNEL, row.id)
   return changed
@@ -104,28 +105,47 @@ export async function addEvent(
   })
 }
 
+/**
+ * Gives back what an instance took once nothing can be using it. Simulated GPUs are given back as soon as the status
+ * says so; real ones stay out of use until their machine was seen not to run.
+ */
+export async function giveBackStock(
+  tx: Transaction,
+  { stock }: Pick<StatusDeps, 'stock'>,
+  row: InstanceRow,
+): Promise<void> {
+  if (!holdsStock(row)) await stock.giveBack(tx, row.id)
+}
+
+/** Whether an instance has a claim on the stock. */
+export function holdsStock(row: Pick<InstanceRow, 'status' | 'terminatedAt' | 'gpuUuids'>): boolean {
+  return row.terminatedAt === null && (MEANING[row.status].gpus || row.gpuUuids.length > 0)
+}
+
 async function bill(
   tx: Transaction,
-  billing: StatusBilling,
+  billing: StatusDeps['billing'],
   before: InstanceRow,
   row: InstanceRow,
   change: Change,
 ): Promise<void> {
-  const key = { userId: row.userId, instanceId: row.id }
-  const was = MEANING[before.status]
-  const is = MEANING[row.status]
-  if (was.usage) await billing.closeInterval(tx, { ...key, at: change.billedUntil ?? change.at })
-  const rateMicroPerHour = is.usage === 'disk' ? row.stoppedMicroPerHour : row.runningMicroPerHour
-  if (is.usage && !row.terminatedAt && rateMicroPerHour > 0n) {
-    await billing.openInterval(tx, {
+  const key = { userId: row.userId, subject: instanceSubject(row.id) }
+  if (metersOf(before).meters.length > 0) {
+    await billing.closeMeters(tx, { ...key, at: change.billedUntil ?? change.at })
+  }
+  const { meters, stopsWhenEmpty } = metersOf(row)
+  if (meters.length > 0) {
+    await billing.openMeters(tx, {
       ...key,
-      usage: is.usage,
-      rateMicroPerHour,
-      instanceName: row.name,
-      gpuSpecName: row.spec.name,
-      gpuCount: row.gpuCount,
+      name: row.name,
+      facts: { gpu_spec_name: row.spec.name, gpu_count: row.gpuCount },
+      meters,
+      stopsWhenEmpty,
       at: change.at,
     })
   }
-  if (was.hold && !is.hold) await billing.releaseHold(tx, key)
+  if (MEANING[before.status].hold && !MEANING[row.status].hold) await billing.releaseHold(tx, key)
 }
+
+/** An instance as billing knows it. */
+export const instanceSubject = (id: string): Subject => ({ kind: 'instance', id })

@@ -1,15 +1,11 @@
 import type { InstanceReasonCode } from '@berth/contract/instance-codes'
-import type { ComputeErrorCode } from '../../drivers/compute/port.ts'
+import type { ComputeErrorCode } from '../../drivers/compute/port/compute-error.ts'
 
 /** What the last try of a step failed with. */
-export type FailureCode = ComputeErrorCode | 'timed_out' | 'compute_unavailable'
+export type FailureCode = ComputeErrorCode | 'timed_out'
 
 /** Failures that another try cannot mend. */
-const FINAL: ReadonlySet<string> = new Set<FailureCode>([
-  'unsupported',
-  'image_unavailable',
-  'compute_unavailable',
-])
+const FINAL: ReadonlySet<string> = new Set<FailureCode>(['unsupported', 'image_unavailable'])
 
 /**
  * Whether another try of the step is of no use.
@@ -30,7 +26,6 @@ const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   engine_unavailable: 'engine_unavailable',
   failed: 'start_failed',
   timed_out: 'timed_out',
-  compute_unavailable: 'compute_unavailable',
 }
 
 /**

@@ -4,19 +4,26 @@ import type { InstanceStatus } from '@berth/contract/instance-states'
 import type { DeployBody } from '@berth/contract/instances'
 import { and, asc, eq, isNull } from 'drizzle-orm'
 import { expect } from 'vitest'
-import { createFakeDriver, type FakeDriver } from '../../drivers/compute/fake/fake-driver.ts'
-import type { RealGpu } from '../../drivers/compute/port.ts'
+import { computeFailure, createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
+import type { RealGpu } from '../../drivers/compute/port/engine.ts'
 import { loadCatalogue } from '../../platform/config/catalogue.ts'
+import { CONTAINER_DISK_SKU } from '../../platform/config/skus.ts'
+import type { Meter } from '../billing/billing.ts'
 import { type BillingFixture, createBillingFixture } from '../billing/billing-fixture.ts'
-import { usageInterval, walletHold } from '../billing/tables.ts'
+import { walletHold } from '../billing/ledger/tables.ts'
+import { usageInterval, usageMeter } from '../billing/meters/tables.ts'
+import { createFleet, type Fleet, type FleetSource } from '../fleet/fleet.ts'
 import { createImages } from '../images/images.ts'
 import { createRegions } from '../regions/regions.ts'
-import type { StartWanted } from './actions.ts'
-import { createInstances, type Instances, type InstancesDeps } from './instances.ts'
-import { RECONCILE_LIMITS, type ReconcileLimits } from './limits.ts'
-import { createQuotes } from './quotes.ts'
+import { createStock } from '../regions/stock.ts'
+import { stockClaim } from '../regions/tables.ts'
+import type { StartWanted } from './act/actions.ts'
+import { instancesInTrouble } from './events.ts'
+import { createInstances, type Instances } from './instances.ts'
+import { createQuotes } from './offer/quotes.ts'
+import { RECONCILE_LIMITS, type ReconcileLimits } from './reconcile/limits.ts'
 import type { InstanceRow } from './rows.ts'
-import { MEANING } from './status-meaning.ts'
+import { MEANING, metersOf } from './status-meaning.ts'
 import { instance } from './tables.ts'
 
 const CATALOGUE = resolve(import.meta.dirname, '../../../../../config/catalogue.yaml')
@@ -28,19 +35,17 @@ const TEST_LIMITS: ReconcileLimits = {
   pull_stall_ms: 250,
   abort_grace_ms: 20,
 }
-/** The data folder whose machines the driver holds. */
-export const INSTALLATION_ID = '0123456789ab'
 const EVENTUALLY_MS = 15_000
 const POLL_MS = 15
 
 /** The domain with a fake driver and real money, on a database of its own. */
 export interface InstancesFixture extends Omit<BillingFixture, 'driver'> {
-  compute: FakeDriver
+  compute: FakeEngine
   instances: Instances
-  /** What customers were told of, oldest first. */
-  notices: Parameters<InstancesDeps['notices']['instanceTrouble']>[1][]
   /** Another gateway on the same database; its reconciler is not started. */
-  gateway(options?: GatewayOptions): Instances
+  gateway(options?: GatewayOptions): Promise<Instances>
+  /** What a gateway knows of engines. */
+  fleetOf(gateway: Instances): Fleet
   /** A customer with 100.00, or with credits of that many cents. */
   payer(creditCents?: number): Promise<string>
   /** Deploys; a CPU machine in us-west unless told otherwise. */
@@ -61,18 +66,26 @@ export interface InstancesFixture extends Omit<BillingFixture, 'driver'> {
   force(id: string, status: InstanceStatus): Promise<void>
   /** That the books balance, and that what is open fits the row's status. */
   expectSound(id: string): Promise<void>
+  /** How many units of the stock an instance has. */
+  takenBy(id: string): Promise<number>
   eventCodes(userId: string, id: string): Promise<string[]>
-  intervals(id: string): Promise<(typeof usageInterval.$inferSelect)[]>
+  /** What was told of a customer's instances in trouble, oldest first. */
+  troubles(userId: string): unknown[]
+  /** Its stretches with what ran in them; `disk` where that was its disk alone. */
+  intervals(
+    id: string,
+  ): Promise<(typeof usageInterval.$inferSelect & { meters: Meter[]; usage: 'compute' | 'disk' })[]>
   close(): Promise<void>
 }
 
 interface GatewayOptions {
-  compute?: FakeDriver | null
-  computeMissing?: string | null
+  compute?: FakeEngine | null
   limits?: Partial<ReconcileLimits>
   gpus?: RealGpu[]
-  /** Whose machines its driver holds; the fixture's own unless told otherwise. */
-  installationId?: string
+  /** Regions that its engine makes machines for; all of them unless told otherwise. */
+  regionCodes?: string[]
+  /** In place of that one engine. */
+  sources?: FleetSource[]
   listen?: boolean
 }
 
@@ -80,41 +93,58 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
   const base = await createBillingFixture()
   const { db, clock, ids, log, billing } = base
   const catalogue = loadCatalogue(CATALOGUE)
-  const compute = options.compute ?? createFakeDriver({ clock })
+  const size = { cpu_count: 4, memory_mb: 8_192, gpus: options.gpus ?? [] }
+  const compute = options.compute ?? createFakeEngine({ clock, size })
   const started: Instances[] = []
-  const notices: InstancesFixture['notices'] = []
+  const fleets = new Map<Instances, Fleet>()
 
-  const gateway: InstancesFixture['gateway'] = (own = {}) => {
-    const driver = own.compute === undefined ? compute : own.compute
-    const computeMissing = own.computeMissing ?? null
-    const regions = createRegions({ db, catalogue, gpus: own.gpus ?? [] })
-    const images = createImages({ catalogue, driverName: driver?.name ?? null })
-    const quotes = createQuotes({ db, catalogue, regions, images, billing, compute: driver, computeMissing })
+  const gateway: InstancesFixture['gateway'] = async (own = {}) => {
+    const engine = own.compute === undefined ? compute : own.compute
+    const fleet = createFleet({
+      db,
+      log,
+      selfId: ids.uuid(),
+      sources: own.sources ?? [
+        {
+          description: 'the test’s engine',
+          regionCodes: own.regionCodes ?? catalogue.regions.map(({ code }) => code),
+          formerId: () => null,
+          async open() {
+            if (engine) return engine
+            throw computeFailure('engine_unavailable')
+          },
+        },
+      ],
+      listen: base.database.listen,
+    })
+    const regions = createRegions({ db, clock, catalogue, fleet })
+    fleet.onChange(regions.seedStock)
+    const images = createImages({ catalogue, fleet })
+    const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet })
     const made = createInstances({
       db,
       clock,
       ids,
       log,
-      compute: driver,
-      computeMissing,
-      installationId: own.installationId ?? INSTALLATION_ID,
+      fleet,
       catalogue,
       billing: base.replica({ payments: [] }),
-      notices: { instanceTrouble: async (_, facts) => void notices.push(facts) },
-      requireOpen: async () => {},
+      events: base.events,
       regions,
       images,
       quotes,
       listen: own.listen ? base.database.listen : null,
       limits: { ...TEST_LIMITS, ...own.limits },
-      host: { cpu_count: 4, memory_mb: 8_192 },
     })
+    await fleet.start()
+    await regions.seedStock()
     started.push(made)
+    fleets.set(made, fleet)
     return made
   }
 
-  await createRegions({ db, catalogue, gpus: options.gpus ?? [] }).syncStock()
-  const instances = gateway(options)
+  const instances = await gateway(options)
+  const stock = createStock({ db, clock })
 
   async function row(id: string): Promise<InstanceRow> {
     const [found] = await db.select().from(instance).where(eq(instance.id, id))
@@ -126,8 +156,12 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     ...base,
     compute,
     instances,
-    notices,
     gateway,
+    fleetOf(one) {
+      const fleet = fleets.get(one)
+      if (!fleet) throw new Error('not a gateway of this fixture')
+      return fleet
+    },
     row,
     payer: (creditCents = 10_000) => base.customer({ creditCents }),
     async deploy(userId, body = {}, key = randomUUID()) {
@@ -154,45 +188,61 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     },
     async force(id, status) {
       const at = clock.now()
-      await db
-        .update(instance)
-        .set({
-          status,
-          desired: desiredOf(status),
-          holdsGpus: MEANING[status].gpus,
-          statusSince: at,
-          nextAttemptAt: at,
-        })
-        .where(eq(instance.id, id))
+      await db.transaction(async tx => {
+        await tx
+          .update(instance)
+          .set({ status, desired: desiredOf(status), statusSince: at, nextAttemptAt: at })
+          .where(eq(instance.id, id))
+        const { regionCode, gpuSpecId: specId, gpuCount: count } = await row(id)
+        const claim = { subjectId: id, regionCode, specId, count }
+        if (MEANING[status].gpus) await stock.take(tx, claim, [{ engineId: compute.id, gpuUuids: [] }])
+        else await stock.giveBack(tx, id)
+      })
     },
     async expectSound(id) {
       const found = await row(id)
       const meaning = MEANING[found.status]
       const open = (await fixture.intervals(id)).filter(({ endedAt }) => endedAt === null)
-      const rate = meaning.usage === 'disk' ? found.stoppedMicroPerHour : found.runningMicroPerHour
-      const usage = meaning.usage && rate > 0n ? [meaning.usage] : []
-      expect(open.map(interval => interval.usage)).toEqual(found.terminatedAt ? [] : usage)
+      const { meters } = metersOf(found)
+      expect(open.map(interval => interval.meters)).toEqual(meters.length > 0 ? [meters] : [])
       const holds = await db
         .select()
         .from(walletHold)
-        .where(and(eq(walletHold.instanceId, id), isNull(walletHold.releasedAt)))
+        .where(and(eq(walletHold.subjectId, id), isNull(walletHold.releasedAt)))
       expect(holds).toHaveLength(meaning.hold && !found.terminatedAt ? 1 : 0)
-      expect(found.holdsGpus && !meaning.gpus).toBe(false)
+      expect(await instances.checkStock()).toEqual([])
       expect(await billing.checkBooks()).toEqual([])
     },
+    async takenBy(id) {
+      const claims = await db.select().from(stockClaim).where(eq(stockClaim.subjectId, id))
+      return claims[0]?.count ?? 0
+    },
+    troubles: userId =>
+      base.events.told
+        .filter(({ event }) => event === instancesInTrouble.name)
+        .map(({ payload }) => instancesInTrouble.payload.parse(payload))
+        .filter(trouble => trouble.userId === userId),
     async eventCodes(userId, id) {
       const events = await instances.events({ userId, instanceId: id })
       return events.map(({ code }) => code).reverse()
     },
-    intervals: id =>
-      db
+    async intervals(id) {
+      const stretches = await db
         .select()
         .from(usageInterval)
-        .where(eq(usageInterval.instanceId, id))
-        .orderBy(asc(usageInterval.startedAt), asc(usageInterval.id)),
+        .where(eq(usageInterval.subjectId, id))
+        .orderBy(asc(usageInterval.startedAt), asc(usageInterval.id))
+      const rows = await db.select().from(usageMeter).orderBy(asc(usageMeter.position))
+      return stretches.map(stretch => {
+        const own = rows.filter(({ intervalId }) => intervalId === stretch.id)
+        const meters = own.map(({ intervalId: _, position: _at, ...meter }) => meter)
+        return { ...stretch, meters, usage: meters[0]?.sku === CONTAINER_DISK_SKU ? 'disk' : 'compute' }
+      })
+    },
     async close() {
       compute.faults.heal()
       await Promise.all(started.map(one => one.reconciler.stop()))
+      await Promise.all([...fleets.values()].map(fleet => fleet.stop()))
       await base.database.drop()
     },
   }

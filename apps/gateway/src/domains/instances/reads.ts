@@ -1,24 +1,23 @@
 import type { CallData } from '@berth/contract/call'
 import type { Instance, listInstanceEvents } from '@berth/contract/instances'
 import { and, asc, desc, eq, gte, isNull, lte } from 'drizzle-orm'
-import type { ComputeDriver } from '../../drivers/compute/port.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Billing } from '../billing/billing.ts'
+import type { Fleet } from '../fleet/fleet.ts'
 import type { Images } from '../images/images.ts'
-import type { Target } from './actions.ts'
-import { type HostSize, machineNotes } from './machine-spec.ts'
+import type { Target } from './act/actions.ts'
+import { machineNotes } from './reconcile/machine-spec.ts'
 import type { InstanceRow } from './rows.ts'
 import { instance, instanceEvent } from './tables.ts'
 
 export interface ReadDeps {
   db: Database
-  billing: Pick<Billing, 'costMicro' | 'burn'>
+  billing: Pick<Billing, 'costMicro' | 'totals'>
   catalogue: Pick<Catalogue, 'regions'>
   images: Pick<Images, 'find'>
-  compute: Pick<ComputeDriver, 'name' | 'capabilities'> | null
-  host: HostSize
+  fleet: Pick<Fleet, 'known'>
 }
 
 /** Events of one instance that a page shows; older ones stay in the table for receipts. */
@@ -39,9 +38,10 @@ export async function list(deps: ReadDeps, userId: string): Promise<Instance[]> 
   const [costs, { currency }] = await Promise.all([
     billing.costMicro(
       db,
+      'instance',
       rows.map(({ id }) => id),
     ),
-    billing.burn(db, userId),
+    billing.totals(db, userId),
   ])
   return rows.map(row => toInstance(deps, row, { currency, costMicro: costs.get(row.id) ?? 0n }))
 }
@@ -91,7 +91,7 @@ export async function eventsBetween(
  * One of a customer's own instances.
  * @throws ApiError `not_found`: the same for another customer's and for one that is not there (R6.4).
  */
-export async function findOwn(q: Queryable, { userId, instanceId }: Target): Promise<InstanceRow> {
+async function findOwn(q: Queryable, { userId, instanceId }: Target): Promise<InstanceRow> {
   const [row] = await q
     .select()
     .from(instance)
@@ -100,14 +100,26 @@ export async function findOwn(q: Queryable, { userId, instanceId }: Target): Pro
   return row
 }
 
+/** The engine of an instance, whatever its state; none for one that is not there. */
+export async function engineOf(q: Queryable, instanceId: string): Promise<Pick<InstanceRow, 'engineId'>> {
+  const [row] = await q
+    .select({ engineId: instance.engineId })
+    .from(instance)
+    .where(eq(instance.id, instanceId))
+  return row ?? { engineId: null }
+}
+
+/** What the ways into a running instance are made from. */
+export type RunningInstance = Pick<InstanceRow, 'id' | 'httpPorts' | 'tcpPorts' | 'serviceSecret'>
+
 /**
  * One of a customer's own instances, if it runs.
  * @throws ApiError `not_found` or `instance_not_running`.
  */
-export async function findRunning(q: Queryable, target: Target): Promise<{ id: string }> {
-  const { id, status } = await findOwn(q, target)
+export async function findRunning(q: Queryable, target: Target): Promise<RunningInstance> {
+  const { id, status, httpPorts, tcpPorts, serviceSecret } = await findOwn(q, target)
   if (status !== 'running') throw new ApiError('instance_not_running')
-  return { id }
+  return { id, httpPorts, tcpPorts, serviceSecret }
 }
 
 export interface Service {
@@ -137,7 +149,7 @@ function toInstance(
   row: InstanceRow,
   money: { currency: string; costMicro: bigint },
 ): Instance {
-  const { catalogue, compute, host } = deps
+  const { catalogue } = deps
   return {
     instance_id: row.id,
     name: row.name,
@@ -181,14 +193,16 @@ function toInstance(
     // Nothing is deleted before its notices can be sent (R9.6), so no date is named either.
     deleted_on: null,
     created_at: row.createdAt.toISOString(),
-    machine:
-      row.driver === null
-        ? null
-        : {
-            driver: row.driver,
-            notes: compute?.name === row.driver ? machineNotes(row.spec, compute.capabilities, host) : [],
-          },
+    machine: toMachine(deps, row),
   }
+}
+
+/** What a customer should know of where it runs; null while it was given to no engine. */
+function toMachine({ fleet }: ReadDeps, row: InstanceRow): Instance['machine'] {
+  const engine = row.engineId === null ? null : fleet.known(row.engineId)
+  if (!engine) return null
+  const { driver, facts } = engine
+  return { driver, notes: facts ? machineNotes(row.spec, facts.capabilities, facts.size) : [] }
 }
 
 /** The catalogue may have dropped an image that still runs. */

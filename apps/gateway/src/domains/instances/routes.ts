@@ -10,10 +10,9 @@ import {
   stopInstance,
   terminateInstance,
 } from '@berth/contract/instances'
-import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Instances } from './instances.ts'
-import type { Quotes } from './quotes.ts'
+import type { Quotes } from './offer/quotes.ts'
 
 /**
  * The calls on instances (R7.4), but for those that connect to one.
@@ -22,10 +21,9 @@ import type { Quotes } from './quotes.ts'
  */
 export function instancesRoutes(instances: Instances, quotes: Pick<Quotes, 'price' | 'check'>): Route[] {
   return [
-    route(deployInstance, ({ caller, idempotencyKey, body }) => {
-      if (idempotencyKey === null) throw new ApiError('idempotency_key_required')
-      return instances.deploy({ userId: caller.userId, idempotencyKey, body })
-    }),
+    route(deployInstance, ({ caller, idempotencyKey, body }) =>
+      instances.deploy({ userId: caller.userId, idempotencyKey, body }),
+    ),
     route(listInstances, ({ caller }) => instances.list(caller.userId)),
     route(editInstance, ({ caller, body }) =>
       instances.rename({ userId: caller.userId, instanceId: body.instance_id }, body.name),
@@ -39,13 +37,12 @@ export function instancesRoutes(instances: Instances, quotes: Pick<Quotes, 'pric
     route(restartInstance, ({ caller, params }) =>
       instances.restart({ userId: caller.userId, instanceId: params.id }),
     ),
-    route(startInstance, ({ caller, idempotencyKey, body }) => {
-      if (idempotencyKey === null) throw new ApiError('idempotency_key_required')
-      return instances.start(
+    route(startInstance, ({ caller, idempotencyKey, body }) =>
+      instances.start(
         { userId: caller.userId, instanceId: body.instance_id },
         { specId: body.gpu_spec_id, gpuCount: body.gpu_count, idempotencyKey },
-      )
-    }),
+      ),
+    ),
     route(listInstanceEvents, ({ caller, params }) =>
       instances.events({ userId: caller.userId, instanceId: params.id }),
     ),

@@ -1,18 +1,7 @@
 import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES } from '@berth/contract/instance-codes'
 import { INSTANCE_STATUSES } from '@berth/contract/instance-states'
 import { sql } from 'drizzle-orm'
-import {
-  bigint,
-  boolean,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  text,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core'
+import { bigint, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { amount, moment } from '../../platform/database/columns.ts'
 
 /** What a customer deployed. Desired, observed and attempt state are separate columns. */
@@ -21,7 +10,6 @@ export const instance = pgTable(
   {
     id: text('id').primaryKey(),
     userId: uuid('user_id').notNull(),
-    idempotencyKey: text('idempotency_key').notNull(),
     name: text('name').notNull(),
     kind: text('kind', { enum: ['POD', 'VM'] }).notNull(),
     regionCode: text('region_code').notNull(),
@@ -53,8 +41,6 @@ export const instance = pgTable(
     /** Counts restarts asked for; the machine has caught up when `restartsDone` is equal. */
     restartsAsked: integer('restarts_asked').notNull().default(0),
     restartsDone: integer('restarts_done').notNull().default(0),
-    /** The idempotency key of the last start, so that its repetition reserves nothing again (B3). */
-    startKey: text('start_key'),
 
     /** What is known of the machine. */
     status: text('status', { enum: INSTANCE_STATUSES }).notNull(),
@@ -66,11 +52,8 @@ export const instance = pgTable(
       bytes_done: number | null
       bytes_total: number | null
     }>(),
-    driver: text('driver'),
-    /** Whose driver that is: the gateways of other installations cannot see its machine. */
-    installationId: text('installation_id'),
-    /** Holds its GPUs: counted against the region's stock. */
-    holdsGpus: boolean('holds_gpus').notNull(),
+    /** The engine that owns its machine, from when it was given one: it stays there for good. */
+    engineId: text('engine_id'),
     readyAt: moment('ready_at'),
     stoppedAt: moment('stopped_at'),
     /** When the driver last confirmed that it runs: where billing ends if it is found dead. */
@@ -93,7 +76,6 @@ export const instance = pgTable(
     terminatedAt: moment('terminated_at'),
   },
   table => [
-    uniqueIndex('instance_key').on(table.userId, table.idempotencyKey),
     index('instance_user').on(table.userId, table.createdAt),
     uniqueIndex('instance_secret').on(table.serviceSecret),
     index('instance_live').on(table.nextAttemptAt).where(sql`${table.terminatedAt} is null`),
@@ -114,29 +96,3 @@ export const instanceEvent = pgTable(
   },
   table => [index('instance_event_instance').on(table.instanceId, table.id)],
 )
-
-/**
- * Installations whose machines this database has served. An engine's machines belong to their installation: only
- * where it is known here may a machine without a row be removed.
- */
-export const installation = pgTable(
-  'installation',
-  {
-    id: text('id').notNull(),
-    /** Each driver keeps machines of its own. */
-    driver: text('driver').notNull(),
-    firstSeenAt: moment('first_seen_at').notNull(),
-  },
-  table => [primaryKey({ columns: [table.id, table.driver] })],
-)
-
-/** Tickets that open one terminal socket each. */
-export const terminalTicket = pgTable('terminal_ticket', {
-  hash: text('hash').primaryKey(),
-  userId: uuid('user_id').notNull(),
-  /** Whose sign-out closes the socket again. */
-  sessionId: uuid('session_id').notNull(),
-  instanceId: text('instance_id').notNull(),
-  expiresAt: moment('expires_at').notNull(),
-  usedAt: moment('used_at'),
-})

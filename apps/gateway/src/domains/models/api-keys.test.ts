@@ -1,16 +1,18 @@
-import { randomUUID } from 'node:crypto'
 import { createApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
 import { API_KEYS_PER_USER_MAX } from '@berth/contract/limits'
 import { eq } from 'drizzle-orm'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { newCustomer } from '../../../test/open-customers.ts'
 import { sendCall } from '../../../test/start-gateway.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
+import { createTestEvents, type TestEvents } from '../../../test/test-events.ts'
 import { startTestServer, type TestServer, TOKENS } from '../../../test/test-server.ts'
 import { sha256Hex } from '../../platform/hash.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { createLogTo } from '../../platform/log.ts'
+import { accountDeleted } from '../identity/events.ts'
 import { ENDED_KEPT_MAX, LAST_USED_STEP_MS } from './api-keys.ts'
 import { isKeyText, makeKeyText } from './key-text.ts'
 import { createModels, type Models } from './models.ts'
@@ -25,21 +27,17 @@ let server: TestServer
 let logged = ''
 let nowMs = Date.parse('2026-03-10T12:00:00.000Z')
 let userId = ''
-const notices: unknown[] = []
+let events: TestEvents
 
 beforeAll(async () => {
   database = await createTestDatabase()
+  events = createTestEvents(database.db)
   models = createModels({
     db: database.db,
     clock: { now: () => new Date(nowMs) },
     ids: systemIds,
     log: pino({ level: 'silent' }),
-    requireOpen: async () => {},
-    notices: {
-      async keyAdded(_tx, added) {
-        notices.push(added)
-      },
-    },
+    events,
   })
   const log = createLogTo({ write: line => (logged += line) }, { level: 'trace' })
   server = await startTestServer(database.db, modelsRoutes(models), { log })
@@ -48,8 +46,8 @@ afterAll(async () => {
   await server.close(1_000)
   await database.drop()
 })
-beforeEach(() => {
-  userId = randomUUID()
+beforeEach(async () => {
+  userId = await newCustomer(database.db)
 })
 
 const create = (days: number | null = null) =>
@@ -68,7 +66,10 @@ test('[B10] [R1.7] a key is shown once, listed by its prefix, and revoked', asyn
     revoked_at: null,
   })
   expect(Date.parse(rest.expires_at ?? '') - nowMs).toBe(30 * DAY_MS)
-  expect(notices).toContainEqual({ userId: TOKENS.anna?.userId, what: 'api_key', name: 'Notebook' })
+  expect(events.told).toContainEqual({
+    event: 'api-key.created',
+    payload: { userId: TOKENS.anna?.userId, at: expect.any(String), name: 'Notebook' },
+  })
 
   const list = await sendCall(server.origin, listApiKeys, {}, { token: 'anna' })
   expect(list.envelope).toMatchObject({ data: [rest] })
@@ -165,7 +166,7 @@ test('keys that are over do not pile up, and forgetting a customer leaves none',
   }
   const { key } = await create()
   expect(await models.apiKeys.list(userId)).toHaveLength(ENDED_KEPT_MAX + 1)
-  await database.db.transaction(tx => models.forgetUser(tx, userId))
+  await events.hear(accountDeleted, { userId })
   expect(await models.apiKeys.list(userId)).toEqual([])
   expect(await models.apiKeys.authenticate(key)).toBeNull()
 })

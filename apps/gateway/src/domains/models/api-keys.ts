@@ -5,9 +5,13 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { lockForUser } from '../../platform/database/user-lock.ts'
+import type { Events } from '../../platform/events/events.ts'
 import { sha256Hex } from '../../platform/hash.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Ids } from '../../platform/ids.ts'
+import { forCustomer } from '../customers/customers.ts'
+import { accountDeleted } from '../identity/events.ts'
+import { apiKeyCreated } from './events.ts'
 import { isKeyText, makeKeyText, prefixOf } from './key-text.ts'
 import { apiKey } from './tables.ts'
 
@@ -22,12 +26,7 @@ interface ApiKeysDeps {
   clock: Clock
   ids: Ids
   log: Pick<Logger, 'warn'>
-  /** Holds back the deletion of an account until the transaction ends. @throws ApiError `login_expired` when it is deleted. */
-  requireOpen(tx: Transaction, userId: string): Promise<void>
-  /** Tells the customer, in the same transaction. */
-  notices: {
-    keyAdded(tx: Transaction, added: { userId: string; what: 'api_key'; name: string }): Promise<void>
-  }
+  events: Pick<Events, 'emit' | 'on'>
 }
 
 /** Who calls with a key. */
@@ -37,7 +36,12 @@ export interface KeyHolder {
 }
 
 /** Keys for the model endpoints (B10). Each is shown once; what is kept of it is a hash. */
-export function createApiKeys({ db, clock, ids, log, requireOpen, notices }: ApiKeysDeps) {
+export function createApiKeys({ db, clock, ids, log, events }: ApiKeysDeps) {
+  events.on(accountDeleted, 'api-keys', async (tx, { userId }) => {
+    await lockForUser(tx, 'api_key', userId)
+    await tx.delete(apiKey).where(eq(apiKey.userId, userId))
+  })
+
   const isUsable = (now: Date) =>
     and(isNull(apiKey.revokedAt), or(isNull(apiKey.expiresAt), gt(apiKey.expiresAt, now)))
   const isEnded = (now: Date) => or(isNotNull(apiKey.revokedAt), lte(apiKey.expiresAt, now))
@@ -112,12 +116,12 @@ export function createApiKeys({ db, clock, ids, log, requireOpen, notices }: Api
         revokedAt: null,
       }
       await db.transaction(async tx => {
-        await requireOpen(tx, userId)
+        await forCustomer(tx, userId)
         await lockForUser(tx, 'api_key', userId)
         await requireRoom(tx, userId, now)
         await dropOldestEnded(tx, userId, now)
         await tx.insert(apiKey).values(row)
-        await notices.keyAdded(tx, { userId, what: 'api_key', name: row.name })
+        await events.emit(tx, apiKeyCreated, { userId, at: now.toISOString(), name: row.name })
       })
       return { ...keyOf(row), key }
     },
@@ -128,14 +132,17 @@ export function createApiKeys({ db, clock, ids, log, requireOpen, notices }: Api
      */
     async revoke(userId: string, id: string): Promise<void> {
       const isOwn = and(eq(apiKey.userId, userId), eq(apiKey.id, id))
-      const revoked = await db
-        .update(apiKey)
-        .set({ revokedAt: clock.now() })
-        .where(and(isOwn, isNull(apiKey.revokedAt)))
-        .returning({ id: apiKey.id })
-      if (revoked.length > 0) return
-      const [known] = await db.select({ id: apiKey.id }).from(apiKey).where(isOwn)
-      if (!known) throw new ApiError('not_found')
+      await db.transaction(async tx => {
+        await forCustomer(tx, userId)
+        const revoked = await tx
+          .update(apiKey)
+          .set({ revokedAt: clock.now() })
+          .where(and(isOwn, isNull(apiKey.revokedAt)))
+          .returning({ id: apiKey.id })
+        if (revoked.length > 0) return
+        const [known] = await tx.select({ id: apiKey.id }).from(apiKey).where(isOwn)
+        if (!known) throw new ApiError('not_found')
+      })
     },
 
     /**
@@ -154,15 +161,8 @@ export function createApiKeys({ db, clock, ids, log, requireOpen, notices }: Api
       await markUsed(row.id, row.lastUsedAt, now)
       return { keyId: row.id, userId: row.userId }
     },
-
-    /** Removes all that is kept of a customer. */
-    async forgetUser(tx: Transaction, userId: string): Promise<void> {
-      await lockForUser(tx, 'api_key', userId)
-      await tx.delete(apiKey).where(eq(apiKey.userId, userId))
-    },
   }
 }
-export type ApiKeys = ReturnType<typeof createApiKeys>
 
 function keyOf(row: typeof apiKey.$inferSelect): ApiKey {
   return {

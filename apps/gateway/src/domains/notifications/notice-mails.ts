@@ -6,6 +6,8 @@ import type {
   InstanceTroubleFacts,
   KeyAddedFacts,
   NewSignInFacts,
+  ReadRecipient,
+  Recipient,
   TopUpReceiptFacts,
 } from './facts.ts'
 import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
@@ -14,7 +16,6 @@ import { KEY_ADDED_TEXTS } from './mails/key-added-mail.ts'
 import { NEW_SIGN_IN_TEXTS } from './mails/new-sign-in-mail.ts'
 import { durationText, lineOf, type NoticeTexts, noticeMail, timeText } from './mails/notice-mail.ts'
 import { TOP_UP_RECEIPT_TEXTS } from './mails/top-up-receipt-mail.ts'
-import type { ReadRecipient, Recipient } from './recipient.ts'
 
 interface NoticeDeps {
   mail: MailOutbox

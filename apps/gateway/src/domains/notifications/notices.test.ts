@@ -3,17 +3,27 @@ import { NOTICE_KINDS, type NoticeKind } from '@berth/contract/notifications'
 import { eq } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { openCustomers } from '../../../test/open-customers.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
-import { createMailQueue, type MailQueue } from '../../drivers/mail/mail-queue.ts'
+import { createMailQueue } from '../../drivers/mail/mail-queue.ts'
 import { createMailboxDriver } from '../../drivers/mail/mailbox.ts'
 import { systemClock } from '../../platform/clock.ts'
+import type { DomainEvent } from '../../platform/events/define-event.ts'
+import { createEvents, type Events } from '../../platform/events/events.ts'
+import { createJobs, type Jobs } from '../../platform/jobs/jobs.ts'
+import { topUpPaid } from '../billing/events.ts'
+import { accountDeleted, signedInAnew } from '../identity/events.ts'
+import { instancesInTrouble } from '../instances/events.ts'
+import { apiKeyCreated } from '../models/events.ts'
+import { sshKeyAdded } from '../ssh-keys/events.ts'
 import { DEFAULT_CHOICE } from './choices.ts'
 import { type Burning, createNotifications, type Notifications } from './notifications.ts'
 import { balanceAlert } from './tables.ts'
 
 /** The domain with a real queue, on a database of its own. */
 let database: TestDatabase
-let queue: MailQueue
+let jobs: Jobs
+let events: Events
 let notifications: Notifications
 /** What the meter says. */
 let burning: Burning[]
@@ -29,7 +39,9 @@ beforeEach(async () => {
   const { db } = database
   const log = pino({ level: 'silent' })
   const driver = createMailboxDriver({ db, clock: systemClock })
-  queue = createMailQueue({ database, driver, log, retryFirstSeconds: 1 })
+  jobs = createJobs({ database, log })
+  events = createEvents({ db, jobs, log })
+  const queue = createMailQueue({ jobs, driver, log, retryFirstSeconds: 1 })
   notifications = createNotifications({
     db,
     clock: systemClock,
@@ -43,41 +55,46 @@ beforeEach(async () => {
         }
       },
     },
+    events,
     recipient: async userId => ({
       email: userId === wanted ? 'wanted@example.com' : 'other@example.com',
       language: 'en',
     }),
-    requireOpen: async () => {},
     burning: async after => (after === null ? burning : []),
     publicUrl: () => 'http://127.0.0.1:8080/',
     brandName: () => 'Berth',
   })
-  await queue.start()
+  await openCustomers(db, wanted, other)
+  await jobs.start()
 })
 afterEach(async () => {
-  await queue.stop()
+  await jobs.stop()
   await database.drop()
 })
 
+/** Tells of an event as its own domain would, with nothing else in the transaction. */
+const tell: Emit = (event, payload) => database.db.transaction(tx => events.emit(tx, event, payload))
+type Emit = <Payload>(event: DomainEvent<Payload>, payload: Payload) => Promise<void>
+
+const at = new Date().toISOString()
 const SEND: Record<NoticeKind, (userId: string) => Promise<unknown>> = {
-  new_sign_in: userId =>
-    notifications.newSignIn(database.db, { userId, at: new Date(), address: '::1', browser: '', system: '' }),
-  key_added: userId => notifications.keyAdded(database.db, { userId, what: 'ssh_key', name: 'laptop' }),
+  new_sign_in: userId => tell(signedInAnew, { userId, at, address: '::1', browser: '', system: '' }),
+  key_added: userId => tell(sshKeyAdded, { userId, at, name: 'laptop' }),
   top_up_receipt: userId =>
-    notifications.topUpReceipt(database.db, {
+    tell(topUpPaid, {
       userId,
+      at,
       transactionId: 't_1',
       amountCents: 100,
       currency: 'EUR',
       paidWith: 'Visa',
-      at: new Date(),
     }),
   instance_trouble: userId =>
-    notifications.instanceTrouble(database.db, {
+    tell(instancesInTrouble, {
       userId,
+      at,
       cause: 'error',
-      instanceNames: ['llama'],
-      at: new Date(),
+      instances: [{ id: 'i-1', name: 'llama' }],
     }),
   balance_low: userId => {
     burning = [burner(userId, 2)]
@@ -104,13 +121,20 @@ test.each(NOTICE_KINDS)('[R1.7] %s obeys its own switch and no other', async kin
 test('a notice whose transaction is undone is not sent', async () => {
   await database.db
     .transaction(async tx => {
-      await notifications.keyAdded(tx, { userId: wanted, what: 'api_key', name: 'bot' })
+      await events.emit(tx, apiKeyCreated, { userId: wanted, at, name: 'bot' })
       throw new Error('undone')
     })
     .catch(() => {})
   await SEND.key_added(wanted)
   await idle()
   expect(await mails()).toHaveLength(1)
+})
+
+test('[R1.7] what a customer wanted is forgotten with the account', async () => {
+  await notifications.set(wanted, { ...DEFAULT_CHOICE, alert_hours: [1] })
+  await tell(accountDeleted, { userId: wanted })
+  await idle()
+  expect(await notifications.get(wanted)).toEqual(DEFAULT_CHOICE)
 })
 
 describe('[B4] alerts before a balance is used up', () => {

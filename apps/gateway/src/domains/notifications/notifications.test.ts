@@ -85,14 +85,12 @@ test('[B4] customers who burn money are read from the meter', async () => {
   await gateway.grant(userId, 500)
   const { billing } = gateway.gateway
   await gateway.database.db.transaction(tx =>
-    billing.openInterval(tx, {
+    billing.openMeters(tx, {
       userId,
-      instanceId: 'i-meter01',
-      usage: 'compute',
-      rateMicroPerHour: 1_000_000n,
-      instanceName: 'llama',
-      gpuSpecName: 'CPU',
-      gpuCount: 1,
+      subject: { kind: 'instance', id: 'i-meter01' },
+      name: 'llama',
+      meters: [{ sku: 'compute.cpu', label: 'CPU', unit: 'hour', quantity: 1, rateMicro: 1_000_000n }],
+      stopsWhenEmpty: true,
       at: new Date(),
     }),
   )

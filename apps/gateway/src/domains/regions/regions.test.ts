@@ -1,8 +1,8 @@
 import { allRegions, listGpuSpecs, listRegions } from '@berth/contract/regions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
-import { createFakeDriver } from '../../drivers/compute/fake/fake-driver.ts'
-import type { RealGpu } from '../../drivers/compute/port.ts'
+import { createFakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
+import type { RealGpu } from '../../drivers/compute/port/engine.ts'
 import { systemClock } from '../../platform/clock.ts'
 
 describe('a machine without GPUs', () => {
@@ -56,8 +56,11 @@ describe('a machine with GPUs', () => {
   const unlisted: RealGpu = { name: 'NVIDIA RTX A2000 12GB', memory_mb: 12_282, uuid: 'GPU-b' }
   let gateway: TestGateway
   beforeAll(async () => {
-    const compute = createFakeDriver({ clock: systemClock })
-    gateway = await startGateway({ compute: { ...compute, gpus: async () => [listed, listed, unlisted] } })
+    const compute = createFakeEngine({
+      clock: systemClock,
+      size: { gpus: [listed, { ...listed, uuid: 'GPU-c' }, unlisted] },
+    })
+    gateway = await startGateway({ compute })
   })
   afterAll(() => gateway.stop())
 
@@ -86,7 +89,10 @@ test('[B1] GPUs that the vendor names differently and the catalogue does not are
     gpu('NVIDIA RTX A2000', 12_282, 'GPU-c'),
     gpu('RTX A2000', 6_138, 'GPU-d'),
   ]
-  const compute = { ...createFakeDriver({ clock: systemClock }), gpus: async () => gpus }
+  const compute = {
+    ...createFakeEngine({ clock: systemClock }),
+    size: async () => ({ cpu_count: 8, memory_mb: 65_536, disk_gb: null, gpus }),
+  }
   const gateway = await startGateway({ compute })
   try {
     const specs = await gateway.data(listGpuSpecs, { body: { region_codes: [] } })

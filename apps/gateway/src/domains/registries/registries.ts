@@ -5,11 +5,15 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { lockForUser } from '../../platform/database/user-lock.ts'
+import type { Events } from '../../platform/events/events.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Sealer } from '../../platform/sealer.ts'
+import { forCustomer } from '../customers/customers.ts'
+import { accountDeleted } from '../identity/events.ts'
 import { askRegistry, type RegistryLogin } from './ask-registry.ts'
 import { createCheckLimit } from './check-limit.ts'
+import { registryCredentialAdded } from './events.ts'
 import { type Outbound, OutboundError } from './outbound.ts'
 import { checkRegistryHost, hostFault } from './registry-host.ts'
 import { resealAll } from './reseal.ts'
@@ -24,12 +28,7 @@ interface RegistriesDeps {
   sealer: Sealer
   /** Asks the registries. */
   outbound: Outbound
-  /** Holds back the deletion of an account until the transaction ends. @throws ApiError `login_expired` when it is deleted. */
-  requireOpen(tx: Transaction, userId: string): Promise<void>
-  /** Tells the customer, in the same transaction. */
-  notices: {
-    keyAdded(tx: Transaction, added: { userId: string; what: 'registry'; name: string }): Promise<void>
-  }
+  events: Pick<Events, 'emit' | 'on'>
 }
 
 interface CredentialChange {
@@ -41,17 +40,12 @@ interface CredentialChange {
 type Row = typeof registryCredential.$inferSelect
 
 /** Credentials of container registries (R3.12, R2.25). Passwords go in; only image pulls get them out. */
-export function createRegistries({
-  db,
-  clock,
-  ids,
-  log,
-  sealer,
-  outbound,
-  requireOpen,
-  notices,
-}: RegistriesDeps) {
-  const limit = createCheckLimit({ clock })
+export function createRegistries({ db, clock, ids, log, sealer, outbound, events }: RegistriesDeps) {
+  events.on(accountDeleted, 'registries', async (tx, { userId }) => {
+    await lockForUser(tx, 'registry', userId)
+    await tx.delete(registryCredential).where(eq(registryCredential.userId, userId))
+  })
+  const limit = createCheckLimit({ db, clock })
 
   async function find(userId: string, id: string): Promise<Row> {
     const [row] = await db.select().from(registryCredential).where(isOwn(userId, id))
@@ -116,7 +110,7 @@ export function createRegistries({
         checkResult: null,
       }
       await db.transaction(async tx => {
-        await requireOpen(tx, userId)
+        await forCustomer(tx, userId)
         await lockForUser(tx, 'registry', userId)
         await requireFreeName(tx, userId, row.name, id)
         const [held] = await tx
@@ -129,7 +123,7 @@ export function createRegistries({
           })
         }
         await tx.insert(registryCredential).values(row)
-        await notices.keyAdded(tx, { userId, what: 'registry', name: row.name })
+        await events.emit(tx, registryCredentialAdded, { userId, at: now.toISOString(), name: row.name })
       })
       return credentialOf(row)
     },
@@ -152,6 +146,7 @@ export function createRegistries({
         updatedAt: clock.now(),
       }
       return db.transaction(async tx => {
+        await forCustomer(tx, userId)
         await lockForUser(tx, 'registry', userId)
         const held = await tx
           .select({ id: registryCredential.id })
@@ -168,11 +163,14 @@ export function createRegistries({
 
     /** Removes a credential. @throws ApiError `not_found`. */
     async remove(userId: string, id: string): Promise<void> {
-      const removed = await db
-        .delete(registryCredential)
-        .where(isOwn(userId, id))
-        .returning({ id: registryCredential.id })
-      if (removed.length === 0) throw new ApiError('not_found')
+      await db.transaction(async tx => {
+        await forCustomer(tx, userId)
+        const removed = await tx
+          .delete(registryCredential)
+          .where(isOwn(userId, id))
+          .returning({ id: registryCredential.id })
+        if (removed.length === 0) throw new ApiError('not_found')
+      })
     },
 
     /**
@@ -183,10 +181,13 @@ export function createRegistries({
     async check(userId: string, id: string): Promise<RegistryCredential> {
       const row = await find(userId, id)
       const checkResult = await limit.run(userId, () => ask(loginOf(row)))
-      await db
-        .update(registryCredential)
-        .set({ checkedAt: clock.now(), checkResult })
-        .where(and(isOwn(userId, id), eq(registryCredential.updatedAt, row.updatedAt)))
+      await db.transaction(async tx => {
+        await forCustomer(tx, userId)
+        await tx
+          .update(registryCredential)
+          .set({ checkedAt: clock.now(), checkResult })
+          .where(and(isOwn(userId, id), eq(registryCredential.updatedAt, row.updatedAt)))
+      })
       return credentialOf(await find(userId, id))
     },
 
@@ -200,12 +201,6 @@ export function createRegistries({
 
     /** Seals again what is sealed under a former key, so that it can be taken away. @returns How many. */
     resealFormer: (): Promise<number> => resealAll({ db, sealer, log }),
-
-    /** Removes all that is kept of a customer. */
-    async forgetUser(tx: Transaction, userId: string): Promise<void> {
-      await lockForUser(tx, 'registry', userId)
-      await tx.delete(registryCredential).where(eq(registryCredential.userId, userId))
-    },
   }
 
   async function ask(login: RegistryLogin) {

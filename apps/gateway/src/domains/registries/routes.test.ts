@@ -11,13 +11,16 @@ import {
 import { eq } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newCustomer } from '../../../test/open-customers.ts'
 import { sendCall } from '../../../test/start-gateway.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
+import { createTestEvents, type TestEvents } from '../../../test/test-events.ts'
 import { startTestServer, type TestServer, TOKENS } from '../../../test/test-server.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { createLogTo } from '../../platform/log.ts'
 import { createSealer } from '../../platform/sealer.ts'
+import { accountDeleted } from '../identity/events.ts'
 import { CHECKS_PER_MINUTE_MAX } from './check-limit.ts'
 import { createOutbound } from './outbound.ts'
 import { createRegistries, type Registries } from './registries.ts'
@@ -33,10 +36,11 @@ let yard: TestRegistry
 let registries: Registries
 let server: TestServer
 let logged = ''
-const notices: unknown[] = []
+let events: TestEvents
 
 beforeAll(async () => {
   database = await createTestDatabase()
+  events = createTestEvents(database.db)
   yard = await startRegistry('token')
   registries = registriesUnder([FIRST])
   const log = createLogTo({ write: line => (logged += line) }, { level: 'trace' })
@@ -60,12 +64,7 @@ function registriesUnder(keys: [Uint8Array, ...Uint8Array[]]): Registries {
       privateHosts: [yard.host, 'gone.localhost:1'],
       resolve: async () => ['10.0.0.7'],
     }),
-    requireOpen: async () => {},
-    notices: {
-      async keyAdded(_tx, added) {
-        notices.push(added)
-      },
-    },
+    events,
   })
 }
 
@@ -86,7 +85,10 @@ test('[R3.12] [R2.25] a credential is kept, listed, changed and removed, and its
     username: LOGIN.username,
     checked_at: null,
   })
-  expect(notices).toContainEqual({ userId: TOKENS.anna?.userId, what: 'registry', name: 'Yard' })
+  expect(events.told).toContainEqual({
+    event: 'registry-credential.added',
+    payload: { userId: TOKENS.anna?.userId, at: expect.any(String), name: 'Yard' },
+  })
   const edit = { params: { id: data.id }, body: { name: 'Inner yard', password: 'an0ther-one' } }
   const edited = await send(editRegistryCredential, edit)
   expect(edited.data).toMatchObject({ id: data.id, name: 'Inner yard', username: LOGIN.username })
@@ -117,7 +119,7 @@ test('[R3.12] the database holds no password in the clear, and a row is worth no
 })
 
 test('[R3.12] a changed key opens what is there, seals it again, and lets the former one be taken away', async () => {
-  const userId = randomUUID()
+  const userId = await newCustomer(database.db)
   const { id } = await registriesUnder([FIRST]).add(userId, body())
   const rotated = registriesUnder([SECOND, FIRST])
   expect((await rotated.open(userId, id)).password).toBe(LOGIN.password)
@@ -140,12 +142,10 @@ test('[R3.12] a name is there once for a customer; an unknown credential is miss
   expect(await rename(other.data.id)).toMatchObject(taken)
   expect(await rename(data.id)).toMatchObject({ httpStatus: 200 })
   expect(await rename(randomUUID())).toMatchObject({ httpStatus: 404 })
-  const both = await Promise.allSettled(
-    ['a', 'b'].map(() => registries.add(randomUser, body({ name: 'Race' }))),
-  )
+  const userId = await newCustomer(database.db)
+  const both = await Promise.allSettled(['a', 'b'].map(() => registries.add(userId, body({ name: 'Race' }))))
   expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
 })
-const randomUser = randomUUID()
 
 test.each([
   ['127.0.0.1', 'registry_host_private'],
@@ -209,7 +209,7 @@ describe('[R3.12] a check', () => {
   })
 
   test('cannot be asked for without end', async () => {
-    const userId = randomUUID()
+    const userId = await newCustomer(database.db)
     const { id } = await registries.add(userId, body())
     const checks = Array.from({ length: CHECKS_PER_MINUTE_MAX + 1 }, () => registries.check(userId, id))
     const results = await Promise.allSettled(checks)
@@ -220,7 +220,7 @@ describe('[R3.12] a check', () => {
 })
 
 test('[R3.12] no more credentials than the limit are kept; forgetting a customer leaves none', async () => {
-  const userId = randomUUID()
+  const userId = await newCustomer(database.db)
   const adds = Array.from({ length: REGISTRY_CREDENTIALS_PER_USER_MAX + 3 }, () =>
     registries.add(userId, body()),
   )
@@ -231,6 +231,6 @@ test('[R3.12] no more credentials than the limit are kept; forgetting a customer
       expect(result.reason).toMatchObject({ code: 'registry_credential_limit' })
     }
   }
-  await database.db.transaction(tx => registries.forgetUser(tx, userId))
+  await events.hear(accountDeleted, { userId })
   expect(await registries.list(userId)).toEqual([])
 })

@@ -18,7 +18,11 @@ const catalogue = {
     { hosts: ['default'], name: 'Berth', docs_url: '/gateway/docs' },
   ]),
 }
-const settings = createSettings({ catalogue, mailbox: true, compute: { driver: 'sandbox', why: null } })
+const settings = createSettings({
+  catalogue,
+  mailbox: true,
+  compute: () => ({ driver: 'sandbox', why: null }),
+})
 
 test.each([
   ['https://console.north.example', 'North'],

@@ -4,26 +4,22 @@ import packageJson from '../../../package.json' with { type: 'json' }
 import { analyticsOf, findBrand } from '../../platform/config/brands.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 
-export interface Settings {
-  /**
-   * What every page may know before sign-in (R1.10).
-   * @param origin Scheme, host and port that the caller used: the host selects the brand.
-   */
-  read(origin: string): CallData<typeof getSettings>
-}
-
 interface SettingsDeps {
   catalogue: Pick<Catalogue, 'brands'>
   /** Mails are kept in the local mailbox. */
   mailbox: boolean
-  /** The machine driver that runs here, or why none does. */
-  compute: { driver: string | null; why: string | null }
+  /** The driver of engines that make machines, or why none does. */
+  compute(): { driver: string | null; why: string | null }
 }
 
 /** Makes the settings domain. */
-export function createSettings({ catalogue, mailbox, compute }: SettingsDeps): Settings {
+export function createSettings({ catalogue, mailbox, compute }: SettingsDeps) {
   return {
-    read(origin) {
+    /**
+     * What every page may know before sign-in (R1.10).
+     * @param origin Scheme, host and port that the caller used: the host selects the brand.
+     */
+    read(origin: string): CallData<typeof getSettings> {
       const brand = findBrand(catalogue.brands, URL.parse(origin)?.host ?? '')
       const { name, docs_url, image_storage_url, logo } = brand
       const analytics = analyticsOf(brand)
@@ -36,9 +32,10 @@ export function createSettings({ catalogue, mailbox, compute }: SettingsDeps): S
           analytics: analytics && { script_url: analytics.script_url, attributes: analytics.attributes },
         },
         mailbox,
-        compute,
+        compute: compute(),
         version: packageJson.version,
       }
     },
   }
 }
+export type Settings = ReturnType<typeof createSettings>

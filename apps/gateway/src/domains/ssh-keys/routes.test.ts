@@ -1,13 +1,16 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { generateKeyPairSync } from 'node:crypto'
 import { SSH_KEYS_PER_USER_MAX } from '@berth/contract/limits'
 import { addSshKey, listSshKeys, removeSshKey } from '@berth/contract/ssh-keys'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newCustomer } from '../../../test/open-customers.ts'
 import { sendCall } from '../../../test/start-gateway.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
+import { createTestEvents, type TestEvents } from '../../../test/test-events.ts'
 import { startTestServer, type TestServer, TOKENS } from '../../../test/test-server.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { createLogTo } from '../../platform/log.ts'
+import { accountDeleted } from '../identity/events.ts'
 import { ed25519Bytes, lineOf } from './public-key-fixture.ts'
 import { sshKeysRoutes } from './routes.ts'
 import { createSshKeys, type SshKeys } from './ssh-keys.ts'
@@ -16,20 +19,16 @@ let database: TestDatabase
 let keys: SshKeys
 let server: TestServer
 let logged = ''
-const notices: unknown[] = []
+let events: TestEvents
 
 beforeAll(async () => {
   database = await createTestDatabase()
+  events = createTestEvents(database.db)
   keys = createSshKeys({
     db: database.db,
     clock: systemClock,
     ids: systemIds,
-    requireOpen: async () => {},
-    notices: {
-      async keyAdded(_tx, added) {
-        notices.push(added)
-      },
-    },
+    events,
   })
   const log = createLogTo({ write: line => (logged += line) }, { level: 'trace' })
   server = await startTestServer(database.db, sshKeysRoutes(keys), { log })
@@ -68,7 +67,10 @@ test('[R1.7] a key is added, listed with its fingerprint, and removed', async ()
     status: 'ok',
     data: { name: 'anna@laptop', type: 'ssh-ed25519', bits: null, public_key: line },
   })
-  expect(notices).toContainEqual({ userId: userOf('anna'), what: 'ssh_key', name: 'anna@laptop' })
+  expect(events.told).toContainEqual({
+    event: 'ssh-key.added',
+    payload: { userId: userOf('anna'), at: expect.any(String), name: 'anna@laptop' },
+  })
   const [key] = await list()
   expect(added).toMatchObject({ data: key })
   expect(await list('ben')).toEqual([])
@@ -113,10 +115,10 @@ test('[R1.7] a private key is refused, and stands in no row, log or answer', asy
   const pems = [
     generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
     // Longer than a public key may be: it is still told that it is private.
-    generateKeyPairSync('rsa', { modulusLength: 9_216 })
+    generateKeyPairSync('rsa', { modulusLength: 2_048 })
       .privateKey.export({ format: 'pem', type: 'pkcs1' })
       .toString()
-      .repeat(2),
+      .repeat(8),
   ]
   for (const pem of pems) {
     const secret = pem.split('\n')[1] ?? ''
@@ -136,7 +138,7 @@ test('[R1.7] a private key is refused, and stands in no row, log or answer', asy
 })
 
 test('[R1.7] no more keys than the limit are kept, however many come at once', async () => {
-  const userId = randomUUID()
+  const userId = await newCustomer(database.db)
   const results = await Promise.allSettled(
     Array.from({ length: SSH_KEYS_PER_USER_MAX + 6 }, () =>
       keys.add(userId, { name: '', public_key: newLine() }),
@@ -148,6 +150,6 @@ test('[R1.7] no more keys than the limit are kept, however many come at once', a
   for (const error of refused) {
     expect(error).toMatchObject({ code: 'ssh_key_limit', values: { limit: SSH_KEYS_PER_USER_MAX } })
   }
-  await database.db.transaction(tx => keys.forgetUser(tx, userId))
+  await events.hear(accountDeleted, { userId })
   expect(await keys.list(userId)).toEqual([])
 })

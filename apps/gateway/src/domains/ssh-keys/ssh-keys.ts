@@ -2,10 +2,14 @@ import { KEY_NAME_CHARS_MAX, SSH_KEYS_PER_USER_MAX } from '@berth/contract/limit
 import type { SshKey } from '@berth/contract/ssh-keys'
 import { and, count, desc, eq } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { Database } from '../../platform/database/database.ts'
 import { lockForUser } from '../../platform/database/user-lock.ts'
+import type { Events } from '../../platform/events/events.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Ids } from '../../platform/ids.ts'
+import { forCustomer } from '../customers/customers.ts'
+import { accountDeleted } from '../identity/events.ts'
+import { sshKeyAdded } from './events.ts'
 import { type PublicKey, PublicKeyFault, parsePublicKey } from './public-key.ts'
 import { sshKey } from './tables.ts'
 
@@ -13,16 +17,16 @@ interface SshKeysDeps {
   db: Database
   clock: Clock
   ids: Ids
-  /** Holds back the deletion of an account until the transaction ends. @throws ApiError `login_expired` when it is deleted. */
-  requireOpen(tx: Transaction, userId: string): Promise<void>
-  /** Tells the customer, in the same transaction. */
-  notices: {
-    keyAdded(tx: Transaction, added: { userId: string; what: 'ssh_key'; name: string }): Promise<void>
-  }
+  events: Pick<Events, 'emit' | 'on'>
 }
 
 /** Public SSH keys of customers (R1.7). */
-export function createSshKeys({ db, clock, ids, requireOpen, notices }: SshKeysDeps) {
+export function createSshKeys({ db, clock, ids, events }: SshKeysDeps) {
+  events.on(accountDeleted, 'ssh-keys', async (tx, { userId }) => {
+    await lockForUser(tx, 'ssh_key', userId)
+    await tx.delete(sshKey).where(eq(sshKey.userId, userId))
+  })
+
   return {
     /** A customer's keys, newest first. */
     async list(userId: string): Promise<SshKey[]> {
@@ -52,7 +56,7 @@ export function createSshKeys({ db, clock, ids, requireOpen, notices }: SshKeysD
         createdAt: clock.now(),
       }
       await db.transaction(async tx => {
-        await requireOpen(tx, userId)
+        await forCustomer(tx, userId)
         await lockForUser(tx, 'ssh_key', userId)
         const added = await tx
           .insert(sshKey)
@@ -64,24 +68,21 @@ export function createSshKeys({ db, clock, ids, requireOpen, notices }: SshKeysD
         if ((held?.keys ?? 0) > SSH_KEYS_PER_USER_MAX) {
           throw new ApiError('ssh_key_limit', { values: { limit: SSH_KEYS_PER_USER_MAX } })
         }
-        await notices.keyAdded(tx, { userId, what: 'ssh_key', name: row.name })
+        await events.emit(tx, sshKeyAdded, { userId, at: row.createdAt.toISOString(), name: row.name })
       })
       return keyOf(row)
     },
 
     /** Removes a key. @throws ApiError `not_found` where the customer has none by that id. */
     async remove(userId: string, id: string): Promise<void> {
-      const removed = await db
-        .delete(sshKey)
-        .where(and(eq(sshKey.userId, userId), eq(sshKey.id, id)))
-        .returning({ id: sshKey.id })
-      if (removed.length === 0) throw new ApiError('not_found')
-    },
-
-    /** Removes all that is kept of a customer. */
-    async forgetUser(tx: Transaction, userId: string): Promise<void> {
-      await lockForUser(tx, 'ssh_key', userId)
-      await tx.delete(sshKey).where(eq(sshKey.userId, userId))
+      await db.transaction(async tx => {
+        await forCustomer(tx, userId)
+        const removed = await tx
+          .delete(sshKey)
+          .where(and(eq(sshKey.userId, userId), eq(sshKey.id, id)))
+          .returning({ id: sshKey.id })
+        if (removed.length === 0) throw new ApiError('not_found')
+      })
     },
   }
 }

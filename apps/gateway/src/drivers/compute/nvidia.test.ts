@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listNvidiaGpus, parseNvidiaInformation, parseNvidiaSmi } from './nvidia.ts'
+import { listNvidiaGpus, parseNvidiaInformation, parseNvidiaSample, parseNvidiaSmi } from './nvidia.ts'
 
 test('what nvidia-smi lists is read as name, MiB and uuid', () => {
   const csv =
@@ -8,6 +8,14 @@ test('what nvidia-smi lists is read as name, MiB and uuid', () => {
   expect(parseNvidiaSmi(csv)).toEqual([
     { name: 'NVIDIA GeForce RTX 4090', memory_mb: 24564, uuid: 'GPU-5e0a1c2d-1111-2222-3333-444455556666' },
     { name: 'NVIDIA A100-SXM4-80GB', memory_mb: 81920, uuid: 'GPU-aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee' },
+  ])
+})
+
+test('what a card does is read as percent and MiB, and what it does not tell is null', () => {
+  const csv = 'GPU-aaaa, 37, 1024\nGPU-bbbb, [N/A], [Not Supported]\nNo devices were found\nGPU-cccc, 1\n'
+  expect(parseNvidiaSample(csv)).toEqual([
+    { uuid: 'GPU-aaaa', busy_percent: 37, memory_used_mb: 1024 },
+    { uuid: 'GPU-bbbb', busy_percent: null, memory_used_mb: null },
   ])
 })
 

@@ -2,9 +2,11 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { RealGpu } from './port.ts'
+import type { RealGpu } from './port/engine.ts'
+import type { GpuSample } from './port/observation.ts'
 
 const QUERY = ['--query-gpu=name,memory.total,uuid', '--format=csv,noheader,nounits']
+const SAMPLE = ['--query-gpu=uuid,utilization.gpu,memory.used', '--format=csv,noheader,nounits']
 const QUERY_TIMEOUT_MS = 5_000
 const CARDS_DIR = '/proc/driver/nvidia/gpus'
 
@@ -27,6 +29,30 @@ export function parseNvidiaSmi(csv: string): RealGpu[] {
     if (fields.length !== 3 || !name || !uuid?.startsWith('GPU-') || !Number.isFinite(memory_mb)) return []
     return [{ name, memory_mb, uuid }]
   })
+}
+
+/** What some NVIDIA GPUs of this computer do now; null when nobody tells. */
+export async function sampleNvidiaGpus(uuids: string[]): Promise<GpuSample[] | null> {
+  try {
+    const { stdout } = await promisify(execFile)('nvidia-smi', SAMPLE, { timeout: QUERY_TIMEOUT_MS })
+    const samples = parseNvidiaSample(stdout).filter(({ uuid }) => uuids.includes(uuid))
+    return samples.length === uuids.length ? samples : null
+  } catch {
+    return null
+  }
+}
+
+/** Reads lines of `uuid, busy in percent, memory in MiB`; what a card does not tell (`[N/A]`) is null. */
+export function parseNvidiaSample(csv: string): GpuSample[] {
+  return csv.split('\n').flatMap(line => {
+    const [uuid, busy, memory, ...more] = line.split(',').map(field => field.trim())
+    if (!uuid?.startsWith('GPU-') || busy === undefined || memory === undefined || more.length > 0) return []
+    return [{ uuid, busy_percent: numberOf(busy), memory_used_mb: numberOf(memory) }]
+  })
+}
+
+function numberOf(field: string): number | null {
+  return /^\d+(\.\d+)?$/.test(field) ? Number(field) : null
 }
 
 /** The numbers N of the device nodes /dev/nvidiaN of these GPUs, as the kernel's driver reports them. */

@@ -5,9 +5,10 @@ import { eventually } from '../../../test/identity-bench.ts'
 import { bodyOf, type MailServer, startMailServer } from '../../../test/mail-server.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { createIds } from '../../platform/ids.ts'
-import { createMailQueue, type MailQueue } from './mail-queue.ts'
+import { createJobs, type Jobs } from '../../platform/jobs/jobs.ts'
+import { createMailQueue } from './mail-queue.ts'
 import { createMailboxDriver, MAILBOX_MAILS_MAX } from './mailbox.ts'
-import type { MailDriver, QueueMail } from './port.ts'
+import type { MailDriver, MailOutbox, QueueMail } from './port.ts'
 import { createSmtpDriver } from './smtp.ts'
 
 const log = pino({ level: 'silent' })
@@ -61,7 +62,7 @@ describe('the mail queue', () => {
     const first = await startQueue({ name: 'down', send: () => Promise.reject(new Error('down')) })
     await first.note(database.db, { to: 'waiting@example.com', words: 'hello' })
     await eventually('a first try', async () => (await retries()) > 0)
-    await first.queue.stop()
+    await first.jobs.stop()
     await startQueue(smtp())
     await receivedBy('waiting@example.com')
   })
@@ -163,14 +164,17 @@ function smtp(): MailDriver {
   return driver
 }
 
-async function startQueue(driver: MailDriver): Promise<{ queue: MailQueue; note: QueueMail<Note> }> {
-  const queue = createMailQueue({ database, driver, log, retryFirstSeconds: 1 })
+async function startQueue(
+  driver: MailDriver,
+): Promise<{ queue: MailOutbox; jobs: Jobs; note: QueueMail<Note> }> {
+  const jobs = createJobs({ database, log })
+  const queue = createMailQueue({ jobs, driver, log, retryFirstSeconds: 1 })
   const note = queue.define<Note>('note', async ({ to, words }) =>
     words === '' ? null : { to, subject: 'a note', text: words },
   )
-  await queue.start()
-  closing.unshift(queue.stop)
-  return { queue, note }
+  await jobs.start()
+  closing.unshift(jobs.stop)
+  return { queue, jobs, note }
 }
 
 async function receivedBy(to: string): Promise<void> {

@@ -1,7 +1,14 @@
 import type { ErrorCode } from '@berth/contract/errors'
-import type { Currency } from '@berth/contract/limits'
+import type { Currency, Language } from '@berth/contract/limits'
 
-/** The payments port: what Berth needs from whoever moves real (or test) money. */
+/**
+ * The payments port: what Berth needs from whoever moves real (or test) money. A payment is an intent that lives at
+ * the platform. It moves by what we ask, by what the customer does there, and by time; the platform tells us by
+ * answers, by signed webhooks and by its list of events, each of them any number of times and in any order.
+ *
+ * Every function that asks the platform throws `PaymentUnavailable` when it did not answer, so that nobody knows
+ * what it did: asking again is always safe.
+ */
 export interface PaymentDriver {
   /** Name on the wire, such as `testcard`. */
   readonly name: string
@@ -16,34 +23,144 @@ export interface PaymentDriver {
    */
   identify(source: string): SourceAnswer
 
+  /** Makes an intent, once for each reference; nothing is charged yet. The same reference gives the same intent. */
+  createIntent(request: IntentRequest): Promise<PlatformIntent>
   /**
-   * Charges once for each key, however often it is called and however often either side dies in between: the
-   * same key gives the first answer again. A refusal is an answer, not an error.
-   * @throws PaymentUnavailable when the platform did not answer, so that nobody knows; ask again with the key.
+   * Charges an intent that is `created`, once. One that has moved on is answered as it is. A refusal is an answer
+   * (`failed`), not an error.
    */
-  charge(request: ChargeRequest): Promise<ChargeAnswer>
+  confirm(request: ConfirmRequest): Promise<PlatformIntent>
+  /** An intent as it is now. */
+  retrieve(intent_id: string): Promise<PlatformIntent>
+  /** Ends an intent that waits (`created`, `requires_action`); one that has moved on is answered as it is. */
+  cancel(intent_id: string): Promise<PlatformIntent>
+  /** Gives back a part of what an intent took, once for each key; never more than it took. */
+  refund(request: RefundRequest): Promise<PlatformIntent>
+
+  /** Keeps a source for later charges, once for each key. */
+  saveMethod(request: MethodRequest): Promise<PlatformMethod>
+  /** Forgets a saved source; one that is gone already is forgotten too. */
+  forgetMethod(method_id: string): Promise<void>
+
+  /**
+   * Checks a webhook's signature over its raw bytes and reads what it tells. Asks nobody.
+   * @throws WebhookRefused when the platform did not send it, or not lately.
+   */
+  readWebhook(delivery: WebhookDelivery): PlatformEvent[]
+  /** Everything that the platform would tell by webhook, from that moment on, in pages: what was lost is found here. */
+  eventsSince(since: Date): AsyncIterable<PlatformEvent[]>
+
+  /** Only a platform that lives in the gateway has work of its own. */
+  readonly embedded?: EmbeddedPlatform
 }
 
-export interface ChargeRequest {
-  idempotency_key: string
+/** A platform that is part of this process: it has pages of its own, and somebody must let its time pass. */
+export interface EmbeddedPlatform {
+  /** Answers a page below `/gateway/pay/<name>/`, where customers confirm. */
+  page(request: PageRequest): Promise<PageAnswer>
+  /** Begins to let time pass and to send webhooks. */
+  start(send: (delivery: WebhookDelivery) => Promise<number>): { stop(): Promise<void> }
+}
+
+export interface PageRequest {
+  method: 'GET' | 'POST'
+  /** What follows `/gateway/pay/<name>/`. */
+  token: string
+  /** The form that was sent. */
+  form: URLSearchParams
+  language: Language
+}
+
+export interface PageAnswer {
+  status: number
+  html: string
+}
+
+export interface IntentRequest {
+  /** The platform's idempotency key, and what its events name the intent by. */
+  reference: string
   amount_cents: number
   currency: Currency
-  /** The reference that `identify` gave for what is charged. */
+  /** The reference that `identify` gave, or the id of a saved method. */
   source: string
+}
+
+export interface ConfirmRequest {
+  intent_id: string
+  /** Where the platform sends the customer's browser afterwards. What it then shows comes from the gateway alone. */
+  return_url: string
+}
+
+export interface RefundRequest {
+  intent_id: string
+  idempotency_key: string
+  amount_cents: number
+}
+
+export interface MethodRequest {
+  idempotency_key: string
+  /** The reference that `identify` gave. */
+  source: string
+}
+
+/** What a platform can say about an intent. */
+export type IntentStatus = 'created' | 'requires_action' | 'processing' | 'succeeded' | 'failed' | 'canceled'
+
+export interface PlatformIntent {
+  intent_id: string
+  status: IntentStatus
+  /** Why it failed. */
+  failure: ErrorCode | null
+  /** Given back so far, in all. */
+  refunded_cents: number
+  /** Where the customer goes on while it requires an action: an address, or a path of this gateway. */
+  next_url: string | null
+}
+
+export interface PlatformEvent {
+  /** Unique at the platform; one that comes again is the same event. */
+  event_id: string
+  occurred_at: Date
+  /** The reference of the intent that it is about; null for what is none of ours. */
+  reference: string | null
+  intent_id: string
+  /** Null where the event tells of a refund only. */
+  status: IntentStatus | null
+  failure: ErrorCode | null
+  refunded_cents: number
+  next_url: string | null
+}
+
+export interface PlatformMethod {
+  method_id: string
+  brand: string
+  last4: string
+  expiry_month: number
+  expiry_year: number
+}
+
+export interface WebhookDelivery {
+  /** As it came: a signature is over bytes, not over what they mean. */
+  body: Uint8Array
+  headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
 export type SourceAnswer =
   /** `reference` is safe to keep: it names the source to the platform and is never a card number. */
   { accepted: true; reference: string; label: string } | { accepted: false; failure: ErrorCode }
 
-export type ChargeAnswer =
-  | { charged: true; charge_id: string; label: string }
-  | { charged: false; failure: ErrorCode; label: string }
-
-/** The platform did not answer: whether it charged is not known yet. */
+/** The platform did not answer: what it did is not known yet. */
 export class PaymentUnavailable extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options)
     this.name = 'PaymentUnavailable'
+  }
+}
+
+/** A webhook that the platform did not send. */
+export class WebhookRefused extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'WebhookRefused'
   }
 }

@@ -1,15 +1,75 @@
-import { integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
+import { sql } from 'drizzle-orm'
+import { check, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { moment } from '../../platform/database/columns.ts'
 
-/** The embedded test-card platform's own books: what it charged under which key. */
-export const testcardCharge = pgTable('testcard_charge', {
+/** The embedded test-card platform's own books: what it was asked to charge, and what became of it. */
+export const testcardIntent = pgTable(
+  'testcard_intent',
+  {
+    intentId: text('intent_id').primaryKey(),
+    /** Who asked calls it so; also the key of its making. */
+    reference: text('reference').notNull(),
+    amountCents: integer('amount_cents').notNull(),
+    currency: text('currency').notNull(),
+    /** Names one of the test cards, such as `visa_4242`. */
+    card: text('card').notNull(),
+    status: text('status', {
+      enum: ['created', 'requires_action', 'processing', 'succeeded', 'failed', 'canceled'],
+    }).notNull(),
+    failure: text('failure'),
+    refundedCents: integer('refunded_cents').notNull().default(0),
+    /** Opens the page on which the customer confirms; null where none was asked. */
+    pageToken: text('page_token'),
+    returnUrl: text('return_url'),
+    /** When it moves by itself: a card that settles late, or is refunded later. */
+    movesAt: moment('moves_at'),
+    createdAt: moment('created_at').notNull(),
+  },
+  table => [
+    uniqueIndex('testcard_intent_reference').on(table.reference),
+    uniqueIndex('testcard_intent_page').on(table.pageToken).where(sql`${table.pageToken} is not null`),
+    index('testcard_intent_moves').on(table.movesAt).where(sql`${table.movesAt} is not null`),
+    check('testcard_intent_refunded', sql`${table.refundedCents} between 0 and ${table.amountCents}`),
+  ],
+)
+
+/** Refunds by their key, so that one key gives back once. */
+export const testcardRefund = pgTable('testcard_refund', {
   idempotencyKey: text('idempotency_key').primaryKey(),
-  chargeId: text('charge_id').notNull(),
+  intentId: text('intent_id').notNull(),
   amountCents: integer('amount_cents').notNull(),
-  currency: text('currency').notNull(),
-  label: text('label').notNull(),
-  /** Null when it was charged, else the error code. */
-  failure: text('failure'),
-  request: jsonb('request').notNull(),
   createdAt: moment('created_at').notNull(),
 })
+
+/** Cards that the test platform keeps for later. */
+export const testcardMethod = pgTable(
+  'testcard_method',
+  {
+    methodId: text('method_id').primaryKey(),
+    idempotencyKey: text('idempotency_key').notNull(),
+    card: text('card').notNull(),
+    createdAt: moment('created_at').notNull(),
+  },
+  table => [uniqueIndex('testcard_method_key').on(table.idempotencyKey)],
+)
+
+/** What the test platform tells by webhook, until it was taken. */
+export const testcardEvent = pgTable(
+  'testcard_event',
+  {
+    eventId: text('event_id').primaryKey(),
+    intentId: text('intent_id').notNull(),
+    /** The JSON text that is signed and sent. */
+    body: text('body').notNull(),
+    occurredAt: moment('occurred_at').notNull(),
+    /** When it is sent next; null when it was taken as often as it should be, or given up. */
+    deliverAt: moment('deliver_at'),
+    /** Sends that are still to be taken: more than one for a card whose events come twice. */
+    copies: integer('copies').notNull(),
+    tries: integer('tries').notNull().default(0),
+  },
+  table => [
+    index('testcard_event_due').on(table.deliverAt).where(sql`${table.deliverAt} is not null`),
+    index('testcard_event_occurred').on(table.occurredAt, table.eventId),
+  ],
+)

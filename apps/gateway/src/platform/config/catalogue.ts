@@ -29,7 +29,28 @@ const price = z
     return BigInt(whole) * MICRO_PER_UNIT + BigInt(fraction.padEnd(6, '0'))
   })
 
-const region = z.strictObject({ code: id, name: text, enabled: z.boolean() })
+/** The engines that make a region's machines where it names none: whatever the gateway's computer has. */
+const ENGINES_DEFAULT = [{ driver: 'auto' }]
+const ENGINES_MAX = 100
+
+/** Checks of what the catalogue says to drivers, handed in by who knows the drivers. */
+export interface DriverChecks {
+  /** How an engine is described: an object that names its driver. */
+  engine: z.ZodType<{ driver: string }>
+  /** What is wrong with drivers' parts of an image's recipe, by the name of the part. */
+  recipe(parts: Record<string, unknown>): { part: string; why: string }[]
+}
+
+const UNCHECKED: DriverChecks = { engine: z.looseObject({ driver: text }), recipe: () => [] }
+
+function regionOf({ engine }: DriverChecks) {
+  return z.strictObject({
+    code: id,
+    name: text,
+    enabled: z.boolean(),
+    engines: z.array(engine).min(1).max(ENGINES_MAX).default(ENGINES_DEFAULT),
+  })
+}
 
 const gpuSpec = z
   .strictObject({
@@ -48,52 +69,64 @@ const gpuSpec = z
   })
   .transform(({ price_per_hour, ...spec }) => ({ ...spec, price_micro_per_hour: price_per_hour }))
 
-const image = z
-  .strictObject({
-    id,
-    name: text,
-    description: text.max(1_000),
-    version_info: text,
-    size_mb: z.number().int().min(1),
-    tags: z.array(text),
-    http_ports: z.array(port).max(10),
-    tcp_ports: z.array(port).max(10),
-    min_vram_gb: z.number().int().min(0),
-    docker: text.optional(),
-    sandbox: z.literal('host').optional(),
-  })
-  .refine(value => value.docker ?? value.sandbox, 'needs `docker`, `sandbox` or both')
+const imageFields = {
+  id,
+  name: text,
+  description: text.max(1_000),
+  version_info: text,
+  size_mb: z.number().int().min(1),
+  tags: z.array(text),
+  http_ports: z.array(port).max(10),
+  tcp_ports: z.array(port).max(10),
+  min_vram_gb: z.number().int().min(0),
+}
 
-const catalogue = z
-  .strictObject({
-    brands,
-    prices: z.strictObject({ disk_gb_hour: price, unlisted_gpu_hour: price }).transform(prices => ({
-      disk_micro_per_gb_hour: prices.disk_gb_hour,
-      unlisted_gpu_micro_per_hour: prices.unlisted_gpu_hour,
-    })),
-    regions: z.array(region).min(1),
-    gpu_specs: z.array(gpuSpec).min(1),
-    images: z.array(image).min(1),
+/** Fields that are not the image's own are drivers' parts of its recipe, by the drivers' names. */
+function imageOf({ recipe }: DriverChecks) {
+  const own = z.object(imageFields)
+  return z.looseObject(imageFields).transform((value, context) => {
+    const parts = Object.fromEntries(Object.entries(value).filter(([key]) => !(key in imageFields)))
+    if (Object.keys(parts).length === 0) {
+      context.addIssue({ code: 'custom', message: 'needs a part that says to a driver how it is made' })
+    }
+    for (const { part, why } of recipe(parts)) {
+      context.addIssue({ code: 'custom', path: [part], message: why })
+    }
+    return { ...own.parse(value), recipe: parts }
   })
-  .superRefine((value, context) => {
-    refuseRepeats(value.regions, 'code', 'regions', context)
-    refuseRepeats(value.gpu_specs, 'id', 'gpu_specs', context)
-    refuseRepeats(value.images, 'id', 'images', context)
-    const codes = new Set(value.regions.map(({ code }) => code))
-    value.gpu_specs.forEach((spec, index) => {
-      for (const code of Object.keys(spec.stock)) {
-        if (!codes.has(code)) {
-          context.addIssue({
-            code: 'custom',
-            path: ['gpu_specs', index, 'stock', code],
-            message: `names a region that is not in \`regions\`: ${code}`,
-          })
-        }
-      }
+}
+
+const catalogueOf = (checks: DriverChecks) =>
+  z
+    .strictObject({
+      brands,
+      prices: z.strictObject({ disk_gb_hour: price, unlisted_gpu_hour: price }).transform(prices => ({
+        disk_micro_per_gb_hour: prices.disk_gb_hour,
+        unlisted_gpu_micro_per_hour: prices.unlisted_gpu_hour,
+      })),
+      regions: z.array(regionOf(checks)).min(1),
+      gpu_specs: z.array(gpuSpec).min(1),
+      images: z.array(imageOf(checks)).min(1),
     })
-  })
+    .superRefine((value, context) => {
+      refuseRepeats(value.regions, 'code', 'regions', context)
+      refuseRepeats(value.gpu_specs, 'id', 'gpu_specs', context)
+      refuseRepeats(value.images, 'id', 'images', context)
+      const codes = new Set(value.regions.map(({ code }) => code))
+      value.gpu_specs.forEach((spec, index) => {
+        for (const code of Object.keys(spec.stock)) {
+          if (!codes.has(code)) {
+            context.addIssue({
+              code: 'custom',
+              path: ['gpu_specs', index, 'stock', code],
+              message: `names a region that is not in \`regions\`: ${code}`,
+            })
+          }
+        }
+      })
+    })
 
-export type Catalogue = z.output<typeof catalogue>
+export type Catalogue = z.output<ReturnType<typeof catalogueOf>>
 export type CatalogueSpec = Catalogue['gpu_specs'][number]
 export type CatalogueImage = Catalogue['images'][number]
 
@@ -101,9 +134,10 @@ export type CatalogueImage = Catalogue['images'][number]
  * Reads and checks the catalogue, and the images of its brands.
  * @param file Path of the YAML file.
  * @param serviceHost The domain of instances' own names, below which no brand may stand.
+ * @param checks How drivers check what is said to them; without them that is taken as it is.
  * @throws CatalogueError that names file, line and field of every mistake.
  */
-export function loadCatalogue(file: string, serviceHost = 'localhost'): Catalogue {
+export function loadCatalogue(file: string, serviceHost = 'localhost', checks = UNCHECKED): Catalogue {
   let source: string
   try {
     source = readFileSync(file, 'utf8')
@@ -112,7 +146,7 @@ export function loadCatalogue(file: string, serviceHost = 'localhost'): Catalogu
       `${file}: cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'})`,
     )
   }
-  const parsed = parseCatalogue(source, file)
+  const parsed = parseCatalogue(source, file, checks)
   try {
     checkBrandHosts(parsed.brands, serviceHost)
     return { ...parsed, brands: readBrandFiles(parsed.brands, dirname(file)) }
@@ -127,14 +161,14 @@ export function loadCatalogue(file: string, serviceHost = 'localhost'): Catalogu
  * @param file Its name, for messages.
  * @throws CatalogueError that names file, line and field of every mistake.
  */
-export function parseCatalogue(source: string, file: string): Catalogue {
+export function parseCatalogue(source: string, file: string, checks = UNCHECKED): Catalogue {
   const lines = new LineCounter()
   const document = parseDocument(source, { lineCounter: lines, prettyErrors: false })
   const broken = document.errors.map(
     error => `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${error.message}`,
   )
   if (broken.length > 0) throw new CatalogueError(broken.join('\n'))
-  const result = catalogue.safeParse(document.toJS())
+  const result = catalogueOf(checks).safeParse(document.toJS())
   if (result.success) return result.data
   const lineOf = (path: PropertyKey[]): number => {
     // The field itself may be missing: then its nearest parent says where to look.

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type * as z from 'zod'
 import { SETTINGS, type SettingName } from './settings.ts'
 import type { SignInProviderSetting } from './sign-in-providers.ts'
@@ -8,10 +8,22 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly publicUrl: string | null
+  readonly managementHost: string
+  readonly managementPort: number
+  /** Pause between not being ready any more and taking no more requests. */
+  readonly drainMs: number
+  readonly internalHost: string
+  readonly internalPort: number
+  /** `host:port` that other gateways reach this one by; null: found out. */
+  readonly internalAddress: string | null
   readonly serviceHost: string
   readonly trustedProxies: readonly string[]
   readonly dataDir: string
+  /** Where the sandbox keeps its machines. */
+  readonly sandboxDir: string
   readonly databaseUrl: string | null
+  readonly masterKey: string | null
+  readonly formerMasterKeys: readonly string[]
   readonly credentialsKey: string | null
   readonly formerCredentialsKeys: readonly string[]
   readonly privateRegistries: readonly string[]
@@ -66,10 +78,19 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: values.BERTH_HOST,
     port: values.BERTH_PORT,
     publicUrl: values.BERTH_PUBLIC_URL,
+    managementHost: values.BERTH_MANAGEMENT_HOST,
+    managementPort: values.BERTH_MANAGEMENT_PORT,
+    drainMs: values.BERTH_DRAIN_MS,
+    internalHost: values.BERTH_INTERNAL_HOST,
+    internalPort: values.BERTH_INTERNAL_PORT,
+    internalAddress: values.BERTH_INTERNAL_ADDRESS,
     serviceHost: values.BERTH_SERVICE_HOST,
     trustedProxies: values.BERTH_TRUSTED_PROXIES,
     dataDir: resolve(PROJECT_DIR, values.BERTH_DATA_DIR),
+    sandboxDir: resolve(PROJECT_DIR, values.BERTH_SANDBOX_DIR ?? join(values.BERTH_DATA_DIR, 'machines')),
     databaseUrl: values.DATABASE_URL,
+    masterKey: values.BERTH_MASTER_KEY,
+    formerMasterKeys: values.BERTH_MASTER_KEY_FORMER,
     credentialsKey: values.BERTH_CREDENTIALS_KEY,
     formerCredentialsKeys: values.BERTH_CREDENTIALS_KEY_FORMER,
     privateRegistries: values.BERTH_PRIVATE_REGISTRIES,

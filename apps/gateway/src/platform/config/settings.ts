@@ -57,11 +57,14 @@ const CASDOOR_NAME = /^[^\s/]{1,100}$/
 const KEY_256 = /^[A-Za-z0-9+/_-]{43}=?$/
 /** A host in lower case, an IPv4 address among them, perhaps with a port. */
 const HOST_AND_PORT = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/
+/** The same, or an IPv6 address in brackets, and always a port. */
+const REACHABLE = /^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-f:.]+\]):\d{1,5}$/
+const INTERFACE = /^[A-Za-z0-9._:-]+$/
 const NETWORK = /^[0-9a-f.:]+(\/\d{1,3})?$/i
 
 /** Every setting of the gateway, in the order of the operating guide. All are read from the environment. */
 export const SETTINGS = {
-  BERTH_HOST: setting(z.string().regex(/^[A-Za-z0-9._:-]+$/), {
+  BERTH_HOST: setting(z.string().regex(INTERFACE), {
     default: '127.0.0.1',
     takes: 'the address of a network interface, such as 127.0.0.1 or 0.0.0.0',
     about: 'Interface to listen on. The default is reached from this computer only.',
@@ -95,12 +98,56 @@ export const SETTINGS = {
     takes: 'addresses or networks with commas between, such as 10.0.0.0/8,127.0.0.1',
     about: 'Proxies whose X-Forwarded-For, -Proto and -Host headers are believed. Empty: nobody’s are.',
   }),
+  BERTH_MANAGEMENT_HOST: setting(z.string().regex(INTERFACE), {
+    default: '127.0.0.1',
+    takes: 'the address of a network interface, such as 127.0.0.1 or 0.0.0.0',
+    about: 'Interface for probes and metrics. Whoever reaches it may read them; customers must not.',
+  }),
+  BERTH_MANAGEMENT_PORT: setting(wholeNumber(0, 65_535), {
+    default: '0',
+    takes: 'a port, 1 to 65535, or 0 for any that is free',
+    about: 'Port of `/live`, `/ready` and `/metrics`. The start says which one it is.',
+  }),
+  BERTH_DRAIN_MS: setting(wholeNumber(0, 60_000), {
+    default: '0',
+    takes: 'milliseconds, 0 to 60000',
+    about:
+      'At the end, how long `/ready` says no before connections are refused: as long as a load balancer needs to ' +
+      'notice. 0 where there is none.',
+  }),
+  BERTH_INTERNAL_HOST: setting(z.string().regex(INTERFACE), {
+    default: '127.0.0.1',
+    takes: 'the address of a network interface, such as 127.0.0.1 or 0.0.0.0',
+    about:
+      'Interface by which the other gateways of this installation reach this one. The default is for gateways on one ' +
+      'computer. What goes there is encrypted, and only gateways with the same secrets are let in.',
+  }),
+  BERTH_INTERNAL_PORT: setting(wholeNumber(0, 65_535), {
+    default: '0',
+    takes: 'a port, 1 to 65535, or 0 for any that is free',
+    about: 'Port for the other gateways.',
+  }),
+  BERTH_INTERNAL_ADDRESS: setting(optional(z.string().regex(REACHABLE)), {
+    default: '',
+    takes: 'a host and a port, such as 10.0.0.7:7070',
+    about:
+      'Where the other gateways find this one. Empty: the interface and port above; where those are all interfaces, ' +
+      'the first address of this computer that is not loopback.',
+  }),
   BERTH_DATA_DIR: setting(z.string().min(1), {
     default: './data',
     takes: 'a folder',
     about:
-      'Folder for secrets, the embedded PostgreSQL and machines of the sandbox. Relative to the project. One gateway ' +
-      'at a time uses it. Back it up as a whole, with the gateway stopped.',
+      'Folder for the embedded PostgreSQL, the key of its secrets and machines of the sandbox. Relative to the ' +
+      'project. One gateway at a time uses it; one with DATABASE_URL and BERTH_MASTER_KEY keeps nothing in it but ' +
+      'machines. Back it up as a whole, with the gateway stopped.',
+  }),
+  BERTH_SANDBOX_DIR: setting(optional(z.string().min(1)), {
+    default: '',
+    takes: 'a folder',
+    about:
+      'Folder of the sandbox, which names it: gateways on one computer that share it reach the same machines. Relative ' +
+      'to the project. Empty: `machines` in the data folder.',
   }),
   DATABASE_URL: setting(optional(z.string().regex(DATABASE_ADDRESS)), {
     default: '',
@@ -108,13 +155,31 @@ export const SETTINGS = {
     about: 'PostgreSQL 15 or newer. Empty: one of our own runs in the data folder.',
     secret: true,
   }),
+  BERTH_MASTER_KEY: setting(optional(z.string().regex(KEY_256)), {
+    default: '',
+    takes: '32 bytes in base64, such as `openssl rand -base64 32` prints',
+    about:
+      'Key that the secrets of this installation are encrypted under in the database: those that sign tokens, and those ' +
+      'that gateways know each other by. Where several gateways run, all need it. Empty: one in the data folder, which ' +
+      'only the gateway there has. A database is of no use without its key, so keep a copy of it.',
+    secret: true,
+  }),
+  BERTH_MASTER_KEY_FORMER: setting(listOf(z.string().regex(KEY_256)), {
+    default: '',
+    takes: 'keys like BERTH_MASTER_KEY with commas between',
+    about:
+      'Keys that were used before. To change the key, name the former one here and the new one above: the next start ' +
+      'encrypts everything again, the log says so, and the former key can be left out. A key in the data folder need ' +
+      'not be named.',
+    secret: true,
+  }),
   BERTH_CREDENTIALS_KEY: setting(optional(z.string().regex(KEY_256)), {
     default: '',
     takes: '32 bytes in base64, such as `openssl rand -base64 32` prints',
     about:
-      'Key that registry passwords of customers are encrypted under in the database. Empty: one made from the signing ' +
-      'key in the data folder, which also opens what was kept before a key was set. A database is of no use without ' +
-      'its key, so keep a copy of it. Where several gateways run, all take the same.',
+      'Key that registry passwords of customers are encrypted under in the database. Empty: one of the installation’s ' +
+      'own, which BERTH_MASTER_KEY protects and which also opens what was kept before a key was set. A database is of ' +
+      'no use without its key, so keep a copy of it. Where several gateways run, all take the same.',
     secret: true,
   }),
   BERTH_CREDENTIALS_KEY_FORMER: setting(listOf(z.string().regex(KEY_256)), {

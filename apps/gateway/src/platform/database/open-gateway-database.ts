@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
+import type { FolderSecrets } from '../installation/folder-secrets.ts'
 import type { Logger } from '../log.ts'
 import { withProgress } from '../progress.ts'
-import type { Secrets } from '../secrets.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded/embedded-postgres.ts'
 import { migrate } from './migrate.ts'
 import { type OpenDatabase, openDatabase } from './open-database.ts'
@@ -23,11 +23,13 @@ const RETRY_MS = 1_000
  */
 export async function openGatewayDatabase(options: {
   config: Pick<Config, 'databaseUrl' | 'dataDir'>
-  secrets: Pick<Secrets, 'databasePassword'>
+  /** Needed for the embedded server. */
+  secrets: Pick<FolderSecrets, 'databasePassword'> | null
   log: Logger
 }): Promise<GatewayDatabase> {
   const { config, secrets, log } = options
-  const embedded = config.databaseUrl === null ? await startEmbedded(config.dataDir, secrets, log) : null
+  const embedded =
+    config.databaseUrl === null && secrets ? await startEmbedded(config.dataDir, secrets, log) : null
   const url = embedded?.url ?? config.databaseUrl ?? ''
   try {
     await withProgress('Bringing the database up to date', () =>
@@ -45,7 +47,7 @@ export async function openGatewayDatabase(options: {
 
 function startEmbedded(
   dataDir: string,
-  { databasePassword }: Pick<Secrets, 'databasePassword'>,
+  { databasePassword }: Pick<FolderSecrets, 'databasePassword'>,
   log: Logger,
 ): Promise<EmbeddedPostgres> {
   return withProgress('Starting PostgreSQL', () =>

@@ -30,7 +30,7 @@ interface CallHandlerDeps {
   /** Checks what handlers answer against the contract: for tests. */
   checkAnswers: boolean
   /**
-   * Is told of each call that is no GET, done or refused, before it is answered. Not of one whose answer was given
+   * Is told of each call that does not only look, done or refused, before it is answered. Not of one whose answer was given
    * before for the same key. Must return at once.
    */
   onCallDone: ((done: CallDone) => void) | null
@@ -66,7 +66,7 @@ const USER_AGENT_CHARS_MAX = 300
  */
 export function createCallHandler({ call, handler }: Route, deps: CallHandlerDeps) {
   const checkInput = createInputCheck(call)
-  const wait_ms = CALL_TIMEOUT_MS[call.timeout]
+  const waitMs = CALL_TIMEOUT_MS[call.timeout]
 
   async function answer(request: FastifyRequest, seen: Seen): Promise<string> {
     seen.input = checkInput(request)
@@ -89,7 +89,7 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
     const input = checkInput(request)
     seen.input = input
     const bodyHash = hashOf(input, deps.contentKey)
-    const keyed = { userId: caller.userId, operation: call.operation, key, bodyHash, wait_ms }
+    const keyed = { userId: caller.userId, operation: call.operation, key, bodyHash, waitMs }
     const outcome = await deps.idempotency.execute(keyed, () => carryOut(request, input, key, seen))
     request.errorCode = outcome.errorCode
     seen.replayed = outcome.replayed
@@ -125,7 +125,7 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
   }
 
   const { onCallDone } = deps
-  if (!onCallDone || call.method === 'GET') {
+  if (!onCallDone || call.readOnly) {
     return (request: FastifyRequest, reply: FastifyReply) => handle(request, reply, unseen())
   }
 

@@ -156,13 +156,16 @@ let slowStarted = false
 let releaseSlow: () => void = () => {}
 
 function routes() {
-  const call = (operation: string, method: 'GET' | 'POST', path: `/${string}`) =>
-    defineCall({ operation, method, path, summary: 'A test.', audience: 'guest', data: z.any() })
+  const shared = { summary: 'A test.', audience: 'guest', readOnly: true, data: z.any() } as const
+  const reads = (operation: string, path: `/${string}`) =>
+    defineCall({ ...shared, operation, method: 'GET', path })
+  const logsIn = (operation: string, path: `/${string}`) =>
+    defineCall({ ...shared, operation, method: 'POST', path, rateClass: 'login' })
   return [
-    route(call('test.hello', 'GET', '/api/hello'), async () => 'hello'),
-    route(call('account.login', 'POST', '/api/account/login'), async () => 'token'),
-    route(call('account.login-by', 'POST', '/api/account/login/password'), async () => 'token'),
-    route(call('test.slow', 'GET', '/api/slow'), async () => {
+    route(reads('test.hello', '/api/hello'), async () => 'hello'),
+    route(logsIn('test.login', '/api/account/login'), async () => 'token'),
+    route(logsIn('test.login-by', '/api/account/login/password'), async () => 'token'),
+    route(reads('test.slow', '/api/slow'), async () => {
       slowStarted = true
       await new Promise<void>(resolve => {
         releaseSlow = resolve

@@ -19,11 +19,11 @@ export interface CallRequest<C extends Call> {
   params: Output<C['params']>
   query: Output<C['query']>
   body: Output<C['body']>
-  /** Null only where the call's audience is `guest` and no valid token came. */
+  /** Null only where the call's audience is `guest`, and no valid token came. */
   caller: C['audience'] extends 'guest' ? Caller | null : Caller
   language: Language
   /** Unique to this customer and call; set exactly where the call spends. */
-  idempotencyKey: C['spends'] extends true ? string : string | null
+  idempotencyKey: C['spends'] extends true ? string : null
   /** Network address of the caller, and its user agent cut to 300 characters. */
   address: string
   userAgent: string

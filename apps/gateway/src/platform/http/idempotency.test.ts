@@ -139,7 +139,7 @@ describe('[B3] a spending call', () => {
     const key = randomUUID()
     await leaveBehind(key, new Date(Date.now() + 60_000))
     const keeper = createIdempotency({ db: database.db, clock: systemClock })
-    const call = { userId: userId('anna'), operation: 'test.spend', key, bodyHash: 'hash', wait_ms: 150 }
+    const call = { userId: userId('anna'), operation: 'test.spend', key, bodyHash: 'hash', waitMs: 150 }
     await expect(keeper.execute(call, () => Promise.reject(new Error('must not run')))).rejects.toMatchObject(
       {
         code: 'idempotency_in_progress',
@@ -221,6 +221,8 @@ function spendRoute(): Route {
     audience: 'verified',
     spends: true,
     timeout: 'long',
+    audit: { target: [] },
+    stales: [],
     body: z.object({ amount: z.number(), note: z.string().optional() }),
     data: z.any(),
   })

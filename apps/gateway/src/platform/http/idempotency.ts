@@ -1,9 +1,10 @@
 import type { ErrorCode } from '@berth/contract/errors'
 import { IDEMPOTENCY_KEPT_HOURS } from '@berth/contract/limits'
-import { and, eq, lt } from 'drizzle-orm'
+import { and, eq, isNull, lt } from 'drizzle-orm'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { idempotency } from '../database/tables.ts'
+import { type CallKey, isRowOf, UNKNOWN_HASH } from '../once.ts'
 import { ApiError } from './api-error.ts'
 import type { Answer } from './envelopes.ts'
 
@@ -13,14 +14,11 @@ const RENEW_MS = 2_000
 /** How often a call that another replica carries out is looked at. */
 const POLL_MS = 100
 
-export interface KeyedCall {
-  userId: string
-  operation: string
-  key: string
+export interface KeyedCall extends CallKey {
   /** Of everything that the call says, so that the same key with other content is told apart. */
   bodyHash: string
   /** How long a second call with the key waits for the answer of the first. */
-  wait_ms: number
+  waitMs: number
 }
 
 /** What carrying out a call gave. */
@@ -40,7 +38,7 @@ export interface Idempotency {
   /**
    * Carries a call out once for each key (B3). While it runs, further calls with the key wait for its answer; an
    * answer that stands is given again, byte by byte, for a day.
-   * @param run Carries the call out. It may run again after a crash, so it must be idempotent by the key itself.
+   * @param run Carries the call out. It may run again after a crash: it asks `earlierResult` in its transaction.
    * @throws ApiError `idempotency_key_reused`, `idempotency_in_progress`.
    */
   execute(call: KeyedCall, run: () => Promise<Outcome>): Promise<KeyedOutcome>
@@ -67,7 +65,7 @@ export function createIdempotency(deps: { db: Database; clock: Clock }): Idempot
     const renewal = setInterval(() => {
       db.update(idempotency)
         .set({ leaseUntil: leaseEnd(clock) })
-        .where(and(rowOf(call), eq(idempotency.state, 'running')))
+        .where(and(isRowOf(call), eq(idempotency.state, 'running')))
         .then(
           () => {},
           // The next renewal may work; if none does, another try takes over and finds what this one did.
@@ -85,14 +83,15 @@ export function createIdempotency(deps: { db: Database; clock: Clock }): Idempot
 
   /** Takes the key for us and gives null, or gives the answer that stands. */
   async function begin(call: KeyedCall): Promise<KeyedOutcome | null> {
-    const deadline = clock.now().getTime() + call.wait_ms
+    const deadline = clock.now().getTime() + call.waitMs
     for (;;) {
       if (await insert(call)) return null
-      const [row] = await db.select().from(idempotency).where(rowOf(call))
+      const [row] = await db.select().from(idempotency).where(isRowOf(call))
       if (!row) continue
-      if (row.bodyHash !== call.bodyHash) throw new ApiError('idempotency_key_reused')
+      if (row.bodyHash !== call.bodyHash && row.bodyHash !== UNKNOWN_HASH)
+        throw new ApiError('idempotency_key_reused')
       if (row.state === 'done') return replay(row)
-      if (row.leaseUntil < clock.now() && (await takeOver(call, row.leaseUntil))) return null
+      if (row.leaseUntil <= clock.now() && (await takeOver(call, row.leaseUntil))) return null
       if (clock.now().getTime() >= deadline) throw new ApiError('idempotency_in_progress')
       await new Promise(resolve => setTimeout(resolve, POLL_MS))
     }
@@ -118,23 +117,25 @@ export function createIdempotency(deps: { db: Database; clock: Clock }): Idempot
   async function takeOver(call: KeyedCall, staleUntil: Date): Promise<boolean> {
     const { rowCount } = await db
       .update(idempotency)
-      .set({ leaseUntil: leaseEnd(clock) })
-      .where(and(rowOf(call), eq(idempotency.state, 'running'), eq(idempotency.leaseUntil, staleUntil)))
+      .set({ leaseUntil: leaseEnd(clock), bodyHash: call.bodyHash })
+      .where(and(isRowOf(call), eq(idempotency.state, 'running'), eq(idempotency.leaseUntil, staleUntil)))
     return rowCount === 1
   }
 
   async function finish(call: KeyedCall, { answer, final }: Outcome): Promise<void> {
-    const write = final
-      ? db
-          .update(idempotency)
-          .set({ state: 'done', httpStatus: answer.httpStatus, answer: answer.text })
-          .where(rowOf(call))
-      : db.delete(idempotency).where(and(rowOf(call), eq(idempotency.state, 'running')))
     // The call is done whether or not this is written: if not, the next try runs the handler, which finds it.
-    await write.then(
-      () => {},
-      () => {},
-    )
+    await (final ? keepAnswer(call, answer) : letGo(call)).catch(() => {})
+  }
+
+  async function keepAnswer(call: KeyedCall, { httpStatus, text }: Answer): Promise<void> {
+    await db.update(idempotency).set({ state: 'done', httpStatus, answer: text }).where(isRowOf(call))
+  }
+
+  /** The next try need not wait for the lease. What was done stays known, though the answer to it does not stand. */
+  async function letGo(call: KeyedCall): Promise<void> {
+    const ours = and(isRowOf(call), eq(idempotency.state, 'running'))
+    await db.delete(idempotency).where(and(ours, isNull(idempotency.result)))
+    await db.update(idempotency).set({ leaseUntil: clock.now() }).where(ours)
   }
 
   return {
@@ -159,10 +160,6 @@ export function createIdempotency(deps: { db: Database; clock: Clock }): Idempot
       return rowCount ?? 0
     },
   }
-}
-
-function rowOf({ userId, operation, key }: KeyedCall) {
-  return and(eq(idempotency.userId, userId), eq(idempotency.operation, operation), eq(idempotency.key, key))
 }
 
 function leaseEnd(clock: Clock): Date {

@@ -1,10 +1,8 @@
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { ApiError } from './api-error.ts'
 import { API_HEADERS } from './call-handler.ts'
-import { isLoopback, wasForwarded } from './hosts.ts'
 
 /**
  * Notes every call in metrics and log, by operation name. What only reads and worked is logged at `debug`, because
@@ -23,7 +21,7 @@ export function noteRequests(
     const operation = call?.operation ?? 'other'
     const { statusCode, elapsedTime } = reply
     metrics.observeCall(operation, statusCode, elapsedTime / 1_000)
-    const quiet = !call || ((call.method === 'GET' || call.retry) && request.errorCode === null)
+    const quiet = !call || (call.readOnly && request.errorCode === null)
     if (!quiet || log.isLevelEnabled('debug')) {
       log[quiet ? 'debug' : 'info'](
         {
@@ -42,24 +40,11 @@ export function noteRequests(
   })
 }
 
-/** What operators ask: whether it works, and its metrics (from this computer only). */
-export function registerHealth(
-  app: FastifyInstance,
-  { health, metrics }: { health(): Promise<void>; metrics: Metrics },
-): void {
+/** Whether the gateway works, for whoever reaches the console's address; more is on the management port. */
+export function registerHealth(app: FastifyInstance, { health }: { health(): Promise<void> }): void {
   app.get(`${GATEWAY_PREFIX}/health`, async (_request, reply) => {
     await health()
     reply.headers(API_HEADERS)
     return '{"status":"ok"}'
   })
-  app.get(`${GATEWAY_PREFIX}/metrics`, async (request, reply) => {
-    if (!comesFromHere(request)) throw new ApiError('not_found')
-    reply.header('content-type', metrics.contentType)
-    return metrics.text()
-  })
-}
-
-/** Whether it was asked for on this computer; a proxy here that passes somebody else's request on does not count. */
-function comesFromHere({ socket, hostname, headers }: FastifyRequest): boolean {
-  return isLoopback(socket.remoteAddress ?? '') && isLoopback(hostname) && !wasForwarded(headers)
 }

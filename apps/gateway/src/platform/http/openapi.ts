@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Call } from '@berth/contract/call'
 import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER, LANGUAGE_HEADER } from '@berth/contract/envelope'
 import { ERRORS } from '@berth/contract/errors'
@@ -14,9 +15,10 @@ type Json = Record<string, unknown>
  */
 export function openApiDocument(calls: readonly Call[]): Json {
   const paths: Record<string, Json> = {}
+  const entities = new Entities()
   for (const call of calls) {
     const path = GATEWAY_PREFIX + call.path
-    paths[path] = { ...paths[path], [call.method.toLowerCase()]: operation(call) }
+    paths[path] = { ...paths[path], [call.method.toLowerCase()]: operation(call, entities) }
   }
   return {
     openapi: '3.1.0',
@@ -34,12 +36,52 @@ export function openApiDocument(calls: readonly Call[]): Json {
     paths,
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-      schemas: { Error: errorSchema() },
+      schemas: { Error: errorSchema(), ...entities.named() },
     },
   }
 }
 
-function operation(call: Call): Json {
+/**
+ * The entities of the contract by their names (`z.globalRegistry`), so that a client that is generated from
+ * the document has names for them too. Where one is asked for in another form than it is answered, what is asked for
+ * has `Input` at its end.
+ */
+class Entities {
+  readonly #named = new Map<string, Json>()
+
+  /** A schema that names its entities. What answers hold is to be asked for before what requests hold. */
+  schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+    const { $defs = {}, ...rest } = jsonSchemaOf(schema, io) as { $defs?: Record<string, Json> }
+    const names = new Map<string, string>()
+    for (const [id, entity] of Object.entries($defs)) names.set(id, this.#nameFor(id, entity, io))
+    for (const [id, entity] of Object.entries($defs)) {
+      this.#named.set(names.get(id) ?? id, renamed(entity, names))
+    }
+    return renamed(rest, names)
+  }
+
+  named(): Record<string, Json> {
+    return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
+
+  #nameFor(id: string, entity: Json, io: 'input' | 'output'): string {
+    const known = this.#named.get(id)
+    const isSame = known === undefined || isDeepStrictEqual(known, renamed(entity, new Map()))
+    return isSame || io === 'output' ? id : `${id}Input`
+  }
+}
+
+/** A copy whose references lead to the document's components, under the names that they have there. */
+function renamed<Part>(part: Part, names: ReadonlyMap<string, string>): Part {
+  return JSON.parse(JSON.stringify(part), (key, value) => {
+    if (key !== '$ref' || typeof value !== 'string') return value
+    const id = value.replace('#/$defs/', '')
+    return `#/components/schemas/${names.get(id) ?? id}`
+  })
+}
+
+function operation(call: Call, entities: Entities): Json {
+  const ok = okSchema(call, entities.schemaOf(call.data, 'output'))
   return {
     operationId: call.operation,
     tags: [tagOf(call)],
@@ -50,7 +92,10 @@ function operation(call: Call): Json {
       requestBody: {
         required: true,
         content: Object.fromEntries(
-          mediaTypesOf(call).map(type => [type, { schema: schemaOf(call.body as z.ZodType, 'input') }]),
+          mediaTypesOf(call).map(type => [
+            type,
+            { schema: entities.schemaOf(call.body as z.ZodType, 'input') },
+          ]),
         ),
       },
     }),
@@ -58,7 +103,7 @@ function operation(call: Call): Json {
       200: {
         description: 'It worked.',
         ...(call.spends && { headers: { [REPLAYED_HEADER]: REPLAYED } }),
-        content: { 'application/json': { schema: okSchema(call) } },
+        content: { 'application/json': { schema: ok } },
       },
       default: {
         description: 'It did not work; `code` says why.',
@@ -108,7 +153,7 @@ function parameters(call: Call): Json[] {
 /** The fields of an object schema as parameters. */
 function fieldsOf(schema: z.ZodType | null, place: 'path' | 'query'): Json[] {
   if (!schema) return []
-  const { properties = {}, required = [] } = schemaOf(schema, 'input') as {
+  const { properties = {}, required = [] } = jsonSchemaOf(schema, 'input') as {
     properties?: Record<string, Json>
     required?: string[]
   }
@@ -121,8 +166,7 @@ function fieldsOf(schema: z.ZodType | null, place: 'path' | 'query'): Json[] {
   }))
 }
 
-function okSchema(call: Call): Json {
-  const data = schemaOf(call.data, 'output')
+function okSchema(call: Call, data: Json): Json {
   const constant = (value: string): Json => ({ type: 'string', const: value })
   if (call.envelope === 'berth') {
     return object({ status: constant('ok'), msg: { type: 'string' }, data })
@@ -169,7 +213,7 @@ function object(properties: Json): Json {
   return { type: 'object', properties, required: Object.keys(properties) }
 }
 
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     target: 'draft-2020-12',

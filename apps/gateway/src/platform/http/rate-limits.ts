@@ -1,6 +1,8 @@
-import rateLimit from '@fastify/rate-limit'
+import type { RateClass } from '@berth/contract/call'
+import rateLimit, { type FastifyRateLimitStore, type RateLimitOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify'
 import { ApiError } from './api-error.ts'
+import type { CountCall, RateCounts } from './rate-counts.ts'
 
 /** Calls that one network address may make in a minute; 0 means no limit. */
 export interface RateLimits {
@@ -8,7 +10,7 @@ export interface RateLimits {
   strict_per_minute: Record<StrictClass, number>
 }
 
-type StrictClass = 'login' | 'signup' | 'mail' | 'captcha'
+type StrictClass = Exclude<RateClass, 'general'>
 
 /**
  * General: a console makes some 30 calls a minute, and an office shares an address. Strict: far more than people
@@ -20,38 +22,23 @@ export const RATE_LIMITS: RateLimits = {
   strict_per_minute: { login: 60, signup: 60, mail: 60, captcha: 120 },
 }
 
-const STRICT: Record<string, StrictClass> = {
-  'account.login': 'login',
-  'account.login-by': 'login',
-  'account.signup': 'signup',
-  'account.send-verify-email': 'mail',
-  'account.verify-email': 'mail',
-  'account.send-reset-password-email': 'mail',
-  'account.reset-password': 'login',
-  'account.set-password': 'login',
-  'account.delete-account': 'login',
-  'account.begin-provider-sign-in': 'login',
-  'account.link': 'login',
-  'account.unlink': 'login',
-  'account.get-captcha-status': 'captcha',
-  'account.get-captcha': 'captcha',
-}
-
 const WINDOW_MS = 60_000
-/** Addresses that are counted at once; the least recent go first. */
-const ADDRESSES_MAX = 20_000
 
-/** The hook that limits a call of that name; null where nothing does. */
-export type LimitOf = (operation: string) => onRequestAsyncHookHandler | null
+/** The hook that limits calls of that class; null where nothing does. */
+export type LimitOf = (rateClass: RateClass) => onRequestAsyncHookHandler | null
 
 /**
  * Makes the limits of one server: counted by network address, an IPv6 customer's whole network as one. Calls of one
- * class share a count.
+ * class share a count over all gateways: exactly for the strict ones, nearly for the general one.
  */
-export async function createRateLimits(app: FastifyInstance, limits: RateLimits): Promise<LimitOf> {
+export async function createRateLimits(
+  app: FastifyInstance,
+  limits: RateLimits,
+  counts: RateCounts,
+): Promise<LimitOf> {
   await app.register(rateLimit, {
     global: false,
-    cache: ADDRESSES_MAX,
+    store: storeOn(counts),
     timeWindow: WINDOW_MS,
     ipv6Subnet: 64,
     enableDraftSpec: true,
@@ -59,15 +46,35 @@ export async function createRateLimits(app: FastifyInstance, limits: RateLimits)
       new ApiError('too_many_requests', { values: { seconds: Math.max(1, Math.ceil(ttl / 1_000)) } }),
   })
   const { general_per_minute, strict_per_minute } = limits
-  const general = general_per_minute === 0 ? null : app.rateLimit({ max: general_per_minute })
-  const strict = {
-    login: app.rateLimit({ max: strict_per_minute.login }),
-    signup: app.rateLimit({ max: strict_per_minute.signup }),
-    mail: app.rateLimit({ max: strict_per_minute.mail }),
-    captcha: app.rateLimit({ max: strict_per_minute.captcha }),
+  const limit = (groupId: RateClass, max: number) => app.rateLimit({ groupId, max })
+  const hooks: Record<RateClass, onRequestAsyncHookHandler | null> = {
+    general: general_per_minute === 0 ? null : limit('general', general_per_minute),
+    login: limit('login', strict_per_minute.login),
+    signup: limit('signup', strict_per_minute.signup),
+    mail: limit('mail', strict_per_minute.mail),
+    captcha: limit('captcha', strict_per_minute.captcha),
   }
-  return operation => {
-    const strictClass = STRICT[operation]
-    return strictClass ? strict[strictClass] : general
+  return rateClass => hooks[rateClass]
+}
+
+/** The plugin's kind of store: it is made without a class, and asked for one of each class. */
+function storeOn(counts: RateCounts) {
+  return class Store implements FastifyRateLimitStore {
+    readonly #count: CountCall
+
+    constructor({ groupId = 'general' }: Pick<RateLimitOptions, 'groupId'>) {
+      this.#count = groupId === 'general' ? counts.shared(groupId) : counts.exact(groupId)
+    }
+
+    incr: FastifyRateLimitStore['incr'] = (key, callback, windowMs, max) => {
+      const counted = this.#count(key, { max, windowMs })
+      if ('current' in counted) callback(null, { current: counted.current, ttl: counted.ttlMs })
+      else counted.then(({ current, ttlMs }) => callback(null, { current, ttl: ttlMs }), callback)
+    }
+
+    // The plugin's types speak of a route here; what it passes is the options of the limit.
+    child(options: object): Store {
+      return new Store(options)
+    }
   }
 }

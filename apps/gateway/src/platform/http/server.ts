@@ -33,7 +33,9 @@ import { createIdempotency, type Idempotency } from './idempotency.ts'
 import { isOverdone } from './input-shape.ts'
 import { noteRequests, registerHealth } from './observability.ts'
 import type { PageSources } from './page-security.ts'
+import { createRateCounts } from './rate-counts.ts'
 import { createRateLimits, type LimitOf, type RateLimits } from './rate-limits.ts'
+import { type RawRoute, registerRawRoutes } from './raw-routes.ts'
 import { dispatchUpgrade, refuseUpgrade, type Upgrade } from './upgrades.ts'
 
 /** Origins of customers' HTTP services; their requests never reach the console's server. */
@@ -46,6 +48,8 @@ export interface ServiceOrigin<Target = unknown> {
 
 export interface ServerOptions {
   routes: Route[]
+  /** Addresses that are no calls. */
+  rawRoutes?: readonly RawRoute[]
   authenticate: Authenticate
   db: Database
   clock: Clock
@@ -73,7 +77,7 @@ export interface ServerOptions {
   /** Resolves when the gateway can do its work. */
   health(): Promise<void>
   checkAnswers?: boolean
-  /** Is told of each call that is no GET, once it is done or refused; must return at once. */
+  /** Is told of each call that does not only look, once it is done or refused; must return at once. */
   onCallDone?: (done: CallDone) => void
 }
 
@@ -81,10 +85,12 @@ export interface GatewayServer {
   app: FastifyInstance
   /** Begins to listen and gives the port. */
   listen(host: string, port: number): Promise<number>
-  /** Stops accepting, lets running calls end, then cuts what is left after `patience_ms`. */
-  close(patience_ms: number): Promise<void>
+  /** Stops accepting, lets running calls end, then cuts what is left after `patienceMs`. */
+  close(patienceMs: number): Promise<void>
   /** Removes old answers of spending calls. Returns how many. */
   pruneIdempotency(): Promise<number>
+  /** Removes counts of calls whose window is over. */
+  pruneRateCounts(): Promise<void>
 }
 
 declare module 'fastify' {
@@ -126,9 +132,11 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
   app.setNotFoundHandler((request, reply) => sendError(missing(request, options.routes), request, reply))
   acceptBodies(app)
   noteRequests(app, options)
-  const limitOf = await createRateLimits(app, options.rateLimits)
+  const rateCounts = createRateCounts(options)
+  const limitOf = await createRateLimits(app, options.rateLimits, rateCounts)
   const idempotency = createIdempotency(options)
   registerCalls(app, options, { idempotency, limitOf })
+  await registerRawRoutes(app, options.rawRoutes ?? [], limitOf)
   registerHealth(app, options)
   await registerDocs(app, options)
   await registerConsole(app, options)
@@ -139,16 +147,17 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
       const address = app.server.address()
       return typeof address === 'object' && address ? address.port : port
     },
-    async close(patience_ms) {
+    async close(patienceMs) {
       const cut = setTimeout(() => {
         app.server.closeAllConnections()
         for (const socket of upgraded) socket.destroy()
-      }, patience_ms)
+      }, patienceMs)
       // Sockets are told by what serves them; those that stay are cut with the rest.
       await app.close().finally(() => clearTimeout(cut))
       for (const socket of upgraded) socket.destroy()
     },
     pruneIdempotency: idempotency.prune,
+    pruneRateCounts: rateCounts.prune,
   }
 }
 
@@ -170,7 +179,7 @@ function registerCalls(
       method: call.method,
       url: GATEWAY_PREFIX + call.path.replace(/\{(\w+)\}/g, ':$1'),
       config: { call },
-      onRequest: limitOf(call.operation) ?? [],
+      onRequest: limitOf(call.rateClass) ?? [],
       handler: createCallHandler(route, deps),
     })
   }

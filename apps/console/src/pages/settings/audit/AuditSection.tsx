@@ -1,5 +1,5 @@
 import { type AuditEntry, listAuditLog } from '@berth/contract/account-security'
-import { AUDIT_KEPT_DAYS, PAGE_SIZE_DEFAULT } from '@berth/contract/limits'
+import { AUDIT_KEPT_DAYS } from '@berth/contract/limits'
 import { NativeSelect } from '@mantine/core'
 import { IconCircleX } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
@@ -7,13 +7,10 @@ import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { queryOf } from '../../../api/queries.ts'
-import { usePageSearch } from '../../../app/search.ts'
-import { EmptyState } from '../../../ui/EmptyState.tsx'
-import { ErrorState } from '../../../ui/ErrorState.tsx'
+import { List } from '../../../lists/List.tsx'
+import { pageNumber, useFilters } from '../../../lists/use-filters.ts'
 import { useFormat } from '../../../ui/format.ts'
-import { Pager } from '../../../ui/Pager.tsx'
-import { type Column, RowTable, TwoLines } from '../../../ui/RowTable.tsx'
-import { SkeletonRows } from '../../../ui/SkeletonRows.tsx'
+import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
 import { SectionCard } from '../SectionCard.tsx'
 import { useDeviceName } from '../use-device-name.ts'
 import classes from './AuditSection.module.css'
@@ -22,18 +19,20 @@ import { useAuditWords } from './use-audit-words.ts'
 
 const search = z.object({
   group: z.enum(['all', ...AUDIT_GROUPS]).catch('all'),
-  page: z.coerce.number().int().min(1).max(100_000).catch(1),
+  page: pageNumber,
 })
 
 /** Who did what with the account, from where, newest first (B12). */
 export function AuditSection() {
   const { t } = useTranslation('settings')
-  const [{ group, page }, setFilters] = usePageSearch(search)
+  const filters = useFilters(search)
+  const { group, page } = filters.values
+  const columns = useColumns()
   const query = {
     ...(group === 'all' ? {} : { action: `${group}.` }),
     ...(page > 1 ? { page } : {}),
   }
-  const { data, error, refetch } = useQuery({
+  const list = useQuery({
     ...queryOf(listAuditLog, { query }),
     placeholderData: keepPreviousData,
     // Whoever opens the log wants to see what was done a moment ago.
@@ -44,27 +43,19 @@ export function AuditSection() {
       kind="rows"
       title={t('audit.title')}
       lead={t('audit.lead', { days: AUDIT_KEPT_DAYS })}
-      aside={<GroupSelect group={group} onChange={chosen => setFilters({ group: chosen, page: 1 })} />}
+      aside={<GroupSelect group={group} onChange={chosen => filters.change({ group: chosen })} />}
     >
-      {!data && error && (
-        <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
-      )}
-      {!data && !error && <SkeletonRows rows={6} />}
-      {data && data.items.length === 0 && (
-        <EmptyState
-          title={group === 'all' ? t('audit.none') : t('audit.none_found')}
-          hint={group === 'all' ? t('audit.none_hint') : t('audit.none_found_hint')}
-        />
-      )}
-      {data && data.items.length > 0 && <AuditTable entries={data.items} />}
-      {data && (
-        <Pager
-          page={page}
-          pageSize={PAGE_SIZE_DEFAULT}
-          total={data.total}
-          onChange={next => setFilters({ page: next })}
-        />
-      )}
+      <List
+        label={t('audit.title')}
+        query={list}
+        rows={list.data?.items}
+        keyOf={row => row.id}
+        columns={columns}
+        skeletonRows={6}
+        none={{ title: t('audit.none'), hint: t('audit.none_hint') }}
+        noneFound={filters.narrowed && { title: t('audit.none_found'), hint: t('audit.none_found_hint') }}
+        pages={{ page, total: list.data?.total, onChange: next => filters.change({ page: next }) }}
+      />
     </SectionCard>
   )
 }
@@ -84,12 +75,6 @@ function GroupSelect({ group, onChange }: GroupSelectProps) {
       data={(['all', ...AUDIT_GROUPS] as const).map(value => ({ value, label: t(`audit.groups.${value}`) }))}
     />
   )
-}
-
-function AuditTable({ entries }: { entries: readonly AuditEntry[] }) {
-  const { t } = useTranslation('settings')
-  const columns = useColumns()
-  return <RowTable label={t('audit.title')} columns={columns} rows={entries} keyOf={row => row.id} />
 }
 
 function useColumns(): Column<AuditEntry>[] {

@@ -5,13 +5,14 @@ import { listInstances } from '@berth/contract/instances'
 import { AUDIT_KEPT_DAYS } from '@berth/contract/limits'
 import { Button, TextInput } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
-import { request } from '../../../api/client.ts'
+import { reread } from '../../../api/cache-lifecycle.ts'
 import { balanceQuery, queryOf } from '../../../api/queries.ts'
+import { useChange } from '../../../api/use-change.ts'
 import { writeLeaveNote } from '../../../app/session/leave-note.ts'
 import { session, useSession } from '../../../app/session/session.ts'
 import { FormFailure } from '../../../ui/FormFailure.tsx'
@@ -92,7 +93,7 @@ function Consequences() {
 
 function DeleteForm({ user }: { user: User }) {
   const { t } = useTranslation('settings')
-  const queries = useQueryClient()
+  const end = useChange(deleteAccount, { silent: true })
   const asksPassword = hasPassword(user)
   const schema = useMemo(() => formFor(user.email, asksPassword), [user.email, asksPassword])
   const { form, submit, busy, failure } = useContractForm({
@@ -100,9 +101,10 @@ function DeleteForm({ user }: { user: User }) {
     initialValues: { email: '', password: '' },
     async onSubmit(body) {
       try {
-        await request(deleteAccount, { body }, { silent: true })
+        await end.send({ body })
       } catch (error) {
-        void queries.invalidateQueries({ queryKey: [listInstances.operation] })
+        // It may be refused for instances that are not on the screen yet.
+        void reread([listInstances.operation])
         throw error
       }
       writeLeaveNote('account_deleted')

@@ -1,13 +1,12 @@
 import { KEY_NAME_CHARS_MAX } from '@berth/contract/limits'
 import { holdsPrivateKey } from '@berth/contract/private-key'
-import { addSshKey, addSshKeyBody, listSshKeys } from '@berth/contract/ssh-keys'
-import { Button, Modal, Textarea, TextInput } from '@mantine/core'
+import { addSshKey, addSshKeyBody } from '@berth/contract/ssh-keys'
+import { Textarea, TextInput } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { request } from '../../../api/client.ts'
-import { FormFailure } from '../../../ui/FormFailure.tsx'
+import { useChange } from '../../../api/use-change.ts'
+import { DialogForm, FormDialog } from '../../../lists/FormDialog.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { useContractForm } from '../../../ui/use-contract-form.ts'
 import classes from './Keys.module.css'
@@ -21,29 +20,21 @@ interface AddSshKeyDialogProps {
 export function AddSshKeyDialog({ opened, onClose }: AddSshKeyDialogProps) {
   const { t } = useTranslation(['keys', 'common'])
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={t('ssh.form.title')}
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': t('common:dialog.close') }}
-      size={520}
-    >
+    <FormDialog opened={opened} onClose={onClose} title={t('ssh.form.title')} size={520}>
       <AddSshKeyForm onClose={onClose} />
-    </Modal>
+    </FormDialog>
   )
 }
 
 function AddSshKeyForm({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation(['keys', 'common'])
-  const queries = useQueryClient()
+  const add = useChange(addSshKey, { silent: true })
   const [wasPrivate, setWasPrivate] = useState(false)
-  const { form, submit, busy, failure } = useContractForm({
+  const { form, ...state } = useContractForm({
     schema: addSshKeyBody,
     initialValues: { public_key: '', name: '' },
     onSubmit: async body => {
-      const { name } = await request(addSshKey, { body }, { silent: true })
-      await queries.invalidateQueries({ queryKey: [listSshKeys.operation] })
+      const { name } = await add.send({ body })
       toast.good(t('ssh.form.done', { name }))
       onClose()
     },
@@ -55,7 +46,7 @@ function AddSshKeyForm({ onClose }: { onClose: () => void }) {
     form.setFieldValue('public_key', isPrivate ? '' : text)
   }
   return (
-    <form onSubmit={submit} noValidate className={classes.form}>
+    <DialogForm state={state} submitLabel={t('ssh.form.submit')} onCancel={onClose}>
       <Textarea
         label={t('ssh.form.key')}
         description={t('ssh.form.key_note')}
@@ -89,15 +80,6 @@ function AddSshKeyForm({ onClose }: { onClose: () => void }) {
         maxLength={KEY_NAME_CHARS_MAX + 1}
         {...form.getInputProps('name')}
       />
-      <FormFailure message={failure} />
-      <div className={classes.buttons}>
-        <Button variant="default" onClick={onClose}>
-          {t('common:dialog.cancel')}
-        </Button>
-        <Button type="submit" loading={busy}>
-          {t('ssh.form.submit')}
-        </Button>
-      </div>
-    </form>
+    </DialogForm>
   )
 }

@@ -1,20 +1,21 @@
 import { type ApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
 import { Button } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
-import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
+import { useChange } from '../../../api/use-change.ts'
 import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
+import { List } from '../../../lists/List.tsx'
+import { useAsked } from '../../../lists/use-asked.ts'
 import { useFormat } from '../../../ui/format.ts'
 import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
 import { StatusBadge, type StatusLook } from '../../../ui/StatusBadge.tsx'
 import { toast } from '../../../ui/toast.ts'
+import { SectionCard } from '../SectionCard.tsx'
 import { type ApiKeyState, apiKeyState } from './api-key-state.ts'
-import { KeyList } from './KeyList.tsx'
 import classes from './Keys.module.css'
-import { useAsked } from './use-asked.ts'
 
 const CreateApiKeyDialog = lazy(() =>
   import('./CreateApiKeyDialog.tsx').then(module => ({ default: module.CreateApiKeyDialog })),
@@ -32,19 +33,19 @@ const LOOKS: Record<ApiKeyState, StatusLook> = {
 /** The account's keys for calling models (B10). */
 export function ApiKeysSection() {
   const { t } = useTranslation('keys')
-  const queries = useQueryClient()
-  const { data, error, refetch } = useQuery(queryOf(listApiKeys, {}))
+  const revoke = useChange(revokeApiKey)
+  const list = useQuery(queryOf(listApiKeys, {}))
   const making = useAsked<{ at: number }>()
   const revoking = useAsked<ApiKey>()
   const columns = useColumns(revoking.ask)
-  const name = revoking.row?.name ?? ''
+  const name = revoking.what?.name ?? ''
   return (
     <>
-      <KeyList
+      <SectionCard
+        kind="rows"
         title={t('api.title')}
-        label={t('api.label')}
         lead={t('api.lead')}
-        action={
+        aside={
           <div ref={revoking.fallback}>
             <VerifiedButton
               size="xs"
@@ -56,32 +57,35 @@ export function ApiKeysSection() {
             </VerifiedButton>
           </div>
         }
-        rows={data}
-        error={error}
-        onRetry={() => void refetch()}
-        columns={columns}
-        none={t('api.none')}
-        noneHint={t('api.none_hint')}
-      />
+      >
+        <List
+          label={t('api.label')}
+          query={list}
+          rows={list.data}
+          keyOf={({ id }) => id}
+          columns={columns}
+          skeletonRows={2}
+          none={{ title: t('api.none'), hint: t('api.none_hint') }}
+        />
+      </SectionCard>
       <Suspense>
-        {making.row && (
+        {making.what && (
           // A key that was shown is gone with its dialog: each one is new.
-          <CreateApiKeyDialog key={making.row.at} opened={making.opened} onClose={making.close} />
+          <CreateApiKeyDialog key={making.what.at} opened={making.opened} onClose={making.close} />
         )}
-        {revoking.row && (
+        {revoking.what && (
           <ConfirmDialog
             danger
             opened={revoking.opened}
             title={t('api.confirm.title', { name })}
             confirmLabel={t('api.revoke')}
             onConfirm={async () => {
-              await request(revokeApiKey, { params: { id: revoking.row?.id ?? '' } })
-              await queries.invalidateQueries({ queryKey: [listApiKeys.operation] })
+              await revoke.send({ params: { id: revoking.what?.id ?? '' } })
               toast.good(t('api.confirm.done', { name }))
             }}
             onClose={revoking.close}
           >
-            {t('api.confirm.text', { prefix: revoking.row.prefix })}
+            {t('api.confirm.text', { prefix: revoking.what.prefix })}
           </ConfirmDialog>
         )}
       </Suspense>

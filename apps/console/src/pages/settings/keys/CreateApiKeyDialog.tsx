@@ -1,12 +1,11 @@
-import { createApiKey, createApiKeyBody, listApiKeys } from '@berth/contract/api-keys'
+import { createApiKey, createApiKeyBody } from '@berth/contract/api-keys'
 import { KEY_NAME_CHARS_MAX } from '@berth/contract/limits'
-import { Button, Modal, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { Modal, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
-import { request } from '../../../api/client.ts'
-import { FormFailure } from '../../../ui/FormFailure.tsx'
+import { useChange } from '../../../api/use-change.ts'
+import { DialogForm } from '../../../lists/FormDialog.tsx'
 import { SegmentedFilter } from '../../../ui/SegmentedFilter.tsx'
 import { useContractForm } from '../../../ui/use-contract-form.ts'
 import classes from './Keys.module.css'
@@ -56,14 +55,13 @@ interface CreateApiKeyFormProps {
 
 function CreateApiKeyForm({ onMaking, onMade, onClose }: CreateApiKeyFormProps) {
   const { t } = useTranslation(['keys', 'common'])
-  const queries = useQueryClient()
-  const { form, submit, busy, failure } = useContractForm({
+  const create = useChange(createApiKey, { silent: true, behind: true })
+  const { form, ...state } = useContractForm({
     schema: formSchema,
     initialValues: { name: '', expires_in_days: '90' },
     onSubmit: async body => {
       onMaking(true)
-      const { key } = await request(createApiKey, { body }, { silent: true }).finally(() => onMaking(false))
-      void queries.invalidateQueries({ queryKey: [listApiKeys.operation] })
+      const { key } = await create.send({ body }).finally(() => onMaking(false))
       onMade(key)
     },
   })
@@ -72,7 +70,7 @@ function CreateApiKeyForm({ onMaking, onMade, onClose }: CreateApiKeyFormProps) 
     return life === '365' ? t('api.form.year') : t('api.form.days', { count: Number(life) })
   }
   return (
-    <form onSubmit={submit} noValidate className={classes.form}>
+    <DialogForm state={state} submitLabel={t('api.form.submit')} onCancel={onClose} staysWhileBusy>
       <TextInput
         label={t('api.form.name')}
         description={t('api.form.name_note')}
@@ -93,16 +91,7 @@ function CreateApiKeyForm({ onMaking, onMade, onClose }: CreateApiKeyFormProps) 
           options={LIVES.map(value => ({ value, label: labelOf(value) }))}
         />
       </div>
-      <FormFailure message={failure} />
-      <div className={classes.buttons}>
-        <Button variant="default" disabled={busy} onClick={onClose}>
-          {t('common:dialog.cancel')}
-        </Button>
-        <Button type="submit" loading={busy}>
-          {t('api.form.submit')}
-        </Button>
-      </div>
-    </form>
+    </DialogForm>
   )
 }
 

@@ -7,20 +7,21 @@ import {
 } from '@berth/contract/registries'
 import { ActionIcon, Button } from '@mantine/core'
 import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../../api/api-error.ts'
-import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
+import { useChange } from '../../../api/use-change.ts'
 import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
+import { List } from '../../../lists/List.tsx'
+import { useAsked } from '../../../lists/use-asked.ts'
 import { useFormat } from '../../../ui/format.ts'
 import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
 import { StatusBadge, type StatusLook } from '../../../ui/StatusBadge.tsx'
 import { toast } from '../../../ui/toast.ts'
-import { KeyList } from './KeyList.tsx'
+import { SectionCard } from '../SectionCard.tsx'
 import classes from './Keys.module.css'
-import { useAsked } from './use-asked.ts'
 
 const RegistryDialog = lazy(() =>
   import('./RegistryDialog.tsx').then(module => ({ default: module.RegistryDialog })),
@@ -40,26 +41,20 @@ const UNCHECKED: StatusLook = { shape: 'ring', tone: 'quiet' }
 /** The account's credentials of container registries (R3.12, R2.25). */
 export function RegistriesSection() {
   const { t } = useTranslation('keys')
-  const queries = useQueryClient()
-  const { data, error, refetch } = useQuery(queryOf(listRegistryCredentials, {}))
+  const remove = useChange(removeRegistryCredential)
+  const list = useQuery(queryOf(listRegistryCredentials, {}))
   // Null adds one.
   const editing = useAsked<{ credential: RegistryCredential | null }>()
   const removing = useAsked<RegistryCredential>()
-  const { checking, check } = useCheck()
-  const columns = useColumns({
-    checking,
-    check,
-    edit: credential => editing.ask({ credential }),
-    remove: removing.ask,
-  })
-  const name = removing.row?.name ?? ''
+  const columns = useColumns({ edit: credential => editing.ask({ credential }), remove: removing.ask })
+  const name = removing.what?.name ?? ''
   return (
     <>
-      <KeyList
+      <SectionCard
+        kind="rows"
         title={t('registry.title')}
-        label={t('registry.label')}
         lead={t('registry.lead')}
-        action={
+        aside={
           <div ref={removing.fallback}>
             <VerifiedButton
               size="xs"
@@ -71,31 +66,34 @@ export function RegistriesSection() {
             </VerifiedButton>
           </div>
         }
-        rows={data}
-        error={error}
-        onRetry={() => void refetch()}
-        columns={columns}
-        none={t('registry.none')}
-        noneHint={t('registry.none_hint')}
-      />
+      >
+        <List
+          label={t('registry.label')}
+          query={list}
+          rows={list.data}
+          keyOf={({ id }) => id}
+          columns={columns}
+          skeletonRows={2}
+          none={{ title: t('registry.none'), hint: t('registry.none_hint') }}
+        />
+      </SectionCard>
       <Suspense>
-        {editing.row && (
+        {editing.what && (
           <RegistryDialog
-            key={editing.row.credential?.id ?? 'new'}
-            credential={editing.row.credential}
+            key={editing.what.credential?.id ?? 'new'}
+            credential={editing.what.credential}
             opened={editing.opened}
             onClose={editing.close}
           />
         )}
-        {removing.row && (
+        {removing.what && (
           <ConfirmDialog
             danger
             opened={removing.opened}
             title={t('registry.confirm.title', { name })}
             confirmLabel={t('remove')}
             onConfirm={async () => {
-              await request(removeRegistryCredential, { params: { id: removing.row?.id ?? '' } })
-              await queries.invalidateQueries({ queryKey: [listRegistryCredentials.operation] })
+              await remove.send({ params: { id: removing.what?.id ?? '' } })
               toast.good(t('registry.confirm.done', { name }))
             }}
             onClose={removing.close}
@@ -108,35 +106,24 @@ export function RegistriesSection() {
   )
 }
 
-/** Asks registries; several may be asked at once. */
-function useCheck() {
+/** Asks a registry whether it takes a credential; each row by itself, so that several may be asked at once. */
+function useCheck({ id, registry }: RegistryCredential) {
   const { t } = useTranslation('keys')
-  const queries = useQueryClient()
-  const [checking, setChecking] = useState<ReadonlySet<string>>(new Set())
-  const check = async ({ id, registry }: RegistryCredential) => {
-    setChecking(before => new Set(before).add(id))
+  const { send, busy } = useChange(checkRegistryCredential, { silent: true })
+  const check = async () => {
     try {
-      const { check_result: result } = await request(
-        checkRegistryCredential,
-        { params: { id } },
-        { silent: true },
-      )
-      await queries.invalidateQueries({ queryKey: [listRegistryCredentials.operation] })
+      const { check_result: result } = await send({ params: { id } })
       if (result) (result === 'accepted' ? toast.good : toast.bad)(t(`registry.said.${result}`, { registry }))
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       // A host that is not public is a rule of a field that this form does not have.
       if (error.code !== 'cancelled') toast.bad(error.fields?.[0]?.msg ?? error.message)
-    } finally {
-      setChecking(before => new Set([...before].filter(one => one !== id)))
     }
   }
-  return { checking, check }
+  return { check, checking: busy }
 }
 
 interface RowActions {
-  checking: ReadonlySet<string>
-  check: (credential: RegistryCredential) => Promise<void>
   edit: (credential: RegistryCredential) => void
   remove: (credential: RegistryCredential) => void
 }
@@ -191,23 +178,18 @@ function CheckState({
   )
 }
 
-function RowButtons({
-  credential,
-  checking,
-  check,
-  edit,
-  remove,
-}: RowActions & { credential: RegistryCredential }) {
+function RowButtons({ credential, edit, remove }: RowActions & { credential: RegistryCredential }) {
   const { t } = useTranslation('keys')
-  const { id, name } = credential
+  const { name } = credential
+  const { check, checking } = useCheck(credential)
   return (
     <span className={classes.rowButtons}>
       <Button
         size="xs"
         variant="default"
-        loading={checking.has(id)}
+        loading={checking}
         aria-label={t('registry.check_of', { name })}
-        onClick={() => void check(credential)}
+        onClick={() => void check()}
       >
         {t('registry.check')}
       </Button>

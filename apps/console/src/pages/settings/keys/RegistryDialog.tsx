@@ -3,18 +3,15 @@ import {
   addRegistryCredential,
   addRegistryCredentialBody,
   editRegistryCredential,
-  listRegistryCredentials,
   type RegistryCredential,
 } from '@berth/contract/registries'
-import { Button, Modal, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
-import { request } from '../../../api/client.ts'
-import { FormFailure } from '../../../ui/FormFailure.tsx'
+import { useChange } from '../../../api/use-change.ts'
+import { DialogForm, FormDialog } from '../../../lists/FormDialog.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { useContractForm } from '../../../ui/use-contract-form.ts'
-import classes from './Keys.module.css'
 
 interface RegistryDialogProps {
   /** What is edited; null adds one. */
@@ -27,25 +24,23 @@ interface RegistryDialogProps {
 export function RegistryDialog({ credential, opened, onClose }: RegistryDialogProps) {
   const { t } = useTranslation(['keys', 'common'])
   return (
-    <Modal
+    <FormDialog
       opened={opened}
       onClose={onClose}
       title={
         credential ? t('registry.form.edit_title', { name: credential.name }) : t('registry.form.add_title')
       }
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': t('common:dialog.close') }}
-      size={440}
     >
       <RegistryForm credential={credential} onClose={onClose} />
-    </Modal>
+    </FormDialog>
   )
 }
 
 function RegistryForm({ credential, onClose }: Omit<RegistryDialogProps, 'opened'>) {
   const { t } = useTranslation(['keys', 'common'])
-  const queries = useQueryClient()
-  const { form, submit, busy, failure } = useContractForm({
+  const edit = useChange(editRegistryCredential, { silent: true })
+  const add = useChange(addRegistryCredential, { silent: true })
+  const { form, ...state } = useContractForm({
     schema: credential ? editSchema : addSchema,
     initialValues: {
       registry: credential?.registry ?? 'docker.io',
@@ -56,19 +51,21 @@ function RegistryForm({ credential, onClose }: Omit<RegistryDialogProps, 'opened
     onSubmit: async ({ registry, password, ...rest }) => {
       if (credential) {
         const body = { ...rest, ...(password !== undefined && { password }) }
-        await request(editRegistryCredential, { params: { id: credential.id }, body }, { silent: true })
+        await edit.send({ params: { id: credential.id }, body })
       } else {
-        const body = { ...rest, registry, password: password ?? '' }
-        await request(addRegistryCredential, { body }, { silent: true })
+        await add.send({ body: { ...rest, registry, password: password ?? '' } })
       }
-      await queries.invalidateQueries({ queryKey: [listRegistryCredentials.operation] })
       toast.good(t(credential ? 'registry.form.saved' : 'registry.form.done', { name: rest.name }))
       onClose()
     },
   })
   const plain = { autoComplete: 'off', autoCapitalize: 'off', spellCheck: false }
   return (
-    <form onSubmit={submit} noValidate className={classes.form}>
+    <DialogForm
+      state={state}
+      submitLabel={credential ? t('save') : t('registry.form.submit')}
+      onCancel={onClose}
+    >
       <TextInput
         label={t('registry.form.registry')}
         description={credential ? t('registry.form.registry_fixed') : t('registry.form.registry_note')}
@@ -93,16 +90,7 @@ function RegistryForm({ credential, onClose }: Omit<RegistryDialogProps, 'opened
         autoComplete="new-password"
         {...form.getInputProps('password')}
       />
-      <FormFailure message={failure} />
-      <div className={classes.buttons}>
-        <Button variant="default" onClick={onClose}>
-          {t('common:dialog.cancel')}
-        </Button>
-        <Button type="submit" loading={busy}>
-          {credential ? t('save') : t('registry.form.submit')}
-        </Button>
-      </div>
-    </form>
+    </DialogForm>
   )
 }
 

@@ -1,19 +1,20 @@
 import { listSshKeys, removeSshKey, type SshKey } from '@berth/contract/ssh-keys'
 import { ActionIcon } from '@mantine/core'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
-import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
+import { useChange } from '../../../api/use-change.ts'
 import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
+import { List } from '../../../lists/List.tsx'
+import { useAsked } from '../../../lists/use-asked.ts'
 import { CopyText } from '../../../ui/CopyText.tsx'
 import { useFormat } from '../../../ui/format.ts'
 import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
 import { toast } from '../../../ui/toast.ts'
-import { KeyList } from './KeyList.tsx'
+import { SectionCard } from '../SectionCard.tsx'
 import classes from './Keys.module.css'
-import { useAsked } from './use-asked.ts'
 
 const AddSshKeyDialog = lazy(() =>
   import('./AddSshKeyDialog.tsx').then(module => ({ default: module.AddSshKeyDialog })),
@@ -25,19 +26,19 @@ const ConfirmDialog = lazy(() =>
 /** The account's public SSH keys (R1.7). */
 export function SshKeysSection() {
   const { t } = useTranslation('keys')
-  const queries = useQueryClient()
-  const { data, error, refetch } = useQuery(queryOf(listSshKeys, {}))
+  const remove = useChange(removeSshKey)
+  const list = useQuery(queryOf(listSshKeys, {}))
   const adding = useAsked<true>()
   const removing = useAsked<SshKey>()
   const columns = useColumns(removing.ask)
-  const name = removing.row?.name ?? ''
+  const name = removing.what?.name ?? ''
   return (
     <>
-      <KeyList
+      <SectionCard
+        kind="rows"
         title={t('ssh.title')}
-        label={t('ssh.label')}
         lead={t('ssh.lead')}
-        action={
+        aside={
           <div ref={removing.fallback}>
             <VerifiedButton
               size="xs"
@@ -49,24 +50,27 @@ export function SshKeysSection() {
             </VerifiedButton>
           </div>
         }
-        rows={data}
-        error={error}
-        onRetry={() => void refetch()}
-        columns={columns}
-        none={t('ssh.none')}
-        noneHint={t('ssh.none_hint')}
-      />
+      >
+        <List
+          label={t('ssh.label')}
+          query={list}
+          rows={list.data}
+          keyOf={({ id }) => id}
+          columns={columns}
+          skeletonRows={2}
+          none={{ title: t('ssh.none'), hint: t('ssh.none_hint') }}
+        />
+      </SectionCard>
       <Suspense>
-        {adding.row && <AddSshKeyDialog opened={adding.opened} onClose={adding.close} />}
-        {removing.row && (
+        {adding.what && <AddSshKeyDialog opened={adding.opened} onClose={adding.close} />}
+        {removing.what && (
           <ConfirmDialog
             danger
             opened={removing.opened}
             title={t('ssh.confirm.title', { name })}
             confirmLabel={t('remove')}
             onConfirm={async () => {
-              await request(removeSshKey, { params: { id: removing.row?.id ?? '' } })
-              await queries.invalidateQueries({ queryKey: [listSshKeys.operation] })
+              await remove.send({ params: { id: removing.what?.id ?? '' } })
               toast.good(t('ssh.confirm.done', { name }))
             }}
             onClose={removing.close}

@@ -7,12 +7,11 @@ import {
 } from '@berth/contract/notifications'
 import { Button, Checkbox, Switch } from '@mantine/core'
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { ApiError } from '../../../api/api-error.ts'
-import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
+import { useChange } from '../../../api/use-change.ts'
 import { useSession } from '../../../app/session/session.ts'
 import { ErrorState } from '../../../ui/ErrorState.tsx'
 import { useFormat } from '../../../ui/format.ts'
@@ -159,15 +158,12 @@ function SaveState({ state, onRetry }: { state: SaverState; onRetry: () => void 
 function useChoice(
   kept: NotificationChoice,
 ): [NotificationChoice, (next: NotificationChoice) => void, SaverState, () => void] {
-  const queries = useQueryClient()
+  const { send } = useChange(setNotifications, { silent: true, behind: true })
   const [own, setOwn] = useState<NotificationChoice | null>(null)
   const [state, setState] = useState<SaverState>({ step: 'idle' })
   const [saver] = useState(() =>
     createChoiceSaver({
-      send: async next => {
-        const answer = await keepChoice(next)
-        queries.setQueryData(queryOf(getNotifications, {}).queryKey, answer)
-      },
+      send: next => send({ body: next }),
       onState: setState,
     }),
   )
@@ -176,15 +172,4 @@ function useChoice(
     saver.save(next)
   }
   return [own ?? kept, change, state, saver.retry]
-}
-
-/** A change of page cancels what is under way (R4.11), but a choice that was made on the page is kept all the same. */
-async function keepChoice(choice: NotificationChoice): Promise<NotificationChoice> {
-  const send = () => request(setNotifications, { body: choice }, { silent: true })
-  try {
-    return await send()
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'cancelled') return send()
-    throw error
-  }
 }

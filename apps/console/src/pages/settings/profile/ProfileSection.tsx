@@ -4,8 +4,8 @@ import { USERNAME_CHARS_MAX } from '@berth/contract/limits'
 import { Button, TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
-import { request } from '../../../api/client.ts'
-import { session, useSession } from '../../../app/session/session.ts'
+import { useChange } from '../../../api/use-change.ts'
+import { useSession } from '../../../app/session/session.ts'
 import { CopyText } from '../../../ui/CopyText.tsx'
 import { FormFailure } from '../../../ui/FormFailure.tsx'
 import { useFormat } from '../../../ui/format.ts'
@@ -37,19 +37,16 @@ const usernameForm = z.object({ displayName: username })
 /** The display name (R5.1). */
 function UsernameForm({ user }: { user: User }) {
   const { t } = useTranslation('settings')
+  const rename = useChange(updateUser, { silent: true })
   const { form, submit, busy, failure } = useContractForm({
     schema: usernameForm,
     initialValues: { displayName: user.displayName },
     async onSubmit({ displayName }) {
       const query = { id: `${user.owner}/${user.name}`, columns: 'display_name' as const }
-      await request(updateUser, { query, body: { displayName } }, { silent: true })
+      await rename.send({ query, body: { displayName } })
       form.setValues({ displayName })
       form.resetDirty({ displayName })
       toast.good(t('profile.username.saved'))
-      // The name is kept already; where it is shown elsewhere it follows with the next look at the account.
-      await session()
-        .refresh()
-        .catch(() => undefined)
     },
   })
   return (

@@ -1,15 +1,14 @@
 import { endOtherSessions, endSession, listSessions, type OpenSession } from '@berth/contract/account'
 import { Button } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
-import { ErrorState } from '../../../ui/ErrorState.tsx'
+import { told, useChange } from '../../../api/use-change.ts'
+import { List } from '../../../lists/List.tsx'
 import { focusBack } from '../../../ui/focus-back.ts'
 import { useFormat } from '../../../ui/format.ts'
-import { type Column, RowTable, TwoLines } from '../../../ui/RowTable.tsx'
-import { SkeletonRows } from '../../../ui/SkeletonRows.tsx'
+import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
 import { StatusBadge } from '../../../ui/StatusBadge.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
@@ -28,11 +27,13 @@ const HERE = { shape: 'dot', tone: 'good' } as const
 /** Where the account is signed in, and how to end that (B12). */
 export function SessionsSection() {
   const { t } = useTranslation('settings')
-  const { data, error, refetch } = useQuery({ ...queryOf(listSessions, {}), refetchInterval: REFRESH_MS })
+  const list = useQuery({ ...queryOf(listSessions, {}), refetchInterval: REFRESH_MS })
+  const { data } = list
   const others = data?.filter(({ current }) => !current).length ?? 0
   const panel = useRef<HTMLDivElement>(null)
   // The button that was pressed is gone with its row.
   const onEnded = useCallback(() => panel.current?.focus({ preventScroll: true }), [])
+  const columns = useColumns(onEnded)
   return (
     <div ref={panel} tabIndex={-1} className={classes.panel}>
       <SectionCard
@@ -41,22 +42,18 @@ export function SessionsSection() {
         lead={data && others === 0 ? t('sessions.only_here') : t('sessions.lead')}
         aside={others > 0 && <EndOthers count={others} onEnded={onEnded} />}
       >
-        {data ? (
-          <SessionTable sessions={data} onEnded={onEnded} />
-        ) : error ? (
-          <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
-        ) : (
-          <SkeletonRows rows={2} />
-        )}
+        <List
+          label={t('sessions.title')}
+          query={list}
+          rows={data}
+          keyOf={row => row.id}
+          columns={columns}
+          skeletonRows={2}
+          none={{ title: t('sessions.only_here') }}
+        />
       </SectionCard>
     </div>
   )
-}
-
-function SessionTable({ sessions, onEnded }: { sessions: readonly OpenSession[]; onEnded: () => void }) {
-  const { t } = useTranslation('settings')
-  const columns = useColumns(onEnded)
-  return <RowTable label={t('sessions.title')} columns={columns} rows={sessions} keyOf={row => row.id} />
 }
 
 function useColumns(onEnded: () => void): Column<OpenSession>[] {
@@ -131,22 +128,13 @@ function Ago({ moment, now }: { moment: string; now: boolean }) {
 
 function EndOne({ session, onEnded }: { session: OpenSession; onEnded: () => void }) {
   const { t } = useTranslation('settings')
-  const queries = useQueryClient()
+  const { send, busy } = useChange(endSession)
   const deviceName = useDeviceName()
-  const [busy, setBusy] = useState(false)
   const device = deviceName(session.userAgent)
   const end = async () => {
-    setBusy(true)
-    try {
-      await request(endSession, { params: { id: session.id } })
-      toast.good(t('sessions.ended', { device }))
-      await queries.invalidateQueries({ queryKey: [listSessions.operation] })
-      onEnded()
-    } catch {
-      // The request layer has said why.
-    } finally {
-      setBusy(false)
-    }
+    await send({ params: { id: session.id } })
+    toast.good(t('sessions.ended', { device }))
+    onEnded()
   }
   return (
     <Button
@@ -154,7 +142,7 @@ function EndOne({ session, onEnded }: { session: OpenSession; onEnded: () => voi
       variant="default"
       loading={busy}
       aria-label={t('sessions.end_of', { device, address: session.address })}
-      onClick={() => void end()}
+      onClick={() => void end().catch(told)}
     >
       {t('sessions.end')}
     </Button>
@@ -164,7 +152,7 @@ function EndOne({ session, onEnded }: { session: OpenSession; onEnded: () => voi
 /** Ends every session but this one, after asking. */
 function EndOthers({ count, onEnded }: { count: number; onEnded: () => void }) {
   const { t } = useTranslation('settings')
-  const queries = useQueryClient()
+  const endOthers = useChange(endOtherSessions)
   const [asked, setAsked] = useState<'never' | 'open' | 'closed'>('never')
   const button = useRef<HTMLButtonElement>(null)
   return (
@@ -180,9 +168,8 @@ function EndOthers({ count, onEnded }: { count: number; onEnded: () => void }) {
             title={t('sessions.end_others_title')}
             confirmLabel={t('sessions.end_others')}
             onConfirm={async () => {
-              const { ended } = await request(endOtherSessions, {})
+              const { ended } = await endOthers.send({})
               toast.good(t('sessions.others_ended', { count: ended }))
-              await queries.invalidateQueries({ queryKey: [listSessions.operation] })
               onEnded()
             }}
             onClose={() => {

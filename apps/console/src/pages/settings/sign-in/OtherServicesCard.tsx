@@ -5,10 +5,10 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../../api/api-error.ts'
-import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
+import { useChange } from '../../../api/use-change.ts'
 import { beginProvider } from '../../../app/session/provider-visit.ts'
-import { session, useSession } from '../../../app/session/session.ts'
+import { useSession } from '../../../app/session/session.ts'
 import { ErrorState } from '../../../ui/ErrorState.tsx'
 import { focusBack } from '../../../ui/focus-back.ts'
 import { SkeletonRows } from '../../../ui/SkeletonRows.tsx'
@@ -137,6 +137,7 @@ function Unlink({
   onClosed: () => void
 }) {
   const { t } = useTranslation('settings')
+  const change = useChange(unlink)
   const [asked, setAsked] = useState<'never' | 'open' | 'closed'>('never')
   return (
     <>
@@ -154,14 +155,10 @@ function Unlink({
             title={t('services.unlink_title', { service })}
             confirmLabel={t('services.unlink')}
             onConfirm={async () => {
-              await request(unlink, {
+              await change.send({
                 body: { providerType: listed.provider?.type ?? listed.name, providerName: listed.name },
               })
               toast.good(t('services.unlinked', { service }))
-              // It is unlinked already; where that cannot be shown now, it is with the next look at the account.
-              await session()
-                .refresh()
-                .catch(() => undefined)
             }}
             onClose={() => {
               setAsked('closed')

@@ -1,13 +1,12 @@
-import { listSessions, type User } from '@berth/contract/account'
+import type { User } from '@berth/contract/account'
 import { setPassword } from '@berth/contract/account-security'
 import { newPassword, typedPassword } from '@berth/contract/fields'
 import { Button } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { ApiError } from '../../../api/api-error.ts'
-import { request } from '../../../api/client.ts'
-import { session, useSession } from '../../../app/session/session.ts'
+import { useChange } from '../../../api/use-change.ts'
+import { useSession } from '../../../app/session/session.ts'
 import { isConfirmed, MISMATCH } from '../../../ui/confirmed-password.ts'
 import { FormFailure } from '../../../ui/FormFailure.tsx'
 import { NewPasswordFields } from '../../../ui/NewPasswordFields.tsx'
@@ -40,23 +39,19 @@ const FORMS = {
 
 function PasswordForm({ user, which }: { user: User; which: 'first' | 'change' }) {
   const { t } = useTranslation('settings')
-  const queries = useQueryClient()
+  const change = useChange(setPassword, { silent: true })
   const { form, submit, busy, failure } = useContractForm({
     schema: FORMS[which],
     initialValues: { oldPassword: '', password: '', confirm: '' },
     async onSubmit({ oldPassword, password }) {
       const body = { userOwner: user.owner, userName: user.name, oldPassword, newPassword: password }
       try {
-        await request(setPassword, { body }, { silent: true })
+        await change.send({ body })
       } catch (error) {
         throw asFormNamesIt(error)
       }
       form.reset()
       toast.good(t(`password.${which}.done`))
-      void queries.invalidateQueries({ queryKey: [listSessions.operation] })
-      await session()
-        .refresh()
-        .catch(() => undefined)
     },
   })
   return (

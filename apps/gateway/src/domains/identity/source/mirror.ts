@@ -8,6 +8,7 @@ import type { Database, Transaction } from '../../../platform/database/database.
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Billing } from '../../billing/billing.ts'
+import { openCustomer } from '../../customers/customers.ts'
 import { type Account, findById } from '../accounts-store.ts'
 import type { Sessions } from '../sessions.ts'
 import { userAccount } from '../tables.ts'
@@ -141,8 +142,10 @@ export function createMirror(deps: MirrorDeps) {
       })
       .onConflictDoNothing()
       .returning()
-    if (row) await billing.openWallet(tx, { userId: id, currency: WALLET_CURRENCY })
-    return row ?? null
+    if (!row) return null
+    await openCustomer(tx, { userId: id, at: now })
+    await billing.openWallet(tx, { userId: id, currency: WALLET_CURRENCY })
+    return row
   }
 
   /**

@@ -4,6 +4,7 @@ import { eq, sql } from 'drizzle-orm'
 import type { IdentitySource, SourcePasswordAnswer, SourceProfile } from '../../../drivers/identity/port.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { forCustomer } from '../../customers/customers.ts'
 import { findById } from '../accounts-store.ts'
 import type { GuardMails } from '../guard-mails.ts'
 import type { LinkTokens } from '../link-tokens.ts'
@@ -68,6 +69,7 @@ export function createSourcePasswordChange(deps: SourcePasswordChangeDeps) {
       }
       if (answer !== 'changed') throw refusalOf(answer)
       await db.transaction(async tx => {
+        await forCustomer(tx, caller.userId)
         // Links before the account: using one locks them in that order.
         await deps.links.void(tx, caller.userId, ['reset_password', 'sign_in'])
         await tx

@@ -17,8 +17,8 @@ const MINUTE_MS = 60_000
 const FROZEN_MINUTES = 15
 const UNKNOWN_RULE: AttemptRule = {
   max: 5,
-  window_ms: FROZEN_MINUTES * MINUTE_MS,
-  block_ms: FROZEN_MINUTES * MINUTE_MS,
+  windowMs: FROZEN_MINUTES * MINUTE_MS,
+  blockMs: FROZEN_MINUTES * MINUTE_MS,
 }
 
 interface SourcePasswordCheckDeps {

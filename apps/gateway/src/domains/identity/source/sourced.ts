@@ -6,6 +6,8 @@ import type { Ids } from '../../../platform/ids.ts'
 import type { Secrets } from '../../../platform/secrets.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { Billing } from '../../billing/billing.ts'
+import type { Deletion } from '../account-deletion.ts'
+import type { AccountKeeper } from '../account-keeper.ts'
 import type { Accounts } from '../accounts.ts'
 import type { Attempts } from '../attempts.ts'
 import type { EmailVerification } from '../email-verification.ts'
@@ -30,7 +32,7 @@ interface SourcedDeps {
   clock: Clock
   ids: Ids
   log: Pick<Logger, 'warn'>
-  secrets: Pick<Secrets, 'signingKey'>
+  secrets: Pick<Secrets, 'rootKey'>
   source: IdentitySource
   billing: Pick<Billing, 'openWallet'>
   attempts: Attempts
@@ -49,16 +51,34 @@ interface SourcedDeps {
 /** What is done differently where an identity source keeps the accounts. */
 export function createSourced(deps: SourcedDeps) {
   const mirror = createMirror(deps)
-  const seal = createTokenSeal({ signingKey: deps.secrets.signingKey, ids: deps.ids })
+  const seal = createTokenSeal({ rootKey: deps.secrets.rootKey, ids: deps.ids })
   const parts = { ...deps, mirror, seal }
+  const accounts = createSourceAccounts(parts)
+  const { changePassword } = createSourcePasswordChange(parts)
+  const resetPassword = createSourcePasswordReset(parts)
   return {
-    ...createSourceAccounts(parts),
-    ...createSourcePasswordChange(parts),
     proof: createSourcePasswordProof(parts),
-    /** Made last, since it signs in. */
-    providers: (later: { visits: ProviderVisits; signIn: SignIn }) =>
-      createSourceProviders({ ...parts, ...later }),
     checkPassword: createSourcePasswordCheck(parts),
-    resetPassword: createSourcePasswordReset(parts),
+    findAddressee: accounts.findAddressee,
+
+    /** Made last, since it signs in. @param later `remove` deletes an account here. */
+    keeper(later: {
+      visits: ProviderVisits
+      signIn: SignIn
+      remove(input: Deletion): Promise<void>
+    }): AccountKeeper {
+      const providers = createSourceProviders({ ...parts, ...later })
+      const { application, endToken, signUp, wantsCaptcha, makeCaptcha, account, rename, verifyEmail } =
+        accounts
+      return {
+        ...{ application, endToken, signUp, wantsCaptcha, makeCaptcha, account, rename, verifyEmail },
+        organization: deps.source.organization,
+        providers,
+        unlink: providers.unlink,
+        resetPassword,
+        setPassword: changePassword,
+        deleteAccount: input => accounts.leave(input, later.remove),
+      }
+    },
   }
 }

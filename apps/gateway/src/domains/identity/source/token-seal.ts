@@ -5,9 +5,9 @@ import { createSealer } from '../../../platform/sealer.ts'
  * Seals the tokens that an identity source gave, so that who reads the database cannot use them. A sealed token opens
  * for the session that it was sealed for alone.
  */
-export function createTokenSeal(deps: { signingKey: Uint8Array; ids: Pick<Ids, 'secret'> }) {
+export function createTokenSeal(deps: { rootKey: Uint8Array; ids: Pick<Ids, 'secret'> }) {
   const sealer = createSealer({
-    keys: [deps.signingKey],
+    keys: [deps.rootKey],
     purpose: 'berth token of an identity source',
     ids: deps.ids,
   })

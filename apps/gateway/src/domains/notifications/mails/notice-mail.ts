@@ -1,6 +1,6 @@
 import type { Language } from '@berth/contract/limits'
 import type { MailContent } from '../../../drivers/mail/port.ts'
-import type { Recipient } from '../recipient.ts'
+import type { Recipient } from '../facts.ts'
 
 /** What every notice is filled with besides its own values. */
 export interface NoticeFrame {

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
-import type { MachineSpec } from '../port.ts'
+import type { MachineSpec } from '../port/machines.ts'
 
-export const INSTALLATION_LABEL = 'berth.installation'
+/** Names the cloud that a container, network or saved image belongs to. */
+export const CLOUD_LABEL = 'berth.cloud'
+/** Under which earlier versions wrote the same. */
+const FORMER_CLOUD_LABEL = 'berth.installation'
 export const INSTANCE_LABEL = 'berth.instance'
 /** What a container cannot take on without being made anew, as a digest. */
 export const SHAPE_LABEL = 'berth.shape'
@@ -34,15 +37,26 @@ if [ $# -gt 0 ]; then "$@" < /dev/null & fi
 while :; do sleep 86400 & wait $!; done
 `
 
-/** How the containers and the network of one installation are called. */
-export function createNames(installationId: string) {
+type Labels = Record<string, string> | null | undefined
+
+/** Which machine of a cloud's a container or saved image is of; null where it is another's. */
+export function machineOf(labels: Labels, cloudId: string): string | null {
+  const cloud = labels?.[CLOUD_LABEL] ?? labels?.[FORMER_CLOUD_LABEL]
+  // Empty on an image that was made from a machine and is no longer its own.
+  return cloud === cloudId ? labels?.[INSTANCE_LABEL] || null : null
+}
+
+/** How the containers and the network of one cloud are called. */
+export function createNames(cloudId: string) {
   return {
-    network: `berth-${installationId}`,
-    container: (id: string) => `berth-${installationId}-${id}`,
+    network: `berth-${cloudId}`,
+    container: (id: string) => `berth-${cloudId}-${id}`,
     /** A container whose place another is about to take. No machine id holds a dot. */
-    before: (id: string) => `berth-${installationId}-${id}.before`,
+    before: (id: string) => `berth-${cloudId}-${id}.before`,
     /** The private image that holds a machine's files while its container is made anew, and under it later. */
-    saved: (id: string) => ({ repo: `berth-${installationId}`, tag: id }),
+    saved: (id: string) => ({ repo: `berth-${cloudId}`, tag: id }),
+    volume: (id: string) => `berth-${cloudId}-${id}.volume`,
+    isVolume: (name: string) => name.startsWith(`berth-${cloudId}-`) && name.endsWith('.volume'),
   }
 }
 
@@ -61,7 +75,10 @@ export interface Predecessor {
   env: string[]
   user: string
   working_dir: string
+  /** Volumes that its image declares: they belong to the machine. */
   has_volumes: boolean
+  /** The same by name and place, where they must not come with what else it had attached; else null. */
+  volumes: { name: string; path: string }[] | null
 }
 
 /**
@@ -70,27 +87,33 @@ export interface Predecessor {
  */
 export function planContainer(options: {
   spec: MachineSpec
-  installationId: string
+  cloudId: string
   imageRef: string
   origin: ImageOrigin
   cpusMax: number
+  publishAddress: string
   predecessor?: Predecessor
+  /** The environment of an image that was made from a machine: none of it but the origin's is wanted. */
+  imageEnv?: string[]
 }): Docker.ContainerCreateOptions {
-  const { spec, installationId, origin, predecessor } = options
-  const names = createNames(installationId)
-  const ports = [...new Set(spec.ports)].map(port => `${port}/tcp`)
+  const { spec, cloudId, origin, publishAddress, predecessor } = options
+  const names = createNames(cloudId)
+  const ports = [
+    ...[...new Set(spec.ports)].map(port => `${port}/tcp`),
+    ...[...new Set(spec.udp_ports)].map(port => `${port}/udp`),
+  ]
   const limits = planLimits(spec, options.cpusMax)
   return {
     name: names.container(spec.id),
     Image: options.imageRef,
     Hostname: spec.hostname,
     Labels: {
-      [INSTALLATION_LABEL]: installationId,
+      [CLOUD_LABEL]: cloudId,
       [INSTANCE_LABEL]: spec.id,
-      [SHAPE_LABEL]: shapeOf(spec),
+      [SHAPE_LABEL]: shapeOf(spec, publishAddress),
       [ORIGIN_LABEL]: JSON.stringify(origin),
     },
-    Env: mergeEnv(origin.env, spec.env, predecessor?.env ?? []),
+    Env: mergeEnv(origin.env, spec.env, predecessor?.env ?? options.imageEnv ?? []),
     ...(predecessor ? { User: predecessor.user, WorkingDir: predecessor.working_dir } : {}),
     Entrypoint: ['/bin/sh', '-c', MAIN_SCRIPT, 'berth'],
     // The image's own entry point stays in front, as `docker run` would have it.
@@ -99,7 +122,7 @@ export function planContainer(options: {
     HostConfig: {
       Init: true,
       NetworkMode: names.network,
-      PortBindings: Object.fromEntries(ports.map(port => [port, [{ HostIp: '127.0.0.1', HostPort: '' }]])),
+      PortBindings: Object.fromEntries(ports.map(port => [port, [{ HostIp: publishAddress, HostPort: '' }]])),
       ...limits,
       // PyTorch's loaders exchange tensors through shared memory; Docker's own 64 MB are not enough for them.
       ShmSize: Math.floor(limits.Memory / 2),
@@ -112,7 +135,20 @@ export function planContainer(options: {
       ...(spec.gpu_uuids.length > 0
         ? { DeviceRequests: [{ Driver: 'nvidia', DeviceIDs: spec.gpu_uuids, Capabilities: [['gpu']] }] }
         : {}),
-      ...(predecessor?.has_volumes ? { VolumesFrom: [predecessor.id] } : {}),
+      ...(predecessor?.has_volumes && !predecessor.volumes ? { VolumesFrom: [predecessor.id] } : {}),
+      Mounts: [
+        ...(spec.volumes ?? []).map(({ id, path, read_only }) => ({
+          Type: 'volume' as const,
+          Source: names.volume(id),
+          Target: path,
+          ReadOnly: read_only,
+        })),
+        ...(predecessor?.volumes ?? []).map(({ name, path }) => ({
+          Type: 'volume' as const,
+          Source: name,
+          Target: path,
+        })),
+      ],
     },
   }
 }
@@ -128,13 +164,17 @@ export function planLimits(spec: Pick<MachineSpec, 'cpu_count' | 'memory_mb'>, c
 }
 
 /** A digest of all in a spec that a container keeps for as long as it exists. */
-export function shapeOf(spec: MachineSpec): string {
+export function shapeOf(spec: MachineSpec, publishAddress: string): string {
   const shape = [
     spec.hostname,
     Object.entries(spec.env).sort(([a], [b]) => (a < b ? -1 : 1)),
     spec.command,
     [...new Set(spec.ports)].sort((a, b) => a - b),
     [...spec.gpu_uuids].sort(),
+    // Left out where they are as they were always, so that the digests of earlier versions stay true.
+    ...(publishAddress === '127.0.0.1' ? [] : [publishAddress]),
+    ...(spec.udp_ports?.length ? [{ udp: [...new Set(spec.udp_ports)].sort((a, b) => a - b) }] : []),
+    ...(spec.volumes?.length ? [{ volumes: spec.volumes }] : []),
   ]
   return createHash('sha256').update(JSON.stringify(shape)).digest('hex')
 }

@@ -1,17 +1,21 @@
-import type { ComputeCapabilities } from '../port.ts'
+import type { ComputeCapabilities } from '../port/engine.ts'
 
 /** What the engine tells of itself, as far as it matters here. */
 export interface EngineInfo {
+  /** The daemon's own: made once, and kept beside its images and containers. */
+  ID: string
   NCPU: number
+  MemTotal: number
   MemoryLimit: boolean
   CPUCfsQuota?: boolean
   CpuCfsQuota?: boolean
   Runtimes?: Record<string, unknown>
   OperatingSystem?: string
+  DockerRootDir?: string
 }
 
 /** What machines on this engine are held to. */
-export function capabilitiesOf(info: EngineInfo): ComputeCapabilities {
+export function capabilitiesOf(info: EngineInfo): Omit<ComputeCapabilities, 'ports_exposed'> {
   const how = `control groups, by Docker on ${info.OperatingSystem ?? 'its host'}`
   const quota = info.CPUCfsQuota ?? info.CpuCfsQuota
   return {

@@ -1,4 +1,4 @@
-import { ComputeError, type ComputeErrorCode } from '../port.ts'
+import { ComputeError, type ComputeErrorCode } from '../port/compute-error.ts'
 
 /** What a Docker call can end with: an HTTP answer of the engine, or an error of the connection to it. */
 interface EngineError {
@@ -13,7 +13,11 @@ interface EngineError {
 /** The name of the reason by which a question is given up that the engine left unanswered. */
 const ENGINE_SILENT = 'EngineSilentError'
 
-const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ENOENT', 'EACCES', 'EPIPE', 'ECONNRESET', 'ETIMEDOUT'])
+/** By which Node tells that a connection was not made, or broke, or led to somebody else. */
+const CONNECTION_CODES = new RegExp(
+  '^(ECONNREFUSED|ENOENT|EACCES|EPIPE|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|EPROTO' +
+    '|ERR_TLS_.*|ERR_SSL_.*|CERT_.*|.*_SELF_SIGNED_CERT|SELF_SIGNED_CERT_.*|UNABLE_TO_.*)$',
+)
 
 /** Whether the engine said that the thing named does not exist. */
 export function isMissing(error: unknown): boolean {
@@ -85,7 +89,7 @@ function codeOf(error: {
 }): ComputeErrorCode {
   const { statusCode, code, said } = error
   if (error.name === 'AbortError' || code === 'ABORT_ERR') return 'failed'
-  if (statusCode === undefined && code && CONNECTION_CODES.has(code)) return 'engine_unavailable'
+  if (statusCode === undefined && code && CONNECTION_CODES.test(code)) return 'engine_unavailable'
   if (statusCode === 404 && /no such image|manifest|pull access denied|repository .*not found/i.test(said)) {
     return 'image_unavailable'
   }

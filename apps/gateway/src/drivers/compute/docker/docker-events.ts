@@ -1,11 +1,14 @@
+import type { IncomingMessage } from 'node:http'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type Docker from 'dockerode'
 import type { Logger } from 'pino'
-import { INSTALLATION_LABEL, INSTANCE_LABEL } from './container-plan.ts'
+import { INSTANCE_LABEL, machineOf } from './container-plan.ts'
 
 const RECONNECT_MS_MIN = 500
 const RECONNECT_MS_MAX = 30_000
+/** How soon a silent connection is asked for a sign of life: an engine that lost its network closes none. */
+const KEEP_ALIVE_MS = 30_000
 
 /** What a machine may have done by itself. */
 const EVENTS = ['die', 'destroy', 'oom', 'pause', 'unpause']
@@ -15,30 +18,31 @@ interface EngineEvent {
 }
 
 /**
- * Follows the engine's events about one installation's machines and calls back with their ids. A broken
+ * Follows the engine's events about one cloud's machines and calls back with their ids. A broken
  * stream is opened again with growing pauses; what may have been missed meanwhile is told by calling back
  * for every machine. Returns the way to stop.
  */
 export function followEvents(options: {
   docker: Docker
-  installationId: string
+  cloudId: string
   listIds(): Promise<string[]>
   onChange(id: string): void
   log: Logger
 }): () => void {
-  const { docker, installationId, log } = options
+  const { docker, cloudId, log } = options
   let stopped = false
   let stream: Readable | null = null
   let timer: NodeJS.Timeout | null = null
   let pauseMs = RECONNECT_MS_MIN
-  let connections = 0
+  let attempts = 0
 
   const open = async () => {
+    const isLate = attempts++ > 0
     try {
       const filters = {
         type: ['container'],
         event: EVENTS,
-        label: [`${INSTALLATION_LABEL}=${installationId}`],
+        label: [INSTANCE_LABEL],
       }
       stream = (await docker.getEvents({ filters } as Docker.GetEventsOptions)) as Readable
       if (stopped) {
@@ -46,13 +50,17 @@ export function followEvents(options: {
         return
       }
       pauseMs = RECONNECT_MS_MIN
+      ;(stream as IncomingMessage).socket?.setKeepAlive(true, KEEP_ALIVE_MS)
       stream.on('error', () => undefined)
       stream.on('close', again)
-      createInterface({ input: stream }).on('line', line => {
-        const id = instanceOf(line)
+      const lines = createInterface({ input: stream })
+      lines.on('line', line => {
+        const id = machineIn(line, cloudId)
         if (id) options.onChange(id)
       })
-      if (connections++ > 0) for (const id of await options.listIds()) options.onChange(id)
+      // It says again what the stream says; 'close' follows.
+      lines.on('error', () => undefined)
+      if (isLate) for (const id of await options.listIds()) options.onChange(id)
     } catch (error) {
       log.debug({ err: error }, 'no event stream from Docker')
       again()
@@ -76,9 +84,9 @@ export function followEvents(options: {
   }
 }
 
-function instanceOf(line: string): string | null {
+function machineIn(line: string, cloudId: string): string | null {
   try {
-    return (JSON.parse(line) as EngineEvent).Actor?.Attributes?.[INSTANCE_LABEL] ?? null
+    return machineOf((JSON.parse(line) as EngineEvent).Actor?.Attributes, cloudId)
   } catch {
     return null
   }

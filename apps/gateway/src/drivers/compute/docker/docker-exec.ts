@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type Docker from 'dockerode'
-import { ComputeError, type ExecOptions, type ExecResult } from '../port.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { ExecOptions, ExecResult } from '../port/console.ts'
 
 const EXEC_TIMEOUT_MS = 30_000
 const EXEC_OUTPUT_BYTES_MAX = 1024 * 1024

@@ -1,17 +1,16 @@
-import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type Docker from 'dockerode'
-import { ComputeError } from '../port.ts'
+import { ComputeError } from '../port/compute-error.ts'
 import { runExec } from './docker-exec.ts'
-
-const CONNECT_TIMEOUT_MS = 3_000
+import type { DockerLink } from './docker-link.ts'
 
 /**
- * Opens a TCP stream to a port of a container. On Linux the container's own address is reachable, and its
- * refusal is the truth. Elsewhere the published port has to do; Docker accepts connections there whether or
- * not anybody listens inside, so the container's own list of listeners is asked first.
+ * Opens a TCP stream to a port of a container. Where the container's own address is reachable, its refusal is the
+ * truth. Elsewhere the published port has to do; Docker accepts connections there whether or not anybody listens
+ * inside, so the container's own list of listeners is asked first.
  */
 export async function connectPort(
+  link: Pick<DockerLink, 'dial' | 'reaches_containers'>,
   container: Docker.Container,
   network: string,
   port: number,
@@ -19,18 +18,17 @@ export async function connectPort(
   const { State, NetworkSettings } = await container.inspect()
   if (!State.Running) throw new ComputeError('not_running', 'the machine does not run')
   const address = NetworkSettings.Networks[network]?.IPAddress
-  if (process.platform === 'linux' && address) {
-    const answer = await tryConnect(address, port)
-    if (answer instanceof Error) {
-      if (answer.code === 'ECONNREFUSED') throw closed(port)
-    } else return answer
+  if (link.reaches_containers && address) {
+    const answer = await link.dial(address, port)
+    if (!(answer instanceof Error)) return answer
+    if (answer.code === 'ECONNREFUSED') throw closed(port)
   }
   const published = NetworkSettings.Ports[`${port}/tcp`]?.[0]
   if (!published) {
     throw new ComputeError('port_closed', `port ${port} was not among the machine’s ports when it was made`)
   }
   if (!(await isListening(container, port))) throw closed(port)
-  const answer = await tryConnect(published.HostIp || '127.0.0.1', Number(published.HostPort))
+  const answer = await link.dial(published.HostIp || '127.0.0.1', Number(published.HostPort))
   if (answer instanceof Error) throw closed(port, answer)
   return answer
 }
@@ -48,25 +46,6 @@ export function listensOn(procNetTcp: string, port: number): boolean {
 async function isListening(container: Docker.Container, port: number): Promise<boolean> {
   const { stdout } = await runExec(container, ['cat', '/proc/net/tcp', '/proc/net/tcp6'], {})
   return listensOn(stdout, port)
-}
-
-function tryConnect(host: string, port: number): Promise<Socket | NodeJS.ErrnoException> {
-  return new Promise(resolve => {
-    const socket = connect({ host, port, noDelay: true, allowHalfOpen: true })
-    const fail = (error: NodeJS.ErrnoException) => {
-      socket.destroy()
-      resolve(error)
-    }
-    socket.setTimeout(CONNECT_TIMEOUT_MS, () => fail(new Error('no answer')))
-    socket.once('error', fail)
-    socket.once('connect', () => {
-      socket.setTimeout(0)
-      socket.removeAllListeners('timeout')
-      socket.off('error', fail)
-      socket.on('error', () => socket.destroy())
-      resolve(socket)
-    })
-  })
 }
 
 function closed(port: number, cause?: unknown): ComputeError {

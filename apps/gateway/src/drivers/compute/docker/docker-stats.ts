@@ -1,6 +1,8 @@
 import type Docker from 'dockerode'
 import { createCpuMeter } from '../cpu-meter.ts'
-import { ComputeError, type MachineStats } from '../port.ts'
+import { sampleNvidiaGpus } from '../nvidia.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { GpuSample, MachineSample } from '../port/observation.ts'
 import { readOrigin } from './container-plan.ts'
 
 const BYTES_PER_MB = 1024 * 1024
@@ -11,7 +13,7 @@ const DISK_FRESH_MS = 60_000
 type Sized = Docker.ContainerInspectInfo & { SizeRw?: number; SizeRootFs?: number }
 
 /** Measures containers by what the engine tells of them. Throws what dockerode throws. */
-export function createDockerStats() {
+export function createDockerStats(isHere: boolean) {
   const cpu = createCpuMeter()
   const disks = new Map<string, { mb: number; at: number }>()
 
@@ -29,12 +31,22 @@ export function createDockerStats() {
     return mb
   }
 
+  /** Null where the cards are in a computer that nobody here can ask. */
+  async function gpusOf(container: Docker.Container): Promise<GpuSample[] | null> {
+    const { HostConfig } = await container.inspect()
+    const uuids = (HostConfig.DeviceRequests ?? []).flatMap(({ DeviceIDs }) => DeviceIDs ?? [])
+    if (uuids.length === 0) return []
+    return isHere ? sampleNvidiaGpus(uuids) : null
+  }
+
   return {
-    async read(id: string, container: Docker.Container): Promise<MachineStats> {
-      const [raw, disk_used_mb] = await Promise.all([
+    async read(id: string, container: Docker.Container): Promise<MachineSample> {
+      const [raw, disk_used_mb, gpus] = await Promise.all([
         container.stats({ stream: false, 'one-shot': true }),
         diskMb(id, container),
+        gpusOf(container),
       ])
+      const networks = Object.values(raw.networks ?? {})
       const { usage, limit, stats } = raw.memory_stats
       if (usage === undefined)
         throw new ComputeError('not_running', 'the machine stopped while it was measured')
@@ -45,6 +57,9 @@ export function createDockerStats() {
         memory_used_mb: toMb(usage - (cache.total_inactive_file ?? cache.inactive_file ?? 0)),
         memory_limit_mb: toMb(limit),
         disk_used_mb,
+        network_received_bytes: sum(networks.map(one => one.rx_bytes)),
+        network_sent_bytes: sum(networks.map(one => one.tx_bytes)),
+        gpus,
         sampled_at: new Date(),
       }
     },
@@ -53,6 +68,10 @@ export function createDockerStats() {
       disks.delete(id)
     },
   }
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, one) => total + one, 0)
 }
 
 function toMb(bytes: number): number {

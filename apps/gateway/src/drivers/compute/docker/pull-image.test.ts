@@ -3,8 +3,9 @@ import { createServer, type Server } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import Docker from 'dockerode'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { describeWhere, expectCode, never } from '../conformance-tools.ts'
-import type { ImageRecipe, PullProgress } from '../port.ts'
+import { describeWhere, expectCode, never } from '../conformance/tools.ts'
+import type { PullProgress } from '../port/images.ts'
+import type { DockerImage } from './docker-recipe.ts'
 import { probeDocker } from './probe-docker.ts'
 import { createLayerSum, pullFailure, pullImage } from './pull-image.ts'
 
@@ -89,7 +90,7 @@ describeWhere('pulling from a registry', probe, () => {
         .catch(() => undefined)
     })
 
-    const recipe = (reference: string): ImageRecipe => ({ id: 'x', docker: reference, sandbox: null })
+    const recipe = (reference: string): DockerImage => ({ reference, is_own: false })
     const pull = async (reference: string, signal = never) => {
       const seen: PullProgress[] = []
       await pullImage(docker, recipe(reference), progress => seen.push(progress), signal)

@@ -1,6 +1,8 @@
 import type Docker from 'dockerode'
-import { ComputeError, type ImageRecipe, type PullProgress } from '../port.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { PullProgress } from '../port/images.ts'
 import { isMissing, toComputeError } from './docker-errors.ts'
+import type { DockerImage } from './docker-recipe.ts'
 
 /** One line of the engine's answer to a pull. */
 interface PullLine {
@@ -23,20 +25,13 @@ const UNREACHABLE = [
   /unexpected (HTTP )?status\b.*\b5\d\d\b/i,
 ]
 
-/** The reference that Docker knows the image by. Fails with `image_unavailable` when it has none. */
-export function dockerReference(image: ImageRecipe): string {
-  if (!image.docker) throw new ComputeError('image_unavailable', `${image.id} cannot run on Docker`)
-  return image.docker
-}
-
 /** Pulls an image that is not here yet and reports the bytes of all its layers together. */
 export async function pullImage(
   docker: Docker,
-  image: ImageRecipe,
+  { reference, is_own }: DockerImage,
   onProgress: (progress: PullProgress) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const reference = dockerReference(image)
   const doing = `pulling ${reference}`
   try {
     await docker.getImage(reference).inspect()
@@ -44,6 +39,7 @@ export async function pullImage(
   } catch (error) {
     if (!isMissing(error)) throw toComputeError(error, doing)
   }
+  if (is_own) throw new ComputeError('image_unavailable', `${reference} is not on this engine any more`)
   let stream: NodeJS.ReadableStream
   try {
     stream = await docker.pull(withTag(reference), { abortSignal: signal })

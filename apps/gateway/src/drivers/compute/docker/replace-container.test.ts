@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import Docker from 'dockerode'
 import pino from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { describeWhere, expectCode, never, text } from '../conformance-tools.ts'
-import type { ComputeDriver, MachineSpec } from '../port.ts'
-import { createNames, INSTALLATION_LABEL } from './container-plan.ts'
-import { createDockerDriver } from './docker-driver.ts'
+import { describeWhere, expectCode, never, text } from '../conformance/tools.ts'
+import type { Engine } from '../port/engine.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import { CLOUD_LABEL, createNames } from './container-plan.ts'
+import { createDockerEngine } from './docker-engine.ts'
 import { probeDocker } from './probe-docker.ts'
 import { importTestImage } from './test-image.ts'
 
@@ -17,20 +18,25 @@ const probe = await probeDocker()
 describeWhere('replacing containers', probe, () => {
   describe('replacing containers', () => {
     const socketPath = probe.ok ? probe.socket_path : ''
-    const installationId = `test-${randomBytes(4).toString('hex')}`
+    const cloudId = `test-${randomBytes(4).toString('hex')}`
     const docker = new Docker({ socketPath })
-    const names = createNames(installationId)
-    const filters = { label: [`${INSTALLATION_LABEL}=${installationId}`] }
+    const names = createNames(cloudId)
+    const filters = { label: [`${CLOUD_LABEL}=${cloudId}`] }
     const made: string[] = []
     let image = ''
-    let driver: ComputeDriver
+    let engine: Engine
 
     beforeAll(async () => {
-      image = await importTestImage(socketPath)
-      driver = await createDockerDriver({ socketPath, installationId, log, layersMax: 3 })
+      image = await importTestImage(docker)
+      engine = await createDockerEngine({
+        place: { kind: 'unix', socket_path: socketPath },
+        cloudId,
+        log,
+        layersMax: 3,
+      })
     })
     afterEach(async () => {
-      for (const id of made.splice(0)) await driver.remove(id, never)
+      for (const id of made.splice(0)) await engine.machines.remove(id, never)
       expect(await docker.listContainers({ all: true, filters })).toEqual([])
       expect(await docker.listImages({ filters })).toEqual([])
     })
@@ -43,7 +49,7 @@ describeWhere('replacing containers', probe, () => {
       const spec: MachineSpec = {
         id,
         hostname: 'host',
-        image: { id: 'test', docker: reference, sandbox: null },
+        image: { id: 'test', parts: { docker: reference } },
         cpu_count: 1,
         memory_mb: 256,
         disk_gb: 1,
@@ -52,23 +58,45 @@ describeWhere('replacing containers', probe, () => {
         command: null,
         ports: [],
       }
-      await driver.create(spec, never)
-      await driver.start(id, never)
-      await text(driver, id, 'echo kept > ~/file')
-      await driver.stop(id, never)
+      await engine.machines.create(spec, never)
+      await engine.machines.start(id, never)
+      await text(engine, id, 'echo kept > ~/file')
+      await engine.machines.stop(id, never)
       return spec
     }
 
     async function expectWorks(spec: MachineSpec): Promise<void> {
-      await driver.create(spec, never)
-      await driver.start(spec.id, never)
-      expect(await text(driver, spec.id, 'echo $ROUND; cat ~/file')).toBe(`${spec.env.ROUND}\nkept\n`)
+      await engine.machines.create(spec, never)
+      await engine.machines.start(spec.id, never)
+      expect(await text(engine, spec.id, 'echo $ROUND; cat ~/file')).toBe(`${spec.env.ROUND}\nkept\n`)
     }
+
+    test('a machine that the version before labelled is found, used, changed and removed', async () => {
+      const spec = await stopped()
+      const { Config } = await docker.getContainer(names.container(spec.id)).inspect()
+      const { [CLOUD_LABEL]: cloud, ...labels } = Config.Labels
+      await docker.getContainer(names.container(spec.id)).remove()
+      await docker.createContainer({
+        name: names.container(spec.id),
+        Image: image,
+        Labels: { ...labels, 'berth.installation': cloud ?? '' },
+        Cmd: ['sh', '-c', 'echo kept > ~/file'],
+        HostConfig: { NetworkMode: names.network },
+      })
+      await docker.getContainer(names.container(spec.id)).start()
+      await docker.getContainer(names.container(spec.id)).wait()
+      expect(await engine.machines.list()).toEqual([{ id: spec.id, state: 'stopped' }])
+      await expectWorks({ ...spec, env: { ROUND: '1' } })
+      const after = await docker.getContainer(names.container(spec.id)).inspect()
+      expect(after.Config.Labels[CLOUD_LABEL]).toBe(cloudId)
+      await engine.machines.remove(spec.id, never)
+      expect(await engine.machines.list()).toEqual([])
+    })
 
     test('other limits alone are set on the same container', async () => {
       const spec = await stopped()
       const before = await docker.getContainer(names.container(spec.id)).inspect()
-      await driver.create({ ...spec, memory_mb: 300, cpu_count: 0.5 }, never)
+      await engine.machines.create({ ...spec, memory_mb: 300, cpu_count: 0.5 }, never)
       const after = await docker.getContainer(names.container(spec.id)).inspect()
       expect(after.Id).toBe(before.Id)
       expect(after.HostConfig).toMatchObject({ Memory: 300 * 1024 * 1024, NanoCpus: 5e8 })
@@ -77,8 +105,8 @@ describeWhere('replacing containers', probe, () => {
     test('cut short before the new container was there: the machine is stopped, and the next create goes on', async () => {
       const spec = await stopped()
       await docker.getContainer(names.container(spec.id)).rename({ name: names.before(spec.id) })
-      expect(await driver.status(spec.id)).toMatchObject({ state: 'stopped' })
-      expect(await driver.list()).toEqual([{ id: spec.id, state: 'stopped' }])
+      expect(await engine.observation.status(spec.id)).toMatchObject({ state: 'stopped' })
+      expect(await engine.machines.list()).toEqual([{ id: spec.id, state: 'stopped' }])
       await expectWorks({ ...spec, env: { ROUND: '1' } })
     })
 
@@ -90,56 +118,59 @@ describeWhere('replacing containers', probe, () => {
       await docker.getContainer(Id).rename({ name: names.before(spec.id) })
       const { Labels } = Config
       await docker.createContainer({ name: names.container(spec.id), Image: `${repo}:${tag}`, Labels })
-      expect(await driver.list()).toEqual([{ id: spec.id, state: 'created' }])
+      expect(await engine.machines.list()).toEqual([{ id: spec.id, state: 'created' }])
       await expectWorks({ ...spec, env: { ROUND: '1' } })
       expect(await docker.listContainers({ all: true, filters })).toHaveLength(1)
     })
 
     test('a spec that the engine refuses leaves the machine as it was', async () => {
       const spec = await stopped()
-      await expectCode(driver.create({ ...spec, memory_mb: 1, env: { ROUND: '1' } }, never), 'failed')
-      expect(await driver.status(spec.id)).toMatchObject({ state: 'stopped' })
-      await driver.start(spec.id, never)
-      expect(await text(driver, spec.id, 'echo $ROUND; cat ~/file')).toBe('0\nkept\n')
+      await expectCode(
+        engine.machines.create({ ...spec, memory_mb: 1, env: { ROUND: '1' } }, never),
+        'failed',
+      )
+      expect(await engine.observation.status(spec.id)).toMatchObject({ state: 'stopped' })
+      await engine.machines.start(spec.id, never)
+      expect(await text(engine, spec.id, 'echo $ROUND; cat ~/file')).toBe('0\nkept\n')
     })
 
     test('removing ends what a replacement left, at any point of it', async () => {
       const spec = await stopped()
-      await driver.create({ ...spec, env: { ROUND: '1' } }, never)
+      await engine.machines.create({ ...spec, env: { ROUND: '1' } }, never)
       await docker.getContainer(names.container(spec.id)).rename({ name: names.before(spec.id) })
-      await driver.remove(spec.id, never)
-      expect(await driver.status(spec.id)).toEqual({ state: 'absent' })
+      await engine.machines.remove(spec.id, never)
+      expect(await engine.observation.status(spec.id)).toEqual({ state: 'absent' })
 
       const other = await stopped()
-      await driver.create({ ...other, env: { ROUND: '1' } }, never)
+      await engine.machines.create({ ...other, env: { ROUND: '1' } }, never)
       await docker.getContainer(names.container(other.id)).remove()
-      expect(await driver.list()).toEqual([{ id: other.id, state: 'created' }])
-      await driver.remove(other.id, never)
-      expect(await driver.list()).toEqual([])
+      expect(await engine.machines.list()).toEqual([{ id: other.id, state: 'created' }])
+      await engine.machines.remove(other.id, never)
+      expect(await engine.machines.list()).toEqual([])
     })
 
     test('layers do not pile up over many replacements, and disk use is told over all of them', async () => {
       const spec = await stopped()
-      await driver.start(spec.id, never)
-      await text(driver, spec.id, 'head -c 5000000 /dev/urandom > ~/big')
-      await driver.stop(spec.id, never)
+      await engine.machines.start(spec.id, never)
+      await text(engine, spec.id, 'head -c 5000000 /dev/urandom > ~/big')
+      await engine.machines.stop(spec.id, never)
       const layers: number[] = []
       for (let round = 1; round <= 5; round++) {
         await expectWorks({ ...spec, env: { ROUND: String(round) } })
-        await text(driver, spec.id, 'echo $ROUND > ~/round')
-        expect((await driver.stats(spec.id)).disk_used_mb).toBeGreaterThan(4)
-        await driver.stop(spec.id, never)
+        await text(engine, spec.id, 'echo $ROUND > ~/round')
+        expect((await engine.observation.sample(spec.id)).disk_used_mb).toBeGreaterThan(4)
+        await engine.machines.stop(spec.id, never)
         const { Image } = await docker.getContainer(names.container(spec.id)).inspect()
         layers.push((await docker.getImage(Image).inspect()).RootFS?.Layers?.length ?? 0)
       }
       expect(layers).toEqual([2, 3, 1, 2, 3])
       expect(await docker.listImages({ filters })).toHaveLength(1)
       // The image that it came from is everybody's.
-      expect(await driver.hasImage(spec.image)).toBe(true)
+      expect(await engine.images.has(spec.image)).toBe(true)
     })
 
     test('what an image keeps in volumes of its own goes along, and goes with the machine', async () => {
-      const id = `${installationId}-volume`
+      const id = `${cloudId}-volume`
       const source = await docker.createContainer({ Image: image })
       await source.commit({ repo: 'berth-test', tag: id, changes: 'VOLUME /kept' })
       await source.remove()
@@ -147,15 +178,15 @@ describeWhere('replacing containers', probe, () => {
       const before = await volumes()
       try {
         const spec = await stopped(`berth-test:${id}`)
-        await driver.start(spec.id, never)
-        await text(driver, spec.id, 'echo volume > /kept/file')
-        await driver.stop(spec.id, never)
+        await engine.machines.start(spec.id, never)
+        await text(engine, spec.id, 'echo volume > /kept/file')
+        await engine.machines.stop(spec.id, never)
         for (const round of ['1', '2']) {
           await expectWorks({ ...spec, env: { ROUND: round } })
-          expect(await text(driver, spec.id, 'cat /kept/file')).toBe('volume\n')
-          await driver.stop(spec.id, never)
+          expect(await text(engine, spec.id, 'cat /kept/file')).toBe('volume\n')
+          await engine.machines.stop(spec.id, never)
         }
-        await driver.remove(spec.id, never)
+        await engine.machines.remove(spec.id, never)
         expect((await volumes()).filter(name => !before.includes(name))).toEqual([])
       } finally {
         await docker.getImage(`berth-test:${id}`).remove({ force: true })

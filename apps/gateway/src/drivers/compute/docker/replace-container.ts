@@ -1,13 +1,13 @@
 import type Docker from 'dockerode'
 import type { Logger } from 'pino'
-import { createNames, INSTALLATION_LABEL, INSTANCE_LABEL, type Predecessor } from './container-plan.ts'
+import { CLOUD_LABEL, createNames, INSTANCE_LABEL, machineOf, type Predecessor } from './container-plan.ts'
 import { isMissing, orNull, statusCodeOf } from './docker-errors.ts'
 
 const STATUS_CONFLICT = 409
 
 export interface ReplacementDeps {
   docker: Docker
-  installationId: string
+  cloudId: string
   /** Each replacement adds a layer; a machine on more than this is put on one. */
   layersMax: number
   log: Logger
@@ -18,14 +18,17 @@ export interface ReplacementDeps {
  * the new one is, under another name: cut short at any point, the machine has all that it stored, and `settle`
  * goes on from there. Throws what dockerode throws.
  */
-export function createReplacement({ docker, installationId, layersMax, log }: ReplacementDeps) {
-  const names = createNames(installationId)
-  const labelled = (id?: string) => ({
-    label: [
-      `${INSTALLATION_LABEL}=${installationId}`,
-      id === undefined ? INSTANCE_LABEL : `${INSTANCE_LABEL}=${id}`,
-    ],
-  })
+export function createReplacement({ docker, cloudId, layersMax, log }: ReplacementDeps) {
+  const names = createNames(cloudId)
+  /** What was saved of this cloud's machines: of one, or of all. */
+  async function savedImages(id?: string): Promise<{ image: string; machine: string }[]> {
+    const label = [id === undefined ? INSTANCE_LABEL : `${INSTANCE_LABEL}=${id}`]
+    const images = await docker.listImages({ filters: { label } })
+    return images.flatMap(({ Id, Labels }) => {
+      const machine = machineOf(Labels, cloudId)
+      return machine === null ? [] : [{ image: Id, machine }]
+    })
+  }
 
   /** Makes an image of a container's files; gives its reference. */
   async function save(id: string, container: Docker.Container, imageId: string): Promise<string> {
@@ -33,7 +36,7 @@ export function createReplacement({ docker, installationId, layersMax, log }: Re
     const image = await docker.getImage(imageId).inspect()
     if ((image.RootFS?.Layers?.length ?? 0) < layersMax) await container.commit({ repo, tag })
     else {
-      const changes = labelled(id).label.map(label => `LABEL ${label}`)
+      const changes = [`LABEL ${CLOUD_LABEL}=${cloudId}`, `LABEL ${INSTANCE_LABEL}=${id}`]
       const answer = await docker.importImage(await container.export(), { repo, tag, changes })
       await new Promise<void>((resolve, reject) => {
         docker.modem.followProgress(answer, error => (error ? reject(error) : resolve()))
@@ -71,13 +74,16 @@ export function createReplacement({ docker, installationId, layersMax, log }: Re
     ): Promise<void> {
       const old = docker.getContainer(existing.Id)
       const imageRef = await save(id, old, existing.Image)
-      const { Config, Mounts } = existing
+      const { Config } = existing
+      const volumes = volumesOf(existing)
+      const declared = volumes.filter(({ name }) => !names.isVolume(name))
       const options = plan(imageRef, {
         id: existing.Id,
         env: Config.Env ?? [],
         user: Config.User,
         working_dir: Config.WorkingDir,
-        has_volumes: Mounts.some(({ Type }) => Type === 'volume'),
+        has_volumes: declared.length > 0,
+        volumes: declared.length < volumes.length ? declared : null,
       })
       await old.rename({ name: names.before(id) })
       try {
@@ -95,13 +101,19 @@ export function createReplacement({ docker, installationId, layersMax, log }: Re
 
     /** Removes what was saved of a machine whose containers are gone. */
     async removeSaved(id: string): Promise<void> {
-      for (const { Id } of await docker.listImages({ filters: labelled(id) })) await removeImage(Id)
+      for (const { image } of await savedImages(id)) await removeImage(image)
     },
 
     /** Ids of machines of which something was saved. */
     async savedIds(): Promise<string[]> {
-      const images = await docker.listImages({ filters: labelled() })
-      return images.flatMap(({ Labels }) => Labels?.[INSTANCE_LABEL] ?? [])
+      return (await savedImages()).map(({ machine }) => machine)
     },
   }
+}
+
+/** The volumes that a container has, by name and place. */
+export function volumesOf({ Mounts }: Docker.ContainerInspectInfo): { name: string; path: string }[] {
+  return Mounts.flatMap(({ Type, Name, Destination }) =>
+    Type === 'volume' && Name ? [{ name: Name, path: Destination }] : [],
+  )
 }

@@ -4,7 +4,7 @@ import { chmod, copyFile, mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import Docker from 'dockerode'
+import type Docker from 'dockerode'
 
 const run = promisify(execFile)
 
@@ -20,8 +20,7 @@ const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin'
  * Makes a small Docker image out of this computer's own programs and the libraries that they need, so that
  * tests need no network and no registry. Returns its reference. Made once; the same programs give the same.
  */
-export async function importTestImage(socketPath = '/var/run/docker.sock'): Promise<string> {
-  const docker = new Docker({ socketPath })
+export async function importTestImage(docker: Docker): Promise<string> {
   const files = await filesNeeded()
   const tag = createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 12)
   const reference = `berth-test:${tag}`

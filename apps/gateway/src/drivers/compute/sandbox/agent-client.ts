@@ -1,17 +1,11 @@
 import { closeSync, constants, openSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { ComputeError, type ExecOptions, type ExecResult, type Pty, type PtyOptions } from '../port.ts'
-import {
-  AGENT_PROTOCOL,
-  type AgentFailure,
-  type AgentRequest,
-  type AgentStats,
-  encodeJson,
-  FRAME,
-  FrameReader,
-} from './agent/frames.ts'
-import { finite, parseJson, ptyOn, terminalSide } from './agent-pty.ts'
+import { finite, parseJson, readAnswer } from '../port/answers.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { ExecOptions, ExecResult } from '../port/console.ts'
+import { encodeJson, FRAME, FrameReader, type SessionRequest } from '../sessions/frames.ts'
+import { AGENT_PROTOCOL, type AgentRequest, type AgentStats } from './agent/requests.ts'
 
 /** The socket's name in a machine's run folder. */
 export const AGENT_SOCKET = 'agent.sock'
@@ -33,7 +27,8 @@ export interface AgentClient {
   /** Asks the customer's processes to end and returns when they have, or when the grace is over. */
   stop(graceMs: number): Promise<void>
   exec(argv: string[], options: ExecOptions): Promise<ExecResult>
-  openPty(options: PtyOptions): Promise<Pty>
+  /** What concerns shells. For `attach` the socket then is the line. */
+  session(request: SessionRequest): Promise<Conversation>
   connect(port: number): Promise<Duplex>
 }
 
@@ -80,76 +75,22 @@ export function createAgentClient(runDir: string): AgentClient {
       socket.destroy()
     },
     exec: (argv, options) => runExec(ask, argv, options),
-    openPty: async options => {
-      const { cols, rows, env = {} } = options
-      const size = { cols: terminalSide(cols), rows: terminalSide(rows) }
-      const { socket, rest } = await ask({ op: 'pty', ...size, env })
-      return ptyOn(socket, rest)
-    },
-    connect: async port => {
-      const { socket, rest } = await ask({ op: 'connect', port })
-      if (rest.length > 0) socket.unshift(rest)
-      return socket
-    },
+    session: async request => ask(request),
+    connect: async port => (await ask({ op: 'connect', port })).socket,
   }
 }
 
 interface Conversation {
   answer: unknown
-  /** Not flowing yet. */
+  /** Not flowing yet; what came behind the answer is still on it. */
   socket: Socket
-  /** What came after the answer already. */
-  rest: Buffer
 }
 
 /** Sends the request and waits for the answer to it. */
-function converse(runDir: string, request: AgentRequest, timeoutMs: number): Promise<Conversation> {
-  return new Promise((resolve, reject) => {
-    const socket = openSocket(runDir)
-    const timer = setTimeout(() => {
-      socket.destroy()
-      reject(new ComputeError('failed', `the machine's agent did not answer within ${timeoutMs} ms`))
-    }, timeoutMs)
-    const settle = () => {
-      clearTimeout(timer)
-      socket.off('readable', onReadable)
-      socket.off('error', onGone)
-      socket.off('end', onGone)
-      socket.off('close', onGone)
-    }
-    const onGone = (cause?: unknown) => {
-      settle()
-      socket.destroy()
-      reject(new ComputeError('not_running', 'the machine does not run', { cause }))
-    }
-    const reader = new FrameReader((type, payload) => {
-      reader.hold()
-      settle()
-      // From here on a socket that breaks is told by 'close'; without a listener 'error' would be thrown.
-      socket.on('error', () => socket.destroy())
-      if (type === FRAME.ok) return resolve({ answer: parseJson(payload), socket, rest: reader.takeRest() })
-      socket.destroy()
-      reject(failureOf(type === FRAME.error ? parseJson(payload) : null))
-    })
-    // Read by 'readable' rather than 'data', so that the socket is handed on as if nobody had read from it yet.
-    const onReadable = () => {
-      try {
-        const chunk = socket.read() as Buffer | null
-        if (chunk) reader.push(chunk)
-      } catch (cause) {
-        settle()
-        socket.destroy()
-        reject(
-          new ComputeError('failed', 'the machine’s agent answers in words that are not its own', { cause }),
-        )
-      }
-    }
-    socket.on('readable', onReadable)
-    socket.on('error', onGone)
-    socket.on('end', onGone)
-    socket.on('close', onGone)
-    socket.write(encodeJson(FRAME.request, request))
-  })
+async function converse(runDir: string, request: AgentRequest, timeoutMs: number): Promise<Conversation> {
+  const socket = openSocket(runDir)
+  socket.write(encodeJson(FRAME.request, request))
+  return { answer: await readAnswer(socket, timeoutMs), socket }
 }
 
 /**
@@ -181,7 +122,7 @@ async function runExec(
 ): Promise<ExecResult> {
   const timeout_ms = options.timeout_ms ?? EXEC_TIMEOUT_MS
   const output_bytes_max = options.output_bytes_max ?? EXEC_OUTPUT_BYTES_MAX
-  const { socket, rest } = await ask({ op: 'exec', argv, timeout_ms, output_bytes_max })
+  const { socket } = await ask({ op: 'exec', argv, timeout_ms, output_bytes_max })
   const out: Buffer[] = []
   const err: Buffer[] = []
   let bytesLeft = output_bytes_max
@@ -198,7 +139,7 @@ async function runExec(
   })
   const timer = setTimeout(() => socket.destroy(), timeout_ms + AGENT_HANGS_MS)
   try {
-    await readToEnd(socket, reader, rest)
+    await readToEnd(socket, reader)
   } finally {
     clearTimeout(timer)
     socket.destroy()
@@ -214,7 +155,7 @@ async function runExec(
   }
 }
 
-function readToEnd(socket: Socket, reader: FrameReader, rest: Buffer): Promise<void> {
+function readToEnd(socket: Socket, reader: FrameReader): Promise<void> {
   return new Promise((resolve, reject) => {
     const push = (chunk: Buffer) => {
       try {
@@ -223,17 +164,9 @@ function readToEnd(socket: Socket, reader: FrameReader, rest: Buffer): Promise<v
         reject(new ComputeError('failed', 'the machine’s agent broke its protocol', { cause }))
       }
     }
-    reader.release()
-    push(rest)
     socket.on('data', push)
     socket.on('end', resolve)
     socket.on('close', () => resolve())
     socket.resume()
   })
-}
-
-function failureOf(value: unknown): ComputeError {
-  const { code, message } = (value ?? {}) as Partial<AgentFailure>
-  const known = code === 'port_closed' || code === 'exhausted' ? code : 'failed'
-  return new ComputeError(known, typeof message === 'string' ? message.slice(0, 500) : 'the agent refused')
 }

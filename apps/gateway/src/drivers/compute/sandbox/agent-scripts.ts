@@ -4,7 +4,8 @@ import { createRequire, stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import type { AgentFiles } from './root-view.ts'
 
-const SOURCES = join(import.meta.dirname, 'agent')
+/** Laid into one folder, so no two of them may have a file of the same name. */
+const SOURCES = [join(import.meta.dirname, 'agent'), join(import.meta.dirname, '../sessions')]
 
 /**
  * Writes the agent's scripts as plain JavaScript under `dataDir`, and finds the other files that it needs.
@@ -12,10 +13,13 @@ const SOURCES = join(import.meta.dirname, 'agent')
  * a digest of its content, so that machines that an older gateway started keep theirs.
  */
 export async function prepareAgentFiles(dataDir: string): Promise<AgentFiles> {
-  const names = (await readdir(SOURCES)).filter(name => !name.endsWith('.test.ts'))
+  const listed = await Promise.all(
+    SOURCES.map(async dir => (await readdir(dir)).sort().map(name => ({ dir, name }))),
+  )
+  const files = listed.flat().filter(({ name }) => !name.endsWith('.test.ts'))
   const scripts = await Promise.all(
-    names.sort().map(async name => {
-      const source = await readFile(join(SOURCES, name), 'utf8')
+    files.map(async ({ dir, name }) => {
+      const source = await readFile(join(dir, name), 'utf8')
       if (!name.endsWith('.ts')) return { name, text: source }
       return { name: name.replace(/\.ts$/, '.mjs'), text: toJavaScript(source) }
     }),
@@ -27,7 +31,7 @@ export async function prepareAgentFiles(dataDir: string): Promise<AgentFiles> {
 }
 
 function toJavaScript(source: string): string {
-  return stripQuietly(source).replaceAll(/(from '\.\/[a-z-]+)\.ts'/g, "$1.mjs'")
+  return stripQuietly(source).replaceAll(/from '\.{1,2}\/(?:[a-z./-]+\/)?([a-z-]+)\.ts'/g, "from './$1.mjs'")
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Capability } from '../port.ts'
+import type { Capability } from '../port/capability.ts'
 import type { Limiter, MachineLimits } from './limiter.ts'
 
 type Controller = 'cpu' | 'cpuacct' | 'memory' | 'pids'

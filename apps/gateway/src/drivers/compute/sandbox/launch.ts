@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, constants, openSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, constants, openSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { ComputeError } from '../port.ts'
+import { overInherited } from '../inherited-files.ts'
+import { ComputeError } from '../port/compute-error.ts'
 import { AGENT_SOCKET, type AgentClient } from './agent-client.ts'
 import { identifyProcess } from './host-process.ts'
 import type { Admission } from './limiter.ts'
@@ -19,8 +20,6 @@ export const INFO_FD = 5
 
 const SOCKET_BACKLOG = 128
 
-/** As Linux shows it in /proc/self/fdinfo. */
-const O_CLOEXEC = 0o2000000
 const LAUNCH_LOG_BYTES_SHOWN = 600
 
 /** Joins the control groups (as `$1`, one file a line), then becomes the launcher. */
@@ -150,30 +149,6 @@ async function listenForAgent(run: string): Promise<Server> {
 /** Node has no public way to hand a listening socket to a child that is not Node. The tests would notice. */
 function fdOf(server: Server): number {
   return (server as unknown as { _handle: { fd: number } })._handle.fd
-}
-
-/**
- * Puts /dev/null over every open file that the gateway got from whoever started it and that would pass on
- * to its children; Node closes only those that it opened itself.
- */
-function overInherited(stdio: ('ignore' | number)[], nothing: number): ('ignore' | number | null)[] {
-  const covered: ('ignore' | number | null)[] = [...stdio]
-  for (const name of readdirSync('/proc/self/fdinfo')) {
-    const fd = Number(name)
-    if (fd < stdio.length || isClosedOnExec(name)) continue
-    while (covered.length < fd) covered.push(null)
-    covered[fd] = nothing
-  }
-  return covered
-}
-
-function isClosedOnExec(fd: string): boolean {
-  try {
-    const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1]
-    return (Number.parseInt(flags ?? '0', 8) & O_CLOEXEC) !== 0
-  } catch {
-    return true
-  }
 }
 
 function withAdmission(argv: string[], admission: Admission): string[] {

@@ -1,4 +1,4 @@
-import type { Capability } from '../port.ts'
+import type { Capability } from '../port/capability.ts'
 
 /** What a machine may use. */
 export interface MachineLimits {

@@ -1,4 +1,4 @@
-import type { Capability } from '../port.ts'
+import type { Capability } from '../port/capability.ts'
 import { createCgroupLimiter } from './cgroup-limiter.ts'
 import type { Limiter } from './limiter.ts'
 import { createScopeLimiter } from './scope-limiter.ts'

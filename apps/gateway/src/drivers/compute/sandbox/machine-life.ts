@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { nvidiaDeviceMinors } from '../nvidia.ts'
-import { ComputeError, type MachineListing, type MachineSpec, type MachineStatus } from '../port.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { MachineListing, MachineSpec, MachineStatus } from '../port/machines.ts'
 import { type AgentClient, createAgentClient } from './agent-client.ts'
 import { isAlive, killProcess } from './host-process.ts'
 import { abortedError, INFO_FD, launchMachine, readFirstProcess, toComputeError } from './launch.ts'
@@ -15,7 +16,8 @@ import {
 } from './machine-store.ts'
 import { machineUid, planMachine } from './plan-machine.ts'
 import type { Launcher } from './probe-sandbox.ts'
-import { type AgentFiles, seedHome, writeEtc, writeInsideFile } from './root-view.ts'
+import { type AgentFiles, type BoundVolume, seedHome, writeEtc, writeInsideFile } from './root-view.ts'
+import type { VolumeFolders } from './volume-folders.ts'
 
 /** How long a machine's processes have to end in good order after they were asked to. */
 const STOP_GRACE_MS = 3_000
@@ -26,9 +28,13 @@ const KILL_TIMEOUT_MS = 10_000
 /** How long a machine whose agent hung up has to be gone before it is watched again. */
 const GONE_TIMEOUT_MS = 1_000
 
+/** The queue's key for all starts that take volumes; no machine has this id. */
+const VOLUMES = '.volumes'
+
 export interface LifeDeps {
   installation: string
   store: MachineStore
+  folders: VolumeFolders
   launcher: Launcher
   limiter: Limiter
   agent: AgentFiles
@@ -78,8 +84,10 @@ export function createMachineLife(deps: LifeDeps) {
     if (await firstProcess(id)) return watchOver(id)
     if (await takeOverUnrecorded(id)) return
     if (signal.aborted) throw abortedError(signal)
-    const first = await launch(id, record, signal)
-    await recordRunning(id, first)
+    const launchAndRecord = async () => recordRunning(id, await launch(id, record, signal))
+    if (!record.spec.volumes?.length) return launchAndRecord()
+    // One after the other, so that no two machines start with one volume.
+    await queue(VOLUMES, launchAndRecord)
   }
 
   async function launch(id: string, record: MachineRecord, signal: AbortSignal): Promise<ProcessIdentity> {
@@ -99,7 +107,8 @@ export function createMachineLife(deps: LifeDeps) {
         env: gpu_minors.length > 0 ? { ...visible, ...spec.env } : spec.env,
       }),
     ])
-    const plan = planMachine({ ...deps, record, paths, gpu_minors })
+    const mounts = await takeVolumes(id, record)
+    const plan = planMachine({ ...deps, record, paths, gpu_minors, mounts })
     try {
       const argv = deps.launcher.argv({ ...plan, info_fd: INFO_FD })
       return await launchMachine({ paths, argv, admission, agent: agentOf(id), signal })
@@ -107,6 +116,21 @@ export function createMachineLife(deps: LifeDeps) {
       await limiter.release(id)
       throw error
     }
+  }
+
+  /** Readies the volumes of a machine that is about to start, each of which one machine at a time may use. */
+  async function takeVolumes(id: string, { spec, uid }: MachineRecord): Promise<BoundVolume[]> {
+    const mounts: BoundVolume[] = []
+    for (const volume of spec.volumes ?? []) {
+      for (const other of await store.ids()) {
+        const has = (await store.readRecord(other))?.spec.volumes?.some(one => one.id === volume.id)
+        if (other !== id && has && (await firstProcess(other))) {
+          throw new ComputeError('failed', `the volume ${volume.id} is in use by the machine ${other}`)
+        }
+      }
+      mounts.push({ ...volume, from: await deps.folders.give(volume.id, uid) })
+    }
+    return mounts
   }
 
   async function stop(id: string, graceMs: number, signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
-import type { MachineSpec } from '../port.ts'
+import type { MachineSpec } from '../port/machines.ts'
 
 /**
  * What the driver writes down of each machine, one folder a machine:

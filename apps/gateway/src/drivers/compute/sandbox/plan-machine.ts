@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { MachineSpec } from '../port.ts'
+import type { MachineSpec } from '../port/machines.ts'
 import { prepareAgentFiles } from './agent-scripts.ts'
 import { PROCESSES_MAX } from './enter-script.ts'
 import type { LaunchPlan } from './launch-plan.ts'
@@ -10,7 +10,7 @@ import {
   makeMachineFolders,
 } from './machine-store.ts'
 import { findLauncher } from './probe-sandbox.ts'
-import { type AgentFiles, planRootView, writeEtc, writeInsideFile } from './root-view.ts'
+import { type AgentFiles, type BoundVolume, planRootView, writeEtc, writeInsideFile } from './root-view.ts'
 
 /**
  * Where the user ids of machines begin when the gateway runs as root: above every range that distributions
@@ -32,12 +32,13 @@ export function planMachine(options: {
   paths: MachinePaths
   agent: AgentFiles
   gpu_minors: number[]
+  mounts: BoundVolume[]
   processes_max: number
 }): LaunchPlan {
-  const { record, paths, agent, gpu_minors } = options
+  const { record, paths, agent, gpu_minors, mounts } = options
   return {
     hostname: record.spec.hostname,
-    steps: planRootView({ paths, agent, memory_mb: record.spec.memory_mb, gpu_minors }),
+    steps: planRootView({ paths, agent, memory_mb: record.spec.memory_mb, gpu_minors, mounts }),
     enter: { uid: record.uid, processes_max: options.processes_max },
     mount_point: paths.root,
     info_fd: null,
@@ -73,7 +74,7 @@ export async function sandboxArgv(
   const agent = await prepareAgentFiles(dataDir)
   return launcher.argv({
     hostname: spec.hostname,
-    steps: planRootView({ paths, agent, memory_mb: spec.memory_mb, gpu_minors: [] }),
+    steps: planRootView({ paths, agent, memory_mb: spec.memory_mb, gpu_minors: [], mounts: [] }),
     enter: { uid, processes_max: PROCESSES_MAX },
     mount_point: paths.root,
     info_fd: null,

@@ -1,7 +1,8 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { chmod, chown, copyFile, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AgentMachine } from './agent/frames.ts'
+import type { VolumeMount } from '../port/volumes.ts'
+import type { AgentMachine } from './agent/requests.ts'
 import type { MachinePaths } from './machine-store.ts'
 
 /** One step of making what a machine sees, in order. Each launcher carries these out in its own way. */
@@ -18,6 +19,11 @@ export interface AgentFiles {
   node: string
   pty: string
   scripts: string
+}
+
+/** A volume, and the folder of this computer that holds it. */
+export interface BoundVolume extends VolumeMount {
+  from: string
 }
 
 /** Folders of the host's own system that hold programs and what they need, and nothing of anybody's. */
@@ -111,6 +117,7 @@ export function planRootView(options: {
   memory_mb: number
   /** Device numbers of the real GPUs to pass in. */
   gpu_minors: number[]
+  mounts: BoundVolume[]
 }): ViewStep[] {
   const { paths, agent } = options
   const tmpMb = Math.max(64, Math.floor(options.memory_mb * TMP_SHARE_OF_MEMORY))
@@ -130,6 +137,7 @@ export function planRootView(options: {
       return isDirectory(from) ? [{ do: 'bind', from, at: from, kind: 'dir' }] : []
     }),
     { do: 'bind', from: paths.home, at: '/root', kind: 'dir', writable: true },
+    ...options.mounts.flatMap(volumeSteps),
     ...cpuFacts(),
     ...(options.gpu_minors.length > 0 ? gpuSteps(options.gpu_minors) : []),
     { do: 'dir', at: '/.berth' },
@@ -138,6 +146,12 @@ export function planRootView(options: {
     { do: 'bind', from: agent.scripts, at: '/.berth/agent', kind: 'dir' },
     { do: 'bind', from: join(paths.run, INSIDE_FILE), at: '/.berth/machine.json', kind: 'file' },
   ]
+}
+
+/** A volume, bound where the machine's own root is still empty: nothing that a customer made is on the way. */
+function volumeSteps({ from, path, read_only }: BoundVolume): ViewStep[] {
+  const bind: ViewStep = { do: 'bind', from, at: path, kind: 'dir' }
+  return [...parentDirs(path), read_only ? bind : { ...bind, writable: true }]
 }
 
 function userlandStep(path: string): ViewStep[] {

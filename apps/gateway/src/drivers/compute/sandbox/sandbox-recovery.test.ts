@@ -16,20 +16,21 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pino from 'pino'
 import { afterAll, describe, expect, test } from 'vitest'
-import { commands, describeWhere, eventually, never, text } from '../conformance-tools.ts'
-import type { ComputeDriver, MachineSpec } from '../port.ts'
+import { commands, describeWhere, eventually, never, text } from '../conformance/tools.ts'
+import type { Engine } from '../port/engine.ts'
+import type { MachineSpec } from '../port/machines.ts'
 import { identifyProcess, isAlive, killProcess } from './host-process.ts'
 import { probeSandbox } from './probe-sandbox.ts'
-import { createSandboxDriver } from './sandbox-driver.ts'
+import { createSandboxEngine } from './sandbox-engine.ts'
 
-const drivers: ComputeDriver[] = []
+const engines: Engine[] = []
 const folder = mkdtempSync(join(tmpdir(), 'berth-recovery-'))
 const log = pino({ level: 'silent' })
 const probe = await probeSandbox()
 
 describeWhere('sandbox recovery', probe, () => {
   afterAll(async () => {
-    for (const driver of drivers) await driver.shutdown()
+    for (const engine of engines) await engine.shutdown()
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -40,15 +41,15 @@ describeWhere('sandbox recovery', probe, () => {
       await gateway.says('running')
       await gateway.kill()
 
-      const driver = await newDriver(dataDir)
-      expect((await driver.status('survivor')).state).toBe('running')
-      expect(await text(driver, 'survivor', 'hostname')).toBe('survivor\n')
+      const engine = await newEngine(dataDir)
+      expect((await engine.observation.status('survivor')).state).toBe('running')
+      expect(await text(engine, 'survivor', 'hostname')).toBe('survivor\n')
       const heard: string[] = []
-      const unwatch = driver.watch(id => heard.push(id))
-      await driver.exec('survivor', ['sh', '-c', 'kill -9 -1']).catch(() => undefined)
+      const unwatch = engine.observation.watch(id => heard.push(id))
+      await engine.console.exec('survivor', ['sh', '-c', 'kill -9 -1']).catch(() => undefined)
       await eventually(async () => expect(heard).toContain('survivor'))
       unwatch()
-      await driver.remove('survivor', never)
+      await engine.machines.remove('survivor', never)
       expect(processesOf(dataDir)).toEqual([])
     })
 
@@ -61,23 +62,23 @@ describeWhere('sandbox recovery', probe, () => {
         await new Promise(resolve => setTimeout(resolve, round * 5))
         await gateway.kill()
 
-        const driver = await newDriver(dataDir)
-        const { state } = await driver.status('victim')
+        const engine = await newEngine(dataDir)
+        const { state } = await engine.observation.status('victim')
         expect(['absent', 'created', 'running']).toContain(state)
         if (state !== 'absent') {
-          await driver.start('victim', never)
-          expect(await text(driver, 'victim', 'echo up')).toBe('up\n')
+          await engine.machines.start('victim', never)
+          expect(await text(engine, 'victim', 'echo up')).toBe('up\n')
         }
-        for (const { id } of await driver.list()) await driver.remove(id, never)
-        expect(await driver.list()).toEqual([])
+        for (const { id } of await engine.machines.list()) await engine.machines.remove(id, never)
+        expect(await engine.machines.list()).toEqual([])
         await eventually(() => expect(processesOf(dataDir)).toEqual([]))
       }
     })
 
     test('a process that got a dead machine’s id is never killed', async () => {
       const dataDir = newDir()
-      const driver = await newDriver(dataDir)
-      await driver.create(specOf('stale'), never)
+      const engine = await newEngine(dataDir)
+      await engine.machines.create(specOf('stale'), never)
       const stranger = spawn('sleep', ['600'])
       try {
         const real = identifyProcess(stranger.pid ?? 0)
@@ -89,14 +90,14 @@ describeWhere('sandbox recovery', probe, () => {
         ]) {
           const state = { phase: 'running', first_process, started_at: new Date(0).toISOString() }
           writeFileSync(join(dataDir, 'machines/stale/state.json'), JSON.stringify(state))
-          expect((await driver.status('stale')).state).toBe('stopped')
-          await driver.stop('stale', never)
+          expect((await engine.observation.status('stale')).state).toBe('stopped')
+          await engine.machines.stop('stale', never)
           expect(await killProcess(first_process, 100)).toBe(true)
           expect(isAlive(real)).toBe(true)
         }
         writeFileSync(join(dataDir, 'machines/stale/run/info.json'), `{"child-pid": ${stranger.pid}}`)
         rmSync(join(dataDir, 'machines/stale/state.json'))
-        await driver.remove('stale', never)
+        await engine.machines.remove('stale', never)
         expect(isAlive(real)).toBe(true)
       } finally {
         stranger.kill('SIGKILL')
@@ -104,68 +105,68 @@ describeWhere('sandbox recovery', probe, () => {
     })
 
     test('gateways with folders of their own never see each other’s machines', async () => {
-      const [one, two] = await Promise.all([newDriver(newDir()), newDriver(newDir())])
+      const [one, two] = await Promise.all([newEngine(newDir()), newEngine(newDir())])
       await start(one, 'same')
-      expect(await two.list()).toEqual([])
-      expect(await two.status('same')).toEqual({ state: 'absent' })
+      expect(await two.machines.list()).toEqual([])
+      expect(await two.observation.status('same')).toEqual({ state: 'absent' })
       await start(two, 'same')
       expect(await two.shutdown()).toEqual(['same'])
-      expect((await one.status('same')).state).toBe('running')
-      await one.remove('same', never)
+      expect((await one.observation.status('same')).state).toBe('running')
+      await one.machines.remove('same', never)
     })
 
     test('a folder that a crash left without a record is listed, and can be removed', async () => {
       const dataDir = newDir()
       mkdirSync(join(dataDir, 'machines/half/home'), { recursive: true })
-      const driver = await newDriver(dataDir)
-      expect(await driver.status('half')).toEqual({ state: 'absent' })
-      expect(await driver.list()).toEqual([{ id: 'half', state: 'created' }])
-      await driver.remove('half', never)
-      expect(await driver.list()).toEqual([])
+      const engine = await newEngine(dataDir)
+      expect(await engine.observation.status('half')).toEqual({ state: 'absent' })
+      expect(await engine.machines.list()).toEqual([{ id: 'half', state: 'created' }])
+      await engine.machines.remove('half', never)
+      expect(await engine.machines.list()).toEqual([])
     })
   })
 
   describe('what a machine may do', () => {
     test('a fork bomb ends at the limit, and the machine and the gateway go on', async () => {
-      const driver = await newDriver(newDir(), 60)
-      await start(driver, 'bomb')
-      await start(driver, 'neighbour')
+      const engine = await newEngine(newDir(), 60)
+      await start(engine, 'bomb')
+      await start(engine, 'neighbour')
       const bomb = 'i=0; while [ $i -lt 200 ]; do sleep 300 & i=$((i+1)); done'
-      await driver.exec('bomb', ['sh', '-c', bomb]).catch(() => undefined)
-      const count = Number(await text(driver, 'neighbour', 'ls -d /proc/[0-9]* | wc -l'))
+      await engine.console.exec('bomb', ['sh', '-c', bomb]).catch(() => undefined)
+      const count = Number(await text(engine, 'neighbour', 'ls -d /proc/[0-9]* | wc -l'))
       expect(count).toBeLessThan(10)
-      await driver.stop('bomb', never)
-      await driver.start('bomb', never)
-      expect(await commands(driver, 'bomb')).not.toContain('sleep 300')
-      await Promise.all(['bomb', 'neighbour'].map(id => driver.remove(id, never)))
+      await engine.machines.stop('bomb', never)
+      await engine.machines.start('bomb', never)
+      expect(await commands(engine, 'bomb')).not.toContain('sleep 300')
+      await Promise.all(['bomb', 'neighbour'].map(id => engine.machines.remove(id, never)))
     })
 
     test('nothing of the driver’s own is within reach but the agent, which cannot be changed', async () => {
-      const driver = await newDriver(newDir())
-      await start(driver, 'look')
-      expect(await text(driver, 'look', 'ls -A /.berth')).toBe('agent\nmachine.json\nnode\npty.node\n')
+      const engine = await newEngine(newDir())
+      await start(engine, 'look')
+      expect(await text(engine, 'look', 'ls -A /.berth')).toBe('agent\nmachine.json\nnode\npty.node\n')
       const spoil =
         'echo x > /.berth/agent/agent.mjs || rm -rf /.berth/agent || touch /.berth/new || touch /new'
-      expect((await driver.exec('look', ['sh', '-c', spoil])).exit_code).not.toBe(0)
-      expect(await text(driver, 'look', 'ls -l /proc/1/fd /proc/self/fd')).not.toContain(folder)
-      await driver.remove('look', never)
+      expect((await engine.console.exec('look', ['sh', '-c', spoil])).exit_code).not.toBe(0)
+      expect(await text(engine, 'look', 'ls -l /proc/1/fd /proc/self/fd')).not.toContain(folder)
+      await engine.machines.remove('look', never)
     })
 
     test('root in a machine may listen on low ports, and is nobody outside', async () => {
       const dataDir = newDir()
-      const driver = await newDriver(dataDir)
-      await start(driver, 'low')
+      const engine = await newEngine(dataDir)
+      await start(engine, 'low')
       const listen =
         'socket(S,2,1,0); bind(S,pack("Sna4x8",2,80,"\\0\\0\\0\\0")) or die; listen(S,1); sleep 60'
-      await text(driver, 'low', `setsid perl -e '${listen}' > /dev/null 2>&1 &`)
-      await eventually(async () => (await driver.connect('low', 80)).destroy())
+      await text(engine, 'low', `setsid perl -e '${listen}' > /dev/null 2>&1 &`)
+      await eventually(async () => (await engine.network.connect('low', 80)).destroy())
       if (process.getuid?.() === 0) {
         const init = JSON.parse(readFileSync(join(dataDir, 'machines/low/state.json'), 'utf8'))
         const status = readFileSync(`/proc/${init.first_process.pid}/status`, 'utf8')
         const uid = Number(/^Uid:\s*(\d+)/m.exec(status)?.[1])
         expect(uid).toBeGreaterThan(1_000_000)
       }
-      await driver.remove('low', never)
+      await engine.machines.remove('low', never)
     })
 
     test('[B1] an ordinary user can run all of it', async ctx => {
@@ -195,10 +196,10 @@ describeWhere('sandbox recovery', probe, () => {
   })
 })
 
-async function newDriver(dataDir: string, processesMax?: number): Promise<ComputeDriver> {
-  const driver = await createSandboxDriver({ dataDir, log, ...(processesMax ? { processesMax } : {}) })
-  drivers.push(driver)
-  return driver
+async function newEngine(dataDir: string, processesMax?: number): Promise<Engine> {
+  const engine = await createSandboxEngine({ dataDir, log, ...(processesMax ? { processesMax } : {}) })
+  engines.push(engine)
+  return engine
 }
 
 let dirs = 0
@@ -211,7 +212,7 @@ function specOf(id: string): MachineSpec {
   return {
     id,
     hostname: id,
-    image: { id: 'host', docker: null, sandbox: { userland: 'host' } },
+    image: { id: 'host', parts: { sandbox: 'host' } },
     cpu_count: 1,
     memory_mb: 256,
     disk_gb: 1,
@@ -222,9 +223,9 @@ function specOf(id: string): MachineSpec {
   }
 }
 
-async function start(driver: ComputeDriver, id: string): Promise<void> {
-  await driver.create(specOf(id), never)
-  await driver.start(id, never)
+async function start(engine: Engine, id: string): Promise<void> {
+  await engine.machines.create(specOf(id), never)
+  await engine.machines.start(id, never)
 }
 
 /** Runs `test-gateway.ts` as a process of its own. */

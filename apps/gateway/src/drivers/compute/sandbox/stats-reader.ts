@@ -1,5 +1,7 @@
 import { createCpuMeter } from '../cpu-meter.ts'
-import type { MachineStats } from '../port.ts'
+import { sampleNvidiaGpus } from '../nvidia.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import type { MachineSample } from '../port/observation.ts'
 import type { AgentClient } from './agent-client.ts'
 import type { Limiter } from './limiter.ts'
 
@@ -12,15 +14,19 @@ const BYTES_PER_MB = 1024 * 1024
 export function createStatsReader(limiter: Limiter) {
   const cpu = createCpuMeter()
   return {
-    async read(id: string, agent: AgentClient, memory_mb: number): Promise<MachineStats> {
+    async read(id: string, agent: AgentClient, spec: MachineSpec): Promise<MachineSample> {
       const inside = await agent.stats()
       const usage = limiter.usage(id)
       const cpu_ms = usage.cpu_ms ?? inside.cpu_ms
       return {
         cpu_percent: cpu.percent(id, cpu_ms),
         memory_used_mb: toMb(usage.memory_bytes ?? inside.memory_bytes),
-        memory_limit_mb: limiter.memory.enforced ? memory_mb : null,
+        memory_limit_mb: limiter.memory.enforced ? spec.memory_mb : null,
         disk_used_mb: inside.disk_bytes === null ? null : toMb(inside.disk_bytes),
+        // It has no network but its own loopback.
+        network_received_bytes: null,
+        network_sent_bytes: null,
+        gpus: spec.gpu_uuids.length > 0 ? await sampleNvidiaGpus(spec.gpu_uuids) : [],
         sampled_at: new Date(),
       }
     },

@@ -4,8 +4,9 @@
  * With a third argument, `--round`, it uses the machine in every way, removes it, and ends.
  */
 import pino from 'pino'
-import type { MachineSpec } from '../port.ts'
-import { createSandboxDriver } from './sandbox-driver.ts'
+import { openLine } from '../port/console-line.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import { createSandboxEngine } from './sandbox-engine.ts'
 
 const [dataDir = '', id = '', mode = ''] = process.argv.slice(2)
 const say = (line: string) => process.stdout.write(`${line}\n`)
@@ -13,7 +14,7 @@ const never = new AbortController().signal
 const spec: MachineSpec = {
   id,
   hostname: id,
-  image: { id: 'host', docker: null, sandbox: { userland: 'host' } },
+  image: { id: 'host', parts: { sandbox: 'host' } },
   cpu_count: 1,
   memory_mb: 256,
   disk_gb: 1,
@@ -23,26 +24,36 @@ const spec: MachineSpec = {
   ports: [],
 }
 
-const driver = await createSandboxDriver({ dataDir, log: pino({ level: 'silent' }) })
+const engine = await createSandboxEngine({ dataDir, log: pino({ level: 'silent' }) })
 say('made')
-await driver.create(spec, never)
+await engine.machines.create(spec, never)
 say('created')
-await driver.start(id, never)
+await engine.machines.start(id, never)
 say('running')
 if (mode === '--round') {
-  say(`limits ${JSON.stringify(driver.capabilities.memory_limit)}`)
-  say(`user ${(await driver.exec(id, ['sh', '-c', 'id -u; touch ~/mine && stat -c %u ~/mine'])).stdout}`)
-  const pty = await driver.openPty(id, { cols: 80, rows: 24 })
-  const ended = new Promise<number | null>(resolve => pty.onExit(({ code }) => resolve(code)))
-  pty.onData(() => undefined)
-  pty.write('exit 4\n')
+  say(`limits ${JSON.stringify(engine.capabilities.memory_limit)}`)
+  say(
+    `user ${(await engine.console.exec(id, ['sh', '-c', 'id -u; touch ~/mine && stat -c %u ~/mine'])).stdout}`,
+  )
+  const stream = await engine.console.attach(id, 'web', { cols: 80, rows: 24 })
+  const ended = new Promise<number | null>(resolve => {
+    const ignore = () => undefined
+    const line = openLine(stream, {
+      onReplayBegin: ignore,
+      onReplayEnd: ignore,
+      onDrain: ignore,
+      onOutput: ignore,
+      onEnd: ({ code }) => resolve(code),
+    })
+    line.type(Buffer.from('exit 4\n'))
+  })
   say(`shell ${await ended}`)
-  const stats = await driver.stats(id)
+  const stats = await engine.observation.sample(id)
   say(`memory ${stats.memory_used_mb !== null && stats.memory_used_mb > 1}`)
-  await driver.stop(id, never)
-  say(`state ${(await driver.status(id)).state}`)
-  await driver.remove(id, never)
-  say(`left ${JSON.stringify(await driver.list())}`)
+  await engine.machines.stop(id, never)
+  say(`state ${(await engine.observation.status(id)).state}`)
+  await engine.machines.remove(id, never)
+  say(`left ${JSON.stringify(await engine.machines.list())}`)
 } else {
   // Stays until it is killed.
   setInterval(() => undefined, 1000)

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { describeWhere } from '../conformance-tools.ts'
+import { describeWhere } from '../conformance/tools.ts'
 import { findLauncher } from './probe-sandbox.ts'
 import { LOOPBACK_WAYS } from './unshare-launcher.ts'
 

@@ -1,14 +1,25 @@
 import type { ErrorCode } from '@berth/contract/errors'
 
-/** A card that no bank issued, and what the test platform answers to it. */
+/** A card that no bank issued, and what the test platform does with it. */
 export interface TestCard {
   number: string
   brand: string
   /** Null when the charge succeeds, else why it is refused. */
   failure: ErrorCode | null
+  /** The customer confirms on a page of the platform first. */
+  asks?: true
+  /** It is `processing` for a while before it is known. */
+  late?: true
+  /** The platform gives it back by itself, a while after it succeeded. */
+  refunded_later?: true
+  /** Its events are sent twice each, the older ones after the newer. */
+  disorderly?: true
 }
 
-/** The numbers that card platforms reserve for tests (R5.8). */
+/**
+ * The numbers that card platforms reserve for tests (R5.8). What is refused, confirmed or refunded later does so by
+ * the number that is known for it; Discover and Diners Club stand for what no number is known for.
+ */
 export const TEST_CARDS: readonly TestCard[] = [
   { number: '4242424242424242', brand: 'Visa', failure: null },
   { number: '4000056655665556', brand: 'Visa', failure: null },
@@ -21,6 +32,11 @@ export const TEST_CARDS: readonly TestCard[] = [
   { number: '4000000000000069', brand: 'Visa', failure: 'card_expired' },
   { number: '4000000000000127', brand: 'Visa', failure: 'card_incorrect_cvc' },
   { number: '4000000000000119', brand: 'Visa', failure: 'card_processing_error' },
+  { number: '4000002500003155', brand: 'Visa', failure: null, asks: true },
+  { number: '4000008400001629', brand: 'Visa', failure: 'card_declined', asks: true },
+  { number: '4000000000007726', brand: 'Visa', failure: null, refunded_later: true },
+  { number: '6011111111111117', brand: 'Discover', failure: null, late: true },
+  { number: '3056930009020004', brand: 'Diners Club', failure: null, late: true, disorderly: true },
 ]
 
 /**
@@ -33,6 +49,14 @@ export function cardReference(card: TestCard): string {
 }
 
 /**
+ * The card of a reference.
+ * @returns Null when it names none.
+ */
+export function cardOf(reference: string): TestCard | null {
+  return TEST_CARDS.find(card => cardReference(card) === reference) ?? null
+}
+
+/**
  * What a card is called for people.
  * @param card One of the list.
  * @returns Such as `Visa ending 4242`.
@@ -41,6 +65,7 @@ export function cardLabel(card: TestCard): string {
   return `${card.brand} ending ${lastFour(card)}`
 }
 
-function lastFour(card: TestCard): string {
+/** @returns The last four digits of a card's number. */
+export function lastFour(card: TestCard): string {
   return card.number.slice(-4)
 }

@@ -3,18 +3,31 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../../test/test-database.ts'
-import { systemClock } from '../../../platform/clock.ts'
-import { systemIds } from '../../../platform/ids.ts'
-import { type ChargeRequest, type PaymentDriver, PaymentUnavailable } from '../port.ts'
-import { testcardCharge } from '../tables.ts'
+import { createIds } from '../../../platform/ids.ts'
+import {
+  type IntentRequest,
+  type PaymentDriver,
+  PaymentUnavailable,
+  type PlatformEvent,
+  type WebhookDelivery,
+  WebhookRefused,
+} from '../port.ts'
+import { testcardIntent } from '../tables.ts'
 import { TEST_CARDS } from './test-cards.ts'
 import { createTestcardDriver } from './testcard-driver.ts'
+import { SIGNATURE_HEADER, signWebhook } from './testcard-signature.ts'
 
+const SECRET = new Uint8Array(32).fill(3)
+const RETURN_URL = 'http://127.0.0.1:8080/payments?a=1&b="2'
+
+let nowMs = Date.UTC(2026, 2, 10)
+const clock = { now: () => new Date(nowMs) }
+const ids = createIds(clock)
 let database: TestDatabase
 let driver: PaymentDriver
 beforeAll(async () => {
   database = await createTestDatabase()
-  driver = createTestcardDriver({ db: database.db, clock: systemClock, ids: systemIds })
+  driver = driverOn(database.db)
 })
 afterAll(() => database.drop())
 
@@ -23,6 +36,9 @@ test('[R5.8] a number is read with or without spaces, and only its brand and las
   expect(driver.identify('4242424242424242')).toEqual(kept)
   expect(driver.identify(' 4242 4242 4242 4242 ')).toEqual(kept)
   for (const { number } of TEST_CARDS) expect(JSON.stringify(driver.identify(number))).not.toContain(number)
+  expect(new Set(TEST_CARDS.map(({ number }) => JSON.stringify(driver.identify(number)))).size).toBe(
+    TEST_CARDS.length,
+  )
 })
 
 test.each(['4111111111111111', '', '4242', '42424242424242421', 'visa_4242', 'tok_visa'])(
@@ -33,30 +49,191 @@ test.each(['4111111111111111', '', '4242', '42424242424242421', 'visa_4242', 'to
 )
 
 test.each(TEST_CARDS)(
-  '[R5.8] $number is answered with failure $failure, whenever it is asked',
+  '[R5.8] $brand $number is charged as its number says, whenever it is asked',
   async card => {
-    const source = driver.identify(card.number)
-    const request = requestOf({ source: source.accepted ? source.reference : '' })
-    const first = await driver.charge(request)
-    expect(first).toMatchObject(
-      card.failure === null ? { charged: true } : { charged: false, failure: card.failure },
-    )
-    expect(await driver.charge(request)).toEqual(first)
+    const made = await intentBy(card.number)
+    expect(made).toMatchObject({ status: 'created', failure: null, next_url: null })
+    const first = await confirm(made.intent_id)
+    if (card.asks) expect(first).toMatchObject({ status: 'requires_action', next_url: expect.any(String) })
+    else if (card.late) expect(first).toMatchObject({ status: 'processing', next_url: null })
+    else {
+      const status = card.failure === null ? 'succeeded' : 'failed'
+      expect(first).toMatchObject({ status, failure: card.failure })
+    }
+    expect(await confirm(made.intent_id)).toEqual(first)
+    expect(await driver.retrieve(made.intent_id)).toEqual(first)
   },
 )
 
-test('[B3] one key charges once, however many ask at the same time', async () => {
+test('[B3] one reference is one intent, however many ask at the same time, and it is charged once', async () => {
   const request = requestOf({})
-  const answers = await Promise.all(Array.from({ length: 20 }, () => driver.charge(request)))
+  const made = await Promise.all(Array.from({ length: 20 }, () => driver.createIntent(request)))
+  expect(new Set(made.map(({ intent_id }) => intent_id)).size).toBe(1)
+  const [{ intent_id } = { intent_id: '' }] = made
+  const answers = await Promise.all(Array.from({ length: 20 }, () => confirm(intent_id)))
   expect(new Set(answers.map(answer => JSON.stringify(answer))).size).toBe(1)
-  const booked = await database.db.select().from(testcardCharge)
-  expect(booked.filter(({ idempotencyKey }) => idempotencyKey === request.idempotency_key)).toHaveLength(1)
+  const kept = await database.db.select().from(testcardIntent)
+  expect(kept.filter(({ reference }) => reference === request.reference)).toHaveLength(1)
+  expect((await eventsOf(intent_id)).map(({ status }) => status)).toEqual(['succeeded'])
 })
 
-test('[B3] one key for two different charges is a mistake of the program', async () => {
+test('[B3] one reference for two different intents is a mistake of the program', async () => {
   const request = requestOf({})
-  await driver.charge(request)
-  await expect(driver.charge({ ...request, amount_cents: 1 })).rejects.toThrow('used for another charge')
+  await driver.createIntent(request)
+  await expect(driver.createIntent({ ...request, amount_cents: 1 })).rejects.toThrow(
+    'used for another intent',
+  )
+})
+
+test.each([
+  ['4000002500003155', 'confirm', { status: 'succeeded', failure: null }],
+  ['4000008400001629', 'confirm', { status: 'failed', failure: 'card_declined' }],
+  ['4000002500003155', 'refuse', { status: 'failed', failure: 'payment_not_confirmed' }],
+] as const)('a card that asks: %s, when the customer answers %s', async (number, answer, end) => {
+  const { intent_id } = await intentBy(number)
+  const token = tokenOf((await confirm(intent_id)).next_url)
+  const asked = await page(token)
+  expect(asked.html).toContain('Pay $25.00 with Visa')
+  expect(asked.html).toContain('no money moves')
+  expect((await page(token, answer)).html).not.toContain('<form')
+  expect(await driver.retrieve(intent_id)).toMatchObject({ ...end, next_url: null })
+  // Whoever goes back and answers otherwise changes nothing.
+  const back = await page(token, answer === 'confirm' ? 'refuse' : 'confirm')
+  expect(back.html).toContain('href="http://127.0.0.1:8080/payments?a=1&amp;b=&quot;2"')
+  expect(await driver.retrieve(intent_id)).toMatchObject(end)
+})
+
+test('[R6.4] a page that no payment has is not found, and says so in the language asked for', async () => {
+  expect(await page('nothing')).toMatchObject({ status: 404 })
+  const { intent_id } = await intentBy('4000002500003155')
+  const token = tokenOf((await confirm(intent_id)).next_url)
+  const embedded = driver.embedded
+  for (const [language, word] of [
+    ['zh', '确认付款'],
+    ['ja', '支払いの確認'],
+    ['ko', '결제 확인'],
+  ] as const) {
+    const { html } = (await embedded?.page({
+      method: 'GET',
+      token,
+      form: new URLSearchParams(),
+      language,
+    })) ?? { html: '' }
+    expect(html).toContain(word)
+    expect(html).toContain(`lang="${language}"`)
+  }
+})
+
+test('a canceled payment is charged no more; one that was charged cannot be canceled', async () => {
+  const waiting = await intentBy('4000002500003155')
+  const token = tokenOf((await confirm(waiting.intent_id)).next_url)
+  expect(await driver.cancel(waiting.intent_id)).toMatchObject({ status: 'canceled', next_url: null })
+  await page(token, 'confirm')
+  expect(await driver.retrieve(waiting.intent_id)).toMatchObject({ status: 'canceled' })
+  const paid = await intentBy('4242424242424242')
+  await confirm(paid.intent_id)
+  expect(await driver.cancel(paid.intent_id)).toMatchObject({ status: 'succeeded' })
+})
+
+test('a refund is given once for each key, in parts, and never more than was paid', async () => {
+  const { intent_id } = await intentBy('4242424242424242')
+  const refund = (key: string, amount_cents: number) =>
+    driver.refund({ intent_id, idempotency_key: key, amount_cents })
+  await expect(refund(randomUUID(), 1)).rejects.toThrow('cannot be refunded')
+  await confirm(intent_id)
+  const key = randomUUID()
+  expect(await refund(key, 1_000)).toMatchObject({ status: 'succeeded', refunded_cents: 1_000 })
+  expect(await refund(key, 1_000)).toMatchObject({ refunded_cents: 1_000 })
+  await expect(refund(randomUUID(), 1_501)).rejects.toThrow('cannot be refunded')
+  expect(await refund(randomUUID(), 1_500)).toMatchObject({ refunded_cents: 2_500 })
+  expect((await eventsOf(intent_id)).map(event => [event.status, event.refunded_cents])).toEqual([
+    ['succeeded', 0],
+    [null, 1_000],
+    [null, 2_500],
+  ])
+})
+
+test('webhooks are signed over their bytes and their moment', () => {
+  const body = Buffer.from(
+    '{"id":"evt_1","type":"intent.moved","created":"2026-03-10T00:00:00Z","intent":{}}',
+  )
+  const signed = (changes: Partial<WebhookDelivery> = {}, secret = SECRET) =>
+    driver.readWebhook({
+      body,
+      headers: { [SIGNATURE_HEADER]: signWebhook(secret, body, clock.now()) },
+      ...changes,
+    })
+  expect(signed()).toMatchObject([{ event_id: 'evt_1' }])
+  expect(() => signed({ body: Buffer.concat([body, Buffer.from(' ')]) })).toThrow(WebhookRefused)
+  expect(() => signed({}, new Uint8Array(32).fill(4))).toThrow('the signature is wrong')
+  for (const header of [undefined, '', 't=1', 't=1,v1=00', ['a', 'b']]) {
+    expect(() => signed({ headers: { [SIGNATURE_HEADER]: header } })).toThrow('there is no signature')
+  }
+  const old = signWebhook(SECRET, body, new Date(nowMs - 301_000))
+  expect(() => signed({ headers: { [SIGNATURE_HEADER]: old } })).toThrow('too old')
+})
+
+test('[B3] webhooks are sent until they are taken; those of the disorderly card twice, and out of order', async () => {
+  const { intent_id } = await intentBy('3056930009020004')
+  await confirm(intent_id)
+  const taken: PlatformEvent[] = []
+  let refusals = 3
+  const sending = driver.embedded?.start(async delivery => {
+    if (refusals-- > 0) return 503
+    taken.push(...driver.readWebhook(delivery).filter(event => event.intent_id === intent_id))
+    return 200
+  })
+  // Time passes only here: each look lets a little of it go by.
+  await expect
+    .poll(
+      async () => {
+        nowMs += 1_000
+        // Asking wakes the sender.
+        await driver.retrieve(intent_id)
+        return taken.map(({ status }) => status)
+      },
+      { timeout: 20_000 },
+    )
+    .toEqual(['succeeded', 'succeeded', 'processing', 'processing'])
+  await sending?.stop()
+  expect(new Set(taken.map(({ event_id }) => event_id)).size).toBe(2)
+  expect((await eventsOf(intent_id)).map(({ status }) => status)).toEqual(['processing', 'succeeded'])
+})
+
+test('the card that is refunded later gives everything back by itself', async () => {
+  const { intent_id } = await intentBy('4000000000007726')
+  expect(await confirm(intent_id)).toMatchObject({ status: 'succeeded', refunded_cents: 0 })
+  const again = driverOn(database.db)
+  const sending = again.embedded?.start(async () => 200)
+  await expect
+    .poll(
+      async () => {
+        nowMs += 5_000
+        return (await again.retrieve(intent_id)).refunded_cents
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(2_500)
+  await sending?.stop()
+})
+
+test('a card that is kept is charged by its id, once for each key, until it is forgotten', async () => {
+  const source = driver.identify('5555555555554444')
+  const request = { idempotency_key: randomUUID(), source: source.accepted ? source.reference : '' }
+  const kept = await driver.saveMethod(request)
+  expect(kept).toEqual({
+    method_id: expect.stringMatching(/^pm_/),
+    brand: 'Mastercard',
+    last4: '4444',
+    expiry_month: 12,
+    expiry_year: 2029,
+  })
+  expect(await driver.saveMethod(request)).toEqual(kept)
+  const { intent_id } = await driver.createIntent(requestOf({ source: kept.method_id }))
+  expect(await confirm(intent_id)).toMatchObject({ status: 'succeeded' })
+  await driver.forgetMethod(kept.method_id)
+  await driver.forgetMethod(kept.method_id)
+  await expect(driver.createIntent(requestOf({ source: kept.method_id }))).rejects.toThrow('no saved card')
 })
 
 test('a platform whose books are away says that nobody knows, not that it failed', async () => {
@@ -64,17 +241,44 @@ test('a platform whose books are away says that nobody knows, not that it failed
     connectionString: 'postgresql://nobody@127.0.0.1:9/none',
     connectionTimeoutMillis: 500,
   })
-  const away = createTestcardDriver({ db: drizzle({ client: pool }), clock: systemClock, ids: systemIds })
-  await expect(away.charge(requestOf({}))).rejects.toBeInstanceOf(PaymentUnavailable)
+  const away = driverOn(drizzle({ client: pool }))
+  await expect(away.createIntent(requestOf({}))).rejects.toBeInstanceOf(PaymentUnavailable)
+  await expect(away.retrieve('pi_1')).rejects.toBeInstanceOf(PaymentUnavailable)
   await pool.end()
 })
 
-function requestOf(changes: Partial<ChargeRequest>): ChargeRequest {
-  return {
-    idempotency_key: randomUUID(),
-    amount_cents: 2_500,
-    currency: 'USD',
-    source: 'visa_4242',
-    ...changes,
-  }
+function driverOn(db: TestDatabase['db']): PaymentDriver {
+  return createTestcardDriver({ db, clock, ids, log: { error: () => {} }, webhook_secret: () => SECRET })
+}
+
+function requestOf(changes: Partial<IntentRequest>): IntentRequest {
+  return { reference: randomUUID(), amount_cents: 2_500, currency: 'USD', source: 'visa_4242', ...changes }
+}
+
+function intentBy(number: string) {
+  const source = driver.identify(number)
+  return driver.createIntent(requestOf({ source: source.accepted ? source.reference : '' }))
+}
+
+function confirm(intent_id: string) {
+  return driver.confirm({ intent_id, return_url: RETURN_URL })
+}
+
+async function page(token: string, answer?: string) {
+  const form = new URLSearchParams(answer ? { answer } : {})
+  const method = answer ? 'POST' : 'GET'
+  const shown = await driver.embedded?.page({ method, token, form, language: 'en' })
+  if (!shown) throw new Error('there is no page')
+  return shown
+}
+
+function tokenOf(next_url: string | null): string {
+  expect(next_url).toMatch(/^\/gateway\/pay\/testcard\/[\w-]{43}$/)
+  return next_url?.split('/').at(-1) ?? ''
+}
+
+async function eventsOf(intent_id: string): Promise<PlatformEvent[]> {
+  const found: PlatformEvent[] = []
+  for await (const page of driver.eventsSince(new Date(0))) found.push(...page)
+  return found.filter(event => event.intent_id === intent_id)
 }

@@ -1,20 +1,82 @@
+import { ERRORS, type ErrorCode } from '@berth/contract/errors'
 import { CURRENCIES } from '@berth/contract/limits'
 import { eq } from 'drizzle-orm'
+import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
-import { type ChargeAnswer, type ChargeRequest, type PaymentDriver, PaymentUnavailable } from '../port.ts'
-import { testcardCharge } from '../tables.ts'
-import { cardLabel, cardReference, TEST_CARDS, type TestCard } from './test-cards.ts'
+import {
+  type MethodRequest,
+  type PaymentDriver,
+  PaymentUnavailable,
+  type PlatformEvent,
+  type PlatformIntent,
+  type PlatformMethod,
+} from '../port.ts'
+import { testcardMethod } from '../tables.ts'
+import { createConfirmPage } from './confirm-page.ts'
+import { cardLabel, cardOf, cardReference, lastFour, TEST_CARDS } from './test-cards.ts'
+import {
+  type CardIntent,
+  CardMistake,
+  cancelIntent,
+  chargeIntent,
+  type EventBody,
+  makeIntent,
+  readEvents,
+  readIntent,
+  refundIntent,
+} from './testcard-books.ts'
+import { checkWebhook } from './testcard-signature.ts'
+import { createWebhookSender } from './webhook-sender.ts'
+
+const NAME = 'testcard'
+/** Where its pages are. */
+const PAGES = `/gateway/pay/${NAME}/`
+/** What the test platform says of every card that it keeps. */
+const EXPIRY_MONTH = 12
+const EXPIRY_YEARS = 3
+
+/** As a platform would take; people who try it should not wait long. */
+const LATE_MS = 8_000
+const REFUND_MS = 20_000
+
+interface TestcardDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  log: Pick<Logger, 'error'>
+  /** Signs webhooks; the same for every replica. */
+  webhook_secret: () => Uint8Array
+  late_ms?: number
+  refund_ms?: number
+}
 
 /**
  * A payment platform for one machine: no money moves, only test cards work, and a real number is refused before
- * anything of it is stored. It keeps books of its own, apart from the ledger, as a real platform does.
- * @param deps The database that holds those books; each charge is one transaction of its own.
+ * anything of it is stored. It keeps books of its own, apart from the ledger, and sends signed webhooks, as a real
+ * platform does.
+ * @param given The database that holds those books; each change of an intent is one transaction of its own.
  */
-export function createTestcardDriver(deps: { db: Database; clock: Clock; ids: Ids }): PaymentDriver {
+export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
+  const deps = { late_ms: LATE_MS, refund_ms: REFUND_MS, ...given }
+  const sender = createWebhookSender(deps)
+
+  /** Asks the books; whatever happens, somebody may be waiting for the webhook of it. */
+  async function ask<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof CardMistake) throw error
+      throw new PaymentUnavailable('the test-card platform cannot answer', { cause: error })
+    } finally {
+      sender.wake()
+    }
+  }
+
+  const intent = async (work: () => Promise<CardIntent>) => toIntent(await ask(work))
   return {
-    name: 'testcard',
+    name: NAME,
     display_name: 'Test card',
     test: true,
     currencies: CURRENCIES,
@@ -24,60 +86,91 @@ export function createTestcardDriver(deps: { db: Database; clock: Clock; ids: Id
       if (!card) return { accepted: false, failure: 'test_card_required' }
       return { accepted: true, reference: cardReference(card), label: cardLabel(card) }
     },
-    charge: request => charge(deps, request),
+    createIntent: request =>
+      intent(async () => {
+        const source = (await cardOfMethod(deps, request.source)) ?? request.source
+        return await makeIntent(deps, { ...request, source })
+      }),
+    confirm: ({ intent_id, return_url }) => intent(() => chargeIntent(deps, intent_id, return_url)),
+    retrieve: intent_id => intent(() => readIntent(deps, intent_id)),
+    cancel: intent_id => intent(() => cancelIntent(deps, intent_id)),
+    refund: request => intent(() => refundIntent(deps, request)),
+    saveMethod: request => ask(() => saveMethod(deps, request)),
+    forgetMethod: async method_id => {
+      await ask(() => deps.db.delete(testcardMethod).where(eq(testcardMethod.methodId, method_id)))
+    },
+    readWebhook(delivery) {
+      checkWebhook(deps.webhook_secret(), delivery, deps.clock.now())
+      // The signature says that we wrote it ourselves.
+      return [toEvent(JSON.parse(Buffer.from(delivery.body).toString('utf8')) as EventBody)]
+    },
+    async *eventsSince(since) {
+      for await (const page of readEvents(deps, since)) yield page.map(toEvent)
+    },
+    embedded: { page: createConfirmPage(deps, sender.wake), start: sender.start },
   }
 }
 
-type Charge = typeof testcardCharge.$inferSelect
-
-async function charge(
-  deps: { db: Database; clock: Clock; ids: Ids },
-  request: ChargeRequest,
-): Promise<ChargeAnswer> {
-  const card = TEST_CARDS.find(card => cardReference(card) === request.source)
-  if (!card) return { charged: false, failure: 'test_card_required', label: '' }
-  let booked: Charge
-  try {
-    booked = await book(deps, request, card)
-  } catch (error) {
-    throw new PaymentUnavailable('the books of the test-card platform cannot be reached', { cause: error })
+function toIntent(row: CardIntent): PlatformIntent {
+  return {
+    intent_id: row.intentId,
+    status: row.status,
+    failure: failureOf(row.failure),
+    refunded_cents: row.refundedCents,
+    next_url: row.status === 'requires_action' ? PAGES + row.pageToken : null,
   }
-  const same =
-    booked.amountCents === request.amount_cents &&
-    booked.currency === request.currency &&
-    booked.label === cardLabel(card)
-  if (!same) throw new Error(`the key ${request.idempotency_key} was used for another charge`)
-  return booked.failure === null
-    ? { charged: true, charge_id: booked.chargeId, label: booked.label }
-    : { charged: false, failure: card.failure ?? 'card_declined', label: booked.label }
 }
 
-/** Writes the charge under its key, or finds what the key did first. */
-async function book(
-  { db, clock, ids }: { db: Database; clock: Clock; ids: Ids },
-  request: ChargeRequest,
-  card: TestCard,
-): Promise<Charge> {
-  const key = request.idempotency_key
+function toEvent({ id, type, created, intent }: EventBody): PlatformEvent {
+  return {
+    event_id: id,
+    occurred_at: new Date(created),
+    reference: intent.reference,
+    intent_id: intent.id,
+    status: type === 'intent.moved' ? intent.status : null,
+    failure: failureOf(intent.failure),
+    refunded_cents: intent.refunded_cents,
+    next_url: intent.status === 'requires_action' ? PAGES + intent.page_token : null,
+  }
+}
+
+function failureOf(code: string | null): ErrorCode | null {
+  if (code === null) return null
+  return code in ERRORS ? (code as ErrorCode) : 'payment_failed'
+}
+
+type MethodDeps = Pick<TestcardDeps, 'db' | 'clock' | 'ids'>
+
+async function saveMethod(
+  { db, clock, ids }: MethodDeps,
+  { idempotency_key: idempotencyKey, source }: MethodRequest,
+): Promise<PlatformMethod> {
+  const now = clock.now()
   const made = await db
-    .insert(testcardCharge)
-    .values({
-      idempotencyKey: key,
-      chargeId: `ch_${ids.uuid()}`,
-      amountCents: request.amount_cents,
-      currency: request.currency,
-      label: cardLabel(card),
-      failure: card.failure,
-      request: { source: request.source },
-      createdAt: clock.now(),
-    })
+    .insert(testcardMethod)
+    .values({ methodId: `pm_${ids.uuid()}`, idempotencyKey, card: source, createdAt: now })
     .onConflictDoNothing()
     .returning()
   const rows =
     made.length > 0
       ? made
-      : await db.select().from(testcardCharge).where(eq(testcardCharge.idempotencyKey, key))
-  const row = rows[0]
-  if (!row) throw new Error('a charge was neither made nor found')
-  return row
+      : await db.select().from(testcardMethod).where(eq(testcardMethod.idempotencyKey, idempotencyKey))
+  const [row] = rows
+  const card = cardOf(row?.card ?? '')
+  if (!row || !card) throw new Error('a card was neither kept nor found')
+  return {
+    method_id: row.methodId,
+    brand: card.brand,
+    last4: lastFour(card),
+    expiry_month: EXPIRY_MONTH,
+    expiry_year: row.createdAt.getUTCFullYear() + EXPIRY_YEARS,
+  }
+}
+
+/** The card that was saved under an id; null when it is no id of a saved card. */
+async function cardOfMethod({ db }: Pick<MethodDeps, 'db'>, source: string): Promise<string | null> {
+  if (!source.startsWith('pm_')) return null
+  const [row] = await db.select().from(testcardMethod).where(eq(testcardMethod.methodId, source))
+  if (!row) throw new CardMistake(`there is no saved card ${source}`)
+  return row.card
 }

@@ -72,8 +72,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     )
   }
 
-  const urlOf = (database: string) =>
-    `postgresql://${USER}:${encodeURIComponent(password)}@/${database}?host=${encodeURIComponent(socketDir)}&port=${PORT}`
+  const urlOf = (database: string) => embeddedUrlOf(dataDir, password, database)
   const server = await superviseServer({
     log,
     start: () => spawnServer({ folder, socketDir, binaries, user, settings: options.settings ?? {} }),
@@ -185,6 +184,12 @@ async function ensureDatabase(url: string): Promise<void> {
   } finally {
     await client.end()
   }
+}
+
+/** Where the server of a data folder is reached while its gateway runs. */
+export function embeddedUrlOf(dataDir: string, password: string, database = DATABASE): string {
+  const place = `host=${encodeURIComponent(chooseSocketDir(resolve(dataDir)))}&port=${PORT}`
+  return `postgresql://${USER}:${encodeURIComponent(password)}@/${database}?${place}`
 }
 
 function chooseSocketDir(dataDir: string): string {

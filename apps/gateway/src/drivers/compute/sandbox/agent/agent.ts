@@ -6,20 +6,13 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
+import { encodeFrame, encodeJson, type Failure, FRAME, FrameReader } from '../../sessions/frames.ts'
+import { createSessionHost } from '../../sessions/session-host.ts'
 import { createCommandLog } from './command-log.ts'
-import {
-  AGENT_PROTOCOL,
-  type AgentFailure,
-  type AgentMachine,
-  type AgentRequest,
-  encodeFrame,
-  encodeJson,
-  FRAME,
-  FrameReader,
-} from './frames.ts'
+import { openShell } from './open-shell.ts'
 import { asKernelsFirstChoice, type CustomerProcess, customerProcesses, sumProcesses } from './processes.ts'
+import { AGENT_PROTOCOL, type AgentMachine, type AgentRequest } from './requests.ts'
 import { runExec } from './run-exec.ts'
-import { servePty } from './serve-pty.ts'
 
 const LISTEN_FD = 3
 const LOG_FD = 4
@@ -34,6 +27,12 @@ const machine = JSON.parse(readFileSync(MACHINE_FILE, 'utf8')) as AgentMachine
 const log = createCommandLog(LOG_FD)
 process.title = 'berth-agent'
 process.on('uncaughtException', error => log(`berth: ${error.message}\n`))
+
+/** The shells of this machine. They live here, so that they outlive a gateway as the machine does. */
+const sessions = createSessionHost({
+  open: ({ env, ...size }, events) => openShell(size, environment(), env, events),
+  failureOf,
+})
 
 const server = createServer({ allowHalfOpen: true, noDelay: true }, serve)
 server.listen({ fd: LISTEN_FD })
@@ -51,8 +50,7 @@ function serve(socket: Socket): void {
     try {
       reader.push(chunk)
     } catch (error) {
-      const busy = /EAGAIN|ENOMEM|ENOSPC/.test(String(error))
-      fail(socket, { code: busy ? 'exhausted' : 'failed', message: String(error) })
+      fail(socket, failureOf(error))
     }
   }
   socket.on('data', onData)
@@ -79,8 +77,10 @@ function handle(socket: Socket, request: AgentRequest): void {
     case 'exec':
       runExec(socket, request, environment())
       break
-    case 'pty':
-      servePty(socket, request, environment())
+    case 'attach':
+    case 'sessions':
+    case 'close_session':
+      sessions.serve(socket, request)
       break
   }
 }
@@ -89,8 +89,13 @@ function answer(socket: Socket, value: unknown): void {
   socket.end(encodeJson(FRAME.ok, value))
 }
 
-function fail(socket: Socket, failure: AgentFailure): void {
+function fail(socket: Socket, failure: Failure): void {
   socket.end(encodeJson(FRAME.error, failure))
+}
+
+function failureOf(error: unknown): Failure {
+  const busy = /EAGAIN|ENOMEM|ENOSPC/.test(String(error))
+  return { code: busy ? 'exhausted' : 'failed', message: String(error) }
 }
 
 function environment(): Record<string, string> {

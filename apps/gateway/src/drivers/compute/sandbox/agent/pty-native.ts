@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { ReadStream } from 'node:tty'
+import type { PtyEvents, PtyProcess } from '../../sessions/session.ts'
 
 /** The part of the prebuilt pty binary that is used here. */
 interface NativePty {
@@ -26,17 +27,6 @@ export interface NativePtyOptions {
   cwd: string
   cols: number
   rows: number
-  onData(chunk: Buffer): void
-  /** Called once, after the last byte of output. */
-  onEnd(code: number): void
-}
-
-export interface NativePtySession {
-  write(data: Buffer): void
-  resize(cols: number, rows: number): void
-  pause(): void
-  resume(): void
-  hangUp(): void
 }
 
 /** How long output may still come after the shell ended while a child of it holds the terminal open. */
@@ -47,7 +37,7 @@ const OUTPUT_AFTER_EXIT_MS = 100
  * drops output that is still unread 200 ms after the shell's end, which a paused reader would lose; here the
  * pause is lifted at the end, and what is left (the kernel holds a few kB at most) is passed on.
  */
-export function openNativePty(binaryPath: string, options: NativePtyOptions): NativePtySession {
+export function openNativePty(binaryPath: string, options: NativePtyOptions, events: PtyEvents): PtyProcess {
   const native = createRequire(import.meta.url)(binaryPath) as NativePty
   let exitCode: number | null = null
   let open = true
@@ -56,7 +46,7 @@ export function openNativePty(binaryPath: string, options: NativePtyOptions): Na
   const finish = () => {
     if (ended || open || exitCode === null) return
     ended = true
-    options.onEnd(exitCode)
+    events.onEnd(exitCode)
   }
   const env = Object.entries(options.env).map(([key, value]) => `${key}=${value}`)
   const term = native.fork(
@@ -78,7 +68,8 @@ export function openNativePty(binaryPath: string, options: NativePtyOptions): Na
     },
   )
   const stream = new ReadStream(term.fd)
-  stream.on('data', options.onData)
+  stream.on('data', events.onData)
+  stream.on('drain', events.onDrain)
   // EIO is how Linux says that the last process closed its side; 'close' follows it.
   stream.on('error', () => stream.destroy())
   stream.on('close', () => {
@@ -87,9 +78,7 @@ export function openNativePty(binaryPath: string, options: NativePtyOptions): Na
   })
 
   return {
-    write: data => {
-      if (!stream.destroyed) stream.write(data)
-    },
+    write: data => stream.destroyed || stream.write(data),
     resize: (cols, rows) => {
       if (!stream.destroyed) native.resize(term.fd, cols, rows)
     },

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
-import { type AgentRequest, encodeFrame, encodeJson, FRAME } from './frames.ts'
+import { encodeFrame, encodeJson, FRAME } from '../../sessions/frames.ts'
 import { asKernelsFirstChoice } from './processes.ts'
+import type { AgentRequest } from './requests.ts'
 
 /** How long output may still come from children that outlive the command. */
 const OUTPUT_AFTER_EXIT_MS = 50

@@ -1,0 +1,64 @@
+import { Button, Modal } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { FormFailure } from '../ui/FormFailure.tsx'
+import type { ContractForm } from '../ui/use-contract-form.ts'
+import classes from './FormDialog.module.css'
+
+interface FormDialogProps {
+  title: string
+  opened: boolean
+  onClose: () => void
+  /** In pixels. */
+  size?: number
+  /** The form: made anew each time the dialog opens, so that nothing typed stays behind. */
+  children: ReactNode
+}
+
+/** A dialog around a form; clicks beside it lose nothing that was typed. */
+export function FormDialog({ title, opened, onClose, size = 440, children }: FormDialogProps) {
+  const { t } = useTranslation('common')
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={title}
+      closeOnClickOutside={false}
+      closeButtonProps={{ 'aria-label': t('dialog.close') }}
+      size={size}
+    >
+      {children}
+    </Modal>
+  )
+}
+
+interface DialogFormProps {
+  /** What `useContractForm` returned, but for the form itself. */
+  state: Pick<ContractForm<Record<string, unknown>>, 'submit' | 'busy' | 'failure'>
+  /** A verb: `Save`. */
+  submitLabel: string
+  onCancel: () => void
+  /** What is made must not be left behind: while it is, nothing closes. */
+  staysWhileBusy?: boolean
+  /** The fields. */
+  children: ReactNode
+}
+
+/** The form of a dialog: its fields, why the server refused it as a whole, and its two buttons. */
+export function DialogForm({ state, submitLabel, onCancel, staysWhileBusy, children }: DialogFormProps) {
+  const { t } = useTranslation('common')
+  return (
+    <form onSubmit={state.submit} noValidate className={classes.form}>
+      {children}
+      <FormFailure message={state.failure} />
+      <div className={classes.buttons}>
+        <Button variant="default" disabled={staysWhileBusy === true && state.busy} onClick={onCancel}>
+          {t('dialog.cancel')}
+        </Button>
+        <Button type="submit" loading={state.busy}>
+          {submitLabel}
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,64 @@
+import { PAGE_SIZE_DEFAULT } from '@berth/contract/limits'
+import type { ComponentProps } from 'react'
+import type { ApiError } from '../api/api-error.ts'
+import { EmptyState } from '../ui/EmptyState.tsx'
+import { ErrorState } from '../ui/ErrorState.tsx'
+import { Pager } from '../ui/Pager.tsx'
+import { type Column, RowTable } from '../ui/RowTable.tsx'
+import { SkeletonRows } from '../ui/SkeletonRows.tsx'
+
+/** What a list needs to know of the query behind it; what `useQuery` returns fits. */
+export interface ListQuery {
+  error: ApiError | null
+  refetch: () => unknown
+}
+
+interface ListProps<Row> {
+  /** What the list holds, for screen readers. */
+  label: string
+  query: ListQuery
+  /** Undefined while nothing is known. */
+  rows: readonly Row[] | undefined
+  keyOf: (row: Row) => string
+  columns: readonly Column<Row>[]
+  /** No header row is drawn. */
+  plain?: boolean
+  /** As many as there will most likely be. */
+  skeletonRows?: number
+  /** Said of a list that has nothing in it: why, and what to do next. */
+  none: ComponentProps<typeof EmptyState>
+  /** Said instead while filters narrow the list. */
+  noneFound?: ComponentProps<typeof EmptyState> | false | undefined
+  /** Of a list whose pages are the server's. */
+  pages?: { page: number; total: number | undefined; onChange: (page: number) => void }
+}
+
+/**
+ * A list in whichever state it is: not there yet, failed with a way to try again, empty with what to do next, nothing
+ * that matches, or its rows and pages. Rows that are there stay while a later look fails.
+ */
+export function List<Row>(props: ListProps<Row>) {
+  const { rows, query, pages } = props
+  if (!rows) {
+    if (!query.error) return <SkeletonRows rows={props.skeletonRows ?? 5} />
+    const { message, requestId } = query.error
+    return <ErrorState message={message} requestId={requestId} onRetry={() => void query.refetch()} />
+  }
+  return (
+    <>
+      {rows.length === 0 && <EmptyState {...(props.noneFound || props.none)} />}
+      {rows.length > 0 && (
+        <RowTable
+          label={props.label}
+          columns={props.columns}
+          rows={rows}
+          keyOf={props.keyOf}
+          plain={props.plain ?? false}
+        />
+      )}
+      {pages?.total !== undefined && (
+        <Pager page={pages.page} pageSize={PAGE_SIZE_DEFAULT} total={pages.total} onChange={pages.onChange} />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,28 @@
+// @vitest-environment jsdom
+
+import { IconPlayerStop, IconTrash } from '@tabler/icons-react'
+import { screen } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { describe, expect, test } from 'vitest'
+import { renderInPage } from '../component-fixture.tsx'
+import { RowMenu } from './RowMenu.tsx'
+import type { RowActionItem } from './row-action.ts'
+
+const ITEMS: RowActionItem<string>[] = [
+  { action: 'stop', label: 'Stop', icon: IconPlayerStop, reason: 'Only while the instance is running' },
+  { action: 'terminate', label: 'Terminate', icon: IconTrash, reason: null, danger: true },
+]
+
+describe('the menu of a row', () => {
+  test('[R4.5] keeps in sight what is off, says why, and does nothing when it is pressed', async () => {
+    const asked: string[] = []
+    await renderInPage(() => <RowMenu name="llama" items={ITEMS} onAsk={action => asked.push(action)} />)
+    const stop = await screen.findByRole('menuitem', { name: /Stop/ })
+    expect(stop.getAttribute('aria-disabled')).toBe('true')
+    expect(stop.textContent).toContain('Only while the instance is running')
+    await userEvent.click(stop)
+    expect(asked).toEqual([])
+    await userEvent.click(screen.getByRole('menuitem', { name: 'Terminate' }))
+    expect(asked).toEqual(['terminate'])
+  })
+})

@@ -1,0 +1,42 @@
+import { Menu } from '@mantine/core'
+import { Fragment } from 'react'
+import { MenuButton } from './MenuButton.tsx'
+import classes from './RowActions.module.css'
+import type { RowActionItem } from './row-action.ts'
+
+interface RowMenuProps {
+  /** What the row is called, for screen readers. */
+  name: string
+  items: readonly RowActionItem<string>[]
+  onAsk: (action: string) => void
+}
+
+/** Every action of a row. What is off stays in sight and says why (R4.5). */
+export function RowMenu({ name, items, onAsk }: RowMenuProps) {
+  return (
+    <Menu defaultOpened position="bottom-end" width={264} offset={4} returnFocus>
+      <Menu.Target>
+        <MenuButton name={name} />
+      </Menu.Target>
+      <Menu.Dropdown>
+        {items.map(({ action, label, icon: Icon, reason, danger = false }) => (
+          <Fragment key={action}>
+            {danger && <Menu.Divider />}
+            <Menu.Item
+              className={classes.item}
+              data-danger={(danger && reason === null) || undefined}
+              // Off, but within reach of the keyboard, so that its reason can be read.
+              aria-disabled={reason !== null}
+              closeMenuOnClick={reason === null}
+              leftSection={<Icon size={16} stroke={1.6} />}
+              onClick={() => reason === null && onAsk(action)}
+            >
+              {label}
+              {reason && <span className={classes.reason}>{reason}</span>}
+            </Menu.Item>
+          </Fragment>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,49 @@
+import type { Instance } from '@berth/contract/instances'
+import {
+  IconHistory,
+  IconPencil,
+  IconPlayerPlay,
+  IconPlayerStop,
+  IconPlugConnected,
+  IconRefresh,
+  IconTrash,
+} from '@tabler/icons-react'
+import { useCallback } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useSession } from '../../app/session/session.ts'
+import type { RowActionItem } from '../../lists/row-action.ts'
+import { allowedOnlyIn, needsVerified, ROW_ACTIONS, type RowAction } from './instance-actions.ts'
+import { useInstanceTexts } from './instance-texts.ts'
+
+const ICONS: Record<RowAction, RowActionItem<RowAction>['icon']> = {
+  connect: IconPlugConnected,
+  start: IconPlayerPlay,
+  stop: IconPlayerStop,
+  restart: IconRefresh,
+  edit: IconPencil,
+  events: IconHistory,
+  terminate: IconTrash,
+}
+
+/** What the menu of an instance's row holds, each action with the reason why it is off (R4.5). */
+export function useInstanceMenu(): (instance: Instance) => readonly RowActionItem<RowAction>[] {
+  const { t } = useTranslation('errors')
+  const { user } = useSession()
+  const texts = useInstanceTexts()
+  const isUnverified = user !== null && !user.emailVerified
+  return useCallback(
+    instance =>
+      ROW_ACTIONS.map(action => {
+        const statuses = allowedOnlyIn(action, instance)
+        const reason = statuses && texts.onlyIn(statuses)
+        return {
+          action,
+          label: texts.action(action),
+          icon: ICONS[action],
+          reason: needsVerified(action) && isUnverified ? t('account_not_activated') : reason,
+          danger: action === 'terminate',
+        }
+      }),
+    [t, texts, isUnverified],
+  )
+}

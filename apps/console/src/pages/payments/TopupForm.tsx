@@ -1,0 +1,152 @@
+import { listOpenTopups, topup, topupBody } from '@berth/contract/billing'
+import { centsFromText } from '@berth/contract/money'
+import { Button, TextInput } from '@mantine/core'
+import { type RefObject, useEffect, useRef } from 'react'
+import { useTranslation } from 'react-i18next'
+import * as z from 'zod'
+import { ApiError } from '../../api/api-error.ts'
+import { request } from '../../api/client.ts'
+import { useChange } from '../../api/use-change.ts'
+import { FormFailure } from '../../ui/FormFailure.tsx'
+import { useFormat } from '../../ui/format.ts'
+import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
+import { useContractForm } from '../../ui/use-contract-form.ts'
+import classes from './TopupDialog.module.css'
+
+/** Amounts to choose from, in units of the currency. */
+const PRESETS = ['10', '25', '50', '100'] as const
+
+/** Test cards by what they do; the numbers are the ones that payment platforms publish for testing. */
+const TEST_CARDS = [
+  { key: 'succeeds', number: '4242 4242 4242 4242' },
+  { key: 'declines', number: '4000 0000 0000 0002' },
+  { key: 'no_funds', number: '4000 0000 0000 9995' },
+  { key: 'asks', number: '4000 0025 0000 3155' },
+  { key: 'fails_after', number: '4000 0084 0000 1629' },
+  { key: 'late', number: '6011 1111 1111 1117' },
+  { key: 'refunded', number: '4000 0000 0000 7726' },
+] as const
+
+/** What the form holds. */
+export type TopupValues = Record<'amount' | 'source', string>
+
+export const NOTHING_TYPED: TopupValues = { amount: '25', source: '' }
+
+interface TopupFormProps {
+  platform: { platform_name: string; display_name: string; test: boolean }
+  currency: 'USD' | 'EUR'
+  /** What is paid of it before anything else. */
+  owedCents: number
+  /** What was typed before, and is kept for the next time. */
+  typed: RefObject<TopupValues>
+  onSettled: (paid: { amount: number; currency: string }) => void
+  /** It is not known yet whether it is paid, or the customer is asked something. */
+  onInFlight: (id: string) => void
+}
+
+/** What is paid, and with what. */
+export function TopupForm({ platform, currency, owedCents, typed, onSettled, onInFlight }: TopupFormProps) {
+  const { t } = useTranslation(['payments', 'common'])
+  const format = useFormat()
+  const pay = useChange(topup, { silent: true, behind: true })
+  const { form, submit, busy, failure } = useContractForm({
+    schema: formSchema,
+    initialValues: typed.current,
+    onSubmit: async ({ amount, source }) => {
+      const body = { amount, source, currency, platform_name: platform.platform_name }
+      try {
+        const paid = await pay.send({ body })
+        if (paid.status === 'settled') onSettled(paid)
+        else onInFlight(paid.transaction_id)
+      } catch (error) {
+        const unknown = await unknownOf(error)
+        if (unknown === null) throw error
+        onInFlight(unknown)
+      }
+    },
+  })
+  useEffect(() => {
+    typed.current = form.values
+  }, [typed, form.values])
+  // The dialog opens before the form can be drawn, so its own focus rule finds only the close button.
+  const amountField = useRef<HTMLInputElement>(null)
+  useEffect(() => amountField.current?.focus(), [])
+  const cents = centsFromText(form.values.amount)
+  const preset = PRESETS.find(value => value === form.values.amount.trim())
+  const charged = cents === null ? null : format.cents(cents, currency)
+  return (
+    <form onSubmit={submit} noValidate className={classes.form}>
+      <div className={classes.amount}>
+        <SegmentedFilter
+          fill
+          label={t('topup.presets')}
+          value={preset ?? ''}
+          onChange={value => form.setFieldValue('amount', value)}
+          options={PRESETS.map(value => ({
+            value,
+            label: format.cents(Number(value) * 100, currency).replace('.00', ''),
+          }))}
+        />
+        <TextInput
+          label={t('topup.amount', { currency })}
+          inputMode="decimal"
+          autoComplete="off"
+          ref={amountField}
+          {...form.getInputProps('amount')}
+        />
+      </div>
+      <TextInput
+        label={t('topup.card')}
+        description={platform.test ? t('topup.test_note') : undefined}
+        placeholder="4242 4242 4242 4242"
+        inputMode="numeric"
+        autoComplete="off"
+        classNames={{ input: 'tabular' }}
+        {...form.getInputProps('source')}
+      />
+      {platform.test && (
+        <div className={classes.cards}>
+          {TEST_CARDS.map(card => (
+            <Button
+              key={card.key}
+              size="xs"
+              variant="default"
+              onClick={() => form.setFieldValue('source', card.number)}
+            >
+              {t(`topup.cards.${card.key}`)}
+            </Button>
+          ))}
+        </div>
+      )}
+      <dl className={classes.sum}>
+        <dt>{t('topup.one_time')}</dt>
+        <dd className="tabular">{charged ?? t('topup.no_amount')}</dd>
+      </dl>
+      {owedCents > 0 && (
+        <p className={classes.owed}>
+          {t('topup.owed_first', { amount: format.cents(Math.min(owedCents, cents ?? owedCents), currency) })}
+        </p>
+      )}
+      <FormFailure message={failure} />
+      <Button type="submit" size="lg" fullWidth loading={busy}>
+        {charged ? t('topup.pay', { amount: charged }) : t('topup.pay_plain')}
+      </Button>
+    </form>
+  )
+}
+
+/** The form holds text; the amount is rounded up to the cent (R9.3) and then meets the call's own rule (R5.8). */
+const formSchema = z.object({
+  amount: z
+    .string()
+    .transform(text => centsFromText(text) ?? Number.NaN)
+    .pipe(topupBody.shape.amount),
+  source: topupBody.shape.source,
+})
+
+/** The payment of which the platform did not say what became; null where the error is another. */
+async function unknownOf(error: unknown): Promise<string | null> {
+  if (!(error instanceof ApiError) || error.code !== 'payment_pending') return null
+  const open = await request(listOpenTopups, {}, { silent: true }).catch(() => [])
+  return open[0]?.transaction_id ?? null
+}

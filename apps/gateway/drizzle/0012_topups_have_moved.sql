@@ -1,0 +1,2 @@
+DROP TABLE "testcard_charge" CASCADE;--> statement-breakpoint
+DROP TABLE "topup" CASCADE;

@@ -1,0 +1,134 @@
+import type { Receipt } from '@berth/contract/billing'
+import type { InstanceEventCode } from '@berth/contract/instance-codes'
+import type { InstanceStatus } from '@berth/contract/instance-states'
+import { sql } from 'drizzle-orm'
+import type { PaymentDriver } from '../../../drivers/payments/port.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Database, Queryable } from '../../../platform/database/database.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import { customerAccounts, houseAccount } from '../ledger/ledger.ts'
+import { dueOf } from '../meters/posting.ts'
+import {
+  chargeOf,
+  endOf,
+  parseTransactionId,
+  ratePerHour,
+  readRows,
+  secondsOf,
+  type TransactionRow,
+  toTransaction,
+} from './transactions.ts'
+
+/** What happened to an instance, oldest first; the instances domain answers it. */
+export type InstanceEventsReader = (
+  q: Queryable,
+  input: { userId: string; instanceId: string; from: Date; to: Date },
+) => Promise<{ at: Date; status: InstanceStatus; code: InstanceEventCode; detail: string }[]>
+
+interface ReceiptDeps {
+  db: Database
+  clock: Clock
+  payments: readonly Pick<PaymentDriver, 'name' | 'display_name'>[]
+  instanceEvents: InstanceEventsReader
+}
+
+/**
+ * A transaction opened (B2): the stretch that was metered, the ledger's entries, the instance's state changes.
+ * @throws ApiError `not_found`, the same for an unknown id and for another customer's (R6.4).
+ */
+export async function readReceipt(deps: ReceiptDeps, userId: string, id: string): Promise<Receipt> {
+  const { db, clock } = deps
+  const parsed = parseTransactionId(id)
+  if (!parsed) throw new ApiError('not_found')
+  const { rows } = await readRows(db, userId, parsed, { limit: 1, offset: 0 })
+  const row = rows[0]
+  if (!row) throw new ApiError('not_found')
+  const now = clock.now()
+  return {
+    transaction: toTransaction(row, now),
+    interval: row.type === 'usage' ? intervalOf(row, now) : null,
+    lines: await readLines(deps, userId, row),
+    events: await readEvents(deps, userId, row, now),
+  }
+}
+
+function intervalOf(row: TransactionRow, now: Date): NonNullable<Receipt['interval']> {
+  const stretch = chargeOf(row)
+  const { startedAt, endedAt } = stretch
+  return {
+    started_at: startedAt.toISOString(),
+    ended_at: endedAt?.toISOString() ?? null,
+    seconds: secondsOf(startedAt, endedAt ?? now),
+    rate_micro_per_hour: ratePerHour(row).toString(),
+    due_micro: dueOf(stretch, now).toString(),
+    posted_micro: row.amount,
+    waived_micro: row.waived ?? '0',
+  }
+}
+
+/** Usage is read from its sums by day; a top-up or a credit has an entry or none, read from the ledger. */
+async function readLines(deps: ReceiptDeps, userId: string, row: TransactionRow): Promise<Receipt['lines']> {
+  const { rows } =
+    row.type === 'usage'
+      ? await usageLines(deps.db, userId, row)
+      : await entryLines(deps.db, userId, row.ref_id)
+  return rows.map(({ date, from, to, entries, amount }) => ({
+    date,
+    from_account: accountName(from, deps.payments),
+    to_account: accountName(to, deps.payments),
+    entries,
+    amount_micro: amount,
+  }))
+}
+
+type Line = { date: string; from: string; to: string; entries: number; amount: string }
+
+/** Credits before cash, what was waived after them, and what was given back last. */
+function usageLines(db: Database, userId: string, { ref_id, currency }: TransactionRow) {
+  const { cash, credits } = customerAccounts(userId)
+  const revenue = houseAccount('revenue', currency)
+  const writeOff = houseAccount('write_off', currency)
+  return db.execute<Line>(sql`
+    select date, case when back then ${revenue} else account end as from,
+      case when back then account else ${revenue} end as to, entries, amount
+    from (
+      select to_char(day, 'YYYY-MM-DD') as date, back, entries, amount_micro as amount,
+        case part when 'credits' then ${credits} when 'cash' then ${cash} else ${writeOff} end as account,
+        case part when 'credits' then 0 when 'cash' then 1 else 2 end as place
+      from usage_day where interval_id = ${ref_id} and user_id = ${userId}
+    ) lines order by date, back, place`)
+}
+
+function entryLines(db: Database, userId: string, refId: string) {
+  return db.execute<Line>(sql`
+    select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as date, from_account as from, to_account as to,
+      1 as entries, amount_micro as amount
+    from ledger_transfer where ref_id = ${refId} and user_id = ${userId} order by created_at, key`)
+}
+
+async function readEvents(
+  { db, instanceEvents }: ReceiptDeps,
+  userId: string,
+  row: TransactionRow,
+  now: Date,
+): Promise<Receipt['events']> {
+  if (row.subject_kind !== 'instance' || row.subject_id === null) return []
+  const from = new Date(Number(row.at_ms))
+  const events = await instanceEvents(db, {
+    userId,
+    instanceId: row.subject_id,
+    from,
+    to: endOf(row) ?? now,
+  })
+  return events.map(({ at, status, code, detail }) => ({ at: at.toISOString(), status, code, detail }))
+}
+
+/** An account's id for people: `user:…:cash` is `cash`, `house:clearing:testcard:USD` is `clearing: Test card`. */
+function accountName(id: string, payments: ReceiptDeps['payments']): string {
+  const [owner, second = '', third = ''] = id.split(':')
+  if (owner === 'user') return third
+  if (second === 'clearing') {
+    return `clearing: ${payments.find(({ name }) => name === third)?.display_name ?? third}`
+  }
+  return second.replaceAll('_', '-')
+}

@@ -1,0 +1,74 @@
+import type { Balance } from '@berth/contract/billing'
+import { centsCeil, centsFloor, runwaySeconds } from '@berth/contract/money'
+import { sql } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import { createBatchReader } from './batch-reader.ts'
+import { wallet } from './tables.ts'
+import { selectTotals, type WalletTotals, withSums } from './wallet.ts'
+
+/** Wallets in one read: as many calls as reach a gateway within a round trip to the database. */
+const WALLETS_READ_MAX = 500
+/** Reads at once: while one is on its way, the next is gathered. */
+const READS_AT_ONCE_MAX = 2
+
+export interface BalanceReader {
+  /** What a customer has. @throws ApiError `not_found` when there is no such wallet. */
+  totals(userId: string): Promise<WalletTotals>
+  /** The same as the balance call says it (R3.6). */
+  balance(userId: string): Promise<Balance>
+}
+
+/**
+ * Reads balances for the call that every open console makes each five seconds (R9.2): one prepared query for all
+ * that ask at the same time.
+ */
+export function createBalanceReader({ db, clock }: { db: Database; clock: Clock }): BalanceReader {
+  const query = selectTotals(
+    db,
+    sql`${sql.placeholder('now')}::timestamptz`,
+    sql`${wallet.userId} = any(${sql.placeholder('userIds')}::uuid[])`,
+  ).prepare('billing_balance')
+  const read = createBatchReader<WalletTotals>({
+    batch_keys_max: WALLETS_READ_MAX,
+    reads_max: READS_AT_ONCE_MAX,
+    async read(userIds) {
+      const rows = await query.execute({ userIds, now: clock.now().toISOString() })
+      return new Map(rows.map(row => [row.userId, withSums(row)]))
+    },
+  })
+
+  async function totals(userId: string): Promise<WalletTotals> {
+    const found = await read(userId)
+    if (!found) throw new ApiError('not_found')
+    return found
+  }
+  return { totals, balance: async userId => toBalance(await totals(userId)) }
+}
+
+/**
+ * A wallet on the wire. Each part is rounded down to cents, so that nothing shows that is not there, and `amount`
+ * is made from its parts, so that they add up in cents as well (R3.6).
+ */
+export function toBalance(totals: WalletTotals): Balance {
+  const available = centsFloor(totals.availableMicro)
+  const frozen = centsFloor(totals.heldMicro)
+  const amount = available + frozen
+  return {
+    currency: totals.currency,
+    account_balance: {
+      amount,
+      amount_available: available,
+      amount_credits: Math.min(amount, centsFloor(totals.creditsMicro)),
+      // Credits that only models can be paid with do not exist yet.
+      amount_free: 0,
+      amount_freeze: frozen,
+      amount_owed: centsCeil(totals.owedMicro),
+    },
+    coupon_count: 0,
+    burn_micro_per_hour: totals.burnMicroPerHour.toString(),
+    // All of it, because what is set aside pays for what runs.
+    lasts_seconds: runwaySeconds(totals.totalMicro, totals.burnMicroPerHour),
+  }
+}

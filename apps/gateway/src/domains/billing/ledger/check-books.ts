@@ -1,0 +1,208 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Database } from '../../../platform/database/database.ts'
+import { dueSql } from '../meters/unposted.ts'
+
+/** One rule of the books: a query that gives a row of text for each place where it is broken. */
+interface Rule {
+  name: string
+  broken: SQL
+}
+
+/** Problems of one rule that are told; the rest is only counted. */
+const PROBLEMS_TOLD_MAX = 20
+
+/** A usage entry counts against the customer, or for them where it gives back. */
+const signedUsage = sql`case when from_account like 'user:%' then amount_micro else -amount_micro end`
+/** A write-off entry counts as waived, or as taken back. */
+const signedWaiver = sql`case when from_account like 'house:write\_off:%' then amount_micro else -amount_micro end`
+
+/** States of a payment, as in `payments/intent-states.ts`. */
+const paid = sql`'succeeded', 'partly_refunded', 'refunded'`
+const open = sql`'created', 'requires_action', 'processing'`
+
+const RULES: Rule[] = [
+  {
+    name: "a customer's balance is the sum of their transfers",
+    broken: sql`
+      select a.id || ': ' || a.balance_micro || ' in the row, ' || moved.sum || ' by its transfers' as problem
+      from ledger_account a cross join lateral (
+        select coalesce(sum(sum), 0) as sum from (
+          select sum(amount_micro) from ledger_transfer where user_id = a.user_id and to_account = a.id
+          union all
+          select -sum(amount_micro) from ledger_transfer where user_id = a.user_id and from_account = a.id
+        ) sides
+      ) moved
+      where a.user_id is not null and a.balance_micro <> moved.sum`,
+  },
+  {
+    name: 'all accounts of a currency sum to zero',
+    broken: sql`
+      select currency || ': ' || sum(micro) as problem from (
+        select currency, balance_micro as micro from ledger_account where user_id is not null
+        union all
+        select a.currency, t.amount_micro from ledger_transfer t
+          join ledger_account a on a.id = t.to_account where a.user_id is null
+        union all
+        select a.currency, -t.amount_micro from ledger_transfer t
+          join ledger_account a on a.id = t.from_account where a.user_id is null
+      ) positions group by currency having sum(micro) <> 0`,
+  },
+  {
+    name: "a transfer stays in one currency and touches nobody else's account",
+    broken: sql`
+      select t.key as problem from ledger_transfer t
+        join ledger_account f on f.id = t.from_account join ledger_account o on o.id = t.to_account
+      where f.currency <> o.currency or f.user_id <> t.user_id or o.user_id <> t.user_id`,
+  },
+  {
+    name: 'a wallet has its two accounts in its currency',
+    broken: sql`
+      select w.user_id || ': ' || count(a.id) || ' accounts' as problem from wallet w
+        left join ledger_account a on a.user_id = w.user_id and a.currency = w.currency
+      group by w.user_id having count(a.id) <> 2`,
+  },
+  {
+    name: 'what is set aside is there',
+    broken: sql`
+      select held.user_id || ': ' || held.micro || ' held of ' || coalesce(owned.micro, 0) as problem
+      from (select user_id, sum(amount_micro - used_micro) as micro from wallet_hold
+            where released_at is null group by user_id) held
+      left join (select user_id, sum(balance_micro) as micro from ledger_account group by user_id) owned
+        on owned.user_id = held.user_id
+      where held.micro > coalesce(owned.micro, 0)`,
+  },
+  {
+    name: 'what is set aside for one is held by its owner',
+    broken: sql`
+      select h.subject_kind || ' ' || h.subject_id as problem from wallet_hold h
+        join usage_interval i on i.subject_kind = h.subject_kind and i.subject_id = h.subject_id
+      where h.released_at is null and i.ended_at is null and i.user_id <> h.user_id`,
+  },
+  {
+    name: "a stretch's sums are those of its entries, by source",
+    broken: sql`
+      select coalesce(i.id, t.ref_id) || ': ' || coalesce(i.credits_micro::text, 'without a stretch') || ' of credits, '
+        || coalesce(i.cash_micro, 0) || ' of cash and ' || coalesce(i.waived_micro, 0) || ' waived, by its entries '
+        || coalesce(t.credits, 0) || ', ' || coalesce(t.cash, 0) || ' and ' || coalesce(t.waived, 0) as problem
+      from usage_interval i full join (
+        select ref_id, user_id,
+          coalesce(sum(${signedUsage}) filter (where kind = 'usage'
+            and (from_account like 'user:%:credits' or to_account like 'user:%:credits')), 0) as credits,
+          coalesce(sum(${signedUsage}) filter (where kind = 'usage'
+            and (from_account like 'user:%:cash' or to_account like 'user:%:cash')), 0) as cash,
+          coalesce(sum(${signedUsage}) filter (where kind = 'usage'), 0) as posted,
+          coalesce(sum(${signedWaiver}) filter (where kind = 'write_off'), 0) as waived
+        from ledger_transfer where kind in ('usage', 'write_off') group by ref_id, user_id
+      ) t on t.ref_id = i.id and t.user_id = i.user_id
+      where i.id is null or i.credits_micro <> coalesce(t.credits, 0) or i.cash_micro <> coalesce(t.cash, 0)
+        or i.waived_micro <> coalesce(t.waived, 0) or i.posted_micro <> coalesce(t.posted, 0)`,
+  },
+  {
+    name: "a stretch's sums by day are those of its entries",
+    broken: sql`
+      select coalesce(d.interval_id, t.interval_id) || ' on ' || coalesce(d.day, t.day) || ': '
+        || coalesce(d.amount_micro, 0) || ' by the day, ' || coalesce(t.micro, 0) || ' by its entries' as problem
+      from usage_day d full join (
+        select ref_id as interval_id, user_id, (created_at at time zone 'UTC')::date as day,
+          case when kind = 'write_off' then 'write_off'
+            when from_account like '%:credits' or to_account like '%:credits' then 'credits' else 'cash' end as part,
+          from_account like 'house:revenue:%' as back, count(*) as entries, sum(amount_micro) as micro
+        from ledger_transfer where kind in ('usage', 'write_off') group by 1, 2, 3, 4, 5
+      ) t on t.interval_id = d.interval_id and t.user_id = d.user_id and t.day = d.day and t.part = d.part
+        and t.back = d.back
+      where d.amount_micro is distinct from t.micro or d.entries is distinct from t.entries`,
+  },
+  {
+    name: 'a stretch was charged by the formula up to where it is posted',
+    broken: sql`
+      select id || ': ' || posted_micro || ' + ' || waived_micro || ' is not ' || due as problem from (
+        select i.id, i.posted_micro, i.waived_micro, ${dueSql(sql`i.posted_until`)} as due from usage_interval i
+      ) charged where posted_micro + waived_micro <> due`,
+  },
+  {
+    name: "a stretch's rate is that of its meters",
+    broken: sql`
+      select i.id || ': ' || i.rate_micro || ' in ' || i.rate_seconds || ' s' as problem
+      from usage_interval i left join usage_meter m on m.interval_id = i.id
+      where i.charge = 'by_time' group by i.id
+      having i.rate_micro * 86400 <> i.rate_seconds * coalesce(sum(m.quantity * m.rate_micro * 86400
+        / case m.unit when 'gb_day' then 86400 else 3600 end), 0)`,
+  },
+  {
+    name: 'a payment that succeeded has its one entry, and no other has any',
+    broken: sql`
+      select coalesce(u.id, t.ref_id) || ': ' || coalesce(u.state, 'no such payment') || ', '
+        || coalesce(t.count, 0) || ' entries of ' || coalesce(t.micro, 0) as problem
+      from payment_intent u full join (
+        select ref_id, user_id, count(*), sum(amount_micro) as micro
+        from ledger_transfer where kind = 'topup' group by ref_id, user_id
+      ) t on t.ref_id = u.id and t.user_id = u.user_id
+      where u.id is null
+        or coalesce(t.count, 0) <> case when u.state in (${paid}) then 1 else 0 end
+        or coalesce(t.micro, 0) <> case when u.state in (${paid}) then u.amount_cents::bigint * 10000 else 0 end`,
+  },
+  {
+    name: 'a payment that is decided keeps nothing that could be charged again',
+    broken: sql`select id || ': ' || state as problem from payment_intent
+      where (state in (${open})) <> (source is not null) or (state in (${open})) <> (finished_at is null)`,
+  },
+  {
+    name: 'a payment has the refunds that it says',
+    broken: sql`
+      select u.id || ': ' || u.state || ', ' || u.refunded_cents || ' by the row, '
+        || coalesce(r.cents, 0) || ' by its refunds' as problem
+      from payment_intent u left join (
+        select intent_id, user_id, sum(amount_cents) as cents from payment_refund group by intent_id, user_id
+      ) r on r.intent_id = u.id
+      where u.refunded_cents <> coalesce(r.cents, 0) or r.user_id <> u.user_id
+        or u.state in (${paid}) and u.refunded_cents <> u.refunds_told_cents
+        or (u.state = 'refunded') <> (u.refunded_cents = u.amount_cents)
+        or (u.state = 'partly_refunded') <> (u.refunded_cents > 0 and u.refunded_cents < u.amount_cents)`,
+  },
+  {
+    name: "a refund's sums are those of its entries",
+    broken: sql`
+      select coalesce(r.id, t.ref_id) || ': ' || coalesce(r.amount_cents::text, 'no such refund') || ', '
+        || coalesce(t.given, 0) || ' given back, ' || coalesce(t.owed, 0) || ' owed, '
+        || coalesce(t.repaid, 0) || ' repaid by its entries' as problem
+      from payment_refund r full join (
+        select ref_id, user_id,
+          coalesce(sum(amount_micro) filter (where kind = 'refund'), 0) as given,
+          coalesce(sum(amount_micro) filter (where kind = 'refund' and from_account like 'house:receivable:%'), 0) as owed,
+          coalesce(sum(amount_micro) filter (where kind = 'repay'), 0) as repaid
+        from ledger_transfer where kind in ('refund', 'repay') group by ref_id, user_id
+      ) t on t.ref_id = r.id and t.user_id = r.user_id
+      where r.id is null or r.amount_cents::bigint * 10000 <> coalesce(t.given, 0)
+        or r.owed_micro <> coalesce(t.owed, 0) or r.repaid_micro <> coalesce(t.repaid, 0)`,
+  },
+  {
+    name: 'a credit has its one entry',
+    broken: sql`
+      select coalesce(c.id, t.ref_id) || ': ' || coalesce(t.count, 0) || ' entries of ' || coalesce(t.micro, 0)
+        as problem
+      from credit_grant c full join (
+        select ref_id, user_id, count(*), sum(amount_micro) as micro
+        from ledger_transfer where kind = 'credit' group by ref_id, user_id
+      ) t on t.ref_id = c.id and t.user_id = c.user_id
+      where c.id is null or coalesce(t.count, 0) <> 1 or t.micro <> c.amount_micro`,
+  },
+]
+
+/**
+ * Audits all books in one consistent snapshot, without keeping anybody from working.
+ * @returns Problems as sentences for operators; none when the books balance (B2).
+ */
+export async function checkBooks(db: Database): Promise<string[]> {
+  return await db.transaction(
+    async tx => {
+      const problems: string[] = []
+      for (const { name, broken } of RULES) {
+        const { rows } = await tx.execute<{ problem: string }>(broken)
+        problems.push(...rows.slice(0, PROBLEMS_TOLD_MAX).map(({ problem }) => `${name}: ${problem}`))
+        if (rows.length > PROBLEMS_TOLD_MAX) problems.push(`${name}: ${rows.length} times in all`)
+      }
+      return problems
+    },
+    { isolationLevel: 'repeatable read', accessMode: 'read only' },
+  )
+}

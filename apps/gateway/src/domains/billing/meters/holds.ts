@@ -1,0 +1,76 @@
+import { centsCeil, formatMicro, microFromCents } from '@berth/contract/money'
+import { and, eq, isNull } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import type { Ids } from '../../../platform/ids.ts'
+import { walletHold } from '../ledger/tables.ts'
+import { lockWallet, readTotals } from '../ledger/wallet.ts'
+import type { Subject } from '../subject.ts'
+import { postNearFloor } from './posting.ts'
+
+/**
+ * Sets money aside for a subject, in place of what was set aside for it before.
+ * @throws ApiError `insufficient_balance` when less is available.
+ */
+export async function hold(
+  tx: Transaction,
+  deps: { clock: Clock; ids: Ids },
+  input: { userId: string; subject: Subject; amountMicro: bigint },
+): Promise<void> {
+  const { userId, subject, amountMicro } = input
+  await releaseHold(tx, deps, input)
+  await requireAvailable(tx, deps.clock, userId, amountMicro)
+  await tx.insert(walletHold).values({
+    id: deps.ids.uuid(),
+    userId,
+    subjectKind: subject.kind,
+    subjectId: subject.id,
+    amountMicro,
+    createdAt: deps.clock.now(),
+  })
+}
+
+/**
+ * Refuses what a wallet cannot pay now. The caller holds its lock.
+ * @throws ApiError `insufficient_balance` with what is needed, in whole cents, and what there is.
+ */
+export async function requireAvailable(
+  tx: Transaction,
+  clock: Clock,
+  userId: string,
+  amountMicro: bigint,
+): Promise<void> {
+  const { availableMicro, currency } = await readTotals(tx, clock, userId)
+  if (availableMicro >= amountMicro) return
+  throw new ApiError('insufficient_balance', {
+    values: {
+      needed: formatMicro(microFromCents(centsCeil(amountMicro)), currency),
+      available: formatMicro(availableMicro, currency),
+    },
+  })
+}
+
+/**
+ * Makes what is left of a subject's hold available again; none open: nothing. What the subject has used of it is
+ * posted first.
+ */
+export async function releaseHold(
+  tx: Transaction,
+  deps: { clock: Clock; ids: Ids },
+  { userId, subject }: { userId: string; subject: Subject },
+): Promise<void> {
+  await lockWallet(tx, userId)
+  await postNearFloor(tx, deps, userId)
+  await tx
+    .update(walletHold)
+    .set({ releasedAt: deps.clock.now() })
+    .where(
+      and(
+        eq(walletHold.userId, userId),
+        eq(walletHold.subjectKind, subject.kind),
+        eq(walletHold.subjectId, subject.id),
+        isNull(walletHold.releasedAt),
+      ),
+    )
+}

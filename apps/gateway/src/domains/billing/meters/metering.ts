@@ -1,0 +1,171 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Queryable, Transaction } from '../../../platform/database/database.ts'
+import type { Ids } from '../../../platform/ids.ts'
+import { lockWallet, readTotals } from '../ledger/wallet.ts'
+import type { Subject } from '../subject.ts'
+import { dueOf, type Interval, postInterval, postNearFloor, readPurse } from './posting.ts'
+import { type SubjectFacts, usageInterval, usageMeter } from './tables.ts'
+import { type Meter, rateOf } from './units.ts'
+import { dueSql, unposted } from './unposted.ts'
+
+interface Deps {
+  clock: Clock
+  ids: Ids
+}
+
+/** What a stretch is about. */
+export interface Stretch {
+  userId: string
+  subject: Subject
+  /** As it is called now: receipts keep it. */
+  name: string
+  facts?: SubjectFacts
+  /** The main one first. */
+  meters: Meter[]
+}
+
+/** What runs from a moment on. */
+export interface MeterStart extends Stretch {
+  /** Whether the subject is to be stopped when nothing is left to pay for it; otherwise the rest is waived. */
+  stopsWhenEmpty: boolean
+  at: Date
+}
+
+/** Starts a subject's meters; those that run for it end first, at the same moment. */
+export async function openMeters(tx: Transaction, deps: Deps, start: MeterStart): Promise<void> {
+  const { userId, subject, stopsWhenEmpty, at } = start
+  await closeMeters(tx, deps, { userId, subject, at })
+  await insertInterval(tx, deps, start, {
+    charge: 'by_time',
+    stopsWhenEmpty,
+    ...rateOf(start.meters),
+    startedAt: at,
+    endedAt: null,
+  })
+}
+
+/**
+ * Ends a subject's open stretch at a moment, and posts what is due to then; none open: nothing. What was posted beyond
+ * it, because a machine turned out to have died before the last posting, is given back. An end never precedes its start.
+ */
+export async function closeMeters(
+  tx: Transaction,
+  deps: Deps,
+  { userId, subject, at }: { userId: string; subject: Subject; at: Date },
+): Promise<void> {
+  await lockWallet(tx, userId)
+  const [open] = await tx
+    .select()
+    .from(usageInterval)
+    .where(
+      and(
+        eq(usageInterval.userId, userId),
+        eq(usageInterval.subjectKind, subject.kind),
+        eq(usageInterval.subjectId, subject.id),
+        isNull(usageInterval.endedAt),
+      ),
+    )
+  if (!open) return
+  const endedAt = at < open.startedAt ? open.startedAt : at
+  await postInterval(tx, deps, { purse: await readPurse(tx, userId), interval: open, until: endedAt })
+  await tx.update(usageInterval).set({ endedAt }).where(eq(usageInterval.id, open.id))
+  await postNearFloor(tx, deps, userId)
+}
+
+/**
+ * Writes a stretch and its meters down, with nothing posted.
+ * @returns It.
+ */
+export async function insertInterval(
+  tx: Transaction,
+  { ids }: Pick<Deps, 'ids'>,
+  { userId, subject, name, facts, meters }: Stretch,
+  own: Pick<Interval, 'charge' | 'stopsWhenEmpty' | 'rateMicro' | 'rateSeconds' | 'startedAt' | 'endedAt'>,
+): Promise<Interval> {
+  const [interval] = await tx
+    .insert(usageInterval)
+    .values({
+      ...own,
+      id: ids.uuid(),
+      userId,
+      subjectKind: subject.kind,
+      subjectId: subject.id,
+      subjectName: name,
+      subjectFacts: facts ?? null,
+      creditsMicro: 0n,
+      cashMicro: 0n,
+      waivedMicro: 0n,
+      postedUntil: own.startedAt,
+    })
+    .returning()
+  if (!interval) throw new Error('an insert gave no row')
+  if (meters.length > 0) {
+    await tx
+      .insert(usageMeter)
+      .values(meters.map((meter, position) => ({ ...meter, intervalId: interval.id, position })))
+  }
+  return interval
+}
+
+/**
+ * What subjects have cost: posted, and due by now.
+ * @param kind Of all of them.
+ * @returns Micro-units by id; a subject that never cost anything is zero.
+ */
+export async function costMicro(
+  q: Queryable,
+  { clock }: Pick<Deps, 'clock'>,
+  kind: Subject['kind'],
+  ids: string[],
+): Promise<Map<string, bigint>> {
+  const costs = new Map(ids.map(id => [id, 0n]))
+  if (ids.length === 0) return costs
+  const now = sql`${clock.now().toISOString()}::timestamptz`
+  // In one statement, so that a posting beside it is counted once.
+  const { rows } = await q.execute<{ id: string; micro: string }>(sql`
+    select i.subject_id as id, sum(case when i.ended_at is null
+      then greatest(i.posted_micro, ${dueSql(now)} - i.waived_micro) else i.posted_micro end) as micro
+    from usage_interval i
+    where i.subject_kind = ${kind} and i.subject_id in (${sql.join(
+      ids.map(id => sql`${id}`),
+      sql`, `,
+    )})
+    group by i.subject_id`)
+  for (const { id, micro } of rows) costs.set(id, BigInt(micro))
+  return costs
+}
+
+/**
+ * What a stretch owes that is neither posted nor waived yet.
+ * @param now Where an open one is reckoned to.
+ * @returns Micro-units, never negative.
+ */
+export function unpostedMicro(
+  interval: Parameters<typeof dueOf>[0] & Pick<Interval, 'postedMicro' | 'waivedMicro'>,
+  now: Date,
+): bigint {
+  const micro = dueOf(interval, now) - interval.postedMicro - interval.waivedMicro
+  return micro > 0n ? micro : 0n
+}
+
+/**
+ * The subjects that a customer can pay for no longer: meters that cost something run, what was set aside for them is
+ * used up, and nothing else is available. Call it under the wallet's lock, so that money which has arrived meanwhile
+ * counts. What is due and not posted yet counts as if it were posted.
+ * @returns By kind and id; none while anything is available.
+ */
+export async function exhaustedSubjects(
+  tx: Transaction,
+  { clock }: Pick<Deps, 'clock'>,
+  userId: string,
+): Promise<Subject[]> {
+  const { availableMicro, unpaidSubjects } = await readTotals(tx, clock, userId)
+  if (availableMicro > 0n || unpaidSubjects === 0) return []
+  const now = sql`${clock.now().toISOString()}::timestamptz`
+  const { rows } = await tx.execute<{ kind: Subject['kind']; id: string }>(sql`
+    select subject_kind as kind, subject_id as id from (${unposted(now, sql`i.user_id = ${userId}`)}) u
+    where stops_when_empty and rate_micro > 0 and unposted >= reserve
+    order by subject_kind, subject_id`)
+  return rows
+}

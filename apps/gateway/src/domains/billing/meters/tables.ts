@@ -1,0 +1,121 @@
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  check,
+  date,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { amount, moment } from '../../../platform/database/columns.ts'
+import { SUBJECT_KINDS } from '../subject.ts'
+import { UNIT_NAMES } from './units.ts'
+
+/**
+ * A stretch of what a subject costs: `by_time` while its meters run, at most one open for each subject; `term` paid
+ * in advance until its end and given back in part where it ends early; `once` for what was counted.
+ */
+export const usageInterval = pgTable(
+  'usage_interval',
+  {
+    id: uuid('id').primaryKey(),
+    userId: uuid('user_id').notNull(),
+    subjectKind: text('subject_kind', { enum: SUBJECT_KINDS }).notNull(),
+    subjectId: text('subject_id').notNull(),
+    /** What the lists say of it: names as they were, so that a rename changes no old receipt. */
+    subjectName: text('subject_name').notNull(),
+    subjectFacts: jsonb('subject_facts').$type<SubjectFacts>(),
+    charge: text('charge', { enum: ['by_time', 'term', 'once'] }).notNull(),
+    /** Whether its subject is stopped when nothing is left to pay for it; what goes on without is waived. */
+    stopsWhenEmpty: boolean('stops_when_empty').notNull(),
+    /** What all its meters cost together in that many seconds; of a term its price and length, of `once` the price. */
+    rateMicro: amount('rate_micro').notNull(),
+    rateSeconds: integer('rate_seconds').notNull(),
+    startedAt: moment('started_at').notNull(),
+    endedAt: moment('ended_at'),
+    /** What was taken of each account. */
+    creditsMicro: amount('credits_micro').notNull(),
+    cashMicro: amount('cash_micro').notNull(),
+    /** Taken in all. */
+    postedMicro: amount('posted_micro').notNull().generatedAlwaysAs(sql`credits_micro + cash_micro`),
+    /** Due and not taken, because the wallet was empty. */
+    waivedMicro: amount('waived_micro').notNull(),
+    /** Up to when it is posted: posted + waived is what was due then. */
+    postedUntil: moment('posted_until').notNull(),
+    /** How often it was posted; part of the transfers' keys. */
+    postings: integer('postings').notNull().default(0),
+  },
+  table => [
+    uniqueIndex('usage_interval_open')
+      .on(table.subjectKind, table.subjectId)
+      .where(sql`${table.endedAt} is null`),
+    index('usage_interval_user').on(table.userId, table.startedAt, table.id),
+    index('usage_interval_user_open').on(table.userId).where(sql`${table.endedAt} is null`),
+    index('usage_interval_subject').on(table.subjectKind, table.subjectId),
+    check(
+      'usage_interval_amounts',
+      sql`${table.creditsMicro} >= 0 and ${table.cashMicro} >= 0 and ${table.waivedMicro} >= 0
+        and ${table.rateMicro} >= 0 and ${table.rateSeconds} > 0`,
+    ),
+    check('usage_interval_order', sql`${table.endedAt} is null or ${table.endedAt} >= ${table.startedAt}`),
+    check('usage_interval_ends', sql`${table.charge} = 'by_time' or ${table.endedAt} is not null`),
+  ],
+)
+
+/** What lists say of a subject beside its name; which keys are set depends on its kind. */
+export interface SubjectFacts {
+  gpu_spec_name?: string
+  gpu_count?: number
+}
+
+/** What ran in a stretch, the main one first. */
+export const usageMeter = pgTable(
+  'usage_meter',
+  {
+    intervalId: uuid('interval_id')
+      .notNull()
+      .references(() => usageInterval.id),
+    position: smallint('position').notNull(),
+    sku: text('sku').notNull(),
+    label: text('label').notNull(),
+    unit: text('unit', { enum: UNIT_NAMES }).notNull(),
+    quantity: bigint('quantity', { mode: 'number' }).notNull(),
+    rateMicro: amount('rate_micro').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.intervalId, table.position] }),
+    check('usage_meter_amounts', sql`${table.quantity} >= 0 and ${table.rateMicro} >= 0`),
+  ],
+)
+
+/**
+ * The ledger's usage entries summed by stretch, UTC day, account and direction: what receipts and spending by day are
+ * read from, without a look at each entry.
+ */
+export const usageDay = pgTable(
+  'usage_day',
+  {
+    intervalId: uuid('interval_id')
+      .notNull()
+      .references(() => usageInterval.id),
+    userId: uuid('user_id').notNull(),
+    day: date('day', { mode: 'string' }).notNull(),
+    part: text('part', { enum: ['credits', 'cash', 'write_off'] }).notNull(),
+    /** Given back, not taken. */
+    back: boolean('back').notNull(),
+    entries: integer('entries').notNull(),
+    amountMicro: amount('amount_micro').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.intervalId, table.day, table.part, table.back] }),
+    index('usage_day_user').on(table.userId, table.day),
+    check('usage_day_amount', sql`${table.amountMicro} > 0 and ${table.entries} > 0`),
+  ],
+)

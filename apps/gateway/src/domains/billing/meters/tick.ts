@@ -1,0 +1,95 @@
+import { asc, sql } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Database, Queryable } from '../../../platform/database/database.ts'
+import type { Ids } from '../../../platform/ids.ts'
+import { wallet } from '../ledger/tables.ts'
+import { lockWallet, selectTotals, type WalletTotals, withSums } from '../ledger/wallet.ts'
+import { isNearFloor, postAll } from './posting.ts'
+
+interface TickDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  log: Pick<Logger, 'error'>
+}
+
+/** What runs is posted when so much of the clock's time is over, counted from midnight in UTC. */
+const POST_EVERY_MS = 3_600_000
+/** Customers whose usage is posted at the same time: a few of the pool's connections, so that calls go on. */
+const POSTED_AT_ONCE_MAX = 4
+/** Customers that are read at once; a page keeps the memory bounded whatever their number. */
+const CUSTOMERS_PAGE = 500
+
+/**
+ * One tick. Looks at everybody for whom something runs, without writing, and posts where it is time: once an hour,
+ * and where a wallet comes near its floor. Each customer is posted in a short transaction of its own, so that one
+ * that fails never stops the rest. Any number of ticks may run at once.
+ * @param signal Ends the tick between two customers.
+ * @returns Customers who have nothing left for what runs, by what is due and not by what is posted.
+ */
+export async function postDue(deps: TickDeps, signal?: AbortSignal): Promise<{ exhausted: string[] }> {
+  const exhausted: string[] = []
+  let after: string | null = null
+  for (;;) {
+    const now = deps.clock.now()
+    const page: WalletTotals[] = await readRunning(deps.db, deps.clock, after)
+    exhausted.push(...page.filter(({ unpaidSubjects }) => unpaidSubjects > 0).map(({ userId }) => userId))
+    const due = page.filter(totals => isTime(totals, now))
+    await postEach(
+      deps,
+      due.map(({ userId }) => userId),
+      signal,
+    )
+    after = page.at(-1)?.userId ?? null
+    if (page.length < CUSTOMERS_PAGE || signal?.aborted) return { exhausted }
+  }
+}
+
+/**
+ * A page of the customers for whom something runs that costs something, with what they have.
+ * @param after The last user id of the page before; null for the first page.
+ * @returns By user id; none when there are no more.
+ */
+export async function readRunning(
+  q: Pick<Queryable, 'select'>,
+  clock: Clock,
+  after: string | null,
+): Promise<WalletTotals[]> {
+  const rows = await selectTotals(
+    q,
+    sql`${clock.now().toISOString()}::timestamptz`,
+    sql`${after === null ? sql`true` : sql`${wallet.userId} > ${after}`}
+        and exists (select 1 from usage_interval i where i.user_id = ${wallet.userId}
+                    and i.ended_at is null and i.rate_micro > 0)`,
+  )
+    .orderBy(asc(wallet.userId))
+    .limit(CUSTOMERS_PAGE)
+  return rows.map(withSums)
+}
+
+/** Near the floor only while there is something that a posting would take: an empty wallet waits for its hour. */
+function isTime(totals: WalletTotals, now: Date): boolean {
+  if (totals.unpostedSince === null) return false
+  const began = Math.floor(now.getTime() / POST_EVERY_MS) * POST_EVERY_MS
+  return totals.unpostedSince.getTime() < began || (totals.postableMicro > 0n && isNearFloor(totals))
+}
+
+async function postEach(deps: TickDeps, userIds: string[], signal?: AbortSignal): Promise<void> {
+  const queue = [...userIds]
+  const work = async () => {
+    for (let userId = queue.shift(); userId !== undefined; userId = queue.shift()) {
+      if (signal?.aborted) return
+      const customer = userId
+      try {
+        await deps.db.transaction(async tx => {
+          await lockWallet(tx, customer)
+          await postAll(tx, deps, customer)
+        })
+      } catch (error) {
+        deps.log.error({ err: error, userId }, 'usage could not be posted; the next tick tries again')
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: POSTED_AT_ONCE_MAX }, work))
+}

@@ -1,0 +1,96 @@
+/**
+ * What a quantity is counted in. `seconds` long ones run with the time: their quantity costs the rate once in that
+ * time. Those `of` a number are counted: that many of them cost the rate once.
+ */
+export const UNITS = {
+  hour: { seconds: 3_600 },
+  gb_hour: { seconds: 3_600 },
+  gb_day: { seconds: 86_400 },
+  million_tokens: { of: 1_000_000 },
+  video_second: { of: 1 },
+} as const satisfies Record<string, { seconds: number } | { of: number }>
+
+export type Unit = keyof typeof UNITS
+export const UNIT_NAMES = Object.keys(UNITS) as [Unit, ...Unit[]]
+
+/** One thing that is measured of a subject, with its price as it was when it ran. */
+export interface Meter {
+  /** Of the catalogue, such as `compute.rtx-4090`. */
+  sku: string
+  /** For people, as it was then: `RTX 4090`. */
+  label: string
+  unit: Unit
+  /** How many at once (GPUs, GB), or how many in all (tokens). A whole number. */
+  quantity: number
+  /** For one of the unit, in micro-units of the wallet's currency. */
+  rateMicro: bigint
+}
+
+/** What runs: `rateMicro` in each `rateSeconds`. Kept as a fraction, because not every rate is whole by the hour. */
+export interface Rate {
+  rateMicro: bigint
+  rateSeconds: number
+}
+
+/** A day holds a whole number of every unit that runs with the time. */
+const DAY_S = 86_400n
+/** A million of these holds a whole number of everything that is counted. */
+const COUNTED_AT_ONCE = 1_000_000n
+
+/**
+ * What meters cost together while they run, without a remainder: by the hour where that is whole, else by the day.
+ * @throws Error for a meter that counts instead of running.
+ */
+export function rateOf(meters: readonly Meter[]): Rate {
+  const perDay = meters.reduce((sum, meter) => sum + microPerDay(meter), 0n)
+  return perDay % 24n === 0n
+    ? { rateMicro: perDay / 24n, rateSeconds: 3_600 }
+    : { rateMicro: perDay, rateSeconds: 86_400 }
+}
+
+/**
+ * What meters cost in all: those that run for a whole term, those that count by their number. Rounded down once.
+ * @param termSeconds How long those run; 0 where all of them count.
+ */
+export function priceOf(meters: readonly Meter[], termSeconds: number): bigint {
+  const parts = meters.reduce((sum, meter) => {
+    const unit = UNITS[meter.unit]
+    return 'seconds' in unit
+      ? sum + microPerDay(meter) * BigInt(termSeconds) * COUNTED_AT_ONCE
+      : sum + (BigInt(meter.quantity) * meter.rateMicro * COUNTED_AT_ONCE * DAY_S) / BigInt(unit.of)
+  }, 0n)
+  return parts / (DAY_S * COUNTED_AT_ONCE)
+}
+
+/**
+ * What a rate has cost: floor(seconds × rate ÷ its seconds), from the start and for whole seconds, the one formula of
+ * everything that runs and of everything that is given back.
+ * @param elapsedMs Since it began; negative counts as zero.
+ */
+export function costOf({ rateMicro, rateSeconds }: Rate, elapsedMs: number): bigint {
+  const seconds = BigInt(Math.max(0, Math.floor(elapsedMs / 1_000)))
+  return (seconds * rateMicro) / BigInt(rateSeconds)
+}
+
+/**
+ * Shares what was due among the meters that ran, so that the shares are the whole: each gets what all up to it have
+ * cost, less what all before it have.
+ * @param elapsedMs Since they began.
+ */
+export function sharesOf(meters: readonly Meter[], elapsedMs: number): bigint[] {
+  let before = 0n
+  let perDay = 0n
+  return meters.map(meter => {
+    perDay += microPerDay(meter)
+    const upToIt = costOf({ rateMicro: perDay, rateSeconds: Number(DAY_S) }, elapsedMs)
+    const share = upToIt - before
+    before = upToIt
+    return share
+  })
+}
+
+function microPerDay({ unit, quantity, rateMicro, sku }: Meter): bigint {
+  const { seconds } = UNITS[unit] as { seconds?: number }
+  if (seconds === undefined) throw new Error(`${sku} is counted in ${unit} and does not run with the time`)
+  return (BigInt(quantity) * rateMicro * DAY_S) / BigInt(seconds)
+}

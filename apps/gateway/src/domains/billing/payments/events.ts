@@ -1,0 +1,115 @@
+import { and, eq, inArray } from 'drizzle-orm'
+import type { PaymentDriver, PlatformEvent, WebhookDelivery } from '../../../drivers/payments/port.ts'
+import { lockWallet } from '../ledger/wallet.ts'
+import { apply, type PaymentsDeps } from './intents.ts'
+import { paymentEvent, paymentFeed, paymentIntent } from './tables.ts'
+
+type Via = (typeof paymentEvent.$inferSelect)['via']
+
+/** Platforms keep their events for about this long; a gateway that never read any begins there. */
+const KEPT_MS = 30 * 24 * 3_600_000
+/** What was read is read again this far back: an event may appear in the list after a newer one. */
+const OVERLAP_MS = 5 * 60_000
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/**
+ * Takes a webhook: each of its events is applied once, however often it comes.
+ * @throws WebhookRefused when the platform did not send it.
+ */
+export async function receiveWebhook(
+  deps: PaymentsDeps,
+  driver: PaymentDriver,
+  delivery: WebhookDelivery,
+): Promise<void> {
+  for (const event of driver.readWebhook(delivery)) await receive(deps, driver.name, event, 'webhook')
+}
+
+/**
+ * Reads what a platform has told since the last time, and applies what no webhook brought.
+ * @throws PaymentUnavailable when the platform did not answer; what was read by then is applied.
+ */
+export async function readFeed(
+  deps: PaymentsDeps,
+  driver: PaymentDriver,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { db, clock } = deps
+  const [feed] = await db.select().from(paymentFeed).where(eq(paymentFeed.platformName, driver.name))
+  const since = feed ? feed.readTo.getTime() - OVERLAP_MS : clock.now().getTime() - KEPT_MS
+  let newest = feed?.readTo ?? null
+  for await (const page of driver.eventsSince(new Date(since))) {
+    for (const event of await unknownOf(deps, driver.name, page)) {
+      if (signal?.aborted) return
+      await receive(deps, driver.name, event, 'list')
+    }
+    for (const { occurred_at } of page) if (newest === null || occurred_at > newest) newest = occurred_at
+  }
+  if (newest === null || newest.getTime() === feed?.readTo.getTime()) return
+  const readTo = newest
+  await db
+    .insert(paymentFeed)
+    .values({ platformName: driver.name, readTo })
+    .onConflictDoUpdate({ target: paymentFeed.platformName, set: { readTo } })
+}
+
+async function unknownOf(
+  { db }: Pick<PaymentsDeps, 'db'>,
+  platformName: string,
+  events: PlatformEvent[],
+): Promise<PlatformEvent[]> {
+  const ids = events.map(({ event_id }) => event_id)
+  const rows = await db
+    .select({ eventId: paymentEvent.eventId })
+    .from(paymentEvent)
+    .where(and(eq(paymentEvent.platformName, platformName), inArray(paymentEvent.eventId, ids)))
+  const known = new Set(rows.map(({ eventId }) => eventId))
+  return events.filter(({ event_id }) => !known.has(event_id))
+}
+
+/** Applies an event in the transaction that notes it, so that neither is without the other. */
+async function receive(
+  deps: PaymentsDeps,
+  platformName: string,
+  event: PlatformEvent,
+  via: Via,
+): Promise<void> {
+  const { db, clock } = deps
+  const intent = await findIntent(deps, platformName, event)
+  const values = {
+    platformName,
+    eventId: event.event_id,
+    intentId: intent?.id ?? null,
+    status: event.status,
+    refundedCents: event.refunded_cents,
+    via,
+    moved: false,
+    occurredAt: event.occurred_at,
+    receivedAt: clock.now(),
+  }
+  if (!intent) {
+    await db.insert(paymentEvent).values(values).onConflictDoNothing()
+    return
+  }
+  await db.transaction(async tx => {
+    await lockWallet(tx, intent.userId)
+    const noted = await tx.insert(paymentEvent).values(values).onConflictDoNothing().returning()
+    if (noted.length === 0) return
+    const { moved } = await apply(tx, deps, intent.id, event)
+    if (!moved) return
+    await tx
+      .update(paymentEvent)
+      .set({ moved })
+      .where(and(eq(paymentEvent.platformName, platformName), eq(paymentEvent.eventId, event.event_id)))
+  })
+}
+
+/** The row that an event is about; whose it is never changes, so it is read without a lock. */
+async function findIntent({ db }: Pick<PaymentsDeps, 'db'>, platformName: string, event: PlatformEvent) {
+  if (event.reference === null || !UUID.test(event.reference)) return null
+  const [row] = await db
+    .select({ id: paymentIntent.id, userId: paymentIntent.userId })
+    .from(paymentIntent)
+    .where(and(eq(paymentIntent.id, event.reference), eq(paymentIntent.platformName, platformName)))
+  return row ?? null
+}

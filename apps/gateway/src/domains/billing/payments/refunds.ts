@@ -1,0 +1,126 @@
+import { microFromCents } from '@berth/contract/money'
+import { and, asc, eq, gt, lt } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
+import type { Ids } from '../../../platform/ids.ts'
+import { customerAccounts, openHouseAccount, postTransfer } from '../ledger/ledger.ts'
+import { lockWallet, readTotals, type WalletTotals } from '../ledger/wallet.ts'
+import { postAll } from '../meters/posting.ts'
+import { type paymentIntent, paymentRefund } from './tables.ts'
+
+interface RefundDeps {
+  clock: Clock
+  ids: Ids
+}
+
+/** Customers who owe that are looked at in one go. */
+const OWING_MAX = 100
+
+/**
+ * Books that the platform gave back a part of a payment. It is taken from the cash that the wallet can give; what is
+ * spent already, or set aside for what runs, is owed from then on: the platform has paid the customer, so the house
+ * has a claim on them. Credits were given and not paid, and are never taken. Call it under the wallet's lock.
+ * @param span From how much that was refunded in all to how much; also what makes the transfers' keys.
+ */
+export async function bookRefund(
+  tx: Transaction,
+  deps: RefundDeps,
+  intent: typeof paymentIntent.$inferSelect,
+  { fromCents, toCents }: { fromCents: number; toCents: number },
+): Promise<void> {
+  const { userId, currency } = intent
+  const amountMicro = microFromCents(toCents - fromCents)
+  // What ran before is paid first: the wallet gives back what is left.
+  await postAll(tx, deps, userId)
+  const takenMicro = least(amountMicro, spendableCash(await readTotals(tx, deps.clock, userId)))
+  const owedMicro = amountMicro - takenMicro
+  const id = deps.ids.uuid()
+  await tx.insert(paymentRefund).values({
+    id,
+    intentId: intent.id,
+    userId,
+    amountCents: toCents - fromCents,
+    owedMicro,
+    createdAt: deps.clock.now(),
+  })
+  const to = await openHouseAccount(tx, { clearing: intent.platformName }, currency)
+  const common = { to, kind: 'refund', refId: id, userId, at: deps.clock.now() } as const
+  const key = `refund:${intent.id}:${fromCents}`
+  if (takenMicro > 0n) {
+    const from = customerAccounts(userId).cash
+    await postTransfer(tx, deps, { ...common, key, from, amountMicro: takenMicro })
+  }
+  if (owedMicro > 0n) {
+    const from = await openHouseAccount(tx, 'receivable', currency)
+    await postTransfer(tx, deps, { ...common, key: `${key}:owed`, from, amountMicro: owedMicro })
+  }
+}
+
+/**
+ * Pays from the wallet's cash what is owed of refunds, oldest first, as far as the cash reaches. Call it under the
+ * wallet's lock.
+ */
+export async function repayOwed(tx: Transaction, deps: RefundDeps, userId: string): Promise<void> {
+  const owing = await tx
+    .select()
+    .from(paymentRefund)
+    .where(and(eq(paymentRefund.userId, userId), lt(paymentRefund.repaidMicro, paymentRefund.owedMicro)))
+    .orderBy(asc(paymentRefund.createdAt), asc(paymentRefund.id))
+    .limit(OWING_MAX)
+  for (const { id, owedMicro, repaidMicro } of owing) {
+    const totals = await readTotals(tx, deps.clock, userId)
+    const amountMicro = least(owedMicro - repaidMicro, spendableCash(totals))
+    if (amountMicro === 0n) return
+    await postTransfer(tx, deps, {
+      key: `repay:${id}:${repaidMicro}`,
+      from: customerAccounts(userId).cash,
+      to: await openHouseAccount(tx, 'receivable', totals.currency),
+      amountMicro,
+      kind: 'repay',
+      refId: id,
+      userId,
+      at: deps.clock.now(),
+    })
+    await tx
+      .update(paymentRefund)
+      .set({ repaidMicro: repaidMicro + amountMicro })
+      .where(eq(paymentRefund.id, id))
+  }
+}
+
+/** Takes what is owed from wallets in which cash has become free since. */
+export async function collectOwed(deps: RefundDeps & { db: Database }, signal?: AbortSignal): Promise<void> {
+  let after: string | null = null
+  for (;;) {
+    const owing: { userId: string }[] = await deps.db
+      .selectDistinct({ userId: paymentRefund.userId })
+      .from(paymentRefund)
+      .where(
+        and(
+          lt(paymentRefund.repaidMicro, paymentRefund.owedMicro),
+          after === null ? undefined : gt(paymentRefund.userId, after),
+        ),
+      )
+      .orderBy(asc(paymentRefund.userId))
+      .limit(OWING_MAX)
+    for (const { userId } of owing) {
+      if (signal?.aborted) return
+      after = userId
+      await deps.db.transaction(async tx => {
+        await lockWallet(tx, userId)
+        await postAll(tx, deps, userId)
+        await repayOwed(tx, deps, userId)
+      })
+    }
+    if (owing.length < OWING_MAX) return
+  }
+}
+
+/** Cash that can be taken so that what is set aside stays covered. */
+function spendableCash({ cashMicro, availableMicro }: WalletTotals): bigint {
+  return least(cashMicro, availableMicro)
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}

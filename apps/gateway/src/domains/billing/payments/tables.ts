@@ -1,0 +1,100 @@
+import { sql } from 'drizzle-orm'
+import { boolean, check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { amount, moment } from '../../../platform/database/columns.ts'
+import { INTENT_STATES } from './intent-states.ts'
+
+/**
+ * Payments: a row is made before the platform is asked, with its id as the platform's reference, and moves by
+ * answers, webhooks and recovery alike (`intent-states.ts`).
+ */
+export const paymentIntent = pgTable(
+  'payment_intent',
+  {
+    id: uuid('id').primaryKey(),
+    userId: uuid('user_id').notNull(),
+    amountCents: integer('amount_cents').notNull(),
+    currency: text('currency', { enum: ['USD', 'EUR'] }).notNull(),
+    platformName: text('platform_name').notNull(),
+    /** The platform's id of it, as soon as the platform has it. */
+    platformIntentId: text('platform_intent_id'),
+    /** The driver's reference to what is charged, never a card number; emptied when nothing is charged any more. */
+    source: text('source'),
+    /** For people: `Visa ending 4242`. */
+    sourceLabel: text('source_label').notNull().default(''),
+    state: text('state', { enum: INTENT_STATES }).notNull(),
+    failure: text('failure'),
+    /** Where the customer goes on; set only while an action is required. */
+    nextUrl: text('next_url'),
+    /** Given back in all, as the platform says; more than what is booked while the success is not known yet. */
+    refundsToldCents: integer('refunds_told_cents').notNull().default(0),
+    /** Given back in all, as booked. */
+    refundedCents: integer('refunded_cents').notNull().default(0),
+    createdAt: moment('created_at').notNull(),
+    finishedAt: moment('finished_at'),
+  },
+  table => [
+    index('payment_intent_user').on(table.userId, table.createdAt),
+    index('payment_intent_open')
+      .on(table.id)
+      .where(sql`${table.state} in ('created', 'requires_action', 'processing')`),
+    check(
+      'payment_intent_refunded',
+      sql`${table.refundedCents} between 0 and ${table.refundsToldCents} and ${table.refundsToldCents} <= ${table.amountCents}`,
+    ),
+  ],
+)
+
+/** What platforms told, each event once, however often and by whichever way it came. */
+export const paymentEvent = pgTable(
+  'payment_event',
+  {
+    platformName: text('platform_name').notNull(),
+    eventId: text('event_id').notNull(),
+    /** Null for what is about none of our intents. */
+    intentId: uuid('intent_id'),
+    status: text('status'),
+    refundedCents: integer('refunded_cents').notNull(),
+    via: text('via', { enum: ['webhook', 'list'] }).notNull(),
+    /** Whether it told anything that was not known yet. */
+    moved: boolean('moved').notNull(),
+    occurredAt: moment('occurred_at').notNull(),
+    receivedAt: moment('received_at').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.platformName, table.eventId] }),
+    index('payment_event_intent').on(table.intentId),
+  ],
+)
+
+/** How far each platform's list of events has been read. */
+export const paymentFeed = pgTable('payment_feed', {
+  platformName: text('platform_name').primaryKey(),
+  readTo: moment('read_to').notNull(),
+})
+
+/** Refunds as booked: what was taken from the wallet, and what was spent already and is owed. */
+export const paymentRefund = pgTable(
+  'payment_refund',
+  {
+    id: uuid('id').primaryKey(),
+    intentId: uuid('intent_id')
+      .notNull()
+      .references(() => paymentIntent.id),
+    userId: uuid('user_id').notNull(),
+    amountCents: integer('amount_cents').notNull(),
+    /** The part that the wallet could not give. */
+    owedMicro: amount('owed_micro').notNull(),
+    /** What later money has paid of it. */
+    repaidMicro: amount('repaid_micro').notNull().default(sql`0`),
+    createdAt: moment('created_at').notNull(),
+  },
+  table => [
+    index('payment_refund_intent').on(table.intentId),
+    index('payment_refund_user').on(table.userId, table.createdAt),
+    index('payment_refund_owed').on(table.userId).where(sql`${table.repaidMicro} < ${table.owedMicro}`),
+    check(
+      'payment_refund_amounts',
+      sql`${table.amountCents} > 0 and ${table.repaidMicro} between 0 and ${table.owedMicro}`,
+    ),
+  ],
+)

@@ -1,0 +1,225 @@
+import { type getTopup, topup as topupCall } from '@berth/contract/billing'
+import type { CallData } from '@berth/contract/call'
+import { ERRORS, type ErrorCode } from '@berth/contract/errors'
+import { type Currency, TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from '@berth/contract/limits'
+import { and, desc, eq, inArray } from 'drizzle-orm'
+import { type PaymentDriver, PaymentUnavailable } from '../../../drivers/payments/port.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import { earlierResult, keepResult } from '../../../platform/once.ts'
+import { forCustomer } from '../../customers/customers.ts'
+import { currencyOf, lockWallet } from '../ledger/wallet.ts'
+import { type IntentState, isOpen, isPaid, OPEN_STATES } from './intent-states.ts'
+import { book, carryOn, driverOf, type Intent, type PaymentsDeps } from './intents.ts'
+import { paymentIntent } from './tables.ts'
+
+export interface TopupRequest {
+  userId: string
+  /** Unique to the customer: the same key is the same top-up, however often it is sent (B3). */
+  idempotencyKey: string
+  amountCents: number
+  currency: Currency
+  platformName: string
+  /** What the customer entered. Only what the driver makes of it is stored. */
+  source: string
+}
+
+export type TopupAnswer = CallData<typeof topupCall>
+export type TopupState = CallData<typeof getTopup>
+
+/** Ids on the wire say what they are. */
+const ID_PATTERN = /^t_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+
+/** Payments in flight that are told at once. */
+const OPEN_TOLD_MAX = 10
+
+/**
+ * Charges a source once; the amount is added to the wallet when the platform says that it has it, now or later. The
+ * row is written before the platform is asked, and the platform is asked with the row's id as its reference, so that
+ * a crash at any point leaves a row which `recoverTopups` (or the same call again) finishes with the same one charge
+ * (B3).
+ * @returns What became of it: `settled`, `pending` while the platform works, `requires_action` with where to go.
+ * @throws ApiError the platform's refusal; `payment_pending` when the platform did not answer: then it is not known
+ *   whether it charged, the row stays open, and the same key carries on with it.
+ */
+export async function topUp(deps: PaymentsDeps, request: TopupRequest): Promise<TopupAnswer> {
+  const { reference, label } = await checkRequest(deps, request)
+  const intent = await findOrCreate(deps, request, reference, label)
+  if (!isOpen(intent.state)) return answerOf(intent)
+  try {
+    return answerOf(await carryOn(deps, intent))
+  } catch (error) {
+    if (!(error instanceof PaymentUnavailable)) throw error
+    deps.log.warn(
+      { err: error, intentId: intent.id },
+      'the payment platform did not answer; the top-up stays open',
+    )
+    throw new ApiError('payment_pending', { cause: error })
+  }
+}
+
+/** A top-up as it is known now. @throws ApiError `not_found`, the same for another customer's (R6.4). */
+export async function readTopup(
+  deps: Pick<PaymentsDeps, 'db'>,
+  userId: string,
+  id: string,
+): Promise<TopupState> {
+  return stateOf(await findOwn(deps, userId, id))
+}
+
+/** The customer's top-ups of which it is not known yet if they were paid, newest first. */
+export async function openTopups({ db }: Pick<PaymentsDeps, 'db'>, userId: string): Promise<TopupState[]> {
+  const rows = await db
+    .select()
+    .from(paymentIntent)
+    .where(and(eq(paymentIntent.userId, userId), inArray(paymentIntent.state, [...OPEN_STATES])))
+    .orderBy(desc(paymentIntent.createdAt), desc(paymentIntent.id))
+    .limit(OPEN_TOLD_MAX)
+  return rows.map(stateOf)
+}
+
+/**
+ * Ends a top-up that waits for the customer. One that has moved on is answered as it is: whoever paid in the same
+ * moment is told so.
+ * @throws ApiError `not_found`; `payment_pending` when the platform did not answer.
+ */
+export async function cancelTopup(deps: PaymentsDeps, userId: string, id: string): Promise<TopupState> {
+  await deps.db.transaction(tx => forCustomer(tx, userId))
+  const intent = await findOwn(deps, userId, id)
+  if (!isOpen(intent.state) || intent.platformIntentId === null) return stateOf(intent)
+  const driver = driverOf(deps, intent.platformName)
+  try {
+    return stateOf(await book(deps, intent, await driver.cancel(intent.platformIntentId)))
+  } catch (error) {
+    if (!(error instanceof PaymentUnavailable)) throw error
+    throw new ApiError('payment_pending', { cause: error })
+  }
+}
+
+async function findOwn({ db }: Pick<PaymentsDeps, 'db'>, userId: string, id: string): Promise<Intent> {
+  const uuid = ID_PATTERN.exec(id)?.[1]
+  if (uuid === undefined) throw new ApiError('not_found')
+  const [row] = await db
+    .select()
+    .from(paymentIntent)
+    .where(and(eq(paymentIntent.id, uuid), eq(paymentIntent.userId, userId)))
+  if (!row) throw new ApiError('not_found')
+  return row
+}
+
+/** Refuses what need not be tried; nothing is stored of it. */
+async function checkRequest(
+  deps: PaymentsDeps,
+  request: TopupRequest,
+): Promise<{ driver: PaymentDriver; reference: string; label: string }> {
+  const driver = driverOf(deps, request.platformName)
+  const { amountCents } = request
+  if (!Number.isInteger(amountCents) || amountCents < TOPUP_CENTS_MIN || amountCents > TOPUP_CENTS_MAX) {
+    throw new ApiError('invalid_amount', { fields: [{ path: 'amount', rule: 'invalid_amount' }] })
+  }
+  const currency = await currencyOf(deps.db, request.userId)
+  if (request.currency !== currency || !driver.currencies.includes(currency)) {
+    throw new ApiError('currency_mismatch', {
+      values: { currency },
+      fields: [{ path: 'currency', rule: 'not_allowed' }],
+    })
+  }
+  const source = driver.identify(request.source)
+  if (!source.accepted) {
+    throw new ApiError(source.failure, { fields: [{ path: 'source', rule: 'not_allowed' }] })
+  }
+  return { driver, reference: source.reference, label: source.label }
+}
+
+/**
+ * The row of this key: made now, or by an earlier try with the same content. Made under the wallet's lock, as an
+ * account is deleted: either the deletion sees the open top-up, or the top-up finds the account deleted.
+ */
+async function findOrCreate(
+  { db, clock, ids }: PaymentsDeps,
+  request: TopupRequest,
+  source: string,
+  sourceLabel: string,
+): Promise<Intent> {
+  const { userId, idempotencyKey, amountCents, currency, platformName } = request
+  const call = { userId, operation: topupCall.operation, key: idempotencyKey }
+  const content = { userId, amountCents, currency, platformName, sourceLabel }
+  return await db.transaction(async tx => {
+    await forCustomer(tx, userId)
+    await lockWallet(tx, userId)
+    const now = clock.now()
+    const earlier = await earlierResult(tx, call, now)
+    if (earlier !== null) return await findSame(tx, earlier, content)
+    const [made] = await tx
+      .insert(paymentIntent)
+      .values({ ...content, id: ids.uuid(), source, state: 'created', createdAt: now })
+      .returning()
+    if (!made) throw new Error('an insert gave no row')
+    await keepResult(tx, call, made.id)
+    return made
+  })
+}
+
+/** What an earlier try made. @throws ApiError `idempotency_key_reused` when it was asked for something else. */
+async function findSame(
+  tx: Transaction,
+  id: string,
+  content: Pick<Intent, 'userId' | 'amountCents' | 'currency' | 'platformName' | 'sourceLabel'>,
+): Promise<Intent> {
+  const { userId, amountCents, currency, platformName, sourceLabel } = content
+  const [found] = await tx
+    .select()
+    .from(paymentIntent)
+    .where(and(eq(paymentIntent.id, id), eq(paymentIntent.userId, userId)))
+  if (!found) throw new Error(`payment ${id} is gone`)
+  const same =
+    found.amountCents === amountCents &&
+    found.currency === currency &&
+    found.platformName === platformName &&
+    found.sourceLabel === sourceLabel
+  if (!same) throw new ApiError('idempotency_key_reused')
+  return found
+}
+
+/** What the top-up call answers; an end without money is thrown. */
+function answerOf(intent: Intent): TopupAnswer {
+  const { state } = intent
+  if (state === 'failed') throw new ApiError(errorCode(intent.failure))
+  if (state === 'canceled') throw new ApiError('payment_canceled')
+  return {
+    transaction_id: `t_${intent.id}`,
+    amount: intent.amountCents,
+    currency: intent.currency,
+    status: isPaid(state) ? 'settled' : state === 'requires_action' ? state : 'pending',
+    next_url: intent.nextUrl,
+  }
+}
+
+const WIRE_STATUS = {
+  created: 'pending',
+  requires_action: 'requires_action',
+  processing: 'pending',
+  canceled: 'canceled',
+  failed: 'failed',
+  succeeded: 'settled',
+  partly_refunded: 'settled',
+  refunded: 'refunded',
+} as const satisfies Record<IntentState, TopupState['status']>
+
+function stateOf(intent: Intent): TopupState {
+  return {
+    transaction_id: `t_${intent.id}`,
+    created_at: intent.createdAt.toISOString(),
+    amount: intent.amountCents,
+    refunded_amount: intent.refundedCents,
+    currency: intent.currency,
+    source: intent.sourceLabel,
+    status: WIRE_STATUS[intent.state],
+    failure: intent.state === 'failed' ? errorCode(intent.failure) : null,
+    next_url: intent.nextUrl,
+  }
+}
+
+function errorCode(code: string | null): ErrorCode {
+  return code !== null && code in ERRORS ? (code as ErrorCode) : 'payment_failed'
+}

@@ -1,0 +1,126 @@
+import { and, eq, isNull, lt, sql } from 'drizzle-orm'
+import type { Database } from '../../platform/database/database.ts'
+import { notify } from '../../platform/database/open-database.ts'
+import { type EngineFacts, engine, engineReach } from './tables.ts'
+
+/** The channel on which gateways tell each other that engines came, changed or went. */
+export const FLEET_CHANNEL = 'fleet'
+
+/** A gateway that does not say again that it reaches an engine is taken not to, so long after it last did. */
+const REACH_MS = 12_000
+const KEPT_MS = 3_600_000
+
+/** An engine as the database knows it. */
+export interface KnownEngine {
+  id: string
+  driver: string
+  /** Null until it was seen by this version. */
+  facts: EngineFacts | null
+  /** Gateways that reach it now. */
+  reachedBy: string[]
+  /** The gateway that looks after its machines now; null when none does. */
+  servedBy: string | null
+}
+
+/**
+ * What gateways tell each other about engines. Times are the database's, so that gateways whose clocks differ agree.
+ * @param deps.selfId This gateway.
+ */
+export function createEngineStore({ db, selfId }: { db: Database; selfId: string }) {
+  const until = sql`now() + make_interval(secs => ${REACH_MS / 1_000})`
+
+  return {
+    /**
+     * Writes that this gateway reaches an engine, and what that is. Others are told when it is news.
+     * @param formerId What the version before called it; its row becomes this one.
+     */
+    async reached(found: { id: string; driver: string; facts: EngineFacts; formerId: string | null }) {
+      const { id, driver, facts, formerId } = found
+      await db.transaction(async tx => {
+        const [before] = await tx.select().from(engine).where(eq(engine.id, id))
+        const [former] = formerId ? await tx.delete(engine).where(eq(engine.id, formerId)).returning() : []
+        const [row] = await tx
+          .insert(engine)
+          .values({
+            id,
+            driver,
+            facts,
+            ...(former && { firstSeenAt: former.firstSeenAt, pairedAt: former.pairedAt }),
+          })
+          .onConflictDoUpdate({
+            target: engine.id,
+            set: {
+              facts,
+              lastSeenAt: sql`now()`,
+              pairedAt: sql`coalesce(${engine.pairedAt}, excluded.paired_at)`,
+            },
+          })
+          .returning({ facts: engine.facts })
+        const [reach] = await tx
+          .insert(engineReach)
+          .values({ engineId: id, gatewayId: selfId, seenUntil: until })
+          .onConflictDoUpdate({
+            target: [engineReach.engineId, engineReach.gatewayId],
+            set: { seenUntil: until },
+          })
+          // Zero where the row was not there before.
+          .returning({ isNew: sql<boolean>`xmax = 0` })
+        const changed = JSON.stringify(before?.facts) !== JSON.stringify(row?.facts)
+        if (reach?.isNew || changed || former) await notify(tx, FLEET_CHANNEL, id)
+        const old = sql`now() - make_interval(secs => ${KEPT_MS / 1_000})`
+        await tx.delete(engineReach).where(lt(engineReach.seenUntil, old))
+      })
+    },
+
+    /** Takes back that this gateway reaches an engine, or any: others may take over at once. */
+    async withdraw(engineId: string | null): Promise<void> {
+      const gone = await db
+        .delete(engineReach)
+        .where(
+          and(eq(engineReach.gatewayId, selfId), engineId ? eq(engineReach.engineId, engineId) : undefined),
+        )
+        .returning({ id: engineReach.engineId })
+      for (const { id } of gone) await notify(db, FLEET_CHANNEL, id)
+    },
+
+    /** Every engine, with who reaches and who serves it now. */
+    async all(): Promise<KnownEngine[]> {
+      const { rows } = await db.execute<{
+        id: string
+        driver: string
+        facts: EngineFacts | null
+        reached_by: string[]
+        served_by: string | null
+      }>(sql`
+        select engine.id, engine.driver, engine.facts,
+          coalesce(array_agg(engine_reach.gateway_id::text order by engine_reach.gateway_id)
+            filter (where engine_reach.gateway_id is not null), '{}') as reached_by,
+          (select split_part(owner, ' ', 1) from lease
+            where lease.name = 'engine ' || engine.id and lease.until > now()) as served_by
+        from engine
+        left join engine_reach on engine_reach.engine_id = engine.id and engine_reach.seen_until > now()
+        group by engine.id order by engine.id`)
+      return rows.map(({ id, driver, facts, reached_by, served_by }) => ({
+        id,
+        driver,
+        facts,
+        reachedBy: reached_by,
+        servedBy: served_by,
+      }))
+    },
+
+    /** Whether an engine's machines are known to be this database's. */
+    async isPaired(engineId: string): Promise<boolean> {
+      const [row] = await db.select({ pairedAt: engine.pairedAt }).from(engine).where(eq(engine.id, engineId))
+      return row !== undefined && row.pairedAt !== null
+    },
+
+    /** Writes down that an engine's machines are this database's. */
+    async pair(engineId: string): Promise<void> {
+      await db
+        .update(engine)
+        .set({ pairedAt: sql`now()` })
+        .where(and(eq(engine.id, engineId), isNull(engine.pairedAt)))
+    },
+  }
+}

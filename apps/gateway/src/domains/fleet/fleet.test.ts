@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { computeFailure, createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
+import type { Instances } from '../instances/instances.ts'
+import { createInstancesFixture, deployBody, type InstancesFixture } from '../instances/instances-fixture.ts'
+
+// Several engines in several regions and several gateways, all on one database. Engines are fake ones: what is tested
+// is who looks after which machine, and what becomes of it when an engine or a gateway goes away.
+
+let fixture: InstancesFixture
+let north: FakeEngine
+let south: FakeEngine
+beforeEach(async () => {
+  // The fixture's own engine is in no region of these tests.
+  fixture = await createInstancesFixture({ regionCodes: ['sa-east'] })
+  const { clock } = fixture
+  north = createFakeEngine({ clock, id: 'north' })
+  south = createFakeEngine({ clock, id: 'south' })
+})
+afterEach(async () => {
+  north.faults.heal()
+  south.faults.heal()
+  await fixture.close()
+})
+
+async function gatewayOf(...sources: [FakeEngine, string][]): Promise<Instances> {
+  const gateway = await fixture.gateway({
+    listen: true,
+    sources: sources.map(([engine, regionCode]) => ({
+      description: engine.id,
+      regionCodes: [regionCode],
+      formerId: () => null,
+      open: async () => engine,
+    })),
+  })
+  await gateway.reconciler.start()
+  return gateway
+}
+
+async function deployAt(gateway: Instances, regionCode: string): Promise<string> {
+  const userId = await fixture.payer()
+  const body = deployBody({ region_code: regionCode })
+  return (await gateway.deploy({ userId, idempotencyKey: userId, body })).instance_id
+}
+
+test('[B14] one gateway makes machines on the engine of each region', async () => {
+  const gateway = await gatewayOf([north, 'us-west'], [south, 'eu-frankfurt'])
+  const ids = [await deployAt(gateway, 'us-west'), await deployAt(gateway, 'eu-frankfurt')]
+  for (const id of ids) await fixture.until(id, 'running')
+  expect([[...north.held.keys()], [...south.held.keys()]]).toEqual([[ids[0]], [ids[1]]])
+  expect(await fixture.row(ids[0] ?? '')).toMatchObject({ engineId: 'fake:north' })
+  await expect(deployAt(gateway, 'ap-singapore')).rejects.toMatchObject({ code: 'compute_unavailable' })
+  expect(await gateway.checkStock()).toEqual([])
+})
+
+test('two engines of one region share its machines', async () => {
+  const gateway = await gatewayOf([north, 'us-west'], [south, 'us-west'])
+  for (let count = 0; count < 4; count += 1)
+    await fixture.until(await deployAt(gateway, 'us-west'), 'running')
+  expect([north.held.size, south.held.size]).toEqual([2, 2])
+})
+
+test('[B6] an engine that goes away and comes back: its machines are unknown, not charged, and found again', async () => {
+  const gateway = await gatewayOf([north, 'us-west'], [south, 'eu-frankfurt'])
+  const [id, other] = [await deployAt(gateway, 'us-west'), await deployAt(gateway, 'eu-frankfurt')]
+  for (const one of [id, other]) await fixture.until(one, 'running')
+  for (const call of ['status', 'size', 'list']) north.faults.fail(call, computeFailure('engine_unavailable'))
+  await expect.poll(() => fixture.fleetOf(gateway).isReached('fake:north'), { timeout: 15_000 }).toBe(false)
+  const gone = await fixture.until(id, 'unknown', { seconds: 5 })
+  expect(gone.reasonCode).toBe('engine_away')
+  await fixture.expectSound(id)
+  expect((await fixture.row(other)).status).toBe('running')
+  await expect(deployAt(gateway, 'us-west')).rejects.toMatchObject({ code: 'compute_unavailable' })
+  north.faults.heal()
+  await fixture.until(id, 'running', { seconds: 1 })
+  await fixture.expectSound(id)
+})
+
+describe('two gateways', () => {
+  test('[B14] with an engine each deploy on both, and each carries out what is asked of the other', async () => {
+    const one = await gatewayOf([north, 'us-west'])
+    const two = await gatewayOf([south, 'eu-frankfurt'])
+    const id = await deployAt(one, 'eu-frankfurt')
+    const row = await fixture.until(id, 'running')
+    expect([...south.held.keys()]).toEqual([id])
+    expect(fixture.fleetOf(two).of(row)).toMatchObject({ at: 'here' })
+    expect(fixture.fleetOf(one).of(row)).toMatchObject({ at: 'elsewhere' })
+    await one.terminate({ userId: row.userId, instanceId: id })
+    await fixture.until(id, 'terminated')
+    expect(south.held.size).toBe(0)
+  })
+
+  test('[B22] one that did not answer is passed over for another that reaches the engine', async () => {
+    const one = await gatewayOf([north, 'us-west'])
+    await gatewayOf([north, 'us-west'])
+    const three = await gatewayOf([south, 'eu-frankfurt'])
+    const row = await fixture.until(await deployAt(one, 'us-west'), 'running')
+    const avoid = new Set<string>()
+    const elsewhere = () => {
+      const place = fixture.fleetOf(three).of(row, { avoid })
+      return place.at === 'elsewhere' ? place.gatewayId : null
+    }
+    await expect.poll(() => fixture.fleetOf(three).known(row.engineId ?? '')?.reachedBy.length).toBe(2)
+    const [first, second] = [elsewhere(), elsewhere()]
+    expect(second).toBe(first)
+    avoid.add(first ?? '')
+    expect(elsewhere()).not.toBe(first)
+    expect(elsewhere()).not.toBeNull()
+    avoid.add(elsewhere() ?? '')
+    expect(fixture.fleetOf(three).of(row, { avoid })).toMatchObject({ at: 'nowhere' })
+  })
+
+  test('[B22] shells that live beside gateways are looked at through the one that serves the engine', async () => {
+    const beside = { ...north, console: { ...north.console, shells_live: 'beside_gateway' as const } }
+    const one = await gatewayOf([beside, 'us-west'])
+    const two = await gatewayOf([beside, 'us-west'])
+    const row = await fixture.until(await deployAt(one, 'us-west'), 'running')
+    const fleets = [one, two].map(gateway => fixture.fleetOf(gateway))
+    const engineId = row.engineId ?? ''
+    await expect.poll(() => fleets.map(fleet => fleet.known(engineId)?.reachedBy.length)).toEqual([2, 2])
+    const served = fleets.map(fleet => fleet.serves(engineId))
+    expect(served.filter(Boolean)).toHaveLength(1)
+    expect(fleets.map(fleet => fleet.of(row).at)).toEqual(['here', 'here'])
+    expect(fleets.map(fleet => fleet.of(row, { shells: true }).at)).toEqual(
+      served.map(serves => (serves ? 'here' : 'elsewhere')),
+    )
+  })
+
+  test('[B6] a machine whose gateway is gone is unknown with the reason, until somebody reaches its engine', async () => {
+    const one = await gatewayOf([north, 'us-west'])
+    const two = await gatewayOf([south, 'eu-frankfurt'])
+    const id = await deployAt(two, 'us-west')
+    await fixture.until(id, 'running')
+    await one.reconciler.stop()
+    await fixture.fleetOf(one).stop()
+    expect(await fixture.until(id, 'unknown', { seconds: 5 })).toMatchObject({ reasonCode: 'engine_away' })
+    expect(fixture.fleetOf(two).of(await fixture.row(id))).toMatchObject({ at: 'nowhere' })
+    expect(north.calls.filter(call => call.startsWith('remove'))).toEqual([])
+    await gatewayOf([north, 'us-west'])
+    await fixture.until(id, 'running', { seconds: 1 })
+    await fixture.expectSound(id)
+  })
+
+  test('[B14] of one engine: the other takes over when the lease of the first runs out', async () => {
+    const one = await gatewayOf([north, 'us-west'])
+    const two = await gatewayOf([north, 'us-west'])
+    expect([one, two].map(gateway => fixture.fleetOf(gateway).serves('fake:north'))).toEqual([true, false])
+    const id = await deployAt(two, 'us-west')
+    await fixture.until(id, 'running')
+    await one.reconciler.stop()
+    await fixture.fleetOf(one).stop()
+    await expect.poll(() => fixture.fleetOf(two).serves('fake:north'), { timeout: 20_000 }).toBe(true)
+    const row = await fixture.row(id)
+    await two.stop({ userId: row.userId, instanceId: id })
+    await fixture.until(id, 'stopped')
+    expect(north.overlapMax()).toBe(1)
+  })
+})

@@ -1,0 +1,268 @@
+import { type InstanceAction, type InstanceStatus, instanceCan } from '@berth/contract/instance-states'
+import { startInstance } from '@berth/contract/instances'
+import { and, eq, inArray, isNull } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
+import { notify } from '../../../platform/database/open-database.ts'
+import type { Events } from '../../../platform/events/events.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import { earlierResult, keepResult } from '../../../platform/once.ts'
+import type { Billing } from '../../billing/billing.ts'
+import { forCustomer } from '../../customers/customers.ts'
+import type { Fleet } from '../../fleet/fleet.ts'
+import type { Images } from '../../images/images.ts'
+import type { Regions } from '../../regions/regions.ts'
+import {
+  addEvent,
+  changeStatus,
+  INSTANCE_CHANNEL,
+  instanceSubject,
+  type StatusDeps,
+} from '../change-status.ts'
+import { instancesInTrouble } from '../events.ts'
+import type { Quotes } from '../offer/quotes.ts'
+import { takeStock } from '../offer/stock.ts'
+import { type InstanceRow, PROGRESS } from '../rows.ts'
+import { instance } from '../tables.ts'
+
+export interface ActionDeps {
+  db: Database
+  clock: Clock
+  billing: Billing
+  regions: Pick<Regions, 'offer' | 'stock'>
+  quotes: Pick<Quotes, 'rates'>
+  fleet: Pick<Fleet, 'isReached' | 'place'>
+  images: Pick<Images, 'makes'>
+  events: Pick<Events, 'emit'>
+}
+
+/** An instance as its customer names it. */
+export interface Target {
+  userId: string
+  instanceId: string
+}
+
+/** What every action answers. */
+export interface Done {
+  instance_id: string
+  status: InstanceStatus
+}
+
+/**
+ * Stops an instance. It is not charged from here on, however long the driver takes.
+ * @throws ApiError `not_found` or `instance_state`.
+ */
+export function stop(deps: ActionDeps, target: Target): Promise<Done> {
+  return act(deps, target, 'stop', (tx, row, at) =>
+    changeStatus(tx, statusDeps(deps), row, {
+      status: 'stopping',
+      at,
+      event: { code: 'stopped_by_customer' },
+      patch: { desired: 'stopped' },
+    }),
+  )
+}
+
+/** What a start asks for. */
+export interface StartWanted {
+  specId: string
+  gpuCount: number
+  /** A start that is repeated with its key does nothing again (B3). */
+  idempotencyKey: string
+}
+
+/**
+ * Starts an instance on the GPUs named, and sets its first hour aside at today's price. The same key again gives the
+ * instance as it is then.
+ * @throws ApiError `not_found`, `instance_state`, `region_not_supported`, `gpu_spec_unknown`, `gpu_sold_out`,
+ *   `insufficient_balance` or `compute_unavailable`.
+ */
+export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Promise<Done> {
+  const call = { userId: target.userId, operation: startInstance.operation, key: wanted.idempotencyKey }
+  const isRepeated = async (tx: Transaction) => (await earlierResult(tx, call, deps.clock.now())) !== null
+  return act(
+    deps,
+    target,
+    'start',
+    async (tx, row, at) => {
+      await keepResult(tx, call, row.id)
+      return await changeStatus(tx, statusDeps(deps), row, {
+        status: 'creating',
+        at,
+        event: { code: 'started_by_customer' },
+        patch: {
+          desired: 'running',
+          progress: PROGRESS.scheduled,
+          ...(await reserve(deps, tx, row, wanted, at)),
+        },
+      })
+    },
+    isRepeated,
+  )
+}
+
+/**
+ * Restarts an instance. It keeps its GPUs and its hour set aside, and is not charged again until it is ready.
+ * @throws ApiError `not_found` or `instance_state`.
+ */
+export function restart(deps: ActionDeps, target: Target): Promise<Done> {
+  return act(deps, target, 'restart', (tx, row, at) =>
+    changeStatus(tx, statusDeps(deps), row, {
+      status: 'restarting',
+      at,
+      event: { code: 'restarted_by_customer' },
+      patch: { restartsAsked: row.restartsAsked + 1, progress: PROGRESS.booting },
+    }),
+  )
+}
+
+/**
+ * Removes an instance, from every state. It is listed as `deleting` until the driver has confirmed it.
+ * @throws ApiError `not_found`.
+ */
+export function terminate(deps: ActionDeps, target: Target): Promise<Done> {
+  return act(deps, target, 'terminate', async (tx, row, at) => {
+    if (row.status === 'deleting') return row
+    return changeStatus(tx, statusDeps(deps), row, {
+      status: 'deleting',
+      at,
+      event: { code: 'terminated_by_customer' },
+      patch: { desired: 'terminated' },
+    })
+  })
+}
+
+/**
+ * Changes an instance's name.
+ * @throws ApiError `not_found` or `instance_state`.
+ */
+export function rename(deps: ActionDeps, target: Target, name: string): Promise<Done> {
+  return act(deps, target, 'edit', async (tx, row, at) => {
+    if (row.name === name) return row
+    await tx.update(instance).set({ name }).where(eq(instance.id, row.id))
+    await addEvent(tx, row, { at, code: 'renamed', detail: name })
+    await notify(tx, INSTANCE_CHANNEL, row.id)
+    return row
+  })
+}
+
+/**
+ * Stops those of a customer's instances that the balance can pay for no longer; nothing is deleted (B4). Which ones
+ * is decided under the wallet's lock, so that money which has arrived meanwhile keeps them running, and an instance
+ * whose own hour is still set aside goes on.
+ * @returns Ids of the instances that it stops.
+ */
+export async function stopForEmptyBalance(deps: ActionDeps, userId: string): Promise<string[]> {
+  return deps.db.transaction(async tx => {
+    await deps.billing.lockWallet(tx, userId)
+    const subjects = await deps.billing.exhaustedSubjects(tx, userId)
+    const exhausted = subjects.filter(({ kind }) => kind === 'instance').map(({ id }) => id)
+    if (exhausted.length === 0) return []
+    const rows = await tx
+      .select()
+      .from(instance)
+      .where(
+        and(
+          eq(instance.userId, userId),
+          inArray(instance.id, exhausted),
+          eq(instance.desired, 'running'),
+          eq(instance.billingType, 'postpay'),
+          // An interval is open in no other status.
+          eq(instance.status, 'running'),
+          isNull(instance.terminatedAt),
+        ),
+      )
+      .orderBy(instance.id)
+      .for('update')
+    const at = deps.clock.now()
+    for (const row of rows) {
+      await changeStatus(tx, statusDeps(deps), row, {
+        status: 'stopping',
+        at,
+        event: { code: 'stopped_no_balance' },
+        reason: { code: 'balance_used_up', detail: '' },
+        patch: { desired: 'stopped' },
+      })
+    }
+    if (rows.length === 0) return []
+    const instances = rows.map(({ id, name }) => ({ id, name }))
+    const trouble = { userId, at: at.toISOString(), cause: 'balance_used_up', instances } as const
+    await deps.events.emit(tx, instancesInTrouble, trouble)
+    return rows.map(({ id }) => id)
+  })
+}
+
+function statusDeps({ billing, regions }: ActionDeps): StatusDeps {
+  return { billing, stock: regions.stock }
+}
+
+/**
+ * Removes what a customer whose account is deleted wrote into instances: variables, which often hold secrets, and
+ * commands. Rows and events stay, for receipts.
+ */
+export async function forgetTexts(tx: Transaction, userId: string): Promise<void> {
+  await tx.update(instance).set({ env: {}, startCommand: '' }).where(eq(instance.userId, userId))
+}
+
+/**
+ * Takes the locks, checks owner and state, and does the rest in the same transaction.
+ * @param isDone Whether this very call was carried out before, so that the row is its answer.
+ */
+async function act(
+  { db, billing, clock }: ActionDeps,
+  { userId, instanceId }: Target,
+  action: InstanceAction,
+  run: (tx: Transaction, row: InstanceRow, at: Date) => Promise<InstanceRow>,
+  isDone: (tx: Transaction) => Promise<boolean> = async () => false,
+): Promise<Done> {
+  const row = await db.transaction(async tx => {
+    await forCustomer(tx, userId)
+    await billing.lockWallet(tx, userId)
+    const [found] = await tx
+      .select()
+      .from(instance)
+      .where(and(eq(instance.id, instanceId), eq(instance.userId, userId), isNull(instance.terminatedAt)))
+      .for('update')
+    if (!found) throw new ApiError('not_found')
+    if (await isDone(tx)) return found
+    if (!instanceCan(action, found)) {
+      throw new ApiError('instance_state', { values: { status: found.status } })
+    }
+    return run(tx, found, clock.now())
+  })
+  return { instance_id: row.id, status: row.status }
+}
+
+/** GPUs, prices and the first hour of an instance that has none of them. */
+async function reserve(
+  { regions, quotes, billing, fleet, images }: ActionDeps,
+  tx: Transaction,
+  row: InstanceRow,
+  wanted: { specId: string; gpuCount: number },
+  at: Date,
+) {
+  if (row.engineId !== null && !fleet.isReached(row.engineId)) {
+    throw new ApiError('compute_unavailable', {
+      values: { why: 'no gateway reaches the engine that it is on' },
+    })
+  }
+  const canMake = (driver: string) => images.makes(row.imageId, driver)
+  // What it stored is on its engine: there it stays.
+  const engineIds = row.engineId
+    ? [row.engineId]
+    : fleet.place({ regionCode: row.regionCode, kind: row.kind, canMake })
+  const { specId, gpuCount } = wanted
+  const offer = regions.offer(row.regionCode, specId)
+  const given = await takeStock(tx, regions.stock, { offer, gpuCount, instanceId: row.id, engineIds })
+  const { runningMicroPerHour, stoppedMicroPerHour } = quotes.rates({
+    regionCode: row.regionCode,
+    specId,
+    gpuCount,
+    diskGb: row.containerDiskGb,
+  })
+  const key = { userId: row.userId, subject: instanceSubject(row.id) }
+  // What the disk has cost is paid first, so that the hour is not set aside from money that is owed.
+  await billing.closeMeters(tx, { ...key, at })
+  await billing.hold(tx, { ...key, amountMicro: runningMicroPerHour })
+  return { ...given, runningMicroPerHour, stoppedMicroPerHour }
+}

@@ -1,0 +1,154 @@
+import type { CallData } from '@berth/contract/call'
+import { type DeployBody, deployInstance } from '@berth/contract/instances'
+import { INSTANCES_PER_USER_MAX } from '@berth/contract/limits'
+import { and, count, eq, isNull } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
+import { notify } from '../../../platform/database/open-database.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import type { Ids } from '../../../platform/ids.ts'
+import { earlierResult, keepResult } from '../../../platform/once.ts'
+import type { Billing } from '../../billing/billing.ts'
+import { forCustomer } from '../../customers/customers.ts'
+import type { Fleet } from '../../fleet/fleet.ts'
+import type { Images } from '../../images/images.ts'
+import type { Regions } from '../../regions/regions.ts'
+import { addEvent, INSTANCE_CHANNEL, instanceSubject } from '../change-status.ts'
+import { type InstanceRow, PROGRESS } from '../rows.ts'
+import { instance } from '../tables.ts'
+import { type Quotes, requireOnDemand } from './quotes.ts'
+import { takeStock } from './stock.ts'
+
+export interface DeployDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  billing: Pick<Billing, 'lockWallet' | 'hold'>
+  regions: Pick<Regions, 'offer' | 'stock'>
+  images: Pick<Images, 'find' | 'makes'>
+  fleet: Pick<Fleet, 'place'>
+  quotes: Pick<Quotes, 'rates'>
+}
+
+export interface DeployInput {
+  userId: string
+  /** Two deploys with one key are one instance (B3). */
+  idempotencyKey: string
+  body: DeployBody
+}
+
+/**
+ * Takes the GPUs, sets the first hour aside and writes the instance down, all or nothing. The reconciler does the
+ * rest.
+ * @throws ApiError `kind_not_supported`, `billing_type_not_supported`, `region_not_supported`, `gpu_spec_unknown`,
+ *   `image_unknown`, `validation_failed`, `compute_unavailable`, `instance_limit`, `gpu_sold_out`,
+ *   `insufficient_balance`, or `login_expired` where the account was deleted meanwhile.
+ */
+export async function deploy(deps: DeployDeps, input: DeployInput): Promise<CallData<typeof deployInstance>> {
+  const { db, billing, regions } = deps
+  const { userId, idempotencyKey, body } = input
+  requireOnDemand(body)
+  const offer = regions.offer(body.region_code, body.gpu_spec_id)
+  const engineIds = findPlaces(deps, body)
+  const rates = deps.quotes.rates({
+    regionCode: body.region_code,
+    specId: body.gpu_spec_id,
+    gpuCount: body.gpu_count,
+    diskGb: body.container_disk_gb,
+  })
+  const instanceId = deps.ids.instanceId()
+  const call = { userId, operation: deployInstance.operation, key: idempotencyKey }
+  const row = await db.transaction(async tx => {
+    // Either the account's deletion sees this instance, or this deploy is refused.
+    await forCustomer(tx, userId)
+    await billing.lockWallet(tx, userId)
+    const earlier = await earlierResult(tx, call, deps.clock.now())
+    if (earlier !== null) return await ownInstance(tx, userId, earlier)
+    await requireRoom(tx, userId)
+    const given = await takeStock(tx, regions.stock, {
+      offer,
+      gpuCount: body.gpu_count,
+      instanceId,
+      engineIds,
+    })
+    const [made] = await tx
+      .insert(instance)
+      .values({ ...newRow(deps, input, instanceId), ...given, ...pick(rates) })
+      .returning()
+    if (!made) throw new Error('an insert gave no row')
+    await billing.hold(tx, {
+      userId,
+      subject: instanceSubject(instanceId),
+      amountMicro: rates.runningMicroPerHour,
+    })
+    await keepResult(tx, call, instanceId)
+    await addEvent(tx, made, { at: made.createdAt, code: 'deployed' })
+    await notify(tx, INSTANCE_CHANNEL, instanceId)
+    return made
+  })
+  return { instance_id: row.id, status: row.status }
+}
+
+/** Engines that can make it. An image that none can make would only fail later: it is refused before money moves (B7). */
+function findPlaces({ fleet, images }: DeployDeps, body: DeployBody): string[] {
+  const { region_code: regionCode, image_id: imageId, kind } = body
+  fleet.place({ regionCode, kind, canMake: () => true })
+  if (!images.find(imageId, regionCode).available) {
+    throw new ApiError('validation_failed', { fields: [{ path: 'image_id', rule: 'not_allowed' }] })
+  }
+  return fleet.place({ regionCode, kind, canMake: driver => images.makes(imageId, driver) })
+}
+
+async function ownInstance(tx: Transaction, userId: string, id: string): Promise<InstanceRow> {
+  const [row] = await tx
+    .select()
+    .from(instance)
+    .where(and(eq(instance.userId, userId), eq(instance.id, id)))
+  if (!row) throw new Error(`instance ${id} is gone`)
+  return row
+}
+
+/** How many instances a customer has whose machines are not known to be gone. */
+export async function countLive(tx: Transaction, userId: string): Promise<number> {
+  const [row] = await tx
+    .select({ count: count() })
+    .from(instance)
+    .where(and(eq(instance.userId, userId), isNull(instance.terminatedAt)))
+  return row?.count ?? 0
+}
+
+async function requireRoom(tx: Transaction, userId: string): Promise<void> {
+  if ((await countLive(tx, userId)) >= INSTANCES_PER_USER_MAX) {
+    throw new ApiError('instance_limit', { values: { limit: INSTANCES_PER_USER_MAX } })
+  }
+}
+
+function newRow({ clock, ids }: DeployDeps, { userId, body }: DeployInput, id: string) {
+  const now = clock.now()
+  return {
+    id,
+    userId,
+    name: body.name,
+    kind: body.kind,
+    regionCode: body.region_code,
+    imageId: body.image_id,
+    billingType: body.billing_type,
+    chargeCycle: body.charge_cycle,
+    containerDiskGb: body.container_disk_gb,
+    httpPorts: body.http_ports,
+    tcpPorts: body.tcp_ports,
+    env: body.env,
+    startCommand: body.start_command,
+    serviceSecret: ids.hostSecret(),
+    desired: 'running' as const,
+    status: 'creating' as const,
+    progress: PROGRESS.scheduled,
+    statusSince: now,
+    nextAttemptAt: now,
+    createdAt: now,
+  }
+}
+
+function pick({ runningMicroPerHour, stoppedMicroPerHour }: ReturnType<Quotes['rates']>) {
+  return { runningMicroPerHour, stoppedMicroPerHour }
+}

@@ -1,0 +1,220 @@
+import type { CallData } from '@berth/contract/call'
+import type { checkResource, getPrice } from '@berth/contract/instances'
+import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
+import { centsCeil, runwaySeconds } from '@berth/contract/money'
+import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
+import type { Catalogue } from '../../../platform/config/catalogue.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import type { CallRequest } from '../../../platform/http/handler.ts'
+import type { Billing } from '../../billing/billing.ts'
+import type { Fleet } from '../../fleet/fleet.ts'
+import type { Images } from '../../images/images.ts'
+import type { Regions } from '../../regions/regions.ts'
+import { StepTimedOut, withDeadline } from '../reconcile/deadline.ts'
+
+type Check = CallData<typeof checkResource>['checks'][number]
+type FoundImage = ReturnType<Images['find']>
+type CheckBody = CallRequest<typeof checkResource>['body']
+
+/** How long a check waits for a driver that does not answer. */
+const LOOK_MS = 3_000
+const MB_PER_GB = 1_024
+
+/** What an instance costs, in micro-units an hour. */
+export interface Rates {
+  machineMicroPerHour: bigint
+  diskMicroPerHour: bigint
+  /** Machine and disk. */
+  runningMicroPerHour: bigint
+  /** A stopped instance keeps its disk (R4.7). */
+  stoppedMicroPerHour: bigint
+}
+
+export interface Quotes {
+  /**
+   * The rates of a spec with a disk. The first GB of the container disk are free (R9.5).
+   * @throws ApiError `region_not_supported` or `gpu_spec_unknown`.
+   */
+  rates(input: { regionCode: string; specId: string; gpuCount: number; diskGb: number }): Rates
+  /** Answers the price call: lines, sums and how long the balance would last beside what runs already. */
+  price(request: CallRequest<typeof getPrice>): Promise<CallData<typeof getPrice>>
+  /** Answers the check-resource call (B7): every check is made, so that one answer names all that is wrong. */
+  check(request: CallRequest<typeof checkResource>): Promise<CallData<typeof checkResource>>
+}
+
+/**
+ * Prices and preflight checks.
+ * @param deps `fleet` says which engines can make a machine.
+ */
+export function createQuotes(deps: {
+  db: Database
+  catalogue: Catalogue
+  regions: Pick<Regions, 'offer' | 'stock'>
+  images: Pick<Images, 'find'>
+  billing: Pick<Billing, 'totals'>
+  fleet: Pick<Fleet, 'place' | 'engine'>
+}): Quotes {
+  const { db, catalogue, regions, images, billing, fleet } = deps
+
+  function rates(input: { regionCode: string; specId: string; gpuCount: number; diskGb: number }): Rates {
+    const { spec } = regions.offer(input.regionCode, input.specId)
+    const paidGb = BigInt(Math.max(0, input.diskGb - SYSTEM_DISK_FREE_GB))
+    const machineMicroPerHour = spec.price_micro_per_hour * BigInt(input.gpuCount)
+    const diskMicroPerHour = paidGb * catalogue.prices.disk_micro_per_gb_hour
+    return {
+      machineMicroPerHour,
+      diskMicroPerHour,
+      runningMicroPerHour: machineMicroPerHour + diskMicroPerHour,
+      stoppedMicroPerHour: diskMicroPerHour,
+    }
+  }
+
+  /** Engines that can make it, the best ones first; or why there is none. */
+  function placesFor(body: CheckBody): { engineIds: string[] } | { why: string } {
+    try {
+      return {
+        engineIds: fleet.place({ regionCode: body.region_code, kind: 'POD', canMake: () => true }),
+      }
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'compute_unavailable') {
+        return { why: String(error.values.why ?? '') }
+      }
+      throw error
+    }
+  }
+
+  /** Whether an image must be pulled first, as far as an engine can be asked from here; or why it does not say. */
+  async function lookFor(
+    image: FoundImage | null,
+    engineIds: string[],
+  ): Promise<{ here: boolean } | { why: string }> {
+    const engine = engineIds.map(fleet.engine).find(found => found !== null)
+    if (!engine || !image?.available) return { here: false }
+    const deadline = { deadlineMs: LOOK_MS, superseded: new AbortController().signal, graceMs: 0 }
+    try {
+      return { here: await withDeadline(deadline, () => engine.images.has(image.recipe)) }
+    } catch (error) {
+      if (error instanceof ComputeError || error instanceof StepTimedOut) return { why: error.message }
+      throw error
+    }
+  }
+
+  return {
+    rates,
+    async price({ query, caller }) {
+      requireOnDemand(query)
+      const { spec } = regions.offer(query.region_code, query.gpu_spec_id)
+      const cost = rates({
+        regionCode: query.region_code,
+        specId: query.gpu_spec_id,
+        gpuCount: query.gpu_count,
+        diskGb: query.container_disk_gb,
+      })
+      const { burnMicroPerHour, availableMicro, currency } = await billing.totals(db, caller.userId)
+      return {
+        currency,
+        lines: [
+          {
+            key: spec.gpu ? 'gpu' : 'cpu',
+            name: spec.name,
+            quantity: query.gpu_count,
+            of: null,
+            rate_micro_per_hour: cost.machineMicroPerHour.toString(),
+          },
+          {
+            key: 'disk',
+            name: '',
+            quantity: Math.max(0, query.container_disk_gb - SYSTEM_DISK_FREE_GB),
+            of: query.container_disk_gb,
+            rate_micro_per_hour: cost.diskMicroPerHour.toString(),
+          },
+        ],
+        running_micro_per_hour: cost.runningMicroPerHour.toString(),
+        stopped_micro_per_day: (cost.stoppedMicroPerHour * 24n).toString(),
+        reserve_cents: centsCeil(cost.runningMicroPerHour),
+        lasts_seconds: runwaySeconds(availableMicro, burnMicroPerHour + cost.runningMicroPerHour),
+      }
+    },
+    async check({ body, caller }) {
+      const offer = attempt(() => regions.offer(body.region_code, body.gpu_spec_id))
+      // Of a region that is none, no more is said than that.
+      const image = attempt(() => images.find(body.image_id, offer ? body.region_code : null))
+      const places = offer ? placesFor(body) : { engineIds: [] }
+      const look = 'why' in places ? { here: false } : await lookFor(image, places.engineIds)
+      const missing = 'why' in places ? places.why : 'why' in look ? look.why : null
+      const checks: Check[] = []
+      const add = (key: Check['key'], ok: boolean, code: string, values: Check['values'] = {}) =>
+        checks.push({ key, ok, code, values })
+
+      add('compute', missing === null, missing === null ? 'compute_ready' : 'compute_missing', {
+        why: missing ?? '',
+      })
+      if (!offer) {
+        add('region', false, 'region_not_supported')
+      } else {
+        const key = { regionCode: body.region_code, specId: body.gpu_spec_id }
+        const { available } = await regions.stock.level(db, key)
+        const enough = available >= body.gpu_count && offer.spec.counts.includes(body.gpu_count)
+        const unit = offer.spec.gpu ? 'gpus' : 'machines'
+        add('stock', enough, enough ? `${unit}_free` : 'sold_out', {
+          count: available,
+          region: offer.region.name,
+          wanted: body.gpu_count,
+        })
+        const cost = rates({
+          regionCode: body.region_code,
+          specId: body.gpu_spec_id,
+          gpuCount: body.gpu_count,
+          diskGb: body.container_disk_gb,
+        })
+        const { availableMicro } = await billing.totals(db, caller.userId)
+        const covered = availableMicro >= cost.runningMicroPerHour
+        add('balance', covered, covered ? 'balance_covers' : 'balance_low', {
+          needed_cents: centsCeil(cost.runningMicroPerHour),
+        })
+      }
+      // Of a driver that does not answer, nothing can be said about its images.
+      if ('here' in look) add('image', ...imageCheck(image, look.here))
+      const diskNeededGb = image ? Math.ceil(image.size_mb / MB_PER_GB) : 0
+      const room = body.container_disk_gb >= diskNeededGb
+      add('disk', room, room ? 'disk_fits' : 'disk_too_small', { needed_gb: diskNeededGb })
+      return { ok: checks.every(({ ok }) => ok), checks }
+    },
+  }
+}
+
+/**
+ * Refuses what is not offered yet.
+ * @throws ApiError `kind_not_supported` or `billing_type_not_supported`.
+ */
+export function requireOnDemand(input: { kind: string; billing_type: string }): void {
+  if (input.kind !== 'POD') {
+    throw new ApiError('kind_not_supported', { fields: [{ path: 'kind', rule: 'not_allowed' }] })
+  }
+  if (input.billing_type !== 'postpay') {
+    throw new ApiError('billing_type_not_supported', {
+      fields: [{ path: 'billing_type', rule: 'not_allowed' }],
+    })
+  }
+}
+
+/** Whether an image can be made here, and what that takes. */
+function imageCheck(image: FoundImage | null, here: boolean): [boolean, string, Check['values']] {
+  if (!image?.available) return [false, image?.unavailable_reason ?? 'image_unknown', {}]
+  if (here) return [true, 'image_here', {}]
+  return [
+    true,
+    'image_to_pull',
+    { size_gb: Math.max(0.1, Math.round((image.size_mb / MB_PER_GB) * 10) / 10) },
+  ]
+}
+
+function attempt<Value>(find: () => Value): Value | null {
+  try {
+    return find()
+  } catch (error) {
+    if (error instanceof ApiError) return null
+    throw error
+  }
+}

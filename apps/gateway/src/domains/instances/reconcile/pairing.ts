@@ -1,0 +1,89 @@
+import { and, count, eq, inArray, isNull, or } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import type { Engine } from '../../../drivers/compute/port/engine.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import type { Fleet } from '../../fleet/fleet.ts'
+import { instance } from '../tables.ts'
+import { withDeadline } from './deadline.ts'
+import { IDS_MAX, type ReconcileLimits } from './limits.ts'
+
+export interface Pairing {
+  /**
+   * Whether an engine's machines are those of this database, so that one without a row may be removed. Decided once
+   * in a run for each engine, as soon as engine and database answer.
+   * @throws What the engine or the database throws; it is asked again then.
+   */
+  isOurs(engine: Engine): Promise<boolean>
+  /** How many machines belong to another database, as far as that is decided; 0 where all are ours. */
+  foreignMachines(): number
+  /**
+   * Gives an engine the rows of the version before: those whose machines are there, which it called `formerId`, and
+   * those that had none yet.
+   */
+  adopt(engineId: string, formerId: string): Promise<void>
+}
+
+/**
+ * Tells whether an engine and a database belong together. Someone may pair an engine whose machines hold customers'
+ * homes with another or an emptied database, for which all of them would be orphans. They are ours when the database
+ * has served this engine before, when there are none, or when it knows every one of them.
+ */
+export function createPairing(deps: {
+  db: Database
+  log: Logger
+  fleet: Pick<Fleet, 'isPaired' | 'pair'>
+  limits: ReconcileLimits
+}): Pairing {
+  const { db, log, fleet, limits } = deps
+  const foreign = new Map<string, number>()
+
+  async function decide(engine: Engine): Promise<number> {
+    if (await fleet.isPaired(engine.id)) return 0
+    const deadline = {
+      deadlineMs: limits.step_ms.status,
+      superseded: new AbortController().signal,
+      graceMs: 0,
+    }
+    const machines = await withDeadline(deadline, () => engine.machines.list())
+    const strangers = machines.length - (await rowsOf(machines.map(({ id }) => id)))
+    if (strangers > 0) {
+      log.error(
+        { machines: machines.length, foreign: strangers, engine: engine.id },
+        'the machines of this engine belong to another database: no machine is removed as an orphan in this run',
+      )
+      return strangers
+    }
+    await fleet.pair(engine.id)
+    return 0
+  }
+
+  /** How many of the ids belong to instances, also to those that were terminated. */
+  async function rowsOf(ids: string[]): Promise<number> {
+    let rows = 0
+    for (let from = 0; from < ids.length; from += IDS_MAX) {
+      const [found] = await db
+        .select({ rows: count() })
+        .from(instance)
+        .where(inArray(instance.id, ids.slice(from, from + IDS_MAX)))
+      rows += found?.rows ?? 0
+    }
+    return rows
+  }
+
+  return {
+    async isOurs(engine) {
+      const known = foreign.get(engine.id) ?? (await decide(engine))
+      foreign.set(engine.id, known)
+      return known === 0
+    },
+    foreignMachines: () => [...foreign.values()].reduce((sum, one) => sum + one, 0),
+    async adopt(engineId, formerId) {
+      await db
+        .update(instance)
+        .set({ engineId })
+        .where(
+          and(isNull(instance.terminatedAt), or(eq(instance.engineId, formerId), isNull(instance.engineId))),
+        )
+    },
+  }
+}

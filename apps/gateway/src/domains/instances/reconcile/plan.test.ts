@@ -1,0 +1,440 @@
+import { INSTANCE_STATUSES } from '@berth/contract/instance-states'
+import { expect, test } from 'vitest'
+import { PROGRESS } from '../rows.ts'
+import { RECONCILE_LIMITS } from './limits.ts'
+import { type Observed, type PlanRow, planInstance, type Step } from './plan.ts'
+
+const NOW = new Date('2026-03-10T12:00:00.000Z')
+/** Seconds before (negative) or after now. */
+const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1_000)
+
+const absent: Observed = { state: 'absent' }
+const created: Observed = { state: 'created' }
+const running: Observed = { state: 'running', started_at: at(-60) }
+const stopped: Observed = { state: 'stopped', exit_code: null }
+const crashed: Observed = { state: 'stopped', exit_code: 137 }
+const unreachable: Observed = { state: 'unreachable' }
+
+interface Case {
+  given: string
+  row: Partial<PlanRow>
+  observed: Observed
+  expected: Step
+  /** When this process began to watch; an hour ago unless told otherwise. */
+  watchedSince?: Date
+}
+
+const failed = (attempts: number, code: string, retryAt: Date): Partial<PlanRow> => ({
+  attempts,
+  failureCode: code,
+  failureDetail: 'the words of the engine',
+  nextAttemptAt: retryAt,
+})
+
+const starts: Case[] = [
+  {
+    given: 'a new instance',
+    row: { status: 'creating', progress: PROGRESS.scheduled },
+    observed: absent,
+    expected: { kind: 'begin_pull' },
+  },
+  {
+    given: 'a pull that was interrupted',
+    row: { status: 'pulling', progress: PROGRESS.pulling },
+    observed: absent,
+    expected: { kind: 'pull' },
+  },
+  {
+    given: 'an image that is there',
+    row: { status: 'creating', progress: PROGRESS.booting },
+    observed: absent,
+    expected: { kind: 'boot' },
+  },
+  {
+    given: 'a machine that was made and not started',
+    row: { status: 'creating', progress: PROGRESS.booting },
+    observed: created,
+    expected: { kind: 'boot' },
+  },
+  {
+    given: 'a stopped instance that was started: its image is there, for its machine is',
+    row: { status: 'creating', progress: PROGRESS.scheduled },
+    observed: stopped,
+    expected: { kind: 'boot' },
+  },
+  {
+    given: 'a start of a machine that still runs: it must stop to take on the spec that was asked for',
+    row: { status: 'creating', progress: PROGRESS.scheduled },
+    observed: running,
+    expected: { kind: 'stop' },
+  },
+  {
+    given: 'a machine that was started',
+    row: { status: 'creating', progress: PROGRESS.probing },
+    observed: running,
+    expected: { kind: 'probe' },
+  },
+  {
+    given: 'a crash between the start and its note',
+    row: { status: 'creating', progress: PROGRESS.booting },
+    observed: running,
+    expected: { kind: 'probe' },
+  },
+  {
+    given: 'a machine that ended before it was ready',
+    row: { status: 'creating', progress: PROGRESS.probing },
+    observed: crashed,
+    expected: { kind: 'mark_exited', exitCode: 137 },
+  },
+  {
+    given: 'a machine that ended with its computer, before it was ready',
+    row: { status: 'creating', progress: PROGRESS.probing, statusSince: at(-100) },
+    observed: stopped,
+    watchedSince: at(-1),
+    expected: { kind: 'boot' },
+  },
+  {
+    given: 'a driver that does not answer during a start',
+    row: { status: 'creating', progress: PROGRESS.booting },
+    observed: unreachable,
+    expected: { kind: 'wait', until: at(1) },
+  },
+  {
+    given: 'a driver that has not answered for as long as a start may take',
+    row: { status: 'creating', progress: PROGRESS.booting, statusSince: at(-120) },
+    observed: unreachable,
+    expected: { kind: 'fail', reason: 'compute_unavailable', detail: '' },
+  },
+  {
+    given: 'the same time, but nobody watched for most of it',
+    row: { status: 'creating', progress: PROGRESS.booting, statusSince: at(-120) },
+    observed: created,
+    watchedSince: at(-5),
+    expected: { kind: 'boot' },
+  },
+  {
+    given: 'a start that failed once, in its pause',
+    row: { status: 'creating', progress: PROGRESS.booting, ...failed(1, 'failed', at(0.5)) },
+    observed: created,
+    expected: { kind: 'wait', until: at(0.5) },
+  },
+  {
+    given: 'a start that failed once, after its pause',
+    row: { status: 'creating', progress: PROGRESS.booting, ...failed(1, 'failed', at(0)) },
+    observed: created,
+    expected: { kind: 'boot' },
+  },
+  {
+    given: 'a start that failed as often as it may',
+    row: { status: 'creating', progress: PROGRESS.booting, ...failed(3, 'exhausted', at(10)) },
+    observed: created,
+    expected: { kind: 'fail', reason: 'exhausted', detail: 'the words of the engine' },
+  },
+  {
+    given: 'a failure that another try cannot mend',
+    row: { status: 'pulling', progress: PROGRESS.pulling, ...failed(1, 'image_unavailable', at(1)) },
+    observed: absent,
+    expected: { kind: 'fail', reason: 'image_unavailable', detail: 'the words of the engine' },
+  },
+  {
+    given: 'a start that stalls',
+    row: { status: 'creating', progress: PROGRESS.booting, statusSince: at(-120) },
+    observed: created,
+    expected: { kind: 'fail', reason: 'timed_out', detail: '' },
+  },
+  {
+    given: 'a pull that takes longer than any may',
+    row: { status: 'pulling', progress: PROGRESS.pulling, statusSince: at(-1_800) },
+    observed: absent,
+    expected: { kind: 'fail', reason: 'timed_out', detail: '' },
+  },
+]
+
+const restarts: Case[] = [
+  {
+    given: 'a restart that was asked for',
+    row: { status: 'restarting', restartsAsked: 1, progress: PROGRESS.booting },
+    observed: running,
+    expected: { kind: 'cycle' },
+  },
+  {
+    given: 'a restart whose machine has been stopped',
+    row: { status: 'restarting', restartsAsked: 1, restartsDone: 1, progress: PROGRESS.booting },
+    observed: stopped,
+    expected: { kind: 'boot' },
+  },
+  {
+    given: 'a restart whose machine is gone: what it stored is lost, which a new one would hide',
+    row: { status: 'restarting', restartsAsked: 1, restartsDone: 1, progress: PROGRESS.booting },
+    observed: absent,
+    expected: { kind: 'fail', reason: 'machine_lost', detail: '' },
+  },
+  {
+    given: 'a restart whose stop never ends',
+    row: { status: 'restarting', restartsAsked: 1, progress: PROGRESS.booting, statusSince: at(-120) },
+    observed: running,
+    expected: { kind: 'fail', reason: 'timed_out', detail: '' },
+  },
+]
+
+const keeps: Case[] = [
+  {
+    given: 'a machine that runs as it should',
+    row: { status: 'running', observedAt: at(-10) },
+    observed: running,
+    expected: { kind: 'confirm_running', until: at(10) },
+  },
+  {
+    given: 'a machine that ended by itself',
+    row: { status: 'running', observedAt: at(-10) },
+    observed: crashed,
+    expected: { kind: 'mark_exited', exitCode: 137 },
+  },
+  {
+    given: 'a machine that ended while no gateway was there',
+    row: { status: 'running', observedAt: at(-10) },
+    observed: crashed,
+    watchedSince: at(-1),
+    expected: { kind: 'bring_back' },
+  },
+  {
+    given: 'a machine that outlived its gateway',
+    row: { status: 'running', observedAt: at(-3_600) },
+    observed: running,
+    watchedSince: at(-1),
+    expected: { kind: 'confirm_running', until: at(10) },
+  },
+  {
+    given: 'a machine that is gone',
+    row: { status: 'running', observedAt: at(-10) },
+    observed: absent,
+    expected: { kind: 'fail', reason: 'machine_lost', detail: '' },
+  },
+  {
+    given: 'a driver that is silent for a moment',
+    row: { status: 'running', observedAt: at(-29) },
+    observed: unreachable,
+    expected: { kind: 'wait', until: at(1) },
+  },
+  {
+    given: 'a driver that has been silent for long',
+    row: { status: 'running', observedAt: at(-30) },
+    observed: unreachable,
+    expected: { kind: 'mark_unknown' },
+  },
+  {
+    given: 'a machine out of sight, and still so',
+    row: { status: 'unknown', observedAt: at(-90) },
+    observed: unreachable,
+    expected: { kind: 'wait', until: at(10) },
+  },
+  {
+    given: 'a machine that is seen again',
+    row: { status: 'unknown', observedAt: at(-90) },
+    observed: running,
+    expected: { kind: 'mark_seen' },
+  },
+  {
+    given: 'a machine that ended out of sight',
+    row: { status: 'unknown', observedAt: at(-90) },
+    observed: stopped,
+    expected: { kind: 'mark_exited', exitCode: null },
+  },
+]
+
+const stops: Case[] = [
+  {
+    given: 'a stop that was asked for',
+    row: { desired: 'stopped', status: 'stopping' },
+    observed: running,
+    expected: { kind: 'stop' },
+  },
+  {
+    given: 'a machine that has stopped',
+    row: { desired: 'stopped', status: 'stopping' },
+    observed: stopped,
+    expected: { kind: 'confirm_stopped' },
+  },
+  {
+    given: 'a stop before any machine was made',
+    row: { desired: 'stopped', status: 'stopping' },
+    observed: absent,
+    expected: { kind: 'confirm_stopped' },
+  },
+  {
+    given: 'a stop that the driver cannot confirm: nobody says stopped before it does',
+    row: { desired: 'stopped', status: 'stopping' },
+    observed: unreachable,
+    expected: { kind: 'wait', until: at(1) },
+  },
+  {
+    given: 'a stop that failed, in its pause',
+    row: { desired: 'stopped', status: 'stopping', ...failed(4, 'failed', at(3)) },
+    observed: running,
+    expected: { kind: 'wait', until: at(3) },
+  },
+  {
+    given: 'a stop that never ends',
+    row: { desired: 'stopped', status: 'stopping', statusSince: at(-60), ...failed(5, 'failed', at(3)) },
+    observed: running,
+    expected: { kind: 'fail', reason: 'stop_failed', detail: 'the words of the engine' },
+  },
+  {
+    given: 'a stopped instance',
+    row: { desired: 'stopped', status: 'stopped' },
+    observed: stopped,
+    expected: { kind: 'wait', until: at(3_600) },
+  },
+  {
+    given: 'a stopped instance whose machine runs, by a start that came late',
+    row: { desired: 'stopped', status: 'stopped' },
+    observed: running,
+    expected: { kind: 'stop' },
+  },
+  {
+    given: 'a failed start whose machine runs nevertheless',
+    row: { desired: 'stopped', status: 'error', reasonCode: 'timed_out' },
+    observed: running,
+    expected: { kind: 'stop' },
+  },
+  {
+    given: 'a failed stop that has worked in the end',
+    row: { desired: 'stopped', status: 'error', reasonCode: 'stop_failed' },
+    observed: stopped,
+    expected: { kind: 'confirm_stopped' },
+  },
+  {
+    given: 'a failed start that used real GPUs, and whose machine has ended',
+    row: { desired: 'stopped', status: 'error', reasonCode: 'timed_out', gpuUuids: ['GPU-1'] },
+    observed: created,
+    expected: { kind: 'clear_gpus' },
+  },
+  {
+    given: 'a failed start whose driver is away: it is asked again, for its machine may run',
+    row: { desired: 'stopped', status: 'error', reasonCode: 'compute_unavailable' },
+    observed: unreachable,
+    expected: { kind: 'wait', until: at(60) },
+  },
+  {
+    given: 'an instance that failed and has nothing left to clean',
+    row: { desired: 'stopped', status: 'error', reasonCode: 'image_unavailable' },
+    observed: absent,
+    expected: { kind: 'wait', until: at(3_600) },
+  },
+  {
+    given: 'an instance that exited',
+    row: { desired: 'stopped', status: 'exited' },
+    observed: stopped,
+    expected: { kind: 'wait', until: at(3_600) },
+  },
+]
+
+const removals: Case[] = [
+  {
+    given: 'a removal that was asked for',
+    row: { desired: 'terminated', status: 'deleting' },
+    observed: running,
+    expected: { kind: 'remove' },
+  },
+  {
+    given: 'a machine that is gone',
+    row: { desired: 'terminated', status: 'deleting' },
+    observed: absent,
+    expected: { kind: 'confirm_terminated' },
+  },
+  {
+    given: 'a removal that the driver cannot confirm',
+    row: { desired: 'terminated', status: 'deleting' },
+    observed: unreachable,
+    expected: { kind: 'wait', until: at(1) },
+  },
+  {
+    given: 'a removal that fails, in its pause',
+    row: { desired: 'terminated', status: 'deleting', ...failed(9, 'failed', at(2)) },
+    observed: stopped,
+    expected: { kind: 'wait', until: at(2) },
+  },
+  {
+    given: 'a removal that never ends',
+    row: { desired: 'terminated', status: 'deleting', statusSince: at(-300), ...failed(9, 'failed', at(2)) },
+    observed: stopped,
+    expected: { kind: 'fail', reason: 'remove_failed', detail: 'the words of the engine' },
+  },
+  {
+    given: 'a removal that has failed: it goes on being tried',
+    row: { desired: 'terminated', status: 'error', reasonCode: 'remove_failed' },
+    observed: stopped,
+    expected: { kind: 'remove' },
+  },
+  {
+    given: 'a removal that has failed, and whose driver is away',
+    row: { desired: 'terminated', status: 'error', reasonCode: 'remove_failed' },
+    observed: unreachable,
+    expected: { kind: 'wait', until: at(60) },
+  },
+  {
+    given: 'a removal that has failed and worked in the end',
+    row: { desired: 'terminated', status: 'error', reasonCode: 'remove_failed' },
+    observed: absent,
+    expected: { kind: 'confirm_terminated' },
+  },
+  {
+    given: 'an instance that has been removed',
+    row: { desired: 'terminated', status: 'deleting', terminatedAt: at(-1) },
+    observed: absent,
+    expected: { kind: 'wait', until: at(3_600) },
+  },
+]
+
+test.each(starts)('[B6] start: $given', expectStep)
+test.each(restarts)('restart: $given', expectStep)
+test.each(keeps)('keep: $given', expectStep)
+test.each(stops)('stop: $given', expectStep)
+test.each(removals)('[R4.5] removal: $given', expectStep)
+
+test('[R4.4] every status has a plan for every machine, and a machine that is to stop is never started', () => {
+  const starting = ['pull', 'boot', 'probe', 'cycle', 'bring_back', 'mark_seen', 'confirm_running']
+  for (const status of INSTANCE_STATUSES) {
+    for (const desired of ['running', 'stopped', 'terminated'] as const) {
+      for (const observed of [absent, created, running, stopped, unreachable]) {
+        const step = plan({ status, desired }, observed)
+        if (desired !== 'running') expect(starting).not.toContain(step.kind)
+        if (desired !== 'terminated') expect(['remove', 'confirm_terminated']).not.toContain(step.kind)
+      }
+    }
+  }
+})
+
+test('a plan changes nothing of what it is made from', () => {
+  const row = Object.freeze(fullRow({ status: 'creating' }))
+  const situation = { row, observed: absent, now: NOW, watchedSince: at(-9), limits: RECONCILE_LIMITS }
+  expect(planInstance(Object.freeze(situation))).toEqual(planInstance(situation))
+})
+
+function expectStep({ row, observed, watchedSince, expected }: Case): void {
+  expect(plan(row, observed, watchedSince)).toEqual(expected)
+}
+
+function plan(row: Partial<PlanRow>, observed: Observed, watchedSince = at(-3_600)): Step {
+  return planInstance({ row: fullRow(row), observed, now: NOW, watchedSince, limits: RECONCILE_LIMITS })
+}
+
+function fullRow(row: Partial<PlanRow>): PlanRow {
+  return {
+    desired: 'running',
+    restartsAsked: 0,
+    restartsDone: 0,
+    status: 'creating',
+    reasonCode: null,
+    progress: null,
+    gpuUuids: [],
+    observedAt: null,
+    statusSince: at(-1),
+    attempts: 0,
+    failureCode: null,
+    failureDetail: null,
+    nextAttemptAt: at(-1),
+    terminatedAt: null,
+    ...row,
+  }
+}

@@ -1,0 +1,213 @@
+import type { InstanceReasonCode } from '@berth/contract/instance-codes'
+import type { MachineStatus } from '../../../drivers/compute/port/machines.ts'
+import { isFinal, reasonOf } from '../codes.ts'
+import type { InstanceRow } from '../rows.ts'
+import type { ReconcileLimits } from './limits.ts'
+
+/** The machine as the driver just said, or `unreachable` when it did not answer. */
+export type Observed = MachineStatus | { state: 'unreachable' }
+
+/** The columns of a row that a plan depends on. */
+export type PlanRow = Pick<
+  InstanceRow,
+  | 'desired'
+  | 'restartsAsked'
+  | 'restartsDone'
+  | 'status'
+  | 'reasonCode'
+  | 'progress'
+  | 'gpuUuids'
+  | 'observedAt'
+  | 'statusSince'
+  | 'attempts'
+  | 'failureCode'
+  | 'failureDetail'
+  | 'nextAttemptAt'
+  | 'terminatedAt'
+>
+
+/** Everything that a plan is made from. */
+export interface Situation {
+  row: PlanRow
+  observed: Observed
+  now: Date
+  /** Since when this process looks after instances: time before it counts against nobody. */
+  watchedSince: Date
+  limits: ReconcileLimits
+}
+
+/** The one thing to do next. */
+export type Step =
+  /** Nothing until then. */
+  | { kind: 'wait'; until: Date }
+  /** The driver takes the row over: the change of status is a step of its own, so that its notice cuts no pull short. */
+  | { kind: 'begin_pull' }
+  | { kind: 'pull' }
+  /** Make the machine where it is missing, else give it the spec that is wanted now, and start it. */
+  | { kind: 'boot' }
+  /** See whether the machine really works; if so it is ready. */
+  | { kind: 'probe' }
+  /** The machine runs as it should: note when that was seen. */
+  | { kind: 'confirm_running'; until: Date }
+  /** The stopping half of a restart. */
+  | { kind: 'cycle' }
+  | { kind: 'stop' }
+  | { kind: 'remove' }
+  | { kind: 'confirm_stopped' }
+  | { kind: 'confirm_terminated' }
+  /** The real GPUs of a failed instance are used by nothing any more. */
+  | { kind: 'clear_gpus' }
+  | { kind: 'mark_exited'; exitCode: number | null }
+  | { kind: 'mark_unknown' }
+  /** A machine that was out of sight runs. */
+  | { kind: 'mark_seen' }
+  /** A machine that ended while no gateway was there to keep it: start it again. */
+  | { kind: 'bring_back' }
+  | { kind: 'fail'; reason: InstanceReasonCode; detail: string }
+
+/**
+ * What to do next for one instance. Pure: no clock, no I/O, no mutation; the executor checks again that it
+ * still applies.
+ */
+export function planInstance(situation: Situation): Step {
+  const { row } = situation
+  if (row.terminatedAt) return settled(situation)
+  if (row.desired === 'terminated') return planRemoval(situation)
+  if (row.desired === 'stopped') return planStop(situation)
+  switch (row.status) {
+    case 'running':
+    case 'unknown':
+      return planKeep(situation)
+    case 'creating':
+    case 'pulling':
+    case 'restarting':
+      return row.restartsDone < row.restartsAsked ? planCycle(situation) : planStart(situation)
+    default:
+      return settled(situation)
+  }
+}
+
+function planRemoval(situation: Situation): Step {
+  const { row, observed } = situation
+  if (observed.state === 'absent') return { kind: 'confirm_terminated' }
+  // An error is shown once; the removal goes on being tried behind it.
+  if (row.status === 'deleting' && isOverdue(situation)) {
+    return { kind: 'fail', reason: 'remove_failed', detail: row.failureDetail ?? '' }
+  }
+  return backingOff(situation) ?? silent(situation) ?? { kind: 'remove' }
+}
+
+function planStop(situation: Situation): Step {
+  const { row, observed } = situation
+  const runs = observed.state === 'running'
+  if (row.status === 'stopping') {
+    if (!runs && observed.state !== 'unreachable') return { kind: 'confirm_stopped' }
+    if (isOverdue(situation)) return { kind: 'fail', reason: 'stop_failed', detail: row.failureDetail ?? '' }
+    return backingOff(situation) ?? silent(situation) ?? { kind: 'stop' }
+  }
+  // A machine that runs although it should not: half made when its start failed, or started late by a call
+  // that had been given up.
+  if (runs) return backingOff(situation) ?? { kind: 'stop' }
+  if (row.status === 'error') {
+    if (observed.state === 'unreachable') return wait(situation, lastOf(situation.limits.backoff_ms))
+    if (row.reasonCode === 'stop_failed') return { kind: 'confirm_stopped' }
+    if (row.gpuUuids.length > 0) return { kind: 'clear_gpus' }
+  }
+  return settled(situation)
+}
+
+function planCycle(situation: Situation): Step {
+  const { observed } = situation
+  if (observed.state === 'absent') return machineLost
+  if (isHopeless(situation)) return failStart(situation)
+  return backingOff(situation) ?? silent(situation) ?? { kind: 'cycle' }
+}
+
+function planStart(situation: Situation): Step {
+  const { row, observed, watchedSince } = situation
+  const step = row.progress?.step ?? 'scheduled'
+  if (observed.state === 'absent' && row.status === 'restarting') return machineLost
+  // It was started and has ended before it was ready: its command is done, or cannot run. Unless that happened
+  // while no gateway was there, when the machine may have ended with its computer.
+  if (observed.state === 'stopped' && step === 'probing' && row.statusSince >= watchedSince) {
+    return { kind: 'mark_exited', exitCode: observed.exit_code }
+  }
+  if (isHopeless(situation)) return failStart(situation)
+  const pause = backingOff(situation) ?? silent(situation)
+  if (pause) return pause
+  // One that ran before this start was made has another spec, perhaps: it is stopped, to take on the new one.
+  if (observed.state === 'running') return { kind: step === 'scheduled' ? 'stop' : 'probe' }
+  if (observed.state === 'absent' && (step === 'scheduled' || step === 'pulling')) {
+    return { kind: row.status === 'pulling' ? 'pull' : 'begin_pull' }
+  }
+  return { kind: 'boot' }
+}
+
+/** A machine that is to go on running, or that is to be found again. */
+function planKeep(situation: Situation): Step {
+  const { row, observed, now, watchedSince, limits } = situation
+  const seenAt = row.observedAt ?? row.statusSince
+  switch (observed.state) {
+    case 'running':
+      if (row.status === 'unknown') return { kind: 'mark_seen' }
+      return { kind: 'confirm_running', until: after(now, limits.observe_ms) }
+    case 'unreachable':
+      if (row.status === 'running' && now.getTime() - seenAt.getTime() >= limits.silent_ms) {
+        return { kind: 'mark_unknown' }
+      }
+      return wait(situation, row.status === 'unknown' ? limits.observe_ms : limits.silent_pause_ms)
+    case 'absent':
+      return machineLost
+    case 'created':
+    case 'stopped':
+      if (seenAt < watchedSince) return { kind: 'bring_back' }
+      return { kind: 'mark_exited', exitCode: observed.state === 'stopped' ? observed.exit_code : null }
+  }
+}
+
+const machineLost: Step = { kind: 'fail', reason: 'machine_lost', detail: '' }
+
+function isHopeless({ row, limits, ...rest }: Situation): boolean {
+  return (
+    isFinal(row.failureCode) || row.attempts >= limits.attempts_max || isOverdue({ row, limits, ...rest })
+  )
+}
+
+function failStart({ row, observed }: Situation): Step {
+  const silentDriver = observed.state === 'unreachable' ? 'compute_unavailable' : 'timed_out'
+  const reason = row.failureCode ? reasonOf(row.failureCode) : silentDriver
+  return { kind: 'fail', reason, detail: row.failureDetail ?? '' }
+}
+
+function isOverdue({ row, now, watchedSince, limits }: Situation): boolean {
+  const longest = limits.status_ms[row.status]
+  if (longest === undefined) return false
+  const since = Math.max(row.statusSince.getTime(), watchedSince.getTime())
+  return now.getTime() - since >= longest
+}
+
+function backingOff({ row, now }: Situation): Step | null {
+  return row.failureCode && row.nextAttemptAt > now ? { kind: 'wait', until: row.nextAttemptAt } : null
+}
+
+function silent(situation: Situation): Step | null {
+  const { row, observed, limits } = situation
+  if (observed.state !== 'unreachable') return null
+  return wait(situation, row.status === 'error' ? lastOf(limits.backoff_ms) : limits.silent_pause_ms)
+}
+
+function settled(situation: Situation): Step {
+  return wait(situation, situation.limits.settled_ms)
+}
+
+function wait({ now }: Situation, pauseMs: number): Step {
+  return { kind: 'wait', until: after(now, pauseMs) }
+}
+
+function after(moment: Date, ms: number): Date {
+  return new Date(moment.getTime() + ms)
+}
+
+function lastOf(list: readonly [number, ...number[]]): number {
+  return list.at(-1) ?? list[0]
+}

@@ -1,0 +1,85 @@
+import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
+import type { Engine } from '../../../drivers/compute/port/engine.ts'
+import type { ImageRecipe, PullProgress } from '../../../drivers/compute/port/images.ts'
+import { type InstanceRow, PROGRESS, type Progress } from '../rows.ts'
+import { withDeadline } from './deadline.ts'
+import type { Outcome, StepDeps } from './step-deps.ts'
+
+/** Progress is written at most this often: a customer's eye wants no more, and the table has other work. */
+const PROGRESS_WRITE_MS = 500
+/** Share of a start's progress bar that the pull takes, in percent. */
+const PULL_PERCENT = { from: PROGRESS.pulling.percent, to: 70 }
+
+type PullDeps = Pick<StepDeps, 'clock' | 'images' | 'limits' | 'store' | 'transitions' | 'log'> & {
+  engine: Engine
+}
+
+/**
+ * Makes the image available, and notes the bytes on the row while that lasts. A pull whose bytes stand still is
+ * given up.
+ * @throws What the driver throws, StepTimedOut or StepSuperseded.
+ */
+export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: AbortSignal): Outcome {
+  const { engine, limits, transitions } = deps
+  const graceMs = limits.abort_grace_ms
+  const recipe = recipeOf(deps.images, row.imageId)
+  const writer = progressWriter(deps, row)
+  const pullUnlessStalled = (superseded: AbortSignal) =>
+    withDeadline({ deadlineMs: limits.pull_stall_ms, superseded, graceMs }, (signal, prolong) => {
+      let bytes = -1
+      const onProgress = (progress: PullProgress) => {
+        if (progress.bytes_done > bytes) prolong()
+        bytes = progress.bytes_done
+        writer.write(progress)
+      }
+      return engine.images.pull(recipe, onProgress, signal)
+    })
+  const deadlineMs = limits.status_ms.pulling ?? limits.pull_stall_ms
+  await withDeadline({ deadlineMs, superseded, graceMs }, pullUnlessStalled).finally(() => writer.close())
+  return transitions.booting(row)
+}
+
+/**
+ * How an image is made.
+ * @throws ComputeError `image_unavailable` when the catalogue has dropped it.
+ */
+export function recipeOf(images: StepDeps['images'], imageId: string): ImageRecipe {
+  try {
+    return images.find(imageId).recipe
+  } catch (cause) {
+    throw new ComputeError('image_unavailable', `${imageId} is not offered any more`, { cause })
+  }
+}
+
+/** Writes the newest progress, one write at a time and not too often. */
+function progressWriter({ clock, store, log }: PullDeps, row: InstanceRow) {
+  let last = 0
+  let busy: Promise<unknown> = Promise.resolve()
+  let writing = false
+  let closed = false
+  return {
+    write(progress: PullProgress): void {
+      const now = clock.now().getTime()
+      if (writing || closed || now - last < PROGRESS_WRITE_MS) return
+      last = now
+      writing = true
+      busy = store
+        .note(row, { progress: shown(progress) })
+        .catch(error => log.debug({ err: error, instance: row.id }, 'progress was not written'))
+        .finally(() => {
+          writing = false
+        })
+    },
+    /** Waits for the write under way, so that it does not come after what follows. */
+    async close(): Promise<void> {
+      closed = true
+      await busy
+    },
+  }
+}
+
+function shown({ bytes_done, bytes_total }: PullProgress): Progress {
+  const share = bytes_total ? Math.min(1, bytes_done / bytes_total) : 0
+  const percent = Math.round(PULL_PERCENT.from + share * (PULL_PERCENT.to - PULL_PERCENT.from))
+  return { step: 'pulling', percent, bytes_done, bytes_total }
+}

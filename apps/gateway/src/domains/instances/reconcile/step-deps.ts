@@ -1,0 +1,22 @@
+import type { Logger } from 'pino'
+import type { ImageRecipe } from '../../../drivers/compute/port/images.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Fleet } from '../../fleet/fleet.ts'
+import type { InstanceRow } from '../rows.ts'
+import type { ReconcileLimits } from './limits.ts'
+import type { Store } from './store.ts'
+import type { Transitions } from './transitions.ts'
+
+/** What the steps of a reconciler work with. */
+export interface StepDeps {
+  clock: Clock
+  log: Logger
+  fleet: Pick<Fleet, 'engine' | 'known' | 'isReached'>
+  images: { find(id: string): { recipe: ImageRecipe } }
+  limits: ReconcileLimits
+  store: Store
+  transitions: Transitions
+}
+
+/** The row as it is after a step; null when it has changed meanwhile and must be read again. */
+export type Outcome = Promise<InstanceRow | null>

@@ -1,0 +1,169 @@
+import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
+import type { Engine } from '../../../drivers/compute/port/engine.ts'
+import type { FailureCode } from '../codes.ts'
+import { type InstanceRow, PROGRESS } from '../rows.ts'
+import { StepSuperseded, StepTimedOut, withDeadline } from './deadline.ts'
+import { detailFor } from './failure-detail.ts'
+import type { ReconcileLimits } from './limits.ts'
+import { machineSpec } from './machine-spec.ts'
+import type { Observed, Step } from './plan.ts'
+import { pullImage, recipeOf } from './pull-step.ts'
+import type { Outcome, StepDeps } from './step-deps.ts'
+
+export interface Steps {
+  /** Asks the driver what the machine is; never throws for a driver that is away. */
+  look(row: InstanceRow, superseded: AbortSignal): Promise<Observed>
+  /**
+   * Carries out one step, and notes a failed try on the row.
+   * @throws StepSuperseded, or errors of the database.
+   */
+  execute(
+    step: Exclude<Step, { kind: 'wait' | 'confirm_running' }>,
+    row: InstanceRow,
+    superseded: AbortSignal,
+  ): Outcome
+}
+
+/** What the reconciler does with the driver. Driver calls are made outside transactions, each with a deadline. */
+export function createSteps(deps: StepDeps): Steps {
+  const { clock, log, fleet, limits, store, transitions } = deps
+
+  const engineOf = ({ engineId }: InstanceRow) => (engineId === null ? null : fleet.engine(engineId))
+  const isReached = ({ engineId }: InstanceRow) => engineId !== null && fleet.isReached(engineId)
+
+  /** A call with a deadline; those that hang and ignore their signal are left behind. */
+  function call<T>(
+    row: InstanceRow,
+    name: keyof ReconcileLimits['step_ms'],
+    superseded: AbortSignal,
+    run: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const deadlineMs = Math.min(limits.step_ms[name], limits.status_ms[row.status] ?? limits.step_ms[name])
+    return withDeadline({ deadlineMs, superseded, graceMs: limits.abort_grace_ms }, run)
+  }
+
+  async function boot(row: InstanceRow, driver: Engine, superseded: AbortSignal): Outcome {
+    let booting: InstanceRow | null = row
+    if (row.progress?.step !== 'booting') {
+      booting = await store.note(row, { progress: PROGRESS.booting })
+      if (!booting) return null
+    }
+    const recipe = recipeOf(deps.images, row.imageId)
+    const known = fleet.known(driver.id)?.facts?.size
+    await call(row, 'boot', superseded, async signal => {
+      const size = known ?? (await driver.size())
+      // A machine that exists keeps its home, and takes on the spec that the row has now.
+      await driver.machines.create(machineSpec(row, recipe, size), signal)
+      signal.throwIfAborted()
+      await driver.machines.start(row.id, signal)
+    })
+    return store.note(booting, { ...noFailure, progress: PROGRESS.probing })
+  }
+
+  async function probe(row: InstanceRow, driver: Engine, superseded: AbortSignal): Outcome {
+    const timeout_ms = limits.step_ms.probe
+    await call(row, 'probe', superseded, async () => {
+      const { exit_code } = await driver.console.exec(row.id, ['true'], { timeout_ms })
+      if (exit_code !== 0)
+        throw new ComputeError('failed', `the machine answered with exit code ${exit_code}`)
+    })
+    return transitions.ready(row)
+  }
+
+  async function cycle(row: InstanceRow, driver: Engine, superseded: AbortSignal): Outcome {
+    await call(row, 'stop', superseded, signal => driver.machines.stop(row.id, signal))
+    return store.note(row, { ...noFailure, restartsDone: row.restartsAsked, progress: PROGRESS.booting })
+  }
+
+  async function useDriver(step: DriverStep, row: InstanceRow, superseded: AbortSignal): Outcome {
+    const engine = engineOf(row)
+    if (!engine) throw new ComputeError('engine_unavailable', 'this gateway does not reach the engine')
+    switch (step.kind) {
+      case 'begin_pull':
+        return transitions.pulling(row)
+      case 'pull':
+        return pullImage({ ...deps, engine }, row, superseded)
+      case 'boot':
+        return boot(row, engine, superseded)
+      case 'probe':
+        return probe(row, engine, superseded)
+      case 'cycle':
+        return cycle(row, engine, superseded)
+      case 'stop':
+        await call(row, 'stop', superseded, signal => engine.machines.stop(row.id, signal))
+        return store.note(row, noFailure)
+      case 'remove':
+        await call(row, 'remove', superseded, signal => engine.machines.remove(row.id, signal))
+        return store.note(row, noFailure)
+    }
+  }
+
+  async function tryDriver(step: DriverStep, row: InstanceRow, superseded: AbortSignal): Outcome {
+    try {
+      return await useDriver(step, row, superseded)
+    } catch (error) {
+      const code = failureCode(error)
+      if (!code) throw error
+      log.warn({ err: error, instance: row.id, step: step.kind, code }, 'a step of an instance failed')
+      const pauseMs = limits.backoff_ms[Math.min(row.attempts, limits.backoff_ms.length - 1)] ?? 0
+      return store.noteFailure(row, {
+        code,
+        detail: detailFor(error),
+        retryAt: new Date(clock.now().getTime() + pauseMs),
+      })
+    }
+  }
+
+  return {
+    async look(row, superseded) {
+      const engine = engineOf(row)
+      if (!engine) return { state: 'unreachable' }
+      try {
+        return await call(row, 'status', superseded, () => engine.observation.status(row.id))
+      } catch (error) {
+        if (error instanceof StepSuperseded) throw error
+        // Asked again and again while an engine is away: only the change of status is worth a line.
+        log.debug({ err: error, instance: row.id }, 'the driver does not say what a machine is')
+        return { state: 'unreachable' }
+      }
+    },
+    async execute(step, row, superseded) {
+      switch (step.kind) {
+        case 'confirm_stopped':
+          return transitions.stopped(row)
+        case 'confirm_terminated':
+          return transitions.terminated(row)
+        case 'clear_gpus':
+          return transitions.gpusCleared(row)
+        case 'mark_exited':
+          return transitions.exited(row, step.exitCode)
+        case 'mark_unknown':
+          log.warn({ instance: row.id, engine: row.engineId }, 'nothing was heard of a machine for a while')
+          return transitions.lostSight(row, isReached(row) ? 'driver_silent' : 'engine_away')
+        case 'mark_seen':
+          return transitions.seenAgain(row)
+        case 'bring_back':
+          return transitions.bringBack(row)
+        case 'fail':
+          log.warn({ instance: row.id, status: row.status, reason: step.reason }, 'an instance is given up')
+          return transitions.failed(row, step)
+        default:
+          return tryDriver(step, row, superseded)
+      }
+    },
+  }
+}
+
+type DriverStep = Extract<
+  Step,
+  { kind: 'begin_pull' | 'pull' | 'boot' | 'probe' | 'cycle' | 'stop' | 'remove' }
+>
+
+const noFailure = { attempts: 0, failureCode: null, failureDetail: null }
+
+/** Null for what is no fault of the driver or its machine. */
+function failureCode(error: unknown): FailureCode | null {
+  if (error instanceof ComputeError) return error.code
+  if (error instanceof StepTimedOut) return 'timed_out'
+  return null
+}

@@ -1,0 +1,164 @@
+import { and, asc, eq, inArray, isNull, lte, notInArray, or, type SQL } from 'drizzle-orm'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
+import type { Billing } from '../../billing/billing.ts'
+import type { FailureCode } from '../codes.ts'
+import type { InstanceRow, Progress } from '../rows.ts'
+import { instance } from '../tables.ts'
+
+/**
+ * What a reconciler writes: each write names its lease and the version that it was decided on, so that of two
+ * reconcilers, or of one and a customer, the late one changes nothing.
+ */
+export interface Store {
+  /** Takes the lease of rows, those first that have waited longest; rows under others' leases are passed over. */
+  claim(wanted: Wanted): Promise<InstanceRow[]>
+  /** Prolongs our leases. Returns the versions of the rows that are still ours. */
+  renew(rowIds: string[], leaseUntil: Date): Promise<Map<string, number>>
+  /** The row while it is still ours. */
+  reread(id: string): Promise<InstanceRow | null>
+  version(id: string): Promise<number | null>
+  /** Gives the lease back until the next look is due. False when the row has changed meanwhile. */
+  rest(row: InstanceRow, until: Date, seen?: { observedAt: Date }): Promise<boolean>
+  releaseAll(): Promise<void>
+  /** Notes where a start is. Null when the row has changed meanwhile. */
+  note(row: InstanceRow, patch: NotePatch): Promise<InstanceRow | null>
+  /** Notes that a try of the current step failed. Null when the row has changed meanwhile. */
+  noteFailure(row: InstanceRow, failure: Failure): Promise<InstanceRow | null>
+  /** Runs a change under both locks, if the row is still ours and as it was. */
+  withLocks<T>(row: InstanceRow, run: (tx: Transaction, row: InstanceRow) => Promise<T>): Promise<T | null>
+}
+
+type NotePatch = Partial<Pick<InstanceRow, 'restartsDone' | 'attempts' | 'failureCode' | 'failureDetail'>> & {
+  progress?: Progress
+}
+
+export interface Wanted {
+  limit: number
+  now: Date
+  leaseUntil: Date
+  /** Rows that this process works on already. */
+  not: string[]
+  /** Of these rows alone. */
+  only?: string[]
+  /** Also rows whose next look is not due yet. */
+  early?: boolean
+}
+
+export interface Failure {
+  code: FailureCode
+  detail: string
+  retryAt: Date
+}
+
+/**
+ * @param deps `owner` names the reconciler whose leases these are; `servedElsewhere` engines that others look after.
+ */
+export function createStore(deps: {
+  db: Database
+  billing: Pick<Billing, 'lockWallet'>
+  owner: string
+  servedElsewhere(): string[]
+}): Store {
+  const { db, billing, owner, servedElsewhere } = deps
+  const ours = (row: InstanceRow): SQL | undefined =>
+    and(eq(instance.id, row.id), eq(instance.version, row.version), eq(instance.leaseOwner, owner))
+
+  async function update(row: InstanceRow, set: Partial<InstanceRow>): Promise<InstanceRow | null> {
+    const [changed] = await db.update(instance).set(set).where(ours(row)).returning()
+    return changed ?? null
+  }
+
+  /** Our leases, locked in the order of ids: two who take several rows must not wait for each other. */
+  const leased = (only?: string[]) =>
+    db
+      .select({ id: instance.id })
+      .from(instance)
+      .where(and(only ? inArray(instance.id, only) : undefined, eq(instance.leaseOwner, owner)))
+      .orderBy(asc(instance.id))
+      .for('update')
+
+  /**
+   * Rows of engines that this gateway looks after, and of those that nobody does: their machines cannot be seen, so
+   * that they become `unknown` and stop being charged, or what was asked of them is given up.
+   */
+  function notElsewhere(): SQL | undefined {
+    const elsewhere = servedElsewhere()
+    if (elsewhere.length === 0) return undefined
+    return or(isNull(instance.engineId), notInArray(instance.engineId, elsewhere))
+  }
+
+  return {
+    claim({ limit, now, leaseUntil, not, only, early }) {
+      const due = db
+        .select({ id: instance.id })
+        .from(instance)
+        .where(
+          and(
+            isNull(instance.terminatedAt),
+            notElsewhere(),
+            only ? inArray(instance.id, only) : undefined,
+            early ? undefined : lte(instance.nextAttemptAt, now),
+            // A lease of our own that we do not work under is left over from an error.
+            or(isNull(instance.leaseUntil), lte(instance.leaseUntil, now), eq(instance.leaseOwner, owner)),
+            not.length > 0 ? notInArray(instance.id, not) : undefined,
+          ),
+        )
+        .orderBy(asc(instance.nextAttemptAt))
+        .limit(limit)
+        .for('update', { skipLocked: true })
+      return db
+        .update(instance)
+        .set({ leaseOwner: owner, leaseUntil })
+        .where(inArray(instance.id, due))
+        .returning()
+    },
+    async renew(rowIds, leaseUntil) {
+      const rows = await db
+        .update(instance)
+        .set({ leaseUntil })
+        .where(inArray(instance.id, leased(rowIds)))
+        .returning({ id: instance.id, version: instance.version })
+      return new Map(rows.map(row => [row.id, row.version]))
+    },
+    async reread(id) {
+      const [row] = await db
+        .select()
+        .from(instance)
+        .where(and(eq(instance.id, id), eq(instance.leaseOwner, owner), isNull(instance.terminatedAt)))
+      return row ?? null
+    },
+    async version(id) {
+      const [row] = await db.select({ version: instance.version }).from(instance).where(eq(instance.id, id))
+      return row?.version ?? null
+    },
+    async rest(row, until, seen) {
+      const rested = await update(row, {
+        nextAttemptAt: until,
+        leaseOwner: null,
+        leaseUntil: null,
+        ...seen,
+      })
+      return rested !== null
+    },
+    async releaseAll() {
+      await db
+        .update(instance)
+        .set({ leaseOwner: null, leaseUntil: null })
+        .where(inArray(instance.id, leased()))
+    },
+    note: update,
+    noteFailure: (row, failure) =>
+      update(row, {
+        attempts: row.attempts + 1,
+        failureCode: failure.code,
+        failureDetail: failure.detail,
+        nextAttemptAt: failure.retryAt,
+      }),
+    withLocks: (row, run) =>
+      db.transaction(async tx => {
+        await billing.lockWallet(tx, row.userId)
+        const [fresh] = await tx.select().from(instance).where(ours(row)).for('update')
+        return fresh ? run(tx, fresh) : null
+      }),
+  }
+}

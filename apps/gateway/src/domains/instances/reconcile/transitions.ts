@@ -1,0 +1,181 @@
+import type { InstanceReasonCode } from '@berth/contract/instance-codes'
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import type { Events } from '../../../platform/events/events.ts'
+import type { Billing } from '../../billing/billing.ts'
+import type { Stock } from '../../regions/regions.ts'
+import { type Change, changeStatus, giveBackStock } from '../change-status.ts'
+import { instancesInTrouble } from '../events.ts'
+import { type InstanceRow, PROGRESS } from '../rows.ts'
+import { instance } from '../tables.ts'
+import type { ReconcileLimits } from './limits.ts'
+import type { Store } from './store.ts'
+
+type Outcome = Promise<InstanceRow | null>
+
+/** How late a look may be: the poll's pause and the driver's answer come on top of when it is due. */
+const LATE_LOOK_MS = 2_000
+
+/**
+ * Every change of status that the reconciler makes, each in one short transaction. All give the row as it is
+ * then, or null when it was changed meanwhile and nothing was done.
+ */
+export interface Transitions {
+  /** Its engine makes its image available. */
+  pulling(row: InstanceRow): Outcome
+  /** The image is there. */
+  booting(row: InstanceRow): Outcome
+  /** The machine answers: metering begins (B2, B6). */
+  ready(row: InstanceRow): Outcome
+  /** The driver has confirmed that nothing runs. */
+  stopped(row: InstanceRow): Outcome
+  /** The driver has confirmed that nothing is left. */
+  terminated(row: InstanceRow): Outcome
+  /** Its machine ended by itself; it is kept like a stopped one. */
+  exited(row: InstanceRow, exitCode: number | null): Outcome
+  /** Its engine does not answer, or nobody reaches it: not charged from when it was last seen. */
+  lostSight(row: InstanceRow, reason: 'driver_silent' | 'engine_away'): Outcome
+  seenAgain(row: InstanceRow): Outcome
+  /** Its machine ended while no gateway was there: it is started again. */
+  bringBack(row: InstanceRow): Outcome
+  /** Real GPUs that it was given and that nothing uses any more, after all, are free for others. */
+  gpusCleared(row: InstanceRow): Outcome
+  /** Given up with a cause: it costs nothing from there. */
+  failed(row: InstanceRow, failure: { reason: InstanceReasonCode; detail: string }): Outcome
+}
+
+export function createTransitions(deps: {
+  clock: Clock
+  billing: Billing
+  stock: Stock
+  store: Store
+  limits: Pick<ReconcileLimits, 'observe_ms'>
+  events: Pick<Events, 'emit'>
+}): Transitions {
+  const { clock, billing, stock, store, limits, events } = deps
+
+  function change(
+    row: InstanceRow,
+    make: (fresh: InstanceRow, at: Date) => Omit<Change, 'at'> & { at?: Date },
+  ): Outcome {
+    return store.withLocks(row, async (tx, fresh) => {
+      const at = clock.now()
+      const changed = await changeStatus(tx, { billing, stock }, fresh, { at, ...make(fresh, at) })
+      await tellTrouble(tx, fresh, changed)
+      return changed
+    })
+  }
+
+  /** The customer hears of it once, when it comes about; what fails while it is removed is the operator's trouble. */
+  async function tellTrouble(tx: Transaction, before: InstanceRow, row: InstanceRow): Promise<void> {
+    const { id, userId, status, name, statusSince: at } = row
+    if (status === before.status || row.desired === 'terminated') return
+    if (status !== 'error' && status !== 'exited') return
+    const trouble = { userId, at: at.toISOString(), cause: status, instances: [{ id, name }] }
+    await events.emit(tx, instancesInTrouble, trouble)
+  }
+
+  return {
+    pulling: row =>
+      change(row, () => ({
+        status: 'pulling',
+        event: { code: 'pulling' },
+        patch: { progress: PROGRESS.pulling },
+      })),
+    booting: row =>
+      change(row, () => ({
+        status: 'creating',
+        event: { code: 'booting' },
+        patch: { progress: PROGRESS.booting },
+      })),
+    ready: row =>
+      change(row, (_, at) => ({
+        status: 'running',
+        event: { code: 'ready' },
+        patch: { progress: PROGRESS.ready, readyAt: at, observedAt: at },
+      })),
+    stopped: row =>
+      change(row, (fresh, at) => ({
+        status: 'stopped',
+        event: { code: 'stopped' },
+        ...(fresh.reasonCode === 'balance_used_up' && {
+          reason: { code: 'balance_used_up', detail: '' },
+        }),
+        patch: { stoppedAt: at, gpuUuids: [] },
+      })),
+    terminated: row =>
+      change(row, (_, at) => ({
+        status: 'deleting',
+        event: { code: 'terminated' },
+        patch: { terminatedAt: at, gpuUuids: [] },
+      })),
+    exited: (row, exitCode) =>
+      change(row, (fresh, at) => ({
+        status: 'exited',
+        event: { code: 'exited', detail: exitDetail(exitCode) },
+        reason: { code: 'exited', detail: exitDetail(exitCode) },
+        billedUntil: lastLook(fresh, at, limits.observe_ms),
+        patch: { desired: 'stopped', stoppedAt: at, gpuUuids: [] },
+      })),
+    lostSight: (row, reason) =>
+      change(row, (fresh, at) => ({
+        status: 'unknown',
+        event: { code: 'lost_sight' },
+        reason: { code: reason, detail: '' },
+        billedUntil: lastSeen(fresh, at),
+      })),
+    seenAgain: row =>
+      change(row, (_, at) => ({
+        status: 'running',
+        event: { code: 'seen_again' },
+        patch: { progress: PROGRESS.ready, readyAt: at, observedAt: at },
+      })),
+    bringBack: row =>
+      change(row, (fresh, at) => ({
+        status: 'restarting',
+        event: { code: 'gateway_restarted' },
+        reason: { code: 'gateway_restarted', detail: '' },
+        billedUntil: lastSeen(fresh, at),
+        patch: { progress: PROGRESS.booting },
+      })),
+    gpusCleared: row =>
+      store.withLocks(row, async (tx, fresh) => {
+        const [cleared] = await tx
+          .update(instance)
+          .set({ gpuUuids: [] })
+          .where(eq(instance.id, fresh.id))
+          .returning()
+        if (cleared) await giveBackStock(tx, { stock }, cleared)
+        return cleared ?? null
+      }),
+    failed: (row, { reason, detail }) =>
+      change(row, (fresh, at) => ({
+        status: 'error',
+        event: { code: 'failed', detail: detail ? `${reason}: ${detail}` : reason },
+        reason: { code: reason, detail },
+        billedUntil: lastSeen(fresh, at),
+        // What could not be removed is still to be removed.
+        patch: fresh.desired === 'terminated' ? {} : { desired: 'stopped' },
+      })),
+  }
+}
+
+/** When the driver last confirmed that it runs: what came after may not have run, and is not charged. */
+function lastSeen(row: InstanceRow, at: Date): Date {
+  const seen = row.observedAt ?? row.readyAt ?? at
+  return seen < at ? seen : at
+}
+
+/**
+ * Where the charge of a machine that ended by itself ends: now, if it was watched all the time, for then it has
+ * ended just now. Otherwise a command that ends between two looks would never be charged.
+ */
+function lastLook(row: InstanceRow, at: Date, observeMs: number): Date {
+  const seen = lastSeen(row, at)
+  return at.getTime() - seen.getTime() <= observeMs + LATE_LOOK_MS ? at : seen
+}
+
+function exitDetail(exitCode: number | null): string {
+  return exitCode === null ? '' : `exit code ${exitCode}`
+}

@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Clock } from '../../../platform/clock.ts'
+import type { InstanceRow } from '../rows.ts'
+import { StepSuperseded } from './deadline.ts'
+import type { ReconcileLimits } from './limits.ts'
+import { planInstance, type Step } from './plan.ts'
+import type { Steps } from './steps.ts'
+import type { Store } from './store.ts'
+
+/** Steps of one row in one go; a start takes about six. More means that something goes round in circles. */
+const STEPS_MAX = 40
+
+export interface WorkerDeps {
+  clock: Clock
+  log: Logger
+  limits: ReconcileLimits
+  store: Store
+  steps: Steps
+  /** Since when this process looks after instances. */
+  watchedSince: Date
+}
+
+interface WorkerEvents {
+  /** Work has ended; `lookAgain` asks for the row to be claimed at once, whether or not it is due. */
+  onDone(id: string, lookAgain: boolean): void
+  /** A row has changed in the moment in which work on it ended. */
+  onMissed(id: string): void
+}
+
+interface Work {
+  /** The version that is worked on. */
+  version: number
+  /** Aborts the step under way. */
+  step: AbortController
+  /** A pull, which may take many minutes without using anything of ours. */
+  pulling: boolean
+  /** The machine may have changed since it was looked at. */
+  lookAgain: boolean
+  /** Resolves when the first look has had its effect. */
+  looked: PromiseWithResolvers<void>
+  done: Promise<void>
+}
+
+export interface Worker {
+  /** Works on a row whose lease was just taken. */
+  begin(row: InstanceRow): void
+  working(): string[]
+  /** How many rows are worked on, but for pulls. */
+  busy(): number
+  /** Reads a row that is worked on again: a step that was decided on an older version is aborted. */
+  recheck(id: string, options: { lookAgain: boolean }): void
+  /** Prolongs the leases of all rows worked on, and aborts work whose row changed or whose lease was lost. */
+  renew(leaseUntil: Date): Promise<void>
+  /** When fewer rows than that are worked on. */
+  free(count: number): Promise<void>
+  /** When every row worked on has been looked at, and what was seen has been written down. */
+  looked(): Promise<void>
+  abortAll(graceMs: number): Promise<void>
+}
+
+/** Works on leased rows, step by step, each row until there is nothing to do for now. */
+export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
+  const { clock, log, limits, store, steps, watchedSince } = deps
+  const works = new Map<string, Work>()
+  let stopping = false
+
+  async function run(row: InstanceRow, work: Work): Promise<void> {
+    let current: InstanceRow | null = row
+    let before: Step['kind'] | null = null
+    for (let count = 0; current && !current.terminatedAt && !stopping; count += 1) {
+      work.version = current.version
+      work.step = new AbortController()
+      try {
+        const observed = await steps.look(current, work.step.signal)
+        const now = clock.now()
+        const step = planInstance({ row: current, observed, now, watchedSince, limits })
+        if (step.kind === 'wait' || step.kind === 'confirm_running') {
+          const seen = step.kind === 'confirm_running' ? { observedAt: now } : undefined
+          if (await store.rest(current, step.until, seen)) return
+          current = await store.reread(current.id)
+        } else if ((step.kind === before && current.failureCode === null) || count >= STEPS_MAX) {
+          current = await noteStuck(current, step.kind)
+        } else {
+          work.pulling = step.kind === 'pull'
+          current = (await steps.execute(step, current, work.step.signal)) ?? (await store.reread(current.id))
+        }
+        before = step.kind
+        work.looked.resolve()
+      } catch (error) {
+        if (!(error instanceof StepSuperseded)) throw error
+        current = await store.reread(row.id)
+        before = null
+      }
+    }
+  }
+
+  /** A driver that says "done" while nothing is done would be asked for ever; one that fails is being counted. */
+  async function noteStuck(row: InstanceRow, kind: Step['kind']): Promise<InstanceRow | null> {
+    const pauseMs = limits.backoff_ms[Math.min(row.attempts, limits.backoff_ms.length - 1)] ?? 0
+    const retryAt = new Date(clock.now().getTime() + pauseMs)
+    return store.noteFailure(row, { code: 'failed', detail: `${kind} changed nothing`, retryAt })
+  }
+
+  return {
+    begin(row) {
+      const work: Work = {
+        version: row.version,
+        step: new AbortController(),
+        pulling: false,
+        lookAgain: false,
+        looked: Promise.withResolvers(),
+        done: Promise.resolve(),
+      }
+      works.set(row.id, work)
+      work.done = run(row, work)
+        // Its lease stays until it runs out or this process claims it again: that is the pause.
+        .catch(error => log.warn({ err: error, instance: row.id }, 'work on an instance failed'))
+        .then(() => {
+          works.delete(row.id)
+          work.looked.resolve()
+          if (!stopping) events.onDone(row.id, work.lookAgain)
+        })
+    },
+    working: () => [...works.keys()],
+    busy: () => [...works.values()].filter(({ pulling }) => !pulling).length,
+    recheck(id, { lookAgain }) {
+      const work = works.get(id)
+      if (!work) return
+      if (lookAgain) work.lookAgain = true
+      store.version(id).then(
+        version => {
+          // Only what is newer than what is worked on: our own changes come round as notices, too.
+          if (version === null || version <= work.version) return
+          if (works.get(id) === work) work.step.abort()
+          else events.onMissed(id)
+        },
+        error => log.debug({ err: error, instance: id }, 'an instance could not be read again'),
+      )
+    },
+    async renew(leaseUntil) {
+      const ids = [...works.keys()]
+      if (ids.length === 0) return
+      const versions = await store.renew(ids, leaseUntil)
+      for (const id of ids) {
+        const work = works.get(id)
+        const version = versions.get(id)
+        if (work && (version === undefined || version > work.version)) work.step.abort()
+      }
+    },
+    async free(count) {
+      while (works.size >= count) await Promise.race([...works.values()].map(({ done }) => done))
+    },
+    async looked() {
+      await Promise.all([...works.values()].map(({ looked }) => looked.promise))
+    },
+    async abortAll(graceMs) {
+      stopping = true
+      for (const work of works.values()) work.step.abort()
+      const all = Promise.all([...works.values()].map(({ done }) => done))
+      await Promise.race([all, sleep(graceMs, undefined, { ref: false })])
+    },
+  }
+}

@@ -1,0 +1,126 @@
+import type { Connection } from '@berth/contract/instances'
+import type { Logger } from 'pino'
+import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
+import type { OpenDatabase } from '../../platform/database/open-database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import { INSTANCE_CHANNEL, type Instances, type Target } from '../instances/instances.ts'
+import type { MachineWays } from './machine-ways.ts'
+import type { TcpForwards } from './ports/tcp-forwards.ts'
+import { isRunning } from './running.ts'
+import type { Terminals } from './terminal/terminals.ts'
+
+/** How a customer reaches an instance (R2.23). */
+export interface Connections {
+  /**
+   * The ways to a running instance. Direct TCP ports are opened by this call; UDP ports are not offered.
+   * @param origin Scheme, host and port under which the customer sees the gateway.
+   * @throws ApiError `not_found` or `instance_not_running`.
+   */
+  find(target: { userId: string; instanceId: string }, origin: string): Promise<Connection>
+  /** Begins to close what belongs to instances that stop, here or on another replica. @returns The way to stop. */
+  start(): Promise<() => void>
+}
+
+export interface ConnectionsDeps {
+  log: Pick<Logger, 'warn'>
+  listen: OpenDatabase['listen']
+  serviceHost: string
+  ways: Pick<MachineWays, 'connect'>
+  instances: Pick<Instances, 'findRunning'>
+  terminals: Pick<Terminals, 'running' | 'checkInstance' | 'checkSessions' | 'instances'>
+  identity: { watchSessions(onChange: () => void): Promise<() => void> }
+  /** Null where customers do not reach this computer's own ports. */
+  tcp: { forwards: TcpForwards; host: string } | null
+}
+
+/** How long a port may take to say whether anything listens on it. */
+const PROBE_MS = 1_000
+
+/** Makes the connections. */
+export function createConnections(deps: ConnectionsDeps): Connections {
+  const { log, instances, terminals, tcp } = deps
+
+  async function closeUnlessRunning(instanceId: string): Promise<void> {
+    await terminals.checkInstance(instanceId)
+    const target = targetsOf(tcp).find(one => one.instanceId === instanceId)
+    if (target && !(await isRunning(instances, target))) tcp?.forwards.closeInstance(instanceId)
+  }
+
+  const held = () =>
+    new Set([...terminals.instances(), ...targetsOf(tcp).map(({ instanceId }) => instanceId)])
+  const warn = (error: unknown) => log.warn({ err: error }, 'what belongs to a stopped instance may be open')
+  const onInstance = (instanceId: string) => {
+    if (held().has(instanceId)) closeUnlessRunning(instanceId).catch(warn)
+  }
+
+  return {
+    async find({ userId, instanceId }, origin) {
+      const row = await instances.findRunning(userId, instanceId)
+      const [listening, tcpPorts, hasShell] = await Promise.all([
+        Promise.all(row.httpPorts.map(port => probe(deps.ways, instanceId, port))),
+        tcp ? tcp.forwards.open({ userId, instanceId }, row.tcpPorts) : new Map<number, number>(),
+        terminals.running(instanceId),
+      ])
+      // A stop that came before the ports were open had nothing to close.
+      if (tcp && row.tcpPorts.length > 0 && !(await isRunning(instances, { userId, instanceId }))) {
+        tcp.forwards.closeInstance(instanceId)
+        throw new ApiError('instance_not_running')
+      }
+      return {
+        instance_id: instanceId,
+        http: row.httpPorts.map((port, at) => ({
+          port,
+          url: serviceUrl(origin, `${row.serviceSecret}-${port}.${deps.serviceHost}`),
+          listening: listening[at] ?? null,
+        })),
+        ssh: null,
+        tcp: [...tcpPorts].map(([port, public_port]) => ({ port, host: tcp?.host ?? '', public_port })),
+        udp: [],
+        terminal: { running: hasShell },
+      }
+    },
+    async start() {
+      const stops = await Promise.all([
+        deps.listen(INSTANCE_CHANNEL, onInstance, () => {
+          for (const instanceId of held()) onInstance(instanceId)
+        }),
+        deps.identity.watchSessions(() => void terminals.checkSessions().catch(warn)),
+      ])
+      return () => {
+        for (const stop of stops) stop()
+      }
+    },
+  }
+}
+
+function targetsOf(tcp: ConnectionsDeps['tcp']): Target[] {
+  return tcp ? tcp.forwards.targets() : []
+}
+
+/** The address of a service, with the scheme and the port that the customer came by. */
+function serviceUrl(origin: string, host: string): string {
+  const url = new URL(origin)
+  return `${url.protocol}//${host}${url.port ? `:${url.port}` : ''}`
+}
+
+/** Whether anything listens on a port; null when that could not be found out in time. */
+async function probe(
+  ways: Pick<MachineWays, 'connect'>,
+  instanceId: string,
+  port: number,
+): Promise<boolean | null> {
+  const answer = ways.connect(instanceId, port).then(
+    stream => {
+      stream.on('error', () => undefined).destroy()
+      return true
+    },
+    error => (error instanceof ComputeError && error.code === 'port_closed' ? false : null),
+  )
+  let timer: NodeJS.Timeout | null = null
+  const late = new Promise<null>(resolve => {
+    timer = setTimeout(resolve, PROBE_MS, null)
+  })
+  const found = await Promise.race([answer, late])
+  if (timer) clearTimeout(timer)
+  return found
+}

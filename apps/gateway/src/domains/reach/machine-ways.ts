@@ -1,0 +1,171 @@
+import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as z from 'zod'
+import { encodeAnswer, encodeFailure, readAnswer } from '../../drivers/compute/port/answers.ts'
+import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
+import type { AttachOptions, MachineConsole } from '../../drivers/compute/port/console.ts'
+import type { MachineNetwork } from '../../drivers/compute/port/network.ts'
+import type { Gateways } from '../../platform/gateways/gateways.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { WhereAsked } from '../fleet/fleet.ts'
+import { joinStreams } from './join-streams.ts'
+
+/** The parts of an engine by which machines are reached. */
+export interface ReachedEngine {
+  network: Pick<MachineNetwork, 'connect'>
+  console: Pick<MachineConsole, 'attach' | 'sessions' | 'closeSession'>
+}
+
+/** Which gateway reaches an instance's machine. */
+export type Place =
+  | { at: 'here'; engine: ReachedEngine }
+  | { at: 'elsewhere'; gatewayId: string }
+  | { at: 'nowhere'; why: string }
+
+/**
+ * Every way into a machine, from whichever gateway was asked: by the engine itself where it is reached from here, else
+ * over one hop to the gateway that reaches it. Each throws ComputeError as the port says, and `engine_unavailable` when
+ * no gateway reaches the machine.
+ */
+export interface MachineWays {
+  /** Opens a TCP stream to a port inside the machine. */
+  connect(instanceId: string, port: number): Promise<Duplex>
+  /** Opens a line to a shell of the machine, to be taken up with `openLine`. */
+  attach(instanceId: string, session: string, options: AttachOptions): Promise<Duplex>
+  /** Names of the machine's shells. */
+  sessions(instanceId: string): Promise<string[]>
+  /** Ends a shell of the machine. */
+  closeSession(instanceId: string, session: string): Promise<void>
+}
+
+export interface MachineWaysDeps {
+  whereIs(instanceId: string, asked?: WhereAsked): Promise<Place>
+  gateways: Pick<Gateways, 'open' | 'serve'>
+  /** How long a machine is looked for that no gateway reaches at the moment, in milliseconds. */
+  findMs?: number | undefined
+}
+
+/** The kind of streams between gateways that lead into machines. */
+const KIND = 'machine'
+/** A gateway that died has its engines taken over by another within about this long. */
+const FIND_MS = 4_000
+const FIND_POLL_MS = 250
+/** The other gateway waits for a machine's side, which has time-outs of its own. */
+const ANSWER_MS = 35_000
+/** What it means when the other gateway hangs up before it has answered. */
+const GONE = {
+  code: 'engine_unavailable',
+  message: 'the gateway that reaches the machine went away',
+} as const
+
+const size = z.number().int().min(1).max(0xffff)
+const request = z.discriminatedUnion('way', [
+  z.object({ way: z.literal('connect'), instance_id: z.string(), port: z.number().int().min(1).max(65_535) }),
+  z.object({
+    way: z.literal('attach'),
+    instance_id: z.string(),
+    session: z.string(),
+    cols: size,
+    rows: size,
+    env: z.record(z.string(), z.string()),
+  }),
+  z.object({ way: z.literal('sessions'), instance_id: z.string() }),
+  z.object({ way: z.literal('close_session'), instance_id: z.string(), session: z.string() }),
+])
+type Request = z.infer<typeof request>
+
+/** What a way gives: an answer, and a stream where it is one that stays open. */
+interface Opened {
+  answer: unknown
+  stream: Duplex | null
+}
+
+/** Makes the ways, and serves those into machines that are reached from here to other gateways. */
+export function createMachineWays({ whereIs, gateways, findMs = FIND_MS }: MachineWaysDeps): MachineWays {
+  /** Goes a way, and looks again for a machine whose gateway has just died. */
+  async function go(asked: Request): Promise<Opened> {
+    const deadline = performance.now() + findMs
+    const avoid = new Set<string>()
+    const shells = asked.way !== 'connect'
+    for (;;) {
+      const place = await whereIs(asked.instance_id, { avoid, shells })
+      try {
+        if (place.at === 'here') return await openHere(place.engine, asked)
+        if (place.at === 'elsewhere') return await openThere(place.gatewayId, asked)
+        throw new ComputeError('engine_unavailable', place.why)
+      } catch (error) {
+        if (!isAway(error) || performance.now() > deadline) throw error
+        if (place.at === 'elsewhere') avoid.add(place.gatewayId)
+        else {
+          await sleep(FIND_POLL_MS)
+          // Whoever did not answer may be back.
+          avoid.clear()
+        }
+      }
+    }
+  }
+
+  async function openThere(gatewayId: string, asked: Request): Promise<Opened> {
+    const stream = await gateways.open(gatewayId, KIND, asked)
+    const answer = await readAnswer(stream, ANSWER_MS, GONE)
+    if (asked.way === 'connect' || asked.way === 'attach') return { answer, stream }
+    stream.destroy()
+    return { answer, stream: null }
+  }
+
+  gateways.serve(KIND, async (sent, accept) => {
+    const asked = request.parse(sent)
+    const place = await whereIs(asked.instance_id)
+    // One hop and no more: whoever asked looks again.
+    if (place.at !== 'here') throw new ApiError('unavailable')
+    const far = accept()
+    try {
+      const { answer, stream } = await openHere(place.engine, asked)
+      far.write(encodeAnswer(answer))
+      if (!stream) far.end()
+      else if (far.destroyed) stream.destroy()
+      else joinStreams(far, stream)
+    } catch (error) {
+      far.end(encodeFailure(error))
+    }
+  })
+
+  return {
+    connect: async (instance_id, port) => streamOf(await go({ way: 'connect', instance_id, port })),
+    attach: async (instance_id, session, { cols, rows, env = {} }) =>
+      streamOf(await go({ way: 'attach', instance_id, session, cols, rows, env })),
+    sessions: async instance_id => {
+      const { answer } = await go({ way: 'sessions', instance_id })
+      return z.array(z.string()).parse(answer)
+    },
+    closeSession: async (instance_id, session) => {
+      await go({ way: 'close_session', instance_id, session })
+    },
+  }
+}
+
+async function openHere(engine: ReachedEngine, asked: Request): Promise<Opened> {
+  const { instance_id } = asked
+  switch (asked.way) {
+    case 'connect':
+      return { answer: null, stream: await engine.network.connect(instance_id, asked.port) }
+    case 'attach':
+      return { answer: null, stream: await engine.console.attach(instance_id, asked.session, asked) }
+    case 'sessions':
+      return { answer: await engine.console.sessions(instance_id), stream: null }
+    case 'close_session':
+      await engine.console.closeSession(instance_id, asked.session)
+      return { answer: null, stream: null }
+  }
+}
+
+/** Whether the machine may be reached in a moment, by another gateway. */
+function isAway(error: unknown): boolean {
+  if (error instanceof ComputeError) return error.code === 'engine_unavailable'
+  return error instanceof ApiError && error.code === 'unavailable'
+}
+
+function streamOf({ stream }: Opened): Duplex {
+  if (!stream) throw new Error('This way has no stream.')
+  return stream
+}

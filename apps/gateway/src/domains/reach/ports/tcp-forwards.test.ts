@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { Duplex } from 'node:stream'
+import { pino } from 'pino'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createTcpForwards, type TcpForwards } from './tcp-forwards.ts'
+
+// Goal: nothing stays open that nobody uses. Method: real listeners and clients; streams into the machine that come
+// when the test says so.
+
+const TARGET = { userId: 'anna', instanceId: 'i-tcp' }
+
+let forwards: TcpForwards | null = null
+afterEach(() => forwards?.shutdown())
+
+describe('[R2.23] a forwarded TCP port', () => {
+  test('drops the stream of a client that left before it came', async () => {
+    const machine = createMachine()
+    const [, port] = (await open(machine, [22])) as [TcpForwards, number]
+    const client = connect(port, '127.0.0.1').on('error', () => undefined)
+    await expect.poll(() => machine.asked).toBe(1)
+    client.resetAndDestroy()
+    // The port's own end of the connection hears of it before another client is let in and gone again.
+    const other = connect(port, '127.0.0.1')
+    await once(other, 'connect')
+    other.destroy()
+    await expect.poll(() => machine.asked).toBe(2)
+    machine.letIn()
+    await expect.poll(() => machine.streams[0]?.destroyed).toBe(true)
+  })
+
+  test('is not opened when the instance stops while its ports are opened', async () => {
+    forwards = make(createMachine())
+    const ports = [...Array(5).keys()].map(at => 8_000 + at)
+    const opening = forwards.open(TARGET, ports)
+    forwards.closeInstance(TARGET.instanceId)
+    expect((await opening).size).toBe(0)
+    expect(forwards.targets()).toEqual([])
+    await expect.poll(listeners).toBe(0)
+  })
+
+  test('is opened again by the next call, while the one before is still under way', async () => {
+    forwards = make(createMachine())
+    const first = forwards.open(TARGET, [22, 23])
+    forwards.closeInstance(TARGET.instanceId)
+    const second = await forwards.open(TARGET, [22, 23])
+    expect((await first).size).toBe(0)
+    expect([...second.keys()]).toEqual([22, 23])
+    await expect.poll(listeners).toBe(2)
+  })
+
+  test('is not opened any more after the end', async () => {
+    forwards = make(createMachine())
+    const opening = forwards.open(TARGET, [22, 23])
+    forwards.shutdown()
+    expect((await opening).size).toBe(0)
+    expect((await forwards.open(TARGET, [22])).size).toBe(0)
+    await expect.poll(listeners).toBe(0)
+  })
+})
+
+type Machine = ReturnType<typeof createMachine>
+
+/** A machine whose streams come once they are let in. */
+function createMachine() {
+  const gate = Promise.withResolvers<void>()
+  const machine = {
+    asked: 0,
+    streams: [] as Duplex[],
+    letIn: gate.resolve,
+    async connect() {
+      machine.asked++
+      await gate.promise
+      const stream = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() })
+      machine.streams.push(stream)
+      return stream
+    },
+  }
+  return machine
+}
+
+function make(compute: Machine): TcpForwards {
+  return createTcpForwards({
+    host: '127.0.0.1',
+    ways: compute,
+    log: pino({ level: 'silent' }),
+  })
+}
+
+async function open(machine: Machine, ports: number[]) {
+  forwards = make(machine)
+  const found = await forwards.open(TARGET, ports)
+  return [forwards, ...found.values()]
+}
+
+/** Servers of this process that listen. */
+function listeners(): number {
+  return process.getActiveResourcesInfo().filter(name => name === 'TCPServerWrap').length
+}

@@ -1,0 +1,114 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Logger } from 'pino'
+import type { Target } from '../../instances/instances.ts'
+import { joinStreams } from '../join-streams.ts'
+import type { MachineWays } from '../machine-ways.ts'
+
+/** Ports of this computer that lead to ports of instances (R2.23). */
+export interface TcpForwards {
+  /**
+   * Opens what is not open yet and gives the port of this computer for each port of the instance; none when they
+   * were closed meanwhile.
+   */
+  open(target: Target, ports: readonly number[]): Promise<Map<number, number>>
+  /** Closes them, and every connection through them. */
+  closeInstance(instanceId: string): void
+  /** Instances that have any, with their owners. */
+  targets(): Target[]
+  shutdown(): void
+}
+
+/** Connections that are open at a time through one port. */
+const CONNECTIONS_PER_PORT_MAX = 128
+
+interface Forward {
+  listening: Promise<{ port: number; server: Server }>
+  sockets: Set<Socket>
+}
+
+/**
+ * Makes the forwards. Each is a listener on a free port, so it is only for a gateway on the customer's own
+ * computer: whoever reaches `host` reaches the instance's port.
+ * @param deps `host` is the address that is listened on, such as `127.0.0.1`.
+ */
+export function createTcpForwards(deps: {
+  host: string
+  ways: Pick<MachineWays, 'connect'>
+  log: Pick<Logger, 'warn' | 'debug'>
+}): TcpForwards {
+  const { host, ways, log } = deps
+  const opened = new Map<string, { target: Target; forwards: Map<number, Forward> }>()
+  let isShut = false
+
+  function start(instanceId: string, port: number): Forward {
+    const sockets = new Set<Socket>()
+    const server = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
+      sockets.add(socket)
+      socket.on('error', () => socket.destroy())
+      socket.once('close', () => sockets.delete(socket))
+      ways.connect(instanceId, port).then(
+        // A client that left before the stream came would never close it.
+        stream => (socket.destroyed ? discard(stream) : joinStreams(socket, stream)),
+        error => {
+          log.debug({ err: error, instance: instanceId, port }, 'a TCP port could not be reached')
+          socket.destroy()
+        },
+      )
+    })
+    server.maxConnections = CONNECTIONS_PER_PORT_MAX
+    const listening = new Promise<{ port: number; server: Server }>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port: 0 }, () => {
+        server.on('error', error => log.warn({ err: error }, 'a forwarded TCP port failed'))
+        resolve({ port: (server.address() as AddressInfo).port, server })
+      })
+    })
+    return { listening, sockets }
+  }
+
+  function closeInstance(instanceId: string): void {
+    for (const { listening, sockets } of opened.get(instanceId)?.forwards.values() ?? []) {
+      listening.then(
+        ({ server }) => server.close(),
+        () => undefined,
+      )
+      for (const socket of sockets) socket.destroy()
+    }
+    opened.delete(instanceId)
+  }
+
+  return {
+    async open(target, ports) {
+      const { instanceId } = target
+      const { forwards } = opened.get(instanceId) ?? { forwards: new Map<number, Forward>() }
+      const found = new Map<number, number>()
+      if (isShut) return found
+      opened.set(instanceId, { target, forwards })
+      for (const port of ports) {
+        const forward = forwards.get(port) ?? start(instanceId, port)
+        forwards.set(port, forward)
+        try {
+          found.set(port, (await forward.listening).port)
+        } catch (error) {
+          // No free port, say. It is left out of the answer and tried again with the next call.
+          log.warn({ err: error }, 'a TCP port could not be forwarded')
+          forwards.delete(port)
+        }
+        // Whoever closed them closed all that were there; one that is opened now would stay for ever.
+        if (opened.get(instanceId)?.forwards !== forwards) return new Map()
+      }
+      return found
+    },
+    closeInstance,
+    targets: () => [...opened.values()].map(({ target }) => target),
+    shutdown: () => {
+      isShut = true
+      for (const instanceId of [...opened.keys()]) closeInstance(instanceId)
+    },
+  }
+}
+
+function discard(stream: Duplex): void {
+  stream.on('error', () => undefined).destroy()
+}

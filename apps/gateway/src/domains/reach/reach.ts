@@ -1,0 +1,85 @@
+import { eq } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database } from '../../platform/database/database.ts'
+import type { OpenDatabase } from '../../platform/database/open-database.ts'
+import type { Events } from '../../platform/events/events.ts'
+import type { Route } from '../../platform/http/handler.ts'
+import { isLoopback } from '../../platform/http/hosts.ts'
+import type { ServiceOrigin } from '../../platform/http/server.ts'
+import type { Ids } from '../../platform/ids.ts'
+import { accountDeleted } from '../identity/events.ts'
+import type { Instances } from '../instances/instances.ts'
+import { createConnections } from './connections.ts'
+import { createMachineWays, type MachineWaysDeps } from './machine-ways.ts'
+import { createTcpForwards } from './ports/tcp-forwards.ts'
+import { reachRoutes } from './routes.ts'
+import { createServiceProxy, type ServiceLimits, type ServiceTarget } from './services/service-proxy.ts'
+import { terminalTicket } from './tables.ts'
+import type { TerminalLimits } from './terminal/terminal-limits.ts'
+import { createTerminals, type Terminals } from './terminal/terminals.ts'
+
+/** All ways into instances, put together. */
+export interface Reach {
+  terminals: Terminals
+  serviceOrigin: ServiceOrigin<ServiceTarget>
+  routes: Route[]
+  /** Begins to close what belongs to instances that stop and sessions that end. @returns The way to stop. */
+  start(): Promise<() => void>
+  shutdown(): void
+}
+
+export interface ReachDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  log: Logger
+  listen: OpenDatabase['listen']
+  /** Which gateway reaches an instance's machine. */
+  whereIs: MachineWaysDeps['whereIs']
+  gateways: MachineWaysDeps['gateways']
+  instances: Pick<Instances, 'findRunning' | 'findService'>
+  events: Pick<Events, 'on'>
+  identity: {
+    isSessionOpen(sessionId: string): Promise<boolean>
+    watchSessions(onChange: () => void): Promise<() => void>
+  }
+  /** The interface that the gateway listens on. */
+  host: string
+  publicUrl: string | null
+  serviceHost: string
+  limits?: { findMs?: number; terminal?: Partial<TerminalLimits>; service?: Partial<ServiceLimits> }
+}
+
+/** Where forwarded TCP ports listen: never beyond this computer, whatever the gateway does. */
+const FORWARD_HOST = '127.0.0.1'
+
+/** Makes the ways into instances. Nothing listens by itself yet. */
+export function createReach(deps: ReachDeps): Reach {
+  const { instances, limits = {} } = deps
+  deps.events.on(accountDeleted, 'reach', async (tx, { userId }) => {
+    await tx.delete(terminalTicket).where(eq(terminalTicket.userId, userId))
+  })
+  const ways = createMachineWays({ ...deps, findMs: limits.findMs })
+  const terminals = createTerminals({ ...deps, ways, limits: limits.terminal ?? {} })
+  // On a loopback interface customers are at this computer; elsewhere its own ports are out of their reach.
+  const tcp = isLoopback(deps.host)
+    ? { host: FORWARD_HOST, forwards: createTcpForwards({ ...deps, ways, host: FORWARD_HOST }) }
+    : null
+  const connections = createConnections({ ...deps, ways, terminals, tcp })
+  return {
+    terminals,
+    serviceOrigin: createServiceProxy({
+      ...deps,
+      ways,
+      scheme: deps.publicUrl?.startsWith('https:') ? 'https' : 'http',
+      limits: limits.service ?? {},
+    }),
+    routes: reachRoutes({ connections, terminals, instances }),
+    start: connections.start,
+    shutdown: () => {
+      terminals.shutdown()
+      tcp?.forwards.shutdown()
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { lackOf, offered } from '../port/part.ts'
+import { eventually, expectCode, type Subject, text } from './tools.ts'
+
+/** How every driver reaches what listens in a machine. */
+export function describeNetwork(subject: Subject): void {
+  subject.inside(
+    '[B1] a port in the machine can be talked to, with half-closed connections and many bytes',
+    async () => {
+      const engine = subject.engine()
+      const { id } = await subject.running({ ports: [8080] })
+      await expectCode(engine.network.connect(id, 8080), 'port_closed')
+      await text(engine, id, `setsid perl -e '${ECHO_SERVER}' 8080 > /dev/null 2>&1 &`)
+      await eventually(async () => {
+        const probe = await engine.network.connect(id, 8080)
+        probe.destroy()
+      })
+      const stream = await engine.network.connect(id, 8080)
+      const sent = randomBytes(3_000_000)
+      const received: Buffer[] = []
+      stream.on('data', chunk => received.push(chunk))
+      const ended = new Promise(resolve => stream.on('end', resolve))
+      stream.end(sent)
+      await ended
+      expect(Buffer.concat(received).equals(sent)).toBe(true)
+    },
+  )
+
+  test('a machine that does not run, or is not there, is reached by no datagram', async ctx => {
+    const { udp } = subject.engine().network
+    const why = lackOf(udp)
+    if (why !== null) return ctx.skip(why)
+    const spec = subject.spec({ udp_ports: [5353] })
+    await expectCode(offered(udp).open(spec.id, 5353), 'not_found')
+    await subject.engine().machines.create(spec, new AbortController().signal)
+    await expectCode(offered(udp).open(spec.id, 5353), 'not_running')
+  })
+
+  subject.inside('datagrams go to a UDP port in the machine and come back, whole and apart', async ctx => {
+    const { udp } = subject.engine().network
+    const why = lackOf(udp)
+    if (why !== null) return ctx.skip(why)
+    const { id } = await subject.running({ udp_ports: [5353] })
+    await text(subject.engine(), id, `setsid perl -e '${UDP_ECHO}' 5353 > /dev/null 2>&1 &`)
+    const [one, two] = await Promise.all([offered(udp).open(id, 5353), offered(udp).open(id, 5353)])
+    const heard: [string, string][] = []
+    one.onDatagram(datagram => heard.push(['one', datagram.toString('hex')]))
+    two.onDatagram(datagram => heard.push(['two', datagram.toString('hex')]))
+    const datagrams = [randomBytes(1), randomBytes(1200)]
+    await eventually(() => {
+      // Some may be lost before anybody listens, as anywhere.
+      for (const datagram of datagrams) one.send(datagram)
+      for (const datagram of datagrams) expect(heard).toContainEqual(['one', datagram.toString('hex')])
+    })
+    expect(heard.every(([who]) => who === 'one')).toBe(true)
+    one.close()
+    two.close()
+  })
+}
+
+/** Sends back what it gets on the port that is its argument, until the other side has finished. */
+const ECHO_SERVER =
+  'socket(S,2,1,0);setsockopt(S,1,2,pack("i",1));bind(S,pack("Sna4x8",2,$ARGV[0],"\\0\\0\\0\\0"))or die;listen(S,9);' +
+  'while(accept(C,S)){while(sysread(C,$b,65536)){for($o=0;$o<length $b;){$o+=syswrite(C,$b,65536,$o)}}close C}'
+
+/** Sends each datagram back to where it came from. */
+const UDP_ECHO =
+  'socket(S,2,2,0);bind(S,pack("Sna4x8",2,$ARGV[0],"\\0\\0\\0\\0"))or die;' +
+  'while(defined($from=recv(S,$b,65536,0))){send(S,$b,0,$from)}'

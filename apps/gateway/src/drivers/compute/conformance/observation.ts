@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest'
+import { eventually, expectCode, never, type Subject, text } from './tools.ts'
+
+/** How much may be under way while nobody reads a log. */
+const UNDER_WAY_BYTES_MAX = 4 * 1024 * 1024
+
+/** How every driver measures machines and keeps what they write. */
+export function describeObservation(subject: Subject): void {
+  subject.inside('stats say what the machine uses', async () => {
+    const engine = subject.engine()
+    const { id } = await subject.running()
+    await engine.observation.sample(id)
+    await text(engine, id, 'head -c 5000000 /dev/zero > ~/five; (perl -e "1 while 1" > /dev/null 2>&1 &)')
+    await eventually(async () => {
+      const stats = await engine.observation.sample(id)
+      expect(stats.cpu_percent).toBeGreaterThan(5)
+      expect(stats.cpu_percent).toBeLessThan(400)
+      expect(stats.memory_used_mb).toBeGreaterThan(0)
+      expect(stats.sampled_at).toBeInstanceOf(Date)
+      expect(stats.gpus).toEqual([])
+      if (stats.network_received_bytes !== null) expect(stats.network_sent_bytes).not.toBeNull()
+    })
+  })
+
+  subject.inside(
+    'the start command runs, its output is kept, and its end does not end the machine',
+    async () => {
+      const engine = subject.engine()
+      const spec = await subject.running({ command: ['sh', '-c', 'seq 1 50; echo to-err >&2; sleep 3600'] })
+      await eventually(async () => {
+        const lines = (await engine.observation.logs(spec.id, { lines_max: 1000 })).split('\n')
+        expect(lines).toContain('50')
+        expect(lines).toContain('to-err')
+      })
+      const last = (await engine.observation.logs(spec.id, { lines_max: 3 })).trimEnd().split('\n')
+      expect(last).toHaveLength(3)
+    },
+  )
+
+  test('of a machine that is not there nothing is said', async () => {
+    const { observation } = subject.engine()
+    const missing = subject.spec().id
+    await expectCode(observation.sample(missing), 'not_found')
+    await expectCode(observation.logs(missing, { lines_max: 1 }), 'not_found')
+    await expectCode(observation.followLogs(missing, { lines_max: 1 }), 'not_found')
+  })
+
+  subject.inside(
+    'a log is followed from its last lines on, as it is written, and ends with the machine',
+    async () => {
+      const engine = subject.engine()
+      const command = [
+        'sh',
+        '-c',
+        'seq 1 20; echo begun; while [ ! -e ~/go ]; do sleep 0.05; done; seq 21 30; sleep 3600',
+      ]
+      const { id } = await subject.running({ command })
+      await eventually(async () =>
+        expect(await engine.observation.logs(id, { lines_max: 1 })).toContain('begun'),
+      )
+      const log = await engine.observation.followLogs(id, { lines_max: 3 })
+      let heard = ''
+      log.on('data', chunk => {
+        heard += String(chunk)
+      })
+      const ended = new Promise(resolve => log.once('close', resolve))
+      await eventually(() => expect(heard).toBe('19\n20\nbegun\n'))
+      await text(engine, id, 'touch ~/go')
+      await eventually(() => expect(heard).toBe(`19\n20\nbegun\n${lines(21, 30)}`))
+      await engine.machines.stop(id, never)
+      await ended
+    },
+  )
+
+  subject.inside(
+    'whoever follows a log and does not read fills no memory, and leaves it when it likes',
+    async () => {
+      const engine = subject.engine()
+      const { id } = await subject.running({
+        command: ['sh', '-c', 'yes 0123456789012345678901234567890123456789'],
+      })
+      const log = await engine.observation.followLogs(id, { lines_max: 1 })
+      const before = process.memoryUsage().arrayBuffers
+      for (let turn = 0; turn < 10; turn++) await text(engine, id, 'sleep 0.05')
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(UNDER_WAY_BYTES_MAX)
+      log.destroy()
+      await engine.machines.remove(id, never)
+    },
+  )
+}
+
+function lines(from: number, to: number): string {
+  return Array.from({ length: to - from + 1 }, (_, at) => `${from + at}\n`).join('')
+}

@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { MachineSpec } from '../port/machines.ts'
+import { offered } from '../port/part.ts'
+import { expectCode, never, type Subject, text } from './tools.ts'
+
+/** How every driver keeps volumes, and attaches them to machines. */
+export function describeVolumes(subject: Subject): void {
+  const newId = () => `vol-${randomBytes(5).toString('hex')}`
+  const store = () => offered(subject.engine().volumes)
+
+  test('a volume is made, grown and deleted by its id, as often as one likes', async () => {
+    const id = newId()
+    await expectCode(store().grow({ id, size_gb: 2 }), 'not_found')
+    await Promise.all([store().make({ id, size_gb: 1 }), store().make({ id, size_gb: 1 })])
+    await store().make({ id, size_gb: 1 })
+    await store().grow({ id, size_gb: 2 })
+    await store().grow({ id, size_gb: 2 })
+    expect((await store().list()).filter(one => one === id)).toEqual([id])
+    await store().delete(id)
+    await store().delete(id)
+    expect(await store().list()).not.toContain(id)
+    for (const wrong of ['../up', 'A', '']) {
+      await expectCode(store().make({ id: wrong, size_gb: 1 }), 'unsupported')
+    }
+  })
+
+  test('a volume that is not there, or is put where none can be, makes no machine', async () => {
+    const { machines } = subject.engine()
+    const id = newId()
+    await store().make({ id, size_gb: 1 })
+    const mount = { id, path: '/data', read_only: false }
+    const wrong: [MachineSpec['volumes'], 'unsupported'][] = [
+      [[{ ...mount, path: 'data' }], 'unsupported'],
+      [[{ ...mount, path: '/' }], 'unsupported'],
+      [[{ ...mount, path: '/data/../etc' }], 'unsupported'],
+      [[{ ...mount, path: '/etc/x' }], 'unsupported'],
+      [[{ ...mount, path: '/proc' }], 'unsupported'],
+      [[mount, { ...mount, id: newId(), path: '/data/deep' }], 'unsupported'],
+    ]
+    for (const [volumes, code] of wrong) {
+      await expectCode(machines.create(subject.spec({ volumes: volumes ?? [] }), never), code)
+    }
+    const missing = subject.spec({ volumes: [{ ...mount, id: newId() }] })
+    const made = async () => {
+      await machines.create(missing, never)
+      await machines.start(missing.id, never)
+    }
+    await expectCode(made(), 'not_found')
+    await machines.remove(missing.id, never)
+    await store().delete(id)
+  })
+
+  test('a volume that a machine has attached is not deleted', async () => {
+    const { machines } = subject.engine()
+    const id = newId()
+    await store().make({ id, size_gb: 1 })
+    const spec = subject.spec({ volumes: [{ id, path: '/data', read_only: false }] })
+    await machines.create(spec, never)
+    await expectCode(store().delete(id), 'failed')
+    expect(await store().list()).toContain(id)
+    await machines.create({ ...spec, volumes: [] }, never)
+    await store().delete(id)
+    await machines.remove(spec.id, never)
+  })
+
+  subject.inside(
+    'what one machine writes to a volume another finds there, after the first is gone',
+    async () => {
+      const engine = subject.engine()
+      const id = newId()
+      await store().make({ id, size_gb: 1 })
+      const mount = { id, path: '/mnt/shared', read_only: false }
+      const first = await subject.running({ volumes: [mount] })
+      await text(
+        engine,
+        first.id,
+        'mkdir /mnt/shared/deep; echo kept > /mnt/shared/deep/file; chmod 600 /mnt/shared/deep/file',
+      )
+      await text(engine, first.id, 'ln -s /etc/hostname /mnt/shared/link')
+      await engine.machines.remove(first.id, never)
+
+      const second = await subject.running({ volumes: [{ ...mount, path: '/data' }] })
+      expect(await text(engine, second.id, 'cat /data/deep/file')).toBe('kept\n')
+      await text(engine, second.id, 'echo more >> /data/deep/file; echo mine > ~/file')
+      // Read-only from the next start on, then detached: the machine keeps its home.
+      await engine.machines.stop(second.id, never)
+      await engine.machines.create(
+        { ...second, volumes: [{ ...mount, path: '/data', read_only: true }] },
+        never,
+      )
+      await engine.machines.start(second.id, never)
+      expect(await text(engine, second.id, 'cat /data/deep/file ~/file')).toBe('kept\nmore\nmine\n')
+      expect((await engine.console.exec(second.id, ['sh', '-c', 'echo no > /data/new'])).exit_code).not.toBe(
+        0,
+      )
+      await engine.machines.stop(second.id, never)
+      await engine.machines.create({ ...second, volumes: [] }, never)
+      await engine.machines.start(second.id, never)
+      expect(await text(engine, second.id, 'ls -A /data 2>/dev/null; cat ~/file')).toBe('mine\n')
+      await store().delete(id)
+      expect(await text(engine, second.id, 'cat ~/file')).toBe('mine\n')
+    },
+  )
+}

@@ -1,0 +1,123 @@
+import type Docker from 'dockerode'
+import type { Logger } from 'pino'
+import { consoleOver } from '../console-over.ts'
+import { MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { Engine } from '../port/engine.ts'
+import { createNames } from './container-plan.ts'
+import { capabilitiesOf, type EngineInfo } from './docker-capabilities.ts'
+import { answeredWithin, translated } from './docker-errors.ts'
+import { followEvents } from './docker-events.ts'
+import { runExec } from './docker-exec.ts'
+import { createDockerImages } from './docker-images.ts'
+import { createDockerLink, type DockerPlace } from './docker-link.ts'
+import { followLogs, readLogs } from './docker-logs.ts'
+import { createDockerMachines } from './docker-machines.ts'
+import { connectPort } from './docker-ports.ts'
+import { sizeOf } from './docker-size.ts'
+import { createDockerStats } from './docker-stats.ts'
+import { openUdp } from './docker-udp.ts'
+import { createDockerVolumes } from './docker-volumes.ts'
+import { createKeeperClient } from './keeper-client.ts'
+
+export interface DockerDeps {
+  place: DockerPlace
+  /** Whose machines these are; another cloud on the same engine has another. `[a-z0-9-]`. */
+  cloudId: string
+  log: Logger
+  /** How long the engine may take to answer a short question. */
+  answerTimeoutMs?: number
+  /** A machine on more layers than this is put on one when its container is made anew. */
+  layersMax?: number
+}
+
+const ANSWER_TIMEOUT_MS = 15_000
+
+/**
+ * Opens a Docker Engine: each machine is a container, found by labels, so that nothing is kept here. Fails with
+ * `engine_unavailable` when the engine does not answer. Machines go on running when the gateway ends.
+ */
+export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
+  const { cloudId } = deps
+  const log = deps.log.child({ driver: 'docker' })
+  const link = createDockerLink(deps.place, log)
+  const { docker } = link
+  const names = createNames(cloudId)
+  const soon = <T>(ask: (options: { abortSignal: AbortSignal }) => Promise<T>) =>
+    answeredWithin(deps.answerTimeoutMs ?? ANSWER_TIMEOUT_MS, ask)
+  const askInfo = docker.info.bind(docker) as (options: { abortSignal: AbortSignal }) => Promise<EngineInfo>
+  const askAboutItself = () => translated('asking Docker about itself', () => soon(askInfo))
+  const info = await askAboutItself()
+  if (!info.ID) throw new ComputeError('failed', 'Docker does not tell its id')
+  const keeper = createKeeperClient({ engine: `${info.ID}/${cloudId}`, place: deps.place })
+  const stats = createDockerStats(link.is_here)
+  const { machines, status } = createDockerMachines({
+    docker,
+    cloudId,
+    cpusMax: info.NCPU,
+    publishAddress: link.publish_address,
+    soon,
+    log,
+    layersMax: deps.layersMax,
+    onReplaced: stats.forget,
+  })
+
+  /** Does one thing with a machine; the engine itself refuses where it is not there or does not run. */
+  function talk<T>(id: string, doing: string, work: (container: Docker.Container) => Promise<T>): Promise<T> {
+    return translated(`${doing} in ${id}`, async () => {
+      if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('not_found', `no machine ${id}`)
+      return work(docker.getContainer(names.container(id)))
+    })
+  }
+
+  return {
+    id: `docker:${info.ID}`,
+    driver: 'docker',
+    kinds: ['POD'],
+    capabilities: { ...capabilitiesOf(info), ports_exposed: link.ports_exposed },
+    size: async () => sizeOf(await askAboutItself(), link.is_here),
+    machines,
+    images: createDockerImages({ docker, cloudId, soon }),
+    volumes: createDockerVolumes(docker, cloudId),
+    network: {
+      connect: (id, port) =>
+        talk(id, `connecting to port ${port}`, container =>
+          connectPort(link, container, names.network, port),
+        ),
+      udp: link.carries_udp
+        ? {
+            open: (id, port) =>
+              talk(id, `opening UDP port ${port}`, container =>
+                openUdp(link, container, names.network, port),
+              ),
+          }
+        : { lacks: 'Datagrams do not pass through SSH, which carries streams alone.' },
+    },
+    console: {
+      // The keeper runs on the gateway's computer; where that is the engine's too, all gateways there share it.
+      shells_live: link.is_here ? 'with_engine' : 'beside_gateway',
+      ...consoleOver((id, request) => {
+        if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('not_found', `no machine ${id}`)
+        const asked = { ...request, machine: names.container(id) }
+        return request.op === 'attach' ? keeper.ask(asked) : keeper.askIfThere(asked)
+      }),
+      exec: (id, argv, options) =>
+        talk(id, 'running a command', container => runExec(container, argv, options ?? {})),
+    },
+    observation: {
+      status,
+      watch: onChange => {
+        const listIds = async () => (await machines.list()).map(machine => machine.id)
+        return followEvents({ docker, cloudId, listIds, onChange, log })
+      },
+      sample: id => talk(id, 'measuring', container => stats.read(id, container)),
+      followLogs: (id, { lines_max }) =>
+        talk(id, 'following the log', container => followLogs(container, lines_max)),
+      logs: (id, { lines_max }) => talk(id, 'reading the log', container => readLogs(container, lines_max)),
+    },
+    shutdown: async () => {
+      link.close()
+      return []
+    },
+  }
+}

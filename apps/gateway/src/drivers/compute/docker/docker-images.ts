@@ -1,0 +1,119 @@
+import type Docker from 'dockerode'
+import { createKeyedQueue } from '../keyed-queue.ts'
+import { MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { ImageRecipe, ImageStore, OwnImages } from '../port/images.ts'
+import { createNames, INSTANCE_LABEL } from './container-plan.ts'
+import { isMissing, orNull, statusCodeOf, translated } from './docker-errors.ts'
+import { dockerImage, findDockerImage, ownReference } from './docker-recipe.ts'
+import { pullImage } from './pull-image.ts'
+
+const STATUS_CONFLICT = 409
+const BYTES_PER_MB = 1024 * 1024
+
+type Sized = Docker.ContainerInspectInfo & { SizeRw?: number }
+
+/** Images of an engine: those of registries, and those that are made here from machines. */
+export function createDockerImages(deps: {
+  docker: Docker
+  cloudId: string
+  soon<T>(ask: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T>
+}): ImageStore {
+  const { docker, cloudId, soon } = deps
+  return {
+    lackFor: image => (findDockerImage(image, cloudId) ? null : `${image.id} cannot run on Docker.`),
+    async has(image) {
+      const known = findDockerImage(image, cloudId)
+      if (!known) return false
+      const found = await translated(`looking for ${known.reference}`, () =>
+        orNull(soon(() => docker.getImage(known.reference).inspect())),
+      )
+      return found !== null
+    },
+    pull: async (image, onProgress, signal) =>
+      pullImage(docker, dockerImage(image, cloudId), onProgress, signal),
+    own: createOwnImages(docker, cloudId),
+  }
+}
+
+function createOwnImages(docker: Docker, cloudId: string): OwnImages {
+  const names = createNames(cloudId)
+  const queue = createKeyedQueue()
+  const referenceOf = (imageId: string) => {
+    if (!MACHINE_ID_PATTERN.test(imageId))
+      throw new ComputeError('unsupported', `not an image id: ${imageId}`)
+    return ownReference(cloudId, imageId)
+  }
+
+  async function build(machineId: string, imageId: string, onBytes: (done: number, total: number) => void) {
+    const { repo, tag } = referenceOf(imageId)
+    if (await orNull(docker.getImage(`${repo}:${tag}`).inspect())) return
+    const container = docker.getContainer(names.container(machineId))
+    // The engine knows the option; the type declarations do not.
+    const { SizeRw = 0 } = (await container.inspect({
+      size: true,
+    } as Docker.ContainerInspectOptions)) as Sized
+    onBytes(0, SizeRw)
+    // Without the mark of its machine, with which it would go. What the machine goes by of its own image stays in a
+    // label: so the next machine starts as the first one did, and not as a machine within a machine.
+    await container.commit({ repo, tag, changes: `LABEL ${INSTANCE_LABEL}=""` })
+    onBytes(SizeRw, SizeRw)
+  }
+
+  return {
+    build: ({ machine_id, image_id }, onProgress, signal) =>
+      translated(`making the image ${image_id} of ${machine_id}`, async () => {
+        referenceOf(image_id)
+        if (!MACHINE_ID_PATTERN.test(machine_id)) {
+          throw new ComputeError('not_found', `no machine ${machine_id}`)
+        }
+        const onBytes = (bytes_done: number, bytes_total: number) => onProgress({ bytes_done, bytes_total })
+        await unlessGivenUp(signal, () => queue(image_id, () => build(machine_id, image_id, onBytes)))
+        const recipe: ImageRecipe = { id: image_id, parts: { docker: { own: image_id } } }
+        return recipe
+      }),
+    delete: imageId =>
+      translated(`removing the image ${imageId}`, () =>
+        queue(imageId, async () => {
+          const { repo, tag } = referenceOf(imageId)
+          try {
+            // Not by force: machines that are made from it could not be made anew any more.
+            await docker.getImage(`${repo}:${tag}`).remove()
+          } catch (error) {
+            if (isMissing(error)) return
+            if (statusCodeOf(error) === STATUS_CONFLICT) {
+              throw new ComputeError('failed', `a machine is made from the image ${imageId}`, {
+                cause: error,
+              })
+            }
+            throw error
+          }
+        }),
+      ),
+    list: () =>
+      translated('listing images', async () => {
+        const { repo } = ownReference(cloudId, '')
+        const images = await docker.listImages({ filters: { reference: [repo] } })
+        return images.flatMap(({ RepoTags, Size }) =>
+          (RepoTags ?? []).flatMap(name =>
+            name.startsWith(`${repo}:`)
+              ? [{ id: name.slice(repo.length + 1), size_mb: Math.ceil(Size / BYTES_PER_MB) }]
+              : [],
+          ),
+        )
+      }),
+  }
+}
+
+/** The engine has no way to end what it has begun; whoever has given up need not wait for it. */
+function unlessGivenUp<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const givenUp = () => new ComputeError('failed', 'the call was given up', { cause: signal.reason })
+  if (signal.aborted) return Promise.reject(givenUp())
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(givenUp())
+    signal.addEventListener('abort', abort, { once: true })
+    work()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -1,0 +1,261 @@
+import type Docker from 'dockerode'
+import type { Logger } from 'pino'
+import { createKeyedQueue } from '../keyed-queue.ts'
+import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { MachineListing, MachineSpec, MachineStatus, Machines } from '../port/machines.ts'
+import { checkMounts } from '../volume-mounts.ts'
+import {
+  CLOUD_LABEL,
+  createNames,
+  INSTANCE_LABEL,
+  machineOf,
+  planContainer,
+  planLimits,
+  readOrigin,
+  SHAPE_LABEL,
+  shapeOf,
+} from './container-plan.ts'
+import { isMissing, orNull, statusCodeOf, toComputeError, translated } from './docker-errors.ts'
+import { dockerImage } from './docker-recipe.ts'
+import { createReplacement, volumesOf } from './replace-container.ts'
+
+/** How long a machine's processes have to end in good order, in seconds. */
+const STOP_GRACE_S = 3
+/** The engine refuses more than 125 or so. */
+const LAYERS_MAX = 100
+const STATUS_NOT_MODIFIED = 304
+const STATUS_CONFLICT = 409
+const REMOVE_POLL_MS = 50
+const REMOVE_TIMEOUT_MS = 30_000
+
+/** Asks the engine a short question; fails when it leaves it unanswered for too long. */
+type Soon = <T>(ask: (options: { abortSignal: AbortSignal }) => Promise<T>) => Promise<T>
+
+/** Machines as containers, which are found by their names and labels: nothing of them is kept here. */
+export function createDockerMachines(deps: {
+  docker: Docker
+  cloudId: string
+  cpusMax: number
+  /** The address of the engine's computer that ports are published on. */
+  publishAddress: string
+  soon: Soon
+  log: Logger
+  /** A machine on more layers than this is put on one when its container is made anew. */
+  layersMax: number | undefined
+  /** Called when figures that were kept of a machine are those of another container. */
+  onReplaced(id: string): void
+}) {
+  const { docker, cloudId, cpusMax, publishAddress, soon, log } = deps
+  const names = createNames(cloudId)
+  const queue = createKeyedQueue()
+  const containerOf = (id: string) => docker.getContainer(names.container(id))
+  const replacement = createReplacement({
+    docker,
+    cloudId,
+    layersMax: deps.layersMax ?? LAYERS_MAX,
+    log,
+  })
+
+  async function status(id: string): Promise<MachineStatus> {
+    if (!MACHINE_ID_PATTERN.test(id)) return { state: 'absent' }
+    try {
+      const places = [containerOf(id), docker.getContainer(names.before(id))]
+      for (const container of places) {
+        const found = await orNull(soon(options => container.inspect(options)))
+        if (!found) continue
+        const { State } = found
+        const state = stateOf(State.Status)
+        if (state === 'running') return { state, started_at: new Date(State.StartedAt) }
+        return state === 'stopped' ? { state, exit_code: State.ExitCode } : { state }
+      }
+      return { state: 'absent' }
+    } catch (error) {
+      throw toComputeError(error, `looking at ${id}`)
+    }
+  }
+
+  /** Changes one machine, one change after the other, unless the caller has given up by then. */
+  function change(id: string, doing: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    return queue(id, async () => {
+      if (signal.aborted) throw new ComputeError('failed', 'the call was given up', { cause: signal.reason })
+      await translated(`${doing} ${id}`, work)
+    })
+  }
+
+  async function create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
+    await replacement.settle(spec.id)
+    const existing = await orNull(containerOf(spec.id).inspect())
+    if (existing) return takeOn(spec, existing)
+    const { reference: imageRef } = dockerImage(spec.image, cloudId)
+    await mustHaveVolumes(spec)
+    const { Config, Size } = await docker.getImage(imageRef).inspect()
+    // An image that was made from a machine says what that machine's own image was.
+    const inherited = readOrigin(Config.Labels)
+    const origin = inherited
+      ? { ...inherited, size_bytes: Size }
+      : {
+          entrypoint: asList(Config.Entrypoint),
+          command: asList(Config.Cmd),
+          env: Config.Env ?? [],
+          size_bytes: Size,
+        }
+    await queue('network', () => ensureNetwork(docker, names.network, cloudId))
+    const imageEnv = inherited ? (Config.Env ?? []) : []
+    const plan = planContainer({ spec, cloudId, imageRef, origin, cpusMax, publishAddress, imageEnv })
+    try {
+      await docker.createContainer({ ...plan, abortSignal: signal })
+    } catch (error) {
+      // Another process of the same cloud was quicker.
+      if (statusCodeOf(error) !== STATUS_CONFLICT) throw error
+    }
+  }
+
+  /** The engine would make a volume that is not there, and nobody would know of it. */
+  async function mustHaveVolumes({ volumes = [] }: MachineSpec): Promise<void> {
+    for (const { id } of volumes) {
+      const found = await orNull(docker.getVolume(names.volume(id)).inspect())
+      if (!found) throw new ComputeError('not_found', `no volume ${id}`)
+    }
+  }
+
+  /** Gives a container that exists another spec, unless it runs. */
+  async function takeOn(spec: MachineSpec, existing: Docker.ContainerInspectInfo): Promise<void> {
+    if (stateOf(existing.State.Status) === 'running') return
+    const { Labels } = existing.Config
+    const origin = readOrigin(Labels)
+    if (origin && Labels[SHAPE_LABEL] !== shapeOf(spec, publishAddress)) {
+      await mustHaveVolumes(spec)
+      await queue('network', () => ensureNetwork(docker, names.network, cloudId))
+      await replacement.replace(spec.id, existing, (imageRef, predecessor) =>
+        planContainer({ spec, cloudId, imageRef, origin, predecessor, cpusMax, publishAddress }),
+      )
+      return deps.onReplaced(spec.id)
+    }
+    const limits = planLimits(spec, cpusMax)
+    const { Memory, NanoCpus } = existing.HostConfig
+    if (Memory !== limits.Memory || NanoCpus !== limits.NanoCpus) await containerOf(spec.id).update(limits)
+  }
+
+  async function stop(id: string, signal: AbortSignal): Promise<void> {
+    try {
+      await containerOf(id).stop({ t: STOP_GRACE_S, abortSignal: signal })
+    } catch (error) {
+      if (!isMissing(error) && statusCodeOf(error) !== STATUS_NOT_MODIFIED) throw error
+    }
+  }
+
+  async function remove(id: string): Promise<void> {
+    for (const container of [containerOf(id), docker.getContainer(names.before(id))]) {
+      const found = await orNull(container.inspect())
+      if (!found) continue
+      await removeContainer(container)
+      // What its image declared goes with it, also where the engine takes it for a volume that somebody named.
+      for (const { name } of volumesOf(found)) {
+        if (!names.isVolume(name)) await removeVolume(docker.getVolume(name))
+      }
+    }
+    await replacement.removeSaved(id)
+    deps.onReplaced(id)
+  }
+
+  async function list(): Promise<MachineListing[]> {
+    const filters = { label: [INSTANCE_LABEL] }
+    const [containers, saved] = await translated('listing machines', () =>
+      Promise.all([docker.listContainers({ all: true, filters }), replacement.savedIds()]),
+    )
+    // An image without a container is what a removal left that was cut short; listed, so that a sweep removes it.
+    const states = new Map<string, MachineListing['state']>(saved.map(id => [id, 'created']))
+    const isPredecessor = ({ Names }: Docker.ContainerInfo) => Names.some(name => name.endsWith('.before'))
+    for (const container of [
+      ...containers.filter(isPredecessor),
+      ...containers.filter(one => !isPredecessor(one)),
+    ]) {
+      const id = machineOf(container.Labels, cloudId)
+      if (id) states.set(id, stateOf(container.State))
+    }
+    return [...states].map(([id, state]) => ({ id, state }))
+  }
+
+  const machines: Machines = {
+    create: async (spec, signal) => {
+      checkSpec(spec)
+      await change(spec.id, 'creating', signal, () => create(spec, signal))
+    },
+    start: (id, signal) =>
+      change(id, 'starting', signal, async () => {
+        if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('not_found', `no machine ${id}`)
+        await containerOf(id)
+          .start({ abortSignal: signal })
+          .catch(error => {
+            if (statusCodeOf(error) !== STATUS_NOT_MODIFIED) throw error
+          })
+      }),
+    stop: async (id, signal) => {
+      if (MACHINE_ID_PATTERN.test(id)) await change(id, 'stopping', signal, () => stop(id, signal))
+    },
+    remove: async (id, signal) => {
+      if (MACHINE_ID_PATTERN.test(id)) await change(id, 'removing', signal, () => remove(id))
+    },
+    list,
+  }
+  return { machines, status }
+}
+
+function checkSpec(spec: MachineSpec): void {
+  if (!MACHINE_ID_PATTERN.test(spec.id)) throw new ComputeError('unsupported', `not a machine id: ${spec.id}`)
+  if (!HOSTNAME_PATTERN.test(spec.hostname)) {
+    throw new ComputeError('unsupported', `not a hostname: ${spec.hostname}`)
+  }
+  checkMounts(spec.volumes ?? [])
+}
+
+/** Makes the cloud's network, in which machines reach the internet but not one another. */
+async function ensureNetwork(docker: Docker, name: string, cloudId: string): Promise<void> {
+  try {
+    await docker.getNetwork(name).inspect()
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    await docker.createNetwork({
+      Name: name,
+      Driver: 'bridge',
+      CheckDuplicate: true,
+      Labels: { [CLOUD_LABEL]: cloudId },
+      Options: { 'com.docker.network.bridge.enable_icc': 'false' },
+    })
+  }
+}
+
+async function removeVolume(volume: Docker.Volume): Promise<void> {
+  try {
+    await volume.remove()
+  } catch (error) {
+    // Gone with its container, or that of the container which took its place.
+    if (!isMissing(error) && statusCodeOf(error) !== STATUS_CONFLICT) throw error
+  }
+}
+
+async function removeContainer(container: Docker.Container): Promise<void> {
+  const deadline = Date.now() + REMOVE_TIMEOUT_MS
+  for (;;) {
+    try {
+      await container.remove({ force: true, v: true })
+      return
+    } catch (error) {
+      if (isMissing(error)) return
+      // Being removed already by somebody else.
+      if (statusCodeOf(error) !== STATUS_CONFLICT || Date.now() > deadline) throw error
+      await new Promise(resolve => setTimeout(resolve, REMOVE_POLL_MS))
+    }
+  }
+}
+
+function stateOf(engineState: string): MachineListing['state'] {
+  if (engineState === 'created') return 'created'
+  return ['running', 'paused', 'restarting'].includes(engineState) ? 'running' : 'stopped'
+}
+
+function asList(value: string | string[] | undefined | null): string[] {
+  if (!value) return []
+  return Array.isArray(value) ? value : [value]
+}

@@ -1,0 +1,57 @@
+import type Docker from 'dockerode'
+import { MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { VolumeStore } from '../port/volumes.ts'
+import { CLOUD_LABEL, createNames } from './container-plan.ts'
+import { isMissing, statusCodeOf, translated } from './docker-errors.ts'
+
+const STATUS_CONFLICT = 409
+/** Names the volume on the engine's own. */
+const VOLUME_LABEL = 'berth.volume'
+
+/** Volumes as the engine's named ones, found by their names and labels. */
+export function createDockerVolumes(docker: Docker, cloudId: string): VolumeStore {
+  const names = createNames(cloudId)
+  const nameOf = (id: string) => {
+    if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('unsupported', `not a volume id: ${id}`)
+    return names.volume(id)
+  }
+  return {
+    size_limit: {
+      enforced: false,
+      why: 'Docker limits the size of volumes only on few file systems, so it is not asked to',
+    },
+    make: ({ id }) =>
+      translated(`making the volume ${id}`, async () => {
+        // There already: the engine leaves it as it is.
+        await docker.createVolume({
+          Name: nameOf(id),
+          Driver: 'local',
+          Labels: { [CLOUD_LABEL]: cloudId, [VOLUME_LABEL]: id },
+        })
+      }),
+    grow: ({ id }) =>
+      translated(`growing the volume ${id}`, async () => {
+        await docker.getVolume(nameOf(id)).inspect()
+      }),
+    delete: id =>
+      translated(`removing the volume ${id}`, async () => {
+        try {
+          await docker.getVolume(nameOf(id)).remove()
+        } catch (error) {
+          if (isMissing(error)) return
+          if (statusCodeOf(error) === STATUS_CONFLICT) {
+            throw new ComputeError('failed', `a machine has the volume ${id} attached`, { cause: error })
+          }
+          throw error
+        }
+      }),
+    list: () =>
+      translated('listing volumes', async () => {
+        const { Volumes } = await docker.listVolumes({
+          filters: JSON.stringify({ label: [`${CLOUD_LABEL}=${cloudId}`] }),
+        })
+        return (Volumes ?? []).flatMap(({ Labels }) => Labels?.[VOLUME_LABEL] ?? [])
+      }),
+  }
+}

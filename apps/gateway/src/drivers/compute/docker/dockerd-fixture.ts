@@ -1,0 +1,145 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import Docker from 'dockerode'
+
+const run = promisify(execFile)
+
+const READY_TIMEOUT_MS = 30_000
+const READY_POLL_MS = 100
+const STOP_TIMEOUT_MS = 20_000
+
+/** A Docker daemon of a test's own, which listens on TCP with TLS. */
+export interface TestDaemon {
+  url: string
+  /** Names of the PEM files in `dir` by which a client speaks to it. */
+  dir: string
+  files: { ca_file: string; cert_file: string; key_file: string }
+  docker: Docker
+  /** Ends the daemon, and with it every container. */
+  stop(): Promise<void>
+  /** Starts it again with what it stored. */
+  start(): Promise<void>
+  /** Ends it and removes all that it stored. */
+  remove(): Promise<void>
+}
+
+/**
+ * Starts a second daemon beside the one that runs: root, network and socket of its own.
+ * @returns Or why that cannot be done here.
+ */
+export async function startDockerd(): Promise<TestDaemon | { why: string }> {
+  if (process.getuid?.() !== 0) return { why: 'only root can start a Docker daemon' }
+  const version = await run('dockerd', ['--version']).then(
+    ({ stdout }) => stdout,
+    () => null,
+  )
+  if (version === null) return { why: 'there is no dockerd' }
+  const dir = await mkdtemp(join(tmpdir(), 'berth-dockerd-'))
+  const daemon = await prepare(dir, Number(/version (\d+)\./.exec(version)?.[1] ?? 0))
+  try {
+    await daemon.start()
+    return daemon
+  } catch (error) {
+    await daemon.remove()
+    return { why: `a second Docker daemon does not start: ${(error as Error).message}` }
+  }
+}
+
+async function prepare(dir: string, major: number): Promise<TestDaemon> {
+  const at = (name: string) => join(dir, name)
+  const port = await freePort()
+  await makeCertificates(dir)
+  // Before version 23 daemons of one computer shared one key, and with it their id, unless told otherwise.
+  const config = major < 23 ? { 'deprecated-key-path': at('key.json') } : {}
+  await writeFile(at('daemon.json'), JSON.stringify(config))
+  const read = (name: string) => readFile(at(name), 'utf8')
+  const [ca, cert, key] = await Promise.all(['ca.pem', 'client.pem', 'client-key.pem'].map(read))
+  const docker = new Docker({ host: '127.0.0.1', port, protocol: 'https', ca, cert, key })
+  const args = [
+    ...['--config-file', at('daemon.json'), '--data-root', at('data'), '--exec-root', at('exec')],
+    ...['--pidfile', at('pid'), '--storage-driver=vfs', '--iptables=false', '--bridge=none'],
+    ...['--host', `tcp://127.0.0.1:${port}`, '--tlsverify', '--tlscacert', at('ca.pem')],
+    ...['--tlscert', at('server.pem'), '--tlskey', at('server-key.pem')],
+  ]
+  let child: ChildProcess | null = null
+
+  async function stop(): Promise<void> {
+    const ending = child
+    child = null
+    if (!ending || ending.exitCode !== null) return
+    const ended = once(ending, 'exit')
+    ending.kill('SIGTERM')
+    const timer = setTimeout(() => ending.kill('SIGKILL'), STOP_TIMEOUT_MS)
+    await ended
+    clearTimeout(timer)
+  }
+
+  return {
+    url: `tcp://127.0.0.1:${port}`,
+    dir,
+    files: { ca_file: 'ca.pem', cert_file: 'client.pem', key_file: 'client-key.pem' },
+    docker,
+    stop,
+    async start() {
+      const started = spawn('dockerd', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+      child = started
+      started.stderr.pipe(createWriteStream(at('log'), { flags: 'a' }))
+      const failed = once(started, 'error').then(([error]) => Promise.reject(error))
+      await Promise.race([ready(docker, started, at('log')), failed])
+      failed.catch(() => undefined)
+    },
+    async remove() {
+      await stop()
+      await rm(dir, { recursive: true, force: true, maxRetries: 3 })
+    },
+  }
+}
+
+async function ready(docker: Docker, child: ChildProcess, logFile: string): Promise<void> {
+  const deadline = Date.now() + READY_TIMEOUT_MS
+  for (;;) {
+    try {
+      await docker.ping()
+      return
+    } catch (error) {
+      if (child.exitCode !== null || Date.now() > deadline) {
+        const log = await readFile(logFile, 'utf8').catch(() => '')
+        throw new Error(log.trim().split('\n').at(-1) ?? '', { cause: error })
+      }
+      await new Promise(resolve => setTimeout(resolve, READY_POLL_MS))
+    }
+  }
+}
+
+/** An authority, and a certificate of its for the daemon and one for the client. */
+async function makeCertificates(dir: string): Promise<void> {
+  const make = (name: string, extra: string[]) =>
+    run(
+      'openssl',
+      [
+        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
+        ...['-keyout', `${name}-key.pem`, '-out', `${name}.pem`, '-subj', `/CN=berth test ${name}`],
+        ...extra,
+      ],
+      { cwd: dir },
+    )
+  await make('ca', [])
+  const signed = ['-CA', 'ca.pem', '-CAkey', 'ca-key.pem', '-addext', 'basicConstraints=critical,CA:FALSE']
+  await make('server', [...signed, '-addext', 'subjectAltName=IP:127.0.0.1'])
+  await make('client', [...signed, '-addext', 'extendedKeyUsage=clientAuth'])
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,23 @@
+import type { SessionRequest } from '../sessions/frames.ts'
+import type { DockerPlace } from './docker-link.ts'
+
+/** The socket's name in a keeper's folder. */
+export const KEEPER_SOCKET = 'keeper.sock'
+
+/** Raised when the words between a gateway and a keeper change: then each version has a keeper of its own. */
+export const KEEPER_PROTOCOL = 1
+
+/** What a keeper is told at start, on its standard input. */
+export interface KeeperPlan {
+  /** Where its socket is to be. */
+  folder: string
+  /** A name that no other folder has. */
+  lock: string
+  /** Where the engine is, keys included: so it is never an argument, which others could read. */
+  place: DockerPlace
+  /** How long it waits, holding nothing, for somebody to come again. */
+  linger_ms: number
+}
+
+/** What is asked of a keeper: `machine` is the container's name. */
+export type KeeperRequest = SessionRequest & { machine: string }

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Docker from 'dockerode'
+import pino from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openScreen } from '../conformance/screen.ts'
+import { eventually, expectCode, never, text } from '../conformance/tools.ts'
+import { type EngineDescription, engineDescriptionSchema } from '../engine-description.ts'
+import { createEngineSource } from '../engine-source.ts'
+import type { Engine } from '../port/engine.ts'
+import type { EngineSource } from '../port/engine-source.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import { startDockerd, type TestDaemon } from './dockerd-fixture.ts'
+import { probeDocker } from './probe-docker.ts'
+import { importTestImage } from './test-image.ts'
+
+const log = pino({ level: 'silent' })
+const probe = await probeDocker()
+const started = probe.ok ? await startDockerd() : { why: probe.why }
+const missing = 'why' in started ? started.why : null
+if (missing !== null) process.stdout.write(`SKIP two Docker daemons: ${missing}\n`)
+
+/** Sends back what it gets on port 8080. */
+const ECHO =
+  'socket(S,2,1,0);bind(S,pack("Sna4x8",2,8080,"\\0\\0\\0\\0"))or die;listen(S,9);' +
+  'while(accept(C,S)){while(sysread(C,$b,65536)){syswrite(C,$b)}close C}'
+
+// Goal: two daemons at once, one on this computer's socket and one by TCP with TLS. Method: both are real; the second
+// is this test's own.
+describe.skipIf(missing !== null)('two Docker daemons', () => {
+  const cloudId = `test-${randomBytes(4).toString('hex')}`
+  const folder = mkdtempSync(join(tmpdir(), 'berth-two-'))
+  let daemon: TestDaemon
+  let here: Engine
+  let there: Engine
+  let source: EngineSource
+  let image = ''
+
+  const open = (described: EngineDescription) =>
+    createEngineSource(engineDescriptionSchema.parse(described), {
+      cloudId,
+      sandboxDir: folder,
+      baseDir: daemon.dir,
+      log,
+    })
+  const remote = () => ({
+    driver: 'docker' as const,
+    url: daemon.url,
+    ...daemon.files,
+    publish_address: '127.0.0.1',
+  })
+  const specOf = (id: string): MachineSpec => ({
+    id,
+    hostname: id,
+    image: { id: 'test', parts: { docker: image } },
+    cpu_count: 1,
+    memory_mb: 128,
+    disk_gb: 1,
+    gpu_uuids: [],
+    env: {},
+    command: null,
+    ports: [8080],
+  })
+
+  beforeAll(async () => {
+    daemon = started as TestDaemon
+    const local = new Docker({ socketPath: probe.ok ? probe.socket_path : '' })
+    image = await importTestImage(local)
+    expect(await importTestImage(daemon.docker)).toBe(image)
+    source = open(remote())
+    here = await open({ driver: 'docker' }).open()
+    there = await source.open()
+  }, 60_000)
+  afterAll(async () => {
+    for (const engine of [here, there]) {
+      for (const { id } of (await engine?.machines.list()) ?? []) await engine?.machines.remove(id, never)
+      await engine?.shutdown()
+    }
+    const local = new Docker({ socketPath: probe.ok ? probe.socket_path : '' })
+    for (const docker of [local, daemon.docker]) await docker.getNetwork(`berth-${cloudId}`).remove()
+    await daemon.remove()
+    rmSync(folder, { recursive: true })
+  })
+
+  test('are two engines, each with its own machines of the same cloud', async () => {
+    expect(new Set([here.id, there.id]).size).toBe(2)
+    expect(source.description).toContain(daemon.url)
+    // Figures of this computer would be somebody else's: what the remote one does not tell is not known.
+    expect(await there.size()).toMatchObject({ cpu_count: expect.any(Number), disk_gb: null, gpus: [] })
+    for (const engine of [here, there]) {
+      await engine.machines.create(specOf('same-id'), never)
+      await engine.machines.start('same-id', never)
+      expect(await engine.machines.list()).toEqual([{ id: 'same-id', state: 'running' }])
+    }
+    await text(here, 'same-id', 'echo here > ~/where')
+    await text(there, 'same-id', 'echo there > ~/where')
+    expect(await text(here, 'same-id', 'cat ~/where')).toBe('here\n')
+    expect(await text(there, 'same-id', 'cat ~/where')).toBe('there\n')
+    await here.machines.remove('same-id', never)
+    expect(await there.machines.list()).toEqual([{ id: 'same-id', state: 'running' }])
+  })
+
+  test('the remote one’s ports are reached on the address that is named, and it says so', async () => {
+    expect(here.capabilities.ports_exposed).toBeNull()
+    expect(there.capabilities.ports_exposed).toContain('127.0.0.1')
+    await expectCode(there.network.connect('same-id', 8080), 'port_closed')
+    await expectCode(there.network.connect('same-id', 8081), 'port_closed')
+    await text(there, 'same-id', `setsid perl -e '${ECHO}' > /dev/null 2>&1 &`)
+    const stream = await eventually(() => there.network.connect('same-id', 8080))
+    const heard = new Promise(resolve => stream.once('data', chunk => resolve(String(chunk))))
+    stream.write('over there')
+    expect(await heard).toBe('over there')
+    stream.destroy()
+  })
+
+  test('the remote one’s terminals pass bytes both ways', async () => {
+    const screen = await openScreen(there, 'same-id')
+    await screen.shows('# ')
+    screen.type('echo $((6 * 7))\n')
+    await screen.shows('42\r\n')
+    await there.console.closeSession('same-id', 'web')
+    expect((await screen.end).reason).toBe('closed')
+  })
+
+  test('one that goes away is told, and found again with its machines when it is back', async () => {
+    const heard: string[] = []
+    const unwatch = there.observation.watch(id => heard.push(id))
+    await daemon.stop()
+    await expectCode(there.observation.status('same-id'), 'engine_unavailable')
+    await expectCode(source.open(), 'engine_unavailable')
+    await daemon.start()
+    const again = await source.open()
+    expect(again.id).toBe(there.id)
+    expect((await again.observation.status('same-id')).state).toBe('stopped')
+    await eventually(() => expect(heard).toContain('same-id'))
+    unwatch()
+    await again.machines.start('same-id', never)
+    expect(await text(again, 'same-id', 'cat ~/where')).toBe('there\n')
+  })
+
+  test('it lets in nobody without a certificate, and is not taken for another', async () => {
+    const unreadable: EngineDescription = { ...remote(), key_file: 'no-such.pem' }
+    await expectCode(open(unreadable).open(), 'engine_unavailable')
+    const selfMade = { cert_file: 'ca.pem', key_file: 'ca-key.pem', ca_file: 'server.pem' }
+    await expectCode(open({ ...remote(), ...selfMade }).open(), 'engine_unavailable')
+  })
+})

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest'
+import { engineDescriptionSchema, placeOf } from './engine-description.ts'
+
+const TCP = {
+  driver: 'docker',
+  url: 'tcp://10.0.0.2:2376',
+  ca_file: 'ca.pem',
+  cert_file: 'cert.pem',
+  key_file: 'key.pem',
+  publish_address: '10.0.0.2',
+}
+const SSH = {
+  driver: 'docker',
+  url: 'ssh://berth@host.example',
+  key_file: 'id_ed25519',
+  host_key: `SHA256:${'A'.repeat(43)}`,
+}
+
+describe('an engine’s description', () => {
+  test.each([
+    [{ driver: 'auto' }],
+    [{ driver: 'sandbox' }],
+    [{ driver: 'sandbox', dir: '/srv/machines' }],
+    [{ driver: 'docker' }],
+    [{ driver: 'docker', url: 'unix:///run/user/1000/docker.sock' }],
+    [TCP],
+    [{ ...TCP, url: 'tcp://[fd00::2]', publish_address: 'fd00::2' }],
+    [SSH],
+  ])('is taken: %o', described => {
+    expect(engineDescriptionSchema.parse(described)).toEqual(described)
+  })
+
+  test.each([
+    ['no driver that there is', { driver: 'podman' }, ['driver']],
+    ['no url', { driver: 'docker', url: 'somewhere' }, ['url']],
+    ['a url of another kind', { driver: 'docker', url: 'http://10.0.0.2:2375' }, ['url']],
+    ['a password in the url', { ...SSH, url: 'ssh://berth:secret@host.example' }, ['url']],
+    ['nobody to sign in as', { ...SSH, url: 'ssh://host.example' }, ['url']],
+    [
+      'TCP without TLS',
+      { driver: 'docker', url: 'tcp://10.0.0.2:2375', publish_address: '10.0.0.2' },
+      ['ca_file', 'cert_file', 'key_file'],
+    ],
+    ['TCP without an address for ports', { ...TCP, publish_address: undefined }, ['publish_address']],
+    ['ports on every address', { ...TCP, publish_address: '0.0.0.0' }, ['publish_address']],
+    ['ports on every address of IPv6', { ...TCP, publish_address: '::' }, ['publish_address']],
+    ['SSH to whoever answers', { ...SSH, host_key: undefined }, ['host_key']],
+    ['a host key of another form', { ...SSH, host_key: 'MD5:00' }, ['host_key']],
+    ['TLS files for a socket', { driver: 'docker', ca_file: 'ca.pem' }, ['ca_file']],
+    ['a field that is none', { driver: 'sandbox', url: 'tcp://x' }, ['']],
+  ])('is refused with the field: %s', (_, described, paths) => {
+    const { error } = engineDescriptionSchema.safeParse(described)
+    expect(error?.issues.map(({ path }) => path.join('.'))).toEqual(paths)
+  })
+
+  test('names the place', () => {
+    expect(placeOf('tcp://[fd00::2]')).toEqual({ kind: 'tcp', host: 'fd00::2', port: 2376 })
+    expect(placeOf('ssh://me@host.example:2222/run/docker.sock')).toEqual({
+      kind: 'ssh',
+      host: 'host.example',
+      port: 2222,
+      user: 'me',
+      socket_path: '/run/docker.sock',
+    })
+  })
+})

@@ -1,0 +1,103 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+
+const PATH_LENGTH_MAX = 4_096
+const URL_LENGTH_MAX = 512
+
+const pathField = z.string().min(1).max(PATH_LENGTH_MAX)
+const HOST_KEY = /^SHA256:[A-Za-z0-9+/]{43}=?$/
+
+/** Whatever this computer can run: Docker where its socket answers, else sandboxes. */
+const auto = z.strictObject({ driver: z.literal('auto') })
+
+const sandbox = z.strictObject({
+  driver: z.literal('sandbox'),
+  /** A folder for that host's machines alone; without it, one in the gateway's data folder. */
+  dir: pathField.optional(),
+})
+
+const docker = z
+  .strictObject({
+    driver: z.literal('docker'),
+    /** `unix:///path`, `tcp://host:port` or `ssh://user@host:port`; without it, the usual sockets of this computer. */
+    url: z.string().max(URL_LENGTH_MAX).optional(),
+    /** For `tcp`: files in PEM. */
+    ca_file: pathField.optional(),
+    cert_file: pathField.optional(),
+    /** For `tcp`, the certificate's key; for `ssh`, the user's private key, without a passphrase. */
+    key_file: pathField.optional(),
+    /** For `ssh`: the server's key, as `ssh-keygen -l` prints it. */
+    host_key: z.string().regex(HOST_KEY, 'must look like SHA256:…, as ssh-keygen -l prints it').optional(),
+    /** For `tcp`: the address of the engine's computer that machines' ports are published on. */
+    publish_address: z.string().refine(isOneAddress, 'must be one address, such as 10.0.0.2').optional(),
+  })
+  .superRefine((described, context) => {
+    const complain = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message })
+    const place = placeOf(described.url)
+    if (place === null) {
+      return complain('url', 'must be unix:///path, tcp://host:port or ssh://user@host:port')
+    }
+    for (const field of FIELDS) {
+      const isWanted = WANTED[place.kind].includes(field)
+      if (isWanted && described[field] === undefined) complain(field, `is needed with ${place.kind}://`)
+      if (!isWanted && described[field] !== undefined) complain(field, `means nothing with ${place.kind}://`)
+    }
+  })
+
+const FIELDS = ['ca_file', 'cert_file', 'key_file', 'host_key', 'publish_address'] as const
+const WANTED: Record<'unix' | 'tcp' | 'ssh', readonly (typeof FIELDS)[number][]> = {
+  unix: [],
+  // An engine that asks nobody for a certificate makes everybody who reaches it root on its computer.
+  tcp: ['ca_file', 'cert_file', 'key_file', 'publish_address'],
+  ssh: ['key_file', 'host_key'],
+}
+
+/** How an operator says where an engine is: one entry of the catalogue. Paths count from where the caller says. */
+export const engineDescriptionSchema = z.discriminatedUnion('driver', [auto, sandbox, docker])
+export type EngineDescription = z.infer<typeof engineDescriptionSchema>
+
+const TLS_PORT = 2376
+const SSH_PORT = 22
+const DOCKER_SOCKET = '/var/run/docker.sock'
+
+export type UrlPlace =
+  | { kind: 'unix'; socket_path: string | null }
+  | { kind: 'tcp'; host: string; port: number }
+  | { kind: 'ssh'; host: string; port: number; user: string; socket_path: string }
+
+/** Takes an engine's url apart; without one the engine is on this computer. Null for what is no such url. */
+export function placeOf(url: string | undefined): UrlPlace | null {
+  if (url === undefined) return { kind: 'unix', socket_path: null }
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (!parsed || parsed.search || parsed.hash || parsed.password) return null
+  // Addresses of IPv6 stand in brackets in a url, and without them everywhere else.
+  const host = parsed.hostname.replace(/^\[|\]$/g, '')
+  const path = decodeURIComponent(parsed.pathname)
+  const port = (usual: number) => (parsed.port === '' ? usual : Number(parsed.port))
+  switch (parsed.protocol) {
+    case 'unix:':
+      return host === '' && path.length > 1 ? { kind: 'unix', socket_path: path } : null
+    case 'tcp:':
+      return host !== '' && path === '' && parsed.username === ''
+        ? { kind: 'tcp', host, port: port(TLS_PORT) }
+        : null
+    case 'ssh:':
+      return host !== '' && parsed.username !== ''
+        ? {
+            kind: 'ssh',
+            host,
+            port: port(SSH_PORT),
+            user: decodeURIComponent(parsed.username),
+            socket_path: path === '' || path === '/' ? DOCKER_SOCKET : path,
+          }
+        : null
+    default:
+      return null
+  }
+}
+
+/** Every address at once is refused: it would hold what the operator has not thought of. */
+function isOneAddress(text: string): boolean {
+  return isIP(text) !== 0 && text !== '0.0.0.0' && !/^[0:]+$/.test(text)
+}

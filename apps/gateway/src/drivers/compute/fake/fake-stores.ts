@@ -1,0 +1,76 @@
+import { MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { ImageRecipe, OwnImages } from '../port/images.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import type { VolumeStore } from '../port/volumes.ts'
+import type { Faults } from './faults.ts'
+
+interface StoreDeps {
+  faults: Faults
+  /** The engine's machines, some of which may be made from an image or have a volume. */
+  held: ReadonlyMap<string, { spec: MachineSpec | null }>
+}
+
+/** Images as names in memory. */
+export function createFakeOwnImages({ faults, held }: StoreDeps): OwnImages {
+  const images = new Set<string>()
+  const recipeOf = (id: string): ImageRecipe => ({ id, parts: { fake: { own: id } } })
+  return {
+    async build({ machine_id, image_id }, onProgress, signal) {
+      if (signal.aborted) throw new ComputeError('failed', 'the call was given up', { cause: signal.reason })
+      checkId(image_id)
+      await faults.pass('buildImage', signal)
+      if (images.has(image_id)) return recipeOf(image_id)
+      if (!held.has(machine_id)) throw new ComputeError('not_found', `no machine ${machine_id}`)
+      onProgress({ bytes_done: 0, bytes_total: 1 })
+      images.add(image_id)
+      onProgress({ bytes_done: 1, bytes_total: 1 })
+      return recipeOf(image_id)
+    },
+    async delete(id) {
+      checkId(id)
+      await faults.pass('deleteImage', null)
+      const user = [...held].find(([, { spec }]) => spec?.image.id === id)
+      if (user) throw new ComputeError('failed', `the machine ${user[0]} is made from the image ${id}`)
+      images.delete(id)
+    },
+    async list() {
+      return [...images].map(id => ({ id, size_mb: 1 }))
+    },
+  }
+}
+
+/** Volumes as names in memory. */
+export function createFakeVolumes({
+  faults,
+  held,
+  volumes,
+}: StoreDeps & { volumes: Set<string> }): VolumeStore {
+  return {
+    size_limit: { enforced: false, why: 'the fake engine has no disk' },
+    async make({ id }) {
+      checkId(id)
+      await faults.pass('makeVolume', null)
+      volumes.add(id)
+    },
+    async grow({ id }) {
+      checkId(id)
+      await faults.pass('growVolume', null)
+      if (!volumes.has(id)) throw new ComputeError('not_found', `no volume ${id}`)
+    },
+    async delete(id) {
+      checkId(id)
+      await faults.pass('deleteVolume', null)
+      const user = [...held].find(([, { spec }]) => spec?.volumes?.some(volume => volume.id === id))
+      if (user) throw new ComputeError('failed', `the machine ${user[0]} has the volume ${id} attached`)
+      volumes.delete(id)
+    },
+    async list() {
+      return [...volumes]
+    },
+  }
+}
+
+function checkId(id: string): void {
+  if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('unsupported', `not an id: ${id}`)
+}

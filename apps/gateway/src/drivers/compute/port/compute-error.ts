@@ -1,0 +1,29 @@
+export type ComputeErrorCode =
+  /** The engine cannot do this at all here. Final. */
+  | 'unsupported'
+  /** The image does not exist or may not be read. Final. */
+  | 'image_unavailable'
+  /** The place that images come from cannot be reached, or is out of order. Retry. */
+  | 'registry_unreachable'
+  /** The machine does not run, so it cannot be talked to. */
+  | 'not_running'
+  /** Nothing listens on that port. */
+  | 'port_closed'
+  /** No machine, image or volume of that id. */
+  | 'not_found'
+  /** The machine's host is out of memory, disk or processes. Retry later. */
+  | 'exhausted'
+  /** The engine does not answer. Retry. */
+  | 'engine_unavailable'
+  /** Anything else; the message says what. Retry. */
+  | 'failed'
+
+/** The one error that an engine throws. `message` is for operators and events; it never holds a secret. */
+export class ComputeError extends Error {
+  readonly code: ComputeErrorCode
+  constructor(code: ComputeErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'ComputeError'
+    this.code = code
+  }
+}

@@ -1,0 +1,124 @@
+import type { Duplex } from 'node:stream'
+import { encodeFrame, FRAME, FrameReader, type SessionEnd } from '../sessions/frames.ts'
+import { finite, parseJson } from './answers.ts'
+
+/** Why a line ended: what the machine's side said, or `lost` when it said nothing. */
+export interface LineEnd {
+  reason: SessionEnd['reason'] | 'lost'
+  code: number | null
+}
+
+/** What a line tells its reader, in the order in which the machine's side sent it. */
+export interface LineEvents {
+  /** What comes until `onReplayEnd` may have been seen: a screen is to be cleared. */
+  onReplayBegin(): void
+  onReplayEnd(): void
+  /** Output of the shell, in pieces of any size. It must be acknowledged, or no more will come. */
+  onOutput(bytes: Buffer): void
+  /** What was typed has been taken, after `type` said that it was not. */
+  onDrain(): void
+  /** Called once, behind everything else. */
+  onEnd(end: LineEnd): void
+}
+
+/** The gateway's end of a line to a shell: output with a replay in front, typing, sizes. */
+export interface ConsoleLine {
+  /** Typing that waits in this process, in bytes. */
+  readonly bytesHeld: number
+  /** Types into the shell. False: no more, please, until `onDrain`. */
+  type(bytes: Uint8Array): boolean
+  resize(cols: number, rows: number): void
+  /** Says that so much output was rendered. Nothing rendered says at least that the reader is alive. */
+  ack(bytes: number): void
+  /** Stops reading: for a moment in which even the bytes that are on their way are too many. */
+  pause(): void
+  resume(): void
+  /** Leaves. The shell goes on. */
+  close(): void
+}
+
+const SIZE_BYTES = 4
+const ACK_BYTES = 4
+const CELLS_MAX = 0xffff
+const END_REASONS: ReadonlySet<string> = new Set<SessionEnd['reason']>([
+  'exited',
+  'closed',
+  'idle',
+  'too_many_viewers',
+  'too_many_sessions',
+])
+
+/**
+ * Takes up a line that `MachineConsole.attach` gave. It flows from here on. What comes is taken as hostile: what is no
+ * word of a line ends it as `lost`.
+ */
+export function openLine(stream: Duplex, events: LineEvents): ConsoleLine {
+  let ended = false
+
+  const end = (how: LineEnd) => {
+    if (ended) return
+    ended = true
+    stream.destroy()
+    events.onEnd(how)
+  }
+  const reader = new FrameReader((type, payload) => {
+    if (ended) return
+    if (type === FRAME.data) events.onOutput(payload)
+    else if (type === FRAME.replay_begin) events.onReplayBegin()
+    else if (type === FRAME.replay_end) events.onReplayEnd()
+    else if (type === FRAME.exit) end(readEnd(payload))
+    else throw new Error(`a frame of type ${type} is not for a line`)
+  })
+  const feed = (work: () => void) => {
+    try {
+      work()
+    } catch {
+      end({ reason: 'lost', code: null })
+    }
+  }
+  stream.on('data', (chunk: Buffer) => feed(() => reader.push(chunk)))
+  stream.on('drain', () => events.onDrain())
+  stream.on('error', () => stream.destroy())
+  const lost = () => end({ reason: 'lost', code: null })
+  stream.on('end', lost)
+  stream.on('close', lost)
+
+  const send = (type: number, payload: Uint8Array) =>
+    ended || stream.destroyed || stream.write(encodeFrame(type, payload))
+
+  return {
+    get bytesHeld() {
+      return stream.writableLength
+    },
+    type: bytes => send(FRAME.data, bytes),
+    resize: (cols, rows) => {
+      const size = Buffer.alloc(SIZE_BYTES)
+      size.writeUInt16BE(Math.min(cols, CELLS_MAX), 0)
+      size.writeUInt16BE(Math.min(rows, CELLS_MAX), 2)
+      send(FRAME.resize, size)
+    },
+    ack: bytes => {
+      const count = Buffer.alloc(ACK_BYTES)
+      count.writeUInt32BE(Math.min(bytes, 0xffff_ffff), 0)
+      send(FRAME.ack, count)
+    },
+    pause: () => {
+      reader.hold()
+      stream.pause()
+    },
+    resume: () => {
+      feed(() => reader.release())
+      if (!reader.isHeld) stream.resume()
+    },
+    close: () => {
+      ended = true
+      stream.destroy()
+    },
+  }
+}
+
+function readEnd(payload: Buffer): LineEnd {
+  const { reason, code } = (parseJson(payload) ?? {}) as { reason?: unknown; code?: unknown }
+  if (typeof reason !== 'string' || !END_REASONS.has(reason)) return { reason: 'lost', code: null }
+  return { reason: reason as SessionEnd['reason'], code: finite(code) }
+}

@@ -1,0 +1,50 @@
+import type { Duplex } from 'node:stream'
+
+/** Ways to type into a machine. */
+export interface MachineConsole {
+  /**
+   * Where shells live: with the engine, so that every gateway that reaches it finds the same ones, or beside the
+   * gateway that opened them, so that all lines to a machine go through one gateway while it is there.
+   */
+  readonly shells_live: 'with_engine' | 'beside_gateway'
+
+  /**
+   * Attaches to a shell of the machine, which is opened with this size and environment if there is none of that name.
+   * The shell and its last output belong to the machine's side: they outlive the line, the gateway, and the engine's
+   * connection to it, until the shell exits, is closed, has had nobody at it for eight hours, or the machine stops. Any
+   * number of lines, from any number of gateways, look at the same shell.
+   * @param session Name of the shell in this machine: `[a-z0-9-]`, at most 40 characters.
+   * @returns A line, to be taken up with `openLine` here or passed on as it is.
+   * @throws ComputeError `not_found` or `not_running`; `failed` when no shell can be opened in the machine.
+   */
+  attach(id: string, session: string, options: AttachOptions): Promise<Duplex>
+
+  /** Names of the shells that the machine has. What a machine says of itself is its customer's word. */
+  sessions(id: string): Promise<string[]>
+
+  /** Ends a shell: it gets SIGHUP, and every line to it is told `closed`. None of that name: returns. */
+  closeSession(id: string, session: string): Promise<void>
+
+  /** Runs a command to its end without a pty and returns what it wrote. For probes and tests. */
+  exec(id: string, argv: string[], options?: ExecOptions): Promise<ExecResult>
+}
+
+export interface AttachOptions {
+  /** The size of whoever attaches, which the shell takes on. */
+  cols: number
+  rows: number
+  /** Added to the shell's environment when it is opened. */
+  env?: Record<string, string>
+}
+
+export interface ExecOptions {
+  timeout_ms?: number
+  /** Output past this many bytes is cut. */
+  output_bytes_max?: number
+}
+
+export interface ExecResult {
+  exit_code: number
+  stdout: string
+  stderr: string
+}

@@ -1,0 +1,60 @@
+import type { Part } from './part.ts'
+
+/** What machines are made from. */
+export interface ImageStore {
+  /** Why this engine cannot make the image, in a sentence; null when it can. Looks at the recipe alone. */
+  lackFor(image: ImageRecipe): string | null
+
+  /**
+   * Whether the image is here already, so that `pull` would have nothing to fetch. False also for one that this
+   * engine cannot make. Fails with `engine_unavailable`; may take as long as the engine takes to answer.
+   */
+  has(image: ImageRecipe): Promise<boolean>
+
+  /**
+   * Makes the image available where the machine will run. Reports progress; `bytes_total` is null where it
+   * cannot be known. Returns at once when the image is there already.
+   */
+  pull(image: ImageRecipe, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void>
+
+  /** Images that are made from machines and stay on this engine. */
+  readonly own: Part<OwnImages>
+}
+
+/** Images of this cloud that are made here, each by an id of the caller's. */
+export interface OwnImages {
+  /**
+   * Makes an image of what a machine has stored, running or stopped, without its environment and command. Made
+   * already under that id: returns the same. A call that is given up may still come to its end on the engine.
+   * @returns By what machines of this engine are made from it. Fails with `not_found` where the machine is not there.
+   */
+  build(
+    what: { machine_id: string; image_id: string },
+    onProgress: (progress: PullProgress) => void,
+    signal: AbortSignal,
+  ): Promise<ImageRecipe>
+
+  /** Removes an image. Absent: returns. Fails with `failed` while a machine is made from it. */
+  delete(imageId: string): Promise<void>
+
+  /** Every image of this cloud that was made here. */
+  list(): Promise<OwnImage[]>
+}
+
+export interface OwnImage {
+  id: string
+  size_mb: number
+}
+
+/** How an image is made, by every driver in its own way. */
+export interface ImageRecipe {
+  /** The image's id, for messages. */
+  id: string
+  /** Each driver's own part, by the driver's name, checked by that driver; nobody else looks into one. */
+  parts: Readonly<Record<string, unknown>>
+}
+
+export interface PullProgress {
+  bytes_done: number
+  bytes_total: number | null
+}

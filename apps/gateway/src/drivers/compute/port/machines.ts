@@ -1,0 +1,57 @@
+import type { ImageRecipe } from './images.ts'
+import type { VolumeMount } from './volumes.ts'
+
+/** Making and ending machines. A restart is a stop and a start: nothing of it is the engine's own. */
+export interface Machines {
+  /**
+   * Makes the machine without starting it. One of that id that exists and does not run keeps what it stored and
+   * the image that it was made from, and takes on everything else of the spec: processors, memory, GPUs, ports,
+   * volumes, environment, command and hostname. One that runs is left as it is. Cut short, it leaves a machine that has all
+   * that it stored, and the next call goes on.
+   */
+  create(spec: MachineSpec, signal: AbortSignal): Promise<void>
+
+  /** Starts a created or stopped machine and returns when its first process runs. Started already: returns. */
+  start(id: string, signal: AbortSignal): Promise<void>
+
+  /** Stops every process of the machine; its home stays. Stopped already, or absent: returns. */
+  stop(id: string, signal: AbortSignal): Promise<void>
+
+  /** Removes the machine and all that it stored. Absent: returns. */
+  remove(id: string, signal: AbortSignal): Promise<void>
+
+  /** Every machine of this cloud on the engine, for the orphan sweep. */
+  list(): Promise<MachineListing[]>
+}
+
+export interface MachineSpec {
+  /** The instance id: `[a-z0-9-]`, at most 40 characters. */
+  id: string
+  hostname: string
+  image: ImageRecipe
+  cpu_count: number
+  memory_mb: number
+  disk_gb: number
+  /** Real GPUs to pass in, by uuid; empty for none or simulated. */
+  gpu_uuids: string[]
+  env: Record<string, string>
+  /** Replaces the image's own command; null keeps it (the machine then idles until it is used). */
+  command: string[] | null
+  /** Ports that the customer asked to reach; a driver that must publish ports beforehand publishes these. */
+  ports: number[]
+  /** UDP ports likewise; left out for none. */
+  udp_ports?: number[]
+  /** Volumes to attach; left out for none. Fails with `not_found` at start or before where one is not there. */
+  volumes?: VolumeMount[]
+}
+
+export type MachineStatus =
+  | { state: 'absent' }
+  | { state: 'created' }
+  | { state: 'running'; started_at: Date }
+  | { state: 'stopped'; exit_code: number | null }
+
+export interface MachineListing {
+  id: string
+  state: Exclude<MachineStatus['state'], 'absent'>
+}

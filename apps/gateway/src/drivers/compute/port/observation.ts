@@ -1,0 +1,43 @@
+import type { Readable } from 'node:stream'
+import type { MachineStatus } from './machines.ts'
+
+/** What machines are and do, as the engine sees them. */
+export interface Observation {
+  /** What the machine is now. Never throws for a machine that is not there: that is `absent`. */
+  status(id: string): Promise<MachineStatus>
+
+  /** Calls back when a machine may have changed by itself (it exited, say). Returns the way to stop watching. */
+  watch(onChange: (id: string) => void): () => void
+
+  /** What the machine uses, as last measured; null in a field means that this engine cannot tell. */
+  sample(id: string): Promise<MachineSample>
+
+  /** The last lines that the machine's start command wrote to its output. */
+  logs(id: string, options: { lines_max: number }): Promise<string>
+
+  /**
+   * The last lines, and then what comes, for as long as the machine runs: it ends with the machine. Bytes as they
+   * were written. Who does not read makes it wait: little is kept in memory. Destroy it to stop.
+   */
+  followLogs(id: string, options: { lines_max: number }): Promise<Readable>
+}
+
+export interface MachineSample {
+  /** Of one processor: two that are busy are 200. */
+  cpu_percent: number | null
+  memory_used_mb: number | null
+  memory_limit_mb: number | null
+  disk_used_mb: number | null
+  /** Totals since the machine started. */
+  network_received_bytes: number | null
+  network_sent_bytes: number | null
+  /** The machine's real GPUs; empty where it has none. */
+  gpus: GpuSample[] | null
+  sampled_at: Date
+}
+
+export interface GpuSample {
+  uuid: string
+  busy_percent: number | null
+  memory_used_mb: number | null
+}

@@ -1,0 +1,36 @@
+import type { Capability } from './capability.ts'
+
+/**
+ * Storage that outlives machines, each piece by an id of the caller's. A volume is attached by naming it in the spec of
+ * a machine (`volumes`), and detached by a spec that does not name it: both when the machine starts next.
+ */
+export interface VolumeStore {
+  /** Whether a volume holds no more than its size. */
+  readonly size_limit: Capability
+
+  /** Makes a volume. There already: it keeps what it holds. */
+  make(volume: VolumeSpec): Promise<void>
+
+  /** Makes room for more; one that is as large already stays as it is. Fails with `not_found`. */
+  grow(volume: VolumeSpec): Promise<void>
+
+  /** Removes a volume and what it holds. Absent: returns. Fails with `failed` while a machine has it attached. */
+  delete(id: string): Promise<void>
+
+  /** Ids of every volume of this cloud on the engine. */
+  list(): Promise<string[]>
+}
+
+export interface VolumeSpec {
+  /** `[a-z0-9-]`, at most 40 characters. */
+  id: string
+  size_gb: number
+}
+
+/** A volume as a machine sees it. */
+export interface VolumeMount {
+  id: string
+  /** An absolute path; see `checkMounts` for which. */
+  path: string
+  read_only: boolean
+}

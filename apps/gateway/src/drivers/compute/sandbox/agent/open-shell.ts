@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs'
+import type { PtyEvents, PtyProcess, Size } from '../../sessions/session.ts'
+import { asKernelsFirstChoice } from './processes.ts'
+import { openNativePty } from './pty-native.ts'
+
+const PTY_BINARY = '/.berth/pty.node'
+const SHELLS = ['/bin/bash', '/bin/sh']
+
+/**
+ * Opens the best shell that the machine has.
+ * @param env The machine's own environment.
+ * @param added What goes before it and before what terminals are told of themselves.
+ */
+export function openShell(
+  size: Size,
+  env: Record<string, string>,
+  added: Record<string, string>,
+  events: PtyEvents,
+): PtyProcess {
+  const shell = SHELLS.find(path => existsSync(path)) ?? '/bin/sh'
+  return asKernelsFirstChoice(() =>
+    openNativePty(
+      PTY_BINARY,
+      {
+        file: shell,
+        args: [],
+        env: { ...env, SHELL: shell, TERM: 'xterm-256color', PS1: '\\u@\\h:\\w\\$ ', ...added },
+        cwd: '/root',
+        ...size,
+      },
+      events,
+    ),
+  )
+}

@@ -1,0 +1,33 @@
+import type { SessionRequest } from '../../sessions/frames.ts'
+
+/** Raised when the words change, so that a gateway knows a machine that an older one started. */
+export const AGENT_PROTOCOL = 2
+
+/**
+ * What the gateway asks of the agent, one request a connection (see `sessions/frames.ts`). After `ok`:
+ *  - `hello`, `stats`, `stop`: nothing more.
+ *  - `watch`: nothing more; the socket stays open for as long as the machine lives.
+ *  - `exec`: `data` and `stderr` frames, then one `exit` frame.
+ *  - `connect`: no more frames at all: the socket now carries the port's bytes, both ways.
+ */
+export type AgentRequest =
+  | { op: 'hello' }
+  | { op: 'watch' }
+  | { op: 'stats' }
+  | { op: 'stop'; grace_ms: number }
+  | { op: 'connect'; port: number }
+  | { op: 'exec'; argv: string[]; timeout_ms: number; output_bytes_max: number }
+  | SessionRequest
+
+/** What the agent answers to `stats`: sums over every process of the machine. */
+export interface AgentStats {
+  cpu_ms: number
+  memory_bytes: number
+  disk_bytes: number | null
+}
+
+/** What the agent is told at start, in a file that only it and the machine can read. */
+export interface AgentMachine {
+  command: string[] | null
+  env: Record<string, string>
+}

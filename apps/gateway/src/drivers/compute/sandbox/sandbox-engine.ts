@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import { mkdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { consoleOver } from '../console-over.ts'
+import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { ComputeCapabilities, Engine } from '../port/engine.ts'
+import type { ImageRecipe } from '../port/images.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import { checkMounts } from '../volume-mounts.ts'
+import { prepareAgentFiles } from './agent-scripts.ts'
+import { followTail, readTail } from './command-log-reader.ts'
+import { PROCESSES_MAX } from './enter-script.ts'
+import { readHostId, thisComputer } from './host.ts'
+import { COMMAND_LOG } from './launch.ts'
+import type { Limiter } from './limiter.ts'
+import { createLimiter } from './limits.ts'
+import { createMachineLife } from './machine-life.ts'
+import { createMachineStore } from './machine-store.ts'
+import { findLauncher, type Launcher, type LauncherName } from './probe-sandbox.ts'
+import { sandboxLackFor } from './sandbox-recipe.ts'
+import { createSandboxVolumes } from './sandbox-volumes.ts'
+import { createStatsReader } from './stats-reader.ts'
+import { createVolumeFolders } from './volume-folders.ts'
+
+export interface SandboxDeps {
+  /** A folder for the driver alone. Two gateways with different ones never see each other's machines. */
+  dataDir: string
+  log: Logger
+  /** Which way of making namespaces to use; without it the best that works here. */
+  launcher?: LauncherName
+  /** Most processes and threads of one machine. */
+  processesMax?: number
+}
+
+/**
+ * Opens the engine that needs nothing but Linux: each machine is a set of namespaces on this computer. Fails with
+ * `unsupported` where that cannot work (ask `probeSandbox` first). Machines outlive the gateway's crash; a new
+ * engine on the same `dataDir` finds them again.
+ */
+export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
+  const { launcher, ...found } = await findLauncher(deps.launcher ?? null)
+  if (!launcher) throw new ComputeError('unsupported', 'why' in found ? found.why : 'no launcher')
+  await mkdir(deps.dataDir, { recursive: true, mode: 0o700 })
+  const dataDir = await realpath(deps.dataDir)
+  const installation = createHash('sha256').update(dataDir).digest('hex').slice(0, 10)
+  const log = deps.log.child({ driver: 'sandbox' })
+  const [limiter, agent, hostId] = await Promise.all([
+    createLimiter(installation),
+    prepareAgentFiles(dataDir),
+    readHostId(dataDir),
+  ])
+  const store = createMachineStore(dataDir)
+  const processes_max = deps.processesMax ?? PROCESSES_MAX
+  const folders = createVolumeFolders(dataDir)
+  const logOf = (id: string) => join(store.paths(id).run, COMMAND_LOG)
+  const life = createMachineLife({
+    installation,
+    store,
+    folders,
+    launcher,
+    limiter,
+    agent,
+    processes_max,
+    log,
+  })
+  const statsReader = createStatsReader(limiter)
+  const found_running = await life.takeOver()
+  log.info({ launcher: launcher.name, found_running: found_running.length }, 'sandbox ready')
+
+  /** Machines that are not there and machines that do not run refuse in the same way; this tells them apart. */
+  const talk = async <T>(id: string, work: () => Promise<T>): Promise<T> => {
+    await life.mustExist(id)
+    return work()
+  }
+
+  return {
+    id: `sandbox:${hostId}`,
+    driver: 'sandbox',
+    kinds: ['POD'],
+    capabilities: capabilitiesOf(launcher, limiter),
+    size: () => thisComputer(dataDir),
+    machines: {
+      create: async (spec, signal) => {
+        checkSpec(spec)
+        await life.create(spec, signal)
+      },
+      start: life.start,
+      stop: life.stop,
+      remove: async (id, signal) => {
+        await life.remove(id, signal)
+        statsReader.forget(id)
+      },
+      list: life.list,
+    },
+    images: {
+      lackFor: sandboxLackFor,
+      // The computer's own programs need no pull.
+      has: async image => sandboxLackFor(image) === null,
+      pull: async image => mustBeMakeable(image),
+      own: {
+        lacks:
+          'A sandbox runs on the programs of its computer and keeps only its home: there is no image to make of it.',
+      },
+    },
+    volumes: createSandboxVolumes(store, folders),
+    network: {
+      connect: (id, port) => talk(id, () => life.agentOf(id).connect(port)),
+      udp: { lacks: 'The agent in a sandbox passes streams, not datagrams.' },
+    },
+    console: {
+      shells_live: 'with_engine',
+      ...consoleOver((id, request) => talk(id, () => life.agentOf(id).session(request))),
+      exec: (id, argv, options) => talk(id, () => life.agentOf(id).exec(argv, options ?? {})),
+    },
+    observation: {
+      status: life.status,
+      watch: life.watch,
+      sample: async id => {
+        const { spec } = await life.mustExist(id)
+        return statsReader.read(id, life.agentOf(id), spec)
+      },
+      logs: async (id, { lines_max }) => {
+        await life.mustExist(id)
+        return (await readTail(logOf(id), lines_max)).trimEnd()
+      },
+      followLogs: async (id, { lines_max }) => {
+        await life.mustExist(id)
+        const isOver = async () => (await life.status(id)).state !== 'running'
+        return followTail(logOf(id), lines_max, isOver)
+      },
+    },
+    shutdown: () => life.stopAll(),
+  }
+}
+
+function checkSpec(spec: MachineSpec): void {
+  if (!MACHINE_ID_PATTERN.test(spec.id)) throw new ComputeError('unsupported', `not a machine id: ${spec.id}`)
+  if (!HOSTNAME_PATTERN.test(spec.hostname)) {
+    throw new ComputeError('unsupported', `not a hostname: ${spec.hostname}`)
+  }
+  mustBeMakeable(spec.image)
+  checkMounts(spec.volumes ?? [])
+  for (const { path } of spec.volumes ?? []) {
+    // What a customer has put there could lead the mount elsewhere.
+    if (/^\/root(\/|$)/.test(path)) {
+      throw new ComputeError('unsupported', `a sandbox attaches no volume inside its home: ${path}`)
+    }
+  }
+}
+
+function mustBeMakeable(image: ImageRecipe): void {
+  const why = sandboxLackFor(image)
+  if (why !== null) throw new ComputeError('image_unavailable', why)
+}
+
+function capabilitiesOf(launcher: Launcher, limiter: Limiter): ComputeCapabilities {
+  return {
+    isolation:
+      'A sandbox on the gateway’s own computer: Linux namespaces through ' +
+      `${launcher.name === 'bwrap' ? 'bubblewrap' : 'unshare'}, with the host’s programs read-only and no rights. ` +
+      'It shares the host’s kernel, so it is for people who trust each other, not for strangers.',
+    cpu_limit: limiter.cpu,
+    memory_limit: limiter.memory,
+    disk_limit: { enforced: false, why: 'homes are plain folders on the gateway’s disk, without a quota' },
+    outbound_network: false,
+    ports_exposed: null,
+  }
+}

@@ -1,0 +1,7 @@
+// What the catalogue sells by the hour has SKUs that are made from its own ids: a price stands in one place.
+
+/** The SKU of a machine by its spec: one GPU of it, or the whole machine where it has none. */
+export const computeSku = (specId: string) => `compute.${specId}`
+
+/** The SKU of a GB of container disk beyond the free part. */
+export const CONTAINER_DISK_SKU = 'disk.container'

@@ -1,0 +1,68 @@
+import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import type { Language } from '@berth/contract/limits'
+import type { FastifyInstance } from 'fastify'
+import { ApiError } from './api-error.ts'
+import { unstorableTexts } from './input-shape.ts'
+import { pickLanguage } from './languages.ts'
+import type { LimitOf } from './rate-limits.ts'
+
+/** What a raw route is given: bytes as they came, and nothing of Fastify. */
+export interface RawRequest {
+  method: 'GET' | 'POST'
+  params: Readonly<Record<string, string>>
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Empty where none came. */
+  body: Buffer
+  language: Language
+}
+
+export interface RawAnswer {
+  status: number
+  headers: Record<string, string>
+  body: string
+}
+
+/**
+ * An address that is no call of the contract: whoever asks is no console of ours, and its bytes or its page have a
+ * form of their own. It may fail with an `ApiError` like a call.
+ */
+export interface RawRoute {
+  methods: ('GET' | 'POST')[]
+  /** Below the gateway's prefix, with Fastify's parameters: `/pay/:platform/:token`. */
+  path: `/${string}`
+  body_bytes_max: number
+  handle(request: RawRequest): Promise<RawAnswer>
+}
+
+/** Registers raw routes; bodies of any type reach them unread. */
+export async function registerRawRoutes(
+  app: FastifyInstance,
+  routes: readonly RawRoute[],
+  limitOf: LimitOf,
+): Promise<void> {
+  await app.register(async scope => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+    for (const { methods, path, body_bytes_max, handle } of routes) {
+      scope.route({
+        method: methods,
+        url: GATEWAY_PREFIX + path,
+        bodyLimit: body_bytes_max,
+        onRequest: limitOf('general') ?? [],
+        async handler(request, reply) {
+          const params = request.params as Record<string, string>
+          // What no text of the database can be is the name of nothing; asking it would be an error.
+          if (unstorableTexts(params).length > 0) throw new ApiError('not_found')
+          const { status, headers, body } = await handle({
+            method: request.method === 'POST' ? 'POST' : 'GET',
+            params,
+            headers: request.headers,
+            body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+            language: pickLanguage(request.headers['accept-language']),
+          })
+          return reply.code(status).headers(headers).send(body)
+        },
+      })
+    }
+  })
+}

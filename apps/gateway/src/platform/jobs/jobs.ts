@@ -1,0 +1,185 @@
+import { sql } from 'drizzle-orm'
+import { fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss'
+import type { Logger } from 'pino'
+import type { Queryable } from '../database/database.ts'
+import type { OpenDatabase } from '../database/open-database.ts'
+
+/** pg-boss keeps its tables in a schema of their own. */
+const SCHEMA = 'pgboss'
+/** A commit wakes the workers; what is to be tried again is found by looking. */
+const POLL_SECONDS = 2
+/** Jobs whose gateway died are looked for this often, by one gateway. */
+const MONITOR_SECONDS = 10
+/** Above every queue's `runSecondsMax`. */
+const STOP_MS_MAX = 90_000
+
+/** A job that is to be done now. */
+export interface Job<Data> {
+  /** A UUID, the same over tries. */
+  id: string
+  data: Data
+  /** How often it was tried before. */
+  retryCount: number
+  /** After so many it is given up. */
+  retryLimit: number
+}
+
+export interface QueueRules<Data extends object> {
+  /** Lasting: jobs of an older start wait under it. */
+  name: string
+  /** Jobs that one gateway does at once. */
+  workers: number
+  /** Of those with one group, so many at once; left out: all that there are workers for. */
+  perGroup?: number
+  /** A job that was not done after so long is dropped, or given to `deadLetter`. */
+  keptSeconds: number
+  /** Pause before the second try; it doubles from there up to `retryPauseSecondsMax`. */
+  retryFirstSeconds: number
+  retryPauseSecondsMax: number
+  retriesMax: number
+  /** After this long another gateway takes the job over: its own may have died. */
+  runSecondsMax: number
+  /** How long a job that is done stays in its table. */
+  doneKeptSeconds: number
+  /** The queue, defined before, that gets what was tried too often. */
+  deadLetter?: string
+  /** Does a job. What it throws has the job tried again later. */
+  run(job: Job<Data>): Promise<void>
+}
+
+/** What is sent to a queue. */
+export interface NewJob<Data extends object> {
+  data: Data
+  /** A UUID; a second job by it, while the first is kept, is none. Left out: a fresh one. */
+  id?: string
+  /** Jobs of one group share the limit `perGroup`. */
+  group?: string
+}
+
+export interface Queue<Data extends object> {
+  /** Puts jobs into the queue, in the transaction that `q` belongs to: they are done if that commits. */
+  send(q: Queryable, jobs: NewJob<Data>[]): Promise<void>
+  /**
+   * Takes note, in the transaction that did the job, that it is done.
+   * @returns False where the job was given to somebody else meanwhile: then roll back.
+   */
+  complete(q: Queryable, job: Job<Data>): Promise<boolean>
+}
+
+/** Work that outlives a crash: jobs in PostgreSQL, done at least once by whichever gateway is there. */
+export interface Jobs {
+  /** Names a queue, before `open`. */
+  define<Data extends object>(rules: QueueRules<Data>): Queue<Data>
+  /** Makes the tables where they are missing: from then on jobs can be sent. */
+  open(): Promise<void>
+  /** Opens where that was not done yet, and begins to work. */
+  start(): Promise<void>
+  /** Lets jobs that are being done finish; what waits stays in the database. */
+  stop(): Promise<void>
+}
+
+/** Makes the gateway's one worker of jobs. */
+export function createJobs(deps: {
+  database: Pick<OpenDatabase, 'pool' | 'listen'>
+  log: Pick<Logger, 'warn'>
+}): Jobs {
+  const { database, log } = deps
+  const queues = new Map<string, QueueRules<object>>()
+  let opening: Promise<void> | null = null
+  const boss = new PgBoss({
+    schema: SCHEMA,
+    schedule: false,
+    useListenNotify: true,
+    superviseIntervalSeconds: MONITOR_SECONDS,
+    monitorIntervalSeconds: MONITOR_SECONDS,
+    db: {
+      executeSql: (text, values) => database.pool.query(text, values),
+      async listen(channel, onNotification, onReconnect) {
+        const close = await database.listen(channel, onNotification, onReconnect)
+        return { close: async () => close() }
+      },
+    },
+  })
+  boss.on('error', error => log.warn({ err: error }, 'a job queue had an error and goes on'))
+  boss.on('warning', warning => log.warn({ warning }, 'a job queue warns'))
+
+  async function prepare(): Promise<void> {
+    await boss.start()
+    for (const rules of queues.values()) {
+      const options = optionsOf(rules)
+      await boss.createQueue(rules.name, options)
+      // The queue may be there from an older version with other rules.
+      await boss.updateQueue(rules.name, options)
+    }
+  }
+
+  async function work({ name, perGroup, run }: QueueRules<object>): Promise<void> {
+    const worker = await boss.work(
+      name,
+      {
+        batchSize: 1,
+        includeMetadata: true as const,
+        pollingIntervalSeconds: POLL_SECONDS,
+        notifyPollingIntervalSeconds: POLL_SECONDS,
+        ...(perGroup !== undefined && { localGroupConcurrency: perGroup }),
+      },
+      async ([job]: JobWithMetadata<object>[]) => {
+        // Whoever finds a job looks for another one as soon as it is done, so that many are not one for each look.
+        boss.notifyWorker(worker)
+        if (job) await run(job)
+      },
+    )
+  }
+
+  const jobs: Jobs = {
+    define<Data extends object>(rules: QueueRules<Data>): Queue<Data> {
+      const { name } = rules
+      if (queues.has(name)) throw new Error(`two queues are called ${name}`)
+      if (opening) throw new Error(`the queue ${name} is defined too late`)
+      queues.set(name, rules as QueueRules<never> as QueueRules<object>)
+      return {
+        async send(q, sent) {
+          if (sent.length === 0) return
+          const inserts = sent.map(({ data, id, group }) => ({
+            data,
+            ...(id !== undefined && { id }),
+            ...(group !== undefined && { group: { id: group } }),
+          }))
+          await boss.insert(name, inserts, { db: fromDrizzle(q, sql) })
+        },
+        async complete(q, { id, retryCount }) {
+          const answer = await boss.complete(name, { id, retryCount }, undefined, { db: fromDrizzle(q, sql) })
+          return 'affected' in answer && answer.affected === 1
+        },
+      }
+    },
+    open() {
+      opening ??= prepare()
+      return opening
+    },
+    async start() {
+      await jobs.open()
+      for (const rules of queues.values()) {
+        for (let n = 0; n < rules.workers; n++) await work(rules)
+      }
+    },
+    async stop() {
+      await boss.stop({ graceful: true, close: false, timeout: STOP_MS_MAX })
+    },
+  }
+  return jobs
+}
+
+function optionsOf(rules: QueueRules<object>) {
+  return {
+    retentionSeconds: rules.keptSeconds,
+    retryLimit: rules.retriesMax,
+    retryDelay: rules.retryFirstSeconds,
+    retryBackoff: true,
+    retryDelayMax: rules.retryPauseSecondsMax,
+    expireInSeconds: rules.runSecondsMax,
+    deleteAfterSeconds: rules.doneKeptSeconds,
+    notify: true,
+    ...(rules.deadLetter !== undefined && { deadLetter: rules.deadLetter }),
+  }
+}

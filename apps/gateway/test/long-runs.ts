@@ -1,0 +1,35 @@
+/**
+ * How often the randomised tests try: a few times by default, so that `npm test` stays quick, and many times where
+ * `BERTH_LONG_TESTS` names them, with commas between, or says `all`. `by-turns` makes one of them long, another one
+ * each day: what CI uses.
+ */
+const TRIES = {
+  /** Gateways killed with -9, each followed by a start. */
+  kills: { short: 8, long: 50 },
+  /** Random requests. */
+  requests: { short: 4_000, long: 40_000 },
+  /** Random lives of a wallet. */
+  books: { short: 25, long: 300 },
+} as const
+
+const DAY_MS = 86_400_000
+
+/**
+ * How often a randomised test tries in this run.
+ * @param name The test's, in the table above.
+ */
+export function triesOf(name: keyof typeof TRIES): number {
+  return TRIES[name][longOnes().includes(name) ? 'long' : 'short']
+}
+
+function longOnes(): string[] {
+  const names = Object.keys(TRIES)
+  const wanted = process.env.BERTH_LONG_TESTS ?? ''
+  if (wanted === 'all') return names
+  if (wanted === 'by-turns')
+    return names.filter((_, at) => at === Math.floor(Date.now() / DAY_MS) % names.length)
+  const chosen = wanted.split(',').filter(name => name !== '')
+  const unknown = chosen.filter(name => !names.includes(name))
+  if (unknown.length > 0) throw new Error(`BERTH_LONG_TESTS takes ${names.join(', ')}, all or by-turns`)
+  return chosen
+}

@@ -64,7 +64,7 @@ const PRIVATE_FILES = ['package.json', 'apps/console/package.json', 'apps/gatewa
   .filter(file => existsSync(file))
   .map(file => readFileSync(file, 'utf8'))
 const INSIDE =
-  /\bat .*\.[tj]s:\d|node_modules|\/src\/|\/apps\/|file:\/\/|select .* from |insert into |SQLITE|\bPG|ECONN|FST_/s
+  /\bat .*\.[tj]s:\d|node_modules|\/src\/|\/apps\/|file:\/\/|select .* from |insert into |SQLITE|postgres(?:ql)?:|PostgresError|DrizzleQuery|ECONN|FST_/s
 /** What is random in a captcha or a key spells anything sooner or later. */
 const RANDOM = /"captcha(?:Image|Id)":"[^"]*"|\bbk-[\w-]*/g
 

@@ -28,7 +28,9 @@ export function createBalanceReader({ db, clock }: { db: Database; clock: Clock 
   const query = selectTotals(
     db,
     sql`${sql.placeholder('now')}::timestamptz`,
-    sql`${wallet.userId} = any(${sql.placeholder('userIds')}::uuid[])`,
+    // PostgreSQL would plan the query anew for each list whose length it sees; planning takes four times as long as
+    // the rest. Behind a subselect it sees none, and keeps the plan that it has.
+    sql`${wallet.userId} = any((select ${sql.placeholder('userIds')}::uuid[])::uuid[])`,
   ).prepare('billing_balance')
   const read = createBatchReader<WalletTotals>({
     batch_keys_max: WALLETS_READ_MAX,

@@ -83,6 +83,7 @@ export const ERRORS = {
   // The customer refused to confirm, or ended the payment.
   payment_not_confirmed: rule(402, 'change'),
   payment_canceled: rule(402, 'change'),
+  topup_limit: rule(409, 'change'),
   webhook_refused: rule(400, 'give_up'),
   test_card_required: rule(402, 'change'),
   card_declined: rule(402, 'change'),

@@ -3,7 +3,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { lockWallet } from '../ledger/wallet.ts'
-import type { Subject } from '../subject.ts'
+import { ofSubject, type Subject } from '../subject.ts'
 import { requireAvailable } from './holds.ts'
 import { insertInterval, type Stretch } from './metering.ts'
 import { type Interval, postAll, postInterval, readPurse } from './posting.ts'
@@ -61,9 +61,7 @@ export async function endTerm(
     .from(usageInterval)
     .where(
       and(
-        eq(usageInterval.userId, userId),
-        eq(usageInterval.subjectKind, subject.kind),
-        eq(usageInterval.subjectId, subject.id),
+        ofSubject(usageInterval, { userId, subject }),
         eq(usageInterval.charge, 'term'),
         gt(usageInterval.endedAt, at),
       ),

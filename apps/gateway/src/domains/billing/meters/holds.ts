@@ -1,12 +1,12 @@
 import { centsCeil, formatMicro, microFromCents } from '@berth/contract/money'
-import { and, eq, isNull } from 'drizzle-orm'
+import { and, isNull } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { walletHold } from '../ledger/tables.ts'
 import { lockWallet, readTotals } from '../ledger/wallet.ts'
-import type { Subject } from '../subject.ts'
+import { ofSubject, type Subject } from '../subject.ts'
 import { postNearFloor } from './posting.ts'
 
 /**
@@ -65,12 +65,5 @@ export async function releaseHold(
   await tx
     .update(walletHold)
     .set({ releasedAt: deps.clock.now() })
-    .where(
-      and(
-        eq(walletHold.userId, userId),
-        eq(walletHold.subjectKind, subject.kind),
-        eq(walletHold.subjectId, subject.id),
-        isNull(walletHold.releasedAt),
-      ),
-    )
+    .where(and(ofSubject(walletHold, { userId, subject }), isNull(walletHold.releasedAt)))
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { lockWallet, readTotals } from '../ledger/wallet.ts'
-import type { Subject } from '../subject.ts'
+import { ofSubject, type Subject } from '../subject.ts'
 import { dueOf, type Interval, postInterval, postNearFloor, readPurse } from './posting.ts'
 import { type SubjectFacts, usageInterval, usageMeter } from './tables.ts'
 import { type Meter, rateOf } from './units.ts'
@@ -58,14 +58,7 @@ export async function closeMeters(
   const [open] = await tx
     .select()
     .from(usageInterval)
-    .where(
-      and(
-        eq(usageInterval.userId, userId),
-        eq(usageInterval.subjectKind, subject.kind),
-        eq(usageInterval.subjectId, subject.id),
-        isNull(usageInterval.endedAt),
-      ),
-    )
+    .where(and(ofSubject(usageInterval, { userId, subject }), isNull(usageInterval.endedAt)))
   if (!open) return
   const endedAt = at < open.startedAt ? open.startedAt : at
   await postInterval(tx, deps, { purse: await readPurse(tx, userId), interval: open, until: endedAt })

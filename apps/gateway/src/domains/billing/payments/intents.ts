@@ -147,12 +147,13 @@ async function credit(tx: Transaction, deps: PaymentsDeps, intent: Intent): Prom
   })
 }
 
+/** The condition that finds a customer's payments of which nothing is decided yet. */
+export function isOpenOf(userId: string) {
+  return and(eq(paymentIntent.userId, userId), inArray(paymentIntent.state, [...OPEN_STATES]))
+}
+
 /** Whether a customer has a payment of which it is not known yet if it was paid. */
 export async function hasOpenTopup(tx: Transaction, userId: string): Promise<boolean> {
-  const rows = await tx
-    .select({ id: paymentIntent.id })
-    .from(paymentIntent)
-    .where(and(eq(paymentIntent.userId, userId), inArray(paymentIntent.state, [...OPEN_STATES])))
-    .limit(1)
+  const rows = await tx.select({ id: paymentIntent.id }).from(paymentIntent).where(isOpenOf(userId)).limit(1)
   return rows.length > 0
 }

@@ -1,3 +1,4 @@
+import { OPEN_TOPUPS_PER_USER_MAX } from '@berth/contract/limits'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type PaymentDriver, PaymentUnavailable } from '../../../drivers/payments/port.ts'
@@ -50,6 +51,32 @@ test('[B3] the same key with other content is refused and charges nothing', asyn
     })
   }
   expect(await charges()).toHaveLength(1)
+})
+
+test('no more payments of one customer are open than a person can follow, however many begin at once', async () => {
+  const asks = '4000002500003155'
+  const requests = Array.from({ length: OPEN_TOPUPS_PER_USER_MAX + 5 }, () =>
+    topupRequest(userId, { source: asks }),
+  )
+  const tried = await Promise.allSettled(requests.map(request => fixture.billing.topUp(request)))
+  const refused = tried.filter(({ status }) => status === 'rejected')
+  expect(refused).toHaveLength(5)
+  for (const one of refused) {
+    expect(one).toMatchObject({
+      reason: { code: 'topup_limit', values: { limit: OPEN_TOPUPS_PER_USER_MAX } },
+    })
+  }
+  expect(await rows()).toHaveLength(OPEN_TOPUPS_PER_USER_MAX)
+  expect(await fixture.billing.openTopups(userId)).toHaveLength(OPEN_TOPUPS_PER_USER_MAX)
+  // Whoever asks again for one of them is told of it, and one that ends makes room; others have their own count.
+  const begun = requests.filter((_, at) => tried[at]?.status === 'fulfilled')
+  expect(await fixture.billing.topUp(begun[0] ?? topupRequest(userId))).toMatchObject({
+    status: 'requires_action',
+  })
+  await fixture.billing.topUp(topupRequest(await fixture.customer(), { source: asks }))
+  const [first] = await fixture.billing.openTopups(userId)
+  await fixture.billing.cancelTopup(userId, first?.transaction_id ?? '')
+  await fixture.billing.topUp(topupRequest(userId, { source: asks }))
 })
 
 test('[B3] the same key of two customers is two top-ups', async () => {

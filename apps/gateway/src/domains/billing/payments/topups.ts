@@ -1,16 +1,21 @@
 import { type getTopup, topup as topupCall } from '@berth/contract/billing'
 import type { CallData } from '@berth/contract/call'
 import { ERRORS, type ErrorCode } from '@berth/contract/errors'
-import { type Currency, TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from '@berth/contract/limits'
-import { and, desc, eq, inArray } from 'drizzle-orm'
+import {
+  type Currency,
+  OPEN_TOPUPS_PER_USER_MAX,
+  TOPUP_CENTS_MAX,
+  TOPUP_CENTS_MIN,
+} from '@berth/contract/limits'
+import { and, desc, eq } from 'drizzle-orm'
 import { type PaymentDriver, PaymentUnavailable } from '../../../drivers/payments/port.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { earlierResult, keepResult } from '../../../platform/once.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import { currencyOf, lockWallet } from '../ledger/wallet.ts'
-import { type IntentState, isOpen, isPaid, OPEN_STATES } from './intent-states.ts'
-import { book, carryOn, driverOf, type Intent, type PaymentsDeps } from './intents.ts'
+import { type IntentState, isOpen, isPaid } from './intent-states.ts'
+import { book, carryOn, driverOf, type Intent, isOpenOf, type PaymentsDeps } from './intents.ts'
 import { paymentIntent } from './tables.ts'
 
 export interface TopupRequest {
@@ -30,16 +35,13 @@ export type TopupState = CallData<typeof getTopup>
 /** Ids on the wire say what they are. */
 const ID_PATTERN = /^t_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
-/** Payments in flight that are told at once. */
-const OPEN_TOLD_MAX = 10
-
 /**
  * Charges a source once; the amount is added to the wallet when the platform says that it has it, now or later. The
  * row is written before the platform is asked, and the platform is asked with the row's id as its reference, so that
  * a crash at any point leaves a row which `recoverTopups` (or the same call again) finishes with the same one charge
  * (B3).
  * @returns What became of it: `settled`, `pending` while the platform works, `requires_action` with where to go.
- * @throws ApiError the platform's refusal; `payment_pending` when the platform did not answer: then it is not known
+ * @throws ApiError the platform's refusal; `topup_limit`; `payment_pending` when the platform did not answer: then it is not known
  *   whether it charged, the row stays open, and the same key carries on with it.
  */
 export async function topUp(deps: PaymentsDeps, request: TopupRequest): Promise<TopupAnswer> {
@@ -72,9 +74,9 @@ export async function openTopups({ db }: Pick<PaymentsDeps, 'db'>, userId: strin
   const rows = await db
     .select()
     .from(paymentIntent)
-    .where(and(eq(paymentIntent.userId, userId), inArray(paymentIntent.state, [...OPEN_STATES])))
+    .where(isOpenOf(userId))
     .orderBy(desc(paymentIntent.createdAt), desc(paymentIntent.id))
-    .limit(OPEN_TOLD_MAX)
+    .limit(OPEN_TOPUPS_PER_USER_MAX)
   return rows.map(stateOf)
 }
 
@@ -150,6 +152,7 @@ async function findOrCreate(
     const now = clock.now()
     const earlier = await earlierResult(tx, call, now)
     if (earlier !== null) return await findSame(tx, earlier, content)
+    await requireFewOpen(tx, userId)
     const [made] = await tx
       .insert(paymentIntent)
       .values({ ...content, id: ids.uuid(), source, state: 'created', createdAt: now })
@@ -158,6 +161,13 @@ async function findOrCreate(
     await keepResult(tx, call, made.id)
     return made
   })
+}
+
+/** @throws ApiError `topup_limit` when another payment would be one too many to wait for. */
+async function requireFewOpen(tx: Transaction, userId: string): Promise<void> {
+  const open = await tx.$count(paymentIntent, isOpenOf(userId))
+  if (open < OPEN_TOPUPS_PER_USER_MAX) return
+  throw new ApiError('topup_limit', { values: { limit: OPEN_TOPUPS_PER_USER_MAX } })
 }
 
 /** What an earlier try made. @throws ApiError `idempotency_key_reused` when it was asked for something else. */

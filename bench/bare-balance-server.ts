@@ -2,7 +2,7 @@
 // `/remembered` it verifies a token once and then only looks it up: a harder one than the aim asks for.
 import { randomBytes, randomUUID } from 'node:crypto'
 import fastify from 'fastify'
-import { createAccessTokens } from '../apps/gateway/src/domains/identity/access-token.ts'
+import { createAccessTokens } from '../apps/gateway/src/domains/identity/sessions/access-token.ts'
 import { systemClock } from '../apps/gateway/src/platform/clock.ts'
 import { fixedTokenKeys } from '../apps/gateway/src/platform/installation/token-keys.ts'
 

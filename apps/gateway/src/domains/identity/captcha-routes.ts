@@ -1,7 +1,7 @@
 import { getCaptcha, getCaptchaStatus } from '@berth/contract/account-sign-in'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
-import type { CaptchaAnswer } from './captcha.ts'
+import type { CaptchaAnswer } from './captcha/captcha.ts'
 import type { Identity } from './identity.ts'
 
 /**

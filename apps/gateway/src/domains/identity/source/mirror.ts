@@ -9,8 +9,8 @@ import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Billing } from '../../billing/billing.ts'
 import { openCustomer } from '../../customers/customers.ts'
-import { type Account, findById } from '../accounts-store.ts'
-import type { Sessions } from '../sessions.ts'
+import { type Account, findById } from '../accounts/accounts-store.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { userAccount } from '../tables.ts'
 
 /** Wallets are opened in the product's first currency. */

@@ -1,9 +1,9 @@
 import type { IdentitySource } from '../../../drivers/identity/port.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
-import { findByIdForUpdate } from '../accounts-store.ts'
-import { type LoginThrottle, SLOWED_LOGIN_WAIT_MS } from '../login-throttle.ts'
-import type { PasswordProof } from '../password-proof.ts'
+import { findByIdForUpdate } from '../accounts/accounts-store.ts'
+import type { PasswordProof } from '../passwords/password-proof.ts'
+import { type LoginThrottle, SLOWED_LOGIN_WAIT_MS } from '../throttles/login-throttle.ts'
 
 interface SourcePasswordProofDeps {
   source: Pick<IdentitySource, 'findById' | 'signIn' | 'endToken'>

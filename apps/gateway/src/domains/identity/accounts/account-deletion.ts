@@ -1,0 +1,122 @@
+import { eq, gt } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
+import type { Events } from '../../../platform/events/events.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import type { Caller } from '../../../platform/http/handler.ts'
+import type { Billing } from '../../billing/billing.ts'
+import { closeCustomer } from '../../customers/customers.ts'
+import { accountDeleted } from '../events.ts'
+import type { GuardMails } from '../mails/guard-mails.ts'
+import type { PasswordProof } from '../passwords/password-proof.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { linkedIdentity, linkToken, providerVisit, session, userAccount } from '../tables.ts'
+import { findById, languageOf } from './accounts-store.ts'
+
+/** Some rounds of the purge: no call is under way for longer. */
+const SWEPT_FOR_MS = 6 * 3_600_000
+
+/** What the settings ask before they delete an account. */
+export interface Deletion {
+  caller: Pick<Caller, 'userId'>
+  /** The account's address, typed by the customer. */
+  email: string
+  /** Looked at where the account has one. */
+  password: string
+  /** Network address of the caller. */
+  address: string
+}
+
+interface AccountDeletionDeps {
+  db: Database
+  clock: Clock
+  proof: PasswordProof
+  sessions: Pick<Sessions, 'endAll' | 'forget'>
+  guardMails: Pick<GuardMails, 'farewell'>
+  billing: Pick<Billing, 'lockWallet' | 'hasOpenTopup'>
+  /** Instances of a customer that are not gone yet; it comes from the instances domain. */
+  countInstances(tx: Transaction, userId: string): Promise<number>
+  events: Pick<Events, 'emit'>
+}
+
+/**
+ * Deleting an account. Its row stays for the books and the audit log, without anything that names a person; what
+ * is left of the balance stays in its wallet.
+ */
+export function createAccountDeletion(deps: AccountDeletionDeps) {
+  const { db, clock, proof } = deps
+
+  /** Removes what names a person or lets somebody in, and tells the domains that keep something too. Safe to do again. */
+  async function forget(tx: Transaction, userId: string): Promise<void> {
+    await tx.delete(linkToken).where(eq(linkToken.userId, userId))
+    await tx.delete(providerVisit).where(eq(providerVisit.userId, userId))
+    await tx.delete(linkedIdentity).where(eq(linkedIdentity.userId, userId))
+    await deps.sessions.endAll(tx, userId, null)
+    await tx.update(session).set({ address: '', userAgent: '' }).where(eq(session.userId, userId))
+    await deps.events.emit(tx, accountDeleted, { userId })
+  }
+
+  return {
+    /**
+     * Deletes the caller's account for good. The customer is closed first: a deploy or a top-up that began before is
+     * seen, and one that comes later is refused.
+     * @throws ApiError `validation_failed` {confirmation, password_wrong}, `login_frozen`, `account_has_instances`
+     * {count}, `payment_pending` while it is not known whether a card was charged.
+     */
+    async remove({ caller: { userId }, email, password, address }: Deletion): Promise<void> {
+      const user = await findById(db, userId)
+      if (!user || user.deletedAt) throw new ApiError('login_expired')
+      if (email !== user.email) {
+        throw new ApiError('validation_failed', { fields: [{ path: 'email', rule: 'confirmation' }] })
+      }
+      const asked = { user, typed: password, address, field: 'password' }
+      await proof.check(asked)
+      await db.transaction(async tx => {
+        await closeCustomer(tx, { userId, at: clock.now() })
+        await deps.billing.lockWallet(tx, userId)
+        // Links before the account: using one locks them in that order.
+        await tx.delete(linkToken).where(eq(linkToken.userId, userId))
+        const { language, emailVerifiedAt } = await proof.accept(tx, asked)
+        const count = await deps.countInstances(tx, userId)
+        if (count > 0) throw new ApiError('account_has_instances', { values: { count } })
+        if (await deps.billing.hasOpenTopup(tx, userId)) throw new ApiError('payment_pending')
+        await tx
+          .update(userAccount)
+          .set({ ...nobody(userId), deletedAt: clock.now() })
+          .where(eq(userAccount.id, userId))
+        await forget(tx, userId)
+        if (emailVerifiedAt) await deps.guardMails.farewell(tx, { email, language: languageOf(language) })
+      })
+      deps.sessions.forget(userId)
+    },
+
+    /**
+     * Removes once more what the accounts deleted of late had: a call that was under way with a session of before may
+     * have added something.
+     */
+    async sweep(): Promise<void> {
+      const since = new Date(clock.now().getTime() - SWEPT_FOR_MS)
+      const rows = await db
+        .select({ id: userAccount.id })
+        .from(userAccount)
+        .where(gt(userAccount.deletedAt, since))
+      for (const { id } of rows) await db.transaction(tx => forget(tx, id))
+    },
+  }
+}
+
+/** What takes the place of what names a person. */
+function nobody(userId: string) {
+  return {
+    // No address at all, so that nobody can sign up with it or ask for mails to it.
+    email: `deleted-${userId}`,
+    displayName: '',
+    avatar: '',
+    provider: '',
+    passwordHash: null,
+    needUpdatePassword: false,
+    emailVerifiedAt: null,
+    referralCode: null,
+    externalId: null,
+  }
+}

@@ -1,0 +1,72 @@
+import { hash, verify } from '@node-rs/argon2'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import type { Ids } from '../../../platform/ids.ts'
+
+/** Argon2id by the least that OWASP names for it: 19 MiB, two passes, one lane. */
+const PARAMETERS = { memoryCost: 19 * 1_024, timeCost: 2, parallelism: 1 }
+
+/** At once, so that hashing leaves half of libuv's four threads to everything else. */
+const AT_ONCE_MAX = 2
+/** Waiting; at some 30 ms each the last one is still answered within the console's timeout. */
+const WAITING_MAX = 200
+const BUSY_RETRY_SECONDS = 5
+
+/** Hashes and checks passwords, a bounded number at a time. */
+export function createPasswords(deps: { ids: Ids }) {
+  const limited = createLimiter()
+  // Nobody's password: a name that is unknown costs the same time as one that is known.
+  let nobody: Promise<string> | null = null
+  const nobodysHash = () => {
+    nobody ??= hash(deps.ids.secret(16), PARAMETERS)
+    return nobody
+  }
+
+  return {
+    /** Makes what `check` needs ready, so that the first unknown name is not slower than a known one. */
+    async prepare(): Promise<void> {
+      await nobodysHash()
+    },
+
+    /**
+     * Hashes a new password.
+     * @returns Argon2id in PHC form.
+     * @throws ApiError `too_many_requests` when too many wait already.
+     */
+    hash: (password: string): Promise<string> => limited(() => hash(password, PARAMETERS)),
+
+    /**
+     * Checks a typed password.
+     * @param stored The account's hash, or null where there is none: then the answer is false, as slowly.
+     * @throws ApiError `too_many_requests` when too many wait already.
+     */
+    async check(stored: string | null, password: string): Promise<boolean> {
+      const against = stored ?? (await nobodysHash())
+      const matches = await limited(() => verify(against, password))
+      return matches && stored !== null
+    },
+  }
+}
+export type Passwords = ReturnType<typeof createPasswords>
+
+function createLimiter() {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running >= AT_ONCE_MAX) {
+      if (waiting.length >= WAITING_MAX) {
+        throw new ApiError('too_many_requests', { values: { seconds: BUSY_RETRY_SECONDS } })
+      }
+      // Whoever ends hands its place over, so `running` does not change in between.
+      await new Promise<void>(resolve => waiting.push(resolve))
+    } else {
+      running += 1
+    }
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running -= 1
+    }
+  }
+}

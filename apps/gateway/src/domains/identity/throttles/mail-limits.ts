@@ -1,0 +1,55 @@
+import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Queryable } from '../../../platform/database/database.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import { type AttemptRule, type Attempts, attemptKey } from './attempts.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+/** One mail to an address each minute (R2.16). */
+const WAIT_RULE: AttemptRule = {
+  max: 1,
+  windowMs: ACTIVATION_RESEND_WAIT_MS,
+  blockMs: ACTIVATION_RESEND_WAIT_MS,
+}
+/** And so many each day, so that nobody's mailbox is filled by strangers. */
+export const DAY_RULE: AttemptRule = { max: 10, windowMs: DAY_MS, blockMs: DAY_MS }
+export const MAIL_ATTEMPTS_KEPT_MS = DAY_MS
+
+/** Kinds of mail that anybody can ask for, counted apart, with what a refused one is answered. */
+const KINDS = {
+  activation: { keys: ['mail-wait', 'mail-day'], code: 'verify_mail_wait' },
+  reset: { keys: ['reset-mail-wait', 'reset-mail-day'], code: 'reset_mail_wait' },
+} as const
+export type LimitedMail = keyof typeof KINDS
+
+/** Limits how often a mail goes to an address, whether or not somebody has an account by it. */
+export function createMailLimits({ attempts, clock }: { attempts: Attempts; clock: Clock }) {
+  return {
+    /**
+     * Counts the first mail to a new account, which does not wait for the minute to be over.
+     * @returns False when the address got enough of them today.
+     */
+    async first(q: Queryable, kind: LimitedMail, email: string): Promise<boolean> {
+      const [wait, day] = KINDS[kind].keys
+      await attempts.add(q, attemptKey(wait, email), WAIT_RULE)
+      return (await attempts.take(q, attemptKey(day, email), DAY_RULE)) === null
+    },
+
+    /**
+     * Counts a mail that somebody asks for.
+     * @throws ApiError `verify_mail_wait` or `reset_mail_wait` {seconds} when there were enough.
+     */
+    async take(q: Queryable, kind: LimitedMail, email: string): Promise<void> {
+      const { keys, code } = KINDS[kind]
+      const [wait, day] = keys
+      const until =
+        (await attempts.take(q, attemptKey(wait, email), WAIT_RULE)) ??
+        (await attempts.take(q, attemptKey(day, email), DAY_RULE))
+      if (!until) return
+      const seconds = Math.max(1, Math.ceil((until.getTime() - clock.now().getTime()) / 1_000))
+      throw new ApiError(code, { values: { seconds } })
+    },
+  }
+}
+export type MailLimits = ReturnType<typeof createMailLimits>

@@ -50,7 +50,7 @@ export const deleteAccount = defineCall({
 })
 
 /** What somebody did with an account (B12). */
-const auditEntry = z.object({
+export const auditEntry = z.object({
   id: z.string(),
   createdTime: timestamp,
   /** Name of what was done: a call's operation, or one of the few that no call names, such as `account.login-failed`. */

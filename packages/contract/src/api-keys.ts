@@ -4,7 +4,7 @@ import { by, timestamp } from './fields.ts'
 import { API_KEY_LIFE_DAYS_MAX, KEY_NAME_CHARS_MAX } from './limits.ts'
 
 /** A key for the model endpoints (B10). Only its hash is kept. */
-const apiKey = z.object({
+export const apiKey = z.object({
   id: z.string(),
   name: z.string(),
   /** The first characters, by which a customer tells keys apart, such as `bk-1a2b3c`. */

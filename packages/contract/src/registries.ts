@@ -13,7 +13,7 @@ export const REGISTRY_CHECK_RESULTS = ['accepted', 'refused', 'unreachable', 'no
 export type RegistryCheckResult = (typeof REGISTRY_CHECK_RESULTS)[number]
 
 /** A credential of a container registry (R3.12). The password goes in and never comes out. */
-const registryCredential = z.object({
+export const registryCredential = z.object({
   id: z.string(),
   name: z.string(),
   /** Host, with a port where it is not the usual one, such as `ghcr.io`. */

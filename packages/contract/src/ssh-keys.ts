@@ -5,7 +5,7 @@ import { KEY_NAME_CHARS_MAX, SSH_PUBLIC_KEY_CHARS_MAX } from './limits.ts'
 import { holdsPrivateKey } from './private-key.ts'
 
 /** A customer's public SSH key. */
-const sshKey = z.object({
+export const sshKey = z.object({
   id: z.string(),
   name: z.string(),
   /** Such as `ssh-ed25519`. */

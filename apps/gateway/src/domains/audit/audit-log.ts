@@ -1,8 +1,11 @@
-import type { AuditEntry, listAuditLog } from '@berth/contract/account-security'
+import { auditEntry as entryEntity, type listAuditLog } from '@berth/contract/account-security'
 import type { CallData } from '@berth/contract/call'
 import { and, count, desc, eq, like } from 'drizzle-orm'
 import type { Database } from '../../platform/database/database.ts'
+import { wireOf } from '../../platform/http/wire.ts'
 import { auditEntry } from './tables.ts'
+
+const entryOf = wireOf(entryEntity)
 
 export interface AuditQuery {
   page: number
@@ -29,12 +32,12 @@ export async function readPage(
     .orderBy(desc(auditEntry.id))
     .limit(page_size)
     .offset((page - 1) * page_size)
-  return { items: rows.map(toEntry), total: counted?.total ?? 0, page, page_size }
-}
-
-function toEntry(row: typeof auditEntry.$inferSelect): AuditEntry {
-  const { id, at, action, target, refused, actor, address, userAgent } = row
-  return { id, createdTime: at.toISOString(), action, target, refused, actor, address, userAgent }
+  return {
+    items: rows.map(row => entryOf({ ...row, createdTime: row.at })),
+    total: counted?.total ?? 0,
+    page,
+    page_size,
+  }
 }
 
 /** What is typed means itself: `_` and `%` are no patterns. */

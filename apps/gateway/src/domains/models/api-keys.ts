@@ -1,4 +1,4 @@
-import type { ApiKey } from '@berth/contract/api-keys'
+import { type ApiKey, apiKey as apiKeyEntity } from '@berth/contract/api-keys'
 import { API_KEYS_PER_USER_MAX } from '@berth/contract/limits'
 import { and, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or } from 'drizzle-orm'
 import type { Logger } from 'pino'
@@ -8,6 +8,7 @@ import { lockForUser } from '../../platform/database/user-lock.ts'
 import type { Events } from '../../platform/events/events.ts'
 import { sha256Hex } from '../../platform/hash.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
@@ -20,6 +21,8 @@ const DAY_MS = 24 * 3_600_000
 export const LAST_USED_STEP_MS = 60_000
 /** Keys of one customer that are over or revoked and still listed; the oldest go first. */
 export const ENDED_KEPT_MAX = 50
+
+const keyOf = wireOf(apiKeyEntity)
 
 interface ApiKeysDeps {
   db: Database
@@ -161,17 +164,5 @@ export function createApiKeys({ db, clock, ids, log, events }: ApiKeysDeps) {
       await markUsed(row.id, row.lastUsedAt, now)
       return { keyId: row.id, userId: row.userId }
     },
-  }
-}
-
-function keyOf(row: typeof apiKey.$inferSelect): ApiKey {
-  return {
-    id: row.id,
-    name: row.name,
-    prefix: row.prefix,
-    created_at: row.createdAt.toISOString(),
-    last_used_at: row.lastUsedAt?.toISOString() ?? null,
-    expires_at: row.expiresAt?.toISOString() ?? null,
-    revoked_at: row.revokedAt?.toISOString() ?? null,
   }
 }

@@ -1,10 +1,13 @@
 import { ALERT_HOURS_CHOICES, ALERT_HOURS_DEFAULT } from '@berth/contract/limits'
-import type { NotificationChoice } from '@berth/contract/notifications'
+import { notificationChoice as choiceEntity, type NotificationChoice } from '@berth/contract/notifications'
 import { eq, inArray } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { columnsOf, wireOf } from '../../platform/http/wire.ts'
 import { balanceAlert, notificationChoice } from './tables.ts'
 
 type Row = typeof notificationChoice.$inferSelect
+
+const mailsOf = wireOf(choiceEntity.shape.mails)
 
 /** What a customer wants who has never said anything (R1.7). */
 export const DEFAULT_CHOICE: NotificationChoice = {
@@ -39,14 +42,7 @@ export async function saveChoice(
   userId: string,
   { mails, alert_hours }: NotificationChoice,
 ): Promise<NotificationChoice> {
-  const values = {
-    newSignIn: mails.new_sign_in,
-    keyAdded: mails.key_added,
-    topUpReceipt: mails.top_up_receipt,
-    instanceTrouble: mails.instance_trouble,
-    balanceLow: mails.balance_low,
-    alertHours: alert_hours,
-  }
+  const values = { ...columnsOf(mails), alertHours: alert_hours }
   await q
     .insert(notificationChoice)
     .values({ userId, ...values })
@@ -62,13 +58,7 @@ export async function forgetChoices(tx: Transaction, userId: string): Promise<vo
 
 function choiceOf(row: Row): NotificationChoice {
   return {
-    mails: {
-      new_sign_in: row.newSignIn,
-      key_added: row.keyAdded,
-      top_up_receipt: row.topUpReceipt,
-      instance_trouble: row.instanceTrouble,
-      balance_low: row.balanceLow,
-    },
+    mails: mailsOf(row),
     // An hour that an older version offered is none any more.
     alert_hours: ALERT_HOURS_CHOICES.filter(hours => row.alertHours.includes(hours)),
   }

@@ -1,8 +1,11 @@
 import { getConnection, startWebTerminal, stopWebTerminal } from '@berth/contract/instances'
 import { type Route, route } from '../../platform/http/handler.ts'
+import { wireOf } from '../../platform/http/wire.ts'
 import type { Instances } from '../instances/instances.ts'
 import type { Connections } from './connections.ts'
 import type { Terminals } from './terminal/terminals.ts'
+
+const ticketOf = wireOf(startWebTerminal.data)
 
 /** The calls that connect to an instance (R7.4). */
 export function reachRoutes(deps: {
@@ -18,7 +21,7 @@ export function reachRoutes(deps: {
     route(startWebTerminal, async ({ caller, body }) => {
       const { userId, sessionId } = caller
       const issued = await terminals.issueTicket({ userId, sessionId, instanceId: body.instance_id })
-      return { ticket: issued.ticket, path: issued.path, expires_at: issued.expiresAt.toISOString() }
+      return ticketOf(issued)
     }),
     route(stopWebTerminal, async ({ caller, body }) => {
       await instances.findRunning(caller.userId, body.instance_id)

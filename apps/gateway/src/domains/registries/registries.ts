@@ -1,5 +1,5 @@
 import { REGISTRY_CREDENTIALS_PER_USER_MAX } from '@berth/contract/limits'
-import type { RegistryCredential } from '@berth/contract/registries'
+import { registryCredential as credentialEntity, type RegistryCredential } from '@berth/contract/registries'
 import { and, asc, count, eq, ne } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
@@ -7,6 +7,7 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { lockForUser } from '../../platform/database/user-lock.ts'
 import type { Events } from '../../platform/events/events.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Sealer } from '../../platform/sealer.ts'
 import { forCustomer } from '../customers/customers.ts'
@@ -38,6 +39,8 @@ interface CredentialChange {
 }
 
 type Row = typeof registryCredential.$inferSelect
+
+const credentialOf = wireOf(credentialEntity)
 
 /** Credentials of container registries (R3.12, R2.25). Passwords go in; only image pulls get them out. */
 export function createRegistries({ db, clock, ids, log, sealer, outbound, events }: RegistriesDeps) {
@@ -217,17 +220,4 @@ export type Registries = ReturnType<typeof createRegistries>
 
 function isOwn(userId: string, id: string) {
   return and(eq(registryCredential.userId, userId), eq(registryCredential.id, id))
-}
-
-function credentialOf(row: Row): RegistryCredential {
-  return {
-    id: row.id,
-    name: row.name,
-    registry: row.registry,
-    username: row.username,
-    created_at: row.createdAt.toISOString(),
-    updated_at: row.updatedAt.toISOString(),
-    checked_at: row.checkedAt?.toISOString() ?? null,
-    check_result: row.checkResult,
-  }
 }

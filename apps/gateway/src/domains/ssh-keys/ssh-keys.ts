@@ -1,17 +1,20 @@
 import { KEY_NAME_CHARS_MAX, SSH_KEYS_PER_USER_MAX } from '@berth/contract/limits'
-import type { SshKey } from '@berth/contract/ssh-keys'
+import { type SshKey, sshKey as sshKeyEntity } from '@berth/contract/ssh-keys'
 import { and, count, desc, eq } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { lockForUser } from '../../platform/database/user-lock.ts'
 import type { Events } from '../../platform/events/events.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { sshKeyAdded } from './events.ts'
 import { type PublicKey, PublicKeyFault, parsePublicKey } from './public-key.ts'
 import { sshKey } from './tables.ts'
+
+const keyOf = wireOf(sshKeyEntity)
 
 interface SshKeysDeps {
   db: Database
@@ -110,16 +113,4 @@ function nameOf({ comment, type }: PublicKey): string {
     name += segment
   }
   return name.trim() || type
-}
-
-function keyOf(row: typeof sshKey.$inferSelect): SshKey {
-  return {
-    id: row.id,
-    name: row.name,
-    type: row.type,
-    bits: row.bits,
-    fingerprint: row.fingerprint,
-    public_key: row.publicKey,
-    created_at: row.createdAt.toISOString(),
-  }
 }

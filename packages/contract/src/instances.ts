@@ -181,8 +181,10 @@ export const instance = z.object({
 z.globalRegistry.add(instance, { id: 'Instance' })
 export type Instance = z.infer<typeof instance>
 
-const done = z.object({ instance_id: z.string(), status: z.enum(INSTANCE_STATUSES) })
-z.globalRegistry.add(done, { id: 'InstanceChange' })
+export const instanceChange = z.object({ instance_id: z.string(), status: z.enum(INSTANCE_STATUSES) })
+z.globalRegistry.add(instanceChange, { id: 'InstanceChange' })
+export type InstanceChange = z.infer<typeof instanceChange>
+
 const byId = z.object({ id: instanceId })
 
 /** Reads that are old when something begins or ceases to run. */
@@ -209,7 +211,7 @@ export const deployInstance = defineCall({
   audit: { target: ['data.instance_id'] },
   stales: WHAT_RUNS,
   body: deployBody,
-  data: done,
+  data: instanceChange,
 })
 
 export const listInstances = defineCall({
@@ -233,7 +235,7 @@ export const editInstance = defineCall({
   audit: { target: ['body.instance_id'] },
   stales: ['instance.list'],
   body: z.object({ instance_id: instanceId, name: instanceName }),
-  data: done,
+  data: instanceChange,
 })
 
 export const terminateInstance = defineCall({
@@ -246,7 +248,7 @@ export const terminateInstance = defineCall({
   audit: { target: ['params.id'] },
   stales: WHAT_RUNS,
   params: byId,
-  data: done,
+  data: instanceChange,
 })
 
 export const stopInstance = defineCall({
@@ -259,7 +261,7 @@ export const stopInstance = defineCall({
   audit: { target: ['params.id'] },
   stales: WHAT_RUNS,
   params: byId,
-  data: done,
+  data: instanceChange,
 })
 
 export const restartInstance = defineCall({
@@ -272,7 +274,7 @@ export const restartInstance = defineCall({
   audit: { target: ['params.id'] },
   stales: ['instance.list', 'instance.events', 'instance.connection'],
   params: byId,
-  data: done,
+  data: instanceChange,
 })
 
 export const startInstance = defineCall({
@@ -286,7 +288,7 @@ export const startInstance = defineCall({
   audit: { target: ['body.instance_id'] },
   stales: WHAT_RUNS,
   body: z.object({ instance_id: instanceId, gpu_count: gpuCount, gpu_spec_id: slug }),
-  data: done,
+  data: instanceChange,
 })
 
 /** A port of an instance that is reached from outside by a host and a port of its own. */

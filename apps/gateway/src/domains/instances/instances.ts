@@ -1,3 +1,4 @@
+import type { InstanceChange } from '@berth/contract/instances'
 import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
@@ -28,7 +29,6 @@ export type { Target } from './act/actions.ts'
 export { INSTANCE_CHANNEL } from './change-status.ts'
 
 type Target = actions.Target
-type Done = actions.Done
 
 /** Customers' instances: what they ask for, and the reconciler that makes it so. */
 export type Instances = ReturnType<typeof createInstances>
@@ -60,7 +60,7 @@ export function createInstances(deps: InstancesDeps) {
   const reconciler = makeReconciler(deps, limits, pairing)
 
   /** Once a call has committed, its work begins at once. */
-  async function thenKick(acting: Promise<Done>): Promise<Done> {
+  async function thenKick(acting: Promise<InstanceChange>): Promise<InstanceChange> {
     const done = await acting
     reconciler.kick(done.instance_id)
     return done

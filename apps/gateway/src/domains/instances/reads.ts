@@ -1,9 +1,15 @@
 import type { CallData } from '@berth/contract/call'
-import type { Instance, listInstanceEvents } from '@berth/contract/instances'
+import {
+  instanceEvent as eventEntity,
+  type Instance,
+  instance as instanceEntity,
+  type listInstanceEvents,
+} from '@berth/contract/instances'
 import { and, asc, desc, eq, gte, isNull, lte } from 'drizzle-orm'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import { wireOf } from '../../platform/http/wire.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Images } from '../images/images.ts'
@@ -11,6 +17,9 @@ import type { Target } from './act/actions.ts'
 import { machineNotes } from './reconcile/machine-spec.ts'
 import type { InstanceRow } from './rows.ts'
 import { instance, instanceEvent } from './tables.ts'
+
+const instanceOf = wireOf(instanceEntity)
+const eventOf = wireOf(eventEntity)
 
 export interface ReadDeps {
   db: Database
@@ -61,13 +70,7 @@ export async function events(
     .where(eventsOf(target))
     .orderBy(desc(instanceEvent.id))
     .limit(EVENTS_MAX)
-  return rows.map(({ id, at, status, code, detail }) => ({
-    id: String(id),
-    at: at.toISOString(),
-    status,
-    code,
-    detail,
-  }))
+  return rows.map(row => eventOf({ ...row, id: String(row.id) }))
 }
 
 /** What happened to an instance in a stretch of time, both ends included, oldest first; terminated ones too. */
@@ -150,30 +153,22 @@ function toInstance(
   money: { currency: string; costMicro: bigint },
 ): Instance {
   const { catalogue } = deps
-  return {
-    instance_id: row.id,
-    name: row.name,
-    kind: row.kind,
-    status: row.status,
+  const { spec } = row
+  return instanceOf({
+    ...row,
+    ...money,
+    instanceId: row.id,
     reason: row.reasonCode === null ? null : { code: row.reasonCode, detail: row.reasonDetail ?? '' },
-    progress: row.progress,
-    region_code: row.regionCode,
-    region_name: catalogue.regions.find(({ code }) => code === row.regionCode)?.name ?? row.regionCode,
-    gpu_spec_id: row.gpuSpecId,
-    gpu_spec_name: row.spec.name,
-    gpu: row.spec.gpu,
-    gpu_count: row.gpuCount,
-    vram_gb: row.spec.vram_gb,
-    vcpu: row.spec.vcpu,
-    memory_gb: row.spec.memory_gb,
-    simulated: row.simulated,
-    image_id: row.imageId,
-    image_name: imageName(deps, row.imageId),
-    billing_type: row.billingType,
-    charge_cycle: row.chargeCycle,
+    regionName: catalogue.regions.find(({ code }) => code === row.regionCode)?.name ?? row.regionCode,
+    gpuSpecName: spec.name,
+    gpu: spec.gpu,
+    vramGb: spec.vram_gb,
+    vcpu: spec.vcpu,
+    memoryGb: spec.memory_gb,
+    imageName: imageName(deps, row.imageId),
     // Prepaid billing, public IPs and volumes are not offered yet.
-    expiry_time: null,
-    auto_renew: false,
+    expiryTime: null,
+    autoRenew: false,
     eip: null,
     disks: {
       container_gb: row.containerDiskGb,
@@ -182,19 +177,11 @@ function toInstance(
       pod_volume_gb: 0,
       network_volume: null,
     },
-    http_ports: row.httpPorts,
-    tcp_ports: row.tcpPorts,
-    currency: money.currency,
-    running_micro_per_hour: row.runningMicroPerHour.toString(),
-    stopped_micro_per_day: (row.stoppedMicroPerHour * 24n).toString(),
-    cost_micro: money.costMicro.toString(),
-    ready_at: row.readyAt?.toISOString() ?? null,
-    stopped_at: row.stoppedAt?.toISOString() ?? null,
+    stoppedMicroPerDay: row.stoppedMicroPerHour * 24n,
     // Nothing is deleted before its notices can be sent (R9.6), so no date is named either.
-    deleted_on: null,
-    created_at: row.createdAt.toISOString(),
+    deletedOn: null,
     machine: toMachine(deps, row),
-  }
+  })
 }
 
 /** What a customer should know of where it runs; null while it was given to no engine. */

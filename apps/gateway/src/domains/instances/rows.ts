@@ -1,7 +1,16 @@
+import { instanceChange } from '@berth/contract/instances'
+import { wireOf } from '../../platform/http/wire.ts'
 import type { instance } from './tables.ts'
 
 /** An instance as its table keeps it. */
 export type InstanceRow = typeof instance.$inferSelect
+
+const toChange = wireOf(instanceChange)
+
+/** What every call that changes an instance answers. */
+export function changeOf(row: Pick<InstanceRow, 'id' | 'status'>) {
+  return toChange({ instanceId: row.id, status: row.status })
+}
 
 export type Progress = NonNullable<InstanceRow['progress']>
 

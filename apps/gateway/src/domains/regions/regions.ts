@@ -1,11 +1,15 @@
-import type { GpuSpec, Region } from '@berth/contract/regions'
+import { type GpuSpec, gpuSpec, type Region, region as regionEntity } from '@berth/contract/regions'
 import type { RealGpu } from '../../drivers/compute/port/engine.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue, CatalogueSpec } from '../../platform/config/catalogue.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import { wireOf } from '../../platform/http/wire.ts'
 import type { Fleet, KnownEngine } from '../fleet/fleet.ts'
 import { createStock, type Level } from './stock.ts'
+
+const regionOf = wireOf(regionEntity)
+const gpuSpecOf = wireOf(gpuSpec)
 
 /** A real GPU and the engine that has it. */
 interface PlacedGpu extends RealGpu {
@@ -44,7 +48,7 @@ export function createRegions(deps: {
 
   /** Every region of the catalogue, enabled or not. */
   function all(): Region[] {
-    return catalogue.regions.map(({ code, name, enabled }) => ({ code, name, enabled }))
+    return catalogue.regions.map(regionOf)
   }
 
   /** Specs with stock and price in the named regions; none named means every enabled one. */
@@ -152,19 +156,15 @@ function specOf(catalogue: Offered, gpu: RealGpu): CatalogueSpec {
 }
 
 function toGpuSpec(offer: Offer, level: Level | undefined): GpuSpec {
-  const { spec, region } = offer
-  return {
-    id: spec.id,
-    region_code: region.code,
-    name: spec.name,
-    gpu: spec.gpu,
-    vram_gb: spec.vram_gb,
-    vcpu: spec.vcpu,
-    memory_gb: spec.memory_gb,
-    price_micro_per_hour: spec.price_micro_per_hour.toString(),
+  const { spec, region, simulated } = offer
+  return gpuSpecOf({
+    ...spec,
+    regionCode: region.code,
+    vramGb: spec.vram_gb,
+    memoryGb: spec.memory_gb,
+    priceMicroPerHour: spec.price_micro_per_hour,
     available: level?.available ?? 0,
     total: level?.total ?? 0,
-    counts: spec.counts,
-    simulated: offer.simulated,
-  }
+    simulated,
+  })
 }

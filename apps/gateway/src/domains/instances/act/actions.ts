@@ -1,5 +1,5 @@
-import { type InstanceAction, type InstanceStatus, instanceCan } from '@berth/contract/instance-states'
-import { startInstance } from '@berth/contract/instances'
+import { type InstanceAction, instanceCan } from '@berth/contract/instance-states'
+import { type InstanceChange, startInstance } from '@berth/contract/instances'
 import { and, eq, inArray, isNull } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
@@ -22,7 +22,7 @@ import {
 import { instancesInTrouble } from '../events.ts'
 import type { Quotes } from '../offer/quotes.ts'
 import { takeStock } from '../offer/stock.ts'
-import { type InstanceRow, PROGRESS } from '../rows.ts'
+import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
 import { instance } from '../tables.ts'
 
 export interface ActionDeps {
@@ -42,17 +42,11 @@ export interface Target {
   instanceId: string
 }
 
-/** What every action answers. */
-export interface Done {
-  instance_id: string
-  status: InstanceStatus
-}
-
 /**
  * Stops an instance. It is not charged from here on, however long the driver takes.
  * @throws ApiError `not_found` or `instance_state`.
  */
-export function stop(deps: ActionDeps, target: Target): Promise<Done> {
+export function stop(deps: ActionDeps, target: Target): Promise<InstanceChange> {
   return act(deps, target, 'stop', (tx, row, at) =>
     changeStatus(tx, statusDeps(deps), row, {
       status: 'stopping',
@@ -77,7 +71,7 @@ export interface StartWanted {
  * @throws ApiError `not_found`, `instance_state`, `region_not_supported`, `gpu_spec_unknown`, `gpu_sold_out`,
  *   `insufficient_balance` or `compute_unavailable`.
  */
-export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Promise<Done> {
+export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Promise<InstanceChange> {
   const call = { userId: target.userId, operation: startInstance.operation, key: wanted.idempotencyKey }
   const isRepeated = async (tx: Transaction) => (await earlierResult(tx, call, deps.clock.now())) !== null
   return act(
@@ -105,7 +99,7 @@ export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Pr
  * Restarts an instance. It keeps its GPUs and its hour set aside, and is not charged again until it is ready.
  * @throws ApiError `not_found` or `instance_state`.
  */
-export function restart(deps: ActionDeps, target: Target): Promise<Done> {
+export function restart(deps: ActionDeps, target: Target): Promise<InstanceChange> {
   return act(deps, target, 'restart', (tx, row, at) =>
     changeStatus(tx, statusDeps(deps), row, {
       status: 'restarting',
@@ -120,7 +114,7 @@ export function restart(deps: ActionDeps, target: Target): Promise<Done> {
  * Removes an instance, from every state. It is listed as `deleting` until the driver has confirmed it.
  * @throws ApiError `not_found`.
  */
-export function terminate(deps: ActionDeps, target: Target): Promise<Done> {
+export function terminate(deps: ActionDeps, target: Target): Promise<InstanceChange> {
   return act(deps, target, 'terminate', async (tx, row, at) => {
     if (row.status === 'deleting') return row
     return changeStatus(tx, statusDeps(deps), row, {
@@ -136,7 +130,7 @@ export function terminate(deps: ActionDeps, target: Target): Promise<Done> {
  * Changes an instance's name.
  * @throws ApiError `not_found` or `instance_state`.
  */
-export function rename(deps: ActionDeps, target: Target, name: string): Promise<Done> {
+export function rename(deps: ActionDeps, target: Target, name: string): Promise<InstanceChange> {
   return act(deps, target, 'edit', async (tx, row, at) => {
     if (row.name === name) return row
     await tx.update(instance).set({ name }).where(eq(instance.id, row.id))
@@ -214,7 +208,7 @@ async function act(
   action: InstanceAction,
   run: (tx: Transaction, row: InstanceRow, at: Date) => Promise<InstanceRow>,
   isDone: (tx: Transaction) => Promise<boolean> = async () => false,
-): Promise<Done> {
+): Promise<InstanceChange> {
   const row = await db.transaction(async tx => {
     await forCustomer(tx, userId)
     await billing.lockWallet(tx, userId)
@@ -230,7 +224,7 @@ async function act(
     }
     return run(tx, found, clock.now())
   })
-  return { instance_id: row.id, status: row.status }
+  return changeOf(row)
 }
 
 /** GPUs, prices and the first hour of an instance that has none of them. */

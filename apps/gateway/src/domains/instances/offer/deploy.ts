@@ -1,11 +1,11 @@
-import type { CallData } from '@berth/contract/call'
-import { type DeployBody, deployInstance } from '@berth/contract/instances'
+import { type DeployBody, deployInstance, type InstanceChange } from '@berth/contract/instances'
 import { INSTANCES_PER_USER_MAX } from '@berth/contract/limits'
 import { and, count, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { notify } from '../../../platform/database/open-database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { columnsOf } from '../../../platform/http/wire.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { earlierResult, keepResult } from '../../../platform/once.ts'
 import type { Billing } from '../../billing/billing.ts'
@@ -14,7 +14,7 @@ import type { Fleet } from '../../fleet/fleet.ts'
 import type { Images } from '../../images/images.ts'
 import type { Regions } from '../../regions/regions.ts'
 import { addEvent, INSTANCE_CHANNEL, instanceSubject } from '../change-status.ts'
-import { type InstanceRow, PROGRESS } from '../rows.ts'
+import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
 import { instance } from '../tables.ts'
 import { type Quotes, requireOnDemand } from './quotes.ts'
 import { takeStock } from './stock.ts'
@@ -44,7 +44,7 @@ export interface DeployInput {
  *   `image_unknown`, `validation_failed`, `compute_unavailable`, `instance_limit`, `gpu_sold_out`,
  *   `insufficient_balance`, or `login_expired` where the account was deleted meanwhile.
  */
-export async function deploy(deps: DeployDeps, input: DeployInput): Promise<CallData<typeof deployInstance>> {
+export async function deploy(deps: DeployDeps, input: DeployInput): Promise<InstanceChange> {
   const { db, billing, regions } = deps
   const { userId, idempotencyKey, body } = input
   requireOnDemand(body)
@@ -86,7 +86,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Call
     await notify(tx, INSTANCE_CHANNEL, instanceId)
     return made
   })
-  return { instance_id: row.id, status: row.status }
+  return changeOf(row)
 }
 
 /** Engines that can make it. An image that none can make would only fail later: it is refused before money moves (B7). */
@@ -128,17 +128,7 @@ function newRow({ clock, ids }: DeployDeps, { userId, body }: DeployInput, id: s
   return {
     id,
     userId,
-    name: body.name,
-    kind: body.kind,
-    regionCode: body.region_code,
-    imageId: body.image_id,
-    billingType: body.billing_type,
-    chargeCycle: body.charge_cycle,
-    containerDiskGb: body.container_disk_gb,
-    httpPorts: body.http_ports,
-    tcpPorts: body.tcp_ports,
-    env: body.env,
-    startCommand: body.start_command,
+    ...columnsOf(body),
     serviceSecret: ids.hostSecret(),
     desired: 'running' as const,
     status: 'creating' as const,

@@ -1,5 +1,5 @@
 import type { CallData } from '@berth/contract/call'
-import type { checkResource, getPrice } from '@berth/contract/instances'
+import { type checkResource, type getPrice, price, priceLine } from '@berth/contract/instances'
 import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import { centsCeil, runwaySeconds } from '@berth/contract/money'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
@@ -7,11 +7,15 @@ import type { Catalogue } from '../../../platform/config/catalogue.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { CallRequest } from '../../../platform/http/handler.ts'
+import { wireOf } from '../../../platform/http/wire.ts'
 import type { Billing } from '../../billing/billing.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { Images } from '../../images/images.ts'
 import type { Regions } from '../../regions/regions.ts'
 import { StepTimedOut, withDeadline } from '../reconcile/deadline.ts'
+
+const priceOf = wireOf(price)
+const lineOf = wireOf(priceLine)
 
 type Check = CallData<typeof checkResource>['checks'][number]
 type FoundImage = ReturnType<Images['find']>
@@ -112,29 +116,29 @@ export function createQuotes(deps: {
         diskGb: query.container_disk_gb,
       })
       const { burnMicroPerHour, availableMicro, currency } = await billing.totals(db, caller.userId)
-      return {
+      return priceOf({
         currency,
         lines: [
-          {
+          lineOf({
             key: spec.gpu ? 'gpu' : 'cpu',
             name: spec.name,
             quantity: query.gpu_count,
             of: null,
-            rate_micro_per_hour: cost.machineMicroPerHour.toString(),
-          },
-          {
+            rateMicroPerHour: cost.machineMicroPerHour,
+          }),
+          lineOf({
             key: 'disk',
             name: '',
             quantity: Math.max(0, query.container_disk_gb - SYSTEM_DISK_FREE_GB),
             of: query.container_disk_gb,
-            rate_micro_per_hour: cost.diskMicroPerHour.toString(),
-          },
+            rateMicroPerHour: cost.diskMicroPerHour,
+          }),
         ],
-        running_micro_per_hour: cost.runningMicroPerHour.toString(),
-        stopped_micro_per_day: (cost.stoppedMicroPerHour * 24n).toString(),
-        reserve_cents: centsCeil(cost.runningMicroPerHour),
-        lasts_seconds: runwaySeconds(availableMicro, burnMicroPerHour + cost.runningMicroPerHour),
-      }
+        runningMicroPerHour: cost.runningMicroPerHour,
+        stoppedMicroPerDay: cost.stoppedMicroPerHour * 24n,
+        reserveCents: centsCeil(cost.runningMicroPerHour),
+        lastsSeconds: runwaySeconds(availableMicro, burnMicroPerHour + cost.runningMicroPerHour),
+      })
     },
     async check({ body, caller }) {
       const offer = attempt(() => regions.offer(body.region_code, body.gpu_spec_id))

@@ -1,4 +1,4 @@
-import type { getSpend, listTransactions, Receipt } from '@berth/contract/billing'
+import type { getSpend, listTransactions, Receipt, TopupState } from '@berth/contract/billing'
 import type { CallData } from '@berth/contract/call'
 import type { Currency } from '@berth/contract/limits'
 import { centsFloor } from '@berth/contract/money'
@@ -36,7 +36,6 @@ import {
   readTopup,
   type TopupAnswer,
   type TopupRequest,
-  type TopupState,
   topUp,
 } from './payments/topups.ts'
 import type { Subject } from './subject.ts'

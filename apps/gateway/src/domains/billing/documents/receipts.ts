@@ -1,4 +1,4 @@
-import type { Receipt } from '@berth/contract/billing'
+import { type Receipt, receipt } from '@berth/contract/billing'
 import type { InstanceEventCode } from '@berth/contract/instance-codes'
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import { sql } from 'drizzle-orm'
@@ -6,6 +6,7 @@ import type { PaymentDriver } from '../../../drivers/payments/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Queryable } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { wireOf } from '../../../platform/http/wire.ts'
 import { customerAccounts, houseAccount } from '../ledger/ledger.ts'
 import { dueOf } from '../meters/posting.ts'
 import {
@@ -18,6 +19,10 @@ import {
   type TransactionRow,
   toTransaction,
 } from './transactions.ts'
+
+const stretchOf = wireOf(receipt.shape.interval.unwrap())
+const lineOf = wireOf(receipt.shape.lines.element)
+const eventOf = wireOf(receipt.shape.events.element)
 
 /** What happened to an instance, oldest first; the instances domain answers it. */
 export type InstanceEventsReader = (
@@ -55,15 +60,15 @@ export async function readReceipt(deps: ReceiptDeps, userId: string, id: string)
 function intervalOf(row: TransactionRow, now: Date): NonNullable<Receipt['interval']> {
   const stretch = chargeOf(row)
   const { startedAt, endedAt } = stretch
-  return {
-    started_at: startedAt.toISOString(),
-    ended_at: endedAt?.toISOString() ?? null,
+  return stretchOf({
+    startedAt,
+    endedAt,
     seconds: secondsOf(startedAt, endedAt ?? now),
-    rate_micro_per_hour: ratePerHour(row).toString(),
-    due_micro: dueOf(stretch, now).toString(),
-    posted_micro: row.amount,
-    waived_micro: row.waived ?? '0',
-  }
+    rateMicroPerHour: ratePerHour(row),
+    dueMicro: dueOf(stretch, now),
+    postedMicro: row.amount,
+    waivedMicro: row.waived ?? 0n,
+  })
 }
 
 /** Usage is read from its sums by day; a top-up or a credit has an entry or none, read from the ledger. */
@@ -71,20 +76,21 @@ async function readLines(deps: ReceiptDeps, userId: string, row: TransactionRow)
   const { rows } =
     row.type === 'usage'
       ? await usageLines(deps.db, userId, row)
-      : await entryLines(deps.db, userId, row.ref_id)
-  return rows.map(({ date, from, to, entries, amount }) => ({
-    date,
-    from_account: accountName(from, deps.payments),
-    to_account: accountName(to, deps.payments),
-    entries,
-    amount_micro: amount,
-  }))
+      : await entryLines(deps.db, userId, row.refId)
+  return rows.map(line =>
+    lineOf({
+      ...line,
+      fromAccount: accountName(line.from, deps.payments),
+      toAccount: accountName(line.to, deps.payments),
+      amountMicro: line.amount,
+    }),
+  )
 }
 
 type Line = { date: string; from: string; to: string; entries: number; amount: string }
 
 /** Credits before cash, what was waived after them, and what was given back last. */
-function usageLines(db: Database, userId: string, { ref_id, currency }: TransactionRow) {
+function usageLines(db: Database, userId: string, { refId, currency }: TransactionRow) {
   const { cash, credits } = customerAccounts(userId)
   const revenue = houseAccount('revenue', currency)
   const writeOff = houseAccount('write_off', currency)
@@ -95,7 +101,7 @@ function usageLines(db: Database, userId: string, { ref_id, currency }: Transact
       select to_char(day, 'YYYY-MM-DD') as date, back, entries, amount_micro as amount,
         case part when 'credits' then ${credits} when 'cash' then ${cash} else ${writeOff} end as account,
         case part when 'credits' then 0 when 'cash' then 1 else 2 end as place
-      from usage_day where interval_id = ${ref_id} and user_id = ${userId}
+      from usage_day where interval_id = ${refId} and user_id = ${userId}
     ) lines order by date, back, place`)
 }
 
@@ -112,15 +118,15 @@ async function readEvents(
   row: TransactionRow,
   now: Date,
 ): Promise<Receipt['events']> {
-  if (row.subject_kind !== 'instance' || row.subject_id === null) return []
-  const from = new Date(Number(row.at_ms))
+  if (row.subjectKind !== 'instance' || row.subjectId === null) return []
+  const from = new Date(Number(row.atMs))
   const events = await instanceEvents(db, {
     userId,
-    instanceId: row.subject_id,
+    instanceId: row.subjectId,
     from,
     to: endOf(row) ?? now,
   })
-  return events.map(({ at, status, code, detail }) => ({ at: at.toISOString(), status, code, detail }))
+  return events.map(eventOf)
 }
 
 /** An account's id for people: `user:…:cash` is `cash`, `house:clearing:testcard:USD` is `clearing: Test card`. */

@@ -1,12 +1,21 @@
-import type { listTransactions, TRANSACTION_TYPES, Transaction } from '@berth/contract/billing'
+import {
+  type listTransactions,
+  type TRANSACTION_TYPES,
+  type Transaction,
+  transaction,
+} from '@berth/contract/billing'
 import type { CallData } from '@berth/contract/call'
 import type { Currency } from '@berth/contract/limits'
 import { type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable } from '../../../platform/database/database.ts'
+import { wireOf } from '../../../platform/http/wire.ts'
 import { unpostedMicro } from '../meters/metering.ts'
 import type { SubjectFacts } from '../meters/tables.ts'
 import type { Subject } from '../subject.ts'
+
+const transactionOf = wireOf(transaction)
+const aboutOf = wireOf(transaction.shape.about)
 
 type TransactionType = (typeof TRANSACTION_TYPES)[number]
 
@@ -18,23 +27,23 @@ const ID_PATTERN = /^([tucr]_)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 /** One row of the list, before it is put on the wire. */
 export type TransactionRow = {
   type: TransactionType
-  ref_id: string
-  at_ms: string
+  refId: string
+  atMs: string
   currency: Currency
   state: 'pending' | 'settled' | 'failed' | 'open' | 'closed'
   /** The top-up's or the grant's amount; what was posted of usage. */
   amount: string
   /** These are set for usage alone. */
-  subject_kind: Subject['kind'] | null
-  subject_id: string | null
-  subject_name: string | null
-  subject_facts: SubjectFacts | null
+  subjectKind: Subject['kind'] | null
+  subjectId: string | null
+  subjectName: string | null
+  subjectFacts: SubjectFacts | null
   /** The main one of its meters. */
   sku: string | null
   charge: 'by_time' | 'term' | 'once' | null
   rate: string | null
-  rate_seconds: number | null
-  ended_ms: string | null
+  rateSeconds: number | null
+  endedMs: string | null
   credits: string | null
   cash: string | null
   waived: string | null
@@ -109,8 +118,11 @@ export async function readRows(
       order by at desc, ref_id desc limit ${limit} offset ${offset}
     )
     select ${sql.join(counts, sql` + `)} as total,
-      page.*, extract(epoch from page.at) * 1000 as at_ms, w.currency, m.sku,
-      extract(epoch from page.ended_at) * 1000 as ended_ms
+      page.type, page.ref_id as "refId", page.state, page.amount, page.subject_kind as "subjectKind",
+      page.subject_id as "subjectId", page.subject_name as "subjectName", page.subject_facts as "subjectFacts",
+      page.charge, page.rate, page.rate_seconds as "rateSeconds", page.credits, page.cash, page.waived, page.owed,
+      page.source, page.failure, extract(epoch from page.at) * 1000 as "atMs",
+      extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.sku
     from wallet w
     left join page on true
     left join usage_meter m on page.type = 'usage' and m.interval_id = page.ref_id and m.position = 0
@@ -178,28 +190,29 @@ function branchesOf(userId: string, { search, refId }: Filter): Record<Transacti
  * @param now Where open usage is reckoned to.
  */
 export function toTransaction(row: TransactionRow, now: Date): Transaction {
-  const startedAt = new Date(Number(row.at_ms))
-  return {
-    id: PREFIXES[row.type] + row.ref_id,
-    date: startedAt.toISOString(),
-    type: row.type,
-    status: statusOf(row),
-    currency: row.currency,
+  const startedAt = new Date(Number(row.atMs))
+  const isUsage = row.type === 'usage'
+  const isInstance = row.subjectKind === 'instance'
+  return transactionOf({
+    ...row,
     ...amountsOf(row, now),
-    coupon_amount_micro: '0',
+    id: PREFIXES[row.type] + row.refId,
+    date: startedAt,
+    status: statusOf(row),
+    couponAmountMicro: 0n,
     invoice: null,
-    about: {
-      usage: row.type === 'usage' ? usageOf(row) : null,
-      instance_id: row.subject_kind === 'instance' ? row.subject_id : null,
-      instance_name: row.subject_kind === 'instance' ? row.subject_name : null,
-      gpu_spec_name: row.subject_facts?.gpu_spec_name ?? null,
-      gpu_count: row.subject_facts?.gpu_count ?? null,
-      seconds: row.type === 'usage' ? secondsOf(startedAt, endOf(row) ?? now) : null,
-      rate_micro_per_hour: row.type === 'usage' ? ratePerHour(row).toString() : null,
+    about: aboutOf({
+      usage: isUsage ? usageOf(row) : null,
+      instanceId: isInstance ? row.subjectId : null,
+      instanceName: isInstance ? row.subjectName : null,
+      gpuSpecName: row.subjectFacts?.gpu_spec_name ?? null,
+      gpuCount: row.subjectFacts?.gpu_count ?? null,
+      seconds: isUsage ? secondsOf(startedAt, endOf(row) ?? now) : null,
+      rateMicroPerHour: isUsage ? ratePerHour(row) : null,
       source: row.source || null,
       failure: row.failure,
-    },
-  }
+    }),
+  })
 }
 
 /** Whole seconds of an interval, never negative. */
@@ -209,7 +222,7 @@ export function secondsOf(startedAt: Date, endedAt: Date): number {
 
 /** When usage ended; null while it goes on, and for everything else. */
 export function endOf(row: TransactionRow): Date | null {
-  return row.ended_ms === null ? null : new Date(Number(row.ended_ms))
+  return row.endedMs === null ? null : new Date(Number(row.endedMs))
 }
 
 /** What a stretch is reckoned from. */
@@ -217,8 +230,8 @@ export function chargeOf(row: TransactionRow) {
   return {
     charge: row.charge ?? 'by_time',
     rateMicro: BigInt(row.rate ?? 0),
-    rateSeconds: row.rate_seconds ?? 1,
-    startedAt: new Date(Number(row.at_ms)),
+    rateSeconds: row.rateSeconds ?? 1,
+    startedAt: new Date(Number(row.atMs)),
     endedAt: endOf(row),
   } as const
 }
@@ -239,38 +252,38 @@ function statusOf({ state }: TransactionRow): Transaction['status'] {
   return state === 'pending' || state === 'open' ? 'pending' : 'settled'
 }
 
-type Amounts = Pick<
-  Transaction,
-  'amount_micro' | 'cash_amount_micro' | 'bonus_amount_micro' | 'pending_amount_micro'
->
+interface Amounts {
+  amountMicro: bigint
+  cashAmountMicro: bigint
+  bonusAmountMicro: bigint
+  pendingAmountMicro: bigint
+}
 
 function amountsOf(row: TransactionRow, now: Date): Amounts {
+  const amount = BigInt(row.amount)
   if (row.type === 'usage') {
-    const pending = unpostedMicro(
-      { ...chargeOf(row), postedMicro: BigInt(row.amount), waivedMicro: BigInt(row.waived ?? 0) },
-      now,
-    )
+    const stretch = { ...chargeOf(row), postedMicro: amount, waivedMicro: BigInt(row.waived ?? 0) }
     return {
-      amount_micro: (-BigInt(row.amount)).toString(),
-      cash_amount_micro: (-BigInt(row.cash ?? 0)).toString(),
-      bonus_amount_micro: (-BigInt(row.credits ?? 0)).toString(),
-      pending_amount_micro: (-pending).toString(),
+      amountMicro: -amount,
+      cashAmountMicro: -BigInt(row.cash ?? 0),
+      bonusAmountMicro: -BigInt(row.credits ?? 0),
+      pendingAmountMicro: -unpostedMicro(stretch, now),
     }
   }
   if (row.type === 'refund') {
     const owed = BigInt(row.owed ?? 0)
     return {
-      amount_micro: (-BigInt(row.amount)).toString(),
-      cash_amount_micro: (owed - BigInt(row.amount)).toString(),
-      bonus_amount_micro: '0',
-      pending_amount_micro: (-owed).toString(),
+      amountMicro: -amount,
+      cashAmountMicro: owed - amount,
+      bonusAmountMicro: 0n,
+      pendingAmountMicro: -owed,
     }
   }
-  const settled = row.state === 'settled' ? row.amount : '0'
+  const settled = row.state === 'settled' ? amount : 0n
   return {
-    amount_micro: row.amount,
-    cash_amount_micro: row.type === 'topup' ? settled : '0',
-    bonus_amount_micro: row.type === 'credit' ? settled : '0',
-    pending_amount_micro: row.state === 'pending' ? row.amount : '0',
+    amountMicro: amount,
+    cashAmountMicro: row.type === 'topup' ? settled : 0n,
+    bonusAmountMicro: row.type === 'credit' ? settled : 0n,
+    pendingAmountMicro: row.state === 'pending' ? amount : 0n,
   }
 }

@@ -1,4 +1,4 @@
-import { type getTopup, topup as topupCall } from '@berth/contract/billing'
+import { type TopupState, topup as topupCall, topupState } from '@berth/contract/billing'
 import type { CallData } from '@berth/contract/call'
 import { ERRORS, type ErrorCode } from '@berth/contract/errors'
 import {
@@ -11,6 +11,7 @@ import { and, desc, eq } from 'drizzle-orm'
 import { type PaymentDriver, PaymentUnavailable } from '../../../drivers/payments/port.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { wireOf } from '../../../platform/http/wire.ts'
 import { earlierResult, keepResult } from '../../../platform/once.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import { currencyOf, lockWallet } from '../ledger/wallet.ts'
@@ -30,7 +31,9 @@ export interface TopupRequest {
 }
 
 export type TopupAnswer = CallData<typeof topupCall>
-export type TopupState = CallData<typeof getTopup>
+
+const toAnswer = wireOf(topupCall.data)
+const toState = wireOf(topupState)
 
 /** Ids on the wire say what they are. */
 const ID_PATTERN = /^t_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
@@ -196,13 +199,12 @@ function answerOf(intent: Intent): TopupAnswer {
   const { state } = intent
   if (state === 'failed') throw new ApiError(errorCode(intent.failure))
   if (state === 'canceled') throw new ApiError('payment_canceled')
-  return {
-    transaction_id: `t_${intent.id}`,
+  return toAnswer({
+    ...intent,
+    transactionId: `t_${intent.id}`,
     amount: intent.amountCents,
-    currency: intent.currency,
     status: isPaid(state) ? 'settled' : state === 'requires_action' ? state : 'pending',
-    next_url: intent.nextUrl,
-  }
+  })
 }
 
 const WIRE_STATUS = {
@@ -217,17 +219,15 @@ const WIRE_STATUS = {
 } as const satisfies Record<IntentState, TopupState['status']>
 
 function stateOf(intent: Intent): TopupState {
-  return {
-    transaction_id: `t_${intent.id}`,
-    created_at: intent.createdAt.toISOString(),
+  return toState({
+    ...intent,
+    transactionId: `t_${intent.id}`,
     amount: intent.amountCents,
-    refunded_amount: intent.refundedCents,
-    currency: intent.currency,
+    refundedAmount: intent.refundedCents,
     source: intent.sourceLabel,
     status: WIRE_STATUS[intent.state],
     failure: intent.state === 'failed' ? errorCode(intent.failure) : null,
-    next_url: intent.nextUrl,
-  }
+  })
 }
 
 function errorCode(code: string | null): ErrorCode {

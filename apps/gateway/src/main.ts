@@ -76,12 +76,12 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   if (needsDataDir(config)) process.on('exit', lockDataDir(config.dataDir))
   const management = createManagementServer({ log })
   const managementAddress = await listenForProbes(management, config)
-  phases.push({ name: 'management', deadline_ms: DEADLINE_MS.management, run: management.close })
+  phases.push({ name: 'management', deadlineMs: DEADLINE_MS.management, run: management.close })
   const folder = openOwnSecrets(config)
   const opened = await openGatewayDatabase({ config, secrets: folder, log })
   phases.unshift(
-    { name: 'pools', deadline_ms: DEADLINE_MS.pools, run: opened.database.close },
-    { name: 'database', deadline_ms: DEADLINE_MS.database, run: opened.stopServer },
+    { name: 'pools', deadlineMs: DEADLINE_MS.pools, run: opened.database.close },
+    { name: 'database', deadlineMs: DEADLINE_MS.database, run: opened.stopServer },
   )
   const { database } = opened
   const { db } = database
@@ -115,12 +115,12 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
     // Whoever sends requests here learns first that it should not.
     {
       name: 'readiness',
-      deadline_ms: config.drainMs + DEADLINE_MS.management,
+      deadlineMs: config.drainMs + DEADLINE_MS.management,
       run: () => drain(management, config.drainMs),
     },
-    { name: 'requests', deadline_ms: DEADLINE_MS.requests, run: gateway.stopRequests },
-    { name: 'loops', deadline_ms: DEADLINE_MS.loops, run: gateway.stopLoops },
-    { name: 'machines', deadline_ms: DEADLINE_MS.machines, run: gateway.stopCompute },
+    { name: 'requests', deadlineMs: DEADLINE_MS.requests, run: gateway.stopRequests },
+    { name: 'loops', deadlineMs: DEADLINE_MS.loops, run: gateway.stopLoops },
+    { name: 'machines', deadlineMs: DEADLINE_MS.machines, run: gateway.stopCompute },
   )
   const address = await listen(gateway, config)
   await gateway.start()

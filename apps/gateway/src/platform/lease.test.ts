@@ -13,7 +13,7 @@ afterAll(() => database.drop())
 test('[B14] of two replicas one runs; the other takes over when the lease has run out', async () => {
   const ran: string[] = []
   const attempt = (owner: string) =>
-    withLease(database.db, clock, { name: 'loop', owner, ttl_ms: 10_000 }, async () => {
+    withLease(database.db, clock, { name: 'loop', owner, ttlMs: 10_000 }, async () => {
       ran.push(owner)
     })
   expect(await attempt('a')).toBe(true)
@@ -28,7 +28,7 @@ test('[B14] of two replicas one runs; the other takes over when the lease has ru
 test('many that come at once: one runs', async () => {
   const runs = await Promise.all(
     Array.from({ length: 8 }, (_, n) =>
-      withLease(database.db, clock, { name: 'rush', owner: `${n}`, ttl_ms: 1_000 }, async () => {}),
+      withLease(database.db, clock, { name: 'rush', owner: `${n}`, ttlMs: 1_000 }, async () => {}),
     ),
   )
   expect(runs.filter(ran => ran)).toHaveLength(1)
@@ -36,20 +36,20 @@ test('many that come at once: one runs', async () => {
 
 test('a lease that is given up is free at once', async () => {
   const attempt = (owner: string) =>
-    withLease(database.db, clock, { name: 'given', owner, ttl_ms: 60_000 }, async () => {})
+    withLease(database.db, clock, { name: 'given', owner, ttlMs: 60_000 }, async () => {})
   expect(await attempt('a')).toBe(true)
   await releaseLeases(database.db, 'a')
   expect(await attempt('b')).toBe(true)
 })
 
 test('who lost the lease while it worked is told to stop', async () => {
-  const options = { name: 'lost', owner: 'a', ttl_ms: 60 }
+  const options = { name: 'lost', owner: 'a', ttlMs: 60 }
   await withLease(database.db, clock, options, async signal => {
     now = new Date(now.getTime() + 1_000)
     const taken = await withLease(
       database.db,
       clock,
-      { ...options, owner: 'b', ttl_ms: 60_000 },
+      { ...options, owner: 'b', ttlMs: 60_000 },
       async () => {},
     )
     expect(taken).toBe(true)

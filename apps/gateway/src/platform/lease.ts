@@ -9,7 +9,7 @@ interface LeaseOptions {
   /** Who asks: the same for all of one process. */
   owner: string
   /** How long the lease lasts without renewal: after a crash, another replica takes over this much later. */
-  ttl_ms: number
+  ttlMs: number
 }
 
 /**
@@ -32,7 +32,7 @@ export async function withLease(
       // The database is away: the lease may still be ours, and the next renewal will tell.
       () => {},
     )
-  }, options.ttl_ms / 3)
+  }, options.ttlMs / 3)
   renewal.unref()
   try {
     await run(lost.signal)
@@ -47,9 +47,9 @@ export async function releaseLeases(db: Database, owner: string): Promise<void> 
   await db.delete(lease).where(eq(lease.owner, owner))
 }
 
-async function acquire(db: Database, clock: Clock, { name, owner, ttl_ms }: LeaseOptions): Promise<boolean> {
+async function acquire(db: Database, clock: Clock, { name, owner, ttlMs }: LeaseOptions): Promise<boolean> {
   const now = clock.now()
-  const until = new Date(now.getTime() + ttl_ms)
+  const until = new Date(now.getTime() + ttlMs)
   const rows = await db
     .insert(lease)
     .values({ name, owner, until })

@@ -51,7 +51,7 @@ export function createLoop(options: LoopOptions): Loop {
       return
     }
     const { db, clock, owner } = lease
-    await withLease(db, clock, { name, owner, ttl_ms: pauseMs + LEASE_MARGIN_MS }, async lost => {
+    await withLease(db, clock, { name, owner, ttlMs: pauseMs + LEASE_MARGIN_MS }, async lost => {
       await options.run(AbortSignal.any([lost, stopping.signal]))
     })
   }

@@ -7,7 +7,7 @@ test('phases run one after the other, in their order', async () => {
   const seen: string[] = []
   const phase = (name: string) => ({
     name,
-    deadline_ms: 1_000,
+    deadlineMs: 1_000,
     run: async () => {
       seen.push(`${name} begins`)
       await Promise.resolve()
@@ -23,9 +23,9 @@ test('a phase that hangs is left behind at its deadline, one that fails is noted
   const seen: string[] = []
   const ending = createShutdown(
     [
-      { name: 'hangs', deadline_ms: 5_000, run: () => new Promise(() => {}) },
-      { name: 'fails', deadline_ms: 5_000, run: () => Promise.reject(new Error('no')) },
-      { name: 'last', deadline_ms: 5_000, run: async () => void seen.push('last') },
+      { name: 'hangs', deadlineMs: 5_000, run: () => new Promise(() => {}) },
+      { name: 'fails', deadlineMs: 5_000, run: () => Promise.reject(new Error('no')) },
+      { name: 'last', deadlineMs: 5_000, run: async () => void seen.push('last') },
     ],
     silent,
   )()
@@ -39,7 +39,7 @@ test('a phase that hangs is left behind at its deadline, one that fails is noted
 
 test('asked twice, it ends once', async () => {
   let runs = 0
-  const shutDown = createShutdown([{ name: 'a', deadline_ms: 100, run: async () => void runs++ }], silent)
+  const shutDown = createShutdown([{ name: 'a', deadlineMs: 100, run: async () => void runs++ }], silent)
   await Promise.all([shutDown(), shutDown()])
   expect(runs).toBe(1)
 })

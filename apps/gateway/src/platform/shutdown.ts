@@ -5,7 +5,7 @@ export interface ShutdownPhase {
   /** What ends in it, for the log. */
   name: string
   /** A phase that takes longer is left behind; the next one still runs. */
-  deadline_ms: number
+  deadlineMs: number
   run(): Promise<void>
 }
 
@@ -28,14 +28,14 @@ async function runAll(
   log: Pick<Logger, 'warn' | 'error' | 'debug'>,
 ): Promise<boolean> {
   let well = true
-  for (const { name, deadline_ms, run } of phases) {
+  for (const { name, deadlineMs, run } of phases) {
     const startedAt = performance.now()
     try {
-      if (await endsWithin(run(), deadline_ms)) {
+      if (await endsWithin(run(), deadlineMs)) {
         log.debug({ phase: name, ms: Math.round(performance.now() - startedAt) }, 'shutdown phase ended')
         continue
       }
-      log.warn({ phase: name, deadline_ms }, 'shutdown phase took too long; going on without it')
+      log.warn({ phase: name, deadlineMs }, 'shutdown phase took too long; going on without it')
     } catch (error) {
       log.error({ phase: name, err: error }, 'shutdown phase failed')
     }
@@ -44,10 +44,10 @@ async function runAll(
   return well
 }
 
-async function endsWithin(work: Promise<void>, deadline_ms: number): Promise<boolean> {
+async function endsWithin(work: Promise<void>, deadlineMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<false>(resolve => {
-    timer = setTimeout(() => resolve(false), deadline_ms)
+    timer = setTimeout(() => resolve(false), deadlineMs)
   })
   try {
     return await Promise.race([work.then(() => true), late])

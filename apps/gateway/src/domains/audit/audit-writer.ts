@@ -51,17 +51,17 @@ export function createAuditWriter({ db, clock, ids, log }: WriterDeps) {
   const stopping = new AbortController()
 
   async function writeAll(): Promise<void> {
-    for (let pause_ms = RETRY_FIRST_MS; waiting.length > 0; ) {
+    for (let pauseMs = RETRY_FIRST_MS; waiting.length > 0; ) {
       const batch = waiting.slice(0, BATCH_MAX)
       try {
         await insert(batch)
         waiting = waiting.slice(batch.length)
-        pause_ms = RETRY_FIRST_MS
+        pauseMs = RETRY_FIRST_MS
       } catch (error) {
         if (stopping.signal.aborted) return
         log.warn({ err: error, waiting: waiting.length }, 'the audit log cannot be written and waits')
-        await sleep(pause_ms, undefined, { signal: stopping.signal }).catch(() => {})
-        pause_ms = Math.min(2 * pause_ms, RETRY_MS_MAX)
+        await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
+        pauseMs = Math.min(2 * pauseMs, RETRY_MS_MAX)
       }
     }
   }

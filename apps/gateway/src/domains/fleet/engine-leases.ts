@@ -55,7 +55,7 @@ export function createEngineLeases(deps: {
     const ran = await withLease(
       db,
       clock,
-      { name: `engine ${engine.id}`, owner, ttl_ms: LEASE_MS },
+      { name: `engine ${engine.id}`, owner, ttlMs: LEASE_MS },
       async lost => {
         const end = await serve(engine, formerId)
         served.add(engine.id)

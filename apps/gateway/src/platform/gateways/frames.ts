@@ -20,14 +20,14 @@ export function writeFrame(stream: Duplex, value: unknown): void {
 
 /**
  * Reads one JSON value, and nothing of what comes after it.
- * @param limit_ms The whole frame must have come by then.
+ * @param limitMs The whole frame must have come by then.
  * @returns What was sent, unchecked.
  * @throws Error when it is too long or no JSON, comes too late, or the stream ends before it.
  */
-export function readFrame(stream: Duplex, limit_ms: number): Promise<unknown> {
+export function readFrame(stream: Duplex, limitMs: number): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let length: number | null = null
-    const timer = setTimeout(() => finish(new Error('it took too long')), limit_ms)
+    const timer = setTimeout(() => finish(new Error('it took too long')), limitMs)
     const onEnd = () => finish(new Error('it ended too soon'))
 
     function finish(error: Error | null, value?: unknown): void {

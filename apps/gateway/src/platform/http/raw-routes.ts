@@ -30,7 +30,7 @@ export interface RawRoute {
   methods: ('GET' | 'POST')[]
   /** Below the gateway's prefix, with Fastify's parameters: `/pay/:platform/:token`. */
   path: `/${string}`
-  body_bytes_max: number
+  bodyBytesMax: number
   handle(request: RawRequest): Promise<RawAnswer>
 }
 
@@ -43,11 +43,11 @@ export async function registerRawRoutes(
   await app.register(async scope => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-    for (const { methods, path, body_bytes_max, handle } of routes) {
+    for (const { methods, path, bodyBytesMax, handle } of routes) {
       scope.route({
         method: methods,
         url: GATEWAY_PREFIX + path,
-        bodyLimit: body_bytes_max,
+        bodyLimit: bodyBytesMax,
         onRequest: limitOf('general') ?? [],
         async handler(request, reply) {
           const params = request.params as Record<string, string>

@@ -33,8 +33,8 @@ export function createBalanceReader({ db, clock }: { db: Database; clock: Clock 
     sql`${wallet.userId} = any((select ${sql.placeholder('userIds')}::uuid[])::uuid[])`,
   ).prepare('billing_balance')
   const read = createBatchReader<WalletTotals>({
-    batch_keys_max: WALLETS_READ_MAX,
-    reads_max: READS_AT_ONCE_MAX,
+    batchKeysMax: WALLETS_READ_MAX,
+    readsMax: READS_AT_ONCE_MAX,
     async read(userIds) {
       const rows = await query.execute({ userIds, now: clock.now().toISOString() })
       return new Map(rows.map(row => [row.userId, withSums(row)]))

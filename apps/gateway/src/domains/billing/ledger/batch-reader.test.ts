@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createBatchReader } from './batch-reader.ts'
 
 test('questions of one turn share a read, and one key is read once', async () => {
-  const { ask, reads, answer } = setup({ batch_keys_max: 10, reads_max: 1 })
+  const { ask, reads, answer } = setup({ batchKeysMax: 10, readsMax: 1 })
   const answers = Promise.all([ask('a'), ask('b'), ask('a'), ask('missing')])
   await turn()
   expect(reads.map(({ keys }) => keys)).toEqual([['a', 'b', 'missing']])
@@ -11,7 +11,7 @@ test('questions of one turn share a read, and one key is read once', async () =>
 })
 
 test('a question never joins a read that has begun', async () => {
-  const { ask, reads, answer } = setup({ batch_keys_max: 10, reads_max: 1 })
+  const { ask, reads, answer } = setup({ batchKeysMax: 10, readsMax: 1 })
   const early = ask('a')
   await turn()
   const late = ask('a')
@@ -25,7 +25,7 @@ test('a question never joins a read that has begun', async () => {
 })
 
 test('a read has a limit, and the rest goes into the next', async () => {
-  const { ask, reads, answer } = setup({ batch_keys_max: 2, reads_max: 2 })
+  const { ask, reads, answer } = setup({ batchKeysMax: 2, readsMax: 2 })
   const answers = Promise.all([ask('a'), ask('b'), ask('c')])
   await turn()
   await turn()
@@ -36,7 +36,7 @@ test('a read has a limit, and the rest goes into the next', async () => {
 })
 
 test('a read that fails fails its own questions and no later ones', async () => {
-  const { ask, reads, answer } = setup({ batch_keys_max: 10, reads_max: 1 })
+  const { ask, reads, answer } = setup({ batchKeysMax: 10, readsMax: 1 })
   const failing = ask('a')
   await turn()
   reads[0]?.reject(new Error('away'))
@@ -47,7 +47,7 @@ test('a read that fails fails its own questions and no later ones', async () => 
   expect(await next).toBe('a1')
 })
 
-function setup(limits: { batch_keys_max: number; reads_max: number }) {
+function setup(limits: { batchKeysMax: number; readsMax: number }) {
   const reads: ({ keys: string[] } & PromiseWithResolvers<Map<string, string>>)[] = []
   const ask = createBatchReader<string>({
     ...limits,

@@ -2,9 +2,9 @@ interface BatchReaderOptions<Value> {
   /** Reads many at once; a key that is missing from the answer does not exist. */
   read(keys: string[]): Promise<Map<string, Value>>
   /** Keys in one read. */
-  batch_keys_max: number
+  batchKeysMax: number
   /** Reads under way at the same time. */
-  reads_max: number
+  readsMax: number
 }
 
 interface Question<Value> {
@@ -26,13 +26,13 @@ export function createBatchReader<Value>(
   let scheduled = false
 
   function schedule() {
-    if (scheduled || waiting.length === 0 || reads >= options.reads_max) return
+    if (scheduled || waiting.length === 0 || reads >= options.readsMax) return
     scheduled = true
     // After the input of this turn of the event loop, so that requests that came together share a read.
     setImmediate(() => {
       scheduled = false
-      const batch = waiting.slice(0, options.batch_keys_max)
-      waiting = waiting.slice(options.batch_keys_max)
+      const batch = waiting.slice(0, options.batchKeysMax)
+      waiting = waiting.slice(options.batchKeysMax)
       void carryOut(batch)
       schedule()
     })

@@ -32,7 +32,7 @@ export function paymentRawRoutes(
     {
       methods: ['POST'],
       path: '/api/bill/webhook/:platform',
-      body_bytes_max: WEBHOOK_BYTES_MAX,
+      bodyBytesMax: WEBHOOK_BYTES_MAX,
       async handle({ params: { platform = '' }, body, headers }) {
         if (!payments.some(({ name }) => name === platform)) throw new ApiError('not_found')
         try {
@@ -47,7 +47,7 @@ export function paymentRawRoutes(
     {
       methods: ['GET', 'POST'],
       path: '/pay/:platform/:token',
-      body_bytes_max: FORM_BYTES_MAX,
+      bodyBytesMax: FORM_BYTES_MAX,
       async handle({ method, params: { platform, token = '' }, body, language }) {
         const embedded = payments.find(({ name }) => name === platform)?.embedded
         if (!embedded) throw new ApiError('not_found')

@@ -31,9 +31,9 @@ const CATALOGUE = resolve(import.meta.dirname, '../../../../../config/catalogue.
 /** Calls that hang are given up within a test's patience; what follows the clock stays as it is. */
 const TEST_LIMITS: ReconcileLimits = {
   ...RECONCILE_LIMITS,
-  step_ms: { status: 250, boot: 250, probe: 250, stop: 250, remove: 250 },
-  pull_stall_ms: 250,
-  abort_grace_ms: 20,
+  stepMs: { status: 250, boot: 250, probe: 250, stop: 250, remove: 250 },
+  pullStallMs: 250,
+  abortGraceMs: 20,
 }
 const EVENTUALLY_MS = 15_000
 const POLL_MS = 15

@@ -40,7 +40,7 @@ export function createPairing(deps: {
   async function decide(engine: Engine): Promise<number> {
     if (await fleet.isPaired(engine.id)) return 0
     const deadline = {
-      deadlineMs: limits.step_ms.status,
+      deadlineMs: limits.stepMs.status,
       superseded: new AbortController().signal,
       graceMs: 0,
     }

@@ -109,7 +109,7 @@ function planStop(situation: Situation): Step {
   // that had been given up.
   if (runs) return backingOff(situation) ?? { kind: 'stop' }
   if (row.status === 'error') {
-    if (observed.state === 'unreachable') return wait(situation, lastOf(situation.limits.backoff_ms))
+    if (observed.state === 'unreachable') return wait(situation, lastOf(situation.limits.backoffMs))
     if (row.reasonCode === 'stop_failed') return { kind: 'confirm_stopped' }
     if (row.gpuUuids.length > 0) return { kind: 'clear_gpus' }
   }
@@ -150,12 +150,12 @@ function planKeep(situation: Situation): Step {
   switch (observed.state) {
     case 'running':
       if (row.status === 'unknown') return { kind: 'mark_seen' }
-      return { kind: 'confirm_running', until: after(now, limits.observe_ms) }
+      return { kind: 'confirm_running', until: after(now, limits.observeMs) }
     case 'unreachable':
-      if (row.status === 'running' && now.getTime() - seenAt.getTime() >= limits.silent_ms) {
+      if (row.status === 'running' && now.getTime() - seenAt.getTime() >= limits.silentMs) {
         return { kind: 'mark_unknown' }
       }
-      return wait(situation, row.status === 'unknown' ? limits.observe_ms : limits.silent_pause_ms)
+      return wait(situation, row.status === 'unknown' ? limits.observeMs : limits.silentPauseMs)
     case 'absent':
       return machineLost
     case 'created':
@@ -168,9 +168,7 @@ function planKeep(situation: Situation): Step {
 const machineLost: Step = { kind: 'fail', reason: 'machine_lost', detail: '' }
 
 function isHopeless({ row, limits, ...rest }: Situation): boolean {
-  return (
-    isFinal(row.failureCode) || row.attempts >= limits.attempts_max || isOverdue({ row, limits, ...rest })
-  )
+  return isFinal(row.failureCode) || row.attempts >= limits.attemptsMax || isOverdue({ row, limits, ...rest })
 }
 
 function failStart({ row, observed }: Situation): Step {
@@ -180,7 +178,7 @@ function failStart({ row, observed }: Situation): Step {
 }
 
 function isOverdue({ row, now, watchedSince, limits }: Situation): boolean {
-  const longest = limits.status_ms[row.status]
+  const longest = limits.statusMs[row.status]
   if (longest === undefined) return false
   const since = Math.max(row.statusSince.getTime(), watchedSince.getTime())
   return now.getTime() - since >= longest
@@ -193,11 +191,11 @@ function backingOff({ row, now }: Situation): Step | null {
 function silent(situation: Situation): Step | null {
   const { row, observed, limits } = situation
   if (observed.state !== 'unreachable') return null
-  return wait(situation, row.status === 'error' ? lastOf(limits.backoff_ms) : limits.silent_pause_ms)
+  return wait(situation, row.status === 'error' ? lastOf(limits.backoffMs) : limits.silentPauseMs)
 }
 
 function settled(situation: Situation): Step {
-  return wait(situation, situation.limits.settled_ms)
+  return wait(situation, situation.limits.settledMs)
 }
 
 function wait({ now }: Situation, pauseMs: number): Step {

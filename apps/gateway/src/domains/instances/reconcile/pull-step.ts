@@ -21,11 +21,11 @@ type PullDeps = Pick<StepDeps, 'clock' | 'images' | 'limits' | 'store' | 'transi
  */
 export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: AbortSignal): Outcome {
   const { engine, limits, transitions } = deps
-  const graceMs = limits.abort_grace_ms
+  const graceMs = limits.abortGraceMs
   const recipe = recipeOf(deps.images, row.imageId)
   const writer = progressWriter(deps, row)
   const pullUnlessStalled = (superseded: AbortSignal) =>
-    withDeadline({ deadlineMs: limits.pull_stall_ms, superseded, graceMs }, (signal, prolong) => {
+    withDeadline({ deadlineMs: limits.pullStallMs, superseded, graceMs }, (signal, prolong) => {
       let bytes = -1
       const onProgress = (progress: PullProgress) => {
         if (progress.bytes_done > bytes) prolong()
@@ -34,7 +34,7 @@ export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: Ab
       }
       return engine.images.pull(recipe, onProgress, signal)
     })
-  const deadlineMs = limits.status_ms.pulling ?? limits.pull_stall_ms
+  const deadlineMs = limits.statusMs.pulling ?? limits.pullStallMs
   await withDeadline({ deadlineMs, superseded, graceMs }, pullUnlessStalled).finally(() => writer.close())
   return transitions.booting(row)
 }

@@ -34,12 +34,12 @@ export function createSteps(deps: StepDeps): Steps {
   /** A call with a deadline; those that hang and ignore their signal are left behind. */
   function call<T>(
     row: InstanceRow,
-    name: keyof ReconcileLimits['step_ms'],
+    name: keyof ReconcileLimits['stepMs'],
     superseded: AbortSignal,
     run: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const deadlineMs = Math.min(limits.step_ms[name], limits.status_ms[row.status] ?? limits.step_ms[name])
-    return withDeadline({ deadlineMs, superseded, graceMs: limits.abort_grace_ms }, run)
+    const deadlineMs = Math.min(limits.stepMs[name], limits.statusMs[row.status] ?? limits.stepMs[name])
+    return withDeadline({ deadlineMs, superseded, graceMs: limits.abortGraceMs }, run)
   }
 
   async function boot(row: InstanceRow, driver: Engine, superseded: AbortSignal): Outcome {
@@ -61,9 +61,9 @@ export function createSteps(deps: StepDeps): Steps {
   }
 
   async function probe(row: InstanceRow, driver: Engine, superseded: AbortSignal): Outcome {
-    const timeout_ms = limits.step_ms.probe
+    const timeoutMs = limits.stepMs.probe
     await call(row, 'probe', superseded, async () => {
-      const { exit_code } = await driver.console.exec(row.id, ['true'], { timeout_ms })
+      const { exit_code } = await driver.console.exec(row.id, ['true'], { timeout_ms: timeoutMs })
       if (exit_code !== 0)
         throw new ComputeError('failed', `the machine answered with exit code ${exit_code}`)
     })
@@ -105,7 +105,7 @@ export function createSteps(deps: StepDeps): Steps {
       const code = failureCode(error)
       if (!code) throw error
       log.warn({ err: error, instance: row.id, step: step.kind, code }, 'a step of an instance failed')
-      const pauseMs = limits.backoff_ms[Math.min(row.attempts, limits.backoff_ms.length - 1)] ?? 0
+      const pauseMs = limits.backoffMs[Math.min(row.attempts, limits.backoffMs.length - 1)] ?? 0
       return store.noteFailure(row, {
         code,
         detail: detailFor(error),

@@ -32,7 +32,7 @@ export function createSweep(deps: {
   const never = new AbortController().signal
 
   async function removeOrphan(driver: Engine, id: string): Promise<void> {
-    const deadline = { deadlineMs: limits.step_ms.remove, superseded: never, graceMs: 0 }
+    const deadline = { deadlineMs: limits.stepMs.remove, superseded: never, graceMs: 0 }
     try {
       await withDeadline(deadline, signal => driver.machines.remove(id, signal))
       log.warn({ machine: id }, 'removed a machine that belongs to no instance')
@@ -57,7 +57,7 @@ export function createSweep(deps: {
     async run(engine) {
       // Machines first, then rows: a row is there before its machine is made, so that a machine which has none
       // by now never had one that lives.
-      const deadline = { deadlineMs: limits.step_ms.status, superseded: never, graceMs: 0 }
+      const deadline = { deadlineMs: limits.stepMs.status, superseded: never, graceMs: 0 }
       const machines = await withDeadline(deadline, () => engine.machines.list())
       const statuses = await statusOf(machines.map(({ id }) => id))
       const orphans = (await pairing.isOurs(engine)) ? machines.filter(({ id }) => !statuses.has(id)) : []

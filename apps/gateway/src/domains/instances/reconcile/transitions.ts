@@ -50,7 +50,7 @@ export function createTransitions(deps: {
   billing: Billing
   stock: Stock
   store: Store
-  limits: Pick<ReconcileLimits, 'observe_ms'>
+  limits: Pick<ReconcileLimits, 'observeMs'>
   events: Pick<Events, 'emit'>
 }): Transitions {
   const { clock, billing, stock, store, limits, events } = deps
@@ -115,7 +115,7 @@ export function createTransitions(deps: {
         status: 'exited',
         event: { code: 'exited', detail: exitDetail(exitCode) },
         reason: { code: 'exited', detail: exitDetail(exitCode) },
-        billedUntil: lastLook(fresh, at, limits.observe_ms),
+        billedUntil: lastLook(fresh, at, limits.observeMs),
         patch: { desired: 'stopped', stoppedAt: at, gpuUuids: [] },
       })),
     lostSight: (row, reason) =>

@@ -97,7 +97,7 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
 
   /** A driver that says "done" while nothing is done would be asked for ever; one that fails is being counted. */
   async function noteStuck(row: InstanceRow, kind: Step['kind']): Promise<InstanceRow | null> {
-    const pauseMs = limits.backoff_ms[Math.min(row.attempts, limits.backoff_ms.length - 1)] ?? 0
+    const pauseMs = limits.backoffMs[Math.min(row.attempts, limits.backoffMs.length - 1)] ?? 0
     const retryAt = new Date(clock.now().getTime() + pauseMs)
     return store.noteFailure(row, { code: 'failed', detail: `${kind} changed nothing`, retryAt })
   }

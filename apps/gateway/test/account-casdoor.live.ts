@@ -45,7 +45,7 @@ if (url === '') {
         json: { needUpdatePassword: true },
         as: 'application',
         address: null,
-        timeout_ms: CASDOOR_TIMEOUT_MS.write,
+        timeoutMs: CASDOOR_TIMEOUT_MS.write,
       })
       expect(answer.status).toBe('ok')
     },

@@ -29,7 +29,7 @@ export interface CallOptions {
   /** Left out: a fresh one where the call spends. Null: none is sent. */
   idempotencyKey?: string | null
   /** After this long the call fails with a `TimeoutError`. Left out: never. */
-  timeout_ms?: number
+  timeoutMs?: number
 }
 
 export interface CallAnswer<Data> {
@@ -96,8 +96,8 @@ export async function startGateway(
         ...base,
         log: silent,
         webhook_secret: () => WEBHOOK_SECRET,
-        late_ms: 300,
-        refund_ms: 300,
+        lateMs: 300,
+        refundMs: 300,
       }),
     ],
     identityProviders: [],
@@ -184,7 +184,7 @@ export async function sendCall<C extends Call>(
   origin: string,
   call: C,
   { params = {}, query = {}, body }: PlainInput,
-  { token, language, idempotencyKey = call.spends ? randomUUID() : null, timeout_ms }: CallOptions = {},
+  { token, language, idempotencyKey = call.spends ? randomUUID() : null, timeoutMs }: CallOptions = {},
 ): Promise<CallAnswer<CallData<C>>> {
   const path = call.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])))
   const url = new URL(origin + GATEWAY_PREFIX + path)
@@ -200,7 +200,7 @@ export async function sendCall<C extends Call>(
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(timeout_ms !== undefined && { signal: AbortSignal.timeout(timeout_ms) }),
+    ...(timeoutMs !== undefined && { signal: AbortSignal.timeout(timeoutMs) }),
   })
   const envelope = (await response.json()) as OkEnvelope<CallData<C>> | ErrorEnvelope
   return { httpStatus: response.status, headers: response.headers, envelope }

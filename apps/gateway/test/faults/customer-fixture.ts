@@ -93,15 +93,15 @@ function customerOf(origin: string, who: { userId: string; token?: string }): Cu
   const base: CallOptions = who.token === undefined ? {} : { token: who.token }
 
   const once: Customer['once'] = async (call, input, options) => {
-    const timeout_ms = CALL_TIMEOUT_MS[call.timeout]
+    const timeoutMs = CALL_TIMEOUT_MS[call.timeout]
     try {
-      const answer = await sendCall(origin, call, input as object, { ...base, timeout_ms, ...options })
+      const answer = await sendCall(origin, call, input as object, { ...base, timeoutMs, ...options })
       const replayed = answer.headers.get('idempotent-replayed') === 'true'
       return { kind: 'answer', httpStatus: answer.httpStatus, envelope: answer.envelope, replayed }
     } catch (error) {
       // That is how `fetch` says that there was no connection, or that it broke.
       if (error instanceof TypeError) return { kind: 'dropped' }
-      throw new Error(`${call.operation} within ${timeout_ms} ms: ${String(error)}`, { cause: error })
+      throw new Error(`${call.operation} within ${timeoutMs} ms: ${String(error)}`, { cause: error })
     }
   }
 

@@ -136,12 +136,12 @@ function textOf(claim: unknown): string {
 }
 
 /** Makes something once for a while, for all who ask at the same time; what failed is made anew. */
-function keepFor<T>(kept_ms: number, clock: Clock, make: () => Promise<T>): () => Promise<T> {
+function keepFor<T>(keptMs: number, clock: Clock, make: () => Promise<T>): () => Promise<T> {
   let kept: { value: Promise<T>; until: number } | null = null
   return async () => {
     const now = clock.now().getTime()
     if (kept && now < kept.until) return await kept.value
-    const mine = { value: make(), until: now + kept_ms }
+    const mine = { value: make(), until: now + keptMs }
     kept = mine
     try {
       return await mine.value

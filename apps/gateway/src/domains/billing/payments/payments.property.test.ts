@@ -120,7 +120,7 @@ async function carryOut(one: Step, { userId, run }: { userId: string; run: strin
       return
     case 'time':
       clock.advance(30)
-      await letTimePass({ db: fixture.db, clock, ids: fixture.ids, late_ms: 1_000, refund_ms: 1_000 })
+      await letTimePass({ db: fixture.db, clock, ids: fixture.ids, lateMs: 1_000, refundMs: 1_000 })
       return
   }
 }

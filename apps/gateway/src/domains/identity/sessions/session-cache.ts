@@ -12,7 +12,7 @@ export interface CachedSession {
   userId: string
   /** Null when the session was ended. */
   caller: Caller | null
-  goodUntil_ms: number
+  goodUntilMs: number
 }
 
 /**
@@ -27,7 +27,7 @@ export function createSessionCache(deps: { clock: Clock; max?: number }) {
   return {
     find: (tokenHash: string): CachedSession | undefined => entries.get(tokenHash),
 
-    isGood: (entry: CachedSession): boolean => entry.goodUntil_ms > clock.now().getTime(),
+    isGood: (entry: CachedSession): boolean => entry.goodUntilMs > clock.now().getTime(),
 
     /** Says which answers of the database are still news: ask before the query, hand it to `keep` after. */
     generation: (): number => generation,
@@ -36,16 +36,11 @@ export function createSessionCache(deps: { clock: Clock; max?: number }) {
      * Remembers what the database said, unless something was dropped while it was asked: what it said may be
      * from before the change.
      */
-    keep(
-      tokenHash: string,
-      entry: Omit<CachedSession, 'goodUntil_ms'>,
-      expiresAt: Date,
-      since: number,
-    ): void {
+    keep(tokenHash: string, entry: Omit<CachedSession, 'goodUntilMs'>, expiresAt: Date, since: number): void {
       if (since !== generation) return
-      const goodUntil_ms = Math.min(clock.now().getTime() + SESSION_CACHE_MS, expiresAt.getTime())
+      const goodUntilMs = Math.min(clock.now().getTime() + SESSION_CACHE_MS, expiresAt.getTime())
       entries.delete(tokenHash)
-      entries.set(tokenHash, { ...entry, goodUntil_ms })
+      entries.set(tokenHash, { ...entry, goodUntilMs })
       if (entries.size <= max) return
       for (const oldest of entries.keys()) {
         entries.delete(oldest)

@@ -55,8 +55,8 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
       const profile = await source.findById(row.externalId ?? '')
       if (profile && !profile.blocked) return profile
     } catch (error) {
-      const seenAt_ms = row.externalSeenAt?.getTime() ?? 0
-      const isStale = clock.now().getTime() - seenAt_ms > STALE_MAX_MS
+      const seenAtMs = row.externalSeenAt?.getTime() ?? 0
+      const isStale = clock.now().getTime() - seenAtMs > STALE_MAX_MS
       if (!isUnavailable(error) || isStale) throw error
       log.warn({ err: error, userId: row.id }, 'the identity service did not answer; an account is as it was')
       return null

@@ -71,13 +71,13 @@ export function createAttempts(deps: { clock: Clock }) {
     },
 
     /** Removes what no window reaches back to. */
-    async purge(q: Pick<Queryable, 'delete'>, olderThan_ms: number): Promise<void> {
+    async purge(q: Pick<Queryable, 'delete'>, olderThanMs: number): Promise<void> {
       const now = clock.now()
       await q
         .delete(attempt)
         .where(
           and(
-            lt(attempt.startedAt, before(now, olderThan_ms)),
+            lt(attempt.startedAt, before(now, olderThanMs)),
             or(isNull(attempt.blockedUntil), lt(attempt.blockedUntil, now)),
           ),
         )

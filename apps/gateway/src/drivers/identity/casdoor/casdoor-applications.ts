@@ -25,8 +25,8 @@ interface ApplicationsDeps {
 
 /** Reads the application that customers sign in to. */
 export function createCasdoorApplications({ settings, clock, http }: ApplicationsDeps) {
-  let kept: { application: CasdoorApplication | null; until_ms: number } | null = null
-  let credentialsGoodUntil_ms = 0
+  let kept: { application: CasdoorApplication | null; untilMs: number } | null = null
+  let credentialsGoodUntilMs = 0
 
   async function find(as: 'anyone' | 'application'): Promise<CasdoorApplication | null> {
     const answer = await http.ask({
@@ -34,7 +34,7 @@ export function createCasdoorApplications({ settings, clock, http }: Application
       query: { id: `${OWNER}/${settings.application}` },
       as,
       address: null,
-      timeout_ms: CASDOOR_TIMEOUT_MS.read,
+      timeoutMs: CASDOOR_TIMEOUT_MS.read,
     })
     if (answer.status === 'error') throw notUnderstood(answer, 'what the application is')
     if (answer.data === null) return null
@@ -45,9 +45,9 @@ export function createCasdoorApplications({ settings, clock, http }: Application
 
   /** The application as anybody sees it, as it was within the last minute. */
   async function remembered(): Promise<CasdoorApplication | null> {
-    const now_ms = clock.now().getTime()
-    if (!kept || kept.until_ms <= now_ms) {
-      kept = { application: await find('anyone'), until_ms: now_ms + KEPT_MS }
+    const nowMs = clock.now().getTime()
+    if (!kept || kept.untilMs <= nowMs) {
+      kept = { application: await find('anyone'), untilMs: nowMs + KEPT_MS }
     }
     return kept.application
   }
@@ -86,14 +86,14 @@ export function createCasdoorApplications({ settings, clock, http }: Application
      * @throws ApiError `identity_unavailable`.
      */
     async assureCredentials({ fresh }: { fresh: boolean }): Promise<void> {
-      const now_ms = clock.now().getTime()
-      if (!fresh && now_ms < credentialsGoodUntil_ms) return
-      credentialsGoodUntil_ms = 0
+      const nowMs = clock.now().getTime()
+      if (!fresh && nowMs < credentialsGoodUntilMs) return
+      credentialsGoodUntilMs = 0
       const own = await find('application')
       if (own?.clientSecret !== settings.clientSecret) {
         throw new ApiError('identity_unavailable', { cause: new Error(NOT_TAKEN) })
       }
-      credentialsGoodUntil_ms = now_ms + KEPT_MS
+      credentialsGoodUntilMs = nowMs + KEPT_MS
     },
 
     /** What keeps customers from signing up or in, in words for the operator. */

@@ -31,7 +31,7 @@ export function createCasdoorCaptchas(
         query: { organization, application, userId: username, user_id: username },
         as: 'anyone',
         address,
-        timeout_ms: CASDOOR_TIMEOUT_MS.read,
+        timeoutMs: CASDOOR_TIMEOUT_MS.read,
       })
       if (typeof answer.data !== 'boolean') throw notUnderstood(answer, 'whether a captcha is needed')
       return answer.data
@@ -43,7 +43,7 @@ export function createCasdoorCaptchas(
         query: { applicationId: `admin/${application}`, isCurrentProvider: 'false' },
         as: 'anyone',
         address,
-        timeout_ms: CASDOOR_TIMEOUT_MS.read,
+        timeoutMs: CASDOOR_TIMEOUT_MS.read,
       })
       const captcha = casdoorCaptcha.safeParse(answer.data)
       if (!captcha.success) throw notUnderstood(answer, 'a captcha')

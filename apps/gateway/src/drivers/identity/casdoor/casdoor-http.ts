@@ -39,7 +39,7 @@ export interface CasdoorRequest {
   as: 'anyone' | 'application' | { token: string }
   /** Network address of the customer for whom it is asked; null where it is for nobody. */
   address: string | null
-  timeout_ms: number
+  timeoutMs: number
 }
 
 /**
@@ -51,7 +51,7 @@ export function createCasdoorHttp({ url, clientId, clientSecret }: CasdoorAddres
   const credentials = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
 
   async function send(request: CasdoorRequest): Promise<string> {
-    const { path, query = {}, json, form, as, address, timeout_ms } = request
+    const { path, query = {}, json, form, as, address, timeoutMs } = request
     const target = new URL(`/api/${path}`, url)
     for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value)
     const response = await fetch(target, {
@@ -70,7 +70,7 @@ export function createCasdoorHttp({ url, clientId, clientSecret }: CasdoorAddres
       ...(form !== undefined && { body: new URLSearchParams(form) }),
       // Followed, one would carry the application's credentials elsewhere.
       redirect: 'manual',
-      signal: AbortSignal.timeout(timeout_ms),
+      signal: AbortSignal.timeout(timeoutMs),
     })
     if (!response.ok) {
       await response.body?.cancel()

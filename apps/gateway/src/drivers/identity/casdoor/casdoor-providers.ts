@@ -50,7 +50,7 @@ export function createCasdoorProviders(deps: ProvidersDeps) {
       },
       as: token === null ? 'anyone' : { token },
       address: back.address,
-      timeout_ms: CASDOOR_TIMEOUT_MS.write,
+      timeoutMs: CASDOOR_TIMEOUT_MS.write,
     })
   }
 
@@ -81,7 +81,7 @@ export function createCasdoorProviders(deps: ProvidersDeps) {
         },
         as: { token },
         address: null,
-        timeout_ms: CASDOOR_TIMEOUT_MS.write,
+        timeoutMs: CASDOOR_TIMEOUT_MS.write,
       })
       if (answer.status === 'error') throw refusalOf(answer)
     },

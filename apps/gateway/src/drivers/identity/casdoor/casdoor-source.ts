@@ -60,7 +60,7 @@ export function createCasdoorSource(deps: {
       form: { id_token_hint: token },
       as: 'anyone',
       address: null,
-      timeout_ms: CASDOOR_TIMEOUT_MS.farewell,
+      timeoutMs: CASDOOR_TIMEOUT_MS.farewell,
     })
   }
 
@@ -86,7 +86,7 @@ export function createCasdoorSource(deps: {
       },
       as: 'anyone',
       address,
-      timeout_ms: CASDOOR_TIMEOUT_MS.write,
+      timeoutMs: CASDOOR_TIMEOUT_MS.write,
     })
     if (answer.status === 'error' || !isToken(answer.data)) return readSignInRefusal(answer)
     return { outcome: 'right', ...(await readLogin(answer)) }
@@ -132,7 +132,7 @@ export function createCasdoorSource(deps: {
       },
       as: 'anyone',
       address,
-      timeout_ms: CASDOOR_TIMEOUT_MS.write,
+      timeoutMs: CASDOOR_TIMEOUT_MS.write,
     })
     if (answer.status === 'error') {
       readSignUpRefusal(answer)
@@ -186,7 +186,7 @@ export function createCasdoorSource(deps: {
         },
         as: 'application',
         address,
-        timeout_ms: CASDOOR_TIMEOUT_MS.write,
+        timeoutMs: CASDOOR_TIMEOUT_MS.write,
       })
       return readPasswordAnswer(answer)
     },

@@ -29,7 +29,7 @@ export function createCasdoorUsers(deps: {
       query: { owner: organization, ...by },
       as: 'application',
       address: null,
-      timeout_ms: CASDOOR_TIMEOUT_MS.read,
+      timeoutMs: CASDOOR_TIMEOUT_MS.read,
     })
     if (answer.status === 'error') throw notUnderstood(answer, 'who a user is')
     // That somebody is gone ends sessions, so it must be certain.
@@ -72,7 +72,7 @@ export function createCasdoorUsers(deps: {
         json: { ...user, ...change },
         as: 'application',
         address: null,
-        timeout_ms: CASDOOR_TIMEOUT_MS.write,
+        timeoutMs: CASDOOR_TIMEOUT_MS.write,
       })
       if (answer.status === 'error') throw notUnderstood(answer, 'a change of a user')
     },
@@ -87,7 +87,7 @@ export function createCasdoorUsers(deps: {
         json: user,
         as: 'application',
         address: null,
-        timeout_ms: CASDOOR_TIMEOUT_MS.write,
+        timeoutMs: CASDOOR_TIMEOUT_MS.write,
       })
       if (answer.status === 'error') throw notUnderstood(answer, 'the deletion of a user')
     },

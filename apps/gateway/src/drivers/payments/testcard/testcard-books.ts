@@ -11,8 +11,8 @@ export interface BooksDeps {
   clock: Clock
   ids: Ids
   /** How long a card that settles late takes, and how long after it succeeded one is refunded by itself. */
-  late_ms: number
-  refund_ms: number
+  lateMs: number
+  refundMs: number
 }
 
 /** Something was asked for that cannot be: asking again changes nothing. */
@@ -169,12 +169,12 @@ type Change = Partial<
 /** What a charge does, once nobody is asked any more. */
 function charged(deps: BooksDeps, card: TestCard): Change {
   if (card.failure !== null) return { status: 'failed', failure: card.failure }
-  if (card.late) return { status: 'processing', movesAt: fromNow(deps, deps.late_ms) }
+  if (card.late) return { status: 'processing', movesAt: fromNow(deps, deps.lateMs) }
   return settled(deps, card)
 }
 
 function settled(deps: BooksDeps, card: TestCard): Change {
-  return { status: 'succeeded', movesAt: card.refunded_later ? fromNow(deps, deps.refund_ms) : null }
+  return { status: 'succeeded', movesAt: card.refunded_later ? fromNow(deps, deps.refundMs) : null }
 }
 
 function fromNow({ clock }: Pick<BooksDeps, 'clock'>, milliseconds: number): Date {
@@ -231,7 +231,7 @@ async function tell(
     intentId: intent.intentId,
     body: JSON.stringify(body),
     occurredAt: now,
-    deliverAt: isOvertaken ? fromNow(deps, deps.late_ms + OVERTAKEN_MS) : now,
+    deliverAt: isOvertaken ? fromNow(deps, deps.lateMs + OVERTAKEN_MS) : now,
     copies: card.disorderly ? 2 : 1,
   })
 }
@@ -241,11 +241,11 @@ const OVERTAKEN_MS = 2_000
 
 /**
  * Takes events that are due to be sent, so that no other process sends them at the same time; they are due again
- * after `hold_ms` unless they are done with by then.
+ * after `holdMs` unless they are done with by then.
  */
 export async function takeDueEvents(
   { db, clock }: Pick<BooksDeps, 'db' | 'clock'>,
-  hold_ms: (tries: number) => number,
+  holdMs: (tries: number) => number,
 ): Promise<(typeof testcardEvent.$inferSelect)[]> {
   return await db.transaction(async tx => {
     const now = clock.now()
@@ -259,7 +259,7 @@ export async function takeDueEvents(
     for (const { eventId, tries } of due) {
       await tx
         .update(testcardEvent)
-        .set({ tries: tries + 1, deliverAt: new Date(now.getTime() + hold_ms(tries)) })
+        .set({ tries: tries + 1, deliverAt: new Date(now.getTime() + holdMs(tries)) })
         .where(eq(testcardEvent.eventId, eventId))
     }
     return due

@@ -48,8 +48,8 @@ interface TestcardDeps {
   log: Pick<Logger, 'error'>
   /** Signs webhooks; the same for every replica. */
   webhook_secret: () => Uint8Array
-  late_ms?: number
-  refund_ms?: number
+  lateMs?: number
+  refundMs?: number
 }
 
 /**
@@ -59,7 +59,7 @@ interface TestcardDeps {
  * @param given The database that holds those books; each change of an intent is one transaction of its own.
  */
 export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
-  const deps = { late_ms: LATE_MS, refund_ms: REFUND_MS, ...given }
+  const deps = { lateMs: LATE_MS, refundMs: REFUND_MS, ...given }
   const sender = createWebhookSender(deps)
 
   /** Asks the books; whatever happens, somebody may be waiting for the webhook of it. */

@@ -51,12 +51,12 @@ export function createWebhookSender(deps: SenderDeps) {
     return again
   }
 
-  function schedule(pause_ms: number): void {
+  function schedule(pauseMs: number): void {
     if (stopped) return
     clearTimeout(timer)
     timer = setTimeout(() => {
       running = running.then(round).then(() => schedule(PAUSE_MS))
-    }, pause_ms)
+    }, pauseMs)
   }
 
   return {

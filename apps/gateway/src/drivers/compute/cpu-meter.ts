@@ -2,8 +2,8 @@
 const SAMPLE_MS_MIN = 200
 
 interface Sample {
-  cpu_ms: number
-  at_ms: number
+  cpuMs: number
+  atMs: number
   percent: number | null
 }
 
@@ -14,15 +14,15 @@ interface Sample {
 export function createCpuMeter() {
   const samples = new Map<string, Sample>()
   return {
-    percent(id: string, cpu_ms: number): number | null {
-      const at_ms = performance.now()
+    percent(id: string, cpuMs: number): number | null {
+      const atMs = performance.now()
       const last = samples.get(id)
-      if (last && at_ms - last.at_ms < SAMPLE_MS_MIN) return last.percent
+      if (last && atMs - last.atMs < SAMPLE_MS_MIN) return last.percent
       const percent =
-        last && cpu_ms >= last.cpu_ms
-          ? Math.round(((cpu_ms - last.cpu_ms) / (at_ms - last.at_ms)) * 1000) / 10
+        last && cpuMs >= last.cpuMs
+          ? Math.round(((cpuMs - last.cpuMs) / (atMs - last.atMs)) * 1000) / 10
           : null
-      samples.set(id, { cpu_ms, at_ms, percent })
+      samples.set(id, { cpuMs, atMs, percent })
       return percent
     },
     forget(id: string): void {

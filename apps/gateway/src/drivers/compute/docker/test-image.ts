@@ -54,7 +54,7 @@ interface NeededFile {
   from: string
   to: string
   size: number
-  changed_ms: number
+  changedMs: number
 }
 
 /** Programs go to /usr/bin; libraries keep the place at which the loader looks for them. */
@@ -68,7 +68,7 @@ async function filesNeeded(): Promise<NeededFile[]> {
   }
   const files = [...places].map(async ([to, from]) => {
     const { size, mtimeMs } = await stat(from)
-    return { from, to, size, changed_ms: mtimeMs }
+    return { from, to, size, changedMs: mtimeMs }
   })
   return Promise.all(files)
 }

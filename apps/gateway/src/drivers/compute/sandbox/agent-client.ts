@@ -17,13 +17,21 @@ const EXEC_OUTPUT_BYTES_MAX = 1024 * 1024
 /** How much longer than the agent itself the gateway waits, in case that the agent hangs. */
 const AGENT_HANGS_MS = 5_000
 
+/** Sums over every process of a machine. */
+interface MachineSums {
+  cpuMs: number
+  memoryBytes: number
+  /** Null where measuring it takes long. */
+  diskBytes: number | null
+}
+
 /** Talks to the agent whose socket lies in `runDir`. Everything that comes back is taken as hostile input. */
 export interface AgentClient {
   /** Returns when the agent answers. Fails with `not_running` when no process holds its socket. */
   hello(): Promise<void>
   /** Stays connected for as long as the machine lives and calls back once when it does not. */
   watch(onGone: () => void): { close(): void }
-  stats(): Promise<AgentStats>
+  stats(): Promise<MachineSums>
   /** Asks the customer's processes to end and returns when they have, or when the grace is over. */
   stop(graceMs: number): Promise<void>
   exec(argv: string[], options: ExecOptions): Promise<ExecResult>
@@ -65,9 +73,9 @@ export function createAgentClient(runDir: string): AgentClient {
       socket.destroy()
       const { cpu_ms, memory_bytes, disk_bytes } = answer as Partial<Record<keyof AgentStats, unknown>>
       return {
-        cpu_ms: finite(cpu_ms) ?? 0,
-        memory_bytes: finite(memory_bytes) ?? 0,
-        disk_bytes: finite(disk_bytes),
+        cpuMs: finite(cpu_ms) ?? 0,
+        memoryBytes: finite(memory_bytes) ?? 0,
+        diskBytes: finite(disk_bytes),
       }
     },
     stop: async graceMs => {
@@ -120,12 +128,17 @@ async function runExec(
   argv: string[],
   options: ExecOptions,
 ): Promise<ExecResult> {
-  const timeout_ms = options.timeout_ms ?? EXEC_TIMEOUT_MS
-  const output_bytes_max = options.output_bytes_max ?? EXEC_OUTPUT_BYTES_MAX
-  const { socket } = await ask({ op: 'exec', argv, timeout_ms, output_bytes_max })
+  const timeoutMs = options.timeout_ms ?? EXEC_TIMEOUT_MS
+  const outputBytesMax = options.output_bytes_max ?? EXEC_OUTPUT_BYTES_MAX
+  const { socket } = await ask({
+    op: 'exec',
+    argv,
+    timeout_ms: timeoutMs,
+    output_bytes_max: outputBytesMax,
+  })
   const out: Buffer[] = []
   const err: Buffer[] = []
-  let bytesLeft = output_bytes_max
+  let bytesLeft = outputBytesMax
   let exit: { code?: unknown; timed_out?: unknown } | null = null
   const keep = (list: Buffer[], payload: Buffer) => {
     const piece = payload.subarray(0, bytesLeft)
@@ -137,7 +150,7 @@ async function runExec(
     else if (type === FRAME.stderr) keep(err, payload)
     else if (type === FRAME.exit) exit = parseJson(payload) as typeof exit
   })
-  const timer = setTimeout(() => socket.destroy(), timeout_ms + AGENT_HANGS_MS)
+  const timer = setTimeout(() => socket.destroy(), timeoutMs + AGENT_HANGS_MS)
   try {
     await readToEnd(socket, reader)
   } finally {
@@ -147,7 +160,7 @@ async function runExec(
   const end = exit as { code?: unknown; timed_out?: unknown } | null
   if (!end) throw new ComputeError('not_running', 'the machine stopped while the command ran')
   if (end.timed_out === true)
-    throw new ComputeError('failed', `the command did not end within ${timeout_ms} ms`)
+    throw new ComputeError('failed', `the command did not end within ${timeoutMs} ms`)
   return {
     exit_code: finite(end.code) ?? 1,
     stdout: Buffer.concat(out).toString(),

@@ -42,7 +42,7 @@ function stepArgs(step: ViewStep, sized: boolean): string[] {
     case 'bind':
       return [step.device ? '--dev-bind' : step.writable ? '--bind' : '--ro-bind', step.from, step.at]
     case 'tmpfs': {
-      const size = sized ? ['--size', String(step.size_mb * 1024 * 1024)] : []
+      const size = sized ? ['--size', String(step.sizeMb * 1024 * 1024)] : []
       return ['--perms', step.mode, ...size, '--tmpfs', step.at]
     }
     case 'symlink':

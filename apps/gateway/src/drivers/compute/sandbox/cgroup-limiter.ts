@@ -55,7 +55,7 @@ function limiterOn(trees: Map<Controller, Tree>): Limiter {
       for (const [controller, tree] of trees) await writeLimit(controller, tree, name, limits)
       return { join_files: groups(name).map(group => join(group, 'cgroup.procs')), argv_prefix: [], env: {} }
     },
-    usage: name => ({ cpu_ms: readCpuMs(trees, name), memory_bytes: readMemoryBytes(trees, name) }),
+    usage: name => ({ cpuMs: readCpuMs(trees, name), memoryBytes: readMemoryBytes(trees, name) }),
     release: async name => {
       for (const group of groups(name)) await removeGroup(group)
     },
@@ -81,7 +81,7 @@ async function writeLimit(controller: Controller, tree: Tree, name: string, limi
     await set('memory.max', bytes)
     await set('memory.swap.max', '0').catch(() => undefined)
   }
-  if (controller === 'pids') await set('pids.max', String(limits.processes_max))
+  if (controller === 'pids') await set('pids.max', String(limits.processesMax))
 }
 
 function readCpuMs(trees: Map<Controller, Tree>, name: string): number | null {

@@ -13,7 +13,7 @@ export const PROCESSES_MAX = 4096
 export interface EnterOptions {
   /** The host's user id to become, or null to stay the gateway's own, which is mapped to root already. */
   uid: number | null
-  processes_max: number
+  processesMax: number
 }
 
 /** The script that a launcher runs last, as `sh -c <script> berth <command...>`. */
@@ -27,7 +27,7 @@ export function enterScript(options: EnterOptions): string {
     'unset XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS OLDPWD',
     // With this, the machine's root may listen on port 80 although it has no rights over its network.
     '(echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start) 2>/dev/null',
-    `exec ${become} /bin/sh /.berth/agent/first-process.sh ${options.processes_max} "$@"`,
+    `exec ${become} /bin/sh /.berth/agent/first-process.sh ${options.processesMax} "$@"`,
   ].join('\n')
 }
 

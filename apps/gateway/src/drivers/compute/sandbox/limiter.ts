@@ -4,13 +4,13 @@ import type { Capability } from '../port/capability.ts'
 export interface MachineLimits {
   cpu_count: number
   memory_mb: number
-  processes_max: number
+  processesMax: number
 }
 
 /** What a machine has used, where the kernel counts it for us. */
 export interface MachineUsage {
-  cpu_ms: number | null
-  memory_bytes: number | null
+  cpuMs: number | null
+  memoryBytes: number | null
 }
 
 /** Holds machines to their limits, each in a way of its own, or says why it cannot. */

@@ -19,7 +19,7 @@ function createNoLimiter(why: string): Limiter {
     memory: capability,
     processes: { enforced: true, how: 'the limit on processes of a user (RLIMIT_NPROC)' },
     prepare: async () => ({ join_files: [], argv_prefix: [], env: {} }),
-    usage: () => ({ cpu_ms: null, memory_bytes: null }),
+    usage: () => ({ cpuMs: null, memoryBytes: null }),
     release: async () => undefined,
     close: async () => undefined,
   }

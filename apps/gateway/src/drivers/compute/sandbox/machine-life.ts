@@ -38,7 +38,7 @@ export interface LifeDeps {
   launcher: Launcher
   limiter: Limiter
   agent: AgentFiles
-  processes_max: number
+  processesMax: number
   log: Logger
 }
 
@@ -99,7 +99,7 @@ export function createMachineLife(deps: LifeDeps) {
     }
     const visible = { NVIDIA_VISIBLE_DEVICES: spec.gpu_uuids.join(',') }
     const [admission] = await Promise.all([
-      limiter.prepare(id, { ...spec, processes_max: deps.processes_max }),
+      limiter.prepare(id, { ...spec, processesMax: deps.processesMax }),
       makeMachineFolders(paths, record.uid),
       writeEtc(paths, spec.hostname),
       writeInsideFile(paths, {

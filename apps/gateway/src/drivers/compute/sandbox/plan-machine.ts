@@ -33,13 +33,13 @@ export function planMachine(options: {
   agent: AgentFiles
   gpu_minors: number[]
   mounts: BoundVolume[]
-  processes_max: number
+  processesMax: number
 }): LaunchPlan {
   const { record, paths, agent, gpu_minors, mounts } = options
   return {
     hostname: record.spec.hostname,
     steps: planRootView({ paths, agent, memory_mb: record.spec.memory_mb, gpu_minors, mounts }),
-    enter: { uid: record.uid, processes_max: options.processes_max },
+    enter: { uid: record.uid, processesMax: options.processesMax },
     mount_point: paths.root,
     info_fd: null,
     command: AGENT_COMMAND,
@@ -75,7 +75,7 @@ export async function sandboxArgv(
   return launcher.argv({
     hostname: spec.hostname,
     steps: planRootView({ paths, agent, memory_mb: spec.memory_mb, gpu_minors: [], mounts: [] }),
-    enter: { uid, processes_max: PROCESSES_MAX },
+    enter: { uid, processesMax: PROCESSES_MAX },
     mount_point: paths.root,
     info_fd: null,
     command,

@@ -8,7 +8,7 @@ import type { MachinePaths } from './machine-store.ts'
 /** One step of making what a machine sees, in order. Each launcher carries these out in its own way. */
 export type ViewStep =
   | { do: 'bind'; from: string; at: string; writable?: true; kind: 'dir' | 'file'; device?: true }
-  | { do: 'tmpfs'; at: string; mode: string; size_mb: number }
+  | { do: 'tmpfs'; at: string; mode: string; sizeMb: number }
   | { do: 'symlink'; at: string; target: string }
   | { do: 'dir'; at: string }
   | { do: 'proc' }
@@ -125,9 +125,9 @@ export function planRootView(options: {
     ...USERLAND.flatMap(userlandStep),
     { do: 'proc' },
     { do: 'dev' },
-    { do: 'tmpfs', at: '/dev/shm', mode: '1777', size_mb: tmpMb },
-    { do: 'tmpfs', at: '/tmp', mode: '1777', size_mb: tmpMb },
-    { do: 'tmpfs', at: '/run', mode: '1777', size_mb: RUN_MB },
+    { do: 'tmpfs', at: '/dev/shm', mode: '1777', sizeMb: tmpMb },
+    { do: 'tmpfs', at: '/tmp', mode: '1777', sizeMb: tmpMb },
+    { do: 'tmpfs', at: '/run', mode: '1777', sizeMb: RUN_MB },
     { do: 'dir', at: '/var' },
     { do: 'symlink', at: '/var/tmp', target: '/tmp' },
     { do: 'symlink', at: '/var/run', target: '/run' },

@@ -52,7 +52,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     readHostId(dataDir),
   ])
   const store = createMachineStore(dataDir)
-  const processes_max = deps.processesMax ?? PROCESSES_MAX
+  const processesMax = deps.processesMax ?? PROCESSES_MAX
   const folders = createVolumeFolders(dataDir)
   const logOf = (id: string) => join(store.paths(id).run, COMMAND_LOG)
   const life = createMachineLife({
@@ -62,7 +62,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     launcher,
     limiter,
     agent,
-    processes_max,
+    processesMax,
     log,
   })
   const statsReader = createStatsReader(limiter)

@@ -42,12 +42,12 @@ export async function createScopeLimiter(installation: string): Promise<Limiter 
         '-p',
         `CPUQuota=${Math.round(limits.cpu_count * 100)}%`,
         '-p',
-        `TasksMax=${limits.processes_max}`,
+        `TasksMax=${limits.processesMax}`,
         '--',
       ],
     }),
     // The agent adds up its own processes instead; see `sumProcesses`.
-    usage: () => ({ cpu_ms: null, memory_bytes: null }),
+    usage: () => ({ cpuMs: null, memoryBytes: null }),
     release: async () => undefined,
     close: async () => undefined,
   }

@@ -17,12 +17,12 @@ export function createStatsReader(limiter: Limiter) {
     async read(id: string, agent: AgentClient, spec: MachineSpec): Promise<MachineSample> {
       const inside = await agent.stats()
       const usage = limiter.usage(id)
-      const cpu_ms = usage.cpu_ms ?? inside.cpu_ms
+      const cpuMs = usage.cpuMs ?? inside.cpuMs
       return {
-        cpu_percent: cpu.percent(id, cpu_ms),
-        memory_used_mb: toMb(usage.memory_bytes ?? inside.memory_bytes),
+        cpu_percent: cpu.percent(id, cpuMs),
+        memory_used_mb: toMb(usage.memoryBytes ?? inside.memoryBytes),
         memory_limit_mb: limiter.memory.enforced ? spec.memory_mb : null,
-        disk_used_mb: inside.disk_bytes === null ? null : toMb(inside.disk_bytes),
+        disk_used_mb: inside.diskBytes === null ? null : toMb(inside.diskBytes),
         // It has no network but its own loopback.
         network_received_bytes: null,
         network_sent_bytes: null,

@@ -98,7 +98,7 @@ function stepScript(step: ViewStep): string {
       return `[ -e ${at} ] || { ${place}; }; ${mounted}`
     }
     case 'tmpfs':
-      return `mkdir -p "$root"${q(step.at)}; mount -t tmpfs -o nosuid,nodev,mode=${step.mode},size=${step.size_mb}m tmpfs "$root"${q(step.at)}`
+      return `mkdir -p "$root"${q(step.at)}; mount -t tmpfs -o nosuid,nodev,mode=${step.mode},size=${step.sizeMb}m tmpfs "$root"${q(step.at)}`
     case 'symlink':
       return `ln -s ${q(step.target)} "$root"${q(step.at)}`
     case 'dir':

@@ -11,7 +11,7 @@ import { createSessionHost } from '../../sessions/session-host.ts'
 import { createCommandLog } from './command-log.ts'
 import { openShell } from './open-shell.ts'
 import { asKernelsFirstChoice, type CustomerProcess, customerProcesses, sumProcesses } from './processes.ts'
-import { AGENT_PROTOCOL, type AgentMachine, type AgentRequest } from './requests.ts'
+import { AGENT_PROTOCOL, type AgentMachine, type AgentRequest, type AgentStats } from './requests.ts'
 import { runExec } from './run-exec.ts'
 
 const LISTEN_FD = 3
@@ -66,7 +66,7 @@ function handle(socket: Socket, request: AgentRequest): void {
       socket.on('end', () => socket.end()).resume()
       break
     case 'stats':
-      diskBytes().then(disk_bytes => answer(socket, { ...sumProcesses(), disk_bytes }))
+      readStats().then(stats => answer(socket, stats))
       break
     case 'stop':
       stopCustomer(request.grace_ms).then(() => answer(socket, {}))
@@ -170,6 +170,12 @@ function signalAll(processes: CustomerProcess[], signal: NodeJS.Signals): void {
       // It ended by itself in the meantime.
     }
   }
+}
+
+async function readStats(): Promise<AgentStats> {
+  const disk_bytes = await diskBytes()
+  const { cpuMs, memoryBytes } = sumProcesses()
+  return { cpu_ms: cpuMs, memory_bytes: memoryBytes, disk_bytes }
 }
 
 let disk: { bytes: number; at: number } | null = null

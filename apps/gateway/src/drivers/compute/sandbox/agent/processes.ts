@@ -8,20 +8,20 @@ const PAGE_BYTES = 4096
 const CUSTOMER_OOM_SCORE = '500'
 
 export interface ProcessSum {
-  cpu_ms: number
-  memory_bytes: number
+  cpuMs: number
+  memoryBytes: number
 }
 
 /** Adds up the processor time and resident memory of every process in the machine. */
 export function sumProcesses(): ProcessSum {
-  const sum: ProcessSum = { cpu_ms: 0, memory_bytes: 0 }
+  const sum: ProcessSum = { cpuMs: 0, memoryBytes: 0 }
   for (const pid of processIds()) {
     const fields = statFields(pid)
     if (!fields) continue
     // utime, stime, and those of children that are gone, so that the sum does not fall when a child ends.
     const ticks = [11, 12, 13, 14].reduce((total, at) => total + Number(fields[at] ?? 0), 0)
-    sum.cpu_ms += (ticks * 1000) / CLOCK_TICKS_PER_SECOND
-    sum.memory_bytes += Number(fields[21] ?? 0) * PAGE_BYTES
+    sum.cpuMs += (ticks * 1000) / CLOCK_TICKS_PER_SECOND
+    sum.memoryBytes += Number(fields[21] ?? 0) * PAGE_BYTES
   }
   return sum
 }

@@ -21,6 +21,21 @@ const SOURCE = /^(apps|packages|e2e|bench|scripts)\/.*\.(ts|tsx|mjs)$/
 const SHIPPED = /^(apps|packages)\/[^/]+\/src\/.*\.(ts|tsx)$/
 const TEST = new RegExp(TEST_FILE_PATTERN)
 const SELF = 'scripts/repo-rules.test.ts'
+/** Names with a unit that boundaries have, which are snake_case wherever one of their objects is made or read. */
+const UNITS_OF_BOUNDARIES = [
+  // The compute port.
+  'timeout_ms',
+  'output_bytes_max',
+  'network_received_bytes',
+  'network_sent_bytes',
+  // The wire, a column and a metric.
+  'lasts_seconds',
+  'rate_seconds',
+  'berth_call_seconds',
+]
+/** Files that speak in the words of a sandbox's agent, of a terminal's keeper, of Docker or of the kernel. */
+const SPEAKS_OTHERS_WORDS =
+  /^apps\/gateway\/src\/drivers\/compute\/(sandbox\/(agent\/|agent-client|cgroup-limiter)|docker\/(keeper-|terminal-keeper|container-plan|docker-machines|docker-stats))/
 const LANGUAGES = ['en', 'zh', 'ja', 'ko'] as const
 
 const textRules: TextRule[] = [
@@ -61,14 +76,20 @@ const textRules: TextRule[] = [
   {
     name: 'a unit in a camelCase name is camelCase too',
     instead:
-      "Write `waitMs`; `wait_ms` is for objects that are snake_case: on the wire, in a driver's port, in a setting.",
-    applies: path =>
-      /^(apps\/console\/src|packages\/contract\/src|apps\/gateway\/src\/(platform\/http|domains\/(?!billing|instances|audit)))\//.test(
-        path,
-      ),
-    pattern: /\b[a-z]+_ms\b/,
-    bad: ['const wait_ms = 5', 'close(patience_ms: number)', '{ max, window_ms }'],
-    good: ['const waitMs = 5', 'RETRY_FIRST_MS', 'message_size'],
+      "Write `waitMs`; `wait_ms` is for objects that are snake_case: on the wire, in a driver's port, in a column. A new one of those is named in UNITS_OF_BOUNDARIES.",
+    applies: path => SOURCE.test(path) && path !== SELF && !SPEAKS_OTHERS_WORDS.test(path),
+    pattern: new RegExp(
+      `\\b(?!(?:${UNITS_OF_BOUNDARIES.join('|')})\\b)[a-z][A-Za-z]*(?:_[a-z]+)*_(?:ms|bytes|seconds)(?:_max|_min)?\\b`,
+    ),
+    bad: [
+      'const wait_ms = 5',
+      'close(patience_ms: number)',
+      '{ max, window_ms }',
+      'goodUntil_ms',
+      'body_bytes_max: 5',
+      'const drain_seconds = 5',
+    ],
+    good: ['const waitMs = 5', 'RETRY_FIRST_MS', 'message_size', '{ timeout_ms: waitMs }', 'bodyBytesMax'],
   },
   {
     name: 'types are imported by a statement',

@@ -306,16 +306,17 @@ async function requestService(port: number, host: string, options: ServiceReques
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }
 }
 
-/** Asks until there is an answer, for at most 15 seconds. */
+/** Asks until there is an answer, for at most 15 seconds unless told otherwise. */
 export async function eventually<T>(
   what: string,
   read: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+  patienceMs = DEADLINE_MS,
 ): Promise<T> {
-  const deadline = performance.now() + DEADLINE_MS
+  const deadline = performance.now() + patienceMs
   for (;;) {
     const value = await read()
     if (value) return value
-    if (performance.now() > deadline) throw new Error(`${what}: not within ${DEADLINE_MS} ms`)
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${patienceMs} ms`)
     await new Promise(resolve => setTimeout(resolve, POLL_MS))
   }
 }

@@ -47,6 +47,7 @@ import type { RateLimits } from './platform/http/rate-limits.ts'
 import { createServer, type GatewayServer } from './platform/http/server.ts'
 import type { Ids } from './platform/ids.ts'
 import { createJobs } from './platform/jobs/jobs.ts'
+import { releaseLeases } from './platform/lease.ts'
 import type { Logger } from './platform/log.ts'
 import { createLoop } from './platform/loop.ts'
 import type { Managed } from './platform/management/management-server.ts'
@@ -56,6 +57,10 @@ import { deriveKey, type Secrets } from './platform/secrets.ts'
 
 /** What a gateway is put together from. */
 export interface GatewayParts {
+  /** This process among the gateways: an id that no other one has or had. */
+  gatewayId: string
+  /** The gateway that was here before and is dead without having taken its leave; null where none is known. */
+  formerGatewayId: string | null
   database: OpenDatabase
   clock: Clock
   ids: Ids
@@ -134,6 +139,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const events = createEvents({ db, jobs, log })
   const gateways = createGateways({
     ...base,
+    selfId: parts.gatewayId,
     key: deriveKey(parts.secrets.rootKey, 'berth gateways'),
     host: parts.internalHost,
     port: parts.internalPort,
@@ -142,7 +148,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   metrics.gauge('berth_gateway_streams', 'Streams to and from other gateways.', gateways.streamCount)
   const audit = createAudit({ ...base, events })
 
-  const fleet = createFleet({ ...base, listen, selfId: gateways.selfId, sources: parts.engines })
+  const fleet = createFleet({ ...base, listen, selfId: parts.gatewayId, sources: parts.engines })
   const images = createImages({ catalogue, fleet })
   const regions = createRegions({ ...base, catalogue, fleet })
   fleet.onChange(regions.seedStock)
@@ -261,11 +267,10 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     checkAnswers: parts.checkAnswers ?? false,
   })
 
-  const owner = parts.ids.uuid()
   const billingLoops = createBillingLoops({
     ...base,
     billing,
-    owner,
+    owner: parts.gatewayId,
     meteringMs: parts.meteringMs,
     onExhausted: instances.stopForEmptyBalance,
     afterTick: notifications.checkBalances,
@@ -282,6 +287,14 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await registries.resealFormer()
     },
   })
+  /** What the gateway before held must not be waited for until it runs out: nobody will give it back. */
+  async function forget(gatewayId: string): Promise<void> {
+    await gateways.forget(gatewayId)
+    await fleet.forget(gatewayId)
+    await instances.forgetGateway(gatewayId)
+    await releaseLeases(db, gatewayId)
+  }
+
   const stops: (() => void)[] = []
   const platforms: { stop(): Promise<void> }[] = []
 
@@ -314,6 +327,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     server,
     managed: { metrics, ready: health },
     async listen(port) {
+      if (parts.formerGatewayId !== null) await forget(parts.formerGatewayId)
       // What the first call may need: a sign-up puts a mail into the queue, a deploy takes from the stock. Nothing is
       // sent yet, since mails hold the address.
       await fleet.start()

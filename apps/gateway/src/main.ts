@@ -73,7 +73,9 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
     engine: engineDescriptionSchema,
     recipe: checkRecipeParts,
   })
-  if (needsDataDir(config)) process.on('exit', lockDataDir(config.dataDir))
+  const gatewayId = systemIds.uuid()
+  const lock = needsDataDir(config) ? lockDataDir(config.dataDir, gatewayId) : null
+  if (lock) process.on('exit', lock.release)
   const management = createManagementServer({ log })
   const managementAddress = await listenForProbes(management, config)
   phases.push({ name: 'management', deadlineMs: DEADLINE_MS.management, run: management.close })
@@ -91,6 +93,8 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   const gateway = await composeGateway({
     ...base,
     ...config,
+    gatewayId,
+    formerGatewayId: lock?.formerGatewayId ?? null,
     database,
     log,
     secrets,

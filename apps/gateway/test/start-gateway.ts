@@ -80,6 +80,8 @@ export async function startGateway(
   const mailbox = createMailboxDriver(base)
   const gateway = await composeGateway({
     ...base,
+    gatewayId: systemIds.uuid(),
+    formerGatewayId: null,
     database: { ...database, close: database.drop },
     log: silent,
     secrets: {

@@ -16,23 +16,32 @@ class DataDirInUse extends Error {
 
 const FILE_NAME = 'gateway.lock'
 const TRIES = 5
+const GATEWAY_ID = /^[0-9a-f-]{36}$/
+
+/** A data folder that is this process's own. */
+interface DataDirLock {
+  /** The gateway that had the folder before and died in it; null where it left in good order. */
+  formerGatewayId: string | null
+  release(): void
+}
 
 /**
  * Takes the data folder for this process. A lock that a killed gateway left behind is recognised by its process: an
  * id alone says nothing, since ids are used again, so the lock also holds when the process began.
- * @returns The way to give it back.
+ * @param gatewayId By what the other gateways know this one.
  * @throws DataDirInUse
  */
-export function lockDataDir(dataDir: string): () => void {
+export function lockDataDir(dataDir: string, gatewayId: string): DataDirLock {
   makePrivateFolder(dataDir)
   const file = join(dataDir, FILE_NAME)
   const draft = `${file}.${process.pid}`
-  const mine = `${process.pid} ${startOf(process.pid)}\n`
+  const mine = `${process.pid} ${startOf(process.pid)}\n${gatewayId}\n`
+  let formerGatewayId: string | null = null
   writeFileSync(draft, mine, { mode: 0o600 })
   try {
     for (let tries = 0; tries < TRIES; tries++) {
-      if (tryLink(draft, file)) return () => release(file, mine)
-      removeIfStale(dataDir, file)
+      if (tryLink(draft, file)) return { formerGatewayId, release: () => release(file, mine) }
+      formerGatewayId = removeIfStale(dataDir, file) ?? formerGatewayId
     }
   } finally {
     rmSync(draft, { force: true })
@@ -50,20 +59,24 @@ function tryLink(draft: string, file: string): boolean {
   }
 }
 
-function removeIfStale(dataDir: string, file: string): void {
+/** @returns The dead gateway whose lock this was; null when there was none, or one of a version that did not name it. */
+function removeIfStale(dataDir: string, file: string): string | null {
   const seen = read(file)
-  if (seen === null) return
-  const [pid = 0, start = ''] = [Number.parseInt(seen, 10), seen.trim().split(' ').slice(1).join(' ')]
+  if (seen === null) return null
+  const [owner = '', gatewayId] = seen.split('\n')
+  const [pid = 0, start = ''] = [Number.parseInt(owner, 10), owner.split(' ').slice(1).join(' ')]
   if (pid > 0 && startOf(pid) === start && start !== '') throw new DataDirInUse(dataDir, pid)
   // Moved aside before it is removed: if somebody else took over in between, theirs is put back.
   const aside = `${file}.stale.${process.pid}`
   try {
     renameSync(file, aside)
   } catch {
-    return
+    return null
   }
-  if (read(aside) !== seen) tryLink(aside, file)
+  const isSame = read(aside) === seen
+  if (!isSame) tryLink(aside, file)
   unlinkSync(aside)
+  return isSame && gatewayId && GATEWAY_ID.test(gatewayId) ? gatewayId : null
 }
 
 function release(file: string, mine: string): void {

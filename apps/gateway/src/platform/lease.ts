@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import type { Clock } from './clock.ts'
 import type { Database } from './database/database.ts'
 import { lease } from './database/tables.ts'
@@ -40,6 +40,14 @@ export async function withLease(
     clearInterval(renewal)
   }
   return true
+}
+
+/** Gives up one lease of an owner; one that it lost stays with whoever has it. */
+export async function releaseLease(
+  db: Database,
+  { name, owner }: { name: string; owner: string },
+): Promise<void> {
+  await db.delete(lease).where(and(eq(lease.name, name), eq(lease.owner, owner)))
 }
 
 /** Gives up every lease of an owner, so that another replica need not wait for them to run out. */

@@ -29,14 +29,28 @@ export function readBooks(dataDir: string, userId: string): Promise<Books> {
 }
 
 /** The same in any database, by its address. */
-export async function readBooksAt(url: string, userId: string): Promise<Books> {
+export function readBooksAt(url: string, userId: string): Promise<Books> {
+  return readAt(url, async db => ({ ...(await readOneMoment(db, userId)), problems: await checkBooks(db) }))
+}
+
+/** Gateways that the database of a data folder holds anything of: what they reach, lease or work on. */
+export function readGateways(dataDir: string): Promise<string[]> {
+  return readAt(urlOf(dataDir), async db => {
+    const { rows } = await db.execute<{ id: string }>(sql`
+      select id::text from gateway union select gateway_id::text from engine_reach union select owner from lease
+      union select lease_owner from instance where lease_owner is not null`)
+    return rows.map(({ id }) => id)
+  })
+}
+
+async function readAt<T>(url: string, read: (db: Database) => Promise<T>): Promise<T> {
   const { db, close } = openDatabase({
     url,
     log: pino({ level: 'silent' }),
     poolSize: 1,
   })
   try {
-    return { ...(await readOneMoment(db, userId)), problems: await checkBooks(db) }
+    return await read(db)
   } finally {
     await close()
   }

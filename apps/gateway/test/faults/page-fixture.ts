@@ -58,7 +58,8 @@ export async function openPage(
     const current = terminal
     const replay = current.replay()
     if (replay === null || current.socket.readyState !== current.socket.OPEN) return false
-    if (breaks > 0 && !replay.includes(mark)) throw new Error(`another shell than before: ${JSON.stringify(replay)}`)
+    if (breaks > 0 && !replay.includes(mark))
+      throw new Error(`another shell than before: ${JSON.stringify(replay)}`)
     return await Promise.race([
       answers(current, `back-${word()}`).then(() => true),
       current.closed.then(() => false),

@@ -10,7 +10,7 @@ import { afterEach, describe, expect, onTestFailed, test } from 'vitest'
 import { openTerminal } from '../../src/domains/reach/reach-fixture.ts'
 import { describeWhere } from '../../src/drivers/compute/conformance/tools.ts'
 import { probeSandbox } from '../../src/drivers/compute/sandbox/probe-sandbox.ts'
-import { readBooks } from './books-fixture.ts'
+import { readBooks, readGateways } from './books-fixture.ts'
 import { type Customer, deployInput, signUp, topupInput } from './customer-fixture.ts'
 import { createGatewayHome, type GatewayHome, type HomeOptions } from './gateway-home-fixture.ts'
 import { isRunning, postgresPid, processesOf } from './processes-fixture.ts'
@@ -74,12 +74,16 @@ describeWhere('a gateway with the sandbox', await probeSandbox(), () => {
         /^on its way/m,
       )
       const server = postgresPid(dataDir)
+      const [killed, ...others] = await readGateways(dataDir)
+      expect(others).toEqual([])
       await first.kill()
       expect(isRunning(server)).toBe(true)
 
       const second = await start()
       expect(isRunning(server)).toBe(false)
       expect(isRunning(postgresPid(dataDir))).toBe(true)
+      // Nothing of the one before is waited for: its engines, loops and rows are free at once.
+      expect(await readGateways(dataDir)).not.toContain(killed)
       // The machine never stopped: what ran in it runs on, and so does its charge.
       const after = await customer.untilRunning(instanceId)
       expect(after.ready_at).toBe(before.ready_at)

@@ -52,6 +52,7 @@ describeWhere('three gateways behind a proxy without stickiness', await probeSan
       await customer.data(topup, topupInput(5_000), { idempotencyKey: FIRST_KEY })
       const ids = await Promise.all(Object.keys(REGIONS).map(region => deploy(customer, region)))
       for (const id of ids) await serve(proxy.origin, customer, id)
+      const readyAt = await readyAtOf(customer, ids)
       const load = startLoad(customer)
 
       const back: Back[] = []
@@ -77,6 +78,9 @@ describeWhere('three gateways behind a proxy without stickiness', await probeSan
       )
       await expectBooks(databaseUrl, customer, load.settled)
       expect(machinesOf(dataDir)).toEqual([...ids].sort())
+      // No machine was made to start again by whoever took it over.
+      expect(await readyAtOf(customer, ids)).toEqual(readyAt)
+      await expectStayWhenOneLeaves(cloud, customer, ids)
 
       for (const id of ids) await customer.data(terminateInstance, { params: { id } })
       await expect.poll(() => customer.data(listInstances, {}), PATIENCE).toEqual([])
@@ -103,6 +107,28 @@ async function deploy(customer: Customer, region_code: string): Promise<string> 
   )
   await customer.untilRunning(instance_id)
   return instance_id
+}
+
+function readyAtOf(customer: Customer, ids: string[]) {
+  return Promise.all(ids.map(async id => (await customer.untilRunning(id)).ready_at))
+}
+
+/** A gateway that leaves in good order takes no machine along that another one reaches, and no shell. */
+async function expectStayWhenOneLeaves(
+  { proxy, gateways, dataDir }: Cloud,
+  customer: Customer,
+  ids: string[],
+): Promise<void> {
+  const [leaving] = gateways
+  if (!leaving) throw new Error('no gateway')
+  const where = { first: leaving.home.origin, later: proxy.origin }
+  const pages = await Promise.all(ids.map(id => openPage(customer, id, where)))
+  expect(await leaving.run.interrupt()).toBe(0)
+  for (const page of pages) {
+    await page.untilBack()
+    page.close()
+  }
+  expect(machinesOf(dataDir)).toEqual([...ids].sort())
 }
 
 /** Pages that look at every machine through every gateway, and how long the slowest took to open. */

@@ -4,7 +4,7 @@ import type { Engine } from '../../drivers/compute/port/engine.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { notify } from '../../platform/database/open-database.ts'
-import { releaseLeases, withLease } from '../../platform/lease.ts'
+import { releaseLease, withLease } from '../../platform/lease.ts'
 import { FLEET_CHANNEL } from './engine-store.ts'
 
 /** An engine's lease outlives its gateway by this at most: then another one takes over. */
@@ -51,28 +51,23 @@ export function createEngineLeases(deps: {
 
   /** Serves while the lease is ours, if it can be had. */
   async function tryOnce({ engine, formerId }: Found, tried: () => void): Promise<void> {
-    const owner = `${selfId} ${engine.id}`
-    const ran = await withLease(
-      db,
-      clock,
-      { name: `engine ${engine.id}`, owner, ttlMs: LEASE_MS },
-      async lost => {
-        const end = await serve(engine, formerId)
-        served.add(engine.id)
-        await notify(db, FLEET_CHANNEL, engine.id)
-        tried()
-        try {
-          while (mayServe(engine.id) && !lost.aborted && !stopping.signal.aborted) {
-            await pause(TRY_MS, [lost, stopping.signal])
-          }
-        } finally {
-          served.delete(engine.id)
-          end()
+    const lease = { name: `engine ${engine.id}`, owner: selfId }
+    const ran = await withLease(db, clock, { ...lease, ttlMs: LEASE_MS }, async lost => {
+      const end = await serve(engine, formerId)
+      served.add(engine.id)
+      await notify(db, FLEET_CHANNEL, engine.id)
+      tried()
+      try {
+        while (mayServe(engine.id) && !lost.aborted && !stopping.signal.aborted) {
+          await pause(TRY_MS, [lost, stopping.signal])
         }
-      },
-    )
+      } finally {
+        served.delete(engine.id)
+        end()
+      }
+    })
     if (!ran) return
-    await releaseLeases(db, owner)
+    await releaseLease(db, lease)
     await notify(db, FLEET_CHANNEL, engine.id)
   }
 

@@ -1,4 +1,4 @@
-import { and, eq, isNull, lt, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, lt, ne, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/database/database.ts'
 import { notify } from '../../platform/database/open-database.ts'
 import { type EngineFacts, engine, engineReach } from './tables.ts'
@@ -28,6 +28,12 @@ export interface KnownEngine {
  */
 export function createEngineStore({ db, selfId }: { db: Database; selfId: string }) {
   const until = sql`now() + make_interval(secs => ${REACH_MS / 1_000})`
+
+  /** Tells the others of what is gone. */
+  async function remove(which: SQL | undefined): Promise<void> {
+    const gone = await db.delete(engineReach).where(which).returning({ id: engineReach.engineId })
+    for (const { id } of gone) await notify(db, FLEET_CHANNEL, id)
+  }
 
   return {
     /**
@@ -72,15 +78,30 @@ export function createEngineStore({ db, selfId }: { db: Database; selfId: string
       })
     },
 
-    /** Takes back that this gateway reaches an engine, or any: others may take over at once. */
-    async withdraw(engineId: string | null): Promise<void> {
-      const gone = await db
-        .delete(engineReach)
+    /** Takes back that this gateway reaches an engine: others may take over at once. */
+    async withdraw(engineId: string): Promise<void> {
+      await remove(and(eq(engineReach.gatewayId, selfId), eq(engineReach.engineId, engineId)))
+    },
+
+    /** Takes back that a gateway reaches anything. */
+    async withdrawAll(gatewayId: string): Promise<void> {
+      await remove(eq(engineReach.gatewayId, gatewayId))
+    },
+
+    /** Whether another gateway says that it reaches an engine. */
+    async isReachedByOthers(engineId: string): Promise<boolean> {
+      const rows = await db
+        .select({ id: engineReach.gatewayId })
+        .from(engineReach)
         .where(
-          and(eq(engineReach.gatewayId, selfId), engineId ? eq(engineReach.engineId, engineId) : undefined),
+          and(
+            eq(engineReach.engineId, engineId),
+            ne(engineReach.gatewayId, selfId),
+            gt(engineReach.seenUntil, sql`now()`),
+          ),
         )
-        .returning({ id: engineReach.engineId })
-      for (const { id } of gone) await notify(db, FLEET_CHANNEL, id)
+        .limit(1)
+      return rows.length > 0
     },
 
     /** Every engine, with who reaches and who serves it now. */
@@ -95,7 +116,7 @@ export function createEngineStore({ db, selfId }: { db: Database; selfId: string
         select engine.id, engine.driver, engine.facts,
           coalesce(array_agg(engine_reach.gateway_id::text order by engine_reach.gateway_id)
             filter (where engine_reach.gateway_id is not null), '{}') as reached_by,
-          (select split_part(owner, ' ', 1) from lease
+          (select owner from lease
             where lease.name = 'engine ' || engine.id and lease.until > now()) as served_by
         from engine
         left join engine_reach on engine_reach.engine_id = engine.id and engine_reach.seen_until > now()

@@ -1,10 +1,16 @@
+import { eq } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { computeFailure, createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
+import { lease } from '../../platform/database/tables.ts'
+import { releaseLeases } from '../../platform/lease.ts'
 import type { Instances } from '../instances/instances.ts'
 import { createInstancesFixture, deployBody, type InstancesFixture } from '../instances/instances-fixture.ts'
+import { engineReach } from './tables.ts'
 
 // Several engines in several regions and several gateways, all on one database. Engines are fake ones: what is tested
 // is who looks after which machine, and what becomes of it when an engine or a gateway goes away.
+
+const FAR = new Date('2100-01-01')
 
 let fixture: InstancesFixture
 let north: FakeEngine
@@ -123,6 +129,9 @@ describe('two gateways', () => {
     expect(fleets.map(fleet => fleet.of(row, { shells: true }).at)).toEqual(
       served.map(serves => (serves ? 'here' : 'elsewhere')),
     )
+    // One that does not answer is not waited for until its lease runs out.
+    const avoid = new Set(fleets.filter((_, at) => served[at]).map(fleet => fleet.selfId))
+    expect(fleets.map(fleet => fleet.of(row, { shells: true, avoid }).at)).toEqual(['here', 'here'])
   })
 
   test('[B6] a machine whose gateway is gone is unknown with the reason, until somebody reaches its engine', async () => {
@@ -140,7 +149,66 @@ describe('two gateways', () => {
     await fixture.expectSound(id)
   })
 
-  test('[B14] of one engine: the other takes over when the lease of the first runs out', async () => {
+  test('[B14] an engine whose gateway was killed is taken over when its lease has run out; its machines run on', async () => {
+    const one = await gatewayOf([north, 'us-west'])
+    const id = await deployAt(one, 'us-west')
+    await fixture.until(id, 'running')
+    await one.reconciler.stop()
+    // It is killed: what it gave back is as if it never had.
+    await fixture.db
+      .insert(lease)
+      .values({ name: 'engine fake:north', owner: fixture.ids.uuid(), until: FAR })
+    const before = [...north.calls]
+    const two = await gatewayOf([north, 'us-west'])
+    expect(fixture.fleetOf(two).serves('fake:north')).toBe(false)
+    await fixture.db
+      .update(lease)
+      .set({ until: new Date(0) })
+      .where(eq(lease.name, 'engine fake:north'))
+    await expect.poll(() => fixture.fleetOf(two).serves('fake:north'), { timeout: 20_000 }).toBe(true)
+    await fixture.expectSound(id)
+    expect(await fixture.intervals(id)).toHaveLength(1)
+    expect(north.calls).toEqual(before)
+    const { userId } = await fixture.row(id)
+    await two.restart({ userId, instanceId: id })
+    await fixture.until(id, row => row.status === 'running' && row.restartsDone > 0)
+    expect(north.calls.slice(before.length)).toEqual(expect.arrayContaining([`stop ${id}`, `start ${id}`]))
+  })
+
+  test('[B14] what is leased to a gateway that is known to be dead is not waited for', async () => {
+    const dead = fixture.ids.uuid()
+    await fixture.db.insert(lease).values({ name: 'engine fake:north', owner: dead, until: FAR })
+    await fixture.db.insert(engineReach).values({ engineId: 'fake:north', gatewayId: dead, seenUntil: FAR })
+    await fixture.fleetOf(fixture.instances).forget(dead)
+    await releaseLeases(fixture.db, dead)
+    const next = await gatewayOf([north, 'us-west'])
+    expect(fixture.fleetOf(next).serves('fake:north')).toBe(true)
+    expect(fixture.fleetOf(next).known('fake:north')?.reachedBy).toEqual([fixture.fleetOf(next).selfId])
+  })
+
+  test('[B14] one that stops in good order leaves machines running that the other reaches; the last one stops them', async () => {
+    const one = await gatewayOf([north, 'us-west'])
+    const two = await gatewayOf([north, 'us-west'])
+    const id = await deployAt(one, 'us-west')
+    await fixture.until(id, 'running')
+    await one.reconciler.stop()
+    expect(await fixture.fleetOf(one).shutdown()).toEqual([])
+    await expect.poll(() => fixture.fleetOf(two).serves('fake:north'), { timeout: 20_000 }).toBe(true)
+    expect(await fixture.row(id)).toMatchObject({ status: 'running' })
+    await two.reconciler.stop()
+    expect(await fixture.fleetOf(two).shutdown()).toEqual([id])
+  })
+
+  test('[B14] of two that stop at the same moment, one stops the machines', async () => {
+    const gateways = [await gatewayOf([north, 'us-west']), await gatewayOf([north, 'us-west'])]
+    const id = await deployAt(gateways[0] as Instances, 'us-west')
+    await fixture.until(id, 'running')
+    await Promise.all(gateways.map(gateway => gateway.reconciler.stop()))
+    await Promise.all(gateways.map(gateway => fixture.fleetOf(gateway).shutdown()))
+    expect(north.held.get(id)?.status).toMatchObject({ state: 'stopped' })
+  })
+
+  test('[B14] of one engine: the other takes over when the first one leaves', async () => {
     const one = await gatewayOf([north, 'us-west'])
     const two = await gatewayOf([north, 'us-west'])
     expect([one, two].map(gateway => fixture.fleetOf(gateway).serves('fake:north'))).toEqual([true, false])

@@ -194,11 +194,17 @@ export function createFleet(deps: FleetDeps) {
     }
   }
 
+  async function stopLooking(): Promise<void> {
+    await Promise.all(loops.splice(0).map(loop => loop.stop()))
+  }
+
   /** Tells the others that this gateway reaches nothing any more. Call the end of `serve` before. */
   async function stop(): Promise<void> {
-    await Promise.all(loops.splice(0).map(loop => loop.stop()))
+    await stopLooking()
     unlisten()
-    await store.withdraw(null).catch(error => log.warn({ err: error }, 'engines stay listed for a while'))
+    await store
+      .withdrawAll(selfId)
+      .catch(error => log.warn({ err: error }, 'engines stay listed for a while'))
   }
 
   /**
@@ -320,13 +326,29 @@ export function createFleet(deps: FleetDeps) {
   }
 
   /**
-   * Lets engines stop what cannot outlive this gateway. One that reaches the same engine finds them stopped by it, and
-   * starts them again.
+   * Leaves the engines. What cannot outlive a gateway is stopped, unless another one reaches it: machines run on, and
+   * the other one looks after them. Call the end of `serve` before.
    * @returns The ids of the machines that were stopped.
    */
   async function shutdown(): Promise<string[]> {
-    const stopped = await Promise.all([...here.values()].map(({ engine }) => engine.shutdown()))
+    await stopLooking()
+    const stopped = await Promise.all(
+      [...here.values()].map(async ({ engine }) =>
+        engine.shutdown({ machines_stay: await leaveToOthers(engine.id) }),
+      ),
+    )
     return stopped.flat()
+  }
+
+  /** Gives an engine up, then asks who else has it: of two that go at the same moment, the last one finds nobody. */
+  async function leaveToOthers(engineId: string): Promise<boolean> {
+    try {
+      await store.withdraw(engineId)
+      return await store.isReachedByOthers(engineId)
+    } catch (error) {
+      log.warn({ err: error, engine: engineId }, 'who else reaches an engine could not be asked')
+      return othersThatReach(engineId).length > 0
+    }
   }
 
   return {
@@ -345,6 +367,9 @@ export function createFleet(deps: FleetDeps) {
     summary,
     onChange,
     shutdown,
+    selfId,
+    /** Takes back what a gateway said that is known to be dead, so that nobody waits until it has run out. */
+    forget: store.withdrawAll,
     isPaired: store.isPaired,
     pair: store.pair,
   }

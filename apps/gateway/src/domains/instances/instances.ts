@@ -21,7 +21,7 @@ import { createPairing, type Pairing } from './reconcile/pairing.ts'
 import { createReconciler, type Reconciler } from './reconcile/reconciler.ts'
 import { noteShutdown } from './reconcile/shutdown.ts'
 import { createSteps } from './reconcile/steps.ts'
-import { createStore } from './reconcile/store.ts'
+import { createStore, releaseRows } from './reconcile/store.ts'
 import { createSweep } from './reconcile/sweep.ts'
 import { createTransitions } from './reconcile/transitions.ts'
 
@@ -109,6 +109,8 @@ export function createInstances(deps: InstancesDeps) {
       for (const id of stopped) reconciler.kick(id)
       return stopped
     },
+    /** Gives back the rows that a gateway worked on which is known to be dead. */
+    forgetGateway: (gatewayId: string) => releaseRows(db, gatewayId),
     /** Writes down which machines an engine stopped as the gateway ends; call it after `reconciler.stop`. */
     onShutdown: (machineIds: string[]) => noteShutdown({ ...deps, stock: regions.stock }, machineIds),
     /** Whether the stock is what instances hold, whatever goes on meanwhile. Gives a sentence for each difference. */
@@ -117,8 +119,13 @@ export function createInstances(deps: InstancesDeps) {
 }
 
 function makeReconciler(deps: InstancesDeps, limits: ReconcileLimits, pairing: Pairing): Reconciler {
-  const { db, billing, clock, ids, events, regions } = deps
-  const store = createStore({ db, billing, owner: ids.uuid(), servedElsewhere: deps.fleet.servedElsewhere })
+  const { db, billing, clock, events, regions } = deps
+  const store = createStore({
+    db,
+    billing,
+    owner: deps.fleet.selfId,
+    servedElsewhere: deps.fleet.servedElsewhere,
+  })
   const transitions = createTransitions({ clock, billing, stock: regions.stock, store, limits, events })
   const steps = createSteps({ ...deps, limits, store, transitions })
   const sweep = createSweep({ ...deps, limits, pairing })

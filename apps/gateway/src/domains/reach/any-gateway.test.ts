@@ -201,7 +201,7 @@ test('[B9] a terminal survives the gateway that reached its machine: the page co
 async function startGateway(place: Place): Promise<OneGateway> {
   const gateways = createGateways({
     ...database,
-    ids: systemIds,
+    selfId: systemIds.uuid(),
     log,
     key: KEY,
     host: '127.0.0.1',

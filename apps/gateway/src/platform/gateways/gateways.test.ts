@@ -235,7 +235,7 @@ let poured = 0
 async function start(handlers: Record<string, ChannelHandler> = {}, key = KEY): Promise<Gateways> {
   const made = createGateways({
     db: database.db,
-    ids: systemIds,
+    selfId: systemIds.uuid(),
     log: pino({ level: 'silent' }),
     key,
     host: '127.0.0.1',

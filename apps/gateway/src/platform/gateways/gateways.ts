@@ -1,7 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { Database } from '../database/database.ts'
-import type { Ids } from '../ids.ts'
 import type { Logger } from '../log.ts'
 import { createLoop } from '../loop.ts'
 import { createChannelClient, GatewayAway } from './channel-client.ts'
@@ -29,13 +28,16 @@ export interface Gateways {
   start(): Promise<void>
   /** Tells the others that it is about to go: they open nothing new. */
   withdraw(): Promise<void>
+  /** Takes back what a gateway said of itself that is known to be dead: nobody opens to it any more. */
+  forget(gatewayId: string): Promise<void>
   /** Cuts what is open and stops. */
   close(): Promise<void>
 }
 
 interface GatewaysOptions {
   db: Database
-  ids: Pick<Ids, 'uuid'>
+  /** This process among the gateways: an id that no other one has or had. */
+  selfId: string
   log: Pick<Logger, 'warn' | 'error' | 'debug'>
   /** The installation's key for its gateways: 32 bytes that all of them have. */
   key: Uint8Array
@@ -49,8 +51,7 @@ interface GatewaysOptions {
 const RENEW_MS = SEEN_MS / 5
 
 /** Makes this gateway one among others. Nothing listens yet. */
-export function createGateways({ db, ids, log, key, host, port, address }: GatewaysOptions): Gateways {
-  const selfId = ids.uuid()
+export function createGateways({ db, selfId, log, key, host, port, address }: GatewaysOptions): Gateways {
   const handlers = new Map<string, ChannelHandler>()
   const registry = createRegistry({ db, selfId })
   const server = createChannelServer({ selfId, key, handlers, log })
@@ -97,9 +98,10 @@ export function createGateways({ db, ids, log, key, host, port, address }: Gatew
       await renewal.stop()
       // Without the database the row runs out by itself.
       await registry
-        .withdraw()
+        .withdraw(selfId)
         .catch(error => log.warn({ err: error }, 'this gateway stays listed for a while'))
     },
+    forget: registry.withdraw,
     async close() {
       client.close()
       await server.close()

@@ -26,9 +26,9 @@ export function createRegistry({ db, selfId }: { db: Database; selfId: string })
         .where(lt(gateway.seenUntil, sql`now() - make_interval(secs => ${KEPT_MS / 1_000})`))
     },
 
-    /** Says that this gateway is gone: nobody opens to it any more. */
-    async withdraw(): Promise<void> {
-      await db.delete(gateway).where(eq(gateway.id, selfId))
+    /** Says that a gateway is gone: nobody opens to it any more. */
+    async withdraw(id: string): Promise<void> {
+      await db.delete(gateway).where(eq(gateway.id, id))
     },
 
     /** Where a gateway is reached; null when it does not run any more. */

@@ -112,6 +112,16 @@ describe('[B6] after a restart of the gateway', () => {
     await fixture.until(id, 'running')
   })
 
+  test('what a gateway held that is known to be dead is free at once', async () => {
+    const id = await fixture.deploy(await fixture.payer())
+    const dead = fixture.ids.uuid()
+    const far = new Date(fixture.clock.now().getTime() + 3_600_000)
+    await fixture.db.update(instance).set({ leaseOwner: dead, leaseUntil: far }).where(eq(instance.id, id))
+    await fixture.instances.forgetGateway(dead)
+    await nextGateway(0)
+    await fixture.until(id, 'running')
+  })
+
   test('what was asked for while no gateway looked after it is done', async () => {
     await fixture.instances.reconciler.start()
     const userId = await fixture.payer()

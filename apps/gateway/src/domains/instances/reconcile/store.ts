@@ -68,15 +68,6 @@ export function createStore(deps: {
     return changed ?? null
   }
 
-  /** Our leases, locked in the order of ids: two who take several rows must not wait for each other. */
-  const leased = (only?: string[]) =>
-    db
-      .select({ id: instance.id })
-      .from(instance)
-      .where(and(only ? inArray(instance.id, only) : undefined, eq(instance.leaseOwner, owner)))
-      .orderBy(asc(instance.id))
-      .for('update')
-
   /**
    * Rows of engines that this gateway looks after, and of those that nobody does: their machines cannot be seen, so
    * that they become `unknown` and stop being charged, or what was asked of them is given up.
@@ -116,7 +107,7 @@ export function createStore(deps: {
       const rows = await db
         .update(instance)
         .set({ leaseUntil })
-        .where(inArray(instance.id, leased(rowIds)))
+        .where(inArray(instance.id, leasedRows(db, owner, rowIds)))
         .returning({ id: instance.id, version: instance.version })
       return new Map(rows.map(row => [row.id, row.version]))
     },
@@ -140,12 +131,7 @@ export function createStore(deps: {
       })
       return rested !== null
     },
-    async releaseAll() {
-      await db
-        .update(instance)
-        .set({ leaseOwner: null, leaseUntil: null })
-        .where(inArray(instance.id, leased()))
-    },
+    releaseAll: () => releaseRows(db, owner),
     note: update,
     noteFailure: (row, failure) =>
       update(row, {
@@ -161,4 +147,22 @@ export function createStore(deps: {
         return fresh ? run(tx, fresh) : null
       }),
   }
+}
+
+/** Gives back every row that a reconciler has under its lease. */
+export async function releaseRows(db: Database, owner: string): Promise<void> {
+  await db
+    .update(instance)
+    .set({ leaseOwner: null, leaseUntil: null })
+    .where(inArray(instance.id, leasedRows(db, owner)))
+}
+
+/** Rows under an owner's lease, locked in the order of ids: two who take several rows must not wait for each other. */
+function leasedRows(db: Database, owner: string, only?: string[]) {
+  return db
+    .select({ id: instance.id })
+    .from(instance)
+    .where(and(only ? inArray(instance.id, only) : undefined, eq(instance.leaseOwner, owner)))
+    .orderBy(asc(instance.id))
+    .for('update')
 }

@@ -307,9 +307,11 @@ function describeEnds(subject: Subject, options: ConformanceOptions): void {
     expect(await subject.engine().observation.status(id)).toEqual({ state: 'absent' })
   })
 
-  test('shutdown ends the machines that live on this computer and leaves the others', async () => {
+  test('shutdown ends the machines that live on this computer, unless they are to stay, and leaves the others', async () => {
     const engine = subject.engine()
     const { id } = await subject.running()
+    expect(await engine.shutdown({ machines_stay: true })).toEqual([])
+    expect((await engine.observation.status(id)).state).toBe('running')
     const ended = await engine.shutdown()
     expect(ended.includes(id)).toBe(options.shutdownStops)
     expect((await engine.observation.status(id)).state).toBe(options.shutdownStops ? 'stopped' : 'running')

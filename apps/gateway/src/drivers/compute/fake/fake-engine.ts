@@ -256,7 +256,8 @@ export function createFakeEngine(options: {
       },
     },
     observation,
-    async shutdown() {
+    async shutdown(options) {
+      if (options?.machines_stay) return []
       const running = [...held].filter(([, { status }]) => status.state === 'running')
       for (const [id] of running) end(id, null)
       return running.map(([id]) => id)

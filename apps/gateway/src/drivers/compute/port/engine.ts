@@ -42,9 +42,10 @@ export interface Engine {
   /**
    * Called once when the gateway stops in good order. An engine whose machines are children of this computer's
    * session (the sandbox) stops them; one whose machines live elsewhere (Docker) leaves them running.
-   * Returns the ids of the machines that it stopped.
+   * @param options.machines_stay Another gateway reaches them: they run on in either case.
+   * @returns The ids of the machines that it stopped.
    */
-  shutdown(): Promise<string[]>
+  shutdown(options?: { machines_stay: boolean }): Promise<string[]>
 }
 
 /** A pod shares the kernel of its engine's computer; a VM has one of its own. */

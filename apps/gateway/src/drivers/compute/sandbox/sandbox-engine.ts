@@ -131,7 +131,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
         return followTail(logOf(id), lines_max, isOver)
       },
     },
-    shutdown: () => life.stopAll(),
+    shutdown: async options => (options?.machines_stay ? [] : life.stopAll()),
   }
 }
 

@@ -423,8 +423,8 @@ export const getSettings = defineCall({
     }),
     /** True when mails are kept in the local mailbox, which `/mailbox` shows. */
     mailbox: z.boolean(),
-    /** Which machine driver runs, or why none does. */
-    compute: z.object({ driver: z.string().nullable(), why: z.string().nullable() }),
+    /** Which machine driver runs; null where none does. */
+    compute: z.object({ driver: z.string().nullable() }),
     version: z.string(),
   }),
 })

@@ -282,7 +282,7 @@ export function createFleet(deps: FleetDeps) {
   /**
    * Engines that can take a new machine.
    * @returns Their ids; at least one.
-   * @throws ApiError `compute_unavailable` with why there is none.
+   * @throws ApiError `compute_unavailable`; why there is none is its cause, for the operator.
    */
   function place({ regionCode, kind, canMake }: Wish): string[] {
     const inRegion = all.filter(({ facts }) => facts?.region_codes.includes(regionCode))
@@ -295,21 +295,20 @@ export function createFleet(deps: FleetDeps) {
         : reached.length === 0
           ? 'no gateway reaches an engine of this region'
           : 'no engine of this region can make such a machine'
-    throw new ApiError('compute_unavailable', { values: { why } })
+    throw new ApiError('compute_unavailable', { cause: new Error(why) })
   }
 
-  /** Why a source of a region, or of any, has no engine; null where none is missing. */
-  function whyNone(regionCode: string | null): string | null {
+  /** Why a source of a region has no engine; null where none is missing. */
+  function whyNone(regionCode: string): string | null {
     for (const [{ regionCodes }, why] of missing) {
-      if (regionCode === null || regionCodes.includes(regionCode)) return why
+      if (regionCodes.includes(regionCode)) return why
     }
     return null
   }
 
-  /** Whether machines can be made at all, for pages: by which driver, or why not. */
-  function outlook(): { driver: string | null; why: string | null } {
-    const driver = all.find(({ id }) => isReached(id))?.driver ?? null
-    return { driver, why: driver === null ? (whyNone(null) ?? 'no gateway reaches an engine') : null }
+  /** Whether machines can be made at all, for pages: by which driver; null where by none. */
+  function outlook(): { driver: string | null } {
+    return { driver: all.find(({ id }) => isReached(id))?.driver ?? null }
   }
 
   /** What this gateway reaches and what it misses, for the operator. */

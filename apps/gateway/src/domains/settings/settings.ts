@@ -8,8 +8,8 @@ interface SettingsDeps {
   catalogue: Pick<Catalogue, 'brands'>
   /** Mails are kept in the local mailbox. */
   mailbox: boolean
-  /** The driver of engines that make machines, or why none does. */
-  compute(): { driver: string | null; why: string | null }
+  /** The driver of engines that make machines; null where none does. */
+  compute(): { driver: string | null }
 }
 
 /** Makes the settings domain. */

@@ -19,7 +19,7 @@ export interface ComputeSettings {
 
 export type ComputeChoice =
   | { engine: Engine }
-  /** No machine can run here. Plain sentences for the operator, and for the answer to a deploy. */
+  /** No machine can run here. Plain sentences for the operator. */
   | { engine: null; why: string; how_to_get_it: string }
 
 /**

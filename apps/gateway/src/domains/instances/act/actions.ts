@@ -237,7 +237,7 @@ async function reserve(
 ) {
   if (row.engineId !== null && !fleet.isReached(row.engineId)) {
     throw new ApiError('compute_unavailable', {
-      values: { why: 'no gateway reaches the engine that it is on' },
+      cause: new Error('no gateway reaches the engine that it is on'),
     })
   }
   const canMake = (driver: string) => images.makes(row.imageId, driver)

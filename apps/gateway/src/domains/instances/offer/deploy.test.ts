@@ -127,14 +127,15 @@ test('too little balance says what is needed and what is there', async () => {
   })
 })
 
-test('[B1] where no machine can run, a deploy says why', async () => {
+test('[B1] where no machine can run, a deploy says so, and the reason is for the log', async () => {
   const bare = await createInstancesFixture({ compute: null })
   try {
     const userId = await bare.payer()
     const deploying = bare.instances.deploy({ userId, idempotencyKey: randomUUID(), body: deployBody() })
     await expect(deploying).rejects.toMatchObject({
       code: 'compute_unavailable',
-      values: { why: 'the fake driver failed with engine_unavailable' },
+      values: {},
+      cause: { message: 'the fake driver failed with engine_unavailable' },
     })
   } finally {
     await bare.close()

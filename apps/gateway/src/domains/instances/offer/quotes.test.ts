@@ -92,20 +92,16 @@ describe('[B7] the checks before money moves', () => {
   })
 
   test.each([
-    [
-      'is gone',
-      () => compute.faults.fail('hasImage', computeFailure('engine_unavailable')),
-      'failed with engine',
-    ],
-    ['hangs', () => void compute.faults.block('hasImage', { deaf: true }), 'no answer within'],
+    ['is gone', () => compute.faults.fail('hasImage', computeFailure('engine_unavailable'))],
+    ['hangs', () => void compute.faults.block('hasImage', { deaf: true })],
   ])(
-    'a machine engine that %s is a failed check with its reason, and nothing is said of images',
-    async (_, fail, why) => {
+    'a machine engine that %s is a failed check, which tells nothing of the engine, and nothing is said of images',
+    async (_, fail) => {
       await gateway.grant(userId, 1_000)
       fail()
       const { failed, checks } = await check()
       expect(failed).toEqual([['compute', 'compute_missing']])
-      expect(checks[0]).toMatchObject({ values: { why: expect.stringContaining(why) } })
+      expect(checks[0]?.values).toEqual({})
       expect(checks.map(({ key }) => key)).not.toContain('image')
     },
   )

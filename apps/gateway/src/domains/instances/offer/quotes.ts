@@ -74,32 +74,25 @@ export function createQuotes(deps: {
     }
   }
 
-  /** Engines that can make it, the best ones first; or why there is none. */
-  function placesFor(body: CheckBody): { engineIds: string[] } | { why: string } {
+  /** Engines that can make it, the best ones first; null where there is none. */
+  function placesFor(body: CheckBody): string[] | null {
     try {
-      return {
-        engineIds: fleet.place({ regionCode: body.region_code, kind: 'POD', canMake: () => true }),
-      }
+      return fleet.place({ regionCode: body.region_code, kind: 'POD', canMake: () => true })
     } catch (error) {
-      if (error instanceof ApiError && error.code === 'compute_unavailable') {
-        return { why: String(error.values.why ?? '') }
-      }
+      if (error instanceof ApiError && error.code === 'compute_unavailable') return null
       throw error
     }
   }
 
-  /** Whether an image must be pulled first, as far as an engine can be asked from here; or why it does not say. */
-  async function lookFor(
-    image: FoundImage | null,
-    engineIds: string[],
-  ): Promise<{ here: boolean } | { why: string }> {
+  /** Whether an image is there without a pull, as far as an engine can be asked from here; null: it does not answer. */
+  async function isHere(image: FoundImage | null, engineIds: string[]): Promise<boolean | null> {
     const engine = engineIds.map(fleet.engine).find(found => found !== null)
-    if (!engine || !image?.available) return { here: false }
+    if (!engine || !image?.available) return false
     const deadline = { deadlineMs: LOOK_MS, superseded: new AbortController().signal, graceMs: 0 }
     try {
-      return { here: await withDeadline(deadline, () => engine.images.has(image.recipe)) }
+      return await withDeadline(deadline, () => engine.images.has(image.recipe))
     } catch (error) {
-      if (error instanceof ComputeError || error instanceof StepTimedOut) return { why: error.message }
+      if (error instanceof ComputeError || error instanceof StepTimedOut) return null
       throw error
     }
   }
@@ -144,16 +137,14 @@ export function createQuotes(deps: {
       const offer = attempt(() => regions.offer(body.region_code, body.gpu_spec_id))
       // Of a region that is none, no more is said than that.
       const image = attempt(() => images.find(body.image_id, offer ? body.region_code : null))
-      const places = offer ? placesFor(body) : { engineIds: [] }
-      const look = 'why' in places ? { here: false } : await lookFor(image, places.engineIds)
-      const missing = 'why' in places ? places.why : 'why' in look ? look.why : null
+      const engineIds = offer ? placesFor(body) : []
+      const here = engineIds === null ? false : await isHere(image, engineIds)
+      const isReady = engineIds !== null && here !== null
       const checks: Check[] = []
       const add = (key: Check['key'], ok: boolean, code: string, values: Check['values'] = {}) =>
         checks.push({ key, ok, code, values })
 
-      add('compute', missing === null, missing === null ? 'compute_ready' : 'compute_missing', {
-        why: missing ?? '',
-      })
+      add('compute', isReady, isReady ? 'compute_ready' : 'compute_missing')
       if (!offer) {
         add('region', false, 'region_not_supported')
       } else {
@@ -179,7 +170,7 @@ export function createQuotes(deps: {
         })
       }
       // Of a driver that does not answer, nothing can be said about its images.
-      if ('here' in look) add('image', ...imageCheck(image, look.here))
+      if (here !== null) add('image', ...imageCheck(image, here))
       const diskNeededGb = image ? Math.ceil(image.size_mb / MB_PER_GB) : 0
       const room = body.container_disk_gb >= diskNeededGb
       add('disk', room, room ? 'disk_fits' : 'disk_too_small', { needed_gb: diskNeededGb })

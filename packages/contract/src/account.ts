@@ -319,7 +319,7 @@ export const updateUser = defineCall({
 })
 
 /** A session that is neither over nor ended. */
-const openSession = z.object({
+export const openSession = z.object({
   id: z.string(),
   /** What the browser said of itself; empty where it said nothing. */
   userAgent: z.string(),

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Mail, ORGANIZATION } from '@berth/contract/account'
+import { type Mail, mail, ORGANIZATION } from '@berth/contract/account'
 import type { Logger } from 'pino'
 import type { CaptchaService } from '../../drivers/captcha/port.ts'
 import type { IdentitySource } from '../../drivers/identity/port.ts'
@@ -11,6 +11,7 @@ import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import type { Events } from '../../platform/events/events.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Caller } from '../../platform/http/handler.ts'
+import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import type { Audit } from '../audit/audit.ts'
@@ -42,6 +43,8 @@ import { createAttempts } from './throttles/attempts.ts'
 import { createLoginThrottle, LOGIN_ATTEMPTS_KEPT_MS } from './throttles/login-throttle.ts'
 import { createMailLimits, MAIL_ATTEMPTS_KEPT_MS } from './throttles/mail-limits.ts'
 import { isLoopback, isLoopbackOrigin } from './throttles/network.ts'
+
+const mailOf = wireOf(mail)
 
 /**
  * Makes the identity domain (R1.8).
@@ -187,7 +190,7 @@ export function createIdentity(deps: {
       // Mails hold links that sign in: a proxy on this machine must not show them to the world.
       if (!mailbox || !isHere) throw new ApiError('not_found')
       const stored = await mailbox.list()
-      return stored.map(({ sentAt, ...mail }) => ({ ...mail, sent_at: sentAt.toISOString() }))
+      return stored.map(mailOf)
     },
 
     /** Where mails of a customer go; null where none are to go: the address is not verified, or the account deleted. */

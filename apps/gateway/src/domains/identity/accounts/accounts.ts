@@ -1,9 +1,10 @@
-import { type Application, ORGANIZATION, type User } from '@berth/contract/account'
+import { type Application, ORGANIZATION, type User, user } from '@berth/contract/account'
 import type { Language } from '@berth/contract/limits'
 import { MICRO_PER_UNIT } from '@berth/contract/money'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { wireOf } from '../../../platform/http/wire.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { Billing } from '../../billing/billing.ts'
@@ -23,6 +24,8 @@ const DEMO_CREDIT_MICRO = 25n * MICRO_PER_UNIT
 
 /** Wallets are opened in the product's first currency. */
 const WALLET_CURRENCY = 'USD'
+
+const userOf = wireOf(user)
 
 /** What a sign-up brings, checked by the contract already. */
 export interface SignUp {
@@ -128,28 +131,23 @@ export function createAccounts(deps: AccountsDeps) {
      * @throws ApiError `user_not_found`.
      */
     async account({ userId, sessionId }: { userId: string; sessionId: string }): Promise<User> {
-      const user = await findById(db, userId)
+      const row = await findById(db, userId)
       const subject = await deps.sessions.subject(sessionId)
-      if (!user || user.deletedAt || !subject) throw new ApiError('user_not_found')
-      return {
+      if (!row || row.deletedAt || !subject) throw new ApiError('user_not_found')
+      return userOf({
+        ...row,
         owner: ORGANIZATION,
-        id: user.id,
-        accountId: user.number.toString(),
-        name: user.email,
-        email: user.email,
-        emailVerified: user.emailVerifiedAt !== null,
-        displayName: user.displayName,
-        avatar: user.avatar,
+        accountId: row.number.toString(),
+        name: row.email,
+        emailVerified: row.emailVerifiedAt !== null,
         type: 'normal-user',
-        provider: user.provider,
-        createdTime: user.createdAt.toISOString(),
-        needUpdatePassword: user.needUpdatePassword,
-        password: user.passwordHash === null ? '' : '***',
+        createdTime: row.createdAt.toISOString(),
+        password: row.passwordHash === null ? '' : '***',
         balance: await billing.balanceCents(userId),
         // The token of a session is always the same: this is the one that was sent.
         accessToken: await deps.tokens.issue(subject),
         properties: linkedProperties(deps.listed, await deps.identities.of(db, userId)),
-      }
+      })
     },
 
     /**

@@ -1,4 +1,4 @@
-import type { OpenSession } from '@berth/contract/account'
+import { type OpenSession, openSession } from '@berth/contract/account'
 import { COOKIE_MAX_AGE_S } from '@berth/contract/limits'
 import { and, desc, eq, gt, inArray, isNull, lt, ne, or } from 'drizzle-orm'
 import type { Logger } from 'pino'
@@ -9,6 +9,7 @@ import type { Events } from '../../../platform/events/events.ts'
 import { sha256Hex } from '../../../platform/hash.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Caller } from '../../../platform/http/handler.ts'
+import { wireOf } from '../../../platform/http/wire.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import { findByIdShared } from '../accounts/accounts-store.ts'
@@ -30,6 +31,8 @@ export const SESSIONS_PER_USER_MAX = 100
 const ENDED_KEPT_MS = 30 * 24 * 3_600_000
 /** Replicas tell each other here what to forget; the payload is the id of a session or of a user. */
 const CHANNEL = 'session'
+
+const openSessionOf = wireOf(openSession)
 
 interface SessionsDeps {
   db: Database
@@ -205,15 +208,15 @@ export function createSessions(deps: SessionsDeps) {
         .from(session)
         .where(isOpenOf(userId))
         .orderBy(desc(session.lastSeenAt), desc(session.id))
-      return rows.map(row => ({
-        id: row.id,
-        userAgent: row.userAgent,
-        address: row.address,
-        createdTime: row.createdAt.toISOString(),
-        lastSeenTime: row.lastSeenAt.toISOString(),
-        expiresTime: row.expiresAt.toISOString(),
-        current: row.id === sessionId,
-      }))
+      return rows.map(row =>
+        openSessionOf({
+          ...row,
+          createdTime: row.createdAt,
+          lastSeenTime: row.lastSeenAt,
+          expiresTime: row.expiresAt,
+          current: row.id === sessionId,
+        }),
+      )
     },
 
     /**

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { askRegistry } from './ask-registry.ts'
-import { parseChallenges } from './challenge.ts'
+import { askRegistry, parseChallenges } from './ask-registry.ts'
 import { createOutbound, OutboundError } from './outbound.ts'
 import { KINDS, LOGIN, startRegistry, type TestRegistry } from './registry-fixture.ts'
 

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { REGISTRY_CREDENTIALS_PER_USER_MAX } from '@berth/contract/limits'
 import { registryCredential as credentialEntity, type RegistryCredential } from '@berth/contract/registries'
 import { and, asc, count, eq, ne } from 'drizzle-orm'
@@ -16,7 +17,7 @@ import { askRegistry, type RegistryLogin } from './ask-registry.ts'
 import { createCheckLimit } from './check-limit.ts'
 import { registryCredentialAdded } from './events.ts'
 import { type Outbound, OutboundError } from './outbound.ts'
-import { checkRegistryHost, hostFault } from './registry-host.ts'
+import { isPublicAddress } from './public-address.ts'
 import { resealAll } from './reseal.ts'
 import { registryCredential } from './tables.ts'
 
@@ -220,4 +221,24 @@ export type Registries = ReturnType<typeof createRegistries>
 
 function isOwn(userId: string, id: string) {
   return and(eq(registryCredential.userId, userId), eq(registryCredential.id, id))
+}
+
+/**
+ * Refuses what can be told to be wrong of a registry's host without asking anybody.
+ * @param host As the contract lets it pass: lower case, perhaps with a port.
+ * @throws ApiError with the rule `registry_host` or `registry_host_private`.
+ */
+function checkRegistryHost(host: string, outbound: Pick<Outbound, 'mayBePrivate'>): void {
+  const url = URL.parse(`https://${host}/`)
+  const [name = '', port] = host.split(':')
+  // An address that is not written out, such as 127.1 or 2130706433, becomes another one in a URL.
+  if (!url || url.hostname !== name || port === '0') throw hostFault('registry_host')
+  if (outbound.mayBePrivate(host)) return
+  const isLocal = name === 'localhost' || name.endsWith('.localhost')
+  if (isLocal || (isIP(name) && !isPublicAddress(name))) throw hostFault('registry_host_private')
+}
+
+/** The error of a field `registry` that breaks a rule. */
+function hostFault(rule: 'registry_host' | 'registry_host_private'): ApiError {
+  return new ApiError('validation_failed', { fields: [{ path: 'registry', rule }] })
 }

@@ -1,6 +1,5 @@
 import { APPLICATION, type Application, type User } from '@berth/contract/account'
 import type { Language } from '@berth/contract/limits'
-import { eq } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { IdentitySource, SourceProfile } from '../../../drivers/identity/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
@@ -15,9 +14,8 @@ import type { EmailVerification } from '../links/email-verification.ts'
 import type { LinkTokens } from '../links/link-tokens.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { SignInPlace } from '../sign-in/sign-in.ts'
-import { session } from '../tables.ts'
 import type { Mirror } from './mirror.ts'
-import type { TokenSeal } from './token-seal.ts'
+import type { SourceTokens } from './source-tokens.ts'
 
 /** So long the gateway goes by what the source last said of an account, while it does not answer. */
 const STALE_MAX_MS = 24 * 3_600_000
@@ -28,7 +26,7 @@ interface SourceAccountsDeps {
   log: Pick<Logger, 'warn'>
   source: IdentitySource
   mirror: Mirror
-  seal: TokenSeal
+  tokens: Pick<SourceTokens, 'find' | 'forget'>
   accounts: Pick<Accounts, 'account'>
   audit: Pick<Audit, 'note'>
   links: Pick<LinkTokens, 'find'>
@@ -205,13 +203,9 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
 
     /** Makes the token worthless that the source gave for a session; a source that is away keeps nobody signed in. */
     async endToken(sessionId: string): Promise<void> {
-      const [row] = await db
-        .select({ sealed: session.externalToken })
-        .from(session)
-        .where(eq(session.id, sessionId))
-      const token = row?.sealed ? deps.seal.open(row.sealed, sessionId) : null
+      const token = await deps.tokens.find(sessionId)
       if (token === null) return
-      await db.update(session).set({ externalToken: null }).where(eq(session.id, sessionId))
+      await deps.tokens.forget(sessionId)
       await source.endToken(token).catch((error: unknown) => {
         log.warn({ err: error }, 'the identity service did not end a token; it ends by itself')
       })

@@ -7,10 +7,10 @@ import { findByEmail } from '../accounts/accounts-store.ts'
 import type { CaptchaAnswer } from '../captcha/captcha.ts'
 import type { CheckPassword } from '../passwords/password-check.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { session, userAccount } from '../tables.ts'
+import { userAccount } from '../tables.ts'
 import { type AttemptRule, type Attempts, attemptKey } from '../throttles/attempts.ts'
 import type { Mirror } from './mirror.ts'
-import type { TokenSeal } from './token-seal.ts'
+import type { SourceTokens } from './source-tokens.ts'
 
 const MINUTE_MS = 60_000
 /** How a source counts wrong passwords of an account that it has: Casdoor's own numbers, where nobody changed them. */
@@ -27,7 +27,7 @@ interface SourcePasswordCheckDeps {
   source: Pick<IdentitySource, 'signIn'>
   attempts: Attempts
   mirror: Mirror
-  seal: TokenSeal
+  tokens: Pick<SourceTokens, 'keep'>
   sessions: Pick<Sessions, 'forget'>
 }
 
@@ -36,7 +36,7 @@ interface SourcePasswordCheckDeps {
  * here as the source counts the others, and answered alike.
  */
 export function createSourcePasswordCheck(deps: SourcePasswordCheckDeps): CheckPassword {
-  const { db, clock, source, attempts, mirror, seal } = deps
+  const { db, clock, source, attempts, mirror, tokens } = deps
 
   /** What the source would say if somebody had the name. */
   async function countUnknown(name: string): Promise<SourceSignInAnswer> {
@@ -77,12 +77,7 @@ export function createSourcePasswordCheck(deps: SourcePasswordCheckDeps): CheckP
         if (changed?.isOutdated) throw new ApiError('login_failed')
         return row
       },
-      async keep(tx, sessionId) {
-        await tx
-          .update(session)
-          .set({ externalToken: seal.seal(token, sessionId) })
-          .where(eq(session.id, sessionId))
-      },
+      keep: (tx, sessionId) => tokens.keep(tx, sessionId, token),
       done: deps.sessions.forget,
     }
   }

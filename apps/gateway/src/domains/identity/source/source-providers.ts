@@ -12,13 +12,13 @@ import type { SignIn, SignInPlace } from '../sign-in/sign-in.ts'
 import type { ProviderChoice } from '../sign-in/sign-in-methods.ts'
 import { session } from '../tables.ts'
 import type { Mirror } from './mirror.ts'
-import type { TokenSeal } from './token-seal.ts'
+import type { SourceTokens } from './source-tokens.ts'
 
 interface SourceProvidersDeps {
   db: Database
   source: IdentitySource
   mirror: Mirror
-  seal: TokenSeal
+  tokens: Pick<SourceTokens, 'keep' | 'find'>
   visits: ProviderVisits
   signIn: Pick<SignIn, 'open' | 'welcome'>
   sessions: Pick<Sessions, 'forget'>
@@ -30,7 +30,7 @@ interface SourceProvidersDeps {
  * state, its browser key and its verifier, is the gateway's, because Casdoor checks none of them.
  */
 export function createSourceProviders(deps: SourceProvidersDeps) {
-  const { db, source, mirror, seal, visits } = deps
+  const { db, source, mirror, tokens, visits } = deps
 
   async function endVisit(
     back: ProviderReturn,
@@ -49,11 +49,7 @@ export function createSourceProviders(deps: SourceProvidersDeps) {
 
   /** The source's token of a session. @throws ApiError `login_expired` where there is none. */
   async function tokenOf(sessionId: string): Promise<string> {
-    const [row] = await db
-      .select({ sealed: session.externalToken })
-      .from(session)
-      .where(eq(session.id, sessionId))
-    const token = row?.sealed ? seal.open(row.sealed, sessionId) : null
+    const token = await tokens.find(sessionId)
     if (token === null) throw new ApiError('login_expired')
     return token
   }
@@ -90,8 +86,7 @@ export function createSourceProviders(deps: SourceProvidersDeps) {
       const subject = await db.transaction(async tx => {
         const row = await mirror.write(tx, profile, newcomer)
         const opened = await deps.signIn.open(tx, row, place)
-        const externalToken = seal.seal(token, opened.sessionId)
-        await tx.update(session).set({ externalToken }).where(eq(session.id, opened.sessionId))
+        await tokens.keep(tx, opened.sessionId, token)
         return opened
       })
       deps.sessions.forget(subject.userId)

@@ -25,7 +25,7 @@ import { createSourcePasswordCheck } from './source-password-check.ts'
 import { createSourcePasswordProof } from './source-password-proof.ts'
 import { createSourcePasswordReset } from './source-password-reset.ts'
 import { createSourceProviders } from './source-providers.ts'
-import { createTokenSeal } from './token-seal.ts'
+import { createSourceTokens } from './source-tokens.ts'
 
 interface SourcedDeps {
   db: Database
@@ -51,8 +51,8 @@ interface SourcedDeps {
 /** What is done differently where an identity source keeps the accounts. */
 export function createSourced(deps: SourcedDeps) {
   const mirror = createMirror(deps)
-  const seal = createTokenSeal({ rootKey: deps.secrets.rootKey, ids: deps.ids })
-  const parts = { ...deps, mirror, seal }
+  const tokens = createSourceTokens({ ...deps, rootKey: deps.secrets.rootKey })
+  const parts = { ...deps, mirror, tokens }
   const accounts = createSourceAccounts(parts)
   const { changePassword } = createSourcePasswordChange(parts)
   const resetPassword = createSourcePasswordReset(parts)

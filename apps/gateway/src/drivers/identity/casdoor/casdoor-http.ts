@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { ApiError } from '../../../platform/http/api-error.ts'
-import { firstJsonValue } from './first-json-value.ts'
 
 /** Where a Casdoor server is, and the application's own credentials there. */
 export interface CasdoorAddress {
@@ -112,4 +111,31 @@ async function readText(response: Response, path: string): Promise<string> {
 function plainAddress(address: string): string {
   const bare = address.replace(/%.*$/, '')
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare
+}
+
+/**
+ * Reads the first JSON object of a text, whatever comes after it.
+ * @param text An object, and perhaps more.
+ * @throws SyntaxError when it does not begin with an object.
+ */
+function firstJsonValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const end = endOfObject(text)
+    if (end === null) throw error
+    return JSON.parse(text.slice(0, end))
+  }
+}
+
+/** Where the object that the text begins with ends; null when it does not. */
+function endOfObject(text: string): number | null {
+  let depth = 0
+  // A string is taken as a whole, so that a brace in it is not counted.
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/gs)) {
+    if (token === '{') depth += 1
+    if (token === '}') depth -= 1
+    if (depth === 0) return token === '}' ? index + 1 : null
+  }
+  return null
 }

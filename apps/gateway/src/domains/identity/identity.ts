@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Mail, mail, ORGANIZATION } from '@berth/contract/account'
+import { type Mail, mail } from '@berth/contract/account'
 import type { Logger } from 'pino'
 import type { CaptchaService } from '../../drivers/captcha/port.ts'
 import type { IdentitySource } from '../../drivers/identity/port.ts'
@@ -19,22 +19,21 @@ import type { Billing } from '../billing/billing.ts'
 import { createAccountDeletion } from './accounts/account-deletion.ts'
 import type { AccountKeeper } from './accounts/account-keeper.ts'
 import { createAccounts } from './accounts/accounts.ts'
-import { type FindAddressee, findByEmail, findRecipient } from './accounts/accounts-store.ts'
-import { acceptedNames, checkNames, findApplication } from './accounts/application.ts'
+import { type FindAddressee, findRecipient } from './accounts/accounts-store.ts'
+import { createApplication } from './accounts/application.ts'
 import { createCaptcha } from './captcha/captcha.ts'
+import { createEmbedded } from './embedded/embedded.ts'
+import { createEmbeddedPasswordProof } from './embedded/embedded-password-proof.ts'
 import { createEmailVerification } from './links/email-verification.ts'
 import { createLinkTokens } from './links/link-tokens.ts'
 import { createPasswordReset } from './links/password-reset.ts'
 import { createGuardMails } from './mails/guard-mails.ts'
 import { createPasswordChange } from './passwords/password-change.ts'
-import { createEmbeddedPasswordCheck } from './passwords/password-check.ts'
-import { createPasswordProof } from './passwords/password-proof.ts'
 import { createPasswords } from './passwords/passwords.ts'
 import { createAccessTokens } from './sessions/access-token.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createLinkedIdentities } from './sign-in/linked-identities.ts'
 import { listProviders } from './sign-in/listed-providers.ts'
-import { createProviderSignIn } from './sign-in/provider-sign-in.ts'
 import { createProviderVisits } from './sign-in/provider-visits.ts'
 import { createSignIn } from './sign-in/sign-in.ts'
 import { createSignInMethods } from './sign-in/sign-in-methods.ts'
@@ -73,7 +72,7 @@ export function createIdentity(deps: {
   brandName: () => string
   pause?: (ms: number) => Promise<void>
 }) {
-  const { db, clock, mailbox, brandName, source = null, providers, pause = setTimeout } = deps
+  const { db, clock, mailbox, source = null, providers, pause = setTimeout } = deps
   const tokens = createAccessTokens({ keys: deps.secrets.tokenKeys, clock })
   const sessions = createSessions({ ...deps, tokens })
   const attempts = createAttempts({ clock })
@@ -82,58 +81,37 @@ export function createIdentity(deps: {
   const passwords = createPasswords(deps)
   const throttle = createLoginThrottle({ db, clock, attempts })
   const guardMails = createGuardMails(deps)
-  const findAddressee: FindAddressee = email => sourced?.findAddressee(email) ?? findByEmail(db, email)
+  const findAddressee: FindAddressee = email => keeper.findAddressee(email)
   const verification = createEmailVerification({ ...deps, limits, links, sessions, findAddressee })
   const identities = createLinkedIdentities(deps)
   const methods = createSignInMethods({ ...deps, identities })
-  const reset = createPasswordReset({
-    ...deps,
-    limits,
-    links,
-    passwords,
-    throttle,
-    sessions,
-    guardMails,
-    methods,
-    findAddressee,
-  })
-  const embeddedProof = createPasswordProof({ passwords, throttle, pause })
   const listed = listProviders(providers)
   const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens, identities, listed })
-  const parts = { attempts, throttle, links, sessions, accounts, verification, guardMails, pause }
-  const sourced = source ? createSourced({ ...deps, ...parts, source, embeddedProof }) : null
-  const proof = sourced?.proof ?? embeddedProof
-  const change = createPasswordChange({ db, clock, proof, links, passwords, sessions, guardMails })
-  const deletion = createAccountDeletion({ ...deps, proof, sessions, guardMails })
-  const checkPassword = sourced?.checkPassword ?? createEmbeddedPasswordCheck({ db, passwords })
-  // A source asks for captchas of its own, where it wants some.
+  const embeddedProof = createEmbeddedPasswordProof({ passwords, throttle, pause })
+  const parts = { ...deps, links, sessions, accounts, verification, embeddedProof, pause }
+  const keeper: AccountKeeper = source
+    ? createSourced({ ...parts, source, attempts, throttle })
+    : createEmbedded({ ...parts, passwords, identities, methods, listed })
+  // From here on nothing asks who keeps the accounts, but the captcha: a source asks for its own, where it wants some.
   const kind = source ? 'none' : deps.captcha
   const captcha = createCaptcha({ ...deps, kind, rootKey: deps.secrets.rootKey })
+  const application = createApplication(keeper.application)
+  const { checkPassword, proof } = keeper
+  const change = createPasswordChange({
+    ...{ db, links, sessions, guardMails },
+    prepare: keeper.preparePasswordChange,
+  })
+  const reset = createPasswordReset({
+    ...{ ...deps, limits, links, throttle, sessions, guardMails, findAddressee },
+    prepare: keeper.preparePasswordReset,
+  })
+  const deletion = createAccountDeletion({ ...deps, proof, sessions, guardMails })
   const signIn = createSignIn({ ...deps, checkPassword, throttle, captcha, links, sessions, tokens, pause })
-  const names = acceptedNames(source)
   const visits = createProviderVisits(deps)
-  // From here on nothing asks who keeps the accounts.
-  const keeper: AccountKeeper = sourced
-    ? sourced.keeper({ visits, signIn, remove: deletion.remove })
-    : {
-        organization: ORGANIZATION,
-        endToken: async () => {},
-        application: async id => findApplication(id, brandName(), listed),
-        signUp: accounts.signUp,
-        wantsCaptcha: signIn.wantsCaptcha,
-        makeCaptcha: captcha.make,
-        providers: createProviderSignIn({ ...deps, visits, identities, methods, accounts, signIn }),
-        unlink: (caller, choice) => methods.unlink(caller.userId, choice),
-        account: accounts.account,
-        rename: accounts.rename,
-        verifyEmail: verification.verify,
-        resetPassword: reset.reset,
-        setPassword: change.change,
-        deleteAccount: deletion.remove,
-      }
+  const kept = keeper.calls({ visits, signIn, captcha, remove: deletion.remove })
 
   return {
-    ...keeper,
+    ...kept,
 
     /** Makes ready and begins to hear what other replicas say. @returns The way to stop. */
     async start(): Promise<() => void> {
@@ -152,7 +130,10 @@ export function createIdentity(deps: {
     watchSessions: sessions.watch,
 
     /** @throws ApiError `validation_failed` at a name that is another application's or organization's. */
-    checkNames: (input: { application: string; organization?: string }): void => checkNames(input, names),
+    checkNames: application.checkNames,
+
+    /** The application with that id, or null. @throws ApiError `validation_failed` for an id that is none. */
+    application: application.find,
 
     /** @returns An access token. @throws ApiError of the account group. */
     signInByPassword: signIn.byPassword,
@@ -163,8 +144,8 @@ export function createIdentity(deps: {
     /** Ends a session. @returns `organization/name`. */
     async signOut({ userId, sessionId }: Caller): Promise<string> {
       await sessions.end(sessionId)
-      await keeper.endToken(sessionId)
-      return `${keeper.organization}/${(await accounts.emailOf(userId)) ?? ''}`
+      await kept.endToken(sessionId)
+      return `${keeper.application.organization}/${(await accounts.emailOf(userId)) ?? ''}`
     },
 
     /** The caller's open sessions, the one used last first. */
@@ -183,6 +164,12 @@ export function createIdentity(deps: {
 
     /** Queues a mail with a link to choose a new password. @throws ApiError `reset_mail_wait`. */
     requestPasswordReset: reset.request,
+
+    /** Sets a password by such a link, and ends every session. @throws ApiError `reset_link_expired` and others. */
+    resetPassword: reset.reset,
+
+    /** Sets the caller's own password, and ends the other sessions. @throws ApiError `validation_failed` and others. */
+    setPassword: change.change,
 
     /** Mails of the local mailbox, newest first, for a caller on this machine. @throws ApiError `not_found`. */
     async mails(place: { address: string; origin: string; forwarded: boolean }): Promise<Mail[]> {

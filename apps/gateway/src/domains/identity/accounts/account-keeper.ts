@@ -1,26 +1,53 @@
-import type { Application, User } from '@berth/contract/account'
+import type { User } from '@berth/contract/account'
 import type { Captcha as ShownCaptcha } from '@berth/contract/account-sign-in'
 import type { Language } from '@berth/contract/limits'
 import type { Caller } from '../../../platform/http/handler.ts'
-import type { PasswordReset } from '../links/password-reset.ts'
-import type { PasswordChange } from '../passwords/password-change.ts'
+import type { Captcha } from '../captcha/captcha.ts'
+import type { PreparePasswordReset } from '../links/password-reset.ts'
+import type { PreparePasswordChange } from '../passwords/password-change.ts'
+import type { CheckPassword } from '../passwords/password-check.ts'
+import type { PasswordProof } from '../passwords/password-proof.ts'
 import type { ProviderSignIn } from '../sign-in/provider-sign-in.ts'
-import type { SignInPlace } from '../sign-in/sign-in.ts'
+import type { ProviderVisits } from '../sign-in/provider-visits.ts'
+import type { SignIn, SignInPlace } from '../sign-in/sign-in.ts'
 import type { ProviderChoice } from '../sign-in/sign-in-methods.ts'
 import type { Deletion } from './account-deletion.ts'
 import type { Rename, SignUp } from './accounts.ts'
+import type { FindAddressee } from './accounts-store.ts'
+import type { KeptApplication } from './application.ts'
 
 /**
- * What depends on who keeps the accounts (R1.8): this domain itself, or an identity source outside. Both answer it
- * alike; everything else of the domain (sessions, links, mails, limits) is the same for both.
+ * Who keeps the accounts (R1.8): this domain itself (`embedded/`), or an identity source outside (`source/`). What
+ * depends on it stands here, and both answer it alike; everything else of the domain is the same for both. A password is
+ * checked and set in two steps: first the keeper looks at it, and an outside one sets it; then it writes in the
+ * transaction of the domain. Decision 0029 says why.
  */
 export interface AccountKeeper {
-  /** What the organization is called that customers belong to. */
-  readonly organization: string
+  readonly application: KeptApplication
+  /** Looks at a password that somebody signs in with. */
+  readonly checkPassword: CheckPassword
+  /** Looks at a password that somebody was asked for who is signed in. */
+  readonly proof: PasswordProof
+  readonly preparePasswordChange: PreparePasswordChange
+  readonly preparePasswordReset: PreparePasswordReset
+  /** Whose address it is, when a mail goes out. */
+  readonly findAddressee: FindAddressee
+  /** Makes the calls that need those parts of the domain which need a keeper themselves. */
+  calls(parts: KeeperParts): KeptCalls
+}
+
+interface KeeperParts {
+  visits: ProviderVisits
+  signIn: SignIn
+  captcha: Pick<Captcha, 'make'>
+  /** Deletes an account here. */
+  remove(input: Deletion): Promise<void>
+}
+
+/** Calls that each keeper answers in its own way. */
+interface KeptCalls {
   /** Ends what the keeper itself knows of a session; one that is away keeps nobody signed in. */
   endToken(sessionId: string): Promise<void>
-  /** @throws ApiError `validation_failed` for an id that is none. */
-  application(id: string): Promise<Application | null>
   /** Makes an account. @returns `organization/name`. @throws ApiError `email_taken`. */
   signUp(input: SignUp): Promise<string>
   /** Whether signing in by that name from there asks for a captcha now. */
@@ -37,10 +64,6 @@ export interface AccountKeeper {
   rename(input: Rename): Promise<boolean>
   /** Uses an activation link up. @returns The address. @throws ApiError `verify_link_invalid`. */
   verifyEmail(secret: string, place: Pick<SignInPlace, 'address' | 'userAgent'>): Promise<string>
-  /** Sets a password by such a link, and ends every session. @throws ApiError `reset_link_expired` and others. */
-  resetPassword(input: PasswordReset): Promise<void>
-  /** Sets the caller's own password, and ends the other sessions. @throws ApiError `validation_failed` and others. */
-  setPassword(input: PasswordChange): Promise<void>
   /** Deletes the caller's account for good. @throws ApiError `account_has_instances` {count} and others. */
   deleteAccount(input: Deletion): Promise<void>
 }

@@ -1,17 +1,11 @@
-import { newPassword } from '@berth/contract/fields'
-import { and, eq, sql } from 'drizzle-orm'
 import type { MailContent, MailOutbox } from '../../../drivers/mail/port.ts'
-import type { Clock } from '../../../platform/clock.ts'
-import type { Database } from '../../../platform/database/database.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Audit } from '../../audit/audit.ts'
-import { type FindAddressee, findById, languageOf } from '../accounts/accounts-store.ts'
+import { type FindAddressee, languageOf } from '../accounts/accounts-store.ts'
 import type { GuardMails } from '../mails/guard-mails.ts'
 import { resetMail } from '../mails/reset-mail.ts'
-import type { Passwords } from '../passwords/passwords.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import type { SignInMethods } from '../sign-in/sign-in-methods.ts'
-import { userAccount } from '../tables.ts'
 import type { LoginThrottle } from '../throttles/login-throttle.ts'
 import type { MailLimits } from '../throttles/mail-limits.ts'
 import type { LinkTokens } from './link-tokens.ts'
@@ -30,18 +24,38 @@ export interface PasswordReset {
   userAgent: string
 }
 
+/** A new password that is ready where it is kept, or set there. */
+interface PreparedReset {
+  /** The link was used up before, since the password is set already. */
+  isLinkUsed: boolean
+  /** Writes it down in the transaction that ends what the old one opened. @throws ApiError `reset_link_expired`. */
+  write(tx: Transaction): Promise<void>
+  /** Runs after the commit. */
+  done?(): Promise<void>
+}
+
+/**
+ * Looks at the new password, and makes it ready where it is kept, or sets it. A password that is refused leaves the
+ * link good.
+ * @param link Whose link it is.
+ * @throws ApiError `password_too_weak`, `reset_link_expired`, or `validation_failed` for the password that it was
+ * until now.
+ */
+export type PreparePasswordReset = (
+  link: { userId: string; email: string },
+  input: PasswordReset,
+) => Promise<PreparedReset>
+
 interface PasswordResetDeps {
   db: Database
-  clock: Clock
   mail: MailOutbox
   limits: MailLimits
   links: LinkTokens
-  passwords: Passwords
   throttle: Pick<LoginThrottle, 'reset'>
   sessions: Pick<Sessions, 'endAll' | 'forget'>
   guardMails: Pick<GuardMails, 'passwordChanged'>
   audit: Pick<Audit, 'note'>
-  methods: Pick<SignInMethods, 'unlinkUnproven'>
+  prepare: PreparePasswordReset
   /** Whose address it is, when a mail goes out. */
   findAddressee: FindAddressee
   publicUrl: () => string
@@ -50,7 +64,7 @@ interface PasswordResetDeps {
 
 /** Choosing a new password by a mailed link. */
 export function createPasswordReset(deps: PasswordResetDeps) {
-  const { db, clock, limits, links, passwords, sessions } = deps
+  const { db, limits, links, sessions } = deps
   const queue = deps.mail.define('password-reset', compose)
 
   /** Runs when the mail goes out: only then is it looked up whether there is an account. */
@@ -62,16 +76,6 @@ export function createPasswordReset(deps: PasswordResetDeps) {
     const link = `${deps.publicUrl().replace(/\/$/, '')}/reset-password?token=${secret}`
     const values = { brand: deps.brandName(), link, hours: RESET_LINK_HOURS }
     return resetMail(email, languageOf(user.language), values)
-  }
-
-  /** The new password's hash. The link is not used up by a password that is refused. */
-  async function hashFor(userId: string, password: string): Promise<string> {
-    checkNewPassword(password)
-    const user = await findById(db, userId)
-    if (await passwords.check(user?.passwordHash ?? null, password)) {
-      throw samePassword()
-    }
-    return await passwords.hash(password)
   }
 
   return {
@@ -93,48 +97,27 @@ export function createPasswordReset(deps: PasswordResetDeps) {
      * @throws ApiError `reset_link_invalid` without a secret, `reset_link_expired` for one that is unknown, used or
      * over, `password_too_weak`, or `validation_failed` for the password that it was until now.
      */
-    async reset({ secret, password, address, userAgent }: PasswordReset): Promise<void> {
+    async reset(input: PasswordReset): Promise<void> {
+      const { secret, address, userAgent } = input
       if (secret === '') throw new ApiError('reset_link_invalid')
-      const found = await links.find(db, 'reset_password', secret)
-      if (!found) throw new ApiError('reset_link_expired')
-      const passwordHash = await hashFor(found.userId, password)
+      const link = await links.find(db, 'reset_password', secret)
+      if (!link) throw new ApiError('reset_link_expired')
+      const { userId } = link
+      const prepared = await deps.prepare(link, input)
       await db.transaction(async tx => {
-        const link = await links.use(tx, 'reset_password', secret)
-        if (!link) throw new ApiError('reset_link_expired')
+        const isTaken = prepared.isLinkUsed || (await links.use(tx, 'reset_password', secret)) !== null
+        if (!isTaken) throw new ApiError('reset_link_expired')
         // Counts are locked before the account, as signing in does.
         await deps.throttle.reset(tx, link.email, address)
-        await deps.methods.unlinkUnproven(tx, link.userId)
-        const now = sql.param(clock.now(), userAccount.emailVerifiedAt)
-        const changed = await tx
-          .update(userAccount)
-          .set({
-            passwordHash,
-            needUpdatePassword: false,
-            emailVerifiedAt: sql`coalesce(${userAccount.emailVerifiedAt}, ${now})`,
-          })
-          // A link to an address that is no longer the account's opens nothing.
-          .where(and(eq(userAccount.id, link.userId), eq(userAccount.email, link.email)))
-          .returning({ id: userAccount.id })
-        if (changed.length === 0) throw new ApiError('reset_link_expired')
+        await prepared.write(tx)
         // Whoever had a way in by an older secret has none any more.
-        await links.void(tx, link.userId, ['reset_password', 'sign_in'])
-        await sessions.endAll(tx, link.userId, null)
-        await deps.guardMails.passwordChanged(tx, { userId: link.userId, address })
+        await links.void(tx, userId, ['reset_password', 'sign_in'])
+        await sessions.endAll(tx, userId, null)
+        await deps.guardMails.passwordChanged(tx, { userId, address })
       })
-      sessions.forget(found.userId)
-      const { userId } = found
+      sessions.forget(userId)
       deps.audit.note({ userId, actor: 'customer', action: 'account.reset-password', address, userAgent })
+      await prepared.done?.()
     },
   }
-}
-
-/** @throws ApiError `password_too_weak` with the rule that a new password breaks. */
-export function checkNewPassword(password: string): void {
-  const rule = newPassword.safeParse(password).error?.issues[0]?.message
-  if (rule) throw new ApiError('password_too_weak', { fields: [{ path: 'password', rule }] })
-}
-
-/** The error of a new password that is the one until now. */
-export function samePassword(): ApiError {
-  return new ApiError('validation_failed', { fields: [{ path: 'password', rule: 'password_same' }] })
 }

@@ -1,18 +1,11 @@
-import { ORGANIZATION } from '@berth/contract/account'
 import { newPassword as rules } from '@berth/contract/fields'
-import { eq } from 'drizzle-orm'
-import type { Clock } from '../../../platform/clock.ts'
-import type { Database } from '../../../platform/database/database.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Caller } from '../../../platform/http/handler.ts'
 import { forCustomer } from '../../customers/customers.ts'
-import { findById } from '../accounts/accounts-store.ts'
 import type { LinkTokens } from '../links/link-tokens.ts'
 import type { GuardMails } from '../mails/guard-mails.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { userAccount } from '../tables.ts'
-import type { PasswordProof } from './password-proof.ts'
-import type { Passwords } from './passwords.ts'
 
 /** A new password that a customer chose in the settings. */
 export interface PasswordChange {
@@ -27,53 +20,63 @@ export interface PasswordChange {
   address: string
 }
 
+/**
+ * Looks whose account is meant, at the new password and at the old one, and makes the change ready where the password
+ * is kept, or makes it.
+ * @returns What is written down in the transaction that ends what the old password opened.
+ * @throws ApiError `not_found` for any other account than the caller's, whether or not there is one;
+ * `password_too_weak`; `validation_failed` {password_wrong, password_same}; `login_frozen`.
+ */
+export type PreparePasswordChange = (input: PasswordChange) => Promise<(tx: Transaction) => Promise<void>>
+
 interface PasswordChangeDeps {
   db: Database
-  clock: Clock
-  proof: PasswordProof
+  prepare: PreparePasswordChange
   links: Pick<LinkTokens, 'void'>
-  passwords: Pick<Passwords, 'hash'>
   sessions: Pick<Sessions, 'endAll' | 'forget'>
   guardMails: Pick<GuardMails, 'passwordChanged'>
 }
 
 /** Choosing a new password, or a first one, by somebody who is signed in. */
 export function createPasswordChange(deps: PasswordChangeDeps) {
-  const { db, proof } = deps
   return {
     /**
      * Sets the caller's own password, ends the other sessions, and makes older links worthless: whoever got in by
      * what was known before is out.
-     * @throws ApiError `not_found` for any other account, whether or not there is one; `password_too_weak`;
-     * `validation_failed` {password_wrong, password_same}; `login_frozen`.
+     * @throws ApiError as `PreparePasswordChange`.
      */
     async change(input: PasswordChange): Promise<void> {
-      const { caller, oldPassword, newPassword, address } = input
-      const user = await findById(db, caller.userId)
-      const isOwn = input.userOwner === ORGANIZATION && input.userName.trim().toLowerCase() === user?.email
-      if (!user || !isOwn) throw new ApiError('not_found')
-      const rule = rules.safeParse(newPassword).error?.issues[0]?.message
-      if (rule) throw new ApiError('password_too_weak', { fields: [{ path: 'newPassword', rule }] })
-      const asked = { user, typed: oldPassword, address, field: 'oldPassword' }
-      await proof.check(asked)
-      // The old one is known to be right here, so that nothing is told by comparing.
-      if (user.passwordHash !== null && newPassword === oldPassword) {
-        throw new ApiError('validation_failed', { fields: [{ path: 'newPassword', rule: 'password_same' }] })
-      }
-      const passwordHash = await deps.passwords.hash(newPassword)
-      await db.transaction(async tx => {
-        await forCustomer(tx, user.id)
+      const { caller, address } = input
+      const write = await deps.prepare(input)
+      await deps.db.transaction(async tx => {
+        await forCustomer(tx, caller.userId)
         // Links before the account: using one locks them in that order.
-        await deps.links.void(tx, user.id, ['reset_password', 'sign_in'])
-        await proof.accept(tx, asked)
-        await tx
-          .update(userAccount)
-          .set({ passwordHash, needUpdatePassword: false })
-          .where(eq(userAccount.id, user.id))
-        await deps.sessions.endAll(tx, user.id, caller.sessionId)
-        await deps.guardMails.passwordChanged(tx, { userId: user.id, address })
+        await deps.links.void(tx, caller.userId, ['reset_password', 'sign_in'])
+        await write(tx)
+        await deps.sessions.endAll(tx, caller.userId, caller.sessionId)
+        await deps.guardMails.passwordChanged(tx, { userId: caller.userId, address })
       })
-      deps.sessions.forget(user.id)
+      deps.sessions.forget(caller.userId)
     },
   }
+}
+
+/**
+ * Holds a new password against the rules.
+ * @param path The field that it was typed into.
+ * @throws ApiError `password_too_weak` with the rule that it breaks.
+ */
+export function checkNewPassword(password: string, path: string): void {
+  const rule = rules.safeParse(password).error?.issues[0]?.message
+  if (rule) throw tooWeakPassword(path, rule)
+}
+
+/** The error of a new password that breaks a rule. */
+export function tooWeakPassword(path: string, rule: string): ApiError {
+  return new ApiError('password_too_weak', { fields: [{ path, rule }] })
+}
+
+/** The error of a new password that is the one until now. */
+export function samePassword(path: string): ApiError {
+  return new ApiError('validation_failed', { fields: [{ path, rule: 'password_same' }] })
 }

@@ -1,8 +1,7 @@
-import type { Database, Transaction } from '../../../platform/database/database.ts'
-import { ApiError } from '../../../platform/http/api-error.ts'
-import { type Account, findByEmail, findByIdShared } from '../accounts/accounts-store.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import type { ApiError } from '../../../platform/http/api-error.ts'
+import type { Account } from '../accounts/accounts-store.ts'
 import type { CaptchaAnswer } from '../captcha/captcha.ts'
-import type { Passwords } from './passwords.ts'
 
 /** A password that somebody typed. */
 interface TypedPassword {
@@ -38,25 +37,3 @@ export type CheckedPassword =
 
 /** Looks at a password, in the same time and with the same answer for a name that nobody has. */
 export type CheckPassword = (typed: TypedPassword) => Promise<CheckedPassword>
-
-/** Checks passwords against the hashes of this database. */
-export function createEmbeddedPasswordCheck(deps: {
-  db: Database
-  passwords: Pick<Passwords, 'check'>
-}): CheckPassword {
-  const { db, passwords } = deps
-  return async ({ email, password }) => {
-    const user = await findByEmail(db, email)
-    const isRight = await passwords.check(user?.passwordHash ?? null, password)
-    if (!user || !isRight) return { isRight: false, user, refusal: counted => counted }
-    return {
-      isRight: true,
-      async confirm(tx) {
-        const current = await findByIdShared(tx, user.id)
-        // The password was changed while this one was looked at: it is the old one.
-        if (!current || current.passwordHash !== user.passwordHash) throw new ApiError('login_failed')
-        return current
-      },
-    }
-  }
-}

@@ -1,4 +1,4 @@
-import { APPLICATION, type Application, type User } from '@berth/contract/account'
+import type { User } from '@berth/contract/account'
 import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
 import type { IdentitySource, SourceProfile } from '../../../drivers/identity/port.ts'
@@ -70,17 +70,6 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
   }
 
   return {
-    /** @throws ApiError `validation_failed` when the id is not two names with one slash between them. */
-    async application(id: string): Promise<Application | null> {
-      const [owner, name, ...rest] = id.split('/')
-      if (name === undefined || rest.length > 0) {
-        throw new ApiError('validation_failed', { fields: [{ path: 'id', rule: 'not_allowed' }] })
-      }
-      // The console asks by the name that it has for every installation.
-      const isOurs = owner === 'admin' && (name === APPLICATION || name === source.application)
-      return isOurs ? await source.describeApplication() : null
-    },
-
     /**
      * Makes an account at the source, its row and wallet here, and queues the activation mail.
      * @returns The source's `organization/name`.

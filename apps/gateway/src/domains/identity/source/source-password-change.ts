@@ -1,18 +1,19 @@
 import { ORGANIZATION } from '@berth/contract/account'
-import { newPassword as rules } from '@berth/contract/fields'
 import { eq, sql } from 'drizzle-orm'
 import type { IdentitySource, SourcePasswordAnswer, SourceProfile } from '../../../drivers/identity/port.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
-import { forCustomer } from '../../customers/customers.ts'
 import { findById } from '../accounts/accounts-store.ts'
-import type { LinkTokens } from '../links/link-tokens.ts'
-import type { GuardMails } from '../mails/guard-mails.ts'
-import type { PasswordChange } from '../passwords/password-change.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import {
+  checkNewPassword,
+  type PasswordChange,
+  type PreparePasswordChange,
+  samePassword,
+  tooWeakPassword,
+} from '../passwords/password-change.ts'
+import { wrongPassword } from '../passwords/password-proof.ts'
 import { userAccount } from '../tables.ts'
 import type { LoginThrottle } from '../throttles/login-throttle.ts'
-import { wrongPassword } from './source-password-proof.ts'
 
 const FROZEN_MINUTES = 15
 
@@ -20,15 +21,17 @@ interface SourcePasswordChangeDeps {
   db: Database
   source: Pick<IdentitySource, 'findById' | 'setPassword'>
   throttle: Pick<LoginThrottle, 'admit' | 'refuse'>
-  links: Pick<LinkTokens, 'void'>
-  sessions: Pick<Sessions, 'endAll' | 'forget'>
-  guardMails: Pick<GuardMails, 'passwordChanged'>
 }
 
-/** Choosing a new password, or a first one, by somebody who is signed in, where a source keeps the passwords. */
-export function createSourcePasswordChange(deps: SourcePasswordChangeDeps) {
-  const { db, source, throttle } = deps
-
+/**
+ * Sets passwords that a source keeps: it has the new one before the transaction begins.
+ * @returns A function that throws `identity_unavailable` too.
+ */
+export function prepareSourceChange({
+  db,
+  source,
+  throttle,
+}: SourcePasswordChangeDeps): PreparePasswordChange {
   /** The caller's own account at the source. @throws ApiError `not_found` where another one is named. */
   async function ownProfile({ caller, userOwner, userName }: PasswordChange): Promise<SourceProfile> {
     const row = await findById(db, caller.userId)
@@ -51,45 +54,28 @@ export function createSourcePasswordChange(deps: SourcePasswordChangeDeps) {
     return await source.setPassword(profile, { password, oldPassword, address })
   }
 
-  return {
-    /**
-     * Sets the caller's own password at the source, and ends the other sessions and older links.
-     * @throws ApiError as the embedded identity's, and `identity_unavailable`.
-     */
-    async changePassword(input: PasswordChange): Promise<void> {
-      const { caller, newPassword, address } = input
-      const profile = await ownProfile(input)
-      const rule = rules.safeParse(newPassword).error?.issues[0]?.message
-      if (rule) throw tooWeak(rule)
-      const admitted = await throttle.admit(profile.email, address)
-      const answer = await ask(profile, input)
-      if (answer === 'wrong') {
-        const refusal = await throttle.refuse(profile.email, address, admitted)
-        throw refusal.code === 'login_frozen' ? refusal : wrongPassword('oldPassword')
-      }
-      if (answer !== 'changed') throw refusalOf(answer)
-      await db.transaction(async tx => {
-        await forCustomer(tx, caller.userId)
-        // Links before the account: using one locks them in that order.
-        await deps.links.void(tx, caller.userId, ['reset_password', 'sign_in'])
-        await tx
-          .update(userAccount)
-          .set({ externalPasswordAt: sql`clock_timestamp()`, needUpdatePassword: false })
-          .where(eq(userAccount.id, caller.userId))
-        await deps.sessions.endAll(tx, caller.userId, caller.sessionId)
-        await deps.guardMails.passwordChanged(tx, { userId: caller.userId, address })
-      })
-      deps.sessions.forget(caller.userId)
-    },
+  return async input => {
+    const { caller, newPassword, address } = input
+    const profile = await ownProfile(input)
+    checkNewPassword(newPassword, 'newPassword')
+    const admitted = await throttle.admit(profile.email, address)
+    const answer = await ask(profile, input)
+    if (answer === 'wrong') {
+      const refusal = await throttle.refuse(profile.email, address, admitted)
+      throw refusal.code === 'login_frozen' ? refusal : wrongPassword('oldPassword')
+    }
+    if (answer !== 'changed') throw refusalOf(answer)
+    return async tx => {
+      await tx
+        .update(userAccount)
+        .set({ externalPasswordAt: sql`clock_timestamp()`, needUpdatePassword: false })
+        .where(eq(userAccount.id, caller.userId))
+    }
   }
 }
 
 function refusalOf(answer: 'weak' | 'same' | 'frozen'): ApiError {
-  if (answer === 'weak') return tooWeak('password')
+  if (answer === 'weak') return tooWeakPassword('newPassword', 'password')
   if (answer === 'frozen') return new ApiError('login_frozen', { values: { minutes: FROZEN_MINUTES } })
-  return new ApiError('validation_failed', { fields: [{ path: 'newPassword', rule: 'password_same' }] })
-}
-
-function tooWeak(rule: string): ApiError {
-  return new ApiError('password_too_weak', { fields: [{ path: 'newPassword', rule }] })
+  return samePassword('newPassword')
 }

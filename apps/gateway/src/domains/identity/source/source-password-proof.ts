@@ -2,7 +2,7 @@ import type { IdentitySource } from '../../../drivers/identity/port.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { findByIdForUpdate } from '../accounts/accounts-store.ts'
-import type { PasswordProof } from '../passwords/password-proof.ts'
+import { type PasswordProof, wrongPassword } from '../passwords/password-proof.ts'
 import { type LoginThrottle, SLOWED_LOGIN_WAIT_MS } from '../throttles/login-throttle.ts'
 
 interface SourcePasswordProofDeps {
@@ -46,9 +46,4 @@ export function createSourcePasswordProof(deps: SourcePasswordProofDeps): Passwo
       return current
     },
   }
-}
-
-/** The error of a password that is not the account's. */
-export function wrongPassword(field: string): ApiError {
-  return new ApiError('validation_failed', { fields: [{ path: field, rule: 'password_wrong' }] })
 }

@@ -3,14 +3,11 @@ import type { Logger } from 'pino'
 import type { IdentitySource, SourceProfile } from '../../../drivers/identity/port.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
-import type { Audit } from '../../audit/audit.ts'
 import { findById } from '../accounts/accounts-store.ts'
 import type { LinkTokens } from '../links/link-tokens.ts'
-import { checkNewPassword, type PasswordReset, samePassword } from '../links/password-reset.ts'
-import type { GuardMails } from '../mails/guard-mails.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { PreparePasswordReset } from '../links/password-reset.ts'
+import { checkNewPassword, samePassword, tooWeakPassword } from '../passwords/password-change.ts'
 import { userAccount } from '../tables.ts'
-import type { LoginThrottle } from '../throttles/login-throttle.ts'
 import type { Mirror } from './mirror.ts'
 
 interface SourcePasswordResetDeps {
@@ -18,16 +15,16 @@ interface SourcePasswordResetDeps {
   log: Pick<Logger, 'warn'>
   source: IdentitySource
   mirror: Mirror
-  links: LinkTokens
-  throttle: Pick<LoginThrottle, 'reset'>
-  sessions: Pick<Sessions, 'endAll' | 'forget'>
-  guardMails: Pick<GuardMails, 'passwordChanged'>
-  audit: Pick<Audit, 'note'>
+  links: Pick<LinkTokens, 'use' | 'giveBack'>
 }
 
-/** Choosing a new password by a mailed link, where a source keeps the passwords. */
-export function createSourcePasswordReset(deps: SourcePasswordResetDeps) {
-  const { db, source, mirror, links, sessions } = deps
+/**
+ * Sets passwords that a source keeps by a mailed link. The link is taken first, so that of clicks at once one reaches
+ * the source, and given back where the password is refused.
+ * @returns A function that throws `identity_unavailable` and `reset_failed` too.
+ */
+export function prepareSourceReset(deps: SourcePasswordResetDeps): PreparePasswordReset {
+  const { db, source, mirror, links } = deps
 
   /** Whose link it is at the source. @throws ApiError `reset_link_expired` where it is nobody's any more. */
   async function ownerOf(link: { userId: string; email: string }): Promise<SourceProfile> {
@@ -37,13 +34,11 @@ export function createSourcePasswordReset(deps: SourcePasswordResetDeps) {
     return profile
   }
 
-  async function setPassword(profile: SourceProfile, { password, address }: PasswordReset): Promise<void> {
+  async function setPassword(profile: SourceProfile, password: string, address: string): Promise<void> {
     const answer = await source.setPassword(profile, { password, oldPassword: null, address })
-    if (answer === 'same') throw samePassword()
+    if (answer === 'same') throw samePassword('password')
     if (answer === 'changed') return
-    if (answer === 'weak') {
-      throw new ApiError('password_too_weak', { fields: [{ path: 'password', rule: 'password' }] })
-    }
+    if (answer === 'weak') throw tooWeakPassword('password', 'password')
     throw new ApiError('reset_failed')
   }
 
@@ -57,38 +52,25 @@ export function createSourcePasswordReset(deps: SourcePasswordResetDeps) {
     }
   }
 
-  /**
-   * Sets the new password at the source and ends every session. The link is taken first, so that of clicks at once
-   * one reaches the source, and given back where the password is refused.
-   * @throws ApiError as the embedded identity's, and `identity_unavailable`.
-   */
-  return async function reset(input: PasswordReset): Promise<void> {
-    const { secret, password, address, userAgent } = input
-    if (secret === '') throw new ApiError('reset_link_invalid')
-    const found = await links.find(db, 'reset_password', secret)
-    if (!found) throw new ApiError('reset_link_expired')
-    checkNewPassword(password)
-    const profile = await ownerOf(found)
+  return async (link, { secret, password, address }) => {
+    checkNewPassword(password, 'password')
+    const profile = await ownerOf(link)
     if (!(await links.use(db, 'reset_password', secret))) throw new ApiError('reset_link_expired')
     try {
-      await setPassword(profile, input)
+      await setPassword(profile, password, address)
     } catch (error) {
       await links.giveBack(db, secret)
       throw error
     }
-    await db.transaction(async tx => {
-      await deps.throttle.reset(tx, found.email, address)
-      await tx
-        .update(userAccount)
-        .set({ externalPasswordAt: sql`clock_timestamp()`, needUpdatePassword: false })
-        .where(eq(userAccount.id, found.userId))
-      await links.void(tx, found.userId, ['reset_password', 'sign_in'])
-      await sessions.endAll(tx, found.userId, null)
-      await deps.guardMails.passwordChanged(tx, { userId: found.userId, address })
-    })
-    sessions.forget(found.userId)
-    const { userId } = found
-    deps.audit.note({ userId, actor: 'customer', action: 'account.reset-password', address, userAgent })
-    await confirm(userId, profile)
+    return {
+      isLinkUsed: true,
+      async write(tx) {
+        await tx
+          .update(userAccount)
+          .set({ externalPasswordAt: sql`clock_timestamp()`, needUpdatePassword: false })
+          .where(eq(userAccount.id, link.userId))
+      },
+      done: () => confirm(link.userId, profile),
+    }
   }
 }

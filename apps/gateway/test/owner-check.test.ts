@@ -135,7 +135,7 @@ const NO_REGISTRY = 'localhost:1'
 /** Changing calls that cannot be made here, or change nothing that is kept; each with why. */
 const UNCHANGING: Record<string, string> = {
   'account.delete-account': 'closes the customer itself',
-  'account.link': 'needs another service, and begins like unlinking',
+  'account.link': 'needs another service: the tests of linking close the customer',
   'instance.stop-web-terminal': 'closes what is open, which the end of the session closes too',
 }
 

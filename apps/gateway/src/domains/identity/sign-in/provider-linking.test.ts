@@ -12,6 +12,7 @@ import {
   secretIn,
   signUpBody,
 } from '../../../../test/identity-bench.ts'
+import { closeCustomer } from '../../customers/customers.ts'
 import { SIGN_IN_METHOD_TEXTS } from '../mails/sign-in-method-mail.ts'
 import { linkedIdentity, userAccount } from '../tables.ts'
 import { createProviderBench, type ProviderBench } from './provider-fixture.ts'
@@ -75,6 +76,15 @@ describe('linking', () => {
     // A visit that was planted: begun for signing in, handed to somebody's link call.
     expect((await bench.linkBack(await bench.visit('acme', service), mine.token)).code).toBe('oauth_failed')
     for (const { token } of [mine, theirs]) expect((await bench.account(token))?.properties).toEqual({})
+  })
+
+  test('[R1.7] comes too late where the account was closed meanwhile, and links nothing', async () => {
+    const { token, id } = await someone()
+    const service = newLogin()
+    const back = await bench.visit('acme', service, { method: 'link', token })
+    await bench.database.db.transaction(tx => closeCustomer(tx, { userId: id, at: bench.clock.now() }))
+    expect((await bench.linkBack(back, token)).code).toBe('login_expired')
+    expect((await bench.account(token))?.properties).toEqual({})
   })
 
   test('needs somebody who is signed in, from the beginning', async () => {

@@ -84,9 +84,9 @@ async function fill(pool: OpenDatabase['pool'], months: number): Promise<void> {
       from usage_interval i, generate_series(1, i.postings) hour`,
     `insert into usage_day select ref_id, user_id, (created_at at time zone 'UTC')::date, 'cash', false, count(*),
       sum(amount_micro) from ledger_transfer where kind = 'usage' group by 1, 2, 3`,
-    `insert into payment_intent (id, user_id, amount_cents, currency, platform_name, source_label, state,
+    `insert into payment_intent (id, user_id, amount_cents, currency, platform_name, source_brand, source_last4, state,
         created_at, finished_at)
-      select gen_random_uuid(), ${user}, 1000000, 'USD', 'testcard', 'Visa ending 4242', 'succeeded',
+      select gen_random_uuid(), ${user}, 1000000, 'USD', 'testcard', 'Visa', '4242', 'succeeded',
         ${first} + make_interval(days => week * 7), now()
       from generate_series(0, ${days} / 7) week`,
     `insert into ledger_transfer (id, key, from_account, to_account, amount_micro, kind, ref_id, user_id, created_at)

@@ -157,6 +157,11 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     payments: parts.payments,
     publicUrl: () => address.url,
     events,
+    sealer: createSealer({
+      keys: [parts.secrets.rootKey],
+      purpose: 'berth payment pages',
+      ids: parts.ids,
+    }),
   })
   const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet })
   const instances = createInstances({
@@ -282,7 +287,8 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     async run() {
       await identity.purge()
       await audit.purge()
-      await server.pruneIdempotency()
+      await billing.purge()
+      await server.pruneIdempotency(billing.openTopupsAmong)
       await server.pruneRateCounts()
       await registries.resealFormer()
     },

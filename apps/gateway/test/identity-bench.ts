@@ -23,6 +23,7 @@ import { createIds } from '../src/platform/ids.ts'
 import { fixedTokenKeys } from '../src/platform/installation/token-keys.ts'
 import { createJobs } from '../src/platform/jobs/jobs.ts'
 import { createTestDatabase } from './test-database.ts'
+import { testSealer } from './test-sealer.ts'
 import { startTestServer } from './test-server.ts'
 
 export const PASSWORD = 'Correct-Horse-7'
@@ -98,6 +99,7 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     payments: [],
     publicUrl: () => '',
     events,
+    sealer: testSealer,
   })
   const audit = createAudit({ db: database.db, clock, ids, log, events })
   const pauses: number[] = []

@@ -61,6 +61,16 @@ export const listPayPlatforms = defineCall({
   data: z.array(payPlatform),
 })
 
+/** What people know a card by; the words around it are the reader's. */
+export const card = z.object({
+  /** Such as `Visa`. */
+  brand: z.string(),
+  /** The last four digits; empty where it is no card. */
+  last4: z.string(),
+})
+z.globalRegistry.add(card, { id: 'Card' })
+export type Card = z.infer<typeof card>
+
 /** Where the customer confirms: an address of the platform, or a path of this gateway; null when nothing is asked. */
 const nextUrl = z.string().nullable()
 
@@ -100,7 +110,8 @@ export const topup = defineCall({
     transaction_id: z.string(),
     amount: z.number().int(),
     currency,
-    status: z.enum(['settled', 'pending', 'requires_action']),
+    /** As in `TopupState`, of which these are possible here. */
+    status: z.enum(['settled', 'pending', 'processing', 'requires_action']),
     next_url: nextUrl,
   }),
 })
@@ -113,9 +124,12 @@ export const topupState = z.object({
   /** The part that was given back. */
   refunded_amount: z.number().int(),
   currency,
-  /** `Visa ending 4242`. */
-  source: z.string(),
-  status: z.enum(['requires_action', 'pending', 'settled', 'failed', 'canceled', 'refunded']),
+  card,
+  /**
+   * It waits for the customer (`requires_action`), for an answer of the platform (`pending`), or for the bank
+   * (`processing`), which may take days; the others are ends.
+   */
+  status: z.enum(['requires_action', 'pending', 'processing', 'settled', 'failed', 'canceled', 'refunded']),
   /** An error code, for one that failed. */
   failure: z.string().nullable(),
   next_url: nextUrl,
@@ -188,8 +202,12 @@ export const transaction = z.object({
     gpu_count: z.number().int().nullable(),
     seconds: z.number().int().nullable(),
     rate_micro_per_hour: micro.nullable(),
-    /** `Visa ending 4242`; or why a credit was given. */
-    source: z.string().nullable(),
+    /** What a top-up was paid with, or where a refund goes. */
+    card: card.nullable(),
+    /** Why a credit was given, such as `demo`. */
+    credit_reason: z.string().nullable(),
+    /** Who is to act next on a top-up that is not decided. */
+    waits_for: z.enum(['customer', 'platform', 'bank']).nullable(),
     /** An error code, for a top-up that failed. */
     failure: z.string().nullable(),
   }),

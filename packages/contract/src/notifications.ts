@@ -26,7 +26,7 @@ export const notificationChoice = z.object({
       new_sign_in: wanted,
       /** An SSH key, registry credential or API key was added. */
       key_added: wanted,
-      /** A top-up was paid. */
+      /** A top-up was paid, or given back. */
       top_up_receipt: wanted,
       /** An instance failed, or was stopped because the balance was used up. */
       instance_trouble: wanted,

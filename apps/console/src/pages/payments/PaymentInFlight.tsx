@@ -10,10 +10,13 @@ import { ErrorState } from '../../ui/ErrorState.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { StatusBadge, type StatusLook } from '../../ui/StatusBadge.tsx'
+import { useCardText } from './card-text.ts'
 import classes from './PaymentInFlight.module.css'
 
 /** Somebody looks at it and waits. */
 const POLL_MS = 2_000
+
+const OPEN: ReadonlySet<TopupState['status']> = new Set(['requires_action', 'pending', 'processing'])
 
 interface PaymentInFlightProps {
   /** The top-up's transaction. */
@@ -58,7 +61,7 @@ export function PaymentInFlight(props: PaymentInFlightProps) {
 }
 
 function isOpen(topup: TopupState | undefined): boolean {
-  return topup === undefined || topup.status === 'requires_action' || topup.status === 'pending'
+  return topup === undefined || OPEN.has(topup.status)
 }
 
 interface StepProps {
@@ -69,6 +72,7 @@ interface StepProps {
 
 function Asked({ topup, unknown }: StepProps) {
   const { t } = useTranslation('payments')
+  const cardText = useCardText()
   const ending = useChange(cancelTopup)
   const confirm = useFocus<HTMLAnchorElement>()
   return (
@@ -76,7 +80,7 @@ function Asked({ topup, unknown }: StepProps) {
       topup={topup}
       look={{ shape: 'spinner', tone: 'info' }}
       title={t('topup.flight.waiting')}
-      text={t('topup.flight.waiting_text', { source: topup.source })}
+      text={t('topup.flight.waiting_text', { source: cardText(topup.card) })}
       unknown={unknown}
     >
       {topup.next_url && (
@@ -109,13 +113,16 @@ function OnItsWay({
   onClose,
 }: StepProps & Pick<PaymentInFlightProps, 'onAgain' | 'onClose'>) {
   const { t } = useTranslation(['payments', 'common'])
+  const cardText = useCardText()
   const close = useFocus<HTMLButtonElement>()
+  // The bank may take days; an answer of the platform comes in moments, or when it is asked again.
+  const at = topup.status === 'processing' ? 'processing' : 'pending'
   return (
     <Step
       topup={topup}
       look={{ shape: 'spinner', tone: 'info' }}
-      title={t('topup.flight.pending')}
-      text={t('topup.flight.pending_text', { source: topup.source })}
+      title={t(`topup.flight.${at}`)}
+      text={t(`topup.flight.${at}_text`, { source: cardText(topup.card) })}
       unknown={unknown}
     >
       <Button ref={close} onClick={onClose}>

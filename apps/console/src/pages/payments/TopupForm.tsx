@@ -25,6 +25,7 @@ const TEST_CARDS = [
   { key: 'fails_after', number: '4000 0084 0000 1629' },
   { key: 'late', number: '6011 1111 1111 1117' },
   { key: 'refunded', number: '4000 0000 0000 7726' },
+  { key: 'refund_fails', number: '4000 0000 0000 5126' },
 ] as const
 
 /** What the form holds. */

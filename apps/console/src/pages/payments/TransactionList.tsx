@@ -15,15 +15,13 @@ import { useFormat } from '../../ui/format.ts'
 import { Money } from '../../ui/Money.tsx'
 import { type Column, TwoLines } from '../../ui/RowTable.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
+import { refreshMs } from './refresh.ts'
 import classes from './TransactionList.module.css'
 import { amountSoFar, useTransactionText } from './transaction-text.ts'
 
 const ReceiptDialog = lazy(() =>
   import('./ReceiptDialog.tsx').then(module => ({ default: module.ReceiptDialog })),
 )
-
-/** A running machine's row grows while it is looked at. */
-const REFRESH_MS = 30_000
 
 const search = z.object({
   type: z.enum(['all', ...TRANSACTION_TYPES]).catch('all'),
@@ -47,7 +45,7 @@ export function TransactionList() {
   const list = useQuery({
     ...queryOf(listTransactions, { query }),
     placeholderData: keepPreviousData,
-    refetchInterval: REFRESH_MS,
+    refetchInterval: ({ state: { data } }) => refreshMs(data?.items, Date.now()),
   })
   const columns = useColumns(useCallback(id => setSearch({ receipt: id }), [setSearch]))
   return (

@@ -2,6 +2,7 @@ import type { Transaction } from '@berth/contract/billing'
 import { useCallback } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useFormat } from '../../ui/format.ts'
+import { useCardText } from './card-text.ts'
 
 /** The reasons for which credits are given; any other reads as plain credits. */
 const CREDIT_REASONS = ['demo'] as const
@@ -19,27 +20,29 @@ export function amountSoFar(row: Transaction): string {
 export function useTransactionText(): (row: Transaction) => { title: string; second: string } {
   const { t } = useTranslation(['payments', 'errors'])
   const format = useFormat()
+  const cardText = useCardText()
   return useCallback(
     row => {
       const { about } = row
       if (row.type === 'topup') {
-        const source = about.source ?? ''
         const failure = about.failure ? t(`errors:${about.failure as 'card_declined'}`) : ''
         return {
-          title: t('text.topup', { source }),
-          second: row.status === 'failed' ? failure : t(`text.status.${row.status}`),
+          title: t('text.topup', { source: cardText(about.card) }),
+          second: row.status === 'failed' ? failure : t(`text.topup_second.${about.waits_for ?? 'settled'}`),
         }
       }
       if (row.type === 'refund') {
         const owed = row.pending_amount_micro.replace('-', '')
         const amount = format.money(owed, row.currency)
+        const title = t('text.refund', { source: cardText(about.card) })
+        if (row.status === 'failed') return { title, second: t('text.refund_failed') }
         return {
-          title: t('text.refund', { source: about.source ?? '' }),
+          title,
           second: owed === '0' ? t('text.refund_second') : t('text.refund_owed', { amount }),
         }
       }
       if (row.type === 'credit') {
-        const reason = CREDIT_REASONS.find(known => known === about.source)
+        const reason = CREDIT_REASONS.find(known => known === about.credit_reason)
         return {
           title: reason ? t(`text.credit_reasons.${reason}`) : t('text.credit'),
           second: t('text.credit_second'),
@@ -57,6 +60,6 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
         second: t(row.status === 'pending' ? 'text.usage_running' : 'text.usage', { span, rate }),
       }
     },
-    [t, format],
+    [t, format, cardText],
   )
 }

@@ -4,6 +4,7 @@ import { isNull } from 'drizzle-orm'
 import { pino } from 'pino'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { createTestEvents, type TestEvents } from '../../../test/test-events.ts'
+import { testSealer } from '../../../test/test-sealer.ts'
 import type { PaymentDriver } from '../../drivers/payments/port.ts'
 import { createTestcardDriver } from '../../drivers/payments/testcard/testcard-driver.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -80,6 +81,7 @@ export async function createBillingFixture(): Promise<BillingFixture> {
       log,
       payments,
       events,
+      sealer: testSealer,
       publicUrl: () => 'http://127.0.0.1:8080',
     })
   const billing = replica({})

@@ -8,6 +8,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { Events } from '../../platform/events/events.ts'
 import type { Ids } from '../../platform/ids.ts'
+import type { Sealer } from '../../platform/sealer.ts'
 import { type InstanceEventsReader, readReceipt } from './documents/receipts.ts'
 import { readSpend } from './documents/spend.ts'
 import { listPage, type TransactionsQuery } from './documents/transactions.ts'
@@ -27,8 +28,8 @@ import {
   type Stretch,
 } from './meters/metering.ts'
 import { postDue } from './meters/tick.ts'
-import { receiveWebhook } from './payments/events.ts'
-import { driverOf, hasOpenTopup } from './payments/intents.ts'
+import { pruneEvents, receiveWebhook } from './payments/events.ts'
+import { driverOf, hasOpenTopup, openAmong } from './payments/intents.ts'
 import { recoverTopups } from './payments/recovery.ts'
 import {
   cancelTopup,
@@ -53,6 +54,8 @@ interface BillingDeps {
   log: Pick<Logger, 'info' | 'warn' | 'error'>
   payments: readonly PaymentDriver[]
   events: Pick<Events, 'emit'>
+  /** Seals the addresses on which customers confirm payments. */
+  sealer: Sealer
   /** The console's address, for payment platforms that send browsers back. */
   publicUrl(): string
 }
@@ -176,6 +179,15 @@ export function createBilling(deps: BillingDeps) {
 
     /** Whether it is not known yet of some top-up if it was paid. Call it under the wallet's lock. */
     hasOpenTopup,
+
+    /** Which of these ids are those of top-ups that are not decided yet. */
+    openTopupsAmong: (ids: string[]): Promise<Set<string>> => openAmong(db, ids),
+
+    /** Forgets what platforms told so long ago that none of them tells it again. */
+    purge: async (): Promise<void> => {
+      await pruneEvents(deps)
+      for (const { embedded } of payments) await embedded?.prune()
+    },
 
     /** Finishes payments whose outcome is not known yet, and reads what no webhook told. @returns How many it finished. */
     recoverTopups: (signal?: AbortSignal): Promise<number> => recoverTopups(deps, signal),

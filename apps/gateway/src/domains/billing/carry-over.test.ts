@@ -3,6 +3,7 @@ import { usageDueMicro } from '@berth/contract/money'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createOlderDatabase, type OlderDatabase } from '../../../test/older-database.ts'
+import { testSealer } from '../../../test/test-sealer.ts'
 import { migrate } from '../../platform/database/migrate.ts'
 import { openDatabase } from '../../platform/database/open-database.ts'
 import { createIds } from '../../platform/ids.ts'
@@ -343,6 +344,7 @@ function openBilling(time: { now: number }): Billing {
     payments: [],
     events: { emit: async () => {} },
     publicUrl: () => '',
+    sealer: testSealer,
   })
 }
 

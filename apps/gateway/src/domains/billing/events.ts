@@ -1,6 +1,9 @@
+import { card } from '@berth/contract/billing'
 import { CURRENCIES } from '@berth/contract/limits'
 import * as z from 'zod'
 import { defineEvent } from '../../platform/events/define-event.ts'
+
+const NO_CARD = { brand: '', last4: '' }
 
 /** A top-up was paid and booked: once for each, whoever finished it. */
 export const topUpPaid = defineEvent(
@@ -12,7 +15,25 @@ export const topUpPaid = defineEvent(
     transactionId: z.string(),
     amountCents: z.int().positive(),
     currency: z.enum(CURRENCIES),
-    /** Such as `Visa ending 4242`. */
-    paidWith: z.string(),
+    /** What was paid with; events of a version before, which may still wait, do not say it. */
+    card: card.default(NO_CARD),
   }),
 )
+
+/** What is told of a refund, or of the part of one that did not arrive. */
+const ofRefund = z.object({
+  userId: z.uuid(),
+  at: z.iso.datetime(),
+  /** As customers see it: `r_…`. */
+  transactionId: z.string(),
+  amountCents: z.int().positive(),
+  currency: z.enum(CURRENCIES),
+  /** What was paid with, and where it goes. */
+  card,
+})
+
+/** A payment, or a part of one, was given back: once for each refund. */
+export const paymentRefunded = defineEvent('payment.refunded', ofRefund)
+
+/** What was given back did not arrive, and went back to where it was: once for each time. */
+export const refundFailed = defineEvent('refund.failed', ofRefund)

@@ -1,3 +1,4 @@
+import type { Card } from '@berth/contract/billing'
 import type { Currency, Language } from '@berth/contract/limits'
 
 /** Who gets a customer's mails. */
@@ -45,8 +46,13 @@ export interface TopUpReceiptFacts {
   transactionId: string
   amountCents: number
   currency: Currency
-  /** Such as `Visa ending 4242`. */
-  paidWith: string
+  /** What was paid with. */
+  card: Card
+}
+
+/** Of a refund, or of the part of one that did not arrive. */
+export interface RefundFacts extends TopUpReceiptFacts {
+  outcome: 'given_back' | 'came_back'
 }
 
 export interface InstanceTroubleFacts {

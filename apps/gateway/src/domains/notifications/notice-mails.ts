@@ -8,13 +8,22 @@ import type {
   NewSignInFacts,
   ReadRecipient,
   Recipient,
+  RefundFacts,
   TopUpReceiptFacts,
 } from './facts.ts'
 import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
 import { INSTANCE_TROUBLE_TEXTS } from './mails/instance-trouble-mail.ts'
 import { KEY_ADDED_TEXTS } from './mails/key-added-mail.ts'
 import { NEW_SIGN_IN_TEXTS } from './mails/new-sign-in-mail.ts'
-import { durationText, lineOf, type NoticeTexts, noticeMail, timeText } from './mails/notice-mail.ts'
+import {
+  cardText,
+  durationText,
+  lineOf,
+  type NoticeTexts,
+  noticeMail,
+  timeText,
+} from './mails/notice-mail.ts'
+import { REFUND_TEXTS } from './mails/refund-mail.ts'
 import { TOP_UP_RECEIPT_TEXTS } from './mails/top-up-receipt-mail.ts'
 
 interface NoticeDeps {
@@ -33,15 +42,19 @@ interface NoticeDeps {
 export function defineNotices(deps: NoticeDeps) {
   const { mail, recipient, wants } = deps
 
-  /** @param valuesOf What the texts say, made from the job's facts. */
+  /**
+   * @param valuesOf What the texts say, made from the job's facts.
+   * @param name The queue's, where one switch stands for several mails.
+   */
   function define<Facts extends { userId: string }, Values extends object>(
     kind: NoticeKind,
     texts: NoticeTexts<Values>,
     /** The page of the console that shows more, as a path. */
     path: string,
     valuesOf: (facts: Facts, to: Recipient) => Values,
+    name: string = kind.replaceAll('_', '-'),
   ) {
-    return mail.define<Facts>(kind.replaceAll('_', '-'), async (facts): Promise<MailContent | null> => {
+    return mail.define<Facts>(name, async (facts): Promise<MailContent | null> => {
       const to = await recipient(facts.userId)
       if (!to || !(await wants(facts.userId, kind))) return null
       const base = deps.publicUrl().replace(/\/$/, '')
@@ -67,16 +80,13 @@ export function defineNotices(deps: NoticeDeps) {
       what: facts.what,
       name: lineOf(facts.name),
     })),
-    topUpReceipt: define(
+    topUpReceipt: define('top_up_receipt', TOP_UP_RECEIPT_TEXTS, '/bill-details', paymentValues),
+    refund: define(
       'top_up_receipt',
-      TOP_UP_RECEIPT_TEXTS,
+      REFUND_TEXTS,
       '/bill-details',
-      (facts: TopUpReceiptFacts) => ({
-        at: timeText(facts.at),
-        amount: formatMicro(microFromCents(facts.amountCents), facts.currency),
-        paidWith: lineOf(facts.paidWith),
-        number: facts.transactionId,
-      }),
+      (facts: RefundFacts, to) => ({ ...paymentValues(facts, to), outcome: facts.outcome }),
+      'refund',
     ),
     instanceTrouble: define(
       'instance_trouble',
@@ -98,5 +108,15 @@ export function defineNotices(deps: NoticeDeps) {
         lasts: durationText(language, facts.lastsSeconds),
       }),
     ),
+  }
+}
+
+/** What mails say of a payment, whichever way the money went. */
+function paymentValues(facts: TopUpReceiptFacts, { language }: Recipient) {
+  return {
+    at: timeText(facts.at),
+    amount: formatMicro(microFromCents(facts.amountCents), facts.currency),
+    paidWith: cardText(language, facts.card),
+    number: facts.transactionId,
   }
 }

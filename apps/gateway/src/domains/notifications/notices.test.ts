@@ -11,7 +11,7 @@ import { systemClock } from '../../platform/clock.ts'
 import type { DomainEvent } from '../../platform/events/define-event.ts'
 import { createEvents, type Events } from '../../platform/events/events.ts'
 import { createJobs, type Jobs } from '../../platform/jobs/jobs.ts'
-import { topUpPaid } from '../billing/events.ts'
+import { paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
 import { instancesInTrouble } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
@@ -87,7 +87,7 @@ const SEND: Record<NoticeKind, (userId: string) => Promise<unknown>> = {
       transactionId: 't_1',
       amountCents: 100,
       currency: 'EUR',
-      paidWith: 'Visa',
+      card: { brand: 'Visa', last4: '4242' },
     }),
   instance_trouble: userId =>
     tell(instancesInTrouble, {
@@ -116,6 +116,26 @@ test.each(NOTICE_KINDS)('[R1.7] %s obeys its own switch and no other', async kin
   expect(more).toEqual([])
   expect(mail).toMatchObject({ to: 'wanted@example.com' })
   expect(mail?.text).toContain('http://127.0.0.1:8080/settings?section=notifications')
+})
+
+test('[R1.7] a refund, and one that did not arrive, are told under the switch of payments', async () => {
+  await notifications.set(other, {
+    ...DEFAULT_CHOICE,
+    mails: { ...DEFAULT_CHOICE.mails, top_up_receipt: false },
+  })
+  for (const userId of [other, wanted]) {
+    const card = { brand: 'Visa', last4: '7726' }
+    const refund = { userId, at, transactionId: 'r_1', amountCents: 2_500, currency: 'USD', card } as const
+    await tell(paymentRefunded, refund)
+    await tell(refundFailed, refund)
+  }
+  await idle()
+  const sent = (await mails()).toSorted((a, b) => a.subject.length - b.subject.length)
+  expect(sent).toMatchObject([
+    { to: 'wanted@example.com', subject: 'Your Berth refund of $25.00' },
+    { to: 'wanted@example.com', subject: 'Your Berth refund of $25.00 failed' },
+  ])
+  for (const { text } of sent) expect(text).toContain('Visa ending 7726')
 })
 
 test('a notice whose transaction is undone is not sent', async () => {

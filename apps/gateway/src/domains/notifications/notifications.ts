@@ -4,7 +4,7 @@ import type { MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Events } from '../../platform/events/events.ts'
-import { topUpPaid } from '../billing/events.ts'
+import { paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
 import { instancesInTrouble } from '../instances/events.ts'
@@ -73,6 +73,10 @@ function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof def
   events.on(accountDeleted, LISTENER, (tx, { userId }) => forgetChoices(tx, userId))
   events.on(signedInAnew, LISTENER, notices.newSignIn)
   events.on(topUpPaid, LISTENER, notices.topUpReceipt)
+  const outcomes = { given_back: paymentRefunded, came_back: refundFailed } as const
+  for (const outcome of ['given_back', 'came_back'] as const) {
+    events.on(outcomes[outcome], LISTENER, (tx, facts) => notices.refund(tx, { ...facts, outcome }))
+  }
   events.on(instancesInTrouble, LISTENER, (tx, { instances, ...facts }) =>
     notices.instanceTrouble(tx, { ...facts, instanceNames: instances.map(({ name }) => name) }),
   )

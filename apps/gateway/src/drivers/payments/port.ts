@@ -1,3 +1,4 @@
+import type { Card } from '@berth/contract/billing'
 import type { ErrorCode } from '@berth/contract/errors'
 import type { Currency, Language } from '@berth/contract/limits'
 
@@ -18,8 +19,8 @@ export interface PaymentDriver {
   readonly currencies: readonly Currency[]
 
   /**
-   * Reads what a customer entered, without asking the platform: what may be stored of it, and what it is called
-   * for people. What is refused here is stored nowhere.
+   * Reads what a customer entered, without asking the platform: what may be stored of it, and what people know it
+   * by. What is refused here is stored nowhere.
    */
   identify(source: string): SourceAnswer
 
@@ -58,6 +59,8 @@ export interface PaymentDriver {
 export interface EmbeddedPlatform {
   /** Answers a page below `/gateway/pay/<name>/`, where customers confirm. */
   page(request: PageRequest): Promise<PageAnswer>
+  /** Forgets what it told longer ago than any platform would remember. */
+  prune(): Promise<void>
   /** Begins to let time pass and to send webhooks. */
   start(send: (delivery: WebhookDelivery) => Promise<number>): { stop(): Promise<void> }
 }
@@ -103,6 +106,11 @@ export interface MethodRequest {
   source: string
 }
 
+/**
+ * How long platforms remember what they told. What is older cannot be read again, and is kept by nobody.
+ */
+export const EVENTS_KEPT_MS = 30 * 24 * 3_600_000
+
 /** What a platform can say about an intent. */
 export type IntentStatus = 'created' | 'requires_action' | 'processing' | 'succeeded' | 'failed' | 'canceled'
 
@@ -111,8 +119,10 @@ export interface PlatformIntent {
   status: IntentStatus
   /** Why it failed. */
   failure: ErrorCode | null
-  /** Given back so far, in all. */
+  /** Given back so far, in all: it never falls. */
   refunded_cents: number
+  /** The part of that which did not arrive and came back to us: it never falls either, and is never more. */
+  refunds_failed_cents: number
   /** Where the customer goes on while it requires an action: an address, or a path of this gateway. */
   next_url: string | null
 }
@@ -127,7 +137,9 @@ export interface PlatformEvent {
   /** Null where the event tells of a refund only. */
   status: IntentStatus | null
   failure: ErrorCode | null
+  /** As in `PlatformIntent`. */
   refunded_cents: number
+  refunds_failed_cents: number
   next_url: string | null
 }
 
@@ -147,7 +159,7 @@ export interface WebhookDelivery {
 
 export type SourceAnswer =
   /** `reference` is safe to keep: it names the source to the platform and is never a card number. */
-  { accepted: true; reference: string; label: string } | { accepted: false; failure: ErrorCode }
+  { accepted: true; reference: string; card: Card } | { accepted: false; failure: ErrorCode }
 
 /** The platform did not answer: what it did is not known yet. */
 export class PaymentUnavailable extends Error {

@@ -17,19 +17,22 @@ export const testcardIntent = pgTable(
       enum: ['created', 'requires_action', 'processing', 'succeeded', 'failed', 'canceled'],
     }).notNull(),
     failure: text('failure'),
+    /** Given back in all, and what of it did not arrive. */
     refundedCents: integer('refunded_cents').notNull().default(0),
-    /** Opens the page on which the customer confirms; null where none was asked. */
-    pageToken: text('page_token'),
+    refundsFailedCents: integer('refunds_failed_cents').notNull().default(0),
     returnUrl: text('return_url'),
-    /** When it moves by itself: a card that settles late, or is refunded later. */
+    /** When it moves by itself: a card that settles late, is refunded later, or whose refund fails later. */
     movesAt: moment('moves_at'),
     createdAt: moment('created_at').notNull(),
   },
   table => [
     uniqueIndex('testcard_intent_reference').on(table.reference),
-    uniqueIndex('testcard_intent_page').on(table.pageToken).where(sql`${table.pageToken} is not null`),
     index('testcard_intent_moves').on(table.movesAt).where(sql`${table.movesAt} is not null`),
-    check('testcard_intent_refunded', sql`${table.refundedCents} between 0 and ${table.amountCents}`),
+    check(
+      'testcard_intent_refunded',
+      sql`${table.refundsFailedCents} between 0 and ${table.refundedCents}
+        and ${table.refundedCents} - ${table.refundsFailedCents} <= ${table.amountCents}`,
+    ),
   ],
 )
 

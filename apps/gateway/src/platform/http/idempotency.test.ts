@@ -155,8 +155,27 @@ test('[B3] answers are kept for a day', async () => {
   await spend({ key: keys.young })
   const past = new Date(Date.now() - (IDEMPOTENCY_KEPT_HOURS * hour + 1_000))
   await database.db.update(idempotency).set({ createdAt: past }).where(eq(idempotency.key, keys.old))
-  expect(await server.pruneIdempotency()).toBe(1)
+  expect(await server.pruneIdempotency(async () => new Set())).toBe(1)
   expect((await spend({ key: keys.young })).replayed).toBe('true')
+})
+
+test('[B3] what is not decided yet is found by its key however old it is', async () => {
+  const past = new Date(Date.now() - (IDEMPOTENCY_KEPT_HOURS * 3_600_000 + 1_000))
+  const results: string[] = Array.from({ length: 1_203 }, () => randomUUID())
+  const row = { userId: randomUUID(), operation: 'bill.topup', bodyHash: '', leaseUntil: past }
+  await database.db
+    .insert(idempotency)
+    .values(
+      results.map(result => ({ ...row, key: result, state: 'running' as const, result, createdAt: past })),
+    )
+  const open = new Set(results.filter((_, at) => at % 400 === 0))
+  expect(await server.pruneIdempotency(async asked => new Set(asked.filter(id => open.has(id))))).toBe(
+    results.length - open.size,
+  )
+  const left = await database.db.select().from(idempotency).where(eq(idempotency.userId, row.userId))
+  expect(new Set(left.map(({ result }) => result))).toEqual(open)
+  await server.pruneIdempotency(async () => new Set())
+  expect(await database.db.$count(idempotency, eq(idempotency.userId, row.userId))).toBe(0)
 })
 
 interface SpendOptions {

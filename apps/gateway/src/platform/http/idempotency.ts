@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@berth/contract/errors'
 import { IDEMPOTENCY_KEPT_HOURS } from '@berth/contract/limits'
-import { and, eq, isNull, lt } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNull, lt } from 'drizzle-orm'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { idempotency } from '../database/tables.ts'
@@ -11,6 +11,8 @@ import type { Answer } from './envelopes.ts'
 /** A running call renews its lease; when its gateway died, another try takes over this much later. */
 const LEASE_MS = 6_000
 const RENEW_MS = 2_000
+/** Results that are looked at in one go when old answers are removed. */
+const PRUNE_PAGE = 500
 /** How often a call that another replica carries out is looked at. */
 const POLL_MS = 100
 
@@ -42,9 +44,16 @@ export interface Idempotency {
    * @throws ApiError `idempotency_key_reused`, `idempotency_in_progress`.
    */
   execute(call: KeyedCall, run: () => Promise<Outcome>): Promise<KeyedOutcome>
-  /** Removes answers that were kept long enough. Returns how many. */
-  prune(): Promise<number>
+  /**
+   * Removes answers that were kept long enough, but for those of what is not decided yet: the same key again must find
+   * it however old it is, or it would be done twice.
+   * @param openAmong Which of these results are still open; it comes from the domain that made them.
+   * @returns How many it removed.
+   */
+  prune(openAmong: OpenAmong): Promise<number>
 }
+
+type OpenAmong = (results: string[]) => Promise<ReadonlySet<string>>
 
 interface Running {
   bodyHash: string
@@ -154,10 +163,28 @@ export function createIdempotency(deps: { db: Database; clock: Clock }): Idempot
         running.delete(id)
       }
     },
-    async prune() {
-      const oldest = new Date(clock.now().getTime() - IDEMPOTENCY_KEPT_HOURS * 3_600_000)
-      const { rowCount } = await db.delete(idempotency).where(lt(idempotency.createdAt, oldest))
-      return rowCount ?? 0
+    async prune(openAmong) {
+      const isOld = lt(
+        idempotency.createdAt,
+        new Date(clock.now().getTime() - IDEMPOTENCY_KEPT_HOURS * 3_600_000),
+      )
+      const { rowCount } = await db.delete(idempotency).where(and(isOld, isNull(idempotency.result)))
+      let removed = rowCount ?? 0
+      for (let after = ''; ; ) {
+        const rows = await db
+          .selectDistinct({ result: idempotency.result })
+          .from(idempotency)
+          .where(and(isOld, gt(idempotency.result, after)))
+          .orderBy(asc(idempotency.result))
+          .limit(PRUNE_PAGE)
+        const results = rows.flatMap(({ result }) => result ?? [])
+        const open = await openAmong(results)
+        const done = results.filter(result => !open.has(result))
+        const pruned = await db.delete(idempotency).where(and(isOld, inArray(idempotency.result, done)))
+        removed += pruned.rowCount ?? 0
+        if (rows.length < PRUNE_PAGE) return removed
+        after = results.at(-1) ?? after
+      }
     },
   }
 }

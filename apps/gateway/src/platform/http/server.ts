@@ -87,8 +87,8 @@ export interface GatewayServer {
   listen(host: string, port: number): Promise<number>
   /** Stops accepting, lets running calls end, then cuts what is left after `patienceMs`. */
   close(patienceMs: number): Promise<void>
-  /** Removes old answers of spending calls. Returns how many. */
-  pruneIdempotency(): Promise<number>
+  /** Removes old answers of spending calls. */
+  pruneIdempotency: Idempotency['prune']
   /** Removes counts of calls whose window is over. */
   pruneRateCounts(): Promise<void>
 }

@@ -1,8 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { check, customType, pgTable, text } from 'drizzle-orm/pg-core'
-import { moment } from '../database/columns.ts'
-
-const bytes = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
+import { check, pgTable, text } from 'drizzle-orm/pg-core'
+import { bytes, moment } from '../database/columns.ts'
 
 /**
  * What all gateways of this installation share and nobody else may read: sealed under the operator's key, or under one

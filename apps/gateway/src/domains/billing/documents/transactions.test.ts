@@ -62,9 +62,9 @@ test('[R3.10] transactions are listed newest first, with their amounts signed fo
       gpu_count: 1,
       seconds: 5_400,
     },
-    { source: 'Visa ending 0002', failure: 'card_declined', usage: null, seconds: null },
-    { source: 'Visa ending 4242', failure: null },
-    { source: 'demo' },
+    { card: { brand: 'Visa', last4: '0002' }, failure: 'card_declined', usage: null, seconds: null },
+    { card: { brand: 'Visa', last4: '4242' }, failure: null },
+    { card: null, credit_reason: 'demo' },
   ])
 })
 
@@ -95,6 +95,8 @@ test.each([
   ['LLAMA', 1],
   ['i-open', 1],
   ['ending 4242', 1],
+  ['尾号 4242 的 Visa', 1],
+  ['24', 1],
   ['visa', 2],
   ['demo', 1],
   // Literal characters, not wildcards; nor a way into the query.

@@ -30,7 +30,7 @@ export type TransactionRow = {
   refId: string
   atMs: string
   currency: Currency
-  state: 'pending' | 'settled' | 'failed' | 'open' | 'closed'
+  state: 'created' | 'requires_action' | 'processing' | 'settled' | 'failed' | 'open' | 'closed'
   /** The top-up's or the grant's amount; what was posted of usage. */
   amount: string
   /** These are set for usage alone. */
@@ -47,9 +47,13 @@ export type TransactionRow = {
   credits: string | null
   cash: string | null
   waived: string | null
-  /** What is still owed of a refund. */
+  /** What is still owed of a refund, and what of it did not arrive. */
   owed: string | null
-  source: string | null
+  cameBack: string | null
+  /** What a top-up was paid with; why a credit was given. */
+  brand: string | null
+  last4: string | null
+  reason: string | null
   failure: string | null
 }
 
@@ -113,15 +117,15 @@ export async function readRows(
   const result = await q.execute<TransactionRow & { total: string; type: TransactionType | null }>(sql`
     with page as (
       select * from (${sql.join(newest, sql` union all `)}) found (type, ref_id, at, state, amount, subject_kind,
-        subject_id, subject_name, subject_facts, charge, rate, rate_seconds, ended_at, credits, cash, waived, owed, source,
-        failure)
+        subject_id, subject_name, subject_facts, charge, rate, rate_seconds, ended_at, credits, cash, waived, owed, came_back,
+        brand, last4, reason, failure)
       order by at desc, ref_id desc limit ${limit} offset ${offset}
     )
     select ${sql.join(counts, sql` + `)} as total,
       page.type, page.ref_id as "refId", page.state, page.amount, page.subject_kind as "subjectKind",
       page.subject_id as "subjectId", page.subject_name as "subjectName", page.subject_facts as "subjectFacts",
       page.charge, page.rate, page.rate_seconds as "rateSeconds", page.credits, page.cash, page.waived, page.owed,
-      page.source, page.failure, extract(epoch from page.at) * 1000 as "atMs",
+      page.came_back as "cameBack", page.brand, page.last4, page.reason, page.failure, extract(epoch from page.at) * 1000 as "atMs",
       extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.sku
     from wallet w
     left join page on true
@@ -146,40 +150,45 @@ interface Branch {
 /** The four kinds of rows with the same columns. */
 function branchesOf(userId: string, { search, refId }: Filter): Record<TransactionType, Branch> {
   const one = refId === undefined ? sql`` : sql` and id = ${refId}`
-  const matching = (...columns: string[]) => {
-    if (!search) return sql``
-    const pattern = `%${search.replaceAll(/[\\%_]/g, '\\$&')}%`
-    const any = columns.map(column => sql`${sql.identifier(column)} ilike ${pattern}`)
-    return sql` and (${sql.join(any, sql` or `)})`
-  }
+  const contains = (column: string) =>
+    sql`${sql.identifier(column)} ilike ${`%${search?.replaceAll(/[\\%_]/g, '\\$&')}%`}`
+  const matching = (...conditions: SQL[]) => (search ? sql` and (${sql.join(conditions, sql` or `)})` : sql``)
+  // The words around a card are those of the reader's language: its digits are found in whatever stands around them.
+  const matchingCard = matching(
+    contains('source_brand'),
+    sql`source_last4 <> '' and strpos(${search ?? ''}, source_last4) > 0`,
+    contains('source_last4'),
+  )
   return {
     topup: {
       columns: sql`'topup', id, created_at,
-        case when state in ('created', 'requires_action', 'processing') then 'pending'
+        case when state in ('created', 'requires_action', 'processing') then state
           when state in ('failed', 'canceled') then 'failed' else 'settled' end,
-        amount_cents::bigint * 10000, ${NO_USAGE}, null::bigint, source_label,
+        amount_cents::bigint * 10000, ${NO_USAGE}, null::bigint, null::bigint, source_brand, source_last4, null,
         case when state = 'canceled' then 'payment_canceled' else failure end`,
-      from: sql`from payment_intent where user_id = ${userId}${one}${matching('source_label')}`,
+      from: sql`from payment_intent where user_id = ${userId}${one}${matchingCard}`,
       at: sql`created_at`,
     },
     usage: {
       columns: sql`'usage', id, started_at, case when ended_at is null then 'open' else 'closed' end, posted_micro,
         subject_kind, subject_id, subject_name, subject_facts, charge, rate_micro, rate_seconds, ended_at,
-        credits_micro, cash_micro, waived_micro, null::bigint, null, null`,
-      from: sql`from usage_interval where user_id = ${userId}${one}${matching('subject_name', 'subject_id')}`,
+        credits_micro, cash_micro, waived_micro, null::bigint, null::bigint, null, null, null, null`,
+      from: sql`from usage_interval where user_id = ${userId}${one}${matching(contains('subject_name'), contains('subject_id'))}`,
       at: sql`started_at`,
     },
     credit: {
-      columns: sql`'credit', id, created_at, 'settled', amount_micro, ${NO_USAGE}, null::bigint, reason, null`,
-      from: sql`from credit_grant where user_id = ${userId}${one}${matching('reason')}`,
+      columns: sql`'credit', id, created_at, 'settled', amount_micro, ${NO_USAGE}, null::bigint, null::bigint, null, null,
+        reason, null`,
+      from: sql`from credit_grant where user_id = ${userId}${one}${matching(contains('reason'))}`,
       at: sql`created_at`,
     },
     refund: {
-      columns: sql`'refund', id, created_at, 'settled', amount_cents::bigint * 10000, ${NO_USAGE},
-        owed_micro - repaid_micro, source_label, null`,
+      columns: sql`'refund', id, created_at, case when failed_cents < amount_cents then 'settled' else 'failed' end,
+        amount_cents::bigint * 10000, ${NO_USAGE}, owed_micro - repaid_micro, failed_cents::bigint * 10000, source_brand,
+        source_last4, null, null`,
       from: sql`from (
-        select r.*, i.source_label from payment_refund r join payment_intent i on i.id = r.intent_id
-      ) refunds where user_id = ${userId}${one}${matching('source_label')}`,
+        select r.*, i.source_brand, i.source_last4 from payment_refund r join payment_intent i on i.id = r.intent_id
+      ) refunds where user_id = ${userId}${one}${matchingCard}`,
       at: sql`created_at`,
     },
   }
@@ -209,7 +218,9 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
       gpuCount: row.subjectFacts?.gpu_count ?? null,
       seconds: isUsage ? secondsOf(startedAt, endOf(row) ?? now) : null,
       rateMicroPerHour: isUsage ? ratePerHour(row) : null,
-      source: row.source || null,
+      card: row.brand === null ? null : { brand: row.brand, last4: row.last4 ?? '' },
+      creditReason: row.reason,
+      waitsFor: isOpenTopup(row.state) ? WAITS_FOR[row.state] : null,
       failure: row.failure,
     }),
   })
@@ -249,7 +260,14 @@ function usageOf({ sku }: TransactionRow): 'compute' | 'disk' {
 
 function statusOf({ state }: TransactionRow): Transaction['status'] {
   if (state === 'failed') return 'failed'
-  return state === 'pending' || state === 'open' ? 'pending' : 'settled'
+  return state === 'open' || isOpenTopup(state) ? 'pending' : 'settled'
+}
+
+/** Who is to act next on a top-up that is not decided. */
+const WAITS_FOR = { created: 'platform', requires_action: 'customer', processing: 'bank' } as const
+
+function isOpenTopup(state: TransactionRow['state']): state is keyof typeof WAITS_FOR {
+  return state in WAITS_FOR
 }
 
 interface Amounts {
@@ -272,9 +290,10 @@ function amountsOf(row: TransactionRow, now: Date): Amounts {
   }
   if (row.type === 'refund') {
     const owed = BigInt(row.owed ?? 0)
+    const given = amount - BigInt(row.cameBack ?? 0)
     return {
-      amountMicro: -amount,
-      cashAmountMicro: owed - amount,
+      amountMicro: -(row.state === 'failed' ? amount : given),
+      cashAmountMicro: owed - given,
       bonusAmountMicro: 0n,
       pendingAmountMicro: -owed,
     }
@@ -284,6 +303,6 @@ function amountsOf(row: TransactionRow, now: Date): Amounts {
     amountMicro: amount,
     cashAmountMicro: row.type === 'topup' ? settled : 0n,
     bonusAmountMicro: row.type === 'credit' ? settled : 0n,
-    pendingAmountMicro: row.state === 'pending' ? amount : 0n,
+    pendingAmountMicro: isOpenTopup(row.state) ? amount : 0n,
   }
 }

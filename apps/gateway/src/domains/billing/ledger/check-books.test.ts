@@ -97,6 +97,11 @@ const DAMAGES: [string, (userId: string) => SQL, RegExp][] = [
     /charged again/,
   ],
   [
+    'a finished top-up that is still to be asked about',
+    () => sql`update payment_intent set look_at = now()`,
+    /charged again/,
+  ],
+  [
     'a top-up of another amount',
     () => sql`update payment_intent set amount_cents = 2400`,
     /1 entries of 25000000/,

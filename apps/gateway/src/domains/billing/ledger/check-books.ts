@@ -15,6 +15,8 @@ const PROBLEMS_TOLD_MAX = 20
 const signedUsage = sql`case when from_account like 'user:%' then amount_micro else -amount_micro end`
 /** A write-off entry counts as waived, or as taken back. */
 const signedWaiver = sql`case when from_account like 'house:write\_off:%' then amount_micro else -amount_micro end`
+/** A refund's entry counts as given back, or as come back. */
+const signedRefund = sql`case when to_account like 'house:clearing:%' then amount_micro else -amount_micro end`
 
 /** States of a payment, as in `payments/intent-states.ts`. */
 const paid = sql`'succeeded', 'partly_refunded', 'refunded'`
@@ -144,35 +146,43 @@ const RULES: Rule[] = [
   {
     name: 'a payment that is decided keeps nothing that could be charged again',
     broken: sql`select id || ': ' || state as problem from payment_intent
-      where (state in (${open})) <> (source is not null) or (state in (${open})) <> (finished_at is null)`,
+      where (state in (${open})) <> (source is not null) or (state in (${open})) <> (finished_at is null)
+        or (state in (${open})) <> (look_at is not null)`,
   },
   {
     name: 'a payment has the refunds that it says',
     broken: sql`
-      select u.id || ': ' || u.state || ', ' || u.refunded_cents || ' by the row, '
-        || coalesce(r.cents, 0) || ' by its refunds' as problem
-      from payment_intent u left join (
-        select intent_id, user_id, sum(amount_cents) as cents from payment_refund group by intent_id, user_id
+      select u.id || ': ' || u.state || ', ' || u.refunded_cents || ' by the row, of which '
+        || u.refunds_failed_cents || ' failed, ' || coalesce(r.cents, 0) || ' by its refunds, of which '
+        || coalesce(r.failed, 0) || ' failed' as problem
+      from (
+        select *, refunded_cents - refunds_failed_cents as back_cents from payment_intent
+      ) u left join (
+        select intent_id, user_id, sum(amount_cents) as cents, sum(failed_cents) as failed
+        from payment_refund group by intent_id, user_id
       ) r on r.intent_id = u.id
-      where u.refunded_cents <> coalesce(r.cents, 0) or r.user_id <> u.user_id
+      where u.refunded_cents <> coalesce(r.cents, 0) or u.refunds_failed_cents <> coalesce(r.failed, 0)
+        or r.user_id <> u.user_id
         or u.state in (${paid}) and u.refunded_cents <> u.refunds_told_cents
-        or (u.state = 'refunded') <> (u.refunded_cents = u.amount_cents)
-        or (u.state = 'partly_refunded') <> (u.refunded_cents > 0 and u.refunded_cents < u.amount_cents)`,
+        or u.state in (${paid}) and u.refunds_failed_cents <> u.refunds_failed_told_cents
+        or (u.state = 'refunded') <> (u.back_cents = u.amount_cents)
+        or (u.state = 'partly_refunded') <> (u.back_cents > 0 and u.back_cents < u.amount_cents)`,
   },
   {
     name: "a refund's sums are those of its entries",
     broken: sql`
-      select coalesce(r.id, t.ref_id) || ': ' || coalesce(r.amount_cents::text, 'no such refund') || ', '
+      select coalesce(r.id, t.ref_id) || ': ' || coalesce((r.amount_cents - r.failed_cents)::text, 'no such refund') || ', '
         || coalesce(t.given, 0) || ' given back, ' || coalesce(t.owed, 0) || ' owed, '
         || coalesce(t.repaid, 0) || ' repaid by its entries' as problem
       from payment_refund r full join (
         select ref_id, user_id,
-          coalesce(sum(amount_micro) filter (where kind = 'refund'), 0) as given,
-          coalesce(sum(amount_micro) filter (where kind = 'refund' and from_account like 'house:receivable:%'), 0) as owed,
+          coalesce(sum(${signedRefund}) filter (where kind = 'refund'), 0) as given,
+          coalesce(sum(${signedRefund}) filter (where kind = 'refund'
+            and (from_account like 'house:receivable:%' or to_account like 'house:receivable:%')), 0) as owed,
           coalesce(sum(amount_micro) filter (where kind = 'repay'), 0) as repaid
         from ledger_transfer where kind in ('refund', 'repay') group by ref_id, user_id
       ) t on t.ref_id = r.id and t.user_id = r.user_id
-      where r.id is null or r.amount_cents::bigint * 10000 <> coalesce(t.given, 0)
+      where r.id is null or (r.amount_cents - r.failed_cents)::bigint * 10000 <> coalesce(t.given, 0)
         or r.owed_micro <> coalesce(t.owed, 0) or r.repaid_micro <> coalesce(t.repaid, 0)`,
   },
   {

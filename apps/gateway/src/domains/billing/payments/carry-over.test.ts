@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createOlderDatabase, type OlderDatabase } from '../../../../test/older-database.ts'
 import { createTestEvents, type TestEvents } from '../../../../test/test-events.ts'
+import { testSealer } from '../../../../test/test-sealer.ts'
 import { createTestcardDriver } from '../../../drivers/payments/testcard/testcard-driver.ts'
 import { migrate } from '../../../platform/database/migrate.ts'
 import { openDatabase } from '../../../platform/database/open-database.ts'
@@ -140,7 +141,7 @@ interface Listed {
   amount: string
   cash: string
   pending: string
-  source: string | null
+  card: string | null
   failure: string | null
 }
 
@@ -220,7 +221,7 @@ async function readBefore(userId: string): Promise<Listed[]> {
        (amount_cents::bigint * 10000)::text as amount,
        case state when 'settled' then amount_cents::bigint * 10000 else 0 end::text as cash,
        case state when 'created' then amount_cents::bigint * 10000 else 0 end::text as pending,
-       source_label as source, failure
+       replace(source_label, ' ending ', ' ') as card, failure
      from topup where user_id = $1 order by created_at desc, topup.id desc`,
     [userId],
   )
@@ -239,7 +240,7 @@ async function list(billing: Billing, userId: string): Promise<Listed[]> {
     amount: item.amount_micro,
     cash: item.cash_amount_micro,
     pending: item.pending_amount_micro,
-    source: about.source,
+    card: about.card && `${about.card.brand} ${about.card.last4}`,
     failure: about.failure,
   }))
 }
@@ -253,7 +254,8 @@ function open(): { billing: Billing; events: TestEvents } {
   const driver = createTestcardDriver({ db, clock, ids, log, webhook_secret: () => WEBHOOK_SECRET })
   const events = createTestEvents(db)
   const publicUrl = () => 'http://127.0.0.1:8080'
-  return { events, billing: createBilling({ db, clock, ids, log, payments: [driver], events, publicUrl }) }
+  const deps = { db, clock, ids, log, payments: [driver], events, sealer: testSealer, publicUrl }
+  return { events, billing: createBilling(deps) }
 }
 
 function at(hours: number): string {

@@ -1,13 +1,17 @@
-import { and, eq, inArray } from 'drizzle-orm'
-import type { PaymentDriver, PlatformEvent, WebhookDelivery } from '../../../drivers/payments/port.ts'
+import { and, eq, inArray, lt, notExists } from 'drizzle-orm'
+import {
+  EVENTS_KEPT_MS,
+  type PaymentDriver,
+  type PlatformEvent,
+  type WebhookDelivery,
+} from '../../../drivers/payments/port.ts'
 import { lockWallet } from '../ledger/wallet.ts'
+import { OPEN_STATES } from './intent-states.ts'
 import { apply, type PaymentsDeps } from './intents.ts'
 import { paymentEvent, paymentFeed, paymentIntent } from './tables.ts'
 
 type Via = (typeof paymentEvent.$inferSelect)['via']
 
-/** Platforms keep their events for about this long; a gateway that never read any begins there. */
-const KEPT_MS = 30 * 24 * 3_600_000
 /** What was read is read again this far back: an event may appear in the list after a newer one. */
 const OVERLAP_MS = 5 * 60_000
 
@@ -36,7 +40,7 @@ export async function readFeed(
 ): Promise<void> {
   const { db, clock } = deps
   const [feed] = await db.select().from(paymentFeed).where(eq(paymentFeed.platformName, driver.name))
-  const since = feed ? feed.readTo.getTime() - OVERLAP_MS : clock.now().getTime() - KEPT_MS
+  const since = feed ? feed.readTo.getTime() - OVERLAP_MS : clock.now().getTime() - EVENTS_KEPT_MS
   let newest = feed?.readTo ?? null
   for await (const page of driver.eventsSince(new Date(since))) {
     for (const event of await unknownOf(deps, driver.name, page)) {
@@ -51,6 +55,19 @@ export async function readFeed(
     .insert(paymentFeed)
     .values({ platformName: driver.name, readTo })
     .onConflictDoUpdate({ target: paymentFeed.platformName, set: { readTo } })
+}
+
+/**
+ * Forgets events that no platform tells again, but for those of payments that are still open: they say what is known.
+ * One that came again all the same would tell nothing new.
+ */
+export async function pruneEvents({ db, clock }: Pick<PaymentsDeps, 'db' | 'clock'>): Promise<void> {
+  const before = new Date(clock.now().getTime() - EVENTS_KEPT_MS)
+  const open = db
+    .select({ id: paymentIntent.id })
+    .from(paymentIntent)
+    .where(and(eq(paymentIntent.id, paymentEvent.intentId), inArray(paymentIntent.state, [...OPEN_STATES])))
+  await db.delete(paymentEvent).where(and(lt(paymentEvent.receivedAt, before), notExists(open)))
 }
 
 async function unknownOf(
@@ -82,6 +99,7 @@ async function receive(
     intentId: intent?.id ?? null,
     status: event.status,
     refundedCents: event.refunded_cents,
+    refundsFailedCents: event.refunds_failed_cents,
     via,
     moved: false,
     occurredAt: event.occurred_at,

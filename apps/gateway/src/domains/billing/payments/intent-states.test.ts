@@ -3,7 +3,13 @@ import { expect, test } from 'vitest'
 import { advance, type Known, type Told } from './intent-states.ts'
 
 const CENTS = 2_500
-const NEW: Known = { state: 'created', failure: null, nextUrl: null, refundsToldCents: 0 }
+const NEW: Known = {
+  state: 'created',
+  failure: null,
+  nextUrl: null,
+  refundsToldCents: 0,
+  refundsFailedToldCents: 0,
+}
 
 const told: fc.Arbitrary<Told> = fc.record({
   status: fc.constantFrom(
@@ -16,7 +22,8 @@ const told: fc.Arbitrary<Told> = fc.record({
     'canceled',
   ),
   failure: fc.constant('card_declined' as const),
-  refunded_cents: fc.constantFrom(0, 1, 1_000, CENTS, CENTS + 1),
+  refunded_cents: fc.constantFrom(0, 1, 1_000, CENTS, CENTS + 1, 2 * CENTS),
+  refunds_failed_cents: fc.constantFrom(0, 0, 1, 1_000, CENTS, 2 * CENTS),
   next_url: fc.constant('/confirm'),
 })
 
@@ -26,12 +33,21 @@ test('[B3] whatever is told, twice and in any order, comes to the same', () => {
       const end = events.reduce((known, event) => advance(known, event, CENTS), NEW)
       const shuffled = order.flatMap(at => events[at] ?? []).concat(events.toReversed())
       expect(shuffled.reduce((known, event) => advance(known, event, CENTS), NEW)).toEqual(end)
+      const backCents = end.refundsToldCents - end.refundsFailedToldCents
+      expect(backCents).toBeGreaterThanOrEqual(0)
+      expect(backCents).toBeLessThanOrEqual(CENTS)
     }),
   )
 })
 
 test('a refund that is told before the success waits for it', () => {
-  const refund: Told = { status: null, failure: null, refunded_cents: 1_000, next_url: null }
+  const refund: Told = {
+    status: null,
+    failure: null,
+    refunded_cents: 1_000,
+    refunds_failed_cents: 0,
+    next_url: null,
+  }
   const early = advance(NEW, refund, CENTS)
   expect(early).toMatchObject({ state: 'created', refundsToldCents: 1_000 })
   const paid = advance(early, { ...refund, status: 'succeeded', refunded_cents: 0 }, CENTS)
@@ -40,7 +56,13 @@ test('a refund that is told before the success waits for it', () => {
 })
 
 test('what is older than what is known moves nothing back; money that came counts after a failure', () => {
-  const asked: Told = { status: 'requires_action', failure: null, refunded_cents: 0, next_url: '/confirm' }
+  const asked: Told = {
+    status: 'requires_action',
+    failure: null,
+    refunded_cents: 0,
+    refunds_failed_cents: 0,
+    next_url: '/confirm',
+  }
   const failed = advance(NEW, { ...asked, status: 'failed', failure: 'card_lost' }, CENTS)
   expect(advance(failed, asked, CENTS)).toEqual(failed)
   expect(failed).toMatchObject({ state: 'failed', failure: 'card_lost', nextUrl: null })
@@ -48,4 +70,17 @@ test('what is older than what is known moves nothing back; money that came count
     state: 'succeeded',
     failure: null,
   })
+})
+
+test('an address that was lost is taken again from whoever tells it; one that is known stays', () => {
+  const asked: Told = {
+    status: 'requires_action',
+    failure: null,
+    refunded_cents: 0,
+    refunds_failed_cents: 0,
+    next_url: '/confirm',
+  }
+  const lost = { ...advance(NEW, asked, CENTS), nextUrl: null }
+  expect(advance(lost, asked, CENTS)).toMatchObject({ nextUrl: '/confirm' })
+  expect(advance({ ...lost, nextUrl: '/first' }, asked, CENTS)).toMatchObject({ nextUrl: '/first' })
 })

@@ -25,6 +25,7 @@ export interface Known {
   failure: string | null
   nextUrl: string | null
   refundsToldCents: number
+  refundsFailedToldCents: number
 }
 
 /** What an answer or an event of the platform says. */
@@ -33,6 +34,7 @@ export interface Told {
   status: IntentStatus | null
   failure: ErrorCode | null
   refunded_cents: number
+  refunds_failed_cents: number
   next_url: string | null
 }
 
@@ -51,21 +53,28 @@ const RANK: Record<IntentStatus, number> = {
 }
 
 /**
- * Joins what is known of an intent with what is told. Both parts only grow (the status by its rank, the refunds by
- * their sum), so that events may come twice, late, and in any order: the end is the same. Refunds that are told
- * before the success are kept, and count once it is known.
- * @param amountCents What the intent is over; more cannot be refunded.
+ * Joins what is known of an intent with what is told. All parts only grow (the status by its rank, the refunds by
+ * their sum, those that failed by theirs), so that events may come twice, late, and in any order: the end is the same.
+ * Refunds that are told before the success are kept, and count once it is known.
+ * @param amountCents What the intent is over; more cannot be refunded than that and what came back.
  */
 export function advance(known: Known, told: Told, amountCents: number): Known {
   const before = statusOf(known.state)
   const isNews = told.status !== null && RANK[told.status] > RANK[before]
   const status = isNews && told.status !== null ? told.status : before
-  const refundsToldCents = Math.max(known.refundsToldCents, Math.min(told.refunded_cents, amountCents))
+  const failedCents = Math.min(told.refunds_failed_cents, told.refunded_cents)
+  const refundsToldCents = Math.max(
+    known.refundsToldCents,
+    Math.min(told.refunded_cents, amountCents + failedCents),
+  )
+  const refundsFailedToldCents = Math.max(known.refundsFailedToldCents, failedCents)
   return {
-    state: stateOf(status, refundsToldCents, amountCents),
+    state: stateOf(status, refundsToldCents - refundsFailedToldCents, amountCents),
     failure: status === 'failed' ? (isNews ? (told.failure ?? 'payment_failed') : known.failure) : null,
-    nextUrl: status === 'requires_action' ? (isNews ? told.next_url : known.nextUrl) : null,
+    nextUrl:
+      status === 'requires_action' ? (isNews ? told.next_url : (known.nextUrl ?? told.next_url)) : null,
     refundsToldCents,
+    refundsFailedToldCents,
   }
 }
 
@@ -75,7 +84,7 @@ export function isOpen(state: IntentState): boolean {
 }
 
 /** Whether the platform has the money, or had it. */
-export function isPaid(state: IntentState): boolean {
+export function isPaid(state: IntentState): state is (typeof PAID_STATES)[number] {
   return (PAID_STATES as readonly IntentState[]).includes(state)
 }
 

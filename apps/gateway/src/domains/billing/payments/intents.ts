@@ -1,18 +1,19 @@
 import { microFromCents } from '@berth/contract/money'
-import { and, eq, inArray } from 'drizzle-orm'
+import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { PaymentDriver, PlatformIntent } from '../../../drivers/payments/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
-import type { Database, Transaction } from '../../../platform/database/database.ts'
+import type { Database, Queryable, Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
+import type { Sealer } from '../../../platform/sealer.ts'
 import { topUpPaid } from '../events.ts'
 import { customerAccounts, openHouseAccount, postTransfer } from '../ledger/ledger.ts'
 import { lockWallet } from '../ledger/wallet.ts'
 import { postAll } from '../meters/posting.ts'
 import { advance, isOpen, isPaid, OPEN_STATES, type Told } from './intent-states.ts'
-import { bookRefund, repayOwed } from './refunds.ts'
+import { bookFailedRefund, bookRefund, repayOwed } from './refunds.ts'
 import { paymentIntent } from './tables.ts'
 
 export interface PaymentsDeps {
@@ -22,6 +23,8 @@ export interface PaymentsDeps {
   log: Pick<Logger, 'warn' | 'error' | 'info'>
   payments: readonly PaymentDriver[]
   events: Pick<Events, 'emit'>
+  /** Seals the addresses on which customers confirm. */
+  sealer: Sealer
   /** The console's address, for platforms that send browsers back. */
   publicUrl(): string
 }
@@ -98,30 +101,62 @@ export async function apply(
     deps.log.error({ intentId: id, told: told.intent_id }, 'a platform told of a payment under another id')
     return { intent: row, moved: false }
   }
-  const next = advance(row, told, row.amountCents)
-  const moved = next.state !== row.state || next.refundsToldCents !== row.refundsToldCents
-  if (!moved && row.platformIntentId !== null) return { intent: row, moved }
-  const paid = isPaid(next.state)
+  const known = { ...row, nextUrl: openNextUrl(deps, row) }
+  const { nextUrl, ...next } = advance(known, told, row.amountCents)
+  const moved =
+    next.state !== row.state ||
+    next.refundsToldCents !== row.refundsToldCents ||
+    next.refundsFailedToldCents !== row.refundsFailedToldCents
+  const isSame = !moved && nextUrl === known.nextUrl && row.platformIntentId !== null
+  if (isSame) return { intent: row, moved }
   const [changed = row] = await tx
     .update(paymentIntent)
     .set({
       ...next,
+      ...sealNextUrl(deps, id, nextUrl),
       platformIntentId: told.intent_id,
-      refundedCents: paid ? next.refundsToldCents : row.refundedCents,
-      ...(isOpen(next.state) ? {} : { source: null, finishedAt: row.finishedAt ?? deps.clock.now() }),
+      ...(isPaid(next.state)
+        ? { refundedCents: next.refundsToldCents, refundsFailedCents: next.refundsFailedToldCents }
+        : {}),
+      ...(isOpen(next.state)
+        ? {}
+        : { source: null, lookAt: null, finishedAt: row.finishedAt ?? deps.clock.now() }),
     })
     .where(eq(paymentIntent.id, id))
     .returning()
-  if (paid && !isPaid(row.state)) await credit(tx, deps, changed)
-  if (changed.refundedCents > row.refundedCents) {
-    await bookRefund(tx, deps, changed, { fromCents: row.refundedCents, toCents: changed.refundedCents })
-  }
+  await moveMoney(tx, deps, row, changed)
   return { intent: changed, moved }
+}
+
+/** Moves what follows from the way from one row to the next, in the order in which a platform does it. */
+async function moveMoney(tx: Transaction, deps: PaymentsDeps, from: Intent, to: Intent): Promise<void> {
+  if (isPaid(to.state) && !isPaid(from.state)) await credit(tx, deps, to)
+  if (to.refundedCents > from.refundedCents) {
+    await bookRefund(tx, deps, to, { fromCents: from.refundedCents, toCents: to.refundedCents })
+  }
+  if (to.refundsFailedCents > from.refundsFailedCents) {
+    const span = { fromCents: from.refundsFailedCents, toCents: to.refundsFailedCents }
+    await bookFailedRefund(tx, deps, to, span)
+  }
+}
+
+/** Where the customer goes on; null while nothing is asked. */
+export function openNextUrl(
+  { sealer }: Pick<PaymentsDeps, 'sealer'>,
+  { id, nextUrlBox: box, nextUrlKeyId: keyId }: Intent,
+): string | null {
+  return box && keyId ? sealer.open({ box, keyId }, [id]) : null
+}
+
+function sealNextUrl({ sealer }: Pick<PaymentsDeps, 'sealer'>, id: string, url: string | null) {
+  if (url === null) return { nextUrlBox: null, nextUrlKeyId: null }
+  const { box: nextUrlBox, keyId: nextUrlKeyId } = sealer.seal(url, [id])
+  return { nextUrlBox, nextUrlKeyId }
 }
 
 /** Adds what was paid to the wallet, and sends the receipt; what is owed of earlier refunds goes off first. */
 async function credit(tx: Transaction, deps: PaymentsDeps, intent: Intent): Promise<void> {
-  const { id, userId, amountCents, currency, sourceLabel: paidWith } = intent
+  const { id, userId, amountCents, currency, sourceBrand: brand, sourceLast4: last4 } = intent
   // What ran before is posted first, so that what an empty wallet could not pay stays waived.
   await postAll(tx, deps, userId)
   await postTransfer(tx, deps, {
@@ -143,13 +178,22 @@ async function credit(tx: Transaction, deps: PaymentsDeps, intent: Intent): Prom
     transactionId: `t_${id}`,
     amountCents,
     currency,
-    paidWith,
+    card: { brand, last4 },
   })
 }
 
 /** The condition that finds a customer's payments of which nothing is decided yet. */
 export function isOpenOf(userId: string) {
   return and(eq(paymentIntent.userId, userId), inArray(paymentIntent.state, [...OPEN_STATES]))
+}
+
+/** Which of these ids are those of payments that are still open; what is no id of a payment is none. */
+export async function openAmong(q: Pick<Queryable, 'select'>, ids: string[]): Promise<Set<string>> {
+  const rows = await q
+    .select({ id: paymentIntent.id })
+    .from(paymentIntent)
+    .where(and(inArray(sql`${paymentIntent.id}::text`, ids), inArray(paymentIntent.state, [...OPEN_STATES])))
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Whether a customer has a payment of which it is not known yet if it was paid. */

@@ -1,12 +1,16 @@
-import { and, asc, gt, inArray } from 'drizzle-orm'
+import { and, asc, eq, inArray, lte } from 'drizzle-orm'
 import { readFeed } from './events.ts'
 import { isOpen, OPEN_STATES } from './intent-states.ts'
 import { book, carryOn, driverOf, type Intent, type PaymentsDeps } from './intents.ts'
 import { collectOwed } from './refunds.ts'
 import { paymentIntent } from './tables.ts'
 
-/** Payments that recovery reads at once. */
-const PAGE = 100
+/** Looks of one round, so that many open payments never keep it from the platforms' lists of events. */
+const LOOKS_PER_ROUND_MAX = 100
+/** Between two looks at an open payment: as long as between two rounds at first, then a tenth of its age. */
+const LOOK_PAUSE_MS_MIN = 15_000
+const LOOK_PAUSE_MS_MAX = 3_600_000
+const AGES_PER_PAUSE = 10
 /** A payment that the customer has not confirmed by then is ended; nothing was charged. */
 const ACTION_MS_MAX = 24 * 3_600_000
 
@@ -17,7 +21,7 @@ const ACTION_MS_MAX = 24 * 3_600_000
  * @returns How many open payments it finished. One that fails is logged and left for the next time.
  */
 export async function recoverTopups(deps: PaymentsDeps, signal?: AbortSignal): Promise<number> {
-  const finished = await carryOnAll(deps, signal)
+  const finished = await carryOnDue(deps, signal)
   for (const driver of deps.payments) {
     if (signal?.aborted) return finished
     try {
@@ -30,23 +34,19 @@ export async function recoverTopups(deps: PaymentsDeps, signal?: AbortSignal): P
   return finished
 }
 
-async function carryOnAll(deps: PaymentsDeps, signal?: AbortSignal): Promise<number> {
+async function carryOnDue(deps: PaymentsDeps, signal?: AbortSignal): Promise<number> {
   let finished = 0
-  let after: string | null = null
-  for (;;) {
-    const page: Intent[] = await openIntents(deps, after)
-    for (const intent of page) {
-      if (signal?.aborted) return finished
-      after = intent.id
-      try {
-        const { state } = await finish(deps, intent)
-        if (!isOpen(state)) finished += 1
-      } catch (error) {
-        deps.log.warn({ err: error, intentId: intent.id }, 'a top-up could not be finished; it stays open')
-      }
+  for (let count = 0; count < LOOKS_PER_ROUND_MAX && !signal?.aborted; count += 1) {
+    const intent = await takeDue(deps)
+    if (!intent) break
+    try {
+      const { state } = await finish(deps, intent)
+      if (!isOpen(state)) finished += 1
+    } catch (error) {
+      deps.log.warn({ err: error, intentId: intent.id }, 'a top-up could not be finished; it stays open')
     }
-    if (page.length < PAGE) return finished
   }
+  return finished
 }
 
 async function finish(deps: PaymentsDeps, intent: Intent): Promise<Intent> {
@@ -57,16 +57,28 @@ async function finish(deps: PaymentsDeps, intent: Intent): Promise<Intent> {
   return await book(deps, carried, await driver.cancel(carried.platformIntentId))
 }
 
-async function openIntents({ db }: Pick<PaymentsDeps, 'db'>, after: string | null): Promise<Intent[]> {
-  return await db
-    .select()
-    .from(paymentIntent)
-    .where(
-      and(
-        inArray(paymentIntent.state, [...OPEN_STATES]),
-        after === null ? undefined : gt(paymentIntent.id, after),
-      ),
-    )
-    .orderBy(asc(paymentIntent.id))
-    .limit(PAGE)
+/**
+ * The open payment that has waited longest to be looked at. It is due again after a pause that grows with its age,
+ * whatever comes of the look: a payment that waits for its bank for days is not asked about each quarter of a minute.
+ */
+async function takeDue({ db, clock }: Pick<PaymentsDeps, 'db' | 'clock'>): Promise<Intent | null> {
+  return await db.transaction(async tx => {
+    const now = clock.now()
+    const [due] = await tx
+      .select()
+      .from(paymentIntent)
+      .where(and(inArray(paymentIntent.state, [...OPEN_STATES]), lte(paymentIntent.lookAt, now)))
+      .orderBy(asc(paymentIntent.lookAt))
+      .limit(1)
+      .for('update', { skipLocked: true })
+    if (!due) return null
+    const lookAt = new Date(now.getTime() + lookPauseMs(now.getTime() - due.createdAt.getTime()))
+    await tx.update(paymentIntent).set({ lookAt }).where(eq(paymentIntent.id, due.id))
+    return due
+  })
+}
+
+/** How long an open payment of that age is left alone after a look. */
+export function lookPauseMs(ageMs: number): number {
+  return Math.min(Math.max(ageMs / AGES_PER_PAUSE, LOOK_PAUSE_MS_MIN), LOOK_PAUSE_MS_MAX)
 }

@@ -1,8 +1,10 @@
 import { microFromCents } from '@berth/contract/money'
-import { and, asc, eq, gt, lt } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, lt } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
+import type { Events } from '../../../platform/events/events.ts'
 import type { Ids } from '../../../platform/ids.ts'
+import { paymentRefunded, refundFailed } from '../events.ts'
 import { customerAccounts, openHouseAccount, postTransfer } from '../ledger/ledger.ts'
 import { lockWallet, readTotals, type WalletTotals } from '../ledger/wallet.ts'
 import { postAll } from '../meters/posting.ts'
@@ -11,6 +13,16 @@ import { type paymentIntent, paymentRefund } from './tables.ts'
 interface RefundDeps {
   clock: Clock
   ids: Ids
+}
+
+type BookingDeps = RefundDeps & { events: Pick<Events, 'emit'> }
+type Intent = typeof paymentIntent.$inferSelect
+type Refund = typeof paymentRefund.$inferSelect
+
+/** From how much in all to how much, as it stands in the intent's row. */
+interface Span {
+  fromCents: number
+  toCents: number
 }
 
 /** Customers who owe that are looked at in one go. */
@@ -24,9 +36,9 @@ const OWING_MAX = 100
  */
 export async function bookRefund(
   tx: Transaction,
-  deps: RefundDeps,
-  intent: typeof paymentIntent.$inferSelect,
-  { fromCents, toCents }: { fromCents: number; toCents: number },
+  deps: BookingDeps,
+  intent: Intent,
+  { fromCents, toCents }: Span,
 ): Promise<void> {
   const { userId, currency } = intent
   const amountMicro = microFromCents(toCents - fromCents)
@@ -54,6 +66,81 @@ export async function bookRefund(
     const from = await openHouseAccount(tx, 'receivable', currency)
     await postTransfer(tx, deps, { ...common, key: `${key}:owed`, from, amountMicro: owedMicro })
   }
+  await deps.events.emit(tx, paymentRefunded, noticeOf(deps, intent, id, toCents - fromCents))
+}
+
+/**
+ * Books that a part of what was given back did not arrive: the platform has it again, so it goes back to where it was
+ * taken from. What is still owed of those refunds is owed no more, and the rest is the customer's cash again. Of
+ * several refunds the newest are taken first; what a customer has less what they owe comes to the same in any order.
+ * Call it under the wallet's lock.
+ */
+export async function bookFailedRefund(
+  tx: Transaction,
+  deps: BookingDeps,
+  intent: Intent,
+  { fromCents, toCents }: Span,
+): Promise<void> {
+  const { id: intentId, userId } = intent
+  // What ran before is posted first, so that what an empty wallet could not pay stays waived.
+  await postAll(tx, deps, userId)
+  let leftCents = toCents - fromCents
+  const refunds = await tx
+    .select()
+    .from(paymentRefund)
+    .where(
+      and(eq(paymentRefund.intentId, intentId), lt(paymentRefund.failedCents, paymentRefund.amountCents)),
+    )
+    .orderBy(desc(paymentRefund.createdAt), desc(paymentRefund.id))
+  for (const refund of refunds) {
+    const cents = Math.min(leftCents, refund.amountCents - refund.failedCents)
+    if (cents === 0) break
+    await putBack(tx, deps, intent, refund, cents)
+    leftCents -= cents
+  }
+  if (leftCents > 0) throw new Error(`more refunds of payment ${intentId} failed than were booked`)
+  await repayOwed(tx, deps, userId)
+}
+
+async function putBack(
+  tx: Transaction,
+  deps: BookingDeps,
+  intent: Intent,
+  { id, failedCents, owedMicro, repaidMicro }: Refund,
+  cents: number,
+): Promise<void> {
+  const { userId, currency, platformName } = intent
+  const amountMicro = microFromCents(cents)
+  const forgivenMicro = least(amountMicro, owedMicro - repaidMicro)
+  const backMicro = amountMicro - forgivenMicro
+  const from = await openHouseAccount(tx, { clearing: platformName }, currency)
+  const common = { from, kind: 'refund', refId: id, userId, at: deps.clock.now() } as const
+  const key = `refund-failed:${id}:${failedCents}`
+  if (backMicro > 0n) {
+    const to = customerAccounts(userId).cash
+    await postTransfer(tx, deps, { ...common, key, to, amountMicro: backMicro })
+  }
+  if (forgivenMicro > 0n) {
+    const to = await openHouseAccount(tx, 'receivable', currency)
+    await postTransfer(tx, deps, { ...common, key: `${key}:owed`, to, amountMicro: forgivenMicro })
+  }
+  await tx
+    .update(paymentRefund)
+    .set({ failedCents: failedCents + cents, owedMicro: owedMicro - forgivenMicro })
+    .where(eq(paymentRefund.id, id))
+  await deps.events.emit(tx, refundFailed, noticeOf(deps, intent, id, cents))
+}
+
+/** What customers are told of a refund. */
+function noticeOf(
+  { clock }: Pick<RefundDeps, 'clock'>,
+  intent: Intent,
+  refundId: string,
+  amountCents: number,
+) {
+  const { userId, currency, sourceBrand: brand, sourceLast4: last4 } = intent
+  const at = clock.now().toISOString()
+  return { userId, at, transactionId: `r_${refundId}`, amountCents, currency, card: { brand, last4 } }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { boolean, check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
-import { amount, moment } from '../../../platform/database/columns.ts'
+import { amount, bytes, moment } from '../../../platform/database/columns.ts'
 import { INTENT_STATES } from './intent-states.ts'
 
 /**
@@ -19,27 +19,37 @@ export const paymentIntent = pgTable(
     platformIntentId: text('platform_intent_id'),
     /** The driver's reference to what is charged, never a card number; emptied when nothing is charged any more. */
     source: text('source'),
-    /** For people: `Visa ending 4242`. */
-    sourceLabel: text('source_label').notNull().default(''),
+    /** What people know it by, such as `Visa` and `4242`. */
+    sourceBrand: text('source_brand').notNull(),
+    sourceLast4: text('source_last4').notNull(),
     state: text('state', { enum: INTENT_STATES }).notNull(),
     failure: text('failure'),
-    /** Where the customer goes on; set only while an action is required. */
-    nextUrl: text('next_url'),
+    /** Where the customer goes on, sealed: whoever has it may confirm. Set only while an action is required. */
+    nextUrlBox: bytes('next_url_box'),
+    nextUrlKeyId: text('next_url_key_id'),
     /** Given back in all, as the platform says; more than what is booked while the success is not known yet. */
     refundsToldCents: integer('refunds_told_cents').notNull().default(0),
+    /** The part of that which did not arrive, as the platform says. */
+    refundsFailedToldCents: integer('refunds_failed_told_cents').notNull().default(0),
     /** Given back in all, as booked. */
     refundedCents: integer('refunded_cents').notNull().default(0),
+    /** The part of that which did not arrive, as booked. */
+    refundsFailedCents: integer('refunds_failed_cents').notNull().default(0),
+    /** When recovery asks the platform next; null when nothing is open. */
+    lookAt: moment('look_at'),
     createdAt: moment('created_at').notNull(),
     finishedAt: moment('finished_at'),
   },
   table => [
     index('payment_intent_user').on(table.userId, table.createdAt),
     index('payment_intent_open')
-      .on(table.id)
+      .on(table.lookAt)
       .where(sql`${table.state} in ('created', 'requires_action', 'processing')`),
     check(
       'payment_intent_refunded',
-      sql`${table.refundedCents} between 0 and ${table.refundsToldCents} and ${table.refundsToldCents} <= ${table.amountCents}`,
+      sql`${table.refundedCents} between 0 and ${table.refundsToldCents}
+        and ${table.refundsFailedCents} between 0 and ${table.refundsFailedToldCents}
+        and ${table.refundsToldCents} - ${table.refundsFailedToldCents} between 0 and ${table.amountCents}`,
     ),
   ],
 )
@@ -54,6 +64,7 @@ export const paymentEvent = pgTable(
     intentId: uuid('intent_id'),
     status: text('status'),
     refundedCents: integer('refunded_cents').notNull(),
+    refundsFailedCents: integer('refunds_failed_cents').notNull().default(0),
     via: text('via', { enum: ['webhook', 'list'] }).notNull(),
     /** Whether it told anything that was not known yet. */
     moved: boolean('moved').notNull(),
@@ -63,6 +74,7 @@ export const paymentEvent = pgTable(
   table => [
     primaryKey({ columns: [table.platformName, table.eventId] }),
     index('payment_event_intent').on(table.intentId),
+    index('payment_event_received').on(table.receivedAt),
   ],
 )
 
@@ -82,7 +94,9 @@ export const paymentRefund = pgTable(
       .references(() => paymentIntent.id),
     userId: uuid('user_id').notNull(),
     amountCents: integer('amount_cents').notNull(),
-    /** The part that the wallet could not give. */
+    /** The part that did not arrive, and went back to where it was. */
+    failedCents: integer('failed_cents').notNull().default(0),
+    /** What the wallet could not give, less what of it did not arrive. */
     owedMicro: amount('owed_micro').notNull(),
     /** What later money has paid of it. */
     repaidMicro: amount('repaid_micro').notNull().default(sql`0`),
@@ -94,7 +108,8 @@ export const paymentRefund = pgTable(
     index('payment_refund_owed').on(table.userId).where(sql`${table.repaidMicro} < ${table.owedMicro}`),
     check(
       'payment_refund_amounts',
-      sql`${table.amountCents} > 0 and ${table.repaidMicro} between 0 and ${table.owedMicro}`,
+      sql`${table.amountCents} > 0 and ${table.failedCents} between 0 and ${table.amountCents}
+        and ${table.repaidMicro} between 0 and ${table.owedMicro}`,
     ),
   ],
 )

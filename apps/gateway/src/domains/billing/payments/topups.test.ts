@@ -29,7 +29,13 @@ test('[R7.5] [R9.3] a top-up charges the card and adds its cents to the wallet',
   expect(await fixture.billing.balanceCents(userId)).toBe(1_999)
   expect(await charges()).toMatchObject([{ amountCents: 1_999, currency: 'USD', failure: null }])
   expect(await rows()).toMatchObject([
-    { state: 'succeeded', source: null, sourceLabel: 'Visa ending 4242', finishedAt: expect.any(Date) },
+    {
+      state: 'succeeded',
+      source: null,
+      sourceBrand: 'Visa',
+      sourceLast4: '4242',
+      finishedAt: expect.any(Date),
+    },
   ])
 })
 
@@ -126,7 +132,7 @@ test('any other number is refused, and no number is stored anywhere, of test car
       select to_jsonb(t) as row from payment_intent t union all select to_jsonb(c) from testcard_intent c
         union all select to_jsonb(e) from testcard_event e
     ) all_rows`)
-  expect(stored.rows[0]?.dump).toContain('Visa ending 4242')
+  expect(stored.rows[0]?.dump).toContain('"4242"')
   expect(stored.rows[0]?.dump).not.toMatch(/4111111111|4242424242/)
 })
 
@@ -289,6 +295,8 @@ test('[B3] recovery books a refusal too, and one that fails never stops the rest
     { state: 'failed', failure: 'card_declined' },
     { state: 'succeeded', failure: null },
   ])
+  expect(await fixture.billing.recoverTopups()).toBe(0)
+  fixture.clock.advance(15)
   expect(await fixture.billing.recoverTopups()).toBe(1)
   expect(await fixture.billing.balanceCents(stuck)).toBe(2_500)
 })

@@ -1,4 +1,4 @@
-import { type TopupState, topup as topupCall, topupState } from '@berth/contract/billing'
+import { type Card, type TopupState, topup as topupCall, topupState } from '@berth/contract/billing'
 import type { CallData } from '@berth/contract/call'
 import { ERRORS, type ErrorCode } from '@berth/contract/errors'
 import {
@@ -8,15 +8,15 @@ import {
   TOPUP_CENTS_MIN,
 } from '@berth/contract/limits'
 import { and, desc, eq } from 'drizzle-orm'
-import { type PaymentDriver, PaymentUnavailable } from '../../../drivers/payments/port.ts'
+import { PaymentUnavailable } from '../../../drivers/payments/port.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
 import { earlierResult, keepResult } from '../../../platform/once.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import { currencyOf, lockWallet } from '../ledger/wallet.ts'
-import { type IntentState, isOpen, isPaid } from './intent-states.ts'
-import { book, carryOn, driverOf, type Intent, isOpenOf, type PaymentsDeps } from './intents.ts'
+import { type IntentState, isOpen, isPaid, type OPEN_STATES } from './intent-states.ts'
+import { book, carryOn, driverOf, type Intent, isOpenOf, openNextUrl, type PaymentsDeps } from './intents.ts'
 import { paymentIntent } from './tables.ts'
 
 export interface TopupRequest {
@@ -35,6 +35,8 @@ export type TopupAnswer = CallData<typeof topupCall>
 const toAnswer = wireOf(topupCall.data)
 const toState = wireOf(topupState)
 
+type OpenState = (typeof OPEN_STATES)[number]
+
 /** Ids on the wire say what they are. */
 const ID_PATTERN = /^t_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
@@ -48,11 +50,11 @@ const ID_PATTERN = /^t_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
  *   whether it charged, the row stays open, and the same key carries on with it.
  */
 export async function topUp(deps: PaymentsDeps, request: TopupRequest): Promise<TopupAnswer> {
-  const { reference, label } = await checkRequest(deps, request)
-  const intent = await findOrCreate(deps, request, reference, label)
-  if (!isOpen(intent.state)) return answerOf(intent)
+  const { reference, card } = await checkRequest(deps, request)
+  const intent = await findOrCreate(deps, request, reference, card)
+  if (!isOpen(intent.state)) return answerOf(deps, intent)
   try {
-    return answerOf(await carryOn(deps, intent))
+    return answerOf(deps, await carryOn(deps, intent))
   } catch (error) {
     if (!(error instanceof PaymentUnavailable)) throw error
     deps.log.warn(
@@ -65,22 +67,25 @@ export async function topUp(deps: PaymentsDeps, request: TopupRequest): Promise<
 
 /** A top-up as it is known now. @throws ApiError `not_found`, the same for another customer's (R6.4). */
 export async function readTopup(
-  deps: Pick<PaymentsDeps, 'db'>,
+  deps: Pick<PaymentsDeps, 'db' | 'sealer'>,
   userId: string,
   id: string,
 ): Promise<TopupState> {
-  return stateOf(await findOwn(deps, userId, id))
+  return stateOf(deps, await findOwn(deps, userId, id))
 }
 
 /** The customer's top-ups of which it is not known yet if they were paid, newest first. */
-export async function openTopups({ db }: Pick<PaymentsDeps, 'db'>, userId: string): Promise<TopupState[]> {
-  const rows = await db
+export async function openTopups(
+  deps: Pick<PaymentsDeps, 'db' | 'sealer'>,
+  userId: string,
+): Promise<TopupState[]> {
+  const rows = await deps.db
     .select()
     .from(paymentIntent)
     .where(isOpenOf(userId))
     .orderBy(desc(paymentIntent.createdAt), desc(paymentIntent.id))
     .limit(OPEN_TOPUPS_PER_USER_MAX)
-  return rows.map(stateOf)
+  return rows.map(row => stateOf(deps, row))
 }
 
 /**
@@ -91,10 +96,10 @@ export async function openTopups({ db }: Pick<PaymentsDeps, 'db'>, userId: strin
 export async function cancelTopup(deps: PaymentsDeps, userId: string, id: string): Promise<TopupState> {
   await deps.db.transaction(tx => forCustomer(tx, userId))
   const intent = await findOwn(deps, userId, id)
-  if (!isOpen(intent.state) || intent.platformIntentId === null) return stateOf(intent)
+  if (!isOpen(intent.state) || intent.platformIntentId === null) return stateOf(deps, intent)
   const driver = driverOf(deps, intent.platformName)
   try {
-    return stateOf(await book(deps, intent, await driver.cancel(intent.platformIntentId)))
+    return stateOf(deps, await book(deps, intent, await driver.cancel(intent.platformIntentId)))
   } catch (error) {
     if (!(error instanceof PaymentUnavailable)) throw error
     throw new ApiError('payment_pending', { cause: error })
@@ -116,7 +121,7 @@ async function findOwn({ db }: Pick<PaymentsDeps, 'db'>, userId: string, id: str
 async function checkRequest(
   deps: PaymentsDeps,
   request: TopupRequest,
-): Promise<{ driver: PaymentDriver; reference: string; label: string }> {
+): Promise<{ reference: string; card: Card }> {
   const driver = driverOf(deps, request.platformName)
   const { amountCents } = request
   if (!Number.isInteger(amountCents) || amountCents < TOPUP_CENTS_MIN || amountCents > TOPUP_CENTS_MAX) {
@@ -133,7 +138,7 @@ async function checkRequest(
   if (!source.accepted) {
     throw new ApiError(source.failure, { fields: [{ path: 'source', rule: 'not_allowed' }] })
   }
-  return { driver, reference: source.reference, label: source.label }
+  return { reference: source.reference, card: source.card }
 }
 
 /**
@@ -144,11 +149,11 @@ async function findOrCreate(
   { db, clock, ids }: PaymentsDeps,
   request: TopupRequest,
   source: string,
-  sourceLabel: string,
+  { brand: sourceBrand, last4: sourceLast4 }: Card,
 ): Promise<Intent> {
   const { userId, idempotencyKey, amountCents, currency, platformName } = request
   const call = { userId, operation: topupCall.operation, key: idempotencyKey }
-  const content = { userId, amountCents, currency, platformName, sourceLabel }
+  const content = { userId, amountCents, currency, platformName, sourceBrand, sourceLast4 }
   return await db.transaction(async tx => {
     await forCustomer(tx, userId)
     await lockWallet(tx, userId)
@@ -158,7 +163,7 @@ async function findOrCreate(
     await requireFewOpen(tx, userId)
     const [made] = await tx
       .insert(paymentIntent)
-      .values({ ...content, id: ids.uuid(), source, state: 'created', createdAt: now })
+      .values({ ...content, id: ids.uuid(), source, state: 'created', createdAt: now, lookAt: now })
       .returning()
     if (!made) throw new Error('an insert gave no row')
     await keepResult(tx, call, made.id)
@@ -177,9 +182,12 @@ async function requireFewOpen(tx: Transaction, userId: string): Promise<void> {
 async function findSame(
   tx: Transaction,
   id: string,
-  content: Pick<Intent, 'userId' | 'amountCents' | 'currency' | 'platformName' | 'sourceLabel'>,
+  content: Pick<
+    Intent,
+    'userId' | 'amountCents' | 'currency' | 'platformName' | 'sourceBrand' | 'sourceLast4'
+  >,
 ): Promise<Intent> {
-  const { userId, amountCents, currency, platformName, sourceLabel } = content
+  const { userId, amountCents, currency, platformName, sourceBrand, sourceLast4 } = content
   const [found] = await tx
     .select()
     .from(paymentIntent)
@@ -189,13 +197,14 @@ async function findSame(
     found.amountCents === amountCents &&
     found.currency === currency &&
     found.platformName === platformName &&
-    found.sourceLabel === sourceLabel
+    found.sourceBrand === sourceBrand &&
+    found.sourceLast4 === sourceLast4
   if (!same) throw new ApiError('idempotency_key_reused')
   return found
 }
 
 /** What the top-up call answers; an end without money is thrown. */
-function answerOf(intent: Intent): TopupAnswer {
+function answerOf(deps: Pick<PaymentsDeps, 'sealer'>, intent: Intent): TopupAnswer {
   const { state } = intent
   if (state === 'failed') throw new ApiError(errorCode(intent.failure))
   if (state === 'canceled') throw new ApiError('payment_canceled')
@@ -203,14 +212,20 @@ function answerOf(intent: Intent): TopupAnswer {
     ...intent,
     transactionId: `t_${intent.id}`,
     amount: intent.amountCents,
-    status: isPaid(state) ? 'settled' : state === 'requires_action' ? state : 'pending',
+    status: isPaid(state) ? 'settled' : OPEN_STATUS[state],
+    nextUrl: openNextUrl(deps, intent),
   })
 }
 
-const WIRE_STATUS = {
+/** What is waited for: an answer of the platform, the customer, or the bank. */
+const OPEN_STATUS = {
   created: 'pending',
   requires_action: 'requires_action',
-  processing: 'pending',
+  processing: 'processing',
+} as const satisfies Record<OpenState, TopupState['status']>
+
+const WIRE_STATUS = {
+  ...OPEN_STATUS,
   canceled: 'canceled',
   failed: 'failed',
   succeeded: 'settled',
@@ -218,15 +233,16 @@ const WIRE_STATUS = {
   refunded: 'refunded',
 } as const satisfies Record<IntentState, TopupState['status']>
 
-function stateOf(intent: Intent): TopupState {
+function stateOf(deps: Pick<PaymentsDeps, 'sealer'>, intent: Intent): TopupState {
   return toState({
     ...intent,
     transactionId: `t_${intent.id}`,
     amount: intent.amountCents,
-    refundedAmount: intent.refundedCents,
-    source: intent.sourceLabel,
+    refundedAmount: intent.refundedCents - intent.refundsFailedCents,
+    card: { brand: intent.sourceBrand, last4: intent.sourceLast4 },
     status: WIRE_STATUS[intent.state],
     failure: intent.state === 'failed' ? errorCode(intent.failure) : null,
+    nextUrl: openNextUrl(deps, intent),
   })
 }
 

@@ -21,6 +21,7 @@ const FAILS_AFTER = '4000 0084 0000 1629'
 const LATE = '6011 1111 1111 1117'
 const DISORDERLY = '3056 9300 0902 0004'
 const REFUNDED = '4000 0000 0000 7726'
+const REFUND_FAILS = '4000 0000 0000 5126'
 
 /** The whole gateway over HTTP: its test platform sends signed webhooks to the same server. */
 let gateway: TestGateway
@@ -36,13 +37,16 @@ beforeEach(async () => {
 test('[R2.22] [R5.8] a card that asks is paid once the customer has confirmed on the page, and not before', async () => {
   const asked = await pay(ASKS)
   expect(asked).toMatchObject({ status: 'requires_action', amount: 2_500 })
-  expect(await open()).toMatchObject([{ transaction_id: asked.transaction_id, source: 'Visa ending 3155' }])
+  expect(await open()).toMatchObject([
+    { transaction_id: asked.transaction_id, card: { brand: 'Visa', last4: '3155' } },
+  ])
   expect(await balance()).toBe(0)
   const page = gateway.origin + asked.next_url
   const shown = await fetch(page, { headers: { 'accept-language': 'ja' } })
   expect(shown.headers.get('content-security-policy')).toContain("default-src 'none'")
   expect(shown.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
   expect(await shown.text()).toContain('支払いの確認')
+  expect(await transactions()).toMatchObject([{ status: 'pending', about: { waits_for: 'customer' } }])
   // Looking at the page, or coming back from it, pays nothing.
   expect(await state(asked.transaction_id)).toMatchObject({ status: 'requires_action' })
   await answer(page, 'confirm')
@@ -78,9 +82,14 @@ test('a payment that waits can be canceled, and is not paid by a page that was l
 test('[B3] a card that settles late is pending, then there, once; so is one whose events are in disorder', async () => {
   for (const [count, source] of [LATE, DISORDERLY].entries()) {
     const pending = await pay(source)
-    expect(pending).toMatchObject({ status: 'pending', next_url: null })
+    expect(pending).toMatchObject({ status: 'processing', next_url: null })
     expect(await transactions()).toContainEqual(
-      expect.objectContaining({ id: pending.transaction_id, status: 'pending', cash_amount_micro: '0' }),
+      expect.objectContaining({
+        id: pending.transaction_id,
+        status: 'pending',
+        cash_amount_micro: '0',
+        about: expect.objectContaining({ waits_for: 'bank' }),
+      }),
     )
     await settled(pending.transaction_id)
     expect(await balance()).toBe(2_500 * (count + 1))
@@ -112,10 +121,32 @@ test('[R3.10] [B2] what is refunded later goes out of the wallet, as a transacti
     status: 'settled',
     amount_micro: '-25000000',
     cash_amount_micro: '-25000000',
-    about: { source: 'Visa ending 7726' },
+    about: { card: { brand: 'Visa', last4: '7726' } },
   })
   const { lines } = await gateway.data(getReceipt, { params: { id: refund?.id ?? '' } }, { token })
   expect(lines).toMatchObject([{ from_account: 'cash', to_account: 'clearing: Test card' }])
+  expect(await gateway.gateway.billing.checkBooks()).toEqual([])
+})
+
+test('[R3.10] [B2] a refund that does not arrive is in the wallet again, and its row says so', async () => {
+  const paid = await pay(REFUND_FAILS)
+  await vi.waitFor(
+    async () => expect(await transactions()).toMatchObject([{ type: 'refund', status: 'failed' }, {}]),
+    { timeout: 15_000 },
+  )
+  expect(await balance()).toBe(2_500)
+  expect(await state(paid.transaction_id)).toMatchObject({ status: 'settled', refunded_amount: 0 })
+  const [refund] = await transactions()
+  expect(refund).toMatchObject({
+    amount_micro: '-25000000',
+    cash_amount_micro: '0',
+    pending_amount_micro: '0',
+  })
+  const { lines } = await gateway.data(getReceipt, { params: { id: refund?.id ?? '' } }, { token })
+  expect(lines).toMatchObject([
+    { from_account: 'cash', to_account: 'clearing: Test card' },
+    { from_account: 'clearing: Test card', to_account: 'cash' },
+  ])
   expect(await gateway.gateway.billing.checkBooks()).toEqual([])
 })
 

@@ -1,3 +1,4 @@
+import type { Card } from '@berth/contract/billing'
 import type { Language } from '@berth/contract/limits'
 import type { MailContent } from '../../../drivers/mail/port.ts'
 import type { Recipient } from '../facts.ts'
@@ -44,6 +45,20 @@ export function noticeMail<Values extends object>(
 ): MailContent {
   const paragraphs = [...text.body(values), values.brand, `-- \n${SWITCH_OFF[language](values.settings)}`]
   return { to: email, subject: text.subject(values), text: `${paragraphs.join('\n\n')}\n` }
+}
+
+/** What a card is called, such as `Visa ending 4242`. Mails that a version before has queued do not say it. */
+export function cardText(language: Language, { brand, last4 }: Card = NO_CARD): string {
+  return last4 === '' ? lineOf(brand) : CARDS[language](lineOf(brand), lineOf(last4))
+}
+
+const NO_CARD: Card = { brand: '', last4: '' }
+
+const CARDS: Record<Language, (brand: string, last4: string) => string> = {
+  en: (brand, last4) => `${brand} ending ${last4}`,
+  zh: (brand, last4) => `尾号 ${last4} 的 ${brand}`,
+  ja: (brand, last4) => `末尾 ${last4} の ${brand}`,
+  ko: (brand, last4) => `${brand} 카드(끝자리 ${last4})`,
 }
 
 /** A moment for people, the same in every language: `2026-03-01 14:05 UTC`. */

@@ -4,7 +4,8 @@ import { BALANCE_LOW_TEXTS } from './balance-low-mail.ts'
 import { INSTANCE_TROUBLE_TEXTS } from './instance-trouble-mail.ts'
 import { KEY_ADDED_TEXTS } from './key-added-mail.ts'
 import { NEW_SIGN_IN_TEXTS } from './new-sign-in-mail.ts'
-import { durationText, lineOf, type NoticeTexts, noticeMail, SWITCH_OFF } from './notice-mail.ts'
+import { cardText, durationText, lineOf, type NoticeTexts, noticeMail, SWITCH_OFF } from './notice-mail.ts'
+import { REFUND_TEXTS } from './refund-mail.ts'
 import { TOP_UP_RECEIPT_TEXTS } from './top-up-receipt-mail.ts'
 
 /** A script that only that language’s text is written in. */
@@ -17,6 +18,16 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
   ['registry credential', KEY_ADDED_TEXTS, { at, what: 'registry', name: 'laptop' }],
   ['API key', KEY_ADDED_TEXTS, { at, what: 'api_key', name: 'laptop' }],
   ['receipt', TOP_UP_RECEIPT_TEXTS, { at, amount: '$19.99', paidWith: 'Visa ending 4242', number: 't_1' }],
+  [
+    'refund',
+    REFUND_TEXTS,
+    { at, outcome: 'given_back', amount: '$19.99', paidWith: 'Visa ending 4242', number: 'r_1' },
+  ],
+  [
+    'refund that failed',
+    REFUND_TEXTS,
+    { at, outcome: 'came_back', amount: '$19.99', paidWith: 'Visa ending 4242', number: 'r_1' },
+  ],
   ['failed instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'error', names: 'llama' }],
   ['exited instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'exited', names: 'llama' }],
   ['stopped instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'balance_used_up', names: 'llama' }],
@@ -38,7 +49,7 @@ describe.each(NOTICES)('the mail about a %s', (_, texts, values) => {
     expect(mail.subject).not.toMatch(/[\r\n]/)
     expect(mail.text).toMatch(SCRIPTS[language])
     expect(mail.text).not.toContain('undefined')
-    const { what: __, cause: ___, ...said } = values
+    const { what: __, cause: ___, outcome: ____, ...said } = values
     for (const value of Object.values(said)) expect(`${mail.subject}\n${mail.text}`).toContain(value)
     // The link stands on a line of its own, so that every mail program finds its end.
     expect(mail.text.split('\n')).toContain(frame.link)
@@ -51,6 +62,13 @@ describe.each(NOTICES)('the mail about a %s', (_, texts, values) => {
     const own = bodies.map(body => body.filter(line => line !== frame.link))
     expect(new Set(own.flat()).size).toBe(own.flat().length)
   })
+})
+
+test('[R1.9] a card is called so in each language; what has no digits has its name alone', () => {
+  const texts = LANGUAGES.map(language => cardText(language, { brand: 'Visa', last4: '4242' }))
+  expect(new Set(texts).size).toBe(LANGUAGES.length)
+  for (const text of texts) expect(text).toMatch(/Visa.*4242|4242.*Visa/)
+  for (const language of LANGUAGES) expect(cardText(language, { brand: 'Bank', last4: '' })).toBe('Bank')
 })
 
 test.each(LANGUAGES)('a duration in %s is never more than it is', language => {

@@ -4,7 +4,7 @@ interface Values {
   at: string
   /** With its currency's sign. */
   amount: string
-  /** Such as `Visa ending 4242`. */
+  /** As `cardText` says it. */
   paidWith: string
   /** The transaction's, as the list shows it. */
   number: string

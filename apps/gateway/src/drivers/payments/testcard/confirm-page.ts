@@ -1,13 +1,14 @@
 import type { Currency, Language } from '@berth/contract/limits'
 import { formatMicro, microFromCents } from '@berth/contract/money'
 import type { PageAnswer, PageRequest } from '../port.ts'
-import { cardLabel, cardOf } from './test-cards.ts'
+import { cardOf, faceOf } from './test-cards.ts'
 import { answerPage, type BooksDeps, type CardIntent, intentOfPage } from './testcard-books.ts'
 
 interface Texts {
   title: string
   what: string
   ask: string
+  card: string
   confirm: string
   refuse: string
   confirmed: string
@@ -18,12 +19,13 @@ interface Texts {
   back: string
 }
 
-/** `{{amount}}` and `{{card}}` are what is paid and with what. The console never shows these texts. */
+/** `{{amount}}` and `{{card}}` are what is paid and with what; a card has a brand and its last four digits. The console never shows these texts. */
 const TEXTS: Record<Language, Texts> = {
   en: {
     title: 'Confirm the payment',
     what: 'This is the page of a test bank. It comes from this installation’s test-card platform: no money moves, whatever you choose.',
     ask: 'Pay {{amount}} with {{card}}?',
+    card: '{{brand}} ending {{last4}}',
     confirm: 'Confirm {{amount}}',
     refuse: 'Refuse',
     confirmed: 'Confirmed. The console shows the payment as soon as it has been booked.',
@@ -37,6 +39,7 @@ const TEXTS: Record<Language, Texts> = {
     title: '确认付款',
     what: '这是测试银行的页面，由本安装的测试卡平台提供：无论您如何选择，都不会有真实资金流动。',
     ask: '使用 {{card}} 支付 {{amount}}？',
+    card: '尾号 {{last4}} 的 {{brand}}',
     confirm: '确认支付 {{amount}}',
     refuse: '拒绝',
     confirmed: '已确认。入账后，控制台会立即显示这笔付款。',
@@ -50,6 +53,7 @@ const TEXTS: Record<Language, Texts> = {
     title: '支払いの確認',
     what: 'これはテスト用銀行のページです。この環境のテストカード決済が表示しています。どちらを選んでも実際のお金は動きません。',
     ask: '{{card}} で {{amount}} を支払いますか？',
+    card: '末尾 {{last4}} の {{brand}}',
     confirm: '{{amount}} の支払いを承認',
     refuse: '拒否',
     confirmed: '承認しました。記帳され次第、コンソールに表示されます。',
@@ -62,7 +66,8 @@ const TEXTS: Record<Language, Texts> = {
   ko: {
     title: '결제 확인',
     what: '테스트 은행의 페이지입니다. 이 설치의 테스트 카드 플랫폼이 제공하며, 무엇을 선택해도 실제 돈은 움직이지 않습니다.',
-    ask: '{{card}}(으)로 {{amount}}을(를) 결제할까요?',
+    ask: '{{card}}로 {{amount}}을(를) 결제할까요?',
+    card: '{{brand}} 카드(끝자리 {{last4}})',
     confirm: '{{amount}} 결제 승인',
     refuse: '거부',
     confirmed: '승인되었습니다. 장부에 기록되는 즉시 콘솔에 표시됩니다.',
@@ -85,10 +90,10 @@ export function createConfirmPage(deps: BooksDeps, wake: () => void) {
     let intent = await intentOfPage(deps, token)
     if (!intent) return { status: 404, html: htmlOf(language, texts, `<p>${texts.unknown}</p>`) }
     if (method === 'POST') {
-      intent = await answerPage(deps, token, form.get('answer') === 'confirm')
+      intent = await answerPage(deps, intent.intentId, form.get('answer') === 'confirm')
       wake()
     }
-    const fill = (text: string) => filled(text, intent)
+    const fill = (text: string) => filled(text, texts, intent)
     const asks = intent.status === 'requires_action'
     return {
       status: 200,
@@ -97,11 +102,14 @@ export function createConfirmPage(deps: BooksDeps, wake: () => void) {
   }
 }
 
-function filled(text: string, { amountCents, currency, card }: CardIntent): string {
+function filled(text: string, texts: Texts, { amountCents, currency, card }: CardIntent): string {
   const known = cardOf(card)
+  const { brand, last4 } = known ? faceOf(known) : { brand: card, last4: '' }
   return text
     .replaceAll('{{amount}}', formatMicro(microFromCents(amountCents), currency as Currency))
-    .replaceAll('{{card}}', known ? cardLabel(known) : card)
+    .replaceAll('{{card}}', texts.card)
+    .replaceAll('{{brand}}', brand)
+    .replaceAll('{{last4}}', last4)
 }
 
 function question(texts: Texts, fill: (text: string) => string): string {

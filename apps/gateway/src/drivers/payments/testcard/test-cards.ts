@@ -1,3 +1,4 @@
+import type { Card } from '@berth/contract/billing'
 import type { ErrorCode } from '@berth/contract/errors'
 
 /** A card that no bank issued, and what the test platform does with it. */
@@ -12,6 +13,8 @@ export interface TestCard {
   late?: true
   /** The platform gives it back by itself, a while after it succeeded. */
   refunded_later?: true
+  /** What is given back of it does not arrive, and comes back to the platform a while later. */
+  refunds_fail?: true
   /** Its events are sent twice each, the older ones after the newer. */
   disorderly?: true
 }
@@ -35,6 +38,7 @@ export const TEST_CARDS: readonly TestCard[] = [
   { number: '4000002500003155', brand: 'Visa', failure: null, asks: true },
   { number: '4000008400001629', brand: 'Visa', failure: 'card_declined', asks: true },
   { number: '4000000000007726', brand: 'Visa', failure: null, refunded_later: true },
+  { number: '4000000000005126', brand: 'Visa', failure: null, refunded_later: true, refunds_fail: true },
   { number: '6011111111111117', brand: 'Discover', failure: null, late: true },
   { number: '3056930009020004', brand: 'Diners Club', failure: null, late: true, disorderly: true },
 ]
@@ -56,16 +60,12 @@ export function cardOf(reference: string): TestCard | null {
   return TEST_CARDS.find(card => cardReference(card) === reference) ?? null
 }
 
-/**
- * What a card is called for people.
- * @param card One of the list.
- * @returns Such as `Visa ending 4242`.
- */
-export function cardLabel(card: TestCard): string {
-  return `${card.brand} ending ${lastFour(card)}`
+/** What people know a card by. */
+export function faceOf(card: TestCard): Card {
+  return { brand: card.brand, last4: lastFour(card) }
 }
 
 /** @returns The last four digits of a card's number. */
-export function lastFour(card: TestCard): string {
+function lastFour(card: TestCard): string {
   return card.number.slice(-4)
 }

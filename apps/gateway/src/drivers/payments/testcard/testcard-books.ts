@@ -1,16 +1,19 @@
-import { and, asc, eq, gt, gte, isNotNull, lte, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
-import type { IntentRequest, RefundRequest } from '../port.ts'
+import { EVENTS_KEPT_MS, type IntentRequest, type RefundRequest } from '../port.ts'
 import { testcardEvent, testcardIntent, testcardRefund } from '../tables.ts'
+import { intentIdOfPage } from './page-token.ts'
 import { cardOf, type TestCard } from './test-cards.ts'
 
 export interface BooksDeps {
   db: Database
   clock: Clock
   ids: Ids
-  /** How long a card that settles late takes, and how long after it succeeded one is refunded by itself. */
+  /** Makes the addresses of pages. */
+  pageKey: () => Uint8Array
+  /** How long a card that settles late takes, and how long one takes that is refunded, or whose refund fails. */
   lateMs: number
   refundMs: number
 }
@@ -23,7 +26,7 @@ export type CardIntent = typeof testcardIntent.$inferSelect
 /** What an event's JSON holds; what it says of the intent is as it was then. */
 export interface EventBody {
   id: string
-  type: 'intent.moved' | 'intent.refunded'
+  type: 'intent.moved' | 'intent.refunded' | 'intent.refund_failed'
   created: string
   intent: {
     id: string
@@ -31,15 +34,13 @@ export interface EventBody {
     status: CardIntent['status']
     failure: string | null
     refunded_cents: number
-    page_token: string | null
+    refunds_failed_cents: number
   }
 }
 
 /** Intents that move by themselves in one go, and events that are read at once. */
 const MOVES_MAX = 100
 const EVENTS_PAGE = 100
-/** 32 random bytes: whoever has the page's address may confirm. */
-const PAGE_TOKEN_BYTES = 32
 
 /** Makes an intent, or finds the one of the reference. @throws CardMistake when it was made with other content. */
 export async function makeIntent(
@@ -75,31 +76,36 @@ export async function readIntent({ db }: Pick<BooksDeps, 'db'>, intentId: string
   return row
 }
 
-/** The intent whose page it is; null when no page has this token. */
-export async function intentOfPage({ db }: Pick<BooksDeps, 'db'>, token: string): Promise<CardIntent | null> {
-  const [row] = await db.select().from(testcardIntent).where(eq(testcardIntent.pageToken, token))
-  return row ?? null
+/** The intent whose page it is; null when no page has this token, and for one that nobody was ever sent to. */
+export async function intentOfPage(
+  { db, pageKey }: Pick<BooksDeps, 'db' | 'pageKey'>,
+  token: string,
+): Promise<CardIntent | null> {
+  const intentId = intentIdOfPage(pageKey(), token)
+  if (intentId === null) return null
+  const [row] = await db.select().from(testcardIntent).where(eq(testcardIntent.intentId, intentId))
+  return row && cardOf(row.card)?.asks && row.status !== 'created' ? row : null
 }
 
 /** Charges an intent that waits for it; what its card does is written on the card. */
 export function chargeIntent(deps: BooksDeps, intentId: string, returnUrl: string): Promise<CardIntent> {
-  return move(deps, eq(testcardIntent.intentId, intentId), (row, card) => {
+  return move(deps, intentId, (row, card) => {
     if (row.status !== 'created') return null
     if (!card.asks) return { returnUrl, ...charged(deps, card) }
-    return { returnUrl, status: 'requires_action', pageToken: deps.ids.secret(PAGE_TOKEN_BYTES) }
+    return { returnUrl, status: 'requires_action' }
   })
 }
 
 /** What the customer did on the page: confirmed, or refused. Later answers change nothing. */
-export function answerPage(deps: BooksDeps, token: string, confirmed: boolean): Promise<CardIntent> {
-  return move(deps, eq(testcardIntent.pageToken, token), (row, card) => {
+export function answerPage(deps: BooksDeps, intentId: string, confirmed: boolean): Promise<CardIntent> {
+  return move(deps, intentId, (row, card) => {
     if (row.status !== 'requires_action') return null
     return confirmed ? charged(deps, card) : { status: 'failed', failure: 'payment_not_confirmed' }
   })
 }
 
 export function cancelIntent(deps: BooksDeps, intentId: string): Promise<CardIntent> {
-  return move(deps, eq(testcardIntent.intentId, intentId), row =>
+  return move(deps, intentId, row =>
     row.status === 'created' || row.status === 'requires_action' ? { status: 'canceled' } : null,
   )
 }
@@ -107,21 +113,24 @@ export function cancelIntent(deps: BooksDeps, intentId: string): Promise<CardInt
 /** Gives back once for each key. @throws CardMistake when more is asked than is left. */
 export async function refundIntent(deps: BooksDeps, request: RefundRequest): Promise<CardIntent> {
   const { intent_id: intentId, idempotency_key: idempotencyKey, amount_cents: amountCents } = request
-  return await move(deps, eq(testcardIntent.intentId, intentId), async (row, _card, tx) => {
+  return await move(deps, intentId, async (row, card, tx) => {
     const made = await tx
       .insert(testcardRefund)
       .values({ idempotencyKey, intentId, amountCents, createdAt: deps.clock.now() })
       .onConflictDoNothing()
       .returning()
     if (made.length === 0) return null
-    if (row.status !== 'succeeded' || row.refundedCents + amountCents > row.amountCents) {
+    if (row.status !== 'succeeded' || amountCents > leftOf(row)) {
       throw new CardMistake(`${amountCents} cannot be refunded of ${intentId}`)
     }
-    return { refundedCents: row.refundedCents + amountCents, movesAt: null }
+    return refunded(deps, card, row.refundedCents + amountCents)
   })
 }
 
-/** Lets time pass: what settles late settles, what is refunded by itself is refunded. @returns How many moved. */
+/**
+ * Lets time pass: what settles late settles, what is refunded by itself is refunded, refunds that do not arrive come
+ * back. @returns How many moved.
+ */
 export async function letTimePass(deps: BooksDeps): Promise<number> {
   const due = await deps.db
     .select({ intentId: testcardIntent.intentId })
@@ -130,10 +139,12 @@ export async function letTimePass(deps: BooksDeps): Promise<number> {
     .orderBy(asc(testcardIntent.movesAt))
     .limit(MOVES_MAX)
   for (const { intentId } of due) {
-    await move(deps, eq(testcardIntent.intentId, intentId), (row, card) => {
+    await move(deps, intentId, (row, card) => {
       if (row.movesAt === null || row.movesAt > deps.clock.now()) return null
       if (row.status === 'processing') return settled(deps, card)
-      return { refundedCents: row.amountCents, movesAt: null }
+      const isBack = row.refundedCents > row.refundsFailedCents
+      if (isBack && card.refunds_fail) return { refundsFailedCents: row.refundedCents, movesAt: null }
+      return refunded(deps, card, row.refundedCents + leftOf(row))
     })
   }
   return due.length
@@ -163,7 +174,7 @@ export async function* readEvents({ db }: Pick<BooksDeps, 'db'>, since: Date): A
 }
 
 type Change = Partial<
-  Pick<CardIntent, 'status' | 'failure' | 'pageToken' | 'returnUrl' | 'movesAt' | 'refundedCents'>
+  Pick<CardIntent, 'status' | 'failure' | 'returnUrl' | 'movesAt' | 'refundedCents' | 'refundsFailedCents'>
 >
 
 /** What a charge does, once nobody is asked any more. */
@@ -177,6 +188,16 @@ function settled(deps: BooksDeps, card: TestCard): Change {
   return { status: 'succeeded', movesAt: card.refunded_later ? fromNow(deps, deps.refundMs) : null }
 }
 
+/** What giving back does; a card whose refunds fail gets them back a while later. */
+function refunded(deps: BooksDeps, card: TestCard, refundedCents: number): Change {
+  return { refundedCents, movesAt: card.refunds_fail ? fromNow(deps, deps.refundMs) : null }
+}
+
+/** What of a payment could still be given back. */
+function leftOf({ amountCents, refundedCents, refundsFailedCents }: CardIntent): number {
+  return amountCents - refundedCents + refundsFailedCents
+}
+
 function fromNow({ clock }: Pick<BooksDeps, 'clock'>, milliseconds: number): Date {
   return new Date(clock.now().getTime() + milliseconds)
 }
@@ -184,11 +205,15 @@ function fromNow({ clock }: Pick<BooksDeps, 'clock'>, milliseconds: number): Dat
 /** Changes one intent under its lock, and writes the event of it in the same transaction. */
 async function move(
   deps: BooksDeps,
-  which: ReturnType<typeof eq>,
+  intentId: string,
   decide: (row: CardIntent, card: TestCard, tx: Transaction) => Change | null | Promise<Change | null>,
 ): Promise<CardIntent> {
   return await deps.db.transaction(async tx => {
-    const [row] = await tx.select().from(testcardIntent).where(which).for('update')
+    const [row] = await tx
+      .select()
+      .from(testcardIntent)
+      .where(eq(testcardIntent.intentId, intentId))
+      .for('update')
     if (!row) throw new CardMistake('there is no such intent')
     const card = cardOf(row.card)
     if (!card) throw new CardMistake(`${row.card} is no test card`)
@@ -197,11 +222,16 @@ async function move(
     const [moved = row] = await tx
       .update(testcardIntent)
       .set(change)
-      .where(eq(testcardIntent.intentId, row.intentId))
+      .where(eq(testcardIntent.intentId, intentId))
       .returning()
-    await tell(tx, deps, moved, card, change.refundedCents === undefined ? 'intent.moved' : 'intent.refunded')
+    await tell(tx, deps, moved, card, typeOf(change))
     return moved
   })
+}
+
+function typeOf({ refundedCents, refundsFailedCents }: Change): EventBody['type'] {
+  if (refundsFailedCents !== undefined) return 'intent.refund_failed'
+  return refundedCents === undefined ? 'intent.moved' : 'intent.refunded'
 }
 
 async function tell(
@@ -222,7 +252,7 @@ async function tell(
       status: intent.status,
       failure: intent.failure,
       refunded_cents: intent.refundedCents,
-      page_token: intent.pageToken,
+      refunds_failed_cents: intent.refundsFailedCents,
     },
   }
   const isOvertaken = card.disorderly && intent.status === 'processing'
@@ -279,6 +309,14 @@ export async function noteDelivered(
       deliverAt: sql`case when ${copies} > 1 then ${clock.now().toISOString()}::timestamptz end`,
     })
     .where(eq(testcardEvent.eventId, eventId))
+}
+
+/** Forgets what was told so long ago that nobody asks for it; what is still to be sent stays. */
+export async function pruneEvents({ db, clock }: Pick<BooksDeps, 'db' | 'clock'>): Promise<void> {
+  const before = new Date(clock.now().getTime() - EVENTS_KEPT_MS)
+  await db
+    .delete(testcardEvent)
+    .where(and(lt(testcardEvent.occurredAt, before), isNull(testcardEvent.deliverAt)))
 }
 
 /** An event that nobody ever took is not sent any more; the list of events still has it. */

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../../test/test-database.ts'
 import { createIds } from '../../../platform/ids.ts'
 import {
+  EVENTS_KEPT_MS,
   type IntentRequest,
   type PaymentDriver,
   PaymentUnavailable,
@@ -12,7 +14,8 @@ import {
   type WebhookDelivery,
   WebhookRefused,
 } from '../port.ts'
-import { testcardIntent } from '../tables.ts'
+import { testcardEvent, testcardIntent } from '../tables.ts'
+import { pageToken } from './page-token.ts'
 import { TEST_CARDS } from './test-cards.ts'
 import { createTestcardDriver } from './testcard-driver.ts'
 import { SIGNATURE_HEADER, signWebhook } from './testcard-signature.ts'
@@ -32,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 test('[R5.8] a number is read with or without spaces, and only its brand and last four are kept', () => {
-  const kept = { accepted: true, reference: 'visa_4242', label: 'Visa ending 4242' }
+  const kept = { accepted: true, reference: 'visa_4242', card: { brand: 'Visa', last4: '4242' } }
   expect(driver.identify('4242424242424242')).toEqual(kept)
   expect(driver.identify(' 4242 4242 4242 4242 ')).toEqual(kept)
   for (const { number } of TEST_CARDS) expect(JSON.stringify(driver.identify(number))).not.toContain(number)
@@ -122,6 +125,76 @@ test('[R6.4] a page that no payment has is not found, and says so in the languag
     expect(html).toContain(word)
     expect(html).toContain(`lang="${language}"`)
   }
+})
+
+test('[R6.4] what opens a page lies in no table, and is made by nobody without the key', async () => {
+  const { intent_id } = await intentBy('4000002500003155')
+  const token = tokenOf((await confirm(intent_id)).next_url)
+  const { rows } = await database.db.execute<{ dump: string }>(sql`
+    select coalesce(string_agg(t.row::text, ' '), '') as dump from (
+      select to_jsonb(i) as row from testcard_intent i union all select to_jsonb(e) from testcard_event e
+    ) t`)
+  expect(rows[0]?.dump).toContain(intent_id)
+  expect(rows[0]?.dump).not.toContain(token.slice(-43))
+  expect((await eventsOf(intent_id)).at(-1)?.next_url).toContain(token)
+  const other = await intentBy('4000002500003155')
+  await confirm(other.intent_id)
+  const foreign = pageToken(new Uint8Array(32), intent_id)
+  const swapped = `${other.intent_id}${token.slice(-44)}`
+  for (const made of [foreign, swapped, intent_id, `${intent_id}_`, `${token}=`, token.slice(1)]) {
+    expect(await page(made, 'confirm')).toMatchObject({ status: 404 })
+  }
+  expect(await driver.retrieve(intent_id)).toMatchObject({ status: 'requires_action' })
+})
+
+test('a refund that does not arrive comes back by itself, whole, and can be given again', async () => {
+  const { intent_id } = await intentBy('4000000000005126')
+  await confirm(intent_id)
+  const again = driverOn(database.db)
+  const sending = again.embedded?.start(async () => 200)
+  await expect
+    .poll(
+      async () => {
+        nowMs += 5_000
+        return (await again.retrieve(intent_id)).refunds_failed_cents
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(2_500)
+  await sending?.stop()
+  const request = { intent_id, idempotency_key: randomUUID(), amount_cents: 1_000 }
+  expect(await driver.refund(request)).toMatchObject({ refunded_cents: 3_500, refunds_failed_cents: 2_500 })
+  expect(
+    (await eventsOf(intent_id)).map(event => [
+      event.status,
+      event.refunded_cents,
+      event.refunds_failed_cents,
+    ]),
+  ).toEqual([
+    ['succeeded', 0, 0],
+    [null, 2_500, 0],
+    [null, 2_500, 2_500],
+    [null, 3_500, 2_500],
+  ])
+})
+
+test('what was told is forgotten after the time for which platforms remember it, once it was taken', async () => {
+  const { intent_id } = await intentBy('4242424242424242')
+  await confirm(intent_id)
+  const later = createTestcardDriver({
+    db: database.db,
+    clock: { now: () => new Date(nowMs + EVENTS_KEPT_MS + 1) },
+    ids,
+    log: { error: () => {} },
+    webhook_secret: () => SECRET,
+  })
+  await later.embedded?.prune()
+  expect(await eventsOf(intent_id)).toHaveLength(1)
+  await database.db.update(testcardEvent).set({ deliverAt: null })
+  await driver.embedded?.prune()
+  expect(await eventsOf(intent_id)).toHaveLength(1)
+  await later.embedded?.prune()
+  expect(await eventsOf(intent_id)).toEqual([])
 })
 
 test('a canceled payment is charged no more; one that was charged cannot be canceled', async () => {
@@ -273,7 +346,7 @@ async function page(token: string, answer?: string) {
 }
 
 function tokenOf(next_url: string | null): string {
-  expect(next_url).toMatch(/^\/gateway\/pay\/testcard\/[\w-]{43}$/)
+  expect(next_url).toMatch(/^\/gateway\/pay\/testcard\/[\w-]{83}$/)
   return next_url?.split('/').at(-1) ?? ''
 }
 

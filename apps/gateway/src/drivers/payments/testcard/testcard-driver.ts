@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
+import { deriveKey } from '../../../platform/secrets.ts'
 import {
   type MethodRequest,
   type PaymentDriver,
@@ -15,7 +16,8 @@ import {
 } from '../port.ts'
 import { testcardMethod } from '../tables.ts'
 import { createConfirmPage } from './confirm-page.ts'
-import { cardLabel, cardOf, cardReference, lastFour, TEST_CARDS } from './test-cards.ts'
+import { pageToken } from './page-token.ts'
+import { cardOf, cardReference, faceOf, TEST_CARDS } from './test-cards.ts'
 import {
   type CardIntent,
   CardMistake,
@@ -23,6 +25,7 @@ import {
   chargeIntent,
   type EventBody,
   makeIntent,
+  pruneEvents,
   readEvents,
   readIntent,
   refundIntent,
@@ -46,7 +49,7 @@ interface TestcardDeps {
   clock: Clock
   ids: Ids
   log: Pick<Logger, 'error'>
-  /** Signs webhooks; the same for every replica. */
+  /** Signs webhooks, and makes the key of the pages' addresses; the same for every replica. */
   webhook_secret: () => Uint8Array
   lateMs?: number
   refundMs?: number
@@ -59,7 +62,10 @@ interface TestcardDeps {
  * @param given The database that holds those books; each change of an intent is one transaction of its own.
  */
 export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
-  const deps = { lateMs: LATE_MS, refundMs: REFUND_MS, ...given }
+  const pageKey = () => deriveKey(given.webhook_secret(), 'test-card pages')
+  const deps = { lateMs: LATE_MS, refundMs: REFUND_MS, pageKey, ...given }
+  const pageOf = (status: CardIntent['status'], intentId: string) =>
+    status === 'requires_action' ? PAGES + pageToken(pageKey(), intentId) : null
   const sender = createWebhookSender(deps)
 
   /** Asks the books; whatever happens, somebody may be waiting for the webhook of it. */
@@ -74,7 +80,31 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
     }
   }
 
-  const intent = async (work: () => Promise<CardIntent>) => toIntent(await ask(work))
+  async function intent(work: () => Promise<CardIntent>): Promise<PlatformIntent> {
+    const row = await ask(work)
+    return {
+      intent_id: row.intentId,
+      status: row.status,
+      failure: failureOf(row.failure),
+      refunded_cents: row.refundedCents,
+      refunds_failed_cents: row.refundsFailedCents,
+      next_url: pageOf(row.status, row.intentId),
+    }
+  }
+
+  const toEvent = ({ id, type, created, intent: told }: EventBody): PlatformEvent => ({
+    event_id: id,
+    occurred_at: new Date(created),
+    reference: told.reference,
+    intent_id: told.id,
+    status: type === 'intent.moved' ? told.status : null,
+    failure: failureOf(told.failure),
+    refunded_cents: told.refunded_cents,
+    // Events of a version before say nothing of it.
+    refunds_failed_cents: told.refunds_failed_cents ?? 0,
+    next_url: pageOf(told.status, told.id),
+  })
+
   return {
     name: NAME,
     display_name: 'Test card',
@@ -84,7 +114,7 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
       const number = source.replaceAll(/\s/g, '')
       const card = TEST_CARDS.find(card => card.number === number)
       if (!card) return { accepted: false, failure: 'test_card_required' }
-      return { accepted: true, reference: cardReference(card), label: cardLabel(card) }
+      return { accepted: true, reference: cardReference(card), card: faceOf(card) }
     },
     createIntent: request =>
       intent(async () => {
@@ -107,30 +137,11 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
     async *eventsSince(since) {
       for await (const page of readEvents(deps, since)) yield page.map(toEvent)
     },
-    embedded: { page: createConfirmPage(deps, sender.wake), start: sender.start },
-  }
-}
-
-function toIntent(row: CardIntent): PlatformIntent {
-  return {
-    intent_id: row.intentId,
-    status: row.status,
-    failure: failureOf(row.failure),
-    refunded_cents: row.refundedCents,
-    next_url: row.status === 'requires_action' ? PAGES + row.pageToken : null,
-  }
-}
-
-function toEvent({ id, type, created, intent }: EventBody): PlatformEvent {
-  return {
-    event_id: id,
-    occurred_at: new Date(created),
-    reference: intent.reference,
-    intent_id: intent.id,
-    status: type === 'intent.moved' ? intent.status : null,
-    failure: failureOf(intent.failure),
-    refunded_cents: intent.refunded_cents,
-    next_url: intent.status === 'requires_action' ? PAGES + intent.page_token : null,
+    embedded: {
+      page: createConfirmPage(deps, sender.wake),
+      prune: () => pruneEvents(deps),
+      start: sender.start,
+    },
   }
 }
 
@@ -160,8 +171,7 @@ async function saveMethod(
   if (!row || !card) throw new Error('a card was neither kept nor found')
   return {
     method_id: row.methodId,
-    brand: card.brand,
-    last4: lastFour(card),
+    ...faceOf(card),
     expiry_month: EXPIRY_MONTH,
     expiry_year: row.createdAt.getUTCFullYear() + EXPIRY_YEARS,
   }

@@ -1,11 +1,12 @@
-import { eq } from 'drizzle-orm'
+import { eq, inArray } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { computeFailure, createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import { lease } from '../../platform/database/tables.ts'
 import { releaseLeases } from '../../platform/lease.ts'
 import type { Instances } from '../instances/instances.ts'
 import { createInstancesFixture, deployBody, type InstancesFixture } from '../instances/instances-fixture.ts'
-import { engineReach } from './tables.ts'
+import { instance } from '../instances/tables.ts'
+import { engine, engineReach } from './tables.ts'
 
 // Several engines in several regions and several gateways, all on one database. Engines are fake ones: what is tested
 // is who looks after which machine, and what becomes of it when an engine or a gateway goes away.
@@ -79,6 +80,47 @@ test('[B6] an engine that goes away and comes back: its machines are unknown, no
   north.faults.heal()
   await fixture.until(id, 'running', { seconds: 1 })
   await fixture.expectSound(id)
+})
+
+test('[B6] what the version before made is adopted by the engine that holds it: found, charged on, not swept', async () => {
+  const former = 'was:fake:ba9876543210'
+  const { db } = fixture
+  const before = await gatewayOf([north, 'us-west'])
+  const id = await deployAt(before, 'us-west')
+  await fixture.until(id, 'running')
+  await before.reconciler.stop()
+  await fixture.fleetOf(before).stop()
+  // As the migration leaves it: one row with a machine, and one whose deploy had not come that far.
+  const firstSeenAt = new Date('2026-01-01T00:00:00Z')
+  await db.insert(engine).values({ id: former, driver: 'fake', firstSeenAt, pairedAt: firstSeenAt })
+  await db.delete(engine).where(eq(engine.id, 'fake:north'))
+  await db.update(instance).set({ engineId: former }).where(eq(instance.id, id))
+  const waiting = await deployAt(fixture.instances, 'sa-east')
+  await db.update(instance).set({ engineId: null }).where(eq(instance.id, waiting))
+  const calls = [...north.calls]
+
+  const after = await fixture.gateway({
+    listen: true,
+    sources: [
+      {
+        description: 'north',
+        regionCodes: ['us-west'],
+        formerId: driver => (driver === 'fake' ? former : null),
+        open: async () => north,
+      },
+    ],
+  })
+  await after.reconciler.start()
+  expect(await fixture.row(id)).toMatchObject({ engineId: 'fake:north', status: 'running' })
+  expect(await fixture.intervals(id)).toHaveLength(1)
+  await fixture.expectSound(id)
+  expect(north.calls.slice(calls.length).filter(call => call.endsWith(id))).toEqual([])
+  expect(await fixture.row(waiting)).toMatchObject({ engineId: 'fake:north' })
+  const engines = await db
+    .select()
+    .from(engine)
+    .where(inArray(engine.id, [former, 'fake:north']))
+  expect(engines).toMatchObject([{ id: 'fake:north', firstSeenAt, pairedAt: firstSeenAt }])
 })
 
 describe('two gateways', () => {

@@ -3,9 +3,10 @@ import type { Duplex } from 'node:stream'
 import type { Database } from '../database/database.ts'
 import type { Logger } from '../log.ts'
 import { createLoop } from '../loop.ts'
+import { createAddressCheck } from './address-check.ts'
 import { createChannelClient, GatewayAway } from './channel-client.ts'
 import { type ChannelHandler, createChannelServer } from './channel-server.ts'
-import { createRegistry, SEEN_MS } from './registry.ts'
+import { createRegistry, type OtherGateway, SEEN_MS } from './registry.ts'
 
 /** Other gateways of this installation, and streams to them. */
 export interface Gateways {
@@ -47,6 +48,9 @@ interface GatewaysOptions {
   address: string | null
 }
 
+/** What a gateway is asked to see that it is there. */
+const GREETING = 'greeting'
+
 /** Several tries fit into the time after which a gateway is taken for dead. */
 const RENEW_MS = SEEN_MS / 5
 
@@ -65,8 +69,22 @@ export function createGateways({ db, selfId, log, key, host, port, address }: Ga
     async run() {
       await registry.renew(announced)
       await cutDead()
+      await checkAddresses()
     },
   })
+  handlers.set(GREETING, async (_, accept) => void accept().end())
+  const checkAddresses = createAddressCheck({ others: registry.others, answers, log })
+
+  /** Whoever refuses what is asked has proven to be the one that was meant, too. */
+  async function answers({ id, address: at }: OtherGateway): Promise<boolean> {
+    try {
+      const stream = await client.open({ gatewayId: id, address: at }, GREETING, null)
+      stream.destroy()
+      return true
+    } catch (error) {
+      return !(error instanceof GatewayAway)
+    }
+  }
 
   /** A computer that lost its power hangs up on nobody; its row runs out. */
   async function cutDead(): Promise<void> {

@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray, lt, lte, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, lt, lte, ne, sql } from 'drizzle-orm'
 import type { Database } from '../database/database.ts'
 import { gateway } from './tables.ts'
 
@@ -6,6 +6,13 @@ import { gateway } from './tables.ts'
 export const SEEN_MS = 10_000
 /** Rows of dead gateways are kept this long, for whoever looks into what happened. */
 const KEPT_MS = 3_600_000
+
+/** Another gateway that lives. */
+export interface OtherGateway {
+  id: string
+  address: string
+  seenUntil: Date
+}
 
 /**
  * The rows of gateways that run. Time is the database's, so that gateways whose clocks differ agree.
@@ -29,6 +36,14 @@ export function createRegistry({ db, selfId }: { db: Database; selfId: string })
     /** Says that a gateway is gone: nobody opens to it any more. */
     async withdraw(id: string): Promise<void> {
       await db.delete(gateway).where(eq(gateway.id, id))
+    },
+
+    /** All gateways that live, but for this one. */
+    async others(): Promise<OtherGateway[]> {
+      return await db
+        .select({ id: gateway.id, address: gateway.address, seenUntil: gateway.seenUntil })
+        .from(gateway)
+        .where(and(ne(gateway.id, selfId), gt(gateway.seenUntil, sql`now()`)))
     },
 
     /** Where a gateway is reached; null when it does not run any more. */

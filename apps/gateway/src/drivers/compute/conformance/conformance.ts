@@ -9,6 +9,7 @@ import { describeImages } from './images.ts'
 import { describeNetwork } from './network.ts'
 import { describeObservation } from './observation.ts'
 import { describeRespec } from './respec.ts'
+import { describeSerial } from './serial.ts'
 import { describeSessions } from './sessions.ts'
 import { describeTerminal } from './terminal.ts'
 import { eventually, expectCode, never, type Subject, text } from './tools.ts'
@@ -85,6 +86,7 @@ export function describeConformance(name: string, options: ConformanceOptions): 
     describeNetwork(subject)
     describeExec(subject)
     describeTerminal(subject)
+    describeSerial(subject)
     describeObservation(subject)
     describeSessions(subject, options)
     describeEnds(subject, options)
@@ -104,8 +106,8 @@ function describeEngine(subject: Subject, options: ConformanceOptions): void {
   })
 
   test('a facet that an engine lacks says why, in a sentence', () => {
-    const { images, network, volumes } = subject.engine()
-    for (const part of [images.own, network.udp, volumes]) {
+    const { console, images, network, volumes } = subject.engine()
+    for (const part of [console.serial, images.own, network.udp, volumes]) {
       const why = lackOf(part)
       if (why === null) continue
       expect(why).toMatch(/^[A-Z].+\.$/)

@@ -103,6 +103,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
       }),
       exec: (id, argv, options) =>
         talk(id, 'running a command', container => runExec(container, argv, options ?? {})),
+      serial: { lacks: 'A container boots no system of its own, so there is no serial line.' },
     },
     observation: {
       status,

@@ -10,6 +10,7 @@ import type { MachineSpec, MachineStatus, Machines } from '../port/machines.ts'
 import type { Observation } from '../port/observation.ts'
 import { createSessionHost, type SessionHost } from '../sessions/session-host.ts'
 import { checkMounts } from '../volume-mounts.ts'
+import { createFakeSerial, type FakeSerial } from './fake-serial.ts'
 import { openFakeShell } from './fake-shell.ts'
 import { createFakeOwnImages, createFakeVolumes } from './fake-stores.ts'
 import { createFaults, type Faults } from './faults.ts'
@@ -44,6 +45,8 @@ export interface FakeMachine {
   home: Map<string, string>
   /** Its shells, which outlive the engine object that opened them; made for the first. */
   shells?: SessionHost
+  /** Its serial line, likewise. */
+  serial?: FakeSerial
 }
 
 const ANSWER_MS = 10_000
@@ -98,11 +101,16 @@ export function createFakeEngine(options: {
     return machine.shells
   }
 
+  function hangUp(machine: FakeMachine | undefined): void {
+    machine?.shells?.closeAll()
+    machine?.serial?.hangUp()
+  }
+
   function end(id: string, exitCode: number | null): void {
     const machine = held.get(id)
     if (machine?.status.state !== 'running') return
     machine.status = { state: 'stopped', exit_code: exitCode }
-    machine.shells?.closeAll()
+    hangUp(machine)
     for (const watcher of watchers) watcher(id)
   }
 
@@ -130,11 +138,11 @@ export function createFakeEngine(options: {
       call('stop', id, signal, () => {
         const machine = held.get(id)
         if (machine?.status.state === 'running') machine.status = { state: 'stopped', exit_code: null }
-        machine?.shells?.closeAll()
+        hangUp(machine)
       }),
     remove: (id, signal) =>
       call('remove', id, signal, () => {
-        held.get(id)?.shells?.closeAll()
+        hangUp(held.get(id))
         held.delete(id)
       }),
     async list() {
@@ -253,6 +261,13 @@ export function createFakeEngine(options: {
         if (program === 'true') return { exit_code: 0, stdout: '', stderr: '' }
         if (program === 'echo') return { exit_code: 0, stdout: `${words.join(' ')}\n`, stderr: '' }
         return { exit_code: 127, stdout: '', stderr: `${program}: not found\n` }
+      },
+      serial: {
+        async open(id) {
+          const machine = runningMachine(id)
+          machine.serial ??= createFakeSerial()
+          return machine.serial.open()
+        },
       },
     },
     observation,

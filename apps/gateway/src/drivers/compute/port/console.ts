@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import type { Part } from './part.ts'
 
 /** Ways to type into a machine. */
 export interface MachineConsole {
@@ -27,6 +28,18 @@ export interface MachineConsole {
 
   /** Runs a command to its end without a pty and returns what it wrote. For probes and tests. */
   exec(id: string, argv: string[], options?: ExecOptions): Promise<ExecResult>
+
+  /** The machine's serial line, for what comes before a shell, and for a machine that lets nobody in. */
+  readonly serial: Part<SerialConsole>
+}
+
+export interface SerialConsole {
+  /**
+   * Opens the line: bytes as the machine writes them from now on, and what is typed to it. There is one line a machine:
+   * all who are on it see the same. The stream ends with the machine.
+   * @throws ComputeError `not_found` or `not_running`.
+   */
+  open(id: string): Promise<Duplex>
 }
 
 export interface AttachOptions {

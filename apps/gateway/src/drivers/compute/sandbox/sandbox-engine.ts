@@ -113,6 +113,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
       shells_live: 'with_engine',
       ...consoleOver((id, request) => talk(id, () => life.agentOf(id).session(request))),
       exec: (id, argv, options) => talk(id, () => life.agentOf(id).exec(argv, options ?? {})),
+      serial: { lacks: 'A sandbox boots no system of its own, so there is no serial line.' },
     },
     observation: {
       status: life.status,

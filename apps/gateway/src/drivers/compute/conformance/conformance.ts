@@ -11,6 +11,7 @@ import { describeObservation } from './observation.ts'
 import { describeRespec } from './respec.ts'
 import { describeSerial } from './serial.ts'
 import { describeSessions } from './sessions.ts'
+import { smallMachine } from './small-machine.ts'
 import { describeTerminal } from './terminal.ts'
 import { eventually, expectCode, never, type Subject, text } from './tools.ts'
 import { describeVolumes } from './volumes.ts'
@@ -46,19 +47,7 @@ export function describeConformance(name: string, options: ConformanceOptions): 
       spec: (part = {}) => {
         const id = `t-${randomBytes(5).toString('hex')}`
         made.add(id)
-        return {
-          id,
-          hostname: `host-${id}`,
-          image: options.image,
-          cpu_count: 1,
-          memory_mb: 256,
-          disk_gb: 1,
-          gpu_uuids: [],
-          env: {},
-          command: null,
-          ports: [],
-          ...part,
-        }
+        return smallMachine(id, options.image, { hostname: `host-${id}`, ...part })
       },
       running: async (part = {}) => {
         const spec = subject.spec(part)

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import Docker from 'dockerode'
 import pino from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, expectCode, never, text } from '../conformance/tools.ts'
 import type { Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
@@ -46,18 +47,11 @@ describeWhere('replacing containers', probe, () => {
     async function stopped(reference = image): Promise<MachineSpec> {
       const id = `t-${randomBytes(5).toString('hex')}`
       made.push(id)
-      const spec: MachineSpec = {
+      const spec = smallMachine(
         id,
-        hostname: 'host',
-        image: { id: 'test', parts: { docker: reference } },
-        cpu_count: 1,
-        memory_mb: 256,
-        disk_gb: 1,
-        gpu_uuids: [],
-        env: { ROUND: '0' },
-        command: null,
-        ports: [],
-      }
+        { id: 'test', parts: { docker: reference } },
+        { hostname: 'host', env: { ROUND: '0' } },
+      )
       await engine.machines.create(spec, never)
       await engine.machines.start(id, never)
       await text(engine, id, 'echo kept > ~/file')

@@ -9,6 +9,7 @@ import pino from 'pino'
 import { type Connection, Server, utils } from 'ssh2'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openScreen } from '../conformance/screen.ts'
+import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, eventually, expectCode, never, text } from '../conformance/tools.ts'
 import { createEngineSource } from '../engine-source.ts'
 import type { Engine } from '../port/engine.ts'
@@ -74,21 +75,7 @@ describeWhere('an engine by SSH', probe, () => {
     })
 
     test('makes machines, talks to them, and reaches ports that nobody else does', async () => {
-      await engine.machines.create(
-        {
-          id: 'by-ssh',
-          hostname: 'by-ssh',
-          image: { id: 'test', parts: { docker: image } },
-          cpu_count: 1,
-          memory_mb: 128,
-          disk_gb: 1,
-          gpu_uuids: [],
-          env: {},
-          command: null,
-          ports: [],
-        },
-        never,
-      )
+      await engine.machines.create(smallMachine('by-ssh', { id: 'test', parts: { docker: image } }), never)
       await engine.machines.start('by-ssh', never)
       expect(await text(engine, 'by-ssh', 'hostname')).toBe('by-ssh\n')
       await expectCode(engine.network.connect('by-ssh', 9090), 'port_closed')

@@ -8,6 +8,7 @@ import Docker from 'dockerode'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openScreen } from '../conformance/screen.ts'
+import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, eventually, never } from '../conformance/tools.ts'
 import type { Engine } from '../port/engine.ts'
 import { createDockerEngine } from './docker-engine.ts'
@@ -47,21 +48,7 @@ describeWhere('Docker', probe, () => {
       cloudId,
       log: pino({ level: 'silent' }),
     })
-    await engine.machines.create(
-      {
-        id,
-        hostname: id,
-        image: { id: 'test', parts: { docker } },
-        cpu_count: 1,
-        memory_mb: 128,
-        disk_gb: 1,
-        gpu_uuids: [],
-        env: {},
-        command: null,
-        ports: [],
-      },
-      never,
-    )
+    await engine.machines.create(smallMachine(id, { id: 'test', parts: { docker } }), never)
     await engine.machines.start(id, never)
   })
   afterAll(() => engine?.machines.remove(id, never))

@@ -6,6 +6,7 @@ import Docker from 'dockerode'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openScreen } from '../conformance/screen.ts'
+import { smallMachine } from '../conformance/small-machine.ts'
 import { eventually, expectCode, never, text } from '../conformance/tools.ts'
 import { type EngineDescription, engineDescriptionSchema } from '../engine-description.ts'
 import { createEngineSource } from '../engine-source.ts'
@@ -51,18 +52,8 @@ describe.skipIf(missing !== null)('two Docker daemons', () => {
     ...daemon.files,
     publish_address: '127.0.0.1',
   })
-  const specOf = (id: string): MachineSpec => ({
-    id,
-    hostname: id,
-    image: { id: 'test', parts: { docker: image } },
-    cpu_count: 1,
-    memory_mb: 128,
-    disk_gb: 1,
-    gpu_uuids: [],
-    env: {},
-    command: null,
-    ports: [8080],
-  })
+  const specOf = (id: string): MachineSpec =>
+    smallMachine(id, { id: 'test', parts: { docker: image } }, { ports: [8080] })
 
   beforeAll(async () => {
     daemon = started as TestDaemon

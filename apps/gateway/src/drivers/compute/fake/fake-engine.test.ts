@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../platform/clock.ts'
 import { describeConformance } from '../conformance/conformance.ts'
-import type { MachineSpec } from '../port/machines.ts'
+import { smallMachine } from '../conformance/small-machine.ts'
 import { computeFailure, createFakeEngine, type FakeEngine } from './fake-engine.ts'
 
 let first: FakeEngine | null = null
@@ -21,18 +21,7 @@ describeConformance('fake', {
 // And what tests of reconcilers rely on beyond that.
 
 const never = new AbortController().signal
-const spec: MachineSpec = {
-  id: 'i-abc',
-  hostname: 'abc',
-  image: { id: 'berth-base', parts: { sandbox: 'host' } },
-  cpu_count: 1,
-  memory_mb: 256,
-  disk_gb: 1,
-  gpu_uuids: [],
-  env: {},
-  command: null,
-  ports: [],
-}
+const spec = smallMachine('i-abc', { id: 'berth-base', parts: { sandbox: 'host' } }, { hostname: 'abc' })
 
 test('a machine goes from absent to created, running, stopped, running and absent', async () => {
   const engine = createFakeEngine({ clock: systemClock })

@@ -16,6 +16,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pino from 'pino'
 import { afterAll, describe, expect, test } from 'vitest'
+import { smallMachine } from '../conformance/small-machine.ts'
 import { commands, describeWhere, eventually, never, text } from '../conformance/tools.ts'
 import type { Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
@@ -209,18 +210,7 @@ function newDir(): string {
 }
 
 function specOf(id: string): MachineSpec {
-  return {
-    id,
-    hostname: id,
-    image: { id: 'host', parts: { sandbox: 'host' } },
-    cpu_count: 1,
-    memory_mb: 256,
-    disk_gb: 1,
-    gpu_uuids: [],
-    env: {},
-    command: null,
-    ports: [],
-  }
+  return smallMachine(id, { id: 'host', parts: { sandbox: 'host' } })
 }
 
 async function start(engine: Engine, id: string): Promise<void> {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, expectCode, never, text } from '../conformance/tools.ts'
 import type { Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
@@ -26,19 +27,12 @@ describeWhere('volumes of a sandbox host', probe, () => {
       rmSync(folder, { recursive: true, force: true })
     })
 
-    const specOf = (id: string, path = '/data'): MachineSpec => ({
-      id,
-      hostname: id,
-      image: { id: 'host', parts: { sandbox: 'host' } },
-      cpu_count: 1,
-      memory_mb: 128,
-      disk_gb: 1,
-      gpu_uuids: [],
-      env: {},
-      command: null,
-      ports: [],
-      volumes: [{ id: 'shared', path, read_only: false }],
-    })
+    const specOf = (id: string, path = '/data'): MachineSpec =>
+      smallMachine(
+        id,
+        { id: 'host', parts: { sandbox: 'host' } },
+        { volumes: [{ id: 'shared', path, read_only: false }] },
+      )
 
     test('one running machine at a time has a volume, and the next one owns all that is in it', async () => {
       const { machines } = engine

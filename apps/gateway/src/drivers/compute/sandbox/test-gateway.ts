@@ -4,25 +4,14 @@
  * With a third argument, `--round`, it uses the machine in every way, removes it, and ends.
  */
 import pino from 'pino'
+import { smallMachine } from '../conformance/small-machine.ts'
 import { openLine } from '../port/console-line.ts'
-import type { MachineSpec } from '../port/machines.ts'
 import { createSandboxEngine } from './sandbox-engine.ts'
 
 const [dataDir = '', id = '', mode = ''] = process.argv.slice(2)
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const never = new AbortController().signal
-const spec: MachineSpec = {
-  id,
-  hostname: id,
-  image: { id: 'host', parts: { sandbox: 'host' } },
-  cpu_count: 1,
-  memory_mb: 256,
-  disk_gb: 1,
-  gpu_uuids: [],
-  env: {},
-  command: null,
-  ports: [],
-}
+const spec = smallMachine(id, { id: 'host', parts: { sandbox: 'host' } })
 
 const engine = await createSandboxEngine({ dataDir, log: pino({ level: 'silent' }) })
 say('made')

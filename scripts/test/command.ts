@@ -24,7 +24,7 @@ export interface CommandResult {
   output: string
 }
 
-let running: ChildProcess | undefined
+const running = new Set<ChildProcess>()
 
 /**
  * Runs one command in a process group of its own, so that nothing of it outlives the stage.
@@ -42,7 +42,7 @@ export async function runCommand(
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
-  running = child
+  running.add(child)
   const chunks: string[] = []
   const take = (chunk: Buffer) => {
     chunks.push(chunk.toString())
@@ -59,13 +59,13 @@ export async function runCommand(
   clearTimeout(timer)
   await Promise.race([closed, delay(DRAIN_MS)])
   signalGroup(child, 'SIGKILL')
-  running = undefined
+  running.delete(child)
   return { ok, output: chunks.join('') }
 }
 
-/** Stops the command that runs now, if any, with all its children. */
-export async function stopRunningCommand(): Promise<void> {
-  if (running !== undefined) await stopGroup(running)
+/** Stops the commands that run now, with all their children. */
+export async function stopRunningCommands(): Promise<void> {
+  await Promise.all([...running].map(stopGroup))
 }
 
 function ended(child: ChildProcess, take: (chunk: Buffer) => void): Promise<boolean> {

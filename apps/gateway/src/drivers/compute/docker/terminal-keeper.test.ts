@@ -86,7 +86,7 @@ describeWhere('Docker', probe, () => {
 async function openAndDie(socketPath: string, cloudId: string, id: string): Promise<string> {
   const child = spawn(
     process.execPath,
-    [fileURLToPath(import.meta.resolve('./test-gateway.ts')), socketPath, cloudId, id],
+    [fileURLToPath(import.meta.resolve('./gateway-fixture.ts')), socketPath, cloudId, id],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   )
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]

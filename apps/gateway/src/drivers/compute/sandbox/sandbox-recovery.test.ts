@@ -218,9 +218,9 @@ async function start(engine: Engine, id: string): Promise<void> {
   await engine.machines.start(id, never)
 }
 
-/** Runs `test-gateway.ts` as a process of its own. */
+/** Runs `gateway-fixture.ts` as a process of its own. */
 function startGateway(dataDir: string, id: string, options: { args?: string[]; uid?: number } = {}) {
-  const script = fileURLToPath(import.meta.resolve('./test-gateway.ts'))
+  const script = fileURLToPath(import.meta.resolve('./gateway-fixture.ts'))
   const { uid } = options
   const child: ChildProcess = spawn(process.execPath, [script, dataDir, id, ...(options.args ?? [])], {
     stdio: ['ignore', 'pipe', 'ignore'],

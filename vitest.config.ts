@@ -4,9 +4,11 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Test files are processes of their own. Two fit a small machine beside the PostgreSQL that they use.
     pool: 'forks',
-    maxWorkers: 2,
+    // Many files mostly wait, for boots, machines and pauses: four at once keep two cores busy.
+    maxWorkers: 4,
+    // Files share a process, and what they import is loaded once in it: what a file sets up it takes down itself.
+    isolate: false,
     projects: [
       { test: { name: 'scripts', include: ['scripts/**/*.test.ts'] } },
       { test: { name: 'contract', include: ['packages/contract/**/*.test.ts'] } },

@@ -12,15 +12,13 @@ import { cleanup, render, screen } from '@testing-library/react'
 import i18next from 'i18next'
 import type { FunctionComponent } from 'react'
 import { initReactI18next } from 'react-i18next'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { Namespace } from './app/i18n.ts'
 import { parseSearch, stringifySearch } from './app/search.ts'
 import { mantineTheme } from './app/theme/mantine-theme.ts'
 
 const LOCALES = resolve(import.meta.dirname, '../public/locales/en')
 const ERRORS = resolve(import.meta.dirname, '../../../packages/contract/locales/en/errors.json')
-
-afterEach(cleanup)
 
 /** What of a browser jsdom does not have and Mantine asks for. */
 function fillIn(): void {
@@ -52,7 +50,7 @@ export interface Rendered {
 }
 
 /**
- * Draws a component as a page of the console draws it: the theme, the English texts, an address.
+ * Draws a component as a page of the console draws it, until the test ends: the theme, the English texts, an address.
  * @param Component Without properties; wrap it in one that gives them.
  * @param options.namespaces The texts that it needs besides `common` and `errors`.
  * @param options.at The query string that the page is opened with.
@@ -61,6 +59,7 @@ export async function renderInPage(
   Component: FunctionComponent,
   options: { namespaces?: readonly Namespace[]; at?: string } = {},
 ): Promise<Rendered> {
+  onTestFinished(cleanup)
   fillIn()
   await startTexts(options.namespaces ?? [])
   const root = createRootRoute()

@@ -4,10 +4,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
 import { tokenKeyOf } from '../src/platform/installation/token-keys.ts'
 import { deriveKey } from '../src/platform/secrets.ts'
+import { COMPILE_CACHE } from './faults/gateway-home-fixture.ts'
+import { createTestDatabase } from './test-database.ts'
 
 const MAIN = resolve(import.meta.dirname, '../src/main.ts')
 const ROTATE = resolve(import.meta.dirname, '../src/rotate-token-key.ts')
@@ -82,7 +84,7 @@ test('beside machines of another database it starts, says so, and removes none',
 })
 
 test('for others than this computer it keeps mails to itself, and says that nobody gets them', async () => {
-  const run = start({ BERTH_PUBLIC_URL: 'https://gpu.example.com' })
+  const run = start({ ...(await databaseBeside()), BERTH_PUBLIC_URL: 'https://gpu.example.com' })
   expect(await run.address).toBe('https://gpu.example.com')
   await expect.poll(run.output, RECOVERY).toContain('reach nobody until SMTP_URL is set')
   expect(run.output()).not.toContain('/mailbox')
@@ -169,7 +171,7 @@ test('when its database dies it answers 503 at once, and recovers by itself', as
 })
 
 test('probes have a port of their own; at the end it is not ready before it stops answering', async () => {
-  const run = start({ BERTH_DRAIN_MS: '60000' })
+  const run = start({ ...(await databaseBeside()), BERTH_DRAIN_MS: '60000' })
   const address = await run.address
   const probes = await run.probes
   expect((await fetch(`${probes}/live`)).status).toBe(200)
@@ -209,6 +211,7 @@ function start(settings: Record<string, string> = {}): Run {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
       BERTH_PORT: '0',
       BERTH_DATA_DIR: join(folder, 'data'),
       BERTH_COMPUTE: 'none',
@@ -247,6 +250,13 @@ function start(settings: Record<string, string> = {}): Run {
   return run
 }
 
+/** The run's PostgreSQL, for a start that is not about the gateway's own: that one takes seconds to be made. */
+async function databaseBeside(): Promise<Record<string, string>> {
+  const database = await createTestDatabase()
+  onTestFinished(database.drop)
+  return { DATABASE_URL: database.url }
+}
+
 async function signInByLink(link: string): Promise<string> {
   const { origin, searchParams } = new URL(link)
   const response = await fetch(`${origin}/gateway/api/account/login/link`, {
@@ -281,7 +291,11 @@ function asSignedBefore(token: string, seed: Uint8Array): string {
 async function rotateTokenKey(...args: string[]): Promise<number | null> {
   const child = spawn(process.execPath, [ROTATE, ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, BERTH_DATA_DIR: join(folder, 'data') },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      BERTH_DATA_DIR: join(folder, 'data'),
+    },
     stdio: 'ignore',
   })
   return await new Promise(done => child.once('exit', code => done(code)))

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createShutdown } from './shutdown.ts'
 
 const silent = { warn: () => {}, error: () => {}, debug: () => {} }
@@ -20,6 +20,7 @@ test('phases run one after the other, in their order', async () => {
 
 test('a phase that hangs is left behind at its deadline, one that fails is noted, and the next ones run', async () => {
   vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
   const seen: string[] = []
   const ending = createShutdown(
     [
@@ -34,7 +35,6 @@ test('a phase that hangs is left behind at its deadline, one that fails is noted
   await vi.advanceTimersByTimeAsync(1)
   expect(seen).toEqual(['last'])
   expect(await ending).toBe(false)
-  vi.useRealTimers()
 })
 
 test('asked twice, it ends once', async () => {

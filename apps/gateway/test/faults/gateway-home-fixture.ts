@@ -7,7 +7,10 @@ import { endProcesses, processesOf } from './processes-fixture.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 /** Compiled modules are kept here, so that the fiftieth start of a run is quicker than the first. */
-const COMPILE_CACHE = resolve(import.meta.dirname, '../../../../node_modules/.cache/berth-test-compile')
+export const COMPILE_CACHE = resolve(
+  import.meta.dirname,
+  '../../../../node_modules/.cache/berth-test-compile',
+)
 /** A start takes a second or two; a machine that does much else may need far longer. */
 const READY_MS = 60_000
 const READY_POLL_MS = 25

@@ -7,7 +7,7 @@ import { type Customer, type Result, topupInput } from './customer-fixture.ts'
 /** What calls may answer while the database is away. */
 const CLEAR_FAILURES = new Set(['unavailable', 'payment_pending', 'idempotency_in_progress'])
 /** Failed calls are repeated, but not so fast that they are all that the computer does. */
-const PAUSE_MS = 20
+const FAILED_PAUSE_MS = 20
 
 /** Calls that go on and on, side by side, until they are told to end. */
 export interface Load {
@@ -21,8 +21,11 @@ export interface Load {
   end(): Promise<void>
 }
 
-/** Starts a load of one customer's calls: balance, list, and top-ups that are each repeated with their key. */
-export function startLoad(customer: Customer): Load {
+/**
+ * Starts a load of one customer's calls: balance, list, and top-ups that are each repeated with their key.
+ * @param options.pauseMs Between an answer and the next call; without one the calls take all that the computer has.
+ */
+export function startLoad(customer: Customer, { pauseMs = 0 }: { pauseMs?: number } = {}): Load {
   const load = { count: { worked: 0, failed: 0 }, settled: new Map<string, number>(), wrong: [] as string[] }
   let ending = false
 
@@ -33,11 +36,12 @@ export function startLoad(customer: Customer): Load {
       .catch((error: Error) => error.message)
     if (typeof result !== 'string' && isOk(result)) {
       load.count.worked += 1
+      if (pauseMs > 0) await pause(pauseMs)
       return true
     }
     load.count.failed += 1
     if (!isClear(result)) load.wrong.push(`${called.operation}: ${JSON.stringify(result)}`)
-    await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+    await pause(FAILED_PAUSE_MS)
     return false
   }
 
@@ -65,6 +69,10 @@ export function startLoad(customer: Customer): Load {
       await running
     },
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
 }
 
 function isOk(result: Result<unknown>): boolean {

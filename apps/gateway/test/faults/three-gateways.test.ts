@@ -31,6 +31,8 @@ const BACK_MS = 5_000
  * nothing was killed; so many times that is let pass on top of the promise.
  */
 const SLOWNESS_FACTOR = 4
+/** Between a caller's calls, so that gateways also come back on a computer with few cores. */
+const LOAD_PAUSE_MS = 30
 /** A minute on a computer that does nothing else. */
 const TEST_MS = 400_000
 const PATIENCE = { timeout: 60_000, interval: 100 }
@@ -53,7 +55,7 @@ describeWhere('three gateways behind a proxy without stickiness', await probeSan
       const ids = await Promise.all(Object.keys(REGIONS).map(region => deploy(customer, region)))
       for (const id of ids) await serve(proxy.origin, customer, id)
       const readyAt = await readyAtOf(customer, ids)
-      const load = startLoad(customer)
+      const load = startLoad(customer, { pauseMs: LOAD_PAUSE_MS })
 
       const back: Back[] = []
       for (const gateway of gateways) {

@@ -74,7 +74,7 @@ test('beside machines of another database it starts, says so, and removes none',
   if (!sandbox.ok) return ctx.skip(`no sandbox here: ${sandbox.why}`)
   const home = join(folder, 'data/machines/machines/i-homes1/home')
   mkdirSync(home, { recursive: true })
-  const run = start({ BERTH_COMPUTE: 'sandbox' })
+  const run = start({ ...(await databaseBeside()), BERTH_COMPUTE: 'sandbox' })
   await run.address
   expect(run.output()).toContain('1 of the machines there belongs to another database')
   // The first sweep comes right after the start; a stop waits for what is under way.

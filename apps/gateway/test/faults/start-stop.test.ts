@@ -6,10 +6,11 @@ import { promisify } from 'node:util'
 import { getSettings } from '@berth/contract/account'
 import { topup } from '@berth/contract/billing'
 import { deployInstance, listInstanceEvents, startWebTerminal } from '@berth/contract/instances'
-import { afterEach, describe, expect, onTestFailed, test } from 'vitest'
+import { afterEach, describe, expect, onTestFailed, onTestFinished, test } from 'vitest'
 import { openTerminal } from '../../src/domains/reach/reach-fixture.ts'
 import { describeWhere } from '../../src/drivers/compute/conformance/tools.ts'
 import { probeSandbox } from '../../src/drivers/compute/sandbox/probe-sandbox.ts'
+import { createTestDatabase } from '../test-database.ts'
 import { readBooks, readGateways } from './books-fixture.ts'
 import { type Customer, deployInput, signUp, topupInput } from './customer-fixture.ts'
 import { createGatewayHome, type GatewayHome, type HomeOptions } from './gateway-home-fixture.ts'
@@ -120,7 +121,10 @@ describe('a gateway without a way to run machines', () => {
   test(
     'says what is missing and how to get it, answers a deploy so, and does everything else',
     async () => {
-      const { origin, start } = await makeHome({ settings: { BERTH_COMPUTE: 'none' } })
+      const database = await createTestDatabase()
+      onTestFinished(database.drop)
+      const settings = { BERTH_COMPUTE: 'none', DATABASE_URL: database.url }
+      const { origin, start } = await makeHome({ settings })
       const run = await start()
       await expect.poll(run.output).toContain('Berth runs.')
       expect(run.output()).toMatch(/Machines {3}none from .+: \w.+To have one: .*\bdocker\b.*\bsandbox\b/)

@@ -3,8 +3,9 @@ import { LongestFirst } from './scripts/test/longest-first.ts'
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Only what hangs meets these, also on a computer that does much else.
+    testTimeout: 90_000,
+    hookTimeout: 120_000,
     pool: 'forks',
     // Many files mostly wait, for boots, machines and pauses: four at once keep two cores busy.
     maxWorkers: 4,

@@ -202,7 +202,7 @@ function publicKey(): string {
   return `ssh-ed25519 ${Buffer.concat(fields).toString('base64')}`
 }
 
-const WAIT = { timeout: 15_000 }
+const WAIT = { timeout: 60_000 }
 const db = () => gateway.database.db
 
 /** A customer with $50. */

@@ -126,7 +126,7 @@ afterAll(async () => {
 })
 
 test(`[R7.8] random requests made from the contract are answered in our envelope (${REQUESTS} requests, BERTH_FUZZ_SEED=${SEED})`, {
-  timeout: 60_000 + REQUESTS * 60,
+  timeout: 120_000 + REQUESTS * 120,
 }, async () => {
   const complaints: string[] = []
   // A call that chance has not met yet gets a few more tries: requests run side by side, so no two runs are the same.

@@ -75,7 +75,7 @@ test('[B3] a customer tops up, deploys and deletes over HTTP', async () => {
         (await gateway.data(listInstances, {}, { token })).find(one => one.instance_id === instance_id)
           ?.status,
       {
-        timeout: 15_000,
+        timeout: 60_000,
       },
     )
     .toBe('running')

@@ -14,9 +14,9 @@ import { createTestDatabase } from './test-database.ts'
 const MAIN = resolve(import.meta.dirname, '../src/main.ts')
 const ROTATE = resolve(import.meta.dirname, '../src/rotate-token-key.ts')
 // A start takes seconds, and many times that on a computer that does much else.
-vi.setConfig({ testTimeout: 180_000 })
+vi.setConfig({ testTimeout: 400_000 })
 
-const RECOVERY = { timeout: 20_000, interval: 100 }
+const RECOVERY = { timeout: 60_000, interval: 100 }
 
 let folder: string
 let started: Run[]

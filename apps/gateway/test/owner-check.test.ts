@@ -279,7 +279,7 @@ async function ownSomething(): Promise<Ids> {
   const status = async () =>
     (await gateway.data(listInstances, {}, { token: owner })).find(one => one.instance_id === instance_id)
       ?.status
-  await vi.waitUntil(async () => (await status()) === 'running', { timeout: 15_000 })
+  await vi.waitUntil(async () => (await status()) === 'running', { timeout: 60_000 })
   const list = await fetch(`${gateway.origin}/gateway/api/bill/transaction?type=usage`, {
     headers: { authorization: `Bearer ${owner}` },
   })

@@ -12,10 +12,10 @@ export const COMPILE_CACHE = resolve(
   '../../../../node_modules/.cache/berth-test-compile',
 )
 /** A start takes a second or two; a machine that does much else may need far longer. */
-const READY_MS = 60_000
+const READY_MS = 180_000
 const READY_POLL_MS = 25
 /** How long an orderly end may take before the test takes it for one that hangs. */
-const END_MS = 60_000
+const END_MS = 120_000
 
 /** A data folder and a port of their own, on which real gateways are started, killed and started again. */
 export interface GatewayHome {

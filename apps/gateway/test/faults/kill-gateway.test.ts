@@ -23,7 +23,7 @@ const BUSY_MS = { topup: 40, deploy: 160 }
 /** A start is through within about this long; some kills fall into it. */
 const START_MS = 1_200
 const INSTANCES_MAX = 3
-const TEST_MS = 60_000 + KILLS * 8_000
+const TEST_MS = 120_000 + KILLS * 20_000
 /** Kills that must have met a call under way, or the run proved nothing. */
 const INTERRUPTED_MIN = Math.ceil(KILLS / 10)
 const PATIENCE = { timeout: 60_000, interval: 50 }

@@ -7,7 +7,7 @@ export interface ProcessInfo {
   command: string
 }
 
-const END_MS = 20_000
+const END_MS = 60_000
 const POLL_MS = 25
 
 /**

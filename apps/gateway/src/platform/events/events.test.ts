@@ -12,7 +12,7 @@ import { createEvents, type EventHandler } from './events.ts'
 const happened = defineEvent('thing.happened', z.object({ note: z.string().max(50) }))
 type Listen = EventHandler<{ note: string }>
 
-const WAIT = { timeout: 20_000, interval: 20 }
+const WAIT = { timeout: 60_000, interval: 20 }
 
 let database: TestDatabase
 let stops: (() => Promise<void>)[]

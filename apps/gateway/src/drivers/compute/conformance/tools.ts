@@ -17,7 +17,7 @@ export interface Subject {
 /** The signal of a caller that never gives up. */
 export const never = new AbortController().signal
 
-const EVENTUALLY_TIMEOUT_MS = 15_000
+const EVENTUALLY_TIMEOUT_MS = 60_000
 const EVENTUALLY_POLL_MS = 25
 
 /** Asks again until `check` no longer throws, or throws what it threw last when time is up. */

@@ -1,6 +1,7 @@
-import { type BrowserContext, expect, type Page, test } from '@playwright/test'
+import { type BrowserContext, expect, type Page } from '@playwright/test'
 import { type Gateway, startGateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
+import { FROM_ELSEWHERE, signUp, test } from './walk.ts'
 
 /** Somebody who mistypes their password, meets the captcha, and gets past it without seeing the picture. */
 test.describe.configure({ mode: 'serial' })
@@ -8,6 +9,7 @@ test.describe.configure({ mode: 'serial' })
 const EMAIL = 'iris@example.org'
 const PASSWORD = 'Harbour-Light-7'
 const WRONG = 'Harbour-Night-7'
+const IRIS = { email: EMAIL, password: PASSWORD, name: 'Iris' }
 
 const ONES = 'one two three four five six seven eight nine'.split(' ')
 const TENS = 'ten twenty thirty forty fifty sixty seventy eighty ninety'.split(' ')
@@ -16,16 +18,19 @@ let gateway: Gateway
 let context: BrowserContext
 let page: Page
 
-test.beforeAll(async ({ browser }) => {
-  gateway = await startGateway()
-  context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
+test.beforeAll(async ({ browser, gateway: shared }) => {
+  gateway = shared
+  context = await browser.newContext({
+    baseURL: gateway.origin,
+    viewport: { width: 1_440, height: 900 },
+    extraHTTPHeaders: FROM_ELSEWHERE,
+  })
   page = await context.newPage()
-  await signUp(context)
+  await signUp(gateway, IRIS)
 })
 
 test.afterAll(async () => {
   await context?.close()
-  await gateway?.stop()
 })
 
 test('after wrong passwords the form asks for what the picture shows, and keeps what was typed', async () => {
@@ -89,9 +94,8 @@ test('who cannot see the picture answers a question in words, by keyboard alone'
   await expect(page).toHaveURL(/instance-list/)
 })
 
-test('the question is in the language of the page', async () => {
-  const other = await context.browser()?.newContext({ baseURL: gateway.origin })
-  if (!other) throw new Error('no browser')
+test('the question is in the language of the page', async ({ browser }) => {
+  const other = await browser.newContext({ baseURL: gateway.origin, extraHTTPHeaders: FROM_ELSEWHERE })
   const elsewhere = await other.newPage()
   // The network is known by two wrong passwords on another name; leaving the e-mail field is enough to be asked.
   for (let n = 0; n < 2; n++) {
@@ -121,7 +125,7 @@ test('a captcha service shows its own box, under a policy that names it on this 
   })
   const other = await browser.newContext({ baseURL: held.origin })
   try {
-    await signUp(other)
+    await signUp(held, IRIS)
     const elsewhere = await other.newPage()
     const violations: string[] = []
     elsewhere.on('console', message => {
@@ -174,14 +178,6 @@ const FAKE_SERVICE = `window.turnstile = {
   remove() {},
 }
 window[new URL(document.currentScript.src).searchParams.get('onload')]()`
-
-async function signUp(where: BrowserContext): Promise<void> {
-  const names = { application: 'berth-console', organization: 'berth' }
-  const answer = await where.request.post('/gateway/api/account/signup', {
-    data: { ...names, username: EMAIL, email: EMAIL, name: 'Iris', password: PASSWORD, agreement: true },
-  })
-  expect(await answer.json()).toMatchObject({ status: 'ok' })
-}
 
 function loginBody(username: string, password: string) {
   return { application: 'berth-console', organization: 'berth', type: 'token', username, password }

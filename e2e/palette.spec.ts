@@ -1,27 +1,28 @@
-import { type BrowserContext, expect, type Page, test } from '@playwright/test'
-import { type Gateway, startGateway } from './gateway.ts'
+import { type BrowserContext, expect, type Page } from '@playwright/test'
 import { lookAt } from './looks.ts'
+import { openSignedIn, signUp, test, topUp, verifyAddress } from './walk.ts'
 
 /** The command palette and the shortcuts, as somebody uses them whose hands stay on the keyboard. */
 test.describe.configure({ mode: 'serial' })
 
 const MACHINE = 'llama-finetune'
+const KEYA = { email: 'keya@example.org', password: 'Harbour-Light-7', name: 'Keya' }
 
-let gateway: Gateway
 let context: BrowserContext
 let page: Page
 
-test.beforeAll(async ({ browser }) => {
-  gateway = await startGateway()
-  context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
+test.beforeAll(async ({ browser, gateway }) => {
+  await signUp(gateway, KEYA)
+  await verifyAddress(gateway, KEYA.email)
+  await topUp(gateway, KEYA)
+  context = await openSignedIn(browser, gateway, KEYA)
   page = await context.newPage()
-  await page.goto(await gateway.signInLink())
+  await page.goto('/instance-list')
   await expect(page.getByRole('heading', { name: 'Instances' })).toBeVisible()
 })
 
 test.afterAll(async () => {
   await context?.close()
-  await gateway?.stop()
 })
 
 test('a machine is deployed, for the palette to find', async () => {

@@ -1,26 +1,23 @@
 import { type BrowserContext, expect, type Page } from '@playwright/test'
-import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
-import { test } from './walk.ts'
+import { openSignedIn, signUp, test, verifyAddress } from './walk.ts'
 
 /** Payments that are not decided at once: what the customer is asked, told, and never told too early. */
 test.describe.configure({ mode: 'serial' })
 
-const EMAIL = 'paula@example.org'
-const PASSWORD = 'Harbour-Light-7'
+const PAULA = { email: 'paula@example.org', password: 'Harbour-Light-7', name: 'Paula' }
 const ASKS = '4000 0025 0000 3155'
 const FAILS_AFTER = '4000 0084 0000 1629'
 const LATE = '6011 1111 1111 1117'
 
-let gateway: Gateway
 let context: BrowserContext
 let page: Page
 
-test.beforeAll(async ({ browser, gateway: shared }) => {
-  gateway = shared
-  context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
+test.beforeAll(async ({ browser, gateway }) => {
+  await signUp(gateway, PAULA)
+  await verifyAddress(gateway, PAULA.email)
+  context = await openSignedIn(browser, gateway, PAULA)
   page = await context.newPage()
-  await signUp()
 })
 
 test.afterAll(() => context?.close())
@@ -83,26 +80,4 @@ async function pay(amount: string, card: string): Promise<void> {
 async function openBank(): Promise<Page> {
   const [bank] = await Promise.all([context.waitForEvent('page'), dialog().getByRole('link').first().click()])
   return bank
-}
-
-/** A customer of this walk's own, whose address is verified. */
-async function signUp(): Promise<void> {
-  const body = { application: 'berth-console', organization: 'berth', username: EMAIL, email: EMAIL }
-  await context.request.post('/gateway/api/account/signup', {
-    data: { ...body, name: 'Paula', password: PASSWORD, agreement: true },
-  })
-  const mails = await (await context.request.get('/gateway/api/mailbox')).json()
-  const texts: string[] = mails.data.items
-    .filter(({ to }: { to: string }) => to === EMAIL)
-    .map((mail: { text: string }) => mail.text)
-  const token = texts
-    .map(text => /activty\?token=([\w-]+)/.exec(text)?.[1])
-    .find(found => found !== undefined)
-  const query = new URLSearchParams({ application: 'berth-console', token: token ?? '' })
-  await context.request.get(`/gateway/api/account/verify-email?${query}`)
-  await page.goto('/auth')
-  await page.getByLabel('Email').fill(EMAIL)
-  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-  await page.getByRole('button', { name: 'Log in', exact: true }).click()
-  await expect(page).toHaveURL(/instance-list/)
 }

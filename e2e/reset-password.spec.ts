@@ -1,7 +1,7 @@
 import { type BrowserContext, expect, type Page } from '@playwright/test'
 import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
-import { test } from './walk.ts'
+import { openSignedIn, signUp, test } from './walk.ts'
 
 /** Somebody who forgot their password, from the log-in form to the new one. */
 test.describe.configure({ mode: 'serial' })
@@ -9,6 +9,7 @@ test.describe.configure({ mode: 'serial' })
 const EMAIL = 'nora@example.org'
 const OLD_PASSWORD = 'Harbour-Light-7'
 const NEW_PASSWORD = 'Lantern-Quay-8'
+const NORA = { email: EMAIL, password: OLD_PASSWORD, name: 'Nora' }
 
 let gateway: Gateway
 let context: BrowserContext
@@ -19,11 +20,7 @@ test.beforeAll(async ({ browser, gateway: shared }) => {
   gateway = shared
   context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
   page = await context.newPage()
-  const body = { application: 'berth-console', organization: 'berth', username: EMAIL, email: EMAIL }
-  const answer = await context.request.post('/gateway/api/account/signup', {
-    data: { ...body, name: 'Nora', password: OLD_PASSWORD, agreement: true },
-  })
-  expect(await answer.json()).toMatchObject({ status: 'ok' })
+  await signUp(gateway, NORA)
 })
 
 test.afterAll(async () => {
@@ -72,10 +69,10 @@ test('[R2.1] [R5.2] the mailed link opens a page of its own, which checks the ne
 })
 
 test('setting it ends the session of another browser, and the new password logs in', async ({ browser }) => {
-  const other = await browser.newContext({ baseURL: gateway.origin })
+  const other = await openSignedIn(browser, gateway, NORA)
   const elsewhere = await other.newPage()
-  await logIn(elsewhere, OLD_PASSWORD)
-  await expect(elsewhere).toHaveURL(/instance-list/)
+  await elsewhere.goto('/instance-list')
+  await expect(elsewhere.getByRole('heading', { name: 'Instances' })).toBeVisible()
 
   await fillPassword(NEW_PASSWORD)
   await expect(page.getByRole('heading', { name: 'Your new password is set' })).toBeVisible()
@@ -85,9 +82,9 @@ test('setting it ends the session of another browser, and the new password logs 
   await other.close()
 
   await page.getByRole('link', { name: 'Log in' }).click()
-  await logIn(page, OLD_PASSWORD)
+  await logIn(OLD_PASSWORD)
   await expect(page.getByText('The email or password is not right', { exact: false })).toBeVisible()
-  await logIn(page, NEW_PASSWORD)
+  await logIn(NEW_PASSWORD)
   await expect(page).toHaveURL(/instance-list/)
 })
 
@@ -120,9 +117,8 @@ async function fillPassword(password: string): Promise<void> {
   await page.getByRole('button', { name: 'Set the password' }).click()
 }
 
-async function logIn(where: Page, password: string): Promise<void> {
-  if (where.url() === 'about:blank') await where.goto('/auth')
-  await where.getByLabel('Email').fill(EMAIL)
-  await where.getByLabel('Password', { exact: true }).fill(password)
-  await where.getByRole('button', { name: 'Log in', exact: true }).click()
+async function logIn(password: string): Promise<void> {
+  await page.getByLabel('Email').fill(EMAIL)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Log in', exact: true }).click()
 }

@@ -75,8 +75,11 @@ test('[R4.12] [R2.7] signing out in one tab signs the others out at once, and no
   page.on('load', () => {
     loads += 1
   })
-  // Longer than any reload would take to come.
-  await page.waitForTimeout(1_500)
+  // As long as the other tab takes for two whole loads, of which this one had time for more.
+  for (let turn = 0; turn < 2; turn += 1) {
+    await other.reload()
+    await expect(other.getByRole('heading', { name: 'Log in' })).toBeVisible()
+  }
   expect(loads).toBe(0)
 })
 

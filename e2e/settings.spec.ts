@@ -2,13 +2,14 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { type Browser, type BrowserContext, expect, type Page } from '@playwright/test'
 import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
-import { test } from './walk.ts'
+import { call as callApi, openSignedIn, signUp, test, topUp, verifyAddress } from './walk.ts'
 
 /** Somebody looks after their account, from the name that it goes by to the day that they leave. */
 test.describe.configure({ mode: 'serial' })
 
 const EMAIL = 'ines@example.org'
 const PASSWORD = 'Harbour-Light-7'
+const INES = { email: EMAIL, password: PASSWORD, name: 'Inês' }
 const NEW_PASSWORD = 'Lantern-Quay-8'
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:144.0) Gecko/20100101 Firefox/144.0'
 const SAFARI =
@@ -24,7 +25,7 @@ test.beforeAll(async ({ browser, gateway: shared }) => {
   gateway = shared
   context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
   page = await context.newPage()
-  await signUp()
+  await signUp(gateway, INES)
 })
 
 test.afterAll(async () => {
@@ -86,7 +87,7 @@ test('[R5.1] [R1.7] a username with an emoji is refused and kept as typed; anoth
   await expect(field).toHaveValue('Inês Duarte')
   await expect(page.getByText('Not verified yet')).toBeVisible()
   await lookAt(page, 'settings-profile-unverified')
-  await verifyAddress()
+  await verifyAddress(gateway, EMAIL)
   await page.reload()
   await expect(page.getByText('Verified', { exact: true })).toBeVisible()
   await expect(page.getByRole('button', { name: 'Copy Account ID' })).toBeVisible()
@@ -297,7 +298,7 @@ test('[R3.1] deleting the account asks for address and password, and refuses whi
   await expect(page.getByLabel(`Type ${EMAIL} to confirm`)).toHaveValue(EMAIL)
   await lookAt(page, 'settings-delete-refused')
   await call('DELETE', `/api/instance/${id}`)
-  await expect.poll(async () => (await call('GET', '/api/instance/')).data, { timeout: 30_000 }).toEqual([])
+  await expect.poll(() => call('GET', '/api/instance/'), { timeout: 30_000 }).toEqual([])
 })
 
 test('[R3.1] a deleted account is gone at once: its sessions end, and its address is free', async () => {
@@ -311,7 +312,7 @@ test('[R3.1] a deleted account is gone at once: its sessions end, and its addres
   expect(await page.evaluate(() => localStorage.getItem('berth.token'))).toBeNull()
   await logIn(page, NEW_PASSWORD)
   await expect(page.getByText('The email or password is not right', { exact: false })).toBeVisible()
-  await signUp()
+  await signUp(gateway, INES)
   await logIn(page, PASSWORD)
   await expect(page).toHaveURL(/instance-list/)
   await expect(page.getByRole('banner').getByText('$0.00')).toBeVisible()
@@ -325,16 +326,7 @@ async function openSection(section: string): Promise<void> {
   await page.goto(`/settings?section=${section}`)
 }
 
-async function signUp(): Promise<void> {
-  const body = { application: 'berth-console', organization: 'berth', username: EMAIL, email: EMAIL }
-  const answer = await context.request.post('/gateway/api/account/signup', {
-    data: { ...body, name: 'Inês', password: PASSWORD, agreement: true },
-  })
-  expect(await answer.json()).toMatchObject({ status: 'ok' })
-}
-
 async function logIn(where: Page, password: string): Promise<void> {
-  if (where.url() === 'about:blank') await where.goto('/auth')
   await where.getByLabel('Email').fill(EMAIL)
   await where.getByLabel('Password', { exact: true }).fill(password)
   await where.getByRole('button', { name: 'Log in', exact: true }).click()
@@ -342,11 +334,11 @@ async function logIn(where: Page, password: string): Promise<void> {
 
 /** Another device, signed in. */
 async function signInElsewhere(browser: Browser, userAgent: string): Promise<Page> {
-  const other = await browser.newContext({ baseURL: gateway.origin, userAgent })
+  const other = await openSignedIn(browser, gateway, INES, { userAgent })
   elsewhere.push(other)
   const its = await other.newPage()
-  await logIn(its, PASSWORD)
-  await expect(its).toHaveURL(/instance-list/)
+  await its.goto('/instance-list')
+  await expect(its.getByRole('heading', { name: 'Instances' })).toBeVisible()
   return its
 }
 
@@ -369,17 +361,6 @@ async function askForDeletion(email: string, password: string): Promise<void> {
   await page.getByRole('button', { name: 'Delete the account for good' }).click()
 }
 
-async function verifyAddress(): Promise<void> {
-  const mails = await (await context.request.get('/gateway/api/mailbox')).json()
-  const texts: string[] = mails.data.items.map((mail: { text: string }) => mail.text)
-  const token = texts
-    .map(text => /activty\?token=([\w-]+)/.exec(text)?.[1])
-    .find(found => found !== undefined)
-  const query = new URLSearchParams({ application: 'berth-console', token: token ?? '' })
-  const answer = await context.request.get(`/gateway/api/account/verify-email?${query}`)
-  expect(await answer.json()).toMatchObject({ status: 'ok' })
-}
-
 /** An ed25519 key as `ssh-keygen` writes it: the type, and base64 of type and key with their lengths. */
 function sshLineOf(key: KeyObject): string {
   const raw = Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
@@ -393,23 +374,15 @@ function sshLineOf(key: KeyObject): string {
 
 /** Tops up and deploys the smallest machine. @returns Its id. */
 async function deployMachine(): Promise<string> {
-  const paid = { amount: 1_000, currency: 'USD', platform_name: 'testcard', source: '4242 4242 4242 4242' }
-  expect(await call('POST', '/api/bill/topup', paid)).toMatchObject({ status: 'ok' })
+  await topUp(gateway, { email: EMAIL, password: NEW_PASSWORD })
   const machine = { name: 'last-one', region_code: 'us-west', gpu_spec_id: 'cpu', gpu_count: 1 }
   const body = { ...machine, image_id: 'berth-base', container_disk_gb: 20 }
-  const answer = await call('POST', '/api/instance/', body)
-  expect(answer).toMatchObject({ status: 'ok' })
-  return answer.data.instance_id
+  return (await call('POST', '/api/instance/', body)).instance_id
 }
 
 /** A call of the customer who is signed in on this page. */
 async function call(method: string, path: string, data?: object) {
   const token = await page.evaluate(() => localStorage.getItem('berth.token'))
   const headers = { authorization: `Bearer ${token}`, 'idempotency-key': crypto.randomUUID() }
-  const answer = await context.request.fetch(`/gateway${path}`, {
-    method,
-    headers,
-    ...(data === undefined ? {} : { data }),
-  })
-  return await answer.json()
+  return await callApi(gateway.origin, method, path, { headers, ...(data === undefined ? {} : { data }) })
 }

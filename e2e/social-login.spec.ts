@@ -1,4 +1,4 @@
-import { type BrowserContext, expect, type Page, test } from '@playwright/test'
+import { type Browser, type BrowserContext, expect, type Page, test } from '@playwright/test'
 import { OIDC_CLIENT, type OidcServer, startOidcServer } from '../apps/gateway/test/oidc-server.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
@@ -7,7 +7,10 @@ import { lookAt } from './looks.ts'
 test.describe.configure({ mode: 'serial' })
 
 const LOGIN = 'vera@example.org'
+const HANNA = 'hanna@example.org'
 const PASSWORD = 'Harbour-Light-7'
+/** Where no service answers: nothing listens at the port of the old discard service. */
+const NOBODY = 'http://127.0.0.1:9'
 const names = { application: 'berth-console', organization: 'berth' }
 
 let oidc: OidcServer
@@ -17,22 +20,18 @@ let page: Page
 
 test.beforeAll(async ({ browser }) => {
   oidc = await startOidcServer()
-  oidc.people.set(LOGIN, { email: LOGIN, email_verified: true, name: 'Vera Holm' })
+  for (const [login, name] of [
+    [LOGIN, 'Vera Holm'],
+    [HANNA, 'Hanna Lind'],
+  ] as const) {
+    oidc.people.set(login, { email: login, email_verified: true, name })
+  }
   const acme = { name: 'acme', type: 'oidc', display_name: 'Acme', issuer: oidc.issuer, ...OIDC_CLIENT }
   const github = { name: 'github', type: 'github', client_id: 'x', client_secret: 'y' }
-  gateway = await startGateway({ BERTH_SIGN_IN_PROVIDERS: JSON.stringify([github, acme]) })
-  context = await newContext()
+  const gone = { name: 'gone', type: 'oidc', display_name: 'Gone', issuer: NOBODY, ...OIDC_CLIENT }
+  gateway = await startGateway({ BERTH_SIGN_IN_PROVIDERS: JSON.stringify([github, acme, gone]) })
+  context = await newContext(browser)
   page = await context.newPage()
-
-  async function newContext() {
-    const made = await browser.newContext({
-      baseURL: gateway.origin,
-      viewport: { width: 1_440, height: 900 },
-    })
-    // The service's pages ask the world for a font.
-    await made.route('**/fonts.googleapis.com/**', route => route.abort())
-    return made
-  }
 })
 
 test.afterAll(async () => {
@@ -104,8 +103,7 @@ test('an address that has an account is not taken over: the owner is asked to lo
   const email = 'owner@example.org'
   const signUp = { ...names, username: email, email, name: 'Owner', password: PASSWORD, agreement: true }
   await context.request.post('/gateway/api/account/signup', { data: signUp })
-  const other = await browser.newContext({ baseURL: gateway.origin })
-  await other.route('**/fonts.googleapis.com/**', route => route.abort())
+  const other = await newContext(browser)
   const stranger = await other.newPage()
   await stranger.goto('/auth')
   await stranger.getByRole('button', { name: 'Continue with Acme' }).click()
@@ -133,21 +131,74 @@ test('an address that has an account is not taken over: the owner is asked to lo
 })
 
 test('a service that does not answer fails at its own button, and the form stays usable', async () => {
-  // Its port is free again by the time that it is asked.
-  const fresh = await startOidcServer()
-  await fresh.stop()
-  const lone = await startGateway({
-    BERTH_SIGN_IN_PROVIDERS: JSON.stringify([
-      { name: 'gone', type: 'oidc', display_name: 'Gone', issuer: fresh.issuer, ...OIDC_CLIENT },
-    ]),
-  })
-  await page.goto(`${lone.origin}/auth`)
+  await page.goto('/auth')
   await page.getByRole('button', { name: 'Continue with Gone' }).click()
   await expect(page.getByText('Signing in through the other service failed', { exact: false })).toBeVisible()
   await expect(page.getByRole('button', { name: 'Continue with Gone' })).toBeEnabled()
   await lookAt(page, 'auth-provider-down')
-  await lone.stop()
 })
+
+/** Somebody who came by a service gives the account a second way in, and takes the first one away. */
+test.describe('a second way in', () => {
+  test.beforeAll(async ({ browser }) => {
+    await context.close()
+    context = await newContext(browser)
+    page = await context.newPage()
+  })
+
+  test('[R1.7] an account that was made by a service says so, and asks for no password that it does not have', async () => {
+    await page.goto('/auth?mode=signup&redirect=/settings?section=sign-in')
+    await page.getByRole('button', { name: 'Continue with Acme' }).click()
+    await passPages(page, HANNA)
+    await expect(page).toHaveURL(/\/settings\?section=sign-in$/)
+    await expect(page.getByRole('heading', { name: 'Set a password' })).toBeVisible()
+    await expect(page.getByLabel('Current password')).toHaveCount(0)
+    await expect(service('Acme')).toContainText(`Linked as ${HANNA}`)
+    await expect(service('GitHub')).toContainText('Not linked')
+    await lookAt(page, 'settings-sign-in-first')
+    await page.goto('/settings?section=delete')
+    await expect(page.getByLabel(`Type ${HANNA} to confirm`)).toBeVisible()
+    await expect(page.getByLabel('Password', { exact: true })).toHaveCount(0)
+  })
+
+  test('[R1.7] the only way into an account cannot be unlinked; with a password it can', async () => {
+    await page.goto('/settings?section=sign-in')
+    await unlinkAcme()
+    await expect(page.getByText('This is the only way into the account', { exact: false })).toBeVisible()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await expect(page.getByRole('button', { name: 'Unlink Acme' })).toBeFocused()
+    await page.getByLabel('New password').fill(PASSWORD)
+    await page.getByLabel('Password, once more').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Set the password' }).click()
+    await expect(page.getByText('Your password is set.', { exact: false })).toBeVisible()
+    await expect(page.getByLabel('Current password')).toBeVisible()
+    await unlinkAcme()
+    await expect(page.getByText('Acme is unlinked.')).toBeVisible()
+    await expect(service('Acme')).toContainText('Not linked')
+    await expect(page.getByRole('button', { name: 'Link Acme' })).toBeFocused()
+  })
+
+  test('[R1.7] linking leads through the service and back to the section', async () => {
+    await page.getByRole('button', { name: 'Link Acme' }).click()
+    await page.getByRole('button', { name: 'Continue', exact: true }).click()
+    await expect(page).toHaveURL(/\/settings\?section=sign-in$/)
+    await expect(service('Acme')).toContainText(`Linked as ${HANNA}`)
+    await page.goto('/settings?section=audit-log')
+    for (const what of ['Link another service', 'Unlink another service', 'Change the password']) {
+      await expect(page.getByText(what, { exact: true }).first()).toBeVisible()
+    }
+    await expect(
+      page.getByText('Refused: This is the only way into the account', { exact: false }),
+    ).toBeVisible()
+  })
+})
+
+async function newContext(browser: Browser): Promise<BrowserContext> {
+  const made = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
+  // The service's pages ask the world for a font.
+  await made.route('**/fonts.googleapis.com/**', route => route.abort())
+  return made
+}
 
 async function passPages(where: Page, login: string): Promise<void> {
   await where.getByPlaceholder('Enter any login').fill(login)
@@ -194,4 +245,16 @@ async function beginLink(where: Page): Promise<void> {
     sessionStorage.setItem('berth.provider-visit', JSON.stringify(visit))
     location.assign(url)
   }, names)
+}
+
+const service = (name: string) =>
+  page
+    .getByRole('main')
+    .getByRole('listitem')
+    .filter({ has: page.getByText(name, { exact: true }) })
+
+async function unlinkAcme(): Promise<void> {
+  await page.getByRole('button', { name: 'Unlink Acme' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Unlink Acme?' })
+  await dialog.getByRole('button', { name: 'Unlink', exact: true }).click()
 }

@@ -11,12 +11,24 @@ interface FormDialogProps {
   onClose: () => void
   /** In pixels. */
   size?: number
+  /** While something is made that must not be left behind: neither Escape nor its cross closes. */
+  stays?: boolean
+  /** It has no cross, and Escape closes nothing: a button of what it holds does. */
+  closedInside?: boolean
   /** The form: made anew each time the dialog opens, so that nothing typed stays behind. */
   children: ReactNode
 }
 
 /** A dialog around a form; clicks beside it lose nothing that was typed. */
-export function FormDialog({ title, opened, onClose, size = 440, children }: FormDialogProps) {
+export function FormDialog({
+  title,
+  opened,
+  onClose,
+  size = 440,
+  stays = false,
+  closedInside = false,
+  children,
+}: FormDialogProps) {
   const { t } = useTranslation('common')
   return (
     <Modal
@@ -24,7 +36,9 @@ export function FormDialog({ title, opened, onClose, size = 440, children }: For
       onClose={onClose}
       title={title}
       closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': t('dialog.close') }}
+      closeOnEscape={!stays && !closedInside}
+      withCloseButton={!closedInside}
+      closeButtonProps={{ 'aria-label': t('dialog.close'), disabled: stays }}
       size={size}
     >
       {children}

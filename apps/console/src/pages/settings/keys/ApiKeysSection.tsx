@@ -1,12 +1,10 @@
 import { type ApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
 import { Button } from '@mantine/core'
-import { IconPlus } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
-import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
 import { List } from '../../../lists/List.tsx'
 import { useAsked } from '../../../lists/use-asked.ts'
 import { useFormat } from '../../../ui/format.ts'
@@ -14,6 +12,7 @@ import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
 import { StatusBadge, type StatusLook } from '../../../ui/StatusBadge.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
+import { AddButton } from './AddButton.tsx'
 import { type ApiKeyState, apiKeyState } from './api-key-state.ts'
 import classes from './Keys.module.css'
 
@@ -46,16 +45,9 @@ export function ApiKeysSection() {
         title={t('api.title')}
         lead={t('api.lead')}
         aside={
-          <div ref={revoking.fallback}>
-            <VerifiedButton
-              size="xs"
-              variant="default"
-              leftSection={<IconPlus size={14} />}
-              onClick={() => making.ask({ at: Date.now() })}
-            >
-              {t('api.add')}
-            </VerifiedButton>
-          </div>
+          <AddButton fallback={revoking.fallback} onClick={() => making.ask({ at: Date.now() })}>
+            {t('api.add')}
+          </AddButton>
         }
       >
         <List

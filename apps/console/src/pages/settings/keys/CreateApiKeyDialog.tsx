@@ -1,11 +1,11 @@
 import { createApiKey, createApiKeyBody } from '@berth/contract/api-keys'
 import { KEY_NAME_CHARS_MAX } from '@berth/contract/limits'
-import { Modal, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { useChange } from '../../../api/use-change.ts'
-import { DialogForm } from '../../../lists/FormDialog.tsx'
+import { DialogForm, FormDialog } from '../../../lists/FormDialog.tsx'
 import { SegmentedFilter } from '../../../ui/SegmentedFilter.tsx'
 import { useContractForm } from '../../../ui/use-contract-form.ts'
 import classes from './Keys.module.css'
@@ -23,19 +23,16 @@ interface CreateApiKeyDialogProps {
  * nothing does: a key that nobody saw could never be used.
  */
 export function CreateApiKeyDialog({ opened, onClose }: CreateApiKeyDialogProps) {
-  const { t } = useTranslation(['keys', 'common'])
+  const { t } = useTranslation('keys')
   const [made, setMade] = useState<string | null>(null)
   const [making, setMaking] = useState(false)
-  const closable = made === null && !making
   return (
-    <Modal
+    <FormDialog
       opened={opened}
       onClose={onClose}
       title={made === null ? t('api.form.title') : t('api.made.title')}
-      closeOnClickOutside={false}
-      closeOnEscape={closable}
-      withCloseButton={made === null}
-      closeButtonProps={{ 'aria-label': t('common:dialog.close'), disabled: making }}
+      stays={making}
+      closedInside={made !== null}
       size={480}
     >
       {made === null ? (
@@ -43,7 +40,7 @@ export function CreateApiKeyDialog({ opened, onClose }: CreateApiKeyDialogProps)
       ) : (
         <NewApiKey value={made} onClose={onClose} />
       )}
-    </Modal>
+    </FormDialog>
   )
 }
 

@@ -6,14 +6,13 @@ import {
   removeRegistryCredential,
 } from '@berth/contract/registries'
 import { ActionIcon, Button } from '@mantine/core'
-import { IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
+import { IconPencil, IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../../api/api-error.ts'
 import { queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
-import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
 import { List } from '../../../lists/List.tsx'
 import { useAsked } from '../../../lists/use-asked.ts'
 import { useFormat } from '../../../ui/format.ts'
@@ -21,6 +20,7 @@ import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
 import { StatusBadge, type StatusLook } from '../../../ui/StatusBadge.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
+import { AddButton } from './AddButton.tsx'
 import classes from './Keys.module.css'
 
 const RegistryDialog = lazy(() =>
@@ -55,16 +55,9 @@ export function RegistriesSection() {
         title={t('registry.title')}
         lead={t('registry.lead')}
         aside={
-          <div ref={removing.fallback}>
-            <VerifiedButton
-              size="xs"
-              variant="default"
-              leftSection={<IconPlus size={14} />}
-              onClick={() => editing.ask({ credential: null })}
-            >
-              {t('registry.add')}
-            </VerifiedButton>
-          </div>
+          <AddButton fallback={removing.fallback} onClick={() => editing.ask({ credential: null })}>
+            {t('registry.add')}
+          </AddButton>
         }
       >
         <List

@@ -1,12 +1,11 @@
 import { listSshKeys, removeSshKey, type SshKey } from '@berth/contract/ssh-keys'
 import { ActionIcon } from '@mantine/core'
-import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
-import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
 import { List } from '../../../lists/List.tsx'
 import { useAsked } from '../../../lists/use-asked.ts'
 import { CopyText } from '../../../ui/CopyText.tsx'
@@ -14,6 +13,7 @@ import { useFormat } from '../../../ui/format.ts'
 import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
+import { AddButton } from './AddButton.tsx'
 import classes from './Keys.module.css'
 
 const AddSshKeyDialog = lazy(() =>
@@ -39,16 +39,9 @@ export function SshKeysSection() {
         title={t('ssh.title')}
         lead={t('ssh.lead')}
         aside={
-          <div ref={removing.fallback}>
-            <VerifiedButton
-              size="xs"
-              variant="default"
-              leftSection={<IconPlus size={14} />}
-              onClick={() => adding.ask(true)}
-            >
-              {t('ssh.add')}
-            </VerifiedButton>
-          </div>
+          <AddButton fallback={removing.fallback} onClick={() => adding.ask(true)}>
+            {t('ssh.add')}
+          </AddButton>
         }
       >
         <List

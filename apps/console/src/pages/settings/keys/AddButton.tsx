@@ -1,0 +1,22 @@
+import { IconPlus } from '@tabler/icons-react'
+import type { ReactNode, RefObject } from 'react'
+import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
+
+interface AddButtonProps {
+  /** Takes the focus where the row is gone that a dialog was opened from: `fallback` of `useAsked`. */
+  fallback: RefObject<HTMLDivElement | null>
+  onClick: () => void
+  /** What it adds. */
+  children: ReactNode
+}
+
+/** The button above a list of keys that adds one. */
+export function AddButton({ fallback, onClick, children }: AddButtonProps) {
+  return (
+    <div ref={fallback}>
+      <VerifiedButton size="xs" variant="default" leftSection={<IconPlus size={14} />} onClick={onClick}>
+        {children}
+      </VerifiedButton>
+    </div>
+  )
+}

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -45,7 +46,7 @@ test('many probes ask the database once, and one that hangs is an answer too', a
   expect(asked).toBe(1)
 })
 
-test('metrics name operations, and are shown by any host name', async () => {
+test('metrics name operations', async () => {
   const metrics = createMetrics()
   metrics.observeCall('test.hello', 200, 0.01)
   server.show({ metrics, ready: async () => {} })
@@ -63,6 +64,31 @@ test('what is no probe is turned away: other methods, other paths, pages in a br
   expect(await statusOf('/metrics', { headers: { 'x-long': 'x'.repeat(20_000) } })).toBe(431)
 })
 
+test('on loopback a name that somebody turned to this address is a foreign one (DNS rebinding)', async () => {
+  server.show({ metrics: createMetrics(), ready: async () => {} })
+  const { port } = new URL(origin)
+  for (const path of ['/live', '/ready', '/metrics']) {
+    expect(await statusByName(`evil.example:${port}`, path)).toBe(403)
+    expect(await statusByName('evil.example', path)).toBe(403)
+    for (const name of ['localhost', '127.0.0.1', '[::1]']) {
+      expect(await statusByName(`${name}:${port}`, path)).toBe(200)
+    }
+  }
+})
+
+test('beyond loopback it answers by whatever a cluster calls it', async () => {
+  const open = createManagementServer({ log: pino({ level: 'silent' }) })
+  const { port } = new URL(await open.listen('0.0.0.0', 0))
+  try {
+    open.show({ metrics: createMetrics(), ready: async () => {} })
+    for (const name of ['10.0.0.1', 'berth-management.berth.svc.cluster.local', 'gateway-1']) {
+      expect(await statusByName(`${name}:${port}`, '/metrics', port)).toBe(200)
+    }
+  } finally {
+    await open.close()
+  }
+})
+
 test('whoever opens connections and says nothing keeps no probe out', async () => {
   const silent: Socket[] = []
   try {
@@ -76,6 +102,18 @@ test('whoever opens connections and says nothing keeps no probe out', async () =
     for (const socket of silent) socket.destroy()
   }
 })
+
+/** `fetch` says the name that it connects to. */
+function statusByName(host: string, path: string, port = new URL(origin).port): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ host: '127.0.0.1', port, path, headers: { host } }, answer => {
+      answer.resume()
+      resolve(answer.statusCode ?? 0)
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
+}
 
 async function statusOf(path: string, init?: RequestInit): Promise<number> {
   const answer = await fetch(`${origin}${path}`, init)

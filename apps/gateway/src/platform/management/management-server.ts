@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { createHostCheck, isLoopback } from '../http/hosts.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 
@@ -12,7 +13,12 @@ export interface Managed {
 
 /** A port for what starts, watches and stops the gateway. Customers do not come here. */
 export interface ManagementServer {
-  /** Begins to listen. @returns The address. @throws What listening throws. */
+  /**
+   * Begins to listen. On loopback it answers for loopback names alone: a page whose name was turned to 127.0.0.1 (DNS
+   * rebinding) says its own, and browsers do not say that it is a page where it came by plain HTTP.
+   * @returns The address.
+   * @throws What listening throws.
+   */
   listen(host: string, port: number): Promise<string>
   /** From now on the gateway is ready when `ready` resolves, and its metrics are shown. */
   show(managed: Managed): void
@@ -35,13 +41,14 @@ interface Answer {
 }
 
 /**
- * Makes the management port: `/live`, `/ready` and `/metrics`, by any host name, since probes use addresses. It may
- * listen before there is a database.
+ * Makes the management port: `/live`, `/ready` and `/metrics`. Beyond loopback it answers by any host name, since probes
+ * use addresses and what a cluster calls it. It may listen before there is a database.
  */
 export function createManagementServer({ log }: { log: Pick<Logger, 'warn' | 'error'> }): ManagementServer {
   let managed: Managed | null = null
   let leaving = false
   let asking: Promise<Answer> | null = null
+  let isOurName = (_host: string) => true
 
   async function askReady(): Promise<Answer> {
     if (leaving) return { status: 503, text: 'stopping' }
@@ -83,7 +90,10 @@ export function createManagementServer({ log }: { log: Pick<Logger, 'warn' | 'er
     if (method !== 'GET' && method !== 'HEAD') return send(response, { status: 405, text: 'GET only' })
     // Nothing that probes is a page in a browser; a page that found its way here is a foreign one.
     const site = headers['sec-fetch-site']
-    if (site !== undefined && site !== 'none') return send(response, { status: 403, text: 'not for pages' })
+    const isForeign = headers.host !== undefined && !isOurName(headers.host)
+    if (isForeign || (site !== undefined && site !== 'none')) {
+      return send(response, { status: 403, text: 'not for pages' })
+    }
     try {
       send(response, await answer(request.url?.split('?')[0] ?? ''))
     } catch (error) {
@@ -107,6 +117,7 @@ export function createManagementServer({ log }: { log: Pick<Logger, 'warn' | 'er
 
   return {
     async listen(host, port) {
+      if (isLoopback(host)) isOurName = createHostCheck({ publicUrl: null, bindHost: host, brandHosts: [] })
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject)
         server.listen({ host, port }, () => {

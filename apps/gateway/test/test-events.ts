@@ -1,6 +1,7 @@
+import { sql } from 'drizzle-orm'
 import type { Database, Transaction } from '../src/platform/database/database.ts'
 import type { DomainEvent } from '../src/platform/events/define-event.ts'
-import type { Events } from '../src/platform/events/events.ts'
+import { type Events, requireChange } from '../src/platform/events/events.ts'
 
 export interface TestEvents extends Events {
   /** What was told, oldest first; not undone by a rollback. */
@@ -15,7 +16,8 @@ export function createTestEvents(db: Database): TestEvents {
   const told: TestEvents['told'] = []
   return {
     told,
-    async emit(_, event, payload) {
+    async emit(tx, event, payload) {
+      await requireChange(tx, event)
       told.push({ event: event.name, payload: event.payload.parse(payload) })
     },
     on(event, _, handle) {
@@ -27,4 +29,9 @@ export function createTestEvents(db: Database): TestEvents {
       }
     },
   }
+}
+
+/** Has PostgreSQL take a transaction for one that changes something, where a test tells of what nobody does. */
+export async function pretendChange(tx: Transaction): Promise<void> {
+  await tx.execute(sql`select pg_current_xact_id()`)
 }

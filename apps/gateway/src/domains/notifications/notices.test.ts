@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openCustomers } from '../../../test/open-customers.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
+import { pretendChange } from '../../../test/test-events.ts'
 import { createMailQueue } from '../../drivers/mail/mail-queue.ts'
 import { createMailboxDriver } from '../../drivers/mail/mailbox.ts'
 import { systemClock } from '../../platform/clock.ts'
@@ -73,7 +74,11 @@ afterEach(async () => {
 })
 
 /** Tells of an event as its own domain would, with nothing else in the transaction. */
-const tell: Emit = (event, payload) => database.db.transaction(tx => events.emit(tx, event, payload))
+const tell: Emit = (event, payload) =>
+  database.db.transaction(async tx => {
+    await pretendChange(tx)
+    await events.emit(tx, event, payload)
+  })
 type Emit = <Payload>(event: DomainEvent<Payload>, payload: Payload) => Promise<void>
 
 const at = new Date().toISOString()
@@ -141,6 +146,7 @@ test('[R1.7] a refund, and one that did not arrive, are told under the switch of
 test('a notice whose transaction is undone is not sent', async () => {
   await database.db
     .transaction(async tx => {
+      await pretendChange(tx)
       await events.emit(tx, apiKeyCreated, { userId: wanted, at, name: 'bot' })
       throw new Error('undone')
     })

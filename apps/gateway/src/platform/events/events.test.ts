@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
+import { pretendChange } from '../../../test/test-events.ts'
 import type { Transaction } from '../database/database.ts'
 import { createJobs } from '../jobs/jobs.ts'
 import { defineEvent } from './define-event.ts'
@@ -46,6 +47,13 @@ describe('telling', () => {
   test('refuses what is no such event', async () => {
     const { tell } = await gateway({ first: write('first') })
     await expect(tell('x'.repeat(51))).rejects.toThrow()
+  })
+
+  test('refuses a transaction that has changed nothing: what is told of would be done in another one', async () => {
+    const { events } = await gateway({ first: write('first') })
+    const alone = database.db.transaction(tx => events.emit(tx, happened, { note: 'apart' }))
+    await expect(alone).rejects.toThrow('thing.happened is told in a transaction that has changed nothing')
+    expect(await waiting()).toBe(0)
   })
 
   test('without a listener is nothing', async () => {
@@ -170,11 +178,14 @@ async function gateway(listeners: Record<string, Listen>, { works = true, triesM
   for (const [name, listen] of Object.entries(listeners)) events.on(happened, name, listen)
   await (works ? jobs.start() : jobs.open())
   stops.push(jobs.stop)
+  async function change(tx: Transaction, note: string): Promise<void> {
+    await pretendChange(tx)
+    await events.emit(tx, happened, { note })
+  }
   return {
+    events,
     tell: (note: string, tx?: Transaction) =>
-      tx
-        ? events.emit(tx, happened, { note })
-        : database.db.transaction(own => events.emit(own, happened, { note })),
+      tx ? change(tx, note) : database.db.transaction(own => change(own, note)),
   }
 }
 

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import type { Database, Transaction } from '../database/database.ts'
@@ -31,7 +32,10 @@ export type EventHandler<Payload> = (tx: Transaction, payload: Payload) => Promi
 
 /** What happens in one domain and concerns others; `README.md` says what is guaranteed. */
 export interface Events {
-  /** Tells every listener of an event, once the transaction has committed; the change itself is made in the same one. */
+  /**
+   * Tells every listener of an event, once the transaction has committed; the change itself is made in the same one.
+   * @throws Error for a transaction that has changed or locked nothing yet: what is told of would be done elsewhere.
+   */
   emit<Payload>(tx: Transaction, event: DomainEvent<Payload>, payload: Payload): Promise<void>
   /**
    * Listens to an event, before the gateway opens.
@@ -98,6 +102,7 @@ export function createEvents({ db, jobs, log, retry }: EventsDeps): Events {
   return {
     async emit(tx, event, payload) {
       const checked = event.payload.parse(payload)
+      await requireChange(tx, event)
       const names = [...(listeners.get(event.name)?.keys() ?? [])]
       await queue.send(
         tx,
@@ -111,4 +116,12 @@ export function createEvents({ db, jobs, log, retry }: EventsDeps): Events {
       listeners.set(event.name, those)
     },
   }
+}
+
+/** That an event is told in the transaction of what it tells of: PostgreSQL numbers one at its first change or lock. */
+export async function requireChange(tx: Transaction, { name }: { name: string }): Promise<void> {
+  const { rows } = await tx.execute<{ id: string | null }>(
+    sql`select pg_current_xact_id_if_assigned()::text as id`,
+  )
+  if (!rows[0]?.id) throw new Error(`${name} is told in a transaction that has changed nothing`)
 }

@@ -248,7 +248,7 @@ describe('[R6.2] the owner, verified, is let through', () => {
   })
 })
 
-describe('a call that was let in just before its account was closed changes nothing', () => {
+describe('[R1.7] a call that was let in just before its account was closed changes nothing', () => {
   // Last, since nothing can be done for that customer afterwards.
   beforeAll(async () => {
     // With an instance that runs: some calls are refused for others, whoever asks.

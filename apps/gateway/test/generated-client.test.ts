@@ -86,6 +86,17 @@ describe('[R7.9] a client that is generated from the published document', () => 
     expect(await compile('misuse.ts')).toMatch(/misuse\.ts.* error TS\d+/)
   })
 
+  test.each(calls.filter(({ readOnly }) => readOnly).map(call => [call.operation, call] as const))(
+    'has a name for what %s shows',
+    (_, call) => {
+      const [path] = Object.values(openApiDocument([call]).paths as Record<string, Record<string, Answering>>)
+      const answer = path?.[call.method.toLowerCase()]?.responses['200'].content['application/json'].schema
+      const { $ref, type } = thingIn(answer?.properties?.data ?? {})
+      const isNamed = $ref !== undefined || (type !== undefined && type !== 'object')
+      expect(isNamed, 'name it beside its schema: `z.globalRegistry.add(thing, { id: … })`').toBe(true)
+    },
+  )
+
   test('has a name for whatever appears in two calls', () => {
     const document = openApiDocument(calls)
     const seen = new Map<string, number>()
@@ -100,6 +111,28 @@ describe('[R7.9] a client that is generated from the published document', () => 
     expect(unnamed, 'give it a name beside its schema: `z.globalRegistry.add(thing, { id: … })`').toEqual([])
   })
 })
+
+/** The parts of JSON Schema that lead to what a read shows. */
+interface Shown {
+  $ref?: string
+  type?: string
+  items?: Shown
+  anyOf?: Shown[]
+  properties?: Record<string, Shown>
+}
+
+/** An operation of the document, as far as its answer. */
+interface Answering {
+  responses: { 200: { content: { 'application/json': { schema: Shown } } } }
+}
+
+/** What a read shows: each of a list, each of a page, or what may be missing. */
+function thingIn(shown: Shown): Shown {
+  const { items = shown.properties?.items?.items, anyOf } = shown
+  if (items) return thingIn(items)
+  const [there] = anyOf?.filter(({ type }) => type !== 'null') ?? []
+  return there ? thingIn(there) : shown
+}
 
 /** What the compiler has to say, strictly; empty where it is content. */
 async function compile(file: string): Promise<string> {

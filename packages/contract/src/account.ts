@@ -248,7 +248,8 @@ export const verifyEmail = defineCall({
   readOnly: false,
   outlivesNavigation: true,
   audit: BY_IDENTITY,
-  stales: ['account.get-account'],
+  // Its entry is the identity domain's, and is there all the same.
+  stales: ['account.get-account', 'account.audit-log'],
   query: z.object({
     application: name,
     token: z.string(by('required')).min(1, by('required')).max(LINK_TOKEN_CHARS_MAX, by('too_long')),
@@ -399,6 +400,25 @@ export const listMailbox = defineCall({
 })
 
 /** What differs by deployment host and machine and what every page may know before sign-in (R1.10). */
+const settings = z.object({
+  brand: z.object({
+    name: z.string(),
+    docs_url: z.string(),
+    /** Where images of the community are kept; null where that is nowhere yet. */
+    image_storage_url: z.string().nullable(),
+    /** A square mark, as addresses; null for the console's own. */
+    logo: z.object({ light: z.string(), dark: z.string() }).nullable(),
+    /** The script that pages load, with its data attributes; null on every host but the production one. */
+    analytics: z.object({ script_url: z.string(), attributes: z.record(z.string(), z.string()) }).nullable(),
+  }),
+  /** True when mails are kept in the local mailbox, which `/mailbox` shows. */
+  mailbox: z.boolean(),
+  /** Which machine driver runs; null where none does. */
+  compute: z.object({ driver: z.string().nullable() }),
+  version: z.string(),
+})
+z.globalRegistry.add(settings, { id: 'Settings' })
+
 export const getSettings = defineCall({
   operation: 'settings.get',
   method: 'GET',
@@ -408,25 +428,7 @@ export const getSettings = defineCall({
   timeout: 'fast',
   retry: true,
   outlivesNavigation: true,
-  data: z.object({
-    brand: z.object({
-      name: z.string(),
-      docs_url: z.string(),
-      /** Where images of the community are kept; null where that is nowhere yet. */
-      image_storage_url: z.string().nullable(),
-      /** A square mark, as addresses; null for the console's own. */
-      logo: z.object({ light: z.string(), dark: z.string() }).nullable(),
-      /** The script that pages load, with its data attributes; null on every host but the production one. */
-      analytics: z
-        .object({ script_url: z.string(), attributes: z.record(z.string(), z.string()) })
-        .nullable(),
-    }),
-    /** True when mails are kept in the local mailbox, which `/mailbox` shows. */
-    mailbox: z.boolean(),
-    /** Which machine driver runs; null where none does. */
-    compute: z.object({ driver: z.string().nullable() }),
-    version: z.string(),
-  }),
+  data: settings,
 })
 
 export const accountCalls = [

@@ -101,6 +101,7 @@ export const topup = defineCall({
   stales: [
     'bill.balance',
     'bill.transaction',
+    'bill.transaction-receipt',
     'bill.topup-open',
     'instance.price',
     'instance.check-resource',
@@ -171,7 +172,13 @@ export const cancelTopup = defineCall({
   audience: 'user',
   timeout: 'normal',
   audit: { target: ['params.id'] },
-  stales: ['bill.balance', 'bill.transaction', 'bill.topup-open', 'bill.topup-state'],
+  stales: [
+    'bill.balance',
+    'bill.transaction',
+    'bill.transaction-receipt',
+    'bill.topup-open',
+    'bill.topup-state',
+  ],
   params: topupParams,
   data: topupState,
 })
@@ -287,6 +294,12 @@ export const getReceipt = defineCall({
   data: receipt,
 })
 
+const spend = z.object({
+  currency,
+  days: z.array(z.object({ date: z.iso.date(), amount_micro: micro })),
+})
+z.globalRegistry.add(spend, { id: 'Spend' })
+
 export const getSpend = defineCall({
   operation: 'bill.spend',
   method: 'GET',
@@ -303,7 +316,7 @@ export const getSpend = defineCall({
       .max(90, by('too_large'))
       .default(14),
   }),
-  data: z.object({ currency, days: z.array(z.object({ date: z.iso.date(), amount_micro: micro })) }),
+  data: spend,
 })
 
 export const billingCalls = [

@@ -197,6 +197,7 @@ const WHAT_RUNS = [
   'gpu_spec.list',
   'bill.balance',
   'bill.transaction',
+  'bill.transaction-receipt',
   'bill.spend',
 ] as const
 
@@ -233,7 +234,8 @@ export const editInstance = defineCall({
   audience: 'verified',
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },
-  stales: ['instance.list'],
+  // A receipt tells what the instance went through.
+  stales: ['instance.list', 'instance.events', 'bill.transaction-receipt'],
   body: z.object({ instance_id: instanceId, name: instanceName }),
   data: instanceChange,
 })
@@ -272,7 +274,7 @@ export const restartInstance = defineCall({
   audience: 'verified',
   timeout: 'normal',
   audit: { target: ['params.id'] },
-  stales: ['instance.list', 'instance.events', 'instance.connection'],
+  stales: WHAT_RUNS,
   params: byId,
   data: instanceChange,
 })
@@ -368,6 +370,9 @@ export const check = z.object({
 })
 z.globalRegistry.add(check, { id: 'DeployCheck' })
 
+const checks = z.object({ ok: z.boolean(), checks: z.array(check) })
+z.globalRegistry.add(checks, { id: 'DeployChecks' })
+
 export const checkResource = defineCall({
   operation: 'instance.check-resource',
   method: 'POST',
@@ -377,7 +382,7 @@ export const checkResource = defineCall({
   timeout: 'normal',
   readOnly: true,
   body: quoteFields.extend({ gpu_count: gpuCount, image_id: slug, container_disk_gb: diskGb }),
-  data: z.object({ ok: z.boolean(), checks: z.array(check) }),
+  data: checks,
 })
 
 const fromQuery = (schema: typeof gpuCount) => z.coerce.number(by('not_a_number')).pipe(schema)

@@ -1,0 +1,466 @@
+import { randomUUID } from 'node:crypto'
+import {
+  endOtherSessions,
+  endSession,
+  getAccount,
+  listMailbox,
+  listSessions,
+  login,
+  sendResetPasswordEmail,
+  sendVerifyEmail,
+  signup,
+  updateUser,
+  verifyEmail,
+} from '@berth/contract/account'
+import { listAuditLog, setPassword } from '@berth/contract/account-security'
+import { beginProviderSignIn, link, unlink } from '@berth/contract/account-sign-in'
+import { createApiKey, revokeApiKey } from '@berth/contract/api-keys'
+import { cancelTopup, listTransactions, topup } from '@berth/contract/billing'
+import type { Call, CallInput, ChangingCall } from '@berth/contract/call'
+import { calls } from '@berth/contract/calls'
+import {
+  deployInstance,
+  editInstance,
+  listInstances,
+  restartInstance,
+  startInstance,
+  startWebTerminal,
+  stopInstance,
+  stopWebTerminal,
+  terminateInstance,
+} from '@berth/contract/instances'
+import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
+import { setNotifications } from '@berth/contract/notifications'
+import {
+  addRegistryCredential,
+  checkRegistryCredential,
+  editRegistryCredential,
+  removeRegistryCredential,
+} from '@berth/contract/registries'
+import { addSshKey, removeSshKey } from '@berth/contract/ssh-keys'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deployBody } from '../src/domains/instances/instances-fixture.ts'
+import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
+import { LOGIN, startRegistry, type TestRegistry } from '../src/domains/registries/registry-fixture.ts'
+import { ed25519Bytes, lineOf } from '../src/domains/ssh-keys/public-key-fixture.ts'
+import { createIdentityProviders } from '../src/drivers/sign-in/create-providers.ts'
+import { systemClock } from '../src/platform/clock.ts'
+import { eventually, loginBody, names, PASSWORD, secretIn, signUpBody } from './identity-bench.ts'
+import { OIDC_CLIENT, type OidcServer, passService, startOidcServer } from './oidc-server.ts'
+import { startGateway, type TestGateway } from './start-gateway.ts'
+
+/**
+ * Goal: a page never goes on showing what a change has made old: every read whose answer a call changes is named in
+ * its `stales`.
+ * Method: each changing call of the contract is made over HTTP by a customer, whose reads are all asked before and
+ * after it. The clock stands still meanwhile, so that nothing differs by the time alone.
+ */
+
+/** Changing calls whose readers are not compared, each with the reason. */
+const NOT_COMPARED: Record<string, string> = {
+  'account.login': 'the browser that signs in has read nothing; other browsers are told nothing at all',
+  'account.login-by': 'as account.login',
+  'account.signup': 'nobody has read anything of an account that was not there',
+  'account.logout': 'ends the session that reads',
+  'account.delete-account': 'ends the session that reads',
+  'account.reset-password': 'ends the sessions that read',
+}
+
+/** Reads that are not compared, each with the reason. */
+const UNREAD: Record<string, string> = {
+  'mailbox.list': 'mails come behind the answer, some of them much later: its page asks every few seconds',
+  'account.get-captcha': 'another one each time',
+}
+
+/** How long nothing may differ until what goes on behind an answer is taken to be over. */
+const QUIET_MS = 150
+const POLL_MS = 50
+/** Of each kind of thing, the newest are read. */
+const READ_OF_EACH = 4
+const SPENDING_CARD = '4242424242424242'
+const ASKING_CARD = '4000002500003155'
+
+const all: readonly Call[] = calls
+const reads = all.filter(({ readOnly, operation }) => readOnly && !(operation in UNREAD))
+
+/** Stands still while it is held. */
+const clock = {
+  heldAt: null as Date | null,
+  aheadMs: 0,
+  now: () => clock.heldAt ?? new Date(systemClock.now().getTime() + clock.aheadMs),
+}
+
+interface Customer {
+  token: string
+  email: string
+}
+
+/** A change that is ready to be made, and whose reads are compared. */
+interface Ready<C extends ChangingCall> {
+  customer: Customer
+  input: CallInput<C>
+}
+
+interface Scene {
+  call: ChangingCall
+  /** What is different about this one, where a call has several. */
+  name: string
+  prepare: () => Promise<Ready<ChangingCall>>
+}
+
+function scene<C extends ChangingCall>(call: C, prepare: () => Promise<Ready<NoInfer<C>>>, name = ''): Scene {
+  // What is prepared goes to this call alone.
+  return { call, name, prepare: prepare as unknown as Scene['prepare'] }
+}
+
+let gateway: TestGateway
+let yard: TestRegistry
+let oidc: OidcServer
+/** Has money, a verified address, and one of each thing. */
+let owner: Customer
+beforeAll(async () => {
+  yard = await startRegistry('token')
+  oidc = await startOidcServer()
+  const acme = { type: 'oidc' as const, issuer: oidc.issuer, scopes: 'openid email profile', ...OIDC_CLIENT }
+  gateway = await startGateway({
+    clock,
+    privateRegistries: [yard.host],
+    identityProviders: createIdentityProviders([{ ...acme, name: 'acme', display_name: 'Acme' }], { clock }),
+  })
+  owner = await payer()
+  await instance('running')
+  await addedKey()
+  await addedCredential()
+  await madeApiKey()
+})
+afterAll(async () => {
+  await gateway.stop()
+  await oidc.stop()
+  await yard.close()
+})
+
+const SCENES: Scene[] = [
+  scene(sendVerifyEmail, async () => {
+    const customer = await unverified()
+    await mailedSecret(customer.email)
+    clock.aheadMs += ACTIVATION_RESEND_WAIT_MS
+    return { customer, input: { body: { ...names, email: customer.email, method: 'signup' as const } } }
+  }),
+  scene(verifyEmail, async () => {
+    const customer = await unverified()
+    const token = await mailedSecret(customer.email)
+    return { customer, input: { query: { application: names.application, token } } }
+  }),
+  scene(sendResetPasswordEmail, async () => ({
+    customer: owner,
+    input: { body: { ...names, email: owner.email } },
+  })),
+  scene(updateUser, async () => ({
+    customer: owner,
+    input: {
+      query: { id: `${names.organization}/${owner.email}`, columns: 'display_name' as const },
+      body: { displayName: 'Grace' },
+    },
+  })),
+  scene(endSession, async () => {
+    const customer = await withPassword()
+    await signIn(customer.email)
+    const sessions = await gateway.data(listSessions, {}, customer)
+    return { customer, input: { params: { id: sessions.find(({ current }) => !current)?.id ?? '' } } }
+  }),
+  scene(endOtherSessions, async () => {
+    const customer = await withPassword()
+    await signIn(customer.email)
+    return { customer, input: {} }
+  }),
+  scene(setPassword, async () => {
+    const customer = await withPassword()
+    await signIn(customer.email)
+    const { owner: userOwner, name: userName } = await gateway.data(getAccount, {}, customer)
+    const body = { userOwner, userName, oldPassword: PASSWORD, newPassword: 'Other-Harbour-8' }
+    return { customer, input: { body } }
+  }),
+  scene(
+    setPassword,
+    async () => {
+      const customer = await payer()
+      const { owner: userOwner, name: userName } = await gateway.data(getAccount, {}, customer)
+      return { customer, input: { body: { userOwner, userName, newPassword: PASSWORD } } }
+    },
+    'the first one',
+  ),
+  scene(beginProviderSignIn, async () => ({
+    customer: owner,
+    input: { body: { ...names, provider: 'acme', method: 'link' as const } },
+  })),
+  scene(link, async () => ({ customer: owner, input: { body: await visitOf(owner) } })),
+  scene(unlink, async () => {
+    const customer = await withPassword()
+    await gateway.data(link, { body: await visitOf(customer) }, customer)
+    return { customer, input: { body: { providerType: 'Custom', providerName: 'acme' } } }
+  }),
+  scene(setNotifications, async () => ({
+    customer: owner,
+    input: { body: { ...DEFAULT_CHOICE, alert_hours: [] } },
+  })),
+  scene(addSshKey, async () => ({ customer: owner, input: { body: sshKey() } })),
+  scene(removeSshKey, async () => ({ customer: owner, input: { params: await addedKey() } })),
+  scene(addRegistryCredential, async () => ({ customer: owner, input: { body: credential() } })),
+  scene(editRegistryCredential, async () => ({
+    customer: owner,
+    input: { params: await addedCredential(), body: { name: `renamed ${randomUUID()}` } },
+  })),
+  scene(checkRegistryCredential, async () => ({
+    customer: owner,
+    input: { params: await addedCredential() },
+  })),
+  scene(removeRegistryCredential, async () => ({
+    customer: owner,
+    input: { params: await addedCredential() },
+  })),
+  scene(createApiKey, async () => ({ customer: owner, input: { body: { name: 'another' } } })),
+  scene(revokeApiKey, async () => ({ customer: owner, input: { params: await madeApiKey() } })),
+  scene(deployInstance, async () => ({ customer: owner, input: { body: deployBody() } })),
+  scene(editInstance, async () => ({
+    customer: owner,
+    input: { body: { instance_id: await instance('running'), name: 'renamed' } },
+  })),
+  scene(restartInstance, async () => ({
+    customer: owner,
+    input: { params: { id: await instance('running') } },
+  })),
+  scene(stopInstance, async () => ({
+    customer: owner,
+    input: { params: { id: await instance('running') } },
+  })),
+  scene(startInstance, async () => {
+    const body = { instance_id: await instance('stopped'), gpu_count: 1, gpu_spec_id: 'cpu' }
+    return { customer: owner, input: { body } }
+  }),
+  scene(terminateInstance, async () => ({
+    customer: owner,
+    input: { params: { id: await instance('running') } },
+  })),
+  scene(
+    terminateInstance,
+    async () => ({ customer: owner, input: { params: { id: await instance('stopped') } } }),
+    'a stopped one',
+  ),
+  scene(startWebTerminal, async () => ({
+    customer: owner,
+    input: { body: { instance_id: await instance('running') } },
+  })),
+  scene(stopWebTerminal, async () => ({
+    customer: owner,
+    input: { body: { instance_id: await instance('running') } },
+  })),
+  scene(topup, async () => ({ customer: owner, input: { body: money(SPENDING_CARD) } })),
+  scene(
+    topup,
+    async () => ({ customer: owner, input: { body: money(ASKING_CARD) } }),
+    'that wants a confirmation',
+  ),
+  scene(cancelTopup, async () => {
+    const { transaction_id: id } = await gateway.data(topup, { body: money(ASKING_CARD) }, owner)
+    return { customer: owner, input: { params: { id } } }
+  }),
+]
+
+describe('the calls that are looked at', () => {
+  test('are all that change anything, but for those that are named with a reason', () => {
+    const looked = new Set(SCENES.map(({ call }) => call.operation))
+    const left = all.filter(({ readOnly, operation }) => !readOnly && !looked.has(operation))
+    expect(left.map(({ operation }) => operation).sort(), 'give it a scene, or say why not').toEqual(
+      Object.keys(NOT_COMPARED).sort(),
+    )
+  })
+
+  test('are compared by all that only look, but for those that are named with a reason', () => {
+    const unread = all.filter(({ readOnly, operation }) => readOnly && operation in UNREAD)
+    expect(unread.map(({ operation }) => operation).sort()).toEqual(Object.keys(UNREAD).sort())
+  })
+})
+
+describe('what it changes, a call names in its `stales`', () => {
+  test.each(SCENES.map(one => [`${one.call.operation} ${one.name}`.trim(), one] as const))(
+    '%s',
+    async (_, { call, prepare }) => {
+      const { customer, input } = await prepare()
+      clock.heldAt = clock.now()
+      try {
+        const things = await thingsOf(customer)
+        const before = await quietAnswers(customer, things)
+        const { envelope } = await gateway.call(call, input, customer)
+        expect(envelope, 'it was not done').toMatchObject({ status: 'ok' })
+        // A machine that restarts is as it was in the end, but not at once.
+        const told = [await answersOf(customer, things), await quietAnswers(customer, things)].flatMap(
+          after => changes(before, after).filter(({ operation }) => !declared(call).includes(operation)),
+        )
+        expect(told, 'name these reads in its `stales`').toEqual([])
+      } finally {
+        clock.heldAt = null
+      }
+    },
+  )
+})
+
+/** The reads that are old after a call: see `staleReads` in the console's `api/change.ts`. */
+function declared({ stales, audit }: ChangingCall): readonly string[] {
+  if ('because' in stales) return []
+  return audit !== null && 'target' in audit ? [...stales, listAuditLog.operation] : stales
+}
+
+/* Reading */
+
+/** Fields that say the same as another read, which is the one that pages show; by operation. */
+const SAID_ELSEWHERE: Record<string, string> = { 'account.get-account': 'balance' }
+
+type Things = Record<'instances' | 'transactions' | 'topups', string[]>
+
+/** What the reads with an id are asked about. */
+async function thingsOf(customer: Customer): Promise<Things> {
+  const instances = await gateway.data(listInstances, {}, customer)
+  const { items } = await gateway.data(listTransactions, { query: {} }, customer)
+  const newest = (list: { id: string }[]) => list.slice(0, READ_OF_EACH).map(({ id }) => id)
+  return {
+    instances: newest(instances.map(({ instance_id: id }) => ({ id }))),
+    transactions: newest(items),
+    topups: newest(items.filter(({ type }) => type === 'topup')),
+  }
+}
+
+const byId = (ids: string[]): unknown[] => ids.map(id => ({ params: { id } }))
+const { gpu_spec_id, gpu_count, region_code, container_disk_gb, image_id } = deployBody()
+const machine = { gpu_spec_id, gpu_count, region_code, container_disk_gb }
+
+/** What the reads are asked that need to be asked something, by operation. */
+const QUESTIONS: Record<string, (things: Things, customer: Customer) => unknown[]> = {
+  'account.get-application': () => [{ query: { id: 'admin/berth-console' } }],
+  'account.get-captcha-status': (_, { email }) => [{ query: { ...names, userId: email } }],
+  'image.official-in': () => [{ params: { region: 'us-west' } }],
+  'gpu_spec.list': () => [{ body: { region_codes: [] } }],
+  'instance.price': () => [{ query: machine }],
+  'instance.check-resource': () => [{ body: { ...machine, image_id } }],
+  'instance.connection': ({ instances }) => byId(instances),
+  'instance.events': ({ instances }) => byId(instances),
+  'bill.topup-state': ({ topups }) => byId(topups),
+  'bill.transaction-receipt': ({ transactions }) => byId(transactions),
+}
+
+/** What each read answered, by operation and question. */
+type Answers = Map<string, { operation: string; answer: string }>
+
+function changes(before: Answers, after: Answers) {
+  return [...before].flatMap(([key, { operation, answer }]) => {
+    const now = after.get(key)?.answer
+    return now === answer ? [] : [{ operation, key, before: answer, after: now }]
+  })
+}
+
+/** All that a customer reads. */
+async function answersOf({ token, email }: Customer, things: Things): Promise<Answers> {
+  const asked = reads.flatMap(read =>
+    (QUESTIONS[read.operation]?.(things, { token, email }) ?? [{}]).map(question => ({ read, question })),
+  )
+  const answered = await Promise.all(
+    asked.map(async ({ read, question }) => {
+      const { operation } = read
+      const { envelope } = await gateway.call(read, question as CallInput<Call>, { token })
+      if (envelope.status === 'error' && envelope.code === 'validation_failed') {
+        throw new Error(`${operation}: say in QUESTIONS what it is asked`)
+      }
+      const { request_id: _, ...said } = { request_id: '', ...envelope }
+      const left = SAID_ELSEWHERE[operation]
+      const answer = JSON.stringify(said, (field, value) => (field === left ? undefined : value))
+      return [`${operation} ${JSON.stringify(question)}`, { operation, answer }] as const
+    }),
+  )
+  return new Map(answered)
+}
+
+/** The answers once what goes on behind the last call is over: audit entries, machines that start, listeners. */
+async function quietAnswers(customer: Customer, things: Things): Promise<Answers> {
+  let last = await answersOf(customer, things)
+  let sinceMs = performance.now()
+  return await eventually('no change any more', async () => {
+    await new Promise(resolve => setTimeout(resolve, POLL_MS))
+    const next = await answersOf(customer, things)
+    if (changes(last, next).length > 0) sinceMs = performance.now()
+    last = next
+    return performance.now() - sinceMs >= QUIET_MS && last
+  })
+}
+
+/* Customers and what they have */
+
+async function payer(): Promise<Customer> {
+  const { userId, token, email } = await gateway.signUp()
+  await gateway.grant(userId, 100_000)
+  return { token, email }
+}
+
+/** Somebody who has signed up by a form, and is signed in. */
+async function unverified(): Promise<Customer> {
+  const email = `${randomUUID()}@example.org`
+  await gateway.data(signup, { body: signUpBody(email) })
+  return { email, token: await signIn(email) }
+}
+
+/** Verified, with a password. */
+async function withPassword(): Promise<Customer> {
+  const customer = await unverified()
+  const query = { application: names.application, token: await mailedSecret(customer.email) }
+  await gateway.data(verifyEmail, { query })
+  return customer
+}
+
+const signIn = (email: string) => gateway.data(login, { body: loginBody(email) })
+
+function mailedSecret(email: string): Promise<string> {
+  return eventually('the activation mail', async () => {
+    const { items } = await gateway.data(listMailbox, {})
+    const mail = items.find(({ to, text }) => to === email && text.includes('/activty?'))
+    return mail && secretIn(mail.text)
+  })
+}
+
+/** What the service sends the browser back with. */
+async function visitOf(customer: Customer) {
+  const body = { ...names, provider: 'acme', method: 'link' as const }
+  const { url, browserKey, redirectUri } = await gateway.data(beginProviderSignIn, { body }, customer)
+  const back = await passService(url, { login: customer.email })
+  const { code = '', state = '', iss } = Object.fromEntries(back.searchParams)
+  const known = iss === undefined ? {} : { iss }
+  return { ...names, provider: 'acme', code, state, browserKey, redirectUri, ...known }
+}
+
+/** An instance of the owner's own, in that status. */
+async function instance(status: 'running' | 'stopped'): Promise<string> {
+  const { instance_id: id } = await gateway.data(deployInstance, { body: deployBody() }, owner)
+  await until(id, 'running')
+  // So that it has cost something.
+  clock.aheadMs += 2_000
+  if (status === 'running') return id
+  await gateway.data(stopInstance, { params: { id } }, owner)
+  await until(id, 'stopped')
+  return id
+}
+
+function until(id: string, status: string): Promise<boolean> {
+  return eventually(`${id} is ${status}`, async () => {
+    const list = await gateway.data(listInstances, {}, owner)
+    return list.some(one => one.instance_id === id && one.status === status)
+  })
+}
+
+const sshKey = () => ({ name: '', public_key: lineOf('ssh-ed25519', [ed25519Bytes()]) })
+const credential = () => ({ name: `at ${randomUUID()}`, registry: yard.host, ...LOGIN })
+const idOf = ({ id }: { id: string }) => ({ id })
+const addedKey = async () => idOf(await gateway.data(addSshKey, { body: sshKey() }, owner))
+const addedCredential = async () =>
+  idOf(await gateway.data(addRegistryCredential, { body: credential() }, owner))
+const madeApiKey = async () => idOf(await gateway.data(createApiKey, { body: { name: 'one' } }, owner))
+
+function money(source: string) {
+  return { amount: 1_000, currency: 'USD' as const, platform_name: 'testcard', source }
+}

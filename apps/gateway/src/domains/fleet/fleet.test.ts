@@ -89,13 +89,13 @@ test('[B6] what the version before made is adopted by the engine that holds it: 
   const id = await deployAt(before, 'us-west')
   await fixture.until(id, 'running')
   await before.reconciler.stop()
+  const waiting = await deployAt(before, 'us-west')
   await fixture.fleetOf(before).stop()
   // As the migration leaves it: one row with a machine, and one whose deploy had not come that far.
   const firstSeenAt = new Date('2026-01-01T00:00:00Z')
   await db.insert(engine).values({ id: former, driver: 'fake', firstSeenAt, pairedAt: firstSeenAt })
   await db.delete(engine).where(eq(engine.id, 'fake:north'))
   await db.update(instance).set({ engineId: former }).where(eq(instance.id, id))
-  const waiting = await deployAt(fixture.instances, 'sa-east')
   await db.update(instance).set({ engineId: null }).where(eq(instance.id, waiting))
   const calls = [...north.calls]
 

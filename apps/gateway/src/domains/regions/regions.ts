@@ -27,7 +27,7 @@ export interface Offer {
   simulated: boolean
 }
 
-export type { Stock } from './stock.ts'
+export type { Claim, Stock } from './stock.ts'
 export type Regions = ReturnType<typeof createRegions>
 
 /**

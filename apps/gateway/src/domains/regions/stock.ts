@@ -117,9 +117,10 @@ export function createStock({ db, clock }: { db: Database; clock: Clock }) {
    * Whether the stock is sound: what is taken is the sum of the claims, the claims are those of the subjects named,
    * and no GPU is given twice.
    * @param holders Everybody who should have a claim, as the same transaction sees it.
+   * @param leaving Who may still have one.
    * @returns A sentence for each thing that is wrong.
    */
-  async function check(tx: Transaction, holders: Claim[]): Promise<string[]> {
+  async function check(tx: Transaction, holders: Claim[], leaving: Claim[] = []): Promise<string[]> {
     const [rows, claims] = [await tx.select().from(stock), await tx.select().from(stockClaim)]
     const problems: string[] = []
     const sums = new Map<string, number>()
@@ -134,7 +135,8 @@ export function createStock({ db, clock }: { db: Database; clock: Clock }) {
       `${claim.subjectId} has ${claim.count} of ${claim.regionCode}/${claim.specId}`
     const are = new Set(claims.map(claim => said({ ...claim, specId: claim.gpuSpecId })))
     const should = new Set(holders.map(said))
-    for (const one of are) if (!should.has(one)) problems.push(`${one}, and should not`)
+    const may = new Set([...should, ...leaving.map(said)])
+    for (const one of are) if (!may.has(one)) problems.push(`${one}, and should not`)
     for (const one of should) if (!are.has(one)) problems.push(`${one}, it should, and has not`)
     const uuids = claims.flatMap(({ gpuUuids }) => gpuUuids)
     if (new Set(uuids).size < uuids.length) problems.push('a GPU is given twice')

@@ -24,6 +24,20 @@ const step = fc.record({
   beside: fc.boolean(),
 })
 
+test('[B4] an instance that was off has nothing of the stock while it is removed', async () => {
+  const userId = await fixture.payer()
+  const instanceId = await fixture.running(userId, { gpu_spec_id: 'h100-sxm' })
+  await fixture.instances.stop({ userId, instanceId })
+  await fixture.until(instanceId, 'stopped')
+  fixture.compute.faults.block('remove')
+  await fixture.instances.terminate({ userId, instanceId })
+  expect((await fixture.row(instanceId)).status).toBe('deleting')
+  expect(await fixture.takenBy(instanceId)).toBe(0)
+  expect(await fixture.instances.checkStock()).toEqual([])
+  fixture.compute.faults.heal()
+  await fixture.until(instanceId, 'terminated', { seconds: 30 })
+})
+
 test('[B4] the stock agrees with the instances, whatever customers do and whatever fails', async () => {
   const gateways = [fixture.instances, await fixture.gateway({ listen: true })]
   for (const { reconciler } of gateways) await reconciler.start()

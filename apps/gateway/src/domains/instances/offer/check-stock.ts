@@ -1,7 +1,8 @@
 import { isNull } from 'drizzle-orm'
 import type { Database } from '../../../platform/database/database.ts'
-import type { Stock } from '../../regions/regions.ts'
+import type { Claim, Stock } from '../../regions/regions.ts'
 import { holdsStock } from '../change-status.ts'
+import type { InstanceRow } from '../rows.ts'
 import { instance } from '../tables.ts'
 
 /**
@@ -12,14 +13,16 @@ export function checkStock(db: Database, stock: Pick<Stock, 'check'>): Promise<s
   return db.transaction(
     async tx => {
       const rows = await tx.select().from(instance).where(isNull(instance.terminatedAt))
-      const holders = rows.filter(holdsStock).map(row => ({
-        subjectId: row.id,
-        regionCode: row.regionCode,
-        specId: row.gpuSpecId,
-        count: row.gpuCount,
-      }))
-      return stock.check(tx, holders)
+      // What was off already when its customer deleted it has given everything back, and takes nothing to be removed.
+      const { leaving = [], holding = [] } = Object.groupBy(rows.filter(holdsStock), ({ status }) =>
+        status === 'deleting' ? 'leaving' : 'holding',
+      )
+      return stock.check(tx, holding.map(claimOf), leaving.map(claimOf))
     },
     { isolationLevel: 'repeatable read', accessMode: 'read only' },
   )
+}
+
+function claimOf({ id, regionCode, gpuSpecId, gpuCount }: InstanceRow): Claim {
+  return { subjectId: id, regionCode, specId: gpuSpecId, count: gpuCount }
 }

@@ -1,14 +1,18 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import type { Instances } from '../instances.ts'
 import { createInstancesFixture, type InstancesFixture, startWanted } from '../instances-fixture.ts'
 
 // What customers do at random, through two gateways at once, while machines fail: the stock is what instances hold,
 // at every moment.
 
 let fixture: InstancesFixture
+let gateways: Instances[]
 beforeAll(async () => {
   fixture = await createInstancesFixture()
+  gateways = [fixture.instances, await fixture.gateway({ listen: true })]
+  for (const { reconciler } of gateways) await reconciler.start()
 })
 afterAll(() => fixture.close())
 
@@ -39,8 +43,6 @@ test('[B4] an instance that was off has nothing of the stock while it is removed
 })
 
 test('[B4] the stock agrees with the instances, whatever customers do and whatever fails', async () => {
-  const gateways = [fixture.instances, await fixture.gateway({ listen: true })]
-  for (const { reconciler } of gateways) await reconciler.start()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async steps => {
       const userId = await fixture.payer()

@@ -7,8 +7,8 @@ export default defineConfig({
   testDir: '.',
   testMatch: '*.spec.ts',
   outputDir: '../test-results/e2e',
-  // The specs share one gateway and walk through it as one customer would; two cores carry no more.
-  workers: 1,
+  // Two browsers, each with a gateway of its own: one waits while the other works. Two cores carry no more.
+  workers: 2,
   fullyParallel: false,
   forbidOnly: process.env.CI === 'true',
   retries: 0,

@@ -22,6 +22,8 @@ const KINDS = ['instance', 'network_volume'] as const
 const ROUNDS_MAX = 8
 const PARALLEL_MAX = 6
 const RUNS = triesOf('books')
+/** No payment that is open is left alone for longer. */
+const LOOK_PAUSE_SECONDS_MAX = 3_600
 
 let fixture: BillingFixture
 beforeAll(async () => {
@@ -237,8 +239,9 @@ async function createWorld() {
     return { cashMicro, creditsMicro, heldMicro, availableMicro, burnMicroPerHour, unpaidSubjects, days }
   }
 
-  /** Ends what is open, as operators see it when all is quiet. */
+  /** Ends what is open, as operators see it when all is quiet and every payment was asked about again. */
   async function settle() {
+    fixture.clock.advance(LOOK_PAUSE_SECONDS_MAX)
     await fixture.billing.recoverTopups()
     await fixture.billing.postDue()
     for (const customer of customers.keys()) {

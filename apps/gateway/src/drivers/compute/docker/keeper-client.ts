@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { overInherited } from '../inherited-files.ts'
@@ -9,10 +9,10 @@ import { readAnswer } from '../port/answers.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import { encodeJson, FRAME } from '../sessions/frames.ts'
 import type { DockerPlace } from './docker-link.ts'
-import { KEEPER_PROTOCOL, KEEPER_SOCKET, type KeeperPlan, type KeeperRequest } from './keeper-words.ts'
+import { connectToKeeper, isKeeperGone, KEEPER_GONE } from './keeper-name.ts'
+import { KEEPER_LOG, KEEPER_PROTOCOL, type KeeperPlan, type KeeperRequest } from './keeper-words.ts'
 
 const KEEPER_SCRIPT = join(import.meta.dirname, 'terminal-keeper.ts')
-const KEEPER_LOG = 'keeper.log'
 /** Opening a shell may wait for a busy engine. */
 const ANSWER_TIMEOUT_MS = 30_000
 const START_TIMEOUT_MS = 20_000
@@ -52,15 +52,10 @@ export function createKeeperClient(options: {
   let starting: Promise<Socket> | null = null
 
   async function start(): Promise<Socket> {
-    startKeeper({
-      folder,
-      lock: `berth-terminals-${userId()}-${digest}`,
-      place: options.place,
-      linger_ms: options.lingerMs ?? LINGER_MS,
-    })
+    startKeeper({ folder, place: options.place, linger_ms: options.lingerMs ?? LINGER_MS })
     const deadline = Date.now() + START_TIMEOUT_MS
     for (;;) {
-      const socket = await open(folder)
+      const socket = await connectToKeeper(folder)
       if (socket) return socket
       if (Date.now() > deadline) {
         const log = join(folder, KEEPER_LOG)
@@ -72,7 +67,7 @@ export function createKeeperClient(options: {
 
   /** One start at a time; each caller has a socket of its own. */
   async function openOrStart(): Promise<Socket> {
-    const there = await open(folder)
+    const there = await connectToKeeper(folder)
     if (there) return there
     if (starting) {
       await starting
@@ -88,7 +83,7 @@ export function createKeeperClient(options: {
 
   async function talk(socket: Socket, request: KeeperRequest): Promise<{ answer: unknown; socket: Socket }> {
     socket.write(encodeJson(FRAME.request, request))
-    return { answer: await readAnswer(socket, ANSWER_TIMEOUT_MS, GONE), socket }
+    return { answer: await readAnswer(socket, ANSWER_TIMEOUT_MS, KEEPER_GONE), socket }
   }
 
   return {
@@ -97,28 +92,22 @@ export function createKeeperClient(options: {
       try {
         return await talk(await openOrStart(), request)
       } catch (error) {
-        if (!isGone(error)) throw error
+        if (!isKeeperGone(error)) throw error
         // It ended at the very moment, having held nothing.
         return talk(await openOrStart(), request)
       }
     },
     askIfThere: async request => {
-      const socket = await open(folder)
+      const socket = await connectToKeeper(folder)
       if (!socket) return null
       try {
         return await talk(socket, request)
       } catch (error) {
-        if (isGone(error)) return null
+        if (isKeeperGone(error)) return null
         throw error
       }
     },
   }
-}
-
-const GONE = { code: 'engine_unavailable', message: 'the keeper of terminals went away' } as const
-
-function isGone(error: unknown): boolean {
-  return error instanceof ComputeError && error.code === GONE.code && error.message === GONE.message
 }
 
 function startKeeper(plan: KeeperPlan): void {
@@ -151,23 +140,6 @@ function openLog(folder: string): number {
       if (tries === LOG_TRIES_MAX || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     }
   }
-}
-
-/** A connection to the keeper; null when none listens. */
-function open(folder: string): Promise<Socket | null> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ path: join(folder, KEEPER_SOCKET), allowHalfOpen: true })
-    const onError = (error: NodeJS.ErrnoException) => {
-      socket.destroy()
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(null)
-      else reject(new ComputeError('failed', `the keeper of terminals: ${error.message}`, { cause: error }))
-    }
-    socket.once('error', onError)
-    socket.once('connect', () => {
-      socket.off('error', onError)
-      resolve(socket)
-    })
-  })
 }
 
 function userId(): number {

@@ -4,6 +4,9 @@ import type { DockerPlace } from './docker-link.ts'
 /** The socket's name in a keeper's folder. */
 export const KEEPER_SOCKET = 'keeper.sock'
 
+/** The log's name there: of the last keeper that was started. */
+export const KEEPER_LOG = 'keeper.log'
+
 /** Raised when the words between a gateway and a keeper change: then each version has a keeper of its own. */
 export const KEEPER_PROTOCOL = 1
 
@@ -11,8 +14,6 @@ export const KEEPER_PROTOCOL = 1
 export interface KeeperPlan {
   /** Where its socket is to be. */
   folder: string
-  /** A name that no other folder has. */
-  lock: string
   /** Where the engine is, keys included: so it is never an argument, which others could read. */
   place: DockerPlace
   /** How long it waits, holding nothing, for somebody to come again. */

@@ -19,8 +19,8 @@ export default defineConfig({
   use: {
     browserName: 'chromium',
     screenshot: 'only-on-failure',
-    // Pictures of every frame would cost as much as the walk itself; a failure has the page's snapshots and a picture.
-    trace: { mode: 'retain-on-failure', screenshots: false },
+    // Keeping every step of a page costs as much as the walk itself: only where somebody looks into a failure.
+    trace: process.env.BERTH_TRACES === undefined ? 'off' : 'retain-on-failure',
     launchOptions: {
       ...(executablePath === undefined ? {} : { executablePath }),
       args: [

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import { type ConsoleLine, type LineEnd, openLine } from '../../../drivers/compute/port/console-line.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
-import type { TerminalLimits } from './terminal-limits.ts'
+import { MESSAGE_COST_BYTES, type TerminalLimits } from './terminal-limits.ts'
 import type { TerminalSocket } from './terminal-socket.ts'
 
 /** A tab of a browser, joined with the shell that it looks at by a line of its own. */
@@ -33,9 +33,6 @@ export interface TabDeps {
   /** Called once, when the tab is gone. */
   onEnd(): void
 }
-
-/** What one message of typing takes beside its bytes, so that a flood of empty ones counts too. */
-const MESSAGE_COST_BYTES = 256
 
 /** The ends that the machine's side tells, in the words that browsers know. */
 const ENDS: Record<Exclude<LineEnd['reason'], 'exited' | 'lost'>, TerminalEnd> = {
@@ -83,13 +80,19 @@ export function joinTab(deps: TabDeps): Tab {
 
   function type(bytes: Buffer): void {
     if (line) {
-      line.type(bytes)
-      if (line.bytesHeld > limits.inputWaitingBytesMax) hold(true)
+      tell(to => to.type(bytes))
       return
     }
     ahead.push(bytes)
     aheadBytes += bytes.length + MESSAGE_COST_BYTES
     if (aheadBytes > limits.inputWaitingBytesMax) hold(true)
+  }
+
+  /** Whatever a tab sends waits where the machine's side takes nothing: signs of life and sizes as much as typing. */
+  function tell(say: (line: ConsoleLine) => void): void {
+    if (!line) return
+    say(line)
+    if (line.bytesHeld > limits.inputWaitingBytesMax) hold(true)
   }
 
   function hold(held: boolean): void {
@@ -144,10 +147,10 @@ export function joinTab(deps: TabDeps): Tab {
   socket.listen({
     onResize: (cols, rows) => {
       size = { cols, rows }
-      line?.resize(cols, rows)
+      tell(to => to.resize(cols, rows))
     },
     onInput: type,
-    onAck: bytes => line?.ack(bytes),
+    onAck: bytes => tell(to => to.ack(bytes)),
     onSent: () => {
       if (isPaused && socket.bytesHeld < limits.heldLowBytes) pause(false)
     },

@@ -15,6 +15,9 @@ export interface TerminalLimits {
   pingMs: number
 }
 
+/** What one message that waits takes beside its bytes, so that a flood of empty ones counts too. */
+export const MESSAGE_COST_BYTES = 256
+
 export const TERMINAL_LIMITS: TerminalLimits = {
   heldHighBytes: 512 * 1024,
   heldLowBytes: 128 * 1024,

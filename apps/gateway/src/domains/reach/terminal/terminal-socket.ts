@@ -6,7 +6,7 @@ import {
   type TerminalServerFrame,
 } from '@berth/contract/terminal'
 import type { WebSocket } from 'ws'
-import type { TerminalLimits } from './terminal-limits.ts'
+import { MESSAGE_COST_BYTES, type TerminalLimits } from './terminal-limits.ts'
 
 /** What a socket's owner is told of. */
 export interface TerminalSocketEvents {
@@ -23,7 +23,7 @@ export interface TerminalSocketEvents {
 export interface TerminalSocket {
   /** The customer's session that asked for the ticket. */
   readonly sessionId: string
-  /** Output that this process still holds for it, in bytes. */
+  /** What this process still holds for it, in bytes; each message costs some beside its own. */
   readonly bytesHeld: number
   listen(events: TerminalSocketEvents): void
   send(frame: TerminalServerFrame): void
@@ -51,8 +51,10 @@ export function createTerminalSocket(options: {
   let events: TerminalSocketEvents | null = null
   let answered = true
   let ended = false
+  let messagesWaiting = 0
 
   const sent = () => {
+    messagesWaiting--
     if (!ended) events?.onSent()
   }
   const end = (reason: TerminalEnd, exitCode: number | null = null) => {
@@ -98,13 +100,15 @@ export function createTerminalSocket(options: {
   return {
     sessionId,
     get bytesHeld() {
-      return socket.bufferedAmount
+      return socket.bufferedAmount + messagesWaiting * MESSAGE_COST_BYTES
     },
     listen: listener => {
       events = listener
     },
     send: frame => {
-      if (!ended) socket.send(encodeServerFrame(frame), sent)
+      if (ended) return
+      messagesWaiting++
+      socket.send(encodeServerFrame(frame), sent)
     },
     holdInput: held => {
       if (ended) return

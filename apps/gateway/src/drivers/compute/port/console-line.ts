@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { encodeFrame, FRAME, FrameReader, type SessionEnd } from '../sessions/frames.ts'
+import { FRAME_COST_BYTES } from '../sessions/session-limits.ts'
 import { finite, parseJson } from './answers.ts'
 
 /** Why a line ended: what the machine's side said, or `lost` when it said nothing. */
@@ -15,7 +16,7 @@ export interface LineEvents {
   onReplayEnd(): void
   /** Output of the shell, in pieces of any size. It must be acknowledged, or no more will come. */
   onOutput(bytes: Buffer): void
-  /** What was typed has been taken, after `type` said that it was not. */
+  /** All that was typed has left this process. */
   onDrain(): void
   /** Called once, behind everything else. */
   onEnd(end: LineEnd): void
@@ -23,10 +24,10 @@ export interface LineEvents {
 
 /** The gateway's end of a line to a shell: output with a replay in front, typing, sizes. */
 export interface ConsoleLine {
-  /** Typing that waits in this process, in bytes. */
+  /** Typing that waits in this process, in bytes; each frame costs some beside its own. */
   readonly bytesHeld: number
-  /** Types into the shell. False: no more, please, until `onDrain`. */
-  type(bytes: Uint8Array): boolean
+  /** Types into the shell. */
+  type(bytes: Uint8Array): void
   resize(cols: number, rows: number): void
   /** Says that so much output was rendered. Nothing rendered says at least that the reader is alive. */
   ack(bytes: number): void
@@ -77,18 +78,26 @@ export function openLine(stream: Duplex, events: LineEvents): ConsoleLine {
     }
   }
   stream.on('data', (chunk: Buffer) => feed(() => reader.push(chunk)))
-  stream.on('drain', () => events.onDrain())
   stream.on('error', () => stream.destroy())
   const lost = () => end({ reason: 'lost', code: null })
   stream.on('end', lost)
   stream.on('close', lost)
 
-  const send = (type: number, payload: Uint8Array) =>
-    ended || stream.destroyed || stream.write(encodeFrame(type, payload))
+  let framesWaiting = 0
+  // Frames may be too many long before their bytes are, so the stream's own 'drain' would come too late or never.
+  const sent = () => {
+    framesWaiting--
+    if (framesWaiting === 0) events.onDrain()
+  }
+  const send = (type: number, payload: Uint8Array) => {
+    if (ended || stream.destroyed) return
+    framesWaiting++
+    stream.write(encodeFrame(type, payload), sent)
+  }
 
   return {
     get bytesHeld() {
-      return stream.writableLength
+      return stream.writableLength + framesWaiting * FRAME_COST_BYTES
     },
     type: bytes => send(FRAME.data, bytes),
     resize: (cols, rows) => {

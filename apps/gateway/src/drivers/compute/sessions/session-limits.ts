@@ -34,6 +34,9 @@ export const SESSION_LIMITS: SessionLimits = {
   nudgeMs: 50,
 }
 
+/** What one frame that waits to be sent takes beside its bytes, so that a flood of tiny ones counts too. */
+export const FRAME_COST_BYTES = 256
+
 /** Far past every real screen; terminal programs hold rows and columns of this many cells in memory. */
 const TERMINAL_CELLS_MAX = 4_096
 

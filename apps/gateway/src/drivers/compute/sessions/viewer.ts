@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { encodeJson, FRAME, FrameReader, type SessionEnd } from './frames.ts'
-import type { SessionLimits } from './session-limits.ts'
+import { FRAME_COST_BYTES, type SessionLimits } from './session-limits.ts'
 
 /** What a viewer's owner is told of. */
 export interface ViewerEvents {
@@ -42,9 +42,15 @@ export function createViewer(stream: Duplex, limits: SessionLimits): Viewer {
   let events: ViewerEvents | null = null
   let unackedBytes = 0
   let acks = 0
+  let framesWaiting = 0
   let ended = false
   let inputHeld = false
 
+  const bytesHeld = () => stream.writableLength + framesWaiting * FRAME_COST_BYTES
+  const sent = () => {
+    framesWaiting--
+    progress()
+  }
   const progress = () => {
     if (!ended) events?.onProgress()
   }
@@ -83,10 +89,10 @@ export function createViewer(stream: Duplex, limits: SessionLimits): Viewer {
 
   return {
     get isBehind() {
-      return unackedBytes > limits.unackedHighBytes || stream.writableLength > limits.unackedHighBytes
+      return unackedBytes > limits.unackedHighBytes || bytesHeld() > limits.unackedHighBytes
     },
     get hasCaughtUp() {
-      return unackedBytes < limits.unackedLowBytes && stream.writableLength < limits.unackedLowBytes
+      return unackedBytes < limits.unackedLowBytes && bytesHeld() < limits.unackedLowBytes
     },
     get acks() {
       return acks
@@ -98,7 +104,8 @@ export function createViewer(stream: Duplex, limits: SessionLimits): Viewer {
     send: (frame, outputBytes) => {
       if (ended || stream.destroyed) return
       unackedBytes += outputBytes
-      stream.write(frame, progress)
+      framesWaiting++
+      stream.write(frame, sent)
     },
     holdInput: held => {
       if (ended || held === inputHeld) return

@@ -7,10 +7,10 @@ import { queryOf } from '../../api/queries.ts'
 import { CopyText } from '../../ui/CopyText.tsx'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { useFormat } from '../../ui/format.ts'
-import { Money } from '../../ui/Money.tsx'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import classes from './ReceiptDialog.module.css'
-import { amountSoFar, useTransactionText } from './transaction-text.ts'
+import { TransactionAmount } from './TransactionAmount.tsx'
+import { useTransactionText } from './transaction-text.ts'
 
 interface ReceiptDialogProps {
   /** The transaction's id. */
@@ -55,7 +55,7 @@ function ReceiptBody({ receipt }: { receipt: Receipt }) {
           <p className={classes.second}>{second}</p>
         </div>
         <p className={classes.total}>
-          <Money micro={amountSoFar(transaction)} currency={transaction.currency} signed />
+          <TransactionAmount row={transaction} />
         </p>
       </header>
       <CopyText value={transaction.id} label={t('receipt.id')} mono />

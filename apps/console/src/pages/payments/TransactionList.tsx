@@ -12,12 +12,11 @@ import { ListBar } from '../../lists/ListBar.tsx'
 import { findText, pageNumber, useFilters } from '../../lists/use-filters.ts'
 import { Card } from '../../ui/Card.tsx'
 import { useFormat } from '../../ui/format.ts'
-import { Money } from '../../ui/Money.tsx'
 import { type Column, TwoLines } from '../../ui/RowTable.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { refreshMs } from './refresh.ts'
-import classes from './TransactionList.module.css'
-import { amountSoFar, useTransactionText } from './transaction-text.ts'
+import { TransactionAmount } from './TransactionAmount.tsx'
+import { useTransactionText } from './transaction-text.ts'
 
 const ReceiptDialog = lazy(() =>
   import('./ReceiptDialog.tsx').then(module => ({ default: module.ReceiptDialog })),
@@ -109,12 +108,7 @@ function useColumns(open: (id: string) => void): Column<Transaction>[] {
         header: t('transactions.amount'),
         align: 'end',
         width: '12rem',
-        cell: row =>
-          row.status === 'failed' ? (
-            <span className={classes.failed}>{t('transactions.failed')}</span>
-          ) : (
-            <Money micro={amountSoFar(row)} currency={row.currency} signed />
-          ),
+        cell: row => <TransactionAmount row={row} />,
       },
       {
         key: 'receipt',

@@ -1,0 +1,19 @@
+import type { Transaction } from '@berth/contract/billing'
+import { useTranslation } from 'react-i18next'
+import { Money } from '../../ui/Money.tsx'
+import classes from './TransactionAmount.module.css'
+import { amountSoFar } from './transaction-text.ts'
+
+/** What a transaction comes to, or that nothing came of it. Money that is still on its way is not shown as come in. */
+export function TransactionAmount({ row }: { row: Transaction }) {
+  const { t } = useTranslation('payments')
+  if (row.status === 'failed') {
+    return (
+      <span className={classes.failed}>
+        {t(row.type === 'refund' ? 'transactions.refund_failed' : 'transactions.failed')}
+      </span>
+    )
+  }
+  const onItsWay = row.type === 'topup' && row.status === 'pending'
+  return <Money micro={amountSoFar(row)} currency={row.currency} signed={!onItsWay} />
+}

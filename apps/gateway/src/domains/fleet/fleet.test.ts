@@ -6,6 +6,7 @@ import { releaseLeases } from '../../platform/lease.ts'
 import type { Instances } from '../instances/instances.ts'
 import { createInstancesFixture, deployBody, type InstancesFixture } from '../instances/instances-fixture.ts'
 import { instance } from '../instances/tables.ts'
+import { stockClaim } from '../regions/tables.ts'
 import { engine, engineReach } from './tables.ts'
 
 // Several engines in several regions and several gateways, all on one database. Engines are fake ones: what is tested
@@ -97,6 +98,8 @@ test('[B6] what the version before made is adopted by the engine that holds it: 
   await db.delete(engine).where(eq(engine.id, 'fake:north'))
   await db.update(instance).set({ engineId: former }).where(eq(instance.id, id))
   await db.update(instance).set({ engineId: null }).where(eq(instance.id, waiting))
+  await db.update(stockClaim).set({ engineId: former }).where(eq(stockClaim.subjectId, id))
+  await db.update(stockClaim).set({ engineId: null }).where(eq(stockClaim.subjectId, waiting))
   const calls = [...north.calls]
 
   const after = await fixture.gateway({
@@ -116,6 +119,11 @@ test('[B6] what the version before made is adopted by the engine that holds it: 
   await fixture.expectSound(id)
   expect(north.calls.slice(calls.length).filter(call => call.endsWith(id))).toEqual([])
   expect(await fixture.row(waiting)).toMatchObject({ engineId: 'fake:north' })
+  const claims = await db.select().from(stockClaim)
+  expect(claims.map(({ subjectId, engineId }) => [subjectId, engineId]).sort()).toEqual(
+    [id, waiting].sort().map(subject => [subject, 'fake:north']),
+  )
+  expect(await after.checkStock()).toEqual([])
   const engines = await db
     .select()
     .from(engine)

@@ -55,7 +55,7 @@ export function createInstances(deps: InstancesDeps) {
   const { db, regions, fleet } = deps
   deps.events.on(accountDeleted, 'instances', (tx, { userId }) => actions.forgetTexts(tx, userId))
   const limits = deps.limits ?? RECONCILE_LIMITS
-  const pairing = createPairing({ ...deps, limits })
+  const pairing = createPairing({ ...deps, stock: regions.stock, limits })
   /** The loop. Start it before metering: it finds what died while no gateway was there. */
   const reconciler = makeReconciler(deps, limits, pairing)
 

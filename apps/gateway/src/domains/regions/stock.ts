@@ -1,4 +1,4 @@
-import { and, asc, count, eq, ne, or, sql } from 'drizzle-orm'
+import { and, asc, count, eq, isNull, ne, or, sql } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -74,6 +74,14 @@ export function createStock({ db, clock }: { db: Database; clock: Clock }) {
       .where(isKey({ regionCode: gone.regionCode, specId: gone.gpuSpecId }))
   }
 
+  /** Gives an engine the claims of the version before: those on what was called `formerId`, and those on none yet. */
+  async function adopt(tx: Transaction, engineId: string, formerId: string): Promise<void> {
+    await tx
+      .update(stockClaim)
+      .set({ engineId })
+      .where(or(eq(stockClaim.engineId, formerId), isNull(stockClaim.engineId)))
+  }
+
   /** How much there is of one spec in one region, as the transaction or the database sees it. */
   async function level(q: Queryable, key: StockKey): Promise<Level> {
     const [row] = await q.select().from(stock).where(isKey(key))
@@ -143,7 +151,7 @@ export function createStock({ db, clock }: { db: Database; clock: Clock }) {
     return problems
   }
 
-  return { take, giveBack, level, levels, seed, check }
+  return { take, giveBack, adopt, level, levels, seed, check }
 }
 
 async function lock(tx: Transaction, keys: StockKey[]): Promise<void> {

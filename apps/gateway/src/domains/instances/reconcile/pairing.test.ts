@@ -7,6 +7,7 @@ import {
   type FakeEngine,
 } from '../../../drivers/compute/fake/fake-engine.ts'
 import { engine } from '../../fleet/tables.ts'
+import { createStock } from '../../regions/stock.ts'
 import { createInstancesFixture, type InstancesFixture } from '../instances-fixture.ts'
 import { RECONCILE_LIMITS } from './limits.ts'
 import { createPairing } from './pairing.ts'
@@ -23,11 +24,17 @@ afterEach(() => fixture.close())
 
 /** What one run of a gateway would do, without its loops. */
 function nextRun(compute: FakeEngine = fixture.compute) {
-  const { db } = fixture
+  const { db, clock } = fixture
   const said: string[] = []
   const log = pino({ level: 'error' }, { write: line => void said.push(JSON.parse(line).msg) })
   const fleet = fixture.fleetOf(fixture.instances)
-  const pairing = createPairing({ db, log, fleet, limits: RECONCILE_LIMITS })
+  const pairing = createPairing({
+    db,
+    log,
+    fleet,
+    stock: createStock({ db, clock }),
+    limits: RECONCILE_LIMITS,
+  })
   const { run } = createSweep({ db, log, pairing, limits: RECONCILE_LIMITS })
   return {
     pairing: { ...pairing, isOurs: () => pairing.isOurs(compute) },

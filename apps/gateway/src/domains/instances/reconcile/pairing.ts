@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Engine } from '../../../drivers/compute/port/engine.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
+import type { Stock } from '../../regions/regions.ts'
 import { instance } from '../tables.ts'
 import { withDeadline } from './deadline.ts'
 import { IDS_MAX, type ReconcileLimits } from './limits.ts'
@@ -18,7 +19,7 @@ export interface Pairing {
   foreignMachines(): number
   /**
    * Gives an engine the rows of the version before: those whose machines are there, which it called `formerId`, and
-   * those that had none yet.
+   * those that had none yet; and what they hold of the stock.
    */
   adopt(engineId: string, formerId: string): Promise<void>
 }
@@ -32,9 +33,10 @@ export function createPairing(deps: {
   db: Database
   log: Logger
   fleet: Pick<Fleet, 'isPaired' | 'pair'>
+  stock: Pick<Stock, 'adopt'>
   limits: ReconcileLimits
 }): Pairing {
-  const { db, log, fleet, limits } = deps
+  const { db, log, fleet, stock, limits } = deps
   const foreign = new Map<string, number>()
 
   async function decide(engine: Engine): Promise<number> {
@@ -78,12 +80,14 @@ export function createPairing(deps: {
     },
     foreignMachines: () => [...foreign.values()].reduce((sum, one) => sum + one, 0),
     async adopt(engineId, formerId) {
-      await db
-        .update(instance)
-        .set({ engineId })
-        .where(
-          and(isNull(instance.terminatedAt), or(eq(instance.engineId, formerId), isNull(instance.engineId))),
-        )
+      const were = or(eq(instance.engineId, formerId), isNull(instance.engineId))
+      await db.transaction(async tx => {
+        await tx
+          .update(instance)
+          .set({ engineId })
+          .where(and(isNull(instance.terminatedAt), were))
+        await stock.adopt(tx, engineId, formerId)
+      })
     },
   }
 }

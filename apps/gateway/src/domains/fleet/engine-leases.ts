@@ -28,6 +28,8 @@ export interface EngineLeases {
   serves(engineId: string): boolean
   /** Tries for the lease of an engine from now on. Returns when the first try has been made. */
   contend(found: Found): Promise<void>
+  /** Ends what is served of an engine, gives its lease back and tries for it no more. */
+  leave(engineId: string): Promise<void>
   /** Ends what is served, and gives the leases back. */
   stop(): Promise<void>
 }
@@ -47,10 +49,10 @@ export function createEngineLeases(deps: {
   const { db, clock, log, selfId, serve, mayServe } = deps
   const served = new Set<string>()
   const stopping = new AbortController()
-  const contending = new Map<string, Promise<void>>()
+  const contending = new Map<string, { leaving: AbortController; ended: Promise<void> }>()
 
   /** Serves while the lease is ours, if it can be had. */
-  async function tryOnce({ engine, formerId }: Found, tried: () => void): Promise<void> {
+  async function tryOnce({ engine, formerId }: Found, ending: AbortSignal, tried: () => void): Promise<void> {
     const lease = { name: `engine ${engine.id}`, owner: selfId }
     const ran = await withLease(db, clock, { ...lease, ttlMs: LEASE_MS }, async lost => {
       const end = await serve(engine, formerId)
@@ -58,8 +60,8 @@ export function createEngineLeases(deps: {
       await notify(db, FLEET_CHANNEL, engine.id)
       tried()
       try {
-        while (mayServe(engine.id) && !lost.aborted && !stopping.signal.aborted) {
-          await pause(TRY_MS, [lost, stopping.signal])
+        while (mayServe(engine.id) && !lost.aborted && !ending.aborted) {
+          await pause(TRY_MS, [lost, ending])
         }
       } finally {
         served.delete(engine.id)
@@ -71,16 +73,16 @@ export function createEngineLeases(deps: {
     await notify(db, FLEET_CHANNEL, engine.id)
   }
 
-  async function contendFor(found: Found, tried: () => void): Promise<void> {
+  async function contendFor(found: Found, ending: AbortSignal, tried: () => void): Promise<void> {
     const { engine } = found
-    while (!stopping.signal.aborted) {
+    while (!ending.aborted) {
       try {
-        if (mayServe(engine.id)) await tryOnce(found, tried)
+        if (mayServe(engine.id)) await tryOnce(found, ending, tried)
       } catch (error) {
         log.warn({ err: error, engine: engine.id }, 'an engine is not looked after here for now')
       }
       tried()
-      await pause(TRY_MS, [stopping.signal])
+      await pause(TRY_MS, [ending])
     }
   }
 
@@ -90,12 +92,20 @@ export function createEngineLeases(deps: {
       const { engine } = found
       if (contending.has(engine.id) || stopping.signal.aborted) return
       const tried = Promise.withResolvers<void>()
-      contending.set(engine.id, contendFor(found, tried.resolve))
+      const leaving = new AbortController()
+      const ending = AbortSignal.any([stopping.signal, leaving.signal])
+      contending.set(engine.id, { leaving, ended: contendFor(found, ending, tried.resolve) })
       await tried.promise
+    },
+    async leave(engineId) {
+      const contender = contending.get(engineId)
+      contender?.leaving.abort()
+      await contender?.ended
+      contending.delete(engineId)
     },
     async stop() {
       stopping.abort()
-      await Promise.all(contending.values())
+      await Promise.all([...contending.values()].map(({ ended }) => ended))
     },
   }
 }

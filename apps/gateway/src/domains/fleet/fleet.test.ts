@@ -1,6 +1,7 @@
 import { eq, inArray } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { computeFailure, createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
+import { EngineReplaced } from '../../drivers/compute/port/compute-error.ts'
 import { lease } from '../../platform/database/tables.ts'
 import { releaseLeases } from '../../platform/lease.ts'
 import type { Instances } from '../instances/instances.ts'
@@ -81,6 +82,38 @@ test('[B6] an engine that goes away and comes back: its machines are unknown, no
   north.faults.heal()
   await fixture.until(id, 'running', { seconds: 1 })
   await fixture.expectSound(id)
+})
+
+test('[B6] another engine in the place of one: the one is served no more and its machines are unknown, the other is', async () => {
+  let there = north
+  const gateway = await fixture.gateway({
+    listen: true,
+    sources: [
+      { description: 'there', regionCodes: ['us-west'], formerId: () => null, open: async () => there },
+    ],
+  })
+  await gateway.reconciler.start()
+  const fleet = fixture.fleetOf(gateway)
+  const id = await deployAt(gateway, 'us-west')
+  await fixture.until(id, 'running')
+  expect(fleet.serves('fake:north')).toBe(true)
+  there = south
+  for (const call of ['status', 'size', 'list'])
+    north.faults.fail(call, new EngineReplaced('fake:north', 'fake:south'))
+  await expect.poll(() => fleet.serves('fake:south'), { timeout: 30_000 }).toBe(true)
+  expect([fleet.serves('fake:north'), fleet.isReached('fake:north')]).toEqual([false, false])
+  expect(fleet.summary()).toMatchObject({ open: [{ id: 'fake:south' }], missing: [] })
+  expect((await fixture.until(id, 'unknown', { seconds: 5 })).reasonCode).toBe('engine_away')
+  await fixture.until(await deployAt(gateway, 'us-west'), 'running')
+  expect([north.held.size, south.held.size]).toEqual([1, 1])
+  await fixture.expectSound(id)
+  // The former one is back where it was.
+  there = north
+  north.faults.heal()
+  for (const call of ['status', 'size', 'list'])
+    south.faults.fail(call, new EngineReplaced('fake:south', 'fake:north'))
+  await expect.poll(() => fleet.serves('fake:north'), { timeout: 30_000 }).toBe(true)
+  await fixture.until(id, 'running', { seconds: 1 })
 })
 
 test('[B6] what the version before made is adopted by the engine that holds it: found, charged on, not swept', async () => {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { EngineReplaced } from '../../drivers/compute/port/compute-error.ts'
 import type { Engine, EngineSize, MachineKind } from '../../drivers/compute/port/engine.ts'
 import type { EngineSource } from '../../drivers/compute/port/engine-source.ts'
 import { systemClock } from '../../platform/clock.ts'
@@ -122,12 +123,16 @@ export function createFleet(deps: FleetDeps) {
     return found
   }
 
-  /** Asks whether an engine is there, and tells the others. */
+  /**
+   * Asks whether an engine is there, and tells the others.
+   * @throws EngineReplaced
+   */
   async function look(found: OpenEngine): Promise<void> {
     const { engine } = found
     try {
       found.size = await inTime(engine.size())
     } catch (error) {
+      if (error instanceof EngineReplaced) throw error
       if (found.answers) log.warn({ err: error, engine: engine.id }, 'an engine does not answer any more')
       found.answers = false
       return store.withdraw(engine.id)
@@ -148,16 +153,37 @@ export function createFleet(deps: FleetDeps) {
     let found: OpenEngine | null = null
     let pauseMs = LOOK_MS
     let nextOpenAt = 0
-    return async () => {
+    return async function round(): Promise<void> {
       if (!found && performance.now() >= nextOpenAt) {
         found = await openFrom(source)
         pauseMs = Math.min(pauseMs * 2, OPEN_AGAIN_MS)
         nextOpenAt = performance.now() + pauseMs
       }
       if (!found) return
-      await look(found)
+      try {
+        await look(found)
+      } catch (error) {
+        if (!(error instanceof EngineReplaced)) throw error
+        log.warn({ err: error, from: source.description }, 'an engine was replaced by another one')
+        await leave(found)
+        found = null
+        pauseMs = LOOK_MS
+        nextOpenAt = 0
+        return round()
+      }
       await leases?.contend(found)
     }
+  }
+
+  /** Gives up an engine that never comes back on the way that it was opened by; another way may have it already. */
+  async function leave(found: OpenEngine): Promise<void> {
+    const { engine } = found
+    found.answers = false
+    if (here.get(engine.id) !== found) return
+    here.delete(engine.id)
+    await leases?.leave(engine.id)
+    await store.withdraw(engine.id)
+    await engine.shutdown({ machines_stay: true })
   }
 
   async function refresh(): Promise<void> {

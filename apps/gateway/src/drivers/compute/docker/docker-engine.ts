@@ -9,6 +9,7 @@ import { capabilitiesOf, type EngineInfo } from './docker-capabilities.ts'
 import { answeredWithin, translated } from './docker-errors.ts'
 import { followEvents } from './docker-events.ts'
 import { runExec } from './docker-exec.ts'
+import { watchIdentity } from './docker-identity.ts'
 import { createDockerImages } from './docker-images.ts'
 import { createDockerLink, type DockerPlace } from './docker-link.ts'
 import { followLogs, readLogs } from './docker-logs.ts'
@@ -49,6 +50,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
   const askAboutItself = () => translated('asking Docker about itself', () => soon(askInfo))
   const info = await askAboutItself()
   if (!info.ID) throw new ComputeError('failed', 'Docker does not tell its id')
+  const identity = watchIdentity({ docker, engineId: idOf(info), idOf, ask: askAboutItself })
   const keeper = createKeeperClient({ engine: `${info.ID}/${cloudId}`, place: deps.place })
   const stats = createDockerStats(link.is_here)
   const { machines, status } = createDockerMachines({
@@ -71,11 +73,15 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
   }
 
   return {
-    id: `docker:${info.ID}`,
+    id: idOf(info),
     driver: 'docker',
     kinds: ['POD'],
     capabilities: { ...capabilitiesOf(info), ports_exposed: link.ports_exposed },
-    size: async () => sizeOf(await askAboutItself(), link.is_here),
+    size: async () => {
+      const told = await askAboutItself()
+      identity.confirm(told)
+      return sizeOf(told, link.is_here)
+    },
     machines,
     images: createDockerImages({ docker, cloudId, soon }),
     volumes: createDockerVolumes(docker, cloudId),
@@ -109,7 +115,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
       status,
       watch: onChange => {
         const listIds = async () => (await machines.list()).map(machine => machine.id)
-        return followEvents({ docker, cloudId, listIds, onChange, log })
+        return followEvents({ docker, cloudId, listIds, onChange, onBroken: identity.doubt, log })
       },
       sample: id => talk(id, 'measuring', container => stats.read(id, container)),
       followLogs: (id, { lines_max }) =>
@@ -121,4 +127,9 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
       return []
     },
   }
+}
+
+/** An engine's id, as the port knows it. */
+function idOf(info: EngineInfo): string {
+  return `docker:${info.ID}`
 }

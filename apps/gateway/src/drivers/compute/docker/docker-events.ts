@@ -27,6 +27,8 @@ export function followEvents(options: {
   cloudId: string
   listIds(): Promise<string[]>
   onChange(id: string): void
+  /** Called before a stream that ended is opened again. */
+  onBroken(): void
   log: Logger
 }): () => void {
   const { docker, cloudId, log } = options
@@ -52,7 +54,10 @@ export function followEvents(options: {
       pauseMs = RECONNECT_MS_MIN
       ;(stream as IncomingMessage).socket?.setKeepAlive(true, KEEP_ALIVE_MS)
       stream.on('error', () => undefined)
-      stream.on('close', again)
+      stream.on('close', () => {
+        options.onBroken()
+        again()
+      })
       const lines = createInterface({ input: stream })
       lines.on('line', line => {
         const id = machineIn(line, cloudId)

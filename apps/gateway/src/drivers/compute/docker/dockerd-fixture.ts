@@ -25,6 +25,8 @@ export interface TestDaemon {
   stop(): Promise<void>
   /** Starts it again with what it stored. */
   start(): Promise<void>
+  /** Has another one in its place, which never heard of what it stored. It is started by `start`. */
+  replace(): Promise<void>
   /** Ends it and removes all that it stored. */
   remove(): Promise<void>
 }
@@ -93,6 +95,10 @@ async function prepare(dir: string, major: number): Promise<TestDaemon> {
       const failed = once(started, 'error').then(([error]) => Promise.reject(error))
       await Promise.race([ready(docker, started, at('log')), failed])
       failed.catch(() => undefined)
+    },
+    async replace() {
+      await stop()
+      for (const name of ['data', 'key.json']) await rm(at(name), { recursive: true, force: true })
     },
     async remove() {
       await stop()

@@ -10,6 +10,7 @@ import { smallMachine } from '../conformance/small-machine.ts'
 import { eventually, expectCode, never, text } from '../conformance/tools.ts'
 import { type EngineDescription, engineDescriptionSchema } from '../engine-description.ts'
 import { createEngineSource } from '../engine-source.ts'
+import { EngineReplaced } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
 import type { EngineSource } from '../port/engine-source.ts'
 import type { MachineSpec } from '../port/machines.ts'
@@ -136,5 +137,25 @@ describe.skipIf(missing !== null)('two Docker daemons', () => {
     await expectCode(open(unreadable).open(), 'engine_unavailable')
     const selfMade = { cert_file: 'ca.pem', key_file: 'ca-key.pem', ca_file: 'server.pem' }
     await expectCode(open({ ...remote(), ...selfMade }).open(), 'engine_unavailable')
+  })
+
+  test('another one at its address is another engine: its machines are away, not gone', async () => {
+    const before = there
+    const unwatch = before.observation.watch(() => undefined)
+    await daemon.replace()
+    await expectCode(before.observation.status('same-id'), 'engine_unavailable')
+    await daemon.start()
+    // Nobody has asked for its size meanwhile: the first call of any kind finds out.
+    await expectCode(before.observation.status('same-id'), 'engine_unavailable')
+    await expectCode(before.machines.create(specOf('new-id'), never), 'engine_unavailable')
+    await expect(before.size()).rejects.toThrow(EngineReplaced)
+    unwatch()
+    there = await source.open()
+    expect(there.id).not.toBe(before.id)
+    expect(await there.machines.list()).toEqual([])
+    expect((await there.observation.status('same-id')).state).toBe('absent')
+    expect(await importTestImage(daemon.docker)).toBe(image)
+    await there.machines.create(specOf('new-id'), never)
+    expect(await there.machines.list()).toMatchObject([{ id: 'new-id' }])
   })
 })

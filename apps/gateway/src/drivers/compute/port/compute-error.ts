@@ -27,3 +27,13 @@ export class ComputeError extends Error {
     this.code = code
   }
 }
+
+/**
+ * Another engine is where this one was, such as a daemon that was made anew. This one never answers again: whoever wants
+ * an engine there opens the source of it again.
+ */
+export class EngineReplaced extends ComputeError {
+  constructor(engineId: string, foundId: string) {
+    super('engine_unavailable', `where ${engineId} was, ${foundId} is now`)
+  }
+}

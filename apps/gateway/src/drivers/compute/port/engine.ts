@@ -36,7 +36,10 @@ export interface Engine {
   readonly console: MachineConsole
   readonly observation: Observation
 
-  /** What the engine has for machines, asked from it. Fails with `engine_unavailable`. */
+  /**
+   * What the engine has for machines, asked from it. Fails with `engine_unavailable`, and with `EngineReplaced` when
+   * another engine is in its place.
+   */
   size(): Promise<EngineSize>
 
   /**

@@ -12,6 +12,8 @@ export interface EngineInfo {
   Runtimes?: Record<string, unknown>
   OperatingSystem?: string
   DockerRootDir?: string
+  /** As `uname -r` says it where the engine is. */
+  KernelVersion?: string
 }
 
 /** What machines on this engine are held to. */

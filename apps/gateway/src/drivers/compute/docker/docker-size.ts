@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import { release } from 'node:os'
 import { listNvidiaGpus } from '../nvidia.ts'
 import type { EngineSize } from '../port/engine.ts'
 import type { EngineInfo } from './docker-capabilities.ts'
@@ -8,9 +9,12 @@ const BYTES_PER_GB = 1024 * BYTES_PER_MB
 
 /**
  * What an engine's computer has, by what the engine tells of itself. Docker tells nothing of its disk and little of
- * its GPUs: for those the computer itself is asked, where the engine is on this one.
+ * its GPUs: for those the computer itself is asked, where the engine is on this one. A socket here may lead elsewhere,
+ * into a virtual machine or through a tunnel: there another kernel runs.
+ * @param hasSocketHere Whether the engine is reached by a socket of this computer.
  */
-export async function sizeOf(info: EngineInfo, isHere: boolean): Promise<EngineSize> {
+export async function sizeOf(info: EngineInfo, hasSocketHere: boolean): Promise<EngineSize> {
+  const isHere = hasSocketHere && info.KernelVersion === release()
   return {
     cpu_count: info.NCPU,
     memory_mb: Math.floor(info.MemTotal / BYTES_PER_MB),

@@ -2,6 +2,7 @@ import i18next from 'i18next'
 import { type ComponentType, useEffect, useState } from 'react'
 import { ErrorState } from '../ui/ErrorState.tsx'
 import { InitFailure } from './InitFailure.tsx'
+import { loadTexts } from './i18n.ts'
 import { loadPage } from './load-page.ts'
 import classes from './PagePending.module.css'
 import { PagePending } from './PagePending.tsx'
@@ -26,7 +27,7 @@ export function App({ entry, loaded }: GuestAppProps) {
 
   useEffect(() => {
     if (loaded) return
-    Promise.all([loadPage(entry.load), i18next.loadNamespaces([...entry.namespaces])]).then(
+    Promise.all([loadPage(entry.load), loadTexts(entry.namespaces)]).then(
       ([module]) => setPage(module),
       () => setPage({ error: i18next.t('page_failure.load') }),
     )

@@ -1,16 +1,17 @@
 import type { ErrorComponentProps } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { ErrorState } from '../ui/ErrorState.tsx'
+import { TextsLost } from './i18n.ts'
 import classes from './PagePending.module.css'
 
-/** A page whose code could not be loaded, or that broke while it was drawn: loading it anew is the way out. */
+/** A page whose code or texts could not be loaded, or that broke while it was drawn: loading it anew is the way out. */
 export function PageFailure({ error }: ErrorComponentProps) {
   const { t } = useTranslation('common')
-  const chunkLost = error instanceof TypeError && /import/i.test(error.message)
+  const lost = error instanceof TextsLost || (error instanceof TypeError && /import/i.test(error.message))
   return (
     <div className={classes.failure}>
       <ErrorState
-        message={t(chunkLost ? 'page_failure.load' : 'page_failure.broke')}
+        message={t(lost ? 'page_failure.load' : 'page_failure.broke')}
         onRetry={() => location.reload()}
       />
     </div>

@@ -74,6 +74,8 @@ export async function startI18n(namespaces: readonly Namespace[]): Promise<void>
       defaultNS: 'common',
       interpolation: { escapeValue: false },
       returnNull: false,
+      // The backend tries again itself.
+      maxRetries: 0,
     })
   if (
     !i18next.hasResourceBundle(LANGUAGES[0], 'common') &&
@@ -81,4 +83,20 @@ export async function startI18n(namespaces: readonly Namespace[]): Promise<void>
   ) {
     throw new Error('The texts of the console could not be fetched.')
   }
+}
+
+/** The texts of a page could not be fetched: without them it would show the names of its texts. */
+export class TextsLost extends Error {}
+
+/**
+ * Loads the texts that a page needs beside the common ones, in the interface's language or, failing that, in English.
+ * @throws TextsLost when they could not be fetched; the next call asks again.
+ */
+export async function loadTexts(namespaces: readonly Namespace[]): Promise<void> {
+  await i18next.loadNamespaces([...namespaces])
+  const lost = namespaces.filter(
+    name =>
+      !i18next.hasResourceBundle(i18next.language, name) && !i18next.hasResourceBundle(LANGUAGES[0], name),
+  )
+  if (lost.length > 0) throw new TextsLost(`The texts ${lost.join(', ')} could not be fetched.`)
 }

@@ -19,7 +19,8 @@ export const localeBackend: BackendModule = {
     }
     loadPage(fetchTexts).then(
       texts => done(null, texts),
-      (error: Error) => done(error, false),
+      // `true`: what was lost may be asked for again.
+      (error: Error) => done(error, true),
     )
   },
 }

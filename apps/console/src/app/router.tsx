@@ -6,9 +6,9 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router'
-import i18next from 'i18next'
 import { restCache } from '../api/cache-lifecycle.ts'
 import { abortForNavigation } from '../api/client.ts'
+import { loadTexts } from './i18n.ts'
 import { loadPage } from './load-page.ts'
 import { PageFailure } from './PageFailure.tsx'
 import { PagePending } from './PagePending.tsx'
@@ -45,7 +45,7 @@ function routeOf(entry: PageEntry) {
     path: entry.path,
     beforeLoad: ({ location }) => guard(entry.access, location.href),
     loader: async ({ location }) => {
-      const [page] = await Promise.all([load(), i18next.loadNamespaces([...entry.namespaces])])
+      const [page] = await Promise.all([load(), loadTexts(entry.namespaces)])
       page.prefetch?.(location.search as Record<string, string>)
     },
     component: lazyRouteComponent(load, 'Page'),

@@ -1,0 +1,19 @@
+// @vitest-environment jsdom
+import i18next from 'i18next'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { loadTexts, startI18n, TextsLost } from './i18n.ts'
+
+test('[R2.9] a page whose texts are lost fails rather than show their names, and has them the next time', async () => {
+  let offline = false
+  vi.stubGlobal('fetch', async () => {
+    if (offline) throw new TypeError('Failed to fetch')
+    return Response.json({ title: 'Payments' })
+  })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  await startI18n([])
+  offline = true
+  await expect(loadTexts(['payments'])).rejects.toThrow(TextsLost)
+  offline = false
+  await loadTexts(['payments'])
+  expect(i18next.t('payments:title' as never)).toBe('Payments')
+})

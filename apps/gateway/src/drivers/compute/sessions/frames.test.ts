@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import {
   encodeChunks,
   encodeFrame,
@@ -51,6 +51,22 @@ test('a frame that would fill the memory is refused', () => {
   header.writeUInt8(FRAME.ok, 0)
   header.writeUInt32BE(FRAME_GATHERED_BYTES_MAX + 1, 1)
   expect(() => new FrameReader(() => undefined).push(header)).toThrow(/past the limit/)
+})
+
+test('a frame that comes in tiny pieces has little copied for each of them', () => {
+  const pieceBytes = 16
+  const joined = vi.spyOn(Buffer, 'concat')
+  let whole = 0
+  const reader = new FrameReader((_type, payload) => {
+    whole = payload.length
+  })
+  const frame = encodeFrame(FRAME.exit, Buffer.alloc(FRAME_GATHERED_BYTES_MAX))
+  for (let at = 0; at < frame.length; at += pieceBytes) reader.push(frame.subarray(at, at + pieceBytes))
+  const copiedBytes = joined.mock.results.reduce((sum, { value }) => sum + (value as Buffer).length, 0)
+  joined.mockRestore()
+  expect(whole).toBe(FRAME_GATHERED_BYTES_MAX)
+  // What a read from a socket may bring at once is no more to copy than that.
+  expect(copiedBytes / (frame.length / pieceBytes)).toBeLessThan(64 * 1024)
 })
 
 test('many chunks make the same frame as one', () => {

@@ -55,8 +55,12 @@ export interface Failure {
 
 const FRAME_HEADER_BYTES = 5
 
-/** Longest frame that is gathered in memory. `data` and `stderr` are handed on in pieces and may be longer. */
-export const FRAME_GATHERED_BYTES_MAX = 1024 * 1024
+/**
+ * Longest frame that is gathered in memory: far above what requests and answers have. Each piece that comes is joined to
+ * those before it, so it also bounds how much is copied for a peer that sends byte by byte. `data` and `stderr` are
+ * handed on in pieces and may be longer.
+ */
+export const FRAME_GATHERED_BYTES_MAX = 64 * 1024
 
 /** Makes one frame ready to write. */
 export function encodeFrame(type: number, payload: Uint8Array): Buffer {

@@ -1,11 +1,14 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './scripts/test/longest-first.ts'
+import { PATIENCE_MS } from './scripts/test/patience-ms.ts'
 
 export default defineConfig({
   test: {
     // Only what hangs meets these, also on a computer that does much else.
     testTimeout: 90_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: PATIENCE_MS } },
+    setupFiles: ['scripts/test/patience.ts'],
     pool: 'forks',
     // Many files mostly wait, for boots, machines and pauses: four at once keep two cores busy.
     maxWorkers: 4,

@@ -8,7 +8,7 @@ import {
   createRouter,
   RouterProvider,
 } from '@tanstack/react-router'
-import { cleanup, render, screen } from '@testing-library/react'
+import { cleanup, configure, render, screen } from '@testing-library/react'
 import i18next from 'i18next'
 import type { FunctionComponent } from 'react'
 import { initReactI18next } from 'react-i18next'
@@ -19,6 +19,9 @@ import { mantineTheme } from './app/theme/mantine-theme.ts'
 
 const LOCALES = resolve(import.meta.dirname, '../public/locales/en')
 const ERRORS = resolve(import.meta.dirname, '../../../packages/contract/locales/en/errors.json')
+
+// What is looked for may come late on a computer that does much else; only what never comes meets this.
+configure({ asyncUtilTimeout: 30_000 })
 
 /** What of a browser jsdom does not have and Mantine asks for. */
 function fillIn(): void {

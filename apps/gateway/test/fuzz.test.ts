@@ -9,7 +9,7 @@ import { calls } from '@berth/contract/calls'
 import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
 import { ERRORS, type ErrorCode } from '@berth/contract/errors'
 import { deployInstance, listInstances } from '@berth/contract/instances'
-import { BODY_BYTES_MAX } from '@berth/contract/limits'
+import { DEPLOY_BODY_BYTES_MAX } from '@berth/contract/limits'
 import { addRegistryCredential, listRegistryCredentials } from '@berth/contract/registries'
 import { listSshKeys } from '@berth/contract/ssh-keys'
 import fc from 'fast-check'
@@ -449,7 +449,7 @@ const oddJson: JsonText = fc.oneof(
 const hugeJson: JsonText = fc
   .tuple(fc.constantFrom('[', '{', '[1', '{1', '"', '["\0', '[{'), fc.constantFrom(200, 5_000, 60_000, 1e6))
   .map(([kind, size]) => {
-    const fit = (unit: number) => Math.min(size, Math.floor((BODY_BYTES_MAX - 2_000) / unit))
+    const fit = (unit: number) => Math.min(size, Math.floor((DEPLOY_BODY_BYTES_MAX - 2_000) / unit))
     if (kind === '[') return '['.repeat(fit(2)) + ']'.repeat(fit(2))
     if (kind === '{') return `${'{"a":'.repeat(fit(6))}1${'}'.repeat(fit(6))}`
     if (kind === '[1') return `[${'1,'.repeat(fit(2))}1]`

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by } from './fields.ts'
+import { LONG_TEXT_BODY_BYTES_MAX } from './limits.ts'
 
 /** Names of the identity service: short, and never empty. */
 const name = z.string(by('required')).min(1, by('required')).max(100, by('too_long'))
@@ -124,6 +125,7 @@ export const link = defineCall({
   outlivesNavigation: true,
   audit: { target: ['body.provider'] },
   stales: ['account.get-account'],
+  bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
   body: z.object({
     application: name,
     organization: name,

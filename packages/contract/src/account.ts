@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, email, newPassword, timestamp, typedPassword, username } from './fields.ts'
-import { LANGUAGES, PASSWORD_CHARS_MAX, REFERRAL_CODE_CHARS_MAX } from './limits.ts'
+import { LANGUAGES, LONG_TEXT_BODY_BYTES_MAX, PASSWORD_CHARS_MAX, REFERRAL_CODE_CHARS_MAX } from './limits.ts'
 
 /** The organization and application names that the embedded identity answers to; Casdoor's are settings. */
 export const ORGANIZATION = 'berth'
@@ -130,6 +130,7 @@ export const login = defineCall({
   aboutSession: true,
   audit: BY_IDENTITY,
   stales: NOTHING_READ,
+  bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
   body: loginBody,
   data: accessToken,
 })
@@ -148,6 +149,7 @@ export const loginBy = defineCall({
   audit: BY_IDENTITY,
   stales: NOTHING_READ,
   params: z.object({ method: z.enum(['password', 'link', 'provider'], by('not_allowed')) }),
+  bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
   body: loginBody.omit({ signinMethod: true }),
   data: accessToken,
 })

@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import { type CallInput, defineCall } from './call.ts'
+import { BODY_BYTES_MAX } from './limits.ts'
 
 const NOTHING = { operation: 'test.it', path: '/api/it', summary: 'It is a test.', data: z.null() } as const
 const looks = { ...NOTHING, method: 'GET', audience: 'guest' } as const
@@ -32,6 +33,7 @@ describe('a call keeps what it was declared with', () => {
       outlivesNavigation: false,
       aboutSession: false,
       form: false,
+      bodyBytesMax: BODY_BYTES_MAX,
       envelope: 'berth',
       audit: null,
       stales: [],

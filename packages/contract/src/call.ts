@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { BODY_BYTES_MAX } from './limits.ts'
 
 /**
  * Who may make a call. `guest`: anybody. `user`: a signed-in customer, verified or not. `verified`: a signed-in
@@ -54,6 +55,8 @@ interface CallRules {
   aboutSession: boolean
   /** Its body may also come form-encoded, which is how the seed sends it. */
   form: boolean
+  /** The longest body that is read: small, but for calls whose largest legal body needs more. */
+  bodyBytesMax: number
   /** `berth` is `{status, msg, data}`; `casdoor` adds the four keys of Casdoor's envelope and answers 200. */
   envelope: 'berth' | 'casdoor'
   /** Its entry in the audit log; null for a call that only looks. */
@@ -95,6 +98,7 @@ type Optional =
   | 'outlivesNavigation'
   | 'aboutSession'
   | 'form'
+  | 'bodyBytesMax'
   | 'envelope'
 
 interface CallOptions
@@ -137,6 +141,7 @@ interface CallOf<Options extends CallOptions> {
   outlivesNavigation: boolean
   aboutSession: boolean
   form: boolean
+  bodyBytesMax: number
   envelope: Given<Options, 'envelope', 'berth'>
   audit: Given<Options, 'audit', null>
   stales: Given<Options, 'stales', readonly []>
@@ -148,7 +153,8 @@ interface CallOf<Options extends CallOptions> {
 
 /**
  * Declares a call. Left out: no params, query or body; the default timeout and rate class; a GET only looks, all else
- * changes something; spends nothing; never retried; ends with its page; not about the session; JSON alone; the gateway's own envelope.
+ * changes something; spends nothing; never retried; ends with its page; not about the session; JSON alone, and a small
+ * body; the gateway's own envelope.
  * A call that changes something says what its audit entry is and which reads it makes old, or why it has none.
  */
 export function defineCall<const Options extends CallOptions>(
@@ -163,6 +169,7 @@ export function defineCall<const Options extends CallOptions>(
     outlivesNavigation: false,
     aboutSession: false,
     form: false,
+    bodyBytesMax: BODY_BYTES_MAX,
     envelope: 'berth',
     audit: null,
     stales: [],

@@ -14,6 +14,7 @@ const rule = (http: number, verdict: ErrorRule['verdict']): ErrorRule => ({ http
 export const ERRORS = {
   // The wire.
   malformed_json: rule(400, 'change'),
+  duplicate_key: rule(400, 'change'),
   validation_failed: rule(400, 'change'),
   required_fields: rule(400, 'change'),
   body_too_large: rule(413, 'change'),

@@ -6,6 +6,7 @@ import { INSTANCE_STATUSES } from './instance-states.ts'
 import {
   CONTAINER_DISK_GB_MAX,
   CONTAINER_DISK_GB_MIN,
+  DEPLOY_BODY_BYTES_MAX,
   ENV_NAME_CHARS_MAX,
   ENV_VALUE_CHARS_MAX,
   ENV_VARIABLES_MAX,
@@ -211,6 +212,7 @@ export const deployInstance = defineCall({
   spends: true,
   audit: { target: ['data.instance_id'] },
   stales: WHAT_RUNS,
+  bodyBytesMax: DEPLOY_BODY_BYTES_MAX,
   body: deployBody,
   data: instanceChange,
 })

@@ -109,7 +109,7 @@ describe('limits that depend on each other', () => {
     }
     expect(deployBody.safeParse(largest).success).toBe(true)
     const escaped = JSON.stringify(largest, null, 2).replaceAll('界', '\\u754c')
-    expect(Buffer.byteLength(escaped)).toBeLessThan(limits.BODY_BYTES_MAX)
+    expect(Buffer.byteLength(escaped)).toBeLessThan(limits.DEPLOY_BODY_BYTES_MAX)
   })
 })
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, micro, page, pageOf, slug } from './fields.ts'
+import { LONG_TEXT_BODY_BYTES_MAX } from './limits.ts'
 
 /** A place where machines run (R3.3). */
 export const region = z.object({
@@ -71,6 +72,7 @@ export const listGpuSpecs = defineCall({
   timeout: 'normal',
   retry: true,
   readOnly: true,
+  bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
   body: z.object({ region_codes: z.array(slug, by('wrong_type')).max(50, by('too_large')) }),
   data: z.array(gpuSpec),
 })

@@ -3,6 +3,7 @@ import { defineCall } from './call.ts'
 import { by, timestamp } from './fields.ts'
 import {
   KEY_NAME_CHARS_MAX,
+  LONG_TEXT_BODY_BYTES_MAX,
   REGISTRY_HOST_CHARS_MAX,
   REGISTRY_PASSWORD_CHARS_MAX,
   REGISTRY_USERNAME_CHARS_MAX,
@@ -83,6 +84,7 @@ export const addRegistryCredential = defineCall({
   timeout: 'normal',
   audit: { target: ['data.id'] },
   stales: ['registry.list'],
+  bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
   body: addRegistryCredentialBody,
   data: registryCredential,
 })
@@ -97,6 +99,7 @@ export const editRegistryCredential = defineCall({
   audit: { target: ['params.id'] },
   stales: ['registry.list'],
   params: id,
+  bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
   body: z.object({
     name: credentialName.optional(),
     username: registryUsername.optional(),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, timestamp } from './fields.ts'
-import { KEY_NAME_CHARS_MAX, SSH_PUBLIC_KEY_CHARS_MAX } from './limits.ts'
+import { KEY_NAME_CHARS_MAX, LONG_TEXT_BODY_BYTES_MAX, SSH_PUBLIC_KEY_CHARS_MAX } from './limits.ts'
 import { holdsPrivateKey } from './private-key.ts'
 
 /** A customer's public SSH key. */
@@ -56,6 +56,7 @@ export const addSshKey = defineCall({
   timeout: 'normal',
   audit: { target: ['data.id'] },
   stales: ['ssh_key.list'],
+  bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
   body: addSshKeyBody,
   data: sshKey,
 })

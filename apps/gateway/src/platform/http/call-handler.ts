@@ -60,9 +60,13 @@ const KEY_HEADER = IDEMPOTENCY_KEY_HEADER.toLowerCase()
 const KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{${IDEMPOTENCY_KEY_CHARS_MIN},${IDEMPOTENCY_KEY_CHARS_MAX}}$`)
 const USER_AGENT_CHARS_MAX = 300
 
+/** A body may take a minute to come; the session of whoever sent its head may have ended since. */
+const ADMITTED_MS_MAX = 5_000
+
 /**
- * Makes what answers a call's requests: who asks, whether they may, what they say, then the handler.
- * @returns A Fastify handler; its errors go to the server's error handler.
+ * Makes what answers a call's requests. `admit` is asked with the head of a request, before anything of its body is
+ * read: who asks, and whether they may. `handler` goes on with what they say.
+ * @returns A Fastify hook and handler; their errors go to the server's error handler.
  */
 export function createCallHandler({ call, handler }: Route, deps: CallHandlerDeps) {
   const checkInput = createInputCheck(call)
@@ -119,33 +123,45 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
   }
 
   async function handle(request: FastifyRequest, reply: FastifyReply, seen: Seen): Promise<string> {
-    const caller = await identify(request, call.audience, deps.authenticate)
+    if (reply.elapsedTime > ADMITTED_MS_MAX) await identify(request, call.audience, deps.authenticate)
     reply.headers(API_HEADERS)
+    const { caller } = request
     return call.spends && caller ? answerOnce(request, reply, caller, seen) : answer(request, seen)
   }
 
-  const { onCallDone } = deps
-  if (!onCallDone || call.readOnly) {
-    return (request: FastifyRequest, reply: FastifyReply) => handle(request, reply, unseen())
-  }
+  const onCallDone = call.readOnly ? null : deps.onCallDone
 
   function tell(request: FastifyRequest, { input, data, replayed }: Seen, errorCode: ErrorCode | null): void {
-    if (replayed) return
+    if (replayed || !onCallDone) return
     const { params, body } = input ?? {}
     const { caller, ip: address } = request
-    onCallDone?.({ call, caller, params, body, data, errorCode, address, userAgent: userAgentOf(request) })
+    onCallDone({ call, caller, params, body, data, errorCode, address, userAgent: userAgentOf(request) })
   }
 
-  return async function handleAndTell(request: FastifyRequest, reply: FastifyReply): Promise<string> {
-    const seen = unseen()
+  /** Does a part of the work; a failure is told. */
+  async function telling<Result>(
+    request: FastifyRequest,
+    seen: Seen,
+    work: Promise<Result>,
+  ): Promise<Result> {
     try {
-      const text = await handle(request, reply, seen)
-      tell(request, seen, request.errorCode)
-      return text
+      return await work
     } catch (error) {
       tell(request, seen, codeOf(error))
       throw error
     }
+  }
+
+  return {
+    async admit(request: FastifyRequest): Promise<void> {
+      await telling(request, unseen(), identify(request, call.audience, deps.authenticate))
+    },
+    async handler(request: FastifyRequest, reply: FastifyReply): Promise<string> {
+      const seen = unseen()
+      const text = await telling(request, seen, handle(request, reply, seen))
+      tell(request, seen, request.errorCode)
+      return text
+    },
   }
 }
 

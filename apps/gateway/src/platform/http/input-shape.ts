@@ -76,25 +76,6 @@ function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
-/** More than any call takes: the most is a deploy, some hundred values in three levels. */
-const LEVELS_MAX = 32
-const VALUES_MAX = 5_000
-
-/**
- * Whether a parsed body has more levels or values than any call takes. What goes through bodies level by level would
- * run out of stack, and each value may break a rule of its own.
- */
-export function isOverdone(body: unknown): boolean {
-  let level = [body]
-  let count = 0
-  for (let levels = 0; level.length > 0; levels++) {
-    count += level.length
-    if (levels > LEVELS_MAX || count > VALUES_MAX) return true
-    level = level.flatMap(value => (typeof value === 'object' && value !== null ? Object.values(value) : []))
-  }
-  return false
-}
-
 interface SchemaDef {
   type: string
   shape?: Record<string, z.ZodType>

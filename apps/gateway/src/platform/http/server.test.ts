@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { topupBody } from '@berth/contract/billing'
 import { defineCall } from '@berth/contract/call'
 import { by, newPassword, page, username } from '@berth/contract/fields'
@@ -109,14 +111,42 @@ describe('[R7.8] bodies', () => {
     expect(answer).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } })
   })
 
-  test('that are too large', async () => {
+  test('that are longer than their call takes: most take little', async () => {
     const text = JSON.stringify({ name: 'x'.repeat(BODY_BYTES_MAX) })
     const answer = await ask('POST', '/api/echo', { text })
     expect(answer.status).toBe(413)
     expect(answer.body).toMatchObject({
       code: 'body_too_large',
-      msg: `The request is larger than ${BODY_BYTES_MAX / 1_000_000} MB.`,
+      msg: 'The request is larger than 16 kB.',
     })
+    expect(await ask('POST', '/api/echo-long', { text })).toMatchObject({ status: 200 })
+  })
+
+  test('that name a field twice, so that two readers may each take another', async () => {
+    const json = await ask('POST', '/api/echo', {
+      text: '{"name":"Ann","tags":[{"key":"a","k\\u0065y":"b"}]}',
+    })
+    expect(json).toMatchObject({
+      status: 400,
+      body: {
+        code: 'duplicate_key',
+        fields: [{ path: 'key', rule: 'duplicate', msg: 'This is there twice' }],
+      },
+    })
+    const form = { text: 'name=Ann&name=Ben', type: 'application/x-www-form-urlencoded' }
+    expect(await ask('POST', '/api/form', form)).toMatchObject({
+      status: 400,
+      body: { code: 'duplicate_key', fields: [{ path: 'name' }] },
+    })
+    expect(await ask('POST', '/api/form', { ...form, text: 'name=Ann' })).toMatchObject({ status: 200 })
+  })
+
+  test.each([
+    ['levels', '['.repeat(15_000)],
+    ['values', '1,'.repeat(7_000)],
+  ])('with more %s than any call has', async (_what, text) => {
+    const answer = await ask('POST', '/api/echo', { text: `[${text}` })
+    expect(answer).toMatchObject({ status: 400, body: { fields: [{ path: '', rule: 'too_large' }] } })
   })
 
   test('that would change the prototype', async () => {
@@ -268,9 +298,11 @@ describe('[R7.7] [R6.1] [R6.3] the token', () => {
     expect((await ask('POST', '/api/verified', { token: 'anna', body: {} })).status).toBe(200)
   })
 
-  test('is looked at before the body', async () => {
-    const answer = await ask('POST', '/api/verified', { body: { wrong: 1 } })
-    expect(answer.body.code).toBe('login_required')
+  test('is looked at before anything of the body is read', async () => {
+    const answer = await headOnly('/api/verified', 1_000_000)
+    expect(answer).toMatch(/^HTTP\/1.1 401 /)
+    expect(answer).toContain('"login_required"')
+    expect((await ask('POST', '/api/verified', { text: '{{' })).body.code).toBe('login_required')
   })
 })
 
@@ -324,6 +356,16 @@ async function ask(method: string, path: string, options: AskOptions = {}) {
   return { status: response.status, headers: response.headers, body: JSON.parse(await response.text()) }
 }
 
+/** Sends the head of a request whose body never comes, and gives what is answered to that. */
+async function headOnly(path: string, bodyBytes: number): Promise<string> {
+  const socket = connect(server.port, '127.0.0.1')
+  const lines = ['Host: localhost', 'Content-Type: application/json', `Content-Length: ${bodyBytes}`]
+  socket.write(`POST /gateway${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+  const [answer] = await once(socket, 'data')
+  socket.destroy()
+  return String(answer)
+}
+
 function routes(): Route[] {
   const shared = { summary: 'A test.', readOnly: true, data: z.any() } as const
   const tag = z.object({ key: z.string(by('required')).max(10, by('too_long')) })
@@ -347,6 +389,16 @@ function routes(): Route[] {
       async r => r.query,
     ),
     route(defineCall(call('echo', { method: 'POST', path: '/api/echo', body: named })), async r => r.body),
+    route(
+      defineCall(call('form', { method: 'POST', path: '/api/form', body: named, form: true })),
+      async r => r.body,
+    ),
+    route(
+      defineCall(
+        call('echo-long', { method: 'POST', path: '/api/echo-long', body: named, bodyBytesMax: 20_000 }),
+      ),
+      async r => r.body,
+    ),
     route(
       defineCall(call('amount', { method: 'POST', path: '/api/amount', body: topupBody })),
       async r => r.body,

@@ -30,12 +30,12 @@ import { registerDocs } from './docs-page.ts'
 import type { Caller, Route } from './handler.ts'
 import { createHostCheck } from './hosts.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
-import { isOverdone } from './input-shape.ts'
 import { noteRequests, registerHealth } from './observability.ts'
 import type { PageSources } from './page-security.ts'
 import { createRateCounts } from './rate-counts.ts'
 import { createRateLimits, type LimitOf, type RateLimits } from './rate-limits.ts'
 import { type RawRoute, registerRawRoutes } from './raw-routes.ts'
+import { acceptBodies } from './request-bodies.ts'
 import { dispatchUpgrade, refuseUpgrade, type Upgrade } from './upgrades.ts'
 
 /** Origins of customers' HTTP services; their requests never reach the console's server. */
@@ -175,12 +175,16 @@ function registerCalls(
   }
   for (const route of options.routes) {
     const { call } = route
+    const { admit, handler } = createCallHandler(route, deps)
+    const limit = limitOf(call.rateClass)
     app.route({
       method: call.method,
       url: GATEWAY_PREFIX + call.path.replace(/\{(\w+)\}/g, ':$1'),
       config: { call },
-      onRequest: limitOf(call.rateClass) ?? [],
-      handler: createCallHandler(route, deps),
+      bodyLimit: call.bodyBytesMax,
+      // Nothing of a body is read before it is known that its sender may make the call.
+      onRequest: limit ? [limit, admit] : [admit],
+      handler,
     })
   }
 }
@@ -237,30 +241,9 @@ function turnAway(response: ServerResponse): void {
   response.end('Berth does not answer to this host name. Its operator can set BERTH_PUBLIC_URL to it.\n')
 }
 
-/** Bodies are JSON, or a form where the call takes one; an empty one is none. */
-function acceptBodies(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error')
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body.length === 0) return done(null, undefined)
-    parse(request, body as string, (error, value) => {
-      if (error || !isOverdone(value)) return done(error, value)
-      done(new ApiError('validation_failed', { fields: [{ path: '', rule: 'too_large' }] }))
-    })
-  })
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string' },
-    (request, body, done) => {
-      if (!request.routeOptions.config.call?.form) return done(new ApiError('unsupported_media_type'))
-      done(null, Object.fromEntries(new URLSearchParams(body as string)))
-    },
-  )
-}
-
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const call = request.routeOptions.config.call ?? null
-  const known = fromFastify(error, call) ?? toApiError(error, request)
+  const known = fromFastify(error, request) ?? toApiError(error, request)
   request.errorCode = known.code
   const answer = answerOf(known, call, request)
   if (known.code === 'unavailable') reply.header('retry-after', '1')
@@ -268,8 +251,6 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   reply.header('x-request-id', request.id)
   return reply.code(answer.httpStatus).headers(API_HEADERS).send(answer.text)
 }
-
-const BODY_LIMIT_TEXT = `${BODY_BYTES_MAX / 1_000_000} MB`
 
 /** Addresses that cannot be decoded, name things longer than any name, or lead out of the console's folder. */
 const NOWHERE: ReadonlySet<string> = new Set([
@@ -280,17 +261,22 @@ const NOWHERE: ReadonlySet<string> = new Set([
 ])
 
 /** What Fastify itself found fault with, in our codes; null for anything else. */
-function fromFastify(error: unknown, call: Call | null): ApiError | null {
+function fromFastify(error: unknown, request: FastifyRequest): ApiError | null {
   if (error instanceof ApiError) return error
+  const { config, bodyLimit } = request.routeOptions
   const { code, statusCode } = error as Partial<FastifyError>
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new ApiError('body_too_large', { values: { limit: BODY_LIMIT_TEXT } })
+    return new ApiError('body_too_large', { values: { limit: sizeText(bodyLimit ?? 0) } })
   }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ApiError('unsupported_media_type')
   if (code !== undefined && NOWHERE.has(code)) return new ApiError('not_found')
   // Only calls take a body; elsewhere the address itself is what cannot be, one with a zero byte say.
-  if (statusCode === 400) return new ApiError(call ? 'malformed_json' : 'not_found')
+  if (statusCode === 400) return new ApiError(config.call ? 'malformed_json' : 'not_found')
   return null
+}
+
+function sizeText(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.floor(bytes / 1_000)} kB` : `${bytes / 1_000_000} MB`
 }
 
 /** Nothing answers this; or something does, but not by this method. */

@@ -29,7 +29,10 @@ test.beforeAll(async ({ browser }) => {
   const acme = { name: 'acme', type: 'oidc', display_name: 'Acme', issuer: oidc.issuer, ...OIDC_CLIENT }
   const github = { name: 'github', type: 'github', client_id: 'x', client_secret: 'y' }
   const gone = { name: 'gone', type: 'oidc', display_name: 'Gone', issuer: NOBODY, ...OIDC_CLIENT }
-  gateway = await startGateway({ BERTH_SIGN_IN_PROVIDERS: JSON.stringify([github, acme, gone]) })
+  gateway = await startGateway({
+    BERTH_SIGN_IN_PROVIDERS: JSON.stringify([github, acme, gone]),
+    BERTH_TEST_CARDS: 'off',
+  })
   context = await newContext(browser)
   page = await context.newPage()
 })
@@ -60,6 +63,15 @@ test('[R2.6] signing up leads through the service’s own pages to where the cus
     emailVerified: true,
     provider: 'acme',
   })
+})
+
+test('where nothing can be paid, the page says so, and nothing leads to a top-up', async () => {
+  await expect(page.getByText('Payment is not set up here')).toBeVisible()
+  await expect(page.getByRole('banner').getByLabel('Balance')).toBeVisible()
+  await expect(page.getByText('Top up', { exact: true })).toHaveCount(0)
+  await lookAt(page, 'payments-not-set-up')
+  await page.goto('/payments?topup=open')
+  await expect(page.getByRole('dialog').getByText('Payment is not set up here')).toBeVisible()
 })
 
 test('logging out and coming by the service again opens the same account', async () => {

@@ -33,6 +33,7 @@ import type { CaptchaService } from './drivers/captcha/port.ts'
 import type { IdentitySource } from './drivers/identity/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
+import { type PaymentsShown, paymentsShown } from './drivers/payments/payments-shown.ts'
 import type { PaymentDriver } from './drivers/payments/port.ts'
 import type { IdentityProvider } from './drivers/sign-in/port.ts'
 import type { Clock } from './platform/clock.ts'
@@ -99,6 +100,8 @@ export interface GatewayParts {
 
 /** A gateway that is put together. First `listen`, then `start`; the stops in their order here. */
 export interface Gateway {
+  /** What pages say of payments. */
+  paymentsShown: PaymentsShown
   identity: Identity
   billing: Billing
   fleet: Fleet
@@ -247,6 +250,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...registriesRoutes(registries),
     ...modelsRoutes(models),
   ]
+  const shown = paymentsShown(parts.payments, servesThisComputerOnly(parts))
   const health = async () => {
     await db.execute('select 1')
   }
@@ -263,6 +267,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     bindHost: parts.host,
     trustedProxies: [...parts.trustedProxies],
     brands: catalogue.brands,
+    payments: shown,
     consoleDir: CONSOLE_DIR,
     signInSources: typeof parts.captcha === 'string' ? null : parts.captcha.pageSources,
     openApi: openApiDocument(calls),
@@ -323,6 +328,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   }
 
   return {
+    paymentsShown: shown,
     identity,
     billing,
     fleet,

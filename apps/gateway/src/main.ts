@@ -9,6 +9,7 @@ import type { Engine } from './drivers/compute/port/engine.ts'
 import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.ts'
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
 import { createSmtpDriver } from './drivers/mail/smtp.ts'
+import { offersTestCards } from './drivers/payments/testcard/offers-test-cards.ts'
 import { createTestcardDriver } from './drivers/payments/testcard/testcard-driver.ts'
 import { createIdentityProviders } from './drivers/sign-in/create-providers.ts'
 import { systemClock } from './platform/clock.ts'
@@ -109,6 +110,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
         ...base,
         log,
         webhook_secret: () => deriveKey(secrets.rootKey, 'berth test-card webhooks'),
+        offered: offersTestCards(config),
       }),
     ],
     identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
@@ -183,6 +185,7 @@ async function greet({ gateway, config, address, managementAddress }: Greeting):
         : 'Mails      reach nobody until SMTP_URL is set; the newest are kept in the database',
     )
   }
+  lines.push(...aboutPayments(gateway.paymentsShown))
   if (config.casdoor !== null) lines.push(`Accounts   are kept by Casdoor at ${config.casdoor.url}`)
   lines.push(`Metrics    ${managementAddress}/metrics`)
   lines.push(...aboutMachines(gateway.fleet.summary(), gateway.instances.foreignMachines()))
@@ -196,6 +199,18 @@ async function greet({ gateway, config, address, managementAddress }: Greeting):
     )
   }
   say(`\nBerth runs.\n\n${lines.map(line => `  ${line}`).join('\n')}\n\nCtrl+C stops it.`)
+}
+
+/** What an operator must know of payments before customers do. */
+function aboutPayments(shown: Gateway['paymentsShown']): string[] {
+  switch (shown) {
+    case 'offered':
+      return []
+    case 'test':
+      return ['Payments   by test cards: NO MONEY HERE IS REAL, and every page says so']
+    case 'none':
+      return ['Payments   are not set up: nobody can top up (test cards are off here, see BERTH_TEST_CARDS)']
+  }
 }
 
 /** What makes machines and what it cannot do here, or how to get something that does. */

@@ -161,6 +161,7 @@ test('[B3] while it is not known whether a card was charged, an account is not d
     ids: systemIds,
     log: { error: () => {} },
     webhook_secret: () => new Uint8Array(32),
+    offered: true,
   })
   const silent = {
     ...testcard,

@@ -119,6 +119,7 @@ test.each([
     await expect.poll(async () => (await kept.list()).map(({ to }) => to)).toEqual(['kept@example.com'])
     expect((await fetchMailbox(origin, {})).status).toBe(404)
     expect((await sendCall(origin, getSettings, {})).envelope.data).toMatchObject({ mailbox: false })
+    expect(open.gateway.paymentsShown).toBe('test')
   } finally {
     await open.stop()
   }

@@ -83,11 +83,16 @@ test('beside machines of another database it starts, says so, and removes none',
   expect(existsSync(home)).toBe(true)
 })
 
-test('for others than this computer it keeps mails to itself, and says that nobody gets them', async () => {
-  const run = start({ ...(await databaseBeside()), BERTH_PUBLIC_URL: 'https://gpu.example.com' })
+test('for others than this computer it says that mails reach nobody, and that no money is real', async () => {
+  const run = start({
+    ...(await databaseBeside()),
+    BERTH_PUBLIC_URL: 'https://gpu.example.com',
+    BERTH_TEST_CARDS: 'no-money-here-is-real',
+  })
   expect(await run.address).toBe('https://gpu.example.com')
   await expect.poll(run.output, RECOVERY).toContain('reach nobody until SMTP_URL is set')
   expect(run.output()).not.toContain('/mailbox')
+  expect(run.output()).toContain('NO MONEY HERE IS REAL')
 })
 
 test('one gateway at a time uses a data folder; it ends in good order and takes its database along', async () => {

@@ -98,6 +98,7 @@ export async function startGateway(
         ...base,
         log: silent,
         webhook_secret: () => WEBHOOK_SECRET,
+        offered: true,
         lateMs: 300,
         refundMs: 300,
       }),

@@ -48,6 +48,7 @@ export async function startTestServer(
     bindHost: '127.0.0.1',
     trustedProxies: [],
     brands: brands.parse([{ hosts: ['default'], name: 'Berth', docs_url: '/gateway/docs' }]),
+    payments: 'offered',
     consoleDir: null,
     openApi: openApiDocument(routes.map(({ call }) => call as Call)),
     health: async () => {

@@ -78,6 +78,8 @@ export const ERRORS = {
   invalid_amount: rule(400, 'change'),
   currency_mismatch: rule(400, 'change'),
   payment_platform_unknown: rule(400, 'change'),
+  // The installation has no way to pay.
+  payments_not_set_up: rule(409, 'give_up'),
   payment_failed: rule(402, 'retry'),
   // The platform did not answer: the charge is settled later, or by the same key, never twice.
   payment_pending: rule(503, 'retry'),

@@ -1,5 +1,7 @@
 import { MantineProvider } from '@mantine/core'
 import { lazy, type ReactNode, Suspense, useSyncExternalStore } from 'react'
+import { paymentsOfPage } from '../ui/payments-of-page.ts'
+import { MoneyNote } from './MoneyNote.tsx'
 import { PagePending } from './PagePending.tsx'
 import { colorSchemeManager } from './theme/color-scheme.ts'
 import { mantineTheme } from './theme/mantine-theme.ts'
@@ -19,7 +21,10 @@ export function Providers({ children }: { children: ReactNode }) {
       withCssVariables={false}
       withGlobalClasses={false}
     >
-      <Suspense fallback={<PagePending />}>{children}</Suspense>
+      <Suspense fallback={<PagePending />}>
+        {paymentsOfPage() === 'test' && <MoneyNote />}
+        {children}
+      </Suspense>
       {toastsWanted && (
         <Suspense>
           <Toasts />

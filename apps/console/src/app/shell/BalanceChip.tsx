@@ -4,13 +4,14 @@ import { Link } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { balanceQuery } from '../../api/queries.ts'
 import { useFormat } from '../../ui/format.ts'
+import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { searchOf } from '../search.ts'
 import classes from './BalanceChip.module.css'
 
 /** Below this the time that is left is a warning. */
 const SHORT_S = 6 * 3_600
 
-/** What can be spent, how long it lasts, and the way to more (R2.13, R9.2). Unknown is a dash, never a zero. */
+/** What can be spent, how long it lasts, and the way to more where there is one (R2.13, R9.2). Unknown is a dash, never a zero. */
 export function BalanceChip() {
   const { t } = useTranslation('common')
   const format = useFormat()
@@ -35,15 +36,17 @@ export function BalanceChip() {
           </span>
         )}
       </span>
-      <Button
-        component={Link}
-        to="/payments"
-        search={searchOf({ topup: 'open' })}
-        size="xs"
-        className={classes.button}
-      >
-        {t('balance.top_up')}
-      </Button>
+      {paymentsOfPage() !== 'none' && (
+        <Button
+          component={Link}
+          to="/payments"
+          search={searchOf({ topup: 'open' })}
+          size="xs"
+          className={classes.button}
+        >
+          {t('balance.top_up')}
+        </Button>
+      )}
     </div>
   )
 }

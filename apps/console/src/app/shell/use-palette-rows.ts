@@ -27,6 +27,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { copyText } from '../../ui/copy-text.ts'
+import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { toast } from '../../ui/toast.ts'
 import { currentLanguage, LANGUAGE_NAMES, setLanguage } from '../i18n.ts'
 import { pageTitle } from '../page-title.ts'
@@ -103,12 +104,16 @@ export function useCommandRows({ user, docsUrl, commands }: PaletteDeps): Palett
           ends: 'leaves',
           run: () => void navigate({ to: '/explore' }),
         }),
-        command('top-up', t('balance.top_up'), {
-          words: t('balance.label'),
-          icon: IconWallet,
-          ends: 'leaves',
-          run: () => void navigate({ to: '/payments', search: searchOf({ topup: 'open' }) }),
-        }),
+        ...(paymentsOfPage() === 'none'
+          ? []
+          : [
+              command('top-up', t('balance.top_up'), {
+                words: t('balance.label'),
+                icon: IconWallet,
+                ends: 'leaves',
+                run: () => void navigate({ to: '/payments', search: searchOf({ topup: 'open' }) }),
+              }),
+            ]),
         command('copy-account', t('palette.copy_account'), {
           hint: user.accountId,
           icon: IconCopy,

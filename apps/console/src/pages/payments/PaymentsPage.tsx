@@ -8,6 +8,7 @@ import { queryClient } from '../../api/query-client.ts'
 import { usePageSearch } from '../../app/search.ts'
 import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
+import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { BalanceCard } from './BalanceCard.tsx'
 import classes from './PaymentsPage.module.css'
 import { SPEND_DAYS, SpendCard } from './SpendCard.tsx'
@@ -31,8 +32,9 @@ export function prefetch(): void {
 
 /** What is there, where it went, and how to add to it (R2.27). */
 export function Page() {
-  const { t } = useTranslation(['payments', 'common'])
+  const { t } = useTranslation(['payments', 'common', 'errors'])
   const [filters, setFilters] = usePageSearch(search)
+  const mayPay = paymentsOfPage() !== 'none'
   // The dialog stays mounted once it was opened, so that closing it animates and nothing typed is lost by a slip.
   const [wasOpened, setWasOpened] = useState(false)
   const opened = filters.topup !== ''
@@ -44,10 +46,16 @@ export function Page() {
     <>
       <PageHeader
         title={t('common:titles.payments')}
+        second={mayPay ? undefined : t('errors:payments_not_set_up')}
         actions={
-          <VerifiedButton leftSection={<IconPlus size={16} />} onClick={() => setFilters({ topup: 'open' })}>
-            {t('topup.open')}
-          </VerifiedButton>
+          mayPay && (
+            <VerifiedButton
+              leftSection={<IconPlus size={16} />}
+              onClick={() => setFilters({ topup: 'open' })}
+            >
+              {t('topup.open')}
+            </VerifiedButton>
+          )
         }
       />
       <div className={classes.layout}>

@@ -47,7 +47,7 @@ interface TopupBodyProps extends Omit<TopupDialogProps, 'opened'> {
  * is asked from the gateway alone.
  */
 function TopupBody({ payment, typed, onClose }: TopupBodyProps) {
-  const { t } = useTranslation('payments')
+  const { t } = useTranslation(['payments', 'errors'])
   const format = useFormat()
   const platforms = useQuery(queryOf(listPayPlatforms, {}))
   const balance = useQuery(balanceQuery)
@@ -82,6 +82,7 @@ function TopupBody({ payment, typed, onClose }: TopupBodyProps) {
     )
   }
   const platform = platforms.data?.[0]
+  if (platforms.data?.length === 0 && followed === null) return <p>{t('errors:payments_not_set_up')}</p>
   // Without knowing what is in flight nothing new is begun.
   const failed = [platforms, open, balance].filter(({ data, error }) => data === undefined && error !== null)
   const error = failed[0]?.error

@@ -71,7 +71,14 @@ export async function createBillingFixture(): Promise<BillingFixture> {
   const clock = createTestClock(new Date('2026-03-10T12:00:00.000Z'))
   const ids = createIds(clock)
   const log = pino({ level: 'silent' })
-  const driver = createTestcardDriver({ db, clock, ids, log, webhook_secret: () => WEBHOOK_SECRET })
+  const driver = createTestcardDriver({
+    db,
+    clock,
+    ids,
+    log,
+    webhook_secret: () => WEBHOOK_SECRET,
+    offered: true,
+  })
   const events = createTestEvents(db)
   const replica: BillingFixture['replica'] = ({ payments = [driver] }) =>
     createBilling({

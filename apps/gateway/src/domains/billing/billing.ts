@@ -155,8 +155,11 @@ export function createBilling(deps: BillingDeps) {
     /** Customers whose balance is being used up, by user id; the next page begins after the last one's. */
     burning: (after: string | null): Promise<Burning[]> => readBurning(db, clock, after),
 
-    /** Ways to pay, as the installation has them. */
-    payPlatforms: payments as readonly Pick<PaymentDriver, 'name' | 'display_name' | 'test' | 'currencies'>[],
+    /** Ways to pay, as the installation offers them. */
+    payPlatforms: payments.filter(({ offered }) => offered) as readonly Pick<
+      PaymentDriver,
+      'name' | 'display_name' | 'test' | 'currencies'
+    >[],
 
     /** Charges once for each key; the wallet has the amount once the platform has. @throws ApiError of the money group. */
     topUp: (request: TopupRequest): Promise<TopupAnswer> => topUp(deps, request),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LANGUAGES } from '@berth/contract/limits'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startTestServer, type TestServer, TOKENS } from '../../../test/test-server.ts'
 import { testcardIntent } from '../../drivers/payments/tables.ts'
 import { type BillingFixture, createBillingFixture } from './billing-fixture.ts'
@@ -44,6 +45,22 @@ test('[R7.5] [R2.22] the way of a top-up: platforms, charge, balance, list, rece
     lines: [{ from_account: 'clearing: Test card', to_account: 'cash' }],
   })
   expect((await ask('GET', '/spend?days=2')).data).toMatchObject({ days: [{ amount_micro: '0' }, {}] })
+})
+
+test('where nothing can be paid, a top-up says so in the language that was asked for', async () => {
+  const off = fixture.replica({ payments: [{ ...fixture.driver, offered: false }] })
+  const closed = await startTestServer(
+    fixture.db,
+    billingRoutes(off, async () => []),
+  )
+  onTestFinished(() => closed.close(1_000))
+  const { origin } = closed
+  expect(await ask('GET', '/pay-platform', { origin })).toMatchObject({ http: 200, data: [] })
+  const answers = await Promise.all(
+    LANGUAGES.map(language => ask('POST', '/topup', { body, language, origin })),
+  )
+  for (const answer of answers) expect(answer).toMatchObject({ http: 409, code: 'payments_not_set_up' })
+  expect(new Set(answers.map(({ msg }) => msg)).size).toBe(LANGUAGES.length)
 })
 
 test('[B3] twenty parallel posts with one key make one charge and get one answer', async () => {
@@ -136,6 +153,8 @@ interface Asked {
   key?: string | null
   token?: string | null
   language?: string
+  /** Of another server than the one of all tests. */
+  origin?: string
 }
 
 /** The envelope, with what tests read of the data; the server has checked all of it against the contract. */
@@ -149,8 +168,8 @@ interface Envelope {
 
 /** Makes a billing call over HTTP. Gives the envelope and the HTTP status, without what differs by request. */
 async function ask(method: string, path: string, asked: Asked = {}) {
-  const { key = randomUUID(), token = 'anna', language = 'en' } = asked
-  const response = await fetch(`${server.origin}/gateway/api/bill${path}`, {
+  const { key = randomUUID(), token = 'anna', language = 'en', origin = server.origin } = asked
+  const response = await fetch(`${origin}/gateway/api/bill${path}`, {
     method,
     headers: {
       'accept-language': language,

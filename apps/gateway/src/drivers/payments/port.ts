@@ -17,6 +17,8 @@ export interface PaymentDriver {
   /** True when no real money moves. */
   readonly test: boolean
   readonly currencies: readonly Currency[]
+  /** Whether new payments may begin. Those that have begun come to their end either way. */
+  readonly offered: boolean
 
   /**
    * Reads what a customer entered, without asking the platform: what may be stored of it, and what people know it

@@ -41,6 +41,7 @@ export interface Config {
   readonly signInProviders: readonly SignInProviderSetting[]
   readonly captcha: CaptchaChoice
   readonly demo: 'auto' | 'off'
+  readonly testCards: 'auto' | 'off' | 'no-money-here-is-real'
   readonly logLevel: string
   readonly meteringMs: number
   readonly rateLimitPerMinute: number
@@ -101,6 +102,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     signInProviders: values.BERTH_SIGN_IN_PROVIDERS,
     captcha: captchaChoice(values),
     demo: values.BERTH_DEMO,
+    testCards: values.BERTH_TEST_CARDS,
     logLevel: values.BERTH_LOG_LEVEL,
     meteringMs: values.BERTH_METERING_MS,
     rateLimitPerMinute: values.BERTH_RATE_LIMIT_PER_MINUTE,

@@ -293,6 +293,14 @@ export const SETTINGS = {
       'Whether the first start makes a demo customer with credit and prints a one-time link to sign in by. `auto` ' +
       'does so only where the gateway listens on loopback, has no public address, and keeps the accounts itself.',
   }),
+  BERTH_TEST_CARDS: setting(z.enum(['auto', 'off', 'no-money-here-is-real']), {
+    default: 'auto',
+    takes: 'auto, off or no-money-here-is-real',
+    about:
+      'Whether customers may top up with test cards, which anybody can make money out of nothing with. `auto` lets them ' +
+      'only where the gateway listens on loopback and has no public address. `no-money-here-is-real` lets them ' +
+      'everywhere; where others than this computer are served, the start and every page then say that no money is real.',
+  }),
   BERTH_LOG_LEVEL: setting(z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), {
     default: 'info',
     takes: 'fatal, error, warn, info, debug, trace or silent',

@@ -17,6 +17,7 @@ interface ConsoleOptions {
   publicUrl: string | null
   signInSources?: PageSources | null
   brands: readonly Brand[]
+  payments: string
 }
 
 /** A path of a file rather than of a page: its last part has a dot, or it lies where only files do. */
@@ -27,7 +28,7 @@ const SHORT = 'public, max-age=60'
 /** Serves the built console: hashed assets for ever, the page itself afresh with a nonce of its own. */
 export async function registerConsole(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
   const { consoleDir, log, brands } = options
-  const readPage = createPageReader(consoleDir)
+  const readPage = createPageReader(options)
   await app.register(async scope => {
     await securePages(scope, { ...options, sourcesOf: host => brandSources(findBrand(brands, host)) })
     if (consoleDir !== null && (await isFolder(consoleDir))) {

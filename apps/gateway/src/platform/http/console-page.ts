@@ -6,6 +6,8 @@ import { NONCE_PLACEHOLDER } from './page-security.ts'
 
 /** What the build writes where the namespaces of a page's texts belong. */
 const TEXTS_PLACEHOLDER = '__PAGE_TEXTS__'
+/** What it writes where the page says whether money is real; the console reads it before it asks for anything. */
+const PAYMENTS_PLACEHOLDER = '__PAYMENTS__'
 /** Written by the console's build, see apps/console/build/page-parts-plugin.ts. */
 const PARTS_FILE = '.vite/page-parts.json'
 
@@ -23,6 +25,11 @@ interface Built {
   made: Map<Brand, Map<string, string[]>>
 }
 
+interface PageReaderOptions {
+  consoleDir: string | null
+  payments: string
+}
+
 /** Stands for all paths that the console does not know. */
 const OTHER_PATH = ''
 
@@ -30,8 +37,9 @@ const OTHER_PATH = ''
  * Makes the reader of the console's page. For a path that the console knows, the page names all of its scripts and
  * texts, so that the browser fetches them together. Read again when the build has changed.
  * @param consoleDir The built console, or null when there is none.
+ * @param payments What the page says of payments.
  */
-export function createPageReader(consoleDir: string | null): PageReader {
+export function createPageReader({ consoleDir, payments }: PageReaderOptions): PageReader {
   let built: Built | null = null
   return async (path, brand) => {
     if (consoleDir === null) return null
@@ -39,7 +47,7 @@ export function createPageReader(consoleDir: string | null): PageReader {
       const file = join(consoleDir, 'index.html')
       const { mtimeMs } = await stat(file)
       if (built?.mtimeMs !== mtimeMs) {
-        const html = await readFile(file, 'utf8')
+        const html = (await readFile(file, 'utf8')).replace(PAYMENTS_PLACEHOLDER, payments)
         built = { mtimeMs, html, parts: await readParts(consoleDir), made: new Map() }
       }
       return pageOf(built, path, brand)

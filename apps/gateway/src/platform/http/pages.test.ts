@@ -240,7 +240,11 @@ describe('[R1.10] two brands on two hosts', () => {
       { ...shown, hosts: ['staging.north.example'] },
       { hosts: ['default'], name: 'Berth', docs_url: '/gateway/docs' },
     ])
-    branded = await startTestServer(database.db, [], { consoleDir, brands: readBrandFiles(list, folder) })
+    branded = await startTestServer(database.db, [], {
+      consoleDir,
+      brands: readBrandFiles(list, folder),
+      payments: 'test',
+    })
     rmSync(folder, { recursive: true })
   })
   afterAll(() => branded.close(500))
@@ -305,6 +309,12 @@ describe('[R1.10] two brands on two hosts', () => {
     expect((await fetch(`${branded.origin}/brand/0000000000000000.svg`)).status).toBe(404)
   })
 
+  test('pages of every brand say whether money is real', async () => {
+    for (const host of ['localhost', 'console.north.example']) {
+      expect((await page(host)).text).toContain('name="berth-payments" content="test"')
+    }
+  })
+
   test('a host that no brand names is still foreign', async () => {
     expect((await page('north.example')).status).toBe(421)
   })
@@ -333,6 +343,7 @@ function makeConsole(): string {
     join(folder, 'index.html'),
     [
       '<!doctype html><head><title>Berth</title><meta name="berth-brand" content="__BRAND__" />',
+      '<meta name="berth-payments" content="__PAYMENTS__" />',
       '<link rel="icon" type="image/svg+xml" href="/favicon.svg" /><meta property="csp-nonce" nonce="__CSP_NONCE__">',
       '<script data-texts="__PAGE_TEXTS__" nonce="__CSP_NONCE__"></script></head><div id="root"></div>',
     ].join('\n'),

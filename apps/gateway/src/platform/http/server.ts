@@ -66,6 +66,8 @@ export interface ServerOptions {
   trustedProxies: string[]
   /** What each host shows; one of them is for all others. */
   brands: readonly Brand[]
+  /** What the console's page says of payments: whether there are any, and whether their money is real. */
+  payments: string
   /** The built console; null or a folder that is missing: the page says so. */
   consoleDir: string | null
   /** Others' origins that the sign-in page may load from; null or left out: none. */

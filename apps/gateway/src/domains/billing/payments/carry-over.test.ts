@@ -251,7 +251,14 @@ function open(): { billing: Billing; events: TestEvents } {
   closeDatabase = close
   const clock = { now: () => new Date(START_MS + 52 * HOUR_MS) }
   const ids = createIds(clock)
-  const driver = createTestcardDriver({ db, clock, ids, log, webhook_secret: () => WEBHOOK_SECRET })
+  const driver = createTestcardDriver({
+    db,
+    clock,
+    ids,
+    log,
+    webhook_secret: () => WEBHOOK_SECRET,
+    offered: true,
+  })
   const events = createTestEvents(db)
   const publicUrl = () => 'http://127.0.0.1:8080'
   const deps = { db, clock, ids, log, payments: [driver], events, sealer: testSealer, publicUrl }

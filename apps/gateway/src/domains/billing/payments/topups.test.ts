@@ -147,6 +147,18 @@ test.each([
   expect(await rows()).toEqual([])
 })
 
+test('where no way to pay is offered nothing is topped up, and what has begun can be ended', async () => {
+  const begun = await fixture.billing.topUp(topupRequest(userId, { source: '4000002500003155' }))
+  const off = fixture.replica({ payments: [{ ...fixture.driver, offered: false }] })
+  expect(off.payPlatforms).toEqual([])
+  await expect(off.topUp(topupRequest(userId))).rejects.toMatchObject({
+    name: 'ApiError',
+    code: 'payments_not_set_up',
+  })
+  expect(await rows()).toHaveLength(1)
+  expect(await off.cancelTopup(userId, begun.transaction_id)).toMatchObject({ status: 'canceled' })
+})
+
 test("[R9.3] a currency other than the wallet's is refused and named", async () => {
   const european = await fixture.customer({ currency: 'EUR' })
   await expect(fixture.billing.topUp(topupRequest(european))).rejects.toMatchObject({

@@ -8,7 +8,7 @@ import {
   TOPUP_CENTS_MIN,
 } from '@berth/contract/limits'
 import { and, desc, eq } from 'drizzle-orm'
-import { PaymentUnavailable } from '../../../drivers/payments/port.ts'
+import { type PaymentDriver, PaymentUnavailable } from '../../../drivers/payments/port.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
@@ -117,12 +117,19 @@ async function findOwn({ db }: Pick<PaymentsDeps, 'db'>, userId: string, id: str
   return row
 }
 
+/** @throws ApiError `payments_not_set_up` where there is no way to pay at all; `payment_platform_unknown`. */
+function offeredDriver({ payments }: Pick<PaymentsDeps, 'payments'>, platformName: string): PaymentDriver {
+  const offered = payments.filter(payment => payment.offered)
+  if (offered.length === 0) throw new ApiError('payments_not_set_up')
+  return driverOf({ payments: offered }, platformName)
+}
+
 /** Refuses what need not be tried; nothing is stored of it. */
 async function checkRequest(
   deps: PaymentsDeps,
   request: TopupRequest,
 ): Promise<{ reference: string; card: Card }> {
-  const driver = driverOf(deps, request.platformName)
+  const driver = offeredDriver(deps, request.platformName)
   const { amountCents } = request
   if (!Number.isInteger(amountCents) || amountCents < TOPUP_CENTS_MIN || amountCents > TOPUP_CENTS_MAX) {
     throw new ApiError('invalid_amount', { fields: [{ path: 'amount', rule: 'invalid_amount' }] })

@@ -187,6 +187,7 @@ test('what was told is forgotten after the time for which platforms remember it,
     ids,
     log: { error: () => {} },
     webhook_secret: () => SECRET,
+    offered: true,
   })
   await later.embedded?.prune()
   expect(await eventsOf(intent_id)).toHaveLength(1)
@@ -321,7 +322,14 @@ test('a platform whose books are away says that nobody knows, not that it failed
 })
 
 function driverOn(db: TestDatabase['db']): PaymentDriver {
-  return createTestcardDriver({ db, clock, ids, log: { error: () => {} }, webhook_secret: () => SECRET })
+  return createTestcardDriver({
+    db,
+    clock,
+    ids,
+    log: { error: () => {} },
+    webhook_secret: () => SECRET,
+    offered: true,
+  })
 }
 
 function requestOf(changes: Partial<IntentRequest>): IntentRequest {

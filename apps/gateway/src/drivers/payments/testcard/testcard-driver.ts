@@ -51,6 +51,8 @@ interface TestcardDeps {
   log: Pick<Logger, 'error'>
   /** Signs webhooks, and makes the key of the pages' addresses; the same for every replica. */
   webhook_secret: () => Uint8Array
+  /** Whether customers may pay with test cards. */
+  offered: boolean
   lateMs?: number
   refundMs?: number
 }
@@ -110,6 +112,7 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
     display_name: 'Test card',
     test: true,
     currencies: CURRENCIES,
+    offered: given.offered,
     identify(source) {
       const number = source.replaceAll(/\s/g, '')
       const card = TEST_CARDS.find(card => card.number === number)

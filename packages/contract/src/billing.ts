@@ -248,7 +248,9 @@ export const receipt = z.object({
       ended_at: timestamp.nullable(),
       seconds: z.number().int(),
       rate_micro_per_hour: micro,
-      /** floor(seconds × rate ÷ 3600). */
+      /** What parts of a second at the ends of earlier stretches have cost; rounded down. */
+      carried_micro: micro,
+      /** floor(carried + seconds × rate ÷ 3600). */
       due_micro: micro,
       posted_micro: micro,
       /** Due and not taken, because the wallet was empty. */

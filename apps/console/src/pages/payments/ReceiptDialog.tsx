@@ -110,7 +110,8 @@ function IntervalPart({
     <section>
       <h3>{t('receipt.interval')}</h3>
       <p className={classes.formula}>
-        {t('receipt.formula', {
+        {t(interval.carried_micro === '0' ? 'receipt.formula' : 'receipt.formula_carried', {
+          carried: exact(interval.carried_micro, currency),
           seconds: format.number(interval.seconds),
           rate: format.rate(interval.rate_micro_per_hour, currency, 'h', true),
           due: exact(interval.due_micro, currency),

@@ -9,6 +9,7 @@ import { ApiError } from '../../../platform/http/api-error.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
 import { customerAccounts, houseAccount } from '../ledger/ledger.ts'
 import { dueOf } from '../meters/posting.ts'
+import { PARTS_PER_MICRO } from '../meters/units.ts'
 import {
   chargeOf,
   endOf,
@@ -65,6 +66,7 @@ function intervalOf(row: TransactionRow, now: Date): NonNullable<Receipt['interv
     endedAt,
     seconds: secondsOf(startedAt, endedAt ?? now),
     rateMicroPerHour: ratePerHour(row),
+    carriedMicro: stretch.carriedParts / PARTS_PER_MICRO,
     dueMicro: dueOf(stretch, now),
     postedMicro: row.amount,
     waivedMicro: row.waived ?? 0n,

@@ -43,6 +43,7 @@ export type TransactionRow = {
   charge: 'by_time' | 'term' | 'once' | null
   rate: string | null
   rateSeconds: number | null
+  carriedParts: string | null
   endedMs: string | null
   credits: string | null
   cash: string | null
@@ -117,14 +118,15 @@ export async function readRows(
   const result = await q.execute<TransactionRow & { total: string; type: TransactionType | null }>(sql`
     with page as (
       select * from (${sql.join(newest, sql` union all `)}) found (type, ref_id, at, state, amount, subject_kind,
-        subject_id, subject_name, subject_facts, charge, rate, rate_seconds, ended_at, credits, cash, waived, owed, came_back,
-        brand, last4, reason, failure)
+        subject_id, subject_name, subject_facts, charge, rate, rate_seconds, carried_parts, ended_at, credits, cash, waived, owed,
+        came_back, brand, last4, reason, failure)
       order by at desc, ref_id desc limit ${limit} offset ${offset}
     )
     select ${sql.join(counts, sql` + `)} as total,
       page.type, page.ref_id as "refId", page.state, page.amount, page.subject_kind as "subjectKind",
       page.subject_id as "subjectId", page.subject_name as "subjectName", page.subject_facts as "subjectFacts",
-      page.charge, page.rate, page.rate_seconds as "rateSeconds", page.credits, page.cash, page.waived, page.owed,
+      page.charge, page.rate, page.rate_seconds as "rateSeconds",
+      page.carried_parts as "carriedParts", page.credits, page.cash, page.waived, page.owed,
       page.came_back as "cameBack", page.brand, page.last4, page.reason, page.failure, extract(epoch from page.at) * 1000 as "atMs",
       extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.sku
     from wallet w
@@ -139,7 +141,7 @@ export async function readRows(
 
 /** The columns that only usage has; typed, because each select may stand alone. */
 const NO_USAGE = sql`null::text, null::text, null::text, null::jsonb, null::text, null::bigint, null::int,
-  null::timestamptz, null::bigint, null::bigint, null::bigint`
+  null::bigint, null::timestamptz, null::bigint, null::bigint, null::bigint`
 
 interface Branch {
   columns: SQL
@@ -171,8 +173,8 @@ function branchesOf(userId: string, { search, refId }: Filter): Record<Transacti
     },
     usage: {
       columns: sql`'usage', id, started_at, case when ended_at is null then 'open' else 'closed' end, posted_micro,
-        subject_kind, subject_id, subject_name, subject_facts, charge, rate_micro, rate_seconds, ended_at,
-        credits_micro, cash_micro, waived_micro, null::bigint, null::bigint, null, null, null, null`,
+        subject_kind, subject_id, subject_name, subject_facts, charge, rate_micro, rate_seconds, carried_parts,
+        ended_at, credits_micro, cash_micro, waived_micro, null::bigint, null::bigint, null, null, null, null`,
       from: sql`from usage_interval where user_id = ${userId}${one}${matching(contains('subject_name'), contains('subject_id'))}`,
       at: sql`started_at`,
     },
@@ -242,6 +244,7 @@ export function chargeOf(row: TransactionRow) {
     charge: row.charge ?? 'by_time',
     rateMicro: BigInt(row.rate ?? 0),
     rateSeconds: row.rateSeconds ?? 1,
+    carriedParts: BigInt(row.carriedParts ?? 0),
     startedAt: new Date(Number(row.atMs)),
     endedAt: endOf(row),
   } as const

@@ -66,6 +66,11 @@ const DAMAGES: [string, (userId: string) => SQL, RegExp][] = [
   ],
   ['usage without a receipt', () => sql`delete from usage_day`, /sums by day .*: 0 by the day, 1000000 by/],
   [
+    'parts of a second that are left over and lost',
+    () => sql`update usage_interval set rest_parts = 7 where subject_id = 'i-a'`,
+    /what the wallet keeps for the next: .*: 0 kept, 7 left over/,
+  ],
+  [
     'a meter that another rate was charged for',
     () => sql`update usage_meter set quantity = 2`,
     /rate is that of its meters: .*: 40000000 in 3600 s/,

@@ -119,7 +119,18 @@ const RULES: Rule[] = [
     broken: sql`
       select id || ': ' || posted_micro || ' + ' || waived_micro || ' is not ' || due as problem from (
         select i.id, i.posted_micro, i.waived_micro, ${dueSql(sql`i.posted_until`)} as due from usage_interval i
+        -- What a stretch begins with is due from its start, and posted with the rest of it.
+        where i.ended_at is not null or i.posted_until > i.started_at
       ) charged where posted_micro + waived_micro <> due`,
+  },
+  {
+    name: 'what stretches leave over is what later ones begin with, and what the wallet keeps for the next',
+    broken: sql`
+      select w.user_id || ': ' || w.rest_parts || ' kept, ' || coalesce(parts.left_over, 0) || ' left over' as problem
+      from wallet w left join (
+        select user_id, sum(rest_parts) - sum(carried_parts) as left_over from usage_interval group by user_id
+      ) parts on parts.user_id = w.user_id
+      where w.rest_parts <> coalesce(parts.left_over, 0)`,
   },
   {
     name: "a stretch's rate is that of its meters",

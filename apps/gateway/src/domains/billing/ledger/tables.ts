@@ -62,6 +62,8 @@ export const ledgerTransfer = pgTable(
 export const wallet = pgTable('wallet', {
   userId: uuid('user_id').primaryKey(),
   currency: text('currency', { enum: ['USD', 'EUR'] }).notNull(),
+  /** What the stretches that have ended left over and no later one has begun with, in parts of a micro-unit. */
+  restParts: amount('rest_parts').notNull().default(sql`0`),
   createdAt: moment('created_at').notNull(),
 })
 

@@ -59,6 +59,30 @@ test('[B2] ticks that run at the same time post what is due once', async () => {
   expect(await fixture.billing.balanceCents(userId)).toBe(900)
 })
 
+test('[B2] a customer whose machines run for parts of a second, again and again, pays for all that ran', async () => {
+  userId = await fixture.customer({ creditCents: 100 })
+  const rateMicroPerHour = 3_600n * 1_000n
+  const posted = async () =>
+    (await fixture.db.select().from(usageInterval).where(eq(usageInterval.userId, userId))).reduce(
+      (sum, { postedMicro }) => sum + postedMicro,
+      0n,
+    )
+  for (let run = 0; run < 10; run += 1) {
+    // Another machine each time: what is left over is the customer's, so that a new one gains nothing.
+    const subject = `${instanceId}-${run % 3}`
+    await fixture.open({ userId, instanceId: subject, rateMicroPerHour })
+    fixture.clock.advance(0.95)
+    await fixture.close({ userId, instanceId: subject })
+  }
+  // 9.5 seconds, of which the last 0.95 are paid with whatever runs next.
+  expect(await posted()).toBe(8_550n)
+  await fixture.open({ userId, instanceId, rateMicroPerHour })
+  fixture.clock.advance(2)
+  const { items } = await fixture.billing.transactions(userId, { page: 1, page_size: 1 })
+  const { interval } = await fixture.receipt(userId, items[0]?.id ?? '')
+  expect(interval).toMatchObject({ carried_micro: '950', seconds: 2, due_micro: '2950' })
+})
+
 test('credits are taken before cash', async () => {
   userId = await fixture.customer({ creditCents: 100 })
   await fixture.billing.topUp(topupRequest(userId, { amountCents: 1_000 }))

@@ -2,11 +2,12 @@ import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
+import { wallet } from '../ledger/tables.ts'
 import { lockWallet, readTotals } from '../ledger/wallet.ts'
 import { ofSubject, type Subject } from '../subject.ts'
 import { dueOf, type Interval, postInterval, postNearFloor, readPurse } from './posting.ts'
 import { type SubjectFacts, usageInterval, usageMeter } from './tables.ts'
-import { type Meter, rateOf } from './units.ts'
+import { type Meter, rateOf, restOf } from './units.ts'
 import { dueSql, unposted } from './unposted.ts'
 
 interface Deps {
@@ -32,7 +33,10 @@ export interface MeterStart extends Stretch {
   at: Date
 }
 
-/** Starts a subject's meters; those that run for it end first, at the same moment. */
+/**
+ * Starts a subject's meters; those that run for it end first, at the same moment. The stretch begins with what the
+ * customer's stretches have left over so far.
+ */
 export async function openMeters(tx: Transaction, deps: Deps, start: MeterStart): Promise<void> {
   const { userId, subject, stopsWhenEmpty, at } = start
   await closeMeters(tx, deps, { userId, subject, at })
@@ -40,9 +44,21 @@ export async function openMeters(tx: Transaction, deps: Deps, start: MeterStart)
     charge: 'by_time',
     stopsWhenEmpty,
     ...rateOf(start.meters),
+    carriedParts: await takeRest(tx, userId),
     startedAt: at,
     endedAt: null,
   })
+}
+
+/** What a customer's stretches have left over, and leave over no more. The caller holds the wallet's lock. */
+async function takeRest(tx: Transaction, userId: string): Promise<bigint> {
+  const [found] = await tx
+    .select({ restParts: wallet.restParts })
+    .from(wallet)
+    .where(eq(wallet.userId, userId))
+  const restParts = found?.restParts ?? 0n
+  if (restParts > 0n) await tx.update(wallet).set({ restParts: 0n }).where(eq(wallet.userId, userId))
+  return restParts
 }
 
 /**
@@ -62,7 +78,14 @@ export async function closeMeters(
   if (!open) return
   const endedAt = at < open.startedAt ? open.startedAt : at
   await postInterval(tx, deps, { purse: await readPurse(tx, userId), interval: open, until: endedAt })
-  await tx.update(usageInterval).set({ endedAt }).where(eq(usageInterval.id, open.id))
+  const restParts = restOf(open, endedAt.getTime() - open.startedAt.getTime(), open.carriedParts)
+  await tx.update(usageInterval).set({ endedAt, restParts }).where(eq(usageInterval.id, open.id))
+  if (restParts > 0n) {
+    await tx
+      .update(wallet)
+      .set({ restParts: sql`${wallet.restParts} + ${restParts}` })
+      .where(eq(wallet.userId, userId))
+  }
   await postNearFloor(tx, deps, userId)
 }
 
@@ -74,7 +97,8 @@ export async function insertInterval(
   tx: Transaction,
   { ids }: Pick<Deps, 'ids'>,
   { userId, subject, name, facts, meters }: Stretch,
-  own: Pick<Interval, 'charge' | 'stopsWhenEmpty' | 'rateMicro' | 'rateSeconds' | 'startedAt' | 'endedAt'>,
+  own: Pick<Interval, 'charge' | 'stopsWhenEmpty' | 'rateMicro' | 'rateSeconds' | 'startedAt' | 'endedAt'> &
+    Partial<Pick<Interval, 'carriedParts'>>,
 ): Promise<Interval> {
   const [interval] = await tx
     .insert(usageInterval)

@@ -76,12 +76,12 @@ export function isNearFloor(totals: WalletTotals): boolean {
  * @param until Where an open stretch is reckoned to.
  */
 export function dueOf(
-  interval: Pick<Interval, 'charge' | 'rateMicro' | 'rateSeconds' | 'startedAt' | 'endedAt'>,
+  interval: Pick<Interval, 'charge' | 'rateMicro' | 'rateSeconds' | 'carriedParts' | 'startedAt' | 'endedAt'>,
   until: Date,
 ): bigint {
   if (interval.charge === 'once') return interval.rateMicro
   const end = interval.endedAt ?? until
-  return costOf(interval, end.getTime() - interval.startedAt.getTime())
+  return costOf(interval, end.getTime() - interval.startedAt.getTime(), interval.carriedParts)
 }
 
 /** What the books have of a customer. The caller holds the wallet's lock. */

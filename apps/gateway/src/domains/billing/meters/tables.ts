@@ -40,6 +40,12 @@ export const usageInterval = pgTable(
     rateSeconds: integer('rate_seconds').notNull(),
     startedAt: moment('started_at').notNull(),
     endedAt: moment('ended_at'),
+    /**
+     * What earlier stretches of the customer left over, in parts of a micro-unit (`PARTS_PER_MICRO`), and what this
+     * one has left over at its end: so that no number of short stretches is free of its parts of a second.
+     */
+    carriedParts: amount('carried_parts').notNull().default(sql`0`),
+    restParts: amount('rest_parts').notNull().default(sql`0`),
     /** What was taken of each account. */
     creditsMicro: amount('credits_micro').notNull(),
     cashMicro: amount('cash_micro').notNull(),
@@ -62,7 +68,8 @@ export const usageInterval = pgTable(
     check(
       'usage_interval_amounts',
       sql`${table.creditsMicro} >= 0 and ${table.cashMicro} >= 0 and ${table.waivedMicro} >= 0
-        and ${table.rateMicro} >= 0 and ${table.rateSeconds} > 0`,
+        and ${table.rateMicro} >= 0 and ${table.rateSeconds} > 0
+        and ${table.carriedParts} >= 0 and ${table.restParts} >= 0`,
     ),
     check('usage_interval_order', sql`${table.endedAt} is null or ${table.endedAt} >= ${table.startedAt}`),
     check('usage_interval_ends', sql`${table.charge} = 'by_time' or ${table.endedAt} is not null`),

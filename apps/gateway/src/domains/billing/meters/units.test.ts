@@ -1,7 +1,7 @@
 import { usageDueMicro } from '@berth/contract/money'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { costOf, type Meter, priceOf, rateOf, sharesOf, UNITS, type Unit } from './units.ts'
+import { costOf, type Meter, priceOf, rateOf, restOf, sharesOf, UNITS, type Unit } from './units.ts'
 
 const meter = (...units: Unit[]): fc.Arbitrary<Meter> =>
   fc.record({
@@ -37,6 +37,27 @@ test('[B2] by the hour it is the formula that receipts show', () => {
       const rate = rateOf([{ sku: 'sku', label: '', unit: 'hour', quantity: 1, rateMicro }])
       expect(rate).toEqual({ rateMicro, rateSeconds: 3_600 })
       expect(costOf(rate, ms)).toBe(usageDueMicro(ms, rateMicro))
+    }),
+  )
+})
+
+test('[B2] what stretches cost one after the other is what they cost together, whatever their rates and lengths', () => {
+  const stretch = fc.record({ rate: running.map(rateOf), ms: fc.nat(5_000) })
+  fc.assert(
+    fc.property(fc.array(stretch, { maxLength: 40 }), stretches => {
+      let carried = 0n
+      let charged = 0n
+      let exactParts = 0n
+      for (const { rate, ms } of stretches) {
+        charged += costOf(rate, ms, carried)
+        carried = restOf(rate, ms, carried)
+        exactParts += (BigInt(ms) * rate.rateMicro * 86_400n) / BigInt(rate.rateSeconds)
+        // Never more than what the part of a second at its end was worth, and the part of a micro-unit.
+        expect(
+          carried * BigInt(rate.rateSeconds) <= (rate.rateMicro + BigInt(rate.rateSeconds)) * 86_400_000n,
+        ).toBe(true)
+      }
+      expect(charged * 86_400_000n + carried).toBe(exactParts)
     }),
   )
 })

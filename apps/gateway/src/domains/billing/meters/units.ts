@@ -63,13 +63,33 @@ export function priceOf(meters: readonly Meter[], termSeconds: number): bigint {
 }
 
 /**
- * What a rate has cost: floor(seconds × rate ÷ its seconds), from the start and for whole seconds, the one formula of
- * everything that runs and of everything that is given back.
- * @param elapsedMs Since it began; negative counts as zero.
+ * What a part is: a micro-unit has so many of them. A millisecond of every rate by the hour or by the day is a whole
+ * number of parts, so that what is carried from one stretch to the next is exact.
  */
-export function costOf({ rateMicro, rateSeconds }: Rate, elapsedMs: number): bigint {
+export const PARTS_PER_MICRO = DAY_S * 1_000n
+
+/**
+ * What a rate has cost: floor(carried + seconds × rate ÷ its seconds), from the start and for whole seconds, the one
+ * formula of everything that runs and of everything that is given back.
+ * @param elapsedMs Since it began; negative counts as zero.
+ * @param carriedParts What earlier stretches left over, in parts of a micro-unit.
+ */
+export function costOf({ rateMicro, rateSeconds }: Rate, elapsedMs: number, carriedParts = 0n): bigint {
   const seconds = BigInt(Math.max(0, Math.floor(elapsedMs / 1_000)))
-  return (seconds * rateMicro) / BigInt(rateSeconds)
+  const perPart = BigInt(rateSeconds)
+  return (carriedParts * perPart + seconds * rateMicro * PARTS_PER_MICRO) / (PARTS_PER_MICRO * perPart)
+}
+
+/**
+ * What a stretch that has ended leaves over for the next one: the part of a second at its end, and the part of a
+ * micro-unit that its cost was rounded down by.
+ * @param elapsedMs How long it was, in whole milliseconds; negative counts as zero.
+ * @returns Parts of a micro-unit, never negative.
+ */
+export function restOf({ rateMicro, rateSeconds }: Rate, elapsedMs: number, carriedParts: bigint): bigint {
+  const ms = BigInt(Math.max(0, Math.floor(elapsedMs)))
+  const exactParts = carriedParts + (ms * rateMicro * PARTS_PER_MICRO) / (BigInt(rateSeconds) * 1_000n)
+  return exactParts - costOf({ rateMicro, rateSeconds }, elapsedMs, carriedParts) * PARTS_PER_MICRO
 }
 
 /**

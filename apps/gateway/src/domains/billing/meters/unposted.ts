@@ -1,4 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { PARTS_PER_MICRO } from './units.ts'
+
+const partsPerMicro = sql.raw(`${PARTS_PER_MICRO}::numeric`)
 
 /**
  * What a stretch has cost, in SQL: the formula of `costOf`, exact for every rate.
@@ -6,8 +9,10 @@ import { type SQL, sql } from 'drizzle-orm'
  */
 export function dueSql(until: SQL): SQL {
   return sql`case i.charge when 'once' then i.rate_micro::numeric else
-    div(floor(greatest(extract(epoch from coalesce(i.ended_at, ${until}) - i.started_at), 0)) * i.rate_micro,
-      i.rate_seconds) end`
+    div(i.carried_parts::numeric * i.rate_seconds
+        + floor(greatest(extract(epoch from coalesce(i.ended_at, ${until}) - i.started_at), 0)) * i.rate_micro
+          * ${partsPerMicro},
+      ${partsPerMicro} * i.rate_seconds) end`
 }
 
 /**

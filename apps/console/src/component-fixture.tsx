@@ -41,6 +41,8 @@ function fillIn(): void {
     unobserve() {}
     disconnect() {}
   }
+  // A text field that grows asks again once fonts are there.
+  Object.defineProperty(document, 'fonts', { value: new EventTarget(), configurable: true })
   window.scrollTo = () => {}
 }
 

@@ -10,6 +10,8 @@ export function PasswordField(props: PasswordInputProps) {
   return (
     <PasswordInput
       {...props}
+      // Mantine says this of other fields by itself.
+      aria-invalid={Boolean(props.error)}
       visible={shown}
       visibilityToggleIcon={EyeIcon}
       onVisibilityChange={setShown}

@@ -18,75 +18,135 @@ export interface ContractForm<Values extends Record<string, unknown>> {
   /** For `<form onSubmit>`. */
   submit: (event?: FormEvent<HTMLFormElement>) => void
   busy: boolean
-  /** What the server refused the form as a whole for; null otherwise. Show it with `FormFailure`. */
+  /** What is wrong with the form and is no field's; null otherwise. Show it with `FormFailure`. */
   failure: string | null
-  setFailure: (message: string | null) => void
 }
 
 /**
- * A form that checks itself with a contract schema, puts the focus on the first bad field, shows the server's
- * field errors at their fields, and keeps what was typed.
+ * A form that checks itself with a contract schema. Whatever is wrong with it, found here or by the server, is said at
+ * the field that holds it or, where none does, at the form; folded parts open around it, the first bad field gets the
+ * focus, and what was typed is kept.
  * @param options See ContractFormOptions.
  */
 export function useContractForm<Values extends Record<string, unknown>, Output>(
   options: ContractFormOptions<Values, Output>,
 ): ContractForm<Values> {
-  const { t } = useTranslation('errors')
+  const { t } = useTranslation(['errors', 'common'])
   const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<string | null>(null)
   const form = useForm<Values>({
     mode: 'controlled',
     initialValues: options.initialValues,
     validateInputOnBlur: false,
-    validate: values => errorsOf(options.schema, values, rule => t(`rules.${rule}`)),
   })
 
-  const focusFirst = (errors: FormErrors) => {
-    const node = Object.keys(errors)
-      .map(path => form.getInputNode(path as never) as HTMLElement | null)
-      .filter(node => node !== null)
-      // The first one on the page, whatever order the schema lists them in.
-      .sort((a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1))[0]
-    node?.focus()
+  /** Says what is wrong. `general` is said where there is nothing particular. */
+  const show = (faults: readonly Fault[], element: HTMLFormElement | null, general: string) => {
+    const fields = fieldsOf(element)
+    const { atFields, atForm } = placed(faults, new Set(fields.keys()))
+    form.setErrors(atFields)
+    const lines = atForm.map(({ path, text }) =>
+      path === '' ? text : t('common:form.elsewhere', { field: path, text }),
+    )
+    setFailure(faults.length === 0 ? general : lines.join('\n') || null)
+    reveal(Object.keys(atFields).flatMap(path => fields.get(path) ?? []))
   }
 
-  const send = async (values: Values) => {
+  const send = async (output: Output, element: HTMLFormElement | null) => {
     setBusy(true)
-    setFailure(null)
     try {
-      await options.onSubmit(options.schema.parse(values))
+      await options.onSubmit(output)
     } catch (error) {
-      const { fields, message } = faultsOf(error)
-      if (fields === null) throw error
-      const errors = Object.fromEntries(fields.map(field => [field.path, field.msg]))
-      const known = Object.keys(errors).filter(path => form.getInputNode(path as never) !== null)
-      form.setErrors(errors)
-      if (known.length > 0) focusFirst(errors)
-      else setFailure(message)
+      const told = faultsOf(error)
+      show(told?.faults ?? [], element, told?.message ?? t('internal'))
+      // Nobody has said it yet: it is no failure of a call.
+      if (told === null) throw error
     } finally {
       setBusy(false)
     }
   }
 
-  return { form, submit: form.onSubmit(values => void send(values), focusFirst), busy, failure, setFailure }
+  const submit = (event?: FormEvent<HTMLFormElement>) => {
+    event?.preventDefault()
+    const element = event?.currentTarget ?? null
+    form.clearErrors()
+    setFailure(null)
+    const checked = options.schema.safeParse(form.getValues())
+    if (checked.success) void send(checked.data, element)
+    else
+      show(
+        brokenRules(checked.error, rule => t(`rules.${rule}`)),
+        element,
+        '',
+      )
+  }
+
+  return { form, submit, busy, failure }
 }
 
-/** The texts of the rules that values break, by path; only the first rule of each field. */
-function errorsOf(schema: z.ZodType, values: unknown, textOf: (rule: FieldRule) => string): FormErrors {
-  const result = schema.safeParse(values)
-  if (result.success) return {}
-  const errors: FormErrors = {}
-  for (const issue of result.error.issues) {
-    const path = issue.path.join('.')
-    errors[path] ??= textOf(issue.message as FieldRule)
-  }
-  return errors
+/** Something that is wrong, and where: names apart by dots, as `http_ports.1`. */
+interface Fault {
+  path: string
+  text: string
 }
 
-/** Reads an error that a call of the contract failed with; `fields` is null for anything else. */
-function faultsOf(error: unknown): { fields: { path: string; msg: string }[] | null; message: string } {
-  if (!(error instanceof Error) || !('fields' in error) || !Array.isArray(error.fields)) {
-    return { fields: null, message: '' }
+/** The texts of the rules that values break. */
+function brokenRules(error: z.ZodError, textOf: (rule: FieldRule) => string): Fault[] {
+  return error.issues.map(({ path, message }) => ({
+    path: path.join('.'),
+    text: textOf(message as FieldRule),
+  }))
+}
+
+/** The fields of a form that is on the page, by path. */
+function fieldsOf(element: HTMLFormElement | null): Map<string, HTMLElement> {
+  const nodes = [...(element?.querySelectorAll<HTMLElement>('[data-path]') ?? [])]
+  return new Map(nodes.map(node => [node.dataset.path ?? '', node]))
+}
+
+/**
+ * Where each fault is said: at the field with its path, else at the nearest one that holds it, as a list of ports holds
+ * one of them; at the form where there is none. Of several faults of one field only the first is said.
+ */
+function placed(faults: readonly Fault[], fields: ReadonlySet<string>) {
+  const atFields: FormErrors = {}
+  const atForm: Fault[] = []
+  for (const fault of faults) {
+    const field = holderOf(fault.path, fields)
+    if (field === null) atForm.push(fault)
+    else atFields[field] ??= textWithin(fault, field)
   }
-  return { fields: error.fields, message: error.message }
+  return { atFields, atForm }
+}
+
+function holderOf(path: string, fields: ReadonlySet<string>): string | null {
+  if (fields.has(path)) return path
+  const dot = path.lastIndexOf('.')
+  return dot < 0 ? null : holderOf(path.slice(0, dot), fields)
+}
+
+/** A fault of a part that has a name of its own, such as one variable of many, says which. */
+function textWithin({ path, text }: Fault, field: string): string {
+  const part = path.slice(field.length + 1)
+  return part === '' || /^\d+$/.test(part) ? text : `${part}: ${text}`
+}
+
+/** Opens whatever is folded around fields, and puts the focus on the first one on the page. */
+function reveal(fields: readonly HTMLElement[]): void {
+  for (const field of fields) {
+    for (let fold = field.closest('details'); fold; fold = fold.parentElement?.closest('details') ?? null) {
+      fold.open = true
+    }
+  }
+  const [first] = fields.toSorted((a, b) =>
+    a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1,
+  )
+  first?.focus()
+}
+
+/** Reads an error that a call of the contract failed with; null for anything else. */
+function faultsOf(error: unknown): { faults: Fault[]; message: string } | null {
+  if (!(error instanceof Error) || !('fields' in error) || !Array.isArray(error.fields)) return null
+  const fields: { path: string; msg: string }[] = error.fields
+  return { faults: fields.map(({ path, msg }) => ({ path, text: msg })), message: error.message }
 }

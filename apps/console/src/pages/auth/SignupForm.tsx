@@ -70,6 +70,7 @@ export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
           </>
         }
         {...form.getInputProps('agreement', { type: 'checkbox' })}
+        aria-invalid={form.errors.agreement !== undefined}
       />
       <FormFailure message={failure} />
       <Button type="submit" size="lg" fullWidth loading={busy}>

@@ -1,0 +1,320 @@
+// @vitest-environment jsdom
+import { globSync, readFileSync } from 'node:fs'
+import { login, resetPassword, sendResetPasswordEmail, signup, updateUser } from '@berth/contract/account'
+import { deleteAccount, setPassword } from '@berth/contract/account-security'
+import { getCaptchaStatus } from '@berth/contract/account-sign-in'
+import { createApiKey } from '@berth/contract/api-keys'
+import { topup } from '@berth/contract/billing'
+import type { Call } from '@berth/contract/call'
+import { officialImages } from '@berth/contract/images'
+import { deployInstance, editInstance } from '@berth/contract/instances'
+import { allRegions, listGpuSpecs } from '@berth/contract/regions'
+import {
+  addRegistryCredential,
+  editRegistryCredential,
+  type RegistryCredential,
+} from '@berth/contract/registries'
+import { addSshKey } from '@berth/contract/ssh-keys'
+import { act, fireEvent, screen, waitFor } from '@testing-library/react'
+import type { FunctionComponent } from 'react'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import * as z from 'zod'
+import type { Namespace } from './app/i18n.ts'
+import { renderInPage } from './component-fixture.tsx'
+import { answerCalls, InShell, Refusal, type Sent } from './gateway-fixture.tsx'
+import { LoginForm } from './pages/auth/LoginForm.tsx'
+import { Page as ResetPasswordPage } from './pages/auth/ResetPasswordPage.tsx'
+import { ResetRequestForm } from './pages/auth/ResetRequestForm.tsx'
+import { SignupForm } from './pages/auth/SignupForm.tsx'
+import { DeployForm } from './pages/explore/DeployForm.tsx'
+import { offersOf } from './pages/explore/offers.ts'
+import { madeInstance } from './pages/instance-list/instance-fixture.ts'
+import { RenameDialog } from './pages/instance-list/RenameDialog.tsx'
+import { TopupForm } from './pages/payments/TopupForm.tsx'
+import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
+import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
+import { CreateApiKeyDialog } from './pages/settings/keys/CreateApiKeyDialog.tsx'
+import { RegistryDialog } from './pages/settings/keys/RegistryDialog.tsx'
+import { ProfileSection } from './pages/settings/profile/ProfileSection.tsx'
+import { PasswordCard } from './pages/settings/sign-in/PasswordCard.tsx'
+import { pathsOf, sampleOf } from './schema-fixture.ts'
+import { FormFailure } from './ui/FormFailure.tsx'
+import { useContractForm } from './ui/use-contract-form.ts'
+
+interface FormCase {
+  file: string
+  /** Of the form, where one file has several ways to be used. */
+  as?: string
+  call: Call
+  Form: FunctionComponent
+  namespaces: readonly Namespace[]
+  /** What makes it a form that is sent, by label. */
+  typed: Record<string, string | boolean>
+  submit: string | RegExp
+}
+
+const NEW_PASSWORD = { Password: 'Harbour-Light-8', 'Password, once more': 'Harbour-Light-8' }
+const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl mira'
+const nothing = () => undefined
+
+const FORMS: readonly FormCase[] = [
+  {
+    file: 'auth/LoginForm.tsx',
+    call: login,
+    Form: () => <LoginForm email="" failure={null} onReset={nothing} />,
+    namespaces: ['auth'],
+    typed: { Email: 'mira@example.org', Password: 'Harbour-Light-7' },
+    submit: 'Log in',
+  },
+  {
+    file: 'auth/SignupForm.tsx',
+    call: signup,
+    Form: () => <SignupForm termsUrl="" onMade={nothing} />,
+    namespaces: ['auth'],
+    typed: {
+      Username: 'Mira',
+      Email: 'mira@example.org',
+      ...NEW_PASSWORD,
+      'I agree to the terms of use': true,
+    },
+    submit: 'Create account',
+  },
+  {
+    file: 'auth/ResetRequestForm.tsx',
+    call: sendResetPasswordEmail,
+    Form: () => <ResetRequestForm email="mira@example.org" failure={null} />,
+    namespaces: ['auth'],
+    typed: {},
+    submit: /^Send/,
+  },
+  {
+    file: 'auth/ResetPasswordPage.tsx',
+    call: resetPassword,
+    Form: ResetPasswordPage,
+    namespaces: ['auth'],
+    typed: NEW_PASSWORD,
+    submit: /password/,
+  },
+  {
+    file: 'explore/DeployForm.tsx',
+    call: deployInstance,
+    Form: Deploy,
+    namespaces: ['explore'],
+    typed: { Name: 'llama-finetune' },
+    submit: 'Deploy',
+  },
+  {
+    file: 'instance-list/RenameDialog.tsx',
+    call: editInstance,
+    Form: () => <RenameDialog instance={madeInstance({})} opened onClose={nothing} />,
+    namespaces: ['instances'],
+    typed: { Name: 'other' },
+    submit: 'Rename',
+  },
+  {
+    file: 'payments/TopupForm.tsx',
+    call: topup,
+    Form: () => (
+      <TopupForm
+        platform={{ platform_name: 'testcard', display_name: 'Test card', test: true }}
+        currency="USD"
+        owedCents={0}
+        typed={{ current: { amount: '25', source: '4242 4242 4242 4242' } }}
+        onSettled={nothing}
+        onInFlight={nothing}
+      />
+    ),
+    namespaces: ['payments'],
+    typed: {},
+    submit: /^Pay/,
+  },
+  {
+    file: 'settings/profile/ProfileSection.tsx',
+    call: updateUser,
+    Form: ProfileSection,
+    namespaces: ['settings'],
+    typed: { Username: 'Other' },
+    submit: 'Save',
+  },
+  {
+    file: 'settings/sign-in/PasswordCard.tsx',
+    call: setPassword,
+    Form: PasswordCard,
+    namespaces: ['settings'],
+    typed: {
+      'Current password': 'x',
+      'New password': 'Harbour-Light-8',
+      'Password, once more': 'Harbour-Light-8',
+    },
+    submit: /password/,
+  },
+  {
+    file: 'settings/keys/RegistryDialog.tsx',
+    as: 'to add one',
+    call: addRegistryCredential,
+    Form: () => <RegistryDialog credential={null} opened onClose={nothing} />,
+    namespaces: ['keys'],
+    typed: { Name: 'hub', Username: 'mira', 'Password or token': 'secret' },
+    submit: /^Add/,
+  },
+  {
+    file: 'settings/keys/RegistryDialog.tsx',
+    as: 'to edit one',
+    call: editRegistryCredential,
+    Form: () => <RegistryDialog credential={CREDENTIAL} opened onClose={nothing} />,
+    namespaces: ['keys'],
+    typed: {},
+    submit: 'Save',
+  },
+  {
+    file: 'settings/keys/CreateApiKeyDialog.tsx',
+    call: createApiKey,
+    Form: () => <CreateApiKeyDialog opened onClose={nothing} />,
+    namespaces: ['keys'],
+    typed: { Name: 'laptop' },
+    submit: /^(Create|Make)/,
+  },
+  {
+    file: 'settings/keys/AddSshKeyDialog.tsx',
+    call: addSshKey,
+    Form: () => <AddSshKeyDialog opened onClose={nothing} />,
+    namespaces: ['keys'],
+    typed: { 'Public key': ED25519 },
+    submit: /^Add/,
+  },
+  {
+    file: 'settings/delete/DeleteSection.tsx',
+    call: deleteAccount,
+    Form: DeleteSection,
+    namespaces: ['settings'],
+    typed: { 'Type mira@example.org to confirm': 'mira@example.org', Password: 'x' },
+    submit: /^Delete/,
+  },
+]
+
+const CREDENTIAL: RegistryCredential = {
+  ...(sampleOf(addRegistryCredential.data) as RegistryCredential),
+  name: 'hub',
+  username: 'mira',
+  registry: 'docker.io',
+}
+
+function Deploy() {
+  const [offer] = offersOf(sampleOf(listGpuSpecs.data) as never, '', 'price')
+  if (!offer) throw new Error('There is no offer.')
+  const [regions, images] = [allRegions, officialImages].map(({ data }) => sampleOf(data)) as [never, never]
+  return <DeployForm offer={offer} regions={regions} images={images} onDeployed={nothing} />
+}
+
+/** Draws a form, fills it in so that it can be sent, and says what is sent. */
+async function open(form: FormCase, answer: (sent: Sent) => unknown): Promise<{ sent: Sent[] }> {
+  const { Form } = form
+  window.history.replaceState(null, '', '/?token=t')
+  const answered = await answerCalls({
+    [getCaptchaStatus.operation]: () => false,
+    [form.call.operation]: answer,
+  })
+  await renderInPage(
+    () => (
+      <InShell>
+        <Form />
+      </InShell>
+    ),
+    { namespaces: form.namespaces },
+  )
+  for (const [label, value] of Object.entries(form.typed)) type(label, value)
+  return answered
+}
+
+function type(label: string, value: string | boolean): void {
+  const field = fieldOf(label)
+  if (typeof value === 'string') fireEvent.change(field, { target: { value } })
+  else fireEvent.click(field)
+}
+
+const fieldOf = (label: string) => screen.getByLabelText(label, { selector: 'input, textarea' })
+
+/** Asking for a role is slow, so the button is looked for once. */
+function submitButton(name: string | RegExp): HTMLElement {
+  const found = screen.getAllByRole('button', { name }).find(node => node.getAttribute('type') === 'submit')
+  if (!found) throw new Error(`No button ${name} sends the form.`)
+  return found
+}
+
+describe('every form of the console', () => {
+  test('is in the table below', () => {
+    const folder = `${import.meta.dirname}/pages`
+    const files = globSync('**/*.tsx', { cwd: folder }).filter(file =>
+      readFileSync(`${folder}/${file}`, 'utf8').includes('useContractForm({'),
+    )
+    expect(files.toSorted()).toEqual([...new Set(FORMS.map(({ file }) => file))].toSorted())
+  })
+
+  test.each(FORMS.map(form => ({ ...form, name: [form.file, form.as].filter(Boolean).join(', ') })))(
+    'says each thing that can be wrong with it, at a field or at itself: $name',
+    async form => {
+      let refusal = new Refusal([])
+      const { sent } = await open(form, () => refusal)
+      const { body } = form.call
+      if (!body) throw new Error('A form sends something.')
+      const button = submitButton(form.submit)
+      for (const [index, path] of pathsOf(body).entries()) {
+        const text = `Wrong ${index}`
+        refusal = new Refusal([{ path, msg: text }])
+        const before = sent.length
+        await act(async () => fireEvent.click(button))
+        await waitFor(() => expect(screen.queryByText(text, { exact: false }), path).not.toBeNull())
+        expect(sent.length, `${path} was sent`).toBeGreaterThan(before)
+        const said = screen.getByText(text, { exact: false })
+        expect(said.closest('details:not([open])'), `${path} is folded away`).toBeNull()
+        const field = document.querySelector('[data-path][aria-invalid="true"]')
+        if (field) expect(document.activeElement, `${path} has the focus`).toBe(field)
+        else expect(said.closest('[role="alert"]'), `${path} is said at the form`).not.toBeNull()
+      }
+    },
+  )
+
+  test.each([
+    { label: 'HTTP ports', value: '8080,99999', says: /A port is a whole number/ },
+    { label: 'TCP ports', value: '22, 22', says: /Each port only once/ },
+    { label: 'Environment', value: 'HOME=/root\n1BAD NAME=x', says: /^1BAD NAME: A name starts with/ },
+  ])(
+    'refuses $value among $label where one sees it, before anything is sent',
+    async ({ label, value, says }) => {
+      const deploy = FORMS.find(({ call }) => call === deployInstance) as FormCase
+      const { sent } = await open(deploy, () => undefined)
+      type(label, value)
+      await act(async () => fireEvent.click(submitButton(deploy.submit)))
+      const said = screen.getByText(says)
+      expect(said.closest('details:not([open])')).toBeNull()
+      expect(document.activeElement).toBe(fieldOf(label))
+      expect(sent.map(({ operation }) => operation)).not.toContain(deployInstance.operation)
+    },
+  )
+
+  test('says so when it is sent and something breaks that is no answer', async () => {
+    const rename = FORMS.find(({ call }) => call === editInstance) as FormCase
+    const broken: unknown[] = []
+    const listen = (error: unknown) => broken.push(error)
+    process.on('unhandledRejection', listen)
+    onTestFinished(() => void process.off('unhandledRejection', listen))
+    await open({ ...rename, Form: BrokenForm, typed: {} }, () => undefined)
+    await act(async () => fireEvent.click(submitButton('Send')))
+    expect(screen.getByRole('alert').textContent).toBe('Internal server error')
+    await waitFor(() => expect(broken).toEqual([new Error('It broke.')]))
+  })
+})
+
+function BrokenForm() {
+  const { submit, failure } = useContractForm({
+    schema: z.object({}),
+    initialValues: {},
+    onSubmit: () => Promise.reject(new Error('It broke.')),
+  })
+  return (
+    <form onSubmit={submit}>
+      <FormFailure message={failure} />
+      <button type="submit">Send</button>
+    </form>
+  )
+}

@@ -178,6 +178,11 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     events,
     listen,
   })
+  metrics.gauge(
+    'berth_instances_not_removed',
+    'Instances removed by customers whose machines, and what they stored, could not be removed until now.',
+    instances.countUnremoved,
+  )
   const mailbox = servesThisComputerOnly(parts) ? parts.mail.mailbox : null
   const mailQueue = createMailQueue({ jobs, driver: parts.mail.driver, log })
   const settings = createSettings({

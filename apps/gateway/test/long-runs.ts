@@ -1,5 +1,5 @@
 /**
- * How often the randomised tests try: a few times by default, so that `npm test` stays quick, and many times where
+ * How much the long tests do: little by default, so that `npm test` stays quick, and much where
  * `BERTH_LONG_TESTS` names them, with commas between, or says `all`. `by-turns` makes one of them long, another one
  * each day: what CI uses.
  */
@@ -10,12 +10,14 @@ const TRIES = {
   requests: { short: 4_000, long: 40_000 },
   /** Random lives of a wallet. */
   books: { short: 25, long: 300 },
+  /** Files of a machine that is removed. */
+  files: { short: 3_000, long: 500_000 },
 } as const
 
 const DAY_MS = 86_400_000
 
 /**
- * How often a randomised test tries in this run.
+ * How often a test tries in this run, or how much it makes.
  * @param name The test's, in the table above.
  */
 export function triesOf(name: keyof typeof TRIES): number {

@@ -6,7 +6,7 @@ const CALL_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 export interface Metrics {
   /** Notes one call by operation name. */
   observeCall(operation: string, httpStatus: number, seconds: number): void
-  /** Adds a number that is read when metrics are asked for. */
+  /** Adds a number that is read when metrics are asked for; `NaN` where it cannot be read then. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
   /** The text that Prometheus scrapes. */
   text(): Promise<string>
@@ -41,7 +41,12 @@ export function createMetrics(): Metrics {
         help,
         registers: [registry],
         async collect() {
-          this.set(await read())
+          try {
+            this.set(await read())
+          } catch {
+            // Its database is away, say; the other figures are still worth having.
+            this.set(Number.NaN)
+          }
         },
       })
     },

@@ -109,6 +109,8 @@ export function createInstances(deps: InstancesDeps) {
       for (const id of stopped) reconciler.kick(id)
       return stopped
     },
+    /** How many instances were removed by their customers and have a machine that could not be removed until now. */
+    countUnremoved: () => reads.countUnremoved(db),
     /** Gives back the rows that a gateway worked on which is known to be dead. */
     forgetGateway: (gatewayId: string) => releaseRows(db, gatewayId),
     /** Writes down which machines an engine stopped as the gateway ends; call it after `reconciler.stop`. */

@@ -5,7 +5,7 @@ import {
   instance as instanceEntity,
   type listInstanceEvents,
 } from '@berth/contract/instances'
-import { and, asc, desc, eq, gte, isNull, lte } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gte, isNull, lte } from 'drizzle-orm'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -53,6 +53,16 @@ export async function list(deps: ReadDeps, userId: string): Promise<Instance[]> 
     billing.totals(db, userId),
   ])
   return rows.map(row => toInstance(deps, row, { currency, costMicro: costs.get(row.id) ?? 0n }))
+}
+
+/** How many instances were removed by their customers, and have a machine that could not be removed until now. */
+export async function countUnremoved(db: Database): Promise<number> {
+  const stuck = and(eq(instance.desired, 'terminated'), eq(instance.status, 'error'))
+  const [row] = await db
+    .select({ count: count() })
+    .from(instance)
+    .where(and(stuck, isNull(instance.terminatedAt)))
+  return row?.count ?? 0
 }
 
 /**

@@ -165,10 +165,12 @@ describe('[R4.5] a removal that stalls', () => {
         desired: 'terminated',
         terminatedAt: null,
       })
+      expect(await fixture.instances.countUnremoved()).toBe(1)
       await fixture.expectSound(id)
       fixture.compute.faults.heal()
       await fixture.until(id, 'terminated', { seconds: 60 })
       expect(fixture.compute.held.has(id)).toBe(false)
+      expect(await fixture.instances.countUnremoved()).toBe(0)
       await fixture.expectSound(id)
     },
   )

@@ -114,6 +114,12 @@ export function createSteps(deps: StepDeps): Steps {
     }
   }
 
+  function tellOperator({ id, engineId, status, failureDetail }: InstanceRow, reason: string): void {
+    const about = { instance: id, engine: engineId, status, reason, detail: failureDetail }
+    if (reason !== 'remove_failed') log.warn(about, 'an instance is given up')
+    else log.error(about, 'a removed machine is still there with what it stored; removing it goes on')
+  }
+
   return {
     async look(row, superseded) {
       const engine = engineOf(row)
@@ -145,7 +151,7 @@ export function createSteps(deps: StepDeps): Steps {
         case 'bring_back':
           return transitions.bringBack(row)
         case 'fail':
-          log.warn({ instance: row.id, status: row.status, reason: step.reason }, 'an instance is given up')
+          tellOperator(row, step.reason)
           return transitions.failed(row, step)
         default:
           return tryDriver(step, row, superseded)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { overInherited } from '../inherited-files.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import { AGENT_SOCKET, type AgentClient } from './agent-client.ts'
+import { readTail } from './command-log-reader.ts'
 import { identifyProcess } from './host-process.ts'
 import type { Admission } from './limiter.ts'
 import type { MachinePaths, ProcessIdentity } from './machine-store.ts'
@@ -20,7 +21,8 @@ export const INFO_FD = 5
 
 const SOCKET_BACKLOG = 128
 
-const LAUNCH_LOG_BYTES_SHOWN = 600
+const LAUNCH_LOG_LINES_SHOWN = 20
+const LAUNCH_LOG_CHARS_SHOWN = 600
 
 /** Joins the control groups (as `$1`, one file a line), then becomes the launcher. */
 const JOIN_SCRIPT = 'for file in $1; do echo $$ > "$file"; done; shift; exec "$@"'
@@ -71,14 +73,14 @@ export async function launchMachine(options: {
 
   const failed = new Promise<never>((_, reject) => {
     child.once('error', cause => reject(toComputeError(cause)))
-    child.once('exit', () => reject(launchFailure(run)))
+    child.once('exit', () => launchFailure(run).then(reject))
     options.signal.addEventListener('abort', () => reject(abortedError(options.signal)), { once: true })
   })
   failed.catch(() => undefined)
   try {
     await Promise.race([answered(options.agent, failed), failed])
     const first = readFirstProcess(run)
-    if (!first) throw launchFailure(run)
+    if (!first) throw await launchFailure(run)
     child.unref()
     return first
   } catch (error) {
@@ -109,6 +111,15 @@ export function toComputeError(error: unknown): ComputeError {
 /** The error for a call that its caller gave up. */
 export function abortedError(signal: AbortSignal): ComputeError {
   return new ComputeError('failed', 'the call was given up', { cause: signal.reason })
+}
+
+/** Fails when the caller gives up, as that call's error. */
+export function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const giveUp = () => reject(abortedError(signal))
+    if (signal.aborted) giveUp()
+    else signal.addEventListener('abort', giveUp, { once: true })
+  })
 }
 
 /** Ends all that was launched: until the machine runs, everything is in the launcher's own process group. */
@@ -157,13 +168,10 @@ function withAdmission(argv: string[], admission: Admission): string[] {
   return ['/bin/sh', '-c', JOIN_SCRIPT, 'berth', admission.join_files.join('\n'), ...prefixed]
 }
 
-function launchFailure(run: string): ComputeError {
-  let said = ''
-  try {
-    said = readFileSync(join(run, LAUNCH_LOG), 'utf8').slice(-LAUNCH_LOG_BYTES_SHOWN).trim()
-  } catch {
-    // Nothing was written; the message below stands alone.
-  }
+/** What the launcher said at last; the agent may have gone on writing there. */
+async function launchFailure(run: string): Promise<ComputeError> {
+  const tail = await readTail(join(run, LAUNCH_LOG), LAUNCH_LOG_LINES_SHOWN)
+  const said = tail.slice(-LAUNCH_LOG_CHARS_SHOWN).trim()
   return new ComputeError(codeOf(said), `the machine did not start${said ? `: ${said}` : ''}`)
 }
 

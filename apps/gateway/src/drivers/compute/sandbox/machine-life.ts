@@ -5,8 +5,9 @@ import { nvidiaDeviceMinors } from '../nvidia.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { MachineListing, MachineSpec, MachineStatus } from '../port/machines.ts'
 import { type AgentClient, createAgentClient } from './agent-client.ts'
+import { eraseWithPatience } from './erase-with-patience.ts'
 import { isAlive, killProcess } from './host-process.ts'
-import { abortedError, INFO_FD, launchMachine, readFirstProcess, toComputeError } from './launch.ts'
+import { aborted, abortedError, INFO_FD, launchMachine, readFirstProcess, toComputeError } from './launch.ts'
 import type { Limiter } from './limiter.ts'
 import {
   type MachineRecord,
@@ -28,8 +29,8 @@ const KILL_TIMEOUT_MS = 10_000
 /** How long a machine whose agent hung up has to be gone before it is watched again. */
 const GONE_TIMEOUT_MS = 1_000
 
-/** The queue's key for all starts that take volumes; no machine has this id. */
-const VOLUMES = '.volumes'
+/** The queue's key for starts that take a volume; no machine has such an id. */
+const volumeKey = (id: string) => `.volume ${id}`
 
 export interface LifeDeps {
   installation: string
@@ -58,7 +59,11 @@ export function createMachineLife(deps: LifeDeps) {
   }
 
   async function status(id: string): Promise<MachineStatus> {
-    if (!MACHINE_ID_PATTERN.test(id) || !(await store.readRecord(id))) return { state: 'absent' }
+    if (!MACHINE_ID_PATTERN.test(id)) return { state: 'absent' }
+    if (!(await store.readRecord(id))) {
+      // What a crash left of a machine, or a removal that is under way: not gone before its folder is.
+      return (await store.traceOf(id)) === 'none' ? { state: 'absent' } : { state: 'created' }
+    }
     const running = await firstProcess(id)
     if (running) return { state: 'running', started_at: running.started_at }
     return (await store.readState(id)) ? { state: 'stopped', exit_code: null } : { state: 'created' }
@@ -71,6 +76,9 @@ export function createMachineLife(deps: LifeDeps) {
       // All that a start goes by is in the record; the home is not touched.
       if (!runs) await store.writeRecord(spec.id, { spec, uid: before.uid })
       return
+    }
+    if ((await store.traceOf(spec.id)) === 'half_removed') {
+      throw new ComputeError('failed', 'the machine is being removed')
     }
     const paths = store.paths(spec.id)
     const uid = machineUid(deps.installation, spec.id)
@@ -85,9 +93,10 @@ export function createMachineLife(deps: LifeDeps) {
     if (await takeOverUnrecorded(id)) return
     if (signal.aborted) throw abortedError(signal)
     const launchAndRecord = async () => recordRunning(id, await launch(id, record, signal))
-    if (!record.spec.volumes?.length) return launchAndRecord()
-    // One after the other, so that no two machines start with one volume.
-    await queue(VOLUMES, launchAndRecord)
+    // One after the other, so that no two machines start with one volume; in one order, so that none waits for ever.
+    const volumes = new Set(record.spec.volumes?.map(volume => volume.id).sort())
+    const inLine = [...volumes].reduce((next, id) => () => queue(volumeKey(id), next), launchAndRecord)
+    await inLine()
   }
 
   async function launch(id: string, record: MachineRecord, signal: AbortSignal): Promise<ProcessIdentity> {
@@ -205,8 +214,12 @@ export function createMachineLife(deps: LifeDeps) {
       await recordStopped(id)
       log.info({ machine: id }, 'the machine ended by itself')
     } finally {
-      for (const listener of listeners) listener(id)
+      tell(id)
     }
+  }
+
+  function tell(id: string): void {
+    for (const listener of listeners) listener(id)
   }
 
   async function mustExist(id: string): Promise<MachineRecord> {
@@ -240,18 +253,13 @@ export function createMachineLife(deps: LifeDeps) {
       await step(id, signal, async () => {
         await stop(id, 0, signal)
         await limiter.release(id)
-        await store.remove(id)
+        await eraseWithPatience(store.remove(id), { signal, log, onLate: () => tell(id) })
       })
     },
     async list(): Promise<MachineListing[]> {
       const ids = await store.ids()
-      return Promise.all(
-        ids.map(async id => {
-          const { state } = await status(id)
-          // A folder without a record is what a crash left of a machine; listed, so that a sweep removes it.
-          return { id, state: state === 'absent' ? ('created' as const) : state }
-        }),
-      )
+      const states = await Promise.all(ids.map(async id => ({ id, state: (await status(id)).state })))
+      return states.flatMap(({ id, state }) => (state === 'absent' ? [] : [{ id, state }]))
     },
     /** Finds what an earlier gateway started and watches over it again. Returns the ids that run. */
     async takeOver(): Promise<string[]> {
@@ -286,12 +294,4 @@ export function createMachineLife(deps: LifeDeps) {
       return running
     },
   }
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const giveUp = () => reject(abortedError(signal))
-    if (signal.aborted) giveUp()
-    else signal.addEventListener('abort', giveUp, { once: true })
-  })
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import { type Eraser, goingOf } from './eraser.ts'
 
 /**
  * What the driver writes down of each machine, one folder a machine:
@@ -10,6 +11,7 @@ import type { MachineSpec } from '../port/machines.ts'
  *   machine.json   what was asked for; its presence is what makes the machine exist
  *   state.json     which processes run it, or that it was stopped; absent until the first start
  *   home/          the machine's /root: the only thing in it that lasts
+ *   home.going/    what is left of that while the machine is removed
  *   etc/           the machine's /etc, made anew at each start
  *   run/           the agent's socket, the logs, what the launcher reported
  *   root/          an empty folder to mount the root view on (the `unshare` launcher only)
@@ -45,27 +47,29 @@ export interface MachineStore {
   writeRecord(id: string, record: MachineRecord): Promise<void>
   readState(id: string): Promise<MachineState | null>
   writeState(id: string, state: MachineState): Promise<void>
-  /** Ids of every folder, also of those whose making was interrupted. */
+  /** Ids of every folder, also of those whose making or removal was interrupted. */
   ids(): Promise<string[]>
+  /** What there is of a machine: its folder, and whether a removal of it has begun. */
+  traceOf(id: string): Promise<'none' | 'folder' | 'half_removed'>
+  /** Removes all that there is of a machine. Returns when it is gone; see `Eraser.erase` for how it fails. */
   remove(id: string): Promise<void>
 }
 
-/** Each try opens what the one before met closed. */
-const REMOVE_TRIES_MAX = 5
+/** Where a machine's files are under `dataDir`. */
+export function machinePaths(dataDir: string, id: string): MachinePaths {
+  const dir = join(dataDir, 'machines', id)
+  return {
+    dir,
+    home: join(dir, 'home'),
+    etc: join(dir, 'etc'),
+    run: join(dir, 'run'),
+    root: join(dir, 'root'),
+  }
+}
 
 /** Keeps machines under `<dataDir>/machines`. */
-export function createMachineStore(dataDir: string): MachineStore {
-  const root = join(dataDir, 'machines')
-  const paths = (id: string): MachinePaths => {
-    const dir = join(root, id)
-    return {
-      dir,
-      home: join(dir, 'home'),
-      etc: join(dir, 'etc'),
-      run: join(dir, 'run'),
-      root: join(dir, 'root'),
-    }
-  }
+export function createMachineStore(dataDir: string, eraser: Eraser): MachineStore {
+  const paths = (id: string) => machinePaths(dataDir, id)
   return {
     paths,
     readRecord: id => readJson<MachineRecord>(join(paths(id).dir, 'machine.json')),
@@ -73,25 +77,35 @@ export function createMachineStore(dataDir: string): MachineStore {
     readState: id => readJson<MachineState>(join(paths(id).dir, 'state.json')),
     writeState: (id, state) => replaceJson(join(paths(id).dir, 'state.json'), state),
     ids: async () => {
-      const entries = await readdir(root, { withFileTypes: true }).catch(() => [])
+      const entries = await readdir(join(dataDir, 'machines'), { withFileTypes: true }).catch(() => [])
       return entries.flatMap(entry =>
         entry.isDirectory() && MACHINE_ID_PATTERN.test(entry.name) ? [entry.name] : [],
       )
     },
+    traceOf: async id => {
+      const { dir, home } = paths(id)
+      if (!(await ownerOf(dir))) return 'none'
+      return (await ownerOf(goingOf(home))) ? 'half_removed' : 'folder'
+    },
     remove: async id => {
       const { dir, home } = paths(id)
+      const owner = (await ownerOf(home)) ?? (await ownerOf(goingOf(home)))
       // The record goes first: a removal that is cut short then leaves no machine, only a folder to sweep.
       await rm(join(dir, 'machine.json'), { force: true })
-      for (let tries = 1; ; tries++) {
-        try {
-          return await rm(dir, { recursive: true, force: true, maxRetries: 3 })
-        } catch (error) {
-          if (tries === REMOVE_TRIES_MAX) throw error
-          await openUp(home)
-        }
+      if (owner) await eraser.erase(home, owner.uid === process.getuid?.() ? null : owner.uid)
+      // All else that lies there is the gateway's own.
+      for (const name of await readdir(dir).catch(ignoreMissing)) {
+        if (name !== 'home') await rm(join(dir, name), { recursive: true, force: true })
       }
+      await rmdir(dir).catch(ignoreMissing)
     },
   }
+}
+
+/** Whose a folder is; null where there is none. */
+async function ownerOf(folder: string): Promise<{ uid: number } | null> {
+  const [found] = [await lstat(folder).catch(ignoreMissing)].flat()
+  return found ?? null
 }
 
 async function readJson<T>(path: string): Promise<T | null> {
@@ -109,17 +123,6 @@ async function replaceJson(path: string, value: unknown): Promise<void> {
   const next = `${path}.${randomBytes(4).toString('hex')}`
   await writeFile(next, JSON.stringify(value), { mode: 0o600 })
   await rename(next, path)
-}
-
-/**
- * Customers may take the rights off their own folders; removing needs them back. Never follows a link. What
- * is gone meanwhile is passed over: a removal that failed may still be at work on the rest.
- */
-async function openUp(dir: string): Promise<void> {
-  await chmod(dir, 0o700).catch(ignoreMissing)
-  for (const entry of await readdir(dir, { withFileTypes: true }).catch(ignoreMissing)) {
-    if (entry.isDirectory()) await openUp(join(dir, entry.name))
-  }
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): [] {

@@ -3,12 +3,7 @@ import type { MachineSpec } from '../port/machines.ts'
 import { prepareAgentFiles } from './agent-scripts.ts'
 import { PROCESSES_MAX } from './enter-script.ts'
 import type { LaunchPlan } from './launch-plan.ts'
-import {
-  createMachineStore,
-  type MachinePaths,
-  type MachineRecord,
-  makeMachineFolders,
-} from './machine-store.ts'
+import { type MachinePaths, type MachineRecord, machinePaths, makeMachineFolders } from './machine-store.ts'
 import { findLauncher } from './probe-sandbox.ts'
 import { type AgentFiles, type BoundVolume, planRootView, writeEtc, writeInsideFile } from './root-view.ts'
 
@@ -66,7 +61,7 @@ export async function sandboxArgv(
 ): Promise<string[]> {
   const { launcher, ...found } = await findLauncher(null)
   if (!launcher) throw new Error('why' in found ? found.why : 'no sandbox here')
-  const paths = createMachineStore(dataDir).paths(spec.id)
+  const paths = machinePaths(dataDir, spec.id)
   const uid = machineUid('by-hand', spec.id)
   await makeMachineFolders(paths, uid)
   await writeEtc(paths, spec.hostname)

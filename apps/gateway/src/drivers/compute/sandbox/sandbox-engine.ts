@@ -12,6 +12,7 @@ import { checkMounts } from '../volume-mounts.ts'
 import { prepareAgentFiles } from './agent-scripts.ts'
 import { followTail, readTail } from './command-log-reader.ts'
 import { PROCESSES_MAX } from './enter-script.ts'
+import { createEraser } from './eraser.ts'
 import { readHostId, thisComputer } from './host.ts'
 import { COMMAND_LOG } from './launch.ts'
 import type { Limiter } from './limiter.ts'
@@ -51,9 +52,10 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     prepareAgentFiles(dataDir),
     readHostId(dataDir),
   ])
-  const store = createMachineStore(dataDir)
+  const eraser = createEraser(log)
+  const store = createMachineStore(dataDir, eraser)
   const processesMax = deps.processesMax ?? PROCESSES_MAX
-  const folders = createVolumeFolders(dataDir)
+  const folders = createVolumeFolders({ dataDir, eraser, log })
   const logOf = (id: string) => join(store.paths(id).run, COMMAND_LOG)
   const life = createMachineLife({
     installation,
@@ -132,7 +134,10 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
         return followTail(logOf(id), lines_max, isOver)
       },
     },
-    shutdown: async options => (options?.machines_stay ? [] : life.stopAll()),
+    shutdown: async options => {
+      await eraser.close()
+      return options?.machines_stay ? [] : life.stopAll()
+    },
   }
 }
 

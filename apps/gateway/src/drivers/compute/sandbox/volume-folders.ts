@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Logger } from 'pino'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
+import { eraseWithPatience } from './erase-with-patience.ts'
+import type { Eraser } from './eraser.ts'
 
 /** How long giving a volume to another machine's user may take; it walks over every file. */
 const CHOWN_TIMEOUT_MS = 120_000
@@ -14,7 +17,8 @@ const CHOWN_TIMEOUT_MS = 120_000
  *   <id>/data     what machines see
  *   <id>/owner    the user id that all of it belongs to, once that is certain
  */
-export function createVolumeFolders(dataDir: string) {
+export function createVolumeFolders(deps: { dataDir: string; eraser: Eraser; log: Logger }) {
+  const { dataDir, eraser, log } = deps
   const root = join(dataDir, 'volumes')
   const folderOf = (id: string) => {
     if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('unsupported', `not a volume id: ${id}`)
@@ -54,18 +58,22 @@ export function createVolumeFolders(dataDir: string) {
       return data
     },
 
+    /**
+     * Removes a volume. It is listed until it is gone.
+     * @throws ComputeError `failed` where that takes a while or does not work; another call goes on with the rest.
+     */
     async delete(id: string): Promise<void> {
       const folder = folderOf(id)
-      // Out of the list at once, and gone when it is: no machine id holds a dot.
-      const going = `${folder}.going`
-      await rm(going, { recursive: true, force: true, maxRetries: 3 })
-      try {
-        await rename(folder, going)
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
-        throw error
-      }
-      await rm(going, { recursive: true, force: true, maxRetries: 3 })
+      const data = join(folder, 'data')
+      const note = join(folder, 'owner')
+      const owner = await readFile(note, 'utf8').catch(() => '')
+      const known = owner !== '' && process.getuid?.() === 0
+      if (!(await stat(folder).catch(() => null))) return
+      const removing = eraser.erase(data, known ? Number(owner) : null).then(async () => {
+        await rm(note, { force: true })
+        await rmdir(folder)
+      })
+      await eraseWithPatience(removing, { log })
     },
 
     async list(): Promise<string[]> {

@@ -238,6 +238,17 @@ export const listTransactions = defineCall({
   data: pageOf(transaction),
 })
 
+/** Sides of an entry in the ledger: the customer's two accounts, then the house's. */
+export const LEDGER_SIDES = [
+  'cash',
+  'credits',
+  'revenue',
+  'promotions',
+  'write_off',
+  'receivable',
+  'clearing',
+] as const
+
 /** What a transaction opens to (B2): line → interval → state changes. */
 export const receipt = z.object({
   transaction,
@@ -264,8 +275,10 @@ export const receipt = z.object({
   lines: z.array(
     z.object({
       date: z.iso.date(),
-      from_account: z.string(),
-      to_account: z.string(),
+      from_account: z.enum(LEDGER_SIDES),
+      to_account: z.enum(LEDGER_SIDES),
+      /** The name of the platform whose money a side `clearing` is; null without such a side. */
+      platform: z.string().nullable(),
       /** How many entries it stands for. */
       entries: z.number().int(),
       amount_micro: micro,
@@ -301,6 +314,7 @@ const spend = z.object({
   days: z.array(z.object({ date: z.iso.date(), amount_micro: micro })),
 })
 z.globalRegistry.add(spend, { id: 'Spend' })
+export type Spend = z.infer<typeof spend>
 
 export const getSpend = defineCall({
   operation: 'bill.spend',

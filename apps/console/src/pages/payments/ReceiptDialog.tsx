@@ -1,5 +1,4 @@
 import { getReceipt, type Receipt } from '@berth/contract/billing'
-import { formatMicro, isCurrency } from '@berth/contract/money'
 import { Modal } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
@@ -55,30 +54,10 @@ function ReceiptBody({ receipt }: { receipt: Receipt }) {
           <p className={classes.second}>{second}</p>
         </div>
         <p className={classes.total}>
-          <TransactionAmount row={transaction} />
+          <TransactionAmount row={transaction} exact />
         </p>
       </header>
-      <CopyText value={transaction.id} label={t('receipt.id')} mono />
       {interval && <IntervalPart interval={interval} currency={transaction.currency} />}
-      {lines.length > 0 && (
-        <section>
-          <h3>{t('receipt.lines')}</h3>
-          <ul className={classes.list}>
-            {lines.map(line => (
-              <li key={`${line.date}${line.from_account}${line.to_account}`}>
-                <span className={classes.when}>{format.date(line.date)}</span>
-                <span>
-                  {t('receipt.line', { from: line.from_account, to: line.to_account })}
-                  {line.entries > 1 && (
-                    <span className={classes.detail}> {t('receipt.entries', { count: line.entries })}</span>
-                  )}
-                </span>
-                <span className="tabular">{exact(line.amount_micro, transaction.currency)}</span>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
       {events.length > 0 && (
         <section>
           <h3>{t('receipt.events')}</h3>
@@ -93,7 +72,39 @@ function ReceiptBody({ receipt }: { receipt: Receipt }) {
           </ul>
         </section>
       )}
+      {lines.length > 0 && <BookLines lines={lines} currency={transaction.currency} />}
+      <CopyText value={transaction.id} label={t('receipt.id')} mono />
     </div>
+  )
+}
+
+/** The ledger's own entries, folded: few ask for them, and who does wants each. */
+function BookLines({ lines, currency }: { lines: Receipt['lines']; currency: string }) {
+  const { t } = useTranslation('payments')
+  const format = useFormat()
+  const sideText = (side: Receipt['lines'][number]['from_account'], platform: string | null) =>
+    side === 'clearing' ? (platform ?? '') : t(`receipt.sides.${side}`)
+  return (
+    <details className={classes.fold}>
+      <summary>{t('receipt.lines')}</summary>
+      <ul className={classes.list}>
+        {lines.map(line => (
+          <li key={`${line.date}${line.from_account}${line.to_account}`}>
+            <span className={classes.when}>{format.date(line.date)}</span>
+            <span>
+              {t('receipt.line', {
+                from: sideText(line.from_account, line.platform),
+                to: sideText(line.to_account, line.platform),
+              })}
+              {line.entries > 1 && (
+                <span className={classes.detail}> {t('receipt.entries', { count: line.entries })}</span>
+              )}
+            </span>
+            <span className="tabular">{format.exactMoney(line.amount_micro, currency)}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
   )
 }
 
@@ -111,10 +122,10 @@ function IntervalPart({
       <h3>{t('receipt.interval')}</h3>
       <p className={classes.formula}>
         {t(interval.carried_micro === '0' ? 'receipt.formula' : 'receipt.formula_carried', {
-          carried: exact(interval.carried_micro, currency),
+          carried: format.exactMoney(interval.carried_micro, currency),
           seconds: format.number(interval.seconds),
           rate: format.rate(interval.rate_micro_per_hour, currency, 'h', true),
-          due: exact(interval.due_micro, currency),
+          due: format.exactMoney(interval.due_micro, currency),
         })}
       </p>
       <dl className={classes.facts}>
@@ -123,19 +134,14 @@ function IntervalPart({
         <dt>{t('receipt.to')}</dt>
         <dd>{interval.ended_at ? format.moment(interval.ended_at) : t('receipt.still_running')}</dd>
         <dt>{t('receipt.posted')}</dt>
-        <dd>{exact(interval.posted_micro, currency)}</dd>
+        <dd>{format.exactMoney(interval.posted_micro, currency)}</dd>
         {interval.waived_micro !== '0' && (
           <>
             <dt>{t('receipt.waived')}</dt>
-            <dd>{exact(interval.waived_micro, currency)}</dd>
+            <dd>{format.exactMoney(interval.waived_micro, currency)}</dd>
           </>
         )}
       </dl>
     </section>
   )
-}
-
-/** All that the ledger holds of an amount: cents in lists hide what a receipt must show. */
-function exact(micro: string, currency: string): string {
-  return formatMicro(BigInt(micro), isCurrency(currency) ? currency : 'USD', 6)
 }

@@ -1,4 +1,4 @@
-import { getSpend } from '@berth/contract/billing'
+import { getSpend, type Spend } from '@berth/contract/billing'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
@@ -14,7 +14,6 @@ export const SPEND_DAYS = 14
 /** What was spent by day; today's bar stands out, because it still grows. */
 export function SpendCard() {
   const { t } = useTranslation('payments')
-  const format = useFormat()
   const { data, error, refetch } = useQuery(queryOf(getSpend, { query: { days: SPEND_DAYS } }))
   if (!data) {
     return (
@@ -27,27 +26,33 @@ export function SpendCard() {
       </Card>
     )
   }
-  const amounts = data.days.map(day => BigInt(day.amount_micro))
-  const total = amounts.reduce((sum, amount) => sum + amount, 0n)
+  return <SpendChart spend={data} />
+}
+
+/** The days as bars, with their sum beside the title; what is read adds up. */
+export function SpendChart({ spend }: { spend: Spend }) {
+  const { t } = useTranslation('payments')
+  const format = useFormat()
+  const amounts = spend.days.map(day => BigInt(day.amount_micro))
+  const texts = format.moneyParts(amounts, spend.currency)
   const most = amounts.reduce((largest, amount) => (amount > largest ? amount : largest), 1n)
-  const today = amounts.at(-1) ?? 0n
-  const first = data.days[0]
+  const first = spend.days[0]
   return (
-    <Card title={t('spend.title', { days: SPEND_DAYS })} aside={format.money(total, data.currency)}>
-      {total === 0n ? (
+    <Card title={t('spend.title', { days: SPEND_DAYS })} aside={texts.total}>
+      {amounts.every(amount => amount === 0n) ? (
         <p className={classes.none}>{t('spend.none')}</p>
       ) : (
         <ol className={classes.chart} aria-label={t('spend.title', { days: SPEND_DAYS })}>
-          {data.days.map((day, index) => (
+          {spend.days.map((day, index) => (
             <li
               key={day.date}
               className={classes.bar}
-              data-today={index === data.days.length - 1 || undefined}
-              title={`${format.date(day.date)}: ${format.money(day.amount_micro, data.currency)}`}
+              data-today={index === spend.days.length - 1 || undefined}
+              title={`${format.date(day.date)}: ${texts.parts[index]}`}
               style={{ height: `${Number(((amounts[index] ?? 0n) * 1_000n) / most) / 10}%` }}
             >
               <span className="said">
-                {format.date(day.date)}: {format.money(day.amount_micro, data.currency)}
+                {format.date(day.date)}: {texts.parts[index]}
               </span>
             </li>
           ))}
@@ -55,7 +60,7 @@ export function SpendCard() {
       )}
       <div className={classes.axis} aria-hidden="true">
         <span>{first ? format.date(first.date) : ''}</span>
-        <span>{t('spend.today', { amount: format.money(today, data.currency) })}</span>
+        <span>{t('spend.today', { amount: texts.parts.at(-1) })}</span>
       </div>
     </Card>
   )

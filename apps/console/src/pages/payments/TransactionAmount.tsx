@@ -4,8 +4,14 @@ import { Money } from '../../ui/Money.tsx'
 import classes from './TransactionAmount.module.css'
 import { amountSoFar } from './transaction-text.ts'
 
+interface TransactionAmountProps {
+  row: Transaction
+  /** Shows all that the ledger holds of it, as a receipt must. */
+  exact?: boolean
+}
+
 /** What a transaction comes to, or that nothing came of it. Money that is still on its way is not shown as come in. */
-export function TransactionAmount({ row }: { row: Transaction }) {
+export function TransactionAmount({ row, exact = false }: TransactionAmountProps) {
   const { t } = useTranslation('payments')
   if (row.status === 'failed') {
     return (
@@ -15,5 +21,5 @@ export function TransactionAmount({ row }: { row: Transaction }) {
     )
   }
   const onItsWay = row.type === 'topup' && row.status === 'pending'
-  return <Money micro={amountSoFar(row)} currency={row.currency} signed={!onItsWay} />
+  return <Money micro={amountSoFar(row)} currency={row.currency} signed={!onItsWay} exact={exact} />
 }

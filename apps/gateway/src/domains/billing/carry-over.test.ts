@@ -328,7 +328,7 @@ async function usage(billing: Billing, userId: string) {
 }
 
 function accountName(id: string): string {
-  return id.startsWith('user:') ? (id.split(':')[2] ?? '') : (id.split(':')[1] ?? '').replace('_', '-')
+  return id.startsWith('user:') ? (id.split(':')[2] ?? '') : (id.split(':')[1] ?? '')
 }
 
 function openBilling(time: { now: number }): Billing {

@@ -42,7 +42,7 @@ test('[R7.5] [R2.22] the way of a top-up: platforms, charge, balance, list, rece
   expect(list.data).toMatchObject({ items: [{ id: topup.data.transaction_id, status: 'settled' }], total: 1 })
   expect((await ask('GET', `/transaction/${topup.data.transaction_id}`)).data).toMatchObject({
     transaction: { type: 'topup', amount_micro: '25000000' },
-    lines: [{ from_account: 'clearing: Test card', to_account: 'cash' }],
+    lines: [{ from_account: 'clearing', to_account: 'cash', platform: 'Test card' }],
   })
   expect((await ask('GET', '/spend?days=2')).data).toMatchObject({ days: [{ amount_micro: '0' }, {}] })
 })

@@ -1,4 +1,4 @@
-import { formatMicro, microFromCents } from '@berth/contract/money'
+import { centsFloor, formatMicro, microFromCents } from '@berth/contract/money'
 import type { NoticeKind } from '@berth/contract/notifications'
 import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type {
@@ -103,7 +103,7 @@ export function defineNotices(deps: NoticeDeps) {
       BALANCE_LOW_TEXTS,
       '/payments',
       (facts: BalanceLowFacts, { language }) => ({
-        balance: formatMicro(BigInt(facts.balanceMicro), facts.currency),
+        balance: formatMicro(microFromCents(centsFloor(BigInt(facts.balanceMicro))), facts.currency),
         rate: formatMicro(BigInt(facts.burnMicroPerHour), facts.currency, 4),
         lasts: durationText(language, facts.lastsSeconds),
       }),

@@ -1,4 +1,4 @@
-import { type Receipt, receipt } from '@berth/contract/billing'
+import { LEDGER_SIDES, type Receipt, receipt } from '@berth/contract/billing'
 import type { InstanceEventCode } from '@berth/contract/instance-codes'
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import { sql } from 'drizzle-orm'
@@ -82,8 +82,9 @@ async function readLines(deps: ReceiptDeps, userId: string, row: TransactionRow)
   return rows.map(line =>
     lineOf({
       ...line,
-      fromAccount: accountName(line.from, deps.payments),
-      toAccount: accountName(line.to, deps.payments),
+      fromAccount: sideOf(line.from),
+      toAccount: sideOf(line.to),
+      platform: platformOf(line.from, deps.payments) ?? platformOf(line.to, deps.payments),
       amountMicro: line.amount,
     }),
   )
@@ -131,12 +132,18 @@ async function readEvents(
   return events.map(eventOf)
 }
 
-/** An account's id for people: `user:…:cash` is `cash`, `house:clearing:testcard:USD` is `clearing: Test card`. */
-function accountName(id: string, payments: ReceiptDeps['payments']): string {
+/** Which side an account's id is: `user:…:cash` is `cash`, `house:clearing:testcard:USD` is `clearing`. */
+function sideOf(id: string): (typeof LEDGER_SIDES)[number] {
   const [owner, second = '', third = ''] = id.split(':')
-  if (owner === 'user') return third
-  if (second === 'clearing') {
-    return `clearing: ${payments.find(({ name }) => name === third)?.display_name ?? third}`
-  }
-  return second.replaceAll('_', '-')
+  const name = owner === 'user' ? third : second
+  const side = LEDGER_SIDES.find(known => known === name)
+  if (!side) throw new Error(`The ledger has an account of no known kind: ${id}`)
+  return side
+}
+
+/** The name of the platform whose clearing account it is, for people; null for any other account. */
+function platformOf(id: string, payments: ReceiptDeps['payments']): string | null {
+  const [owner, kind, platform = ''] = id.split(':')
+  if (owner !== 'house' || kind !== 'clearing') return null
+  return payments.find(({ name }) => name === platform)?.display_name ?? platform
 }

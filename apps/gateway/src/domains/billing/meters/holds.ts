@@ -1,4 +1,4 @@
-import { centsCeil, formatMicro, microFromCents } from '@berth/contract/money'
+import { centsCeil, centsFloor, formatMicro, microFromCents } from '@berth/contract/money'
 import { and, isNull } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
@@ -46,7 +46,7 @@ export async function requireAvailable(
   throw new ApiError('insufficient_balance', {
     values: {
       needed: formatMicro(microFromCents(centsCeil(amountMicro)), currency),
-      available: formatMicro(availableMicro, currency),
+      available: formatMicro(microFromCents(centsFloor(availableMicro)), currency),
     },
   })
 }

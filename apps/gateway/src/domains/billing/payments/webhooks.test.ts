@@ -124,7 +124,7 @@ test('[R3.10] [B2] what is refunded later goes out of the wallet, as a transacti
     about: { card: { brand: 'Visa', last4: '7726' } },
   })
   const { lines } = await gateway.data(getReceipt, { params: { id: refund?.id ?? '' } }, { token })
-  expect(lines).toMatchObject([{ from_account: 'cash', to_account: 'clearing: Test card' }])
+  expect(lines).toMatchObject([{ from_account: 'cash', to_account: 'clearing', platform: 'Test card' }])
   expect(await gateway.gateway.billing.checkBooks()).toEqual([])
 })
 
@@ -144,8 +144,8 @@ test('[R3.10] [B2] a refund that does not arrive is in the wallet again, and its
   })
   const { lines } = await gateway.data(getReceipt, { params: { id: refund?.id ?? '' } }, { token })
   expect(lines).toMatchObject([
-    { from_account: 'cash', to_account: 'clearing: Test card' },
-    { from_account: 'clearing: Test card', to_account: 'cash' },
+    { from_account: 'cash', to_account: 'clearing', platform: 'Test card' },
+    { from_account: 'clearing', to_account: 'cash', platform: 'Test card' },
   ])
   expect(await gateway.gateway.billing.checkBooks()).toEqual([])
 })

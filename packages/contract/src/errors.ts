@@ -88,6 +88,7 @@ export const ERRORS = {
   payment_canceled: rule(402, 'change'),
   topup_limit: rule(409, 'change'),
   webhook_refused: rule(400, 'give_up'),
+  webhook_unreadable: rule(400, 'give_up'),
   test_card_required: rule(402, 'change'),
   card_declined: rule(402, 'change'),
   card_insufficient_funds: rule(402, 'change'),

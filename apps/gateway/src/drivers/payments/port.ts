@@ -48,6 +48,7 @@ export interface PaymentDriver {
   /**
    * Checks a webhook's signature over its raw bytes and reads what it tells. Asks nobody.
    * @throws WebhookRefused when the platform did not send it, or not lately.
+   * @throws WebhookUnreadable when it did, and what it says makes no sense.
    */
   readWebhook(delivery: WebhookDelivery): PlatformEvent[]
   /** Everything that the platform would tell by webhook, from that moment on, in pages: what was lost is found here. */
@@ -88,6 +89,14 @@ export interface IntentRequest {
   currency: Currency
   /** The reference that `identify` gave, or the id of a saved method. */
   source: string
+}
+
+/** A webhook that the platform did send, and that says nothing that can be understood. */
+export class WebhookUnreadable extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'WebhookUnreadable'
+  }
 }
 
 export interface ConfirmRequest {

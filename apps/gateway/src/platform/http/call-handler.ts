@@ -43,12 +43,11 @@ interface Seen {
   replayed: boolean
 }
 
-/** On every answer of a call: never cached, never framed, never taken for anything but JSON. */
+/** On every answer of a call: never cached, never framed. */
 export const API_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
 } as const

@@ -1,4 +1,5 @@
-import { request as httpRequest } from 'node:http'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { defineCall } from '@berth/contract/call'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -72,6 +73,15 @@ describe('the host that a request names', () => {
     })
   })
 
+  test('is one: of several, a proxy in front may have gone by another', async () => {
+    for (const others of ['evil.example', 'localhost']) {
+      const request = `GET /gateway/api/hello HTTP/1.1\r\nHost: localhost\r\nhOST: ${others}\r\n`
+      expect(await exchange(`${request}\r\n`)).toMatch(/^HTTP\/1.1 400/)
+      const asSocket = `${request.replace('api/hello', 'socket')}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+      expect(await exchange(asSocket)).toMatch(/^HTTP\/1.1 400/)
+    }
+  })
+
   test('beyond loopback without a public address: bare addresses, but no names', () => {
     const check = createHostCheck({ publicUrl: null, bindHost: '0.0.0.0', brandHosts: [] })
     expect(check('192.168.1.5:8080')).toBe(true)
@@ -79,6 +89,47 @@ describe('the host that a request names', () => {
     expect(check('evil.example')).toBe(false)
     expect(check(undefined)).toBe(false)
   })
+})
+
+test.each([
+  ['a call', '/gateway/api/hello', 'localhost', 200],
+  ['a page', '/', 'localhost', 503],
+  ['a document', '/gateway/openapi.json', 'localhost', 200],
+  ['health', '/gateway/health', 'localhost', 200],
+  ['nothing', '/gateway/nothing', 'localhost', 404],
+  ['an address that cannot be read', '/gateway/%ff', 'localhost', 404],
+  ['a foreign host', '/', 'evil.example', 421],
+])('whatever is answered is taken for what it says it is, and may ask for no camera: %s', async (...row) => {
+  const [, path, host, status] = row
+  const answer = await get(path, host)
+  expect(answer.status).toBe(status)
+  expect(answer.headers['x-content-type-options']).toBe('nosniff')
+  expect(answer.headers['permissions-policy']).toContain('camera=(), ')
+})
+
+test('connections that say nothing, or only the half of it, keep nobody out and are cut in the end', async () => {
+  let now = 0
+  const clock = { now: () => new Date(now) }
+  const busy = await startTestServer(database.db, routes(), { clock })
+  const talking = await openConnection(busy.port)
+  const silent: Socket[] = []
+  try {
+    await askOver(talking)
+    for (let n = 0; n < 200; n++) {
+      const socket = await openConnection(busy.port)
+      socket.write(BEGINNINGS[n % BEGINNINGS.length] ?? '')
+      silent.push(socket)
+    }
+    now += 2_000
+    for (let n = 0; n < 3; n++) silent.push(await openConnection(busy.port))
+    await expect.poll(() => silent.filter(({ destroyed }) => destroyed)).toEqual(silent.slice(0, 3))
+    // One that has said what it wants may stay, silent or not, and whoever comes is let in.
+    await askOver(talking)
+    expect((await fetch(`${busy.origin}/gateway/api/hello`)).status).toBe(200)
+  } finally {
+    for (const socket of [talking, ...silent]) socket.destroy()
+    await busy.close(0)
+  }
 })
 
 describe('WebSockets', () => {
@@ -152,6 +203,13 @@ test('a server that closes lets a running call end, and cuts what hangs', async 
   await expect.poll(() => hanging.destroyed || hanging.readableEnded).toBe(true)
 })
 
+/** What never becomes a request: nothing, half a head, half a body. */
+const BEGINNINGS = [
+  '',
+  'GET / HTTP/1.1\r\nHost: loc',
+  'POST /gateway/api/send HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+]
+
 let slowStarted = false
 let releaseSlow: () => void = () => {}
 
@@ -165,6 +223,10 @@ function routes() {
     route(reads('test.hello', '/api/hello'), async () => 'hello'),
     route(logsIn('test.login', '/api/account/login'), async () => 'token'),
     route(logsIn('test.login-by', '/api/account/login/password'), async () => 'token'),
+    route(
+      defineCall({ ...shared, operation: 'test.send', method: 'POST', path: '/api/send' }),
+      async () => null,
+    ),
     route(reads('test.slow', '/api/slow'), async () => {
       slowStarted = true
       await new Promise<void>(resolve => {
@@ -176,7 +238,10 @@ function routes() {
 }
 
 /** `fetch` sets the Host header by itself. */
-function get(path: string, host: string): Promise<{ status: number; text: string }> {
+function get(
+  path: string,
+  host: string,
+): Promise<{ status: number; headers: IncomingHttpHeaders; text: string }> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
       { host: '127.0.0.1', port: server.port, path, setHost: false, headers: { host } },
@@ -185,7 +250,9 @@ function get(path: string, host: string): Promise<{ status: number; text: string
         response.on('data', chunk => {
           text += chunk
         })
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+        )
       },
     )
     request.on('error', reject)
@@ -194,13 +261,25 @@ function get(path: string, host: string): Promise<{ status: number; text: string
 }
 
 async function upgrade(path: string, host: string, origin?: string): Promise<string> {
-  const socket = await openConnection(server.port)
   const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: Upgrade', 'Upgrade: websocket']
   if (origin !== undefined) lines.push(`Origin: ${origin}`)
-  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  return await exchange(`${lines.join('\r\n')}\r\n\r\n`)
+}
+
+/** All that is answered until the server closes. */
+async function exchange(request: string): Promise<string> {
+  const socket = await openConnection(server.port)
+  socket.write(request)
   let text = ''
   for await (const chunk of socket) text += chunk
   return text
+}
+
+/** A request on a connection that stays open. */
+async function askOver(socket: Socket): Promise<void> {
+  socket.write('GET /gateway/api/hello HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1.1 200/)
 }
 
 function openConnection(port: number): Promise<Socket> {

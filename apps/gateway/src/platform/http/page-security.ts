@@ -81,6 +81,8 @@ export async function securePages(
     referrerPolicy: { policy: 'strict-origin' },
     strictTransportSecurity: publicUrl?.startsWith('https:') ? { maxAge: 31_536_000 } : false,
     xFrameOptions: { action: 'deny' },
+    // The front door says it, on whatever it answers.
+    xContentTypeOptions: false,
   })
 }
 

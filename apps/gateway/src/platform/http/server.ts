@@ -1,9 +1,3 @@
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Call } from '@berth/contract/call'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
@@ -16,8 +10,6 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import type { Clock } from '../clock.ts'
-import { type Brand, brandHostNames } from '../config/brands.ts'
 import type { Database } from '../database/database.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../log.ts'
@@ -27,8 +19,8 @@ import type { CallDone } from './call-done.ts'
 import { API_HEADERS, type Authenticate, answerOf, createCallHandler, toApiError } from './call-handler.ts'
 import { registerConsole } from './console-files.ts'
 import { registerDocs } from './docs-page.ts'
+import { createFrontDoor, type FrontDoorOptions } from './front-door.ts'
 import type { Caller, Route } from './handler.ts'
-import { createHostCheck } from './hosts.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
 import { noteRequests, registerHealth } from './observability.ts'
 import type { PageSources } from './page-security.ts'
@@ -36,36 +28,19 @@ import { createRateCounts } from './rate-counts.ts'
 import { createRateLimits, type LimitOf, type RateLimits } from './rate-limits.ts'
 import { type RawRoute, registerRawRoutes } from './raw-routes.ts'
 import { acceptBodies } from './request-bodies.ts'
-import { dispatchUpgrade, refuseUpgrade, type Upgrade } from './upgrades.ts'
 
-/** Origins of customers' HTTP services; their requests never reach the console's server. */
-export interface ServiceOrigin<Target = unknown> {
-  /** Null when this host is no service's. */
-  match(host: string | undefined): Target | null
-  request(target: Target, request: IncomingMessage, response: ServerResponse): void
-  upgrade(target: Target, request: IncomingMessage, socket: Duplex, head: Buffer): void
-}
-
-export interface ServerOptions {
+export interface ServerOptions extends FrontDoorOptions {
   routes: Route[]
   /** Addresses that are no calls. */
   rawRoutes?: readonly RawRoute[]
   authenticate: Authenticate
   db: Database
-  clock: Clock
   ids: Ids
   log: Logger
   metrics: Metrics
   rateLimits: RateLimits
   /** Hashes what comes with idempotency keys; the same for every replica. */
   contentKey: Uint8Array
-  /** The address that customers use; null when none is set. */
-  publicUrl: string | null
-  bindHost: string
-  /** Networks of proxies whose forwarding headers are believed. */
-  trustedProxies: string[]
-  /** What each host shows; one of them is for all others. */
-  brands: readonly Brand[]
   /** What the console's page says of payments: whether there are any, and whether their money is real. */
   payments: string
   /** The built console; null or a folder that is missing: the page says so. */
@@ -74,8 +49,6 @@ export interface ServerOptions {
   signInSources?: PageSources | null
   /** The published document, as an object. */
   openApi: object
-  upgrades?: Upgrade[]
-  serviceOrigin?: ServiceOrigin
   /** Resolves when the gateway can do its work. */
   health(): Promise<void>
   checkAnswers?: boolean
@@ -105,12 +78,6 @@ declare module 'fastify' {
     call?: Call
   }
 }
-
-/** Header lines must have come by then, and a whole body by then: a megabyte in a minute is a slow line. */
-const HEADERS_TIMEOUT_MS = 20_000
-const BODY_TIMEOUT_MS = 60_000
-/** Longer than load balancers keep theirs, so that it is not we who close under a request. */
-const KEEP_ALIVE_MS = 75_000
 
 /**
  * Makes the gateway's server: calls, console, documents and service origins on one port. It does not listen yet.
@@ -191,58 +158,6 @@ function registerCalls(
   }
 }
 
-/**
- * The first look at every request: services' hosts go their own way, foreign hosts are turned away, the rest is the
- * console's.
- */
-function createFrontDoor(
-  options: ServerOptions,
-  handler: (request: IncomingMessage, response: ServerResponse) => void,
-  upgraded: Set<Duplex>,
-): Server {
-  const { serviceOrigin, upgrades = [] } = options
-  const isConsole = createHostCheck({ ...options, brandHosts: brandHostNames(options.brands) })
-  const server = createHttpServer(
-    // Services of instances take uploads that last; the console's own bodies have a limit below.
-    { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS },
-    (request, response) => {
-      const { host } = request.headers
-      if (isConsole(host)) {
-        limitBodyTime(request)
-        return handler(request, response)
-      }
-      const target = serviceOrigin?.match(host) ?? null
-      if (target !== null) return serviceOrigin?.request(target, request, response)
-      turnAway(response)
-    },
-  )
-  server.on('upgrade', (request, socket, head) => {
-    upgraded.add(socket)
-    socket.once('close', () => upgraded.delete(socket))
-    const { host } = request.headers
-    if (isConsole(host)) return dispatchUpgrade(upgrades, request, socket, head)
-    const target = serviceOrigin?.match(host) ?? null
-    if (target !== null) return serviceOrigin?.upgrade(target, request, socket, head)
-    refuseUpgrade(socket, '421 Misdirected Request')
-  })
-  return server
-}
-
-/** A body that trickles in would hold its connection for ever. */
-function limitBodyTime(request: IncomingMessage): void {
-  if (request.method === 'GET' || request.method === 'HEAD') return
-  const timer = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS)
-  request.once('close', () => clearTimeout(timer))
-}
-
-function turnAway(response: ServerResponse): void {
-  response.writeHead(421, {
-    'content-type': 'text/plain; charset=utf-8',
-    'x-content-type-options': 'nosniff',
-  })
-  response.end('Berth does not answer to this host name. Its operator can set BERTH_PUBLIC_URL to it.\n')
-}
-
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const call = request.routeOptions.config.call ?? null
   const known = fromFastify(error, request) ?? toApiError(error, request)
@@ -264,7 +179,6 @@ const NOWHERE: ReadonlySet<string> = new Set([
 
 /** What Fastify itself found fault with, in our codes; null for anything else. */
 function fromFastify(error: unknown, request: FastifyRequest): ApiError | null {
-  if (error instanceof ApiError) return error
   const { config, bodyLimit } = request.routeOptions
   const { code, statusCode } = error as Partial<FastifyError>
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {

@@ -1,4 +1,4 @@
-import { type PaymentDriver, WebhookRefused } from '../../../drivers/payments/port.ts'
+import { type PaymentDriver, WebhookRefused, WebhookUnreadable } from '../../../drivers/payments/port.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { RawAnswer, RawRoute } from '../../../platform/http/raw-routes.ts'
 import type { Billing } from '../billing.ts'
@@ -13,7 +13,6 @@ const PAGE_HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy':
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
   // The address lets whoever has it confirm the payment.
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
@@ -39,6 +38,8 @@ export function paymentRawRoutes(
           await billing.receiveWebhook(platform, { body, headers })
         } catch (error) {
           if (error instanceof WebhookRefused) throw new ApiError('webhook_refused')
+          // The platform may send it again; the operator reads of it in the log, and the event is in the feed.
+          if (error instanceof WebhookUnreadable) throw new ApiError('webhook_unreadable', { cause: error })
           throw error
         }
         return taken()

@@ -9,6 +9,7 @@ import {
   topup,
 } from '@berth/contract/billing'
 import { eq } from 'drizzle-orm'
+import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { startGateway, type TestGateway, WEBHOOK_SECRET } from '../../../../test/start-gateway.ts'
 import { testcardEvent } from '../../../drivers/payments/tables.ts'
@@ -25,9 +26,12 @@ const REFUND_FAILS = '4000 0000 0000 5126'
 
 /** The whole gateway over HTTP: its test platform sends signed webhooks to the same server. */
 let gateway: TestGateway
+/** Warnings and errors. */
+const logged: string[] = []
 let token: string
 beforeAll(async () => {
-  gateway = await startGateway()
+  const log = pino({ level: 'warn' }, { write: line => void logged.push(line) })
+  gateway = await startGateway({ log })
 })
 afterAll(() => gateway.stop())
 beforeEach(async () => {
@@ -186,6 +190,16 @@ test('[B3] a webhook is believed by its signature alone, and counts once', async
     .where(eq(paymentEvent.eventId, sent.eventId))
   expect(events).toHaveLength(1)
 })
+
+test.each(['', '{', 'null', '[]', '{"id":"evt_2","type":"intent.moved","created":"soon","intent":{}}', '\0'])(
+  'a webhook that is signed and makes no sense is refused, changes nothing, and stands in the log: %j',
+  async body => {
+    logged.length = 0
+    expect(await send(body)).toMatchObject({ status: 400, code: 'webhook_unreadable' })
+    expect(logged.join()).toContain('it is no event of the test platform')
+    expect(await balance()).toBe(0)
+  },
+)
 
 test('what is no webhook is turned away: another platform, too much, another method', async () => {
   expect(await send('{}', { platform: 'stripe' })).toMatchObject({ status: 404, code: 'not_found' })

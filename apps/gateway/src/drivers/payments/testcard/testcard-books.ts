@@ -4,6 +4,7 @@ import type { Database, Transaction } from '../../../platform/database/database.
 import type { Ids } from '../../../platform/ids.ts'
 import { EVENTS_KEPT_MS, type IntentRequest, type RefundRequest } from '../port.ts'
 import { testcardEvent, testcardIntent, testcardRefund } from '../tables.ts'
+import { type EventBody, eventBody } from './event-body.ts'
 import { intentIdOfPage } from './page-token.ts'
 import { cardOf, type TestCard } from './test-cards.ts'
 
@@ -22,21 +23,6 @@ export interface BooksDeps {
 export class CardMistake extends Error {}
 
 export type CardIntent = typeof testcardIntent.$inferSelect
-
-/** What an event's JSON holds; what it says of the intent is as it was then. */
-export interface EventBody {
-  id: string
-  type: 'intent.moved' | 'intent.refunded' | 'intent.refund_failed'
-  created: string
-  intent: {
-    id: string
-    reference: string
-    status: CardIntent['status']
-    failure: string | null
-    refunded_cents: number
-    refunds_failed_cents: number
-  }
-}
 
 /** Intents that move by themselves in one go, and events that are read at once. */
 const MOVES_MAX = 100
@@ -167,7 +153,7 @@ export async function* readEvents({ db }: Pick<BooksDeps, 'db'>, since: Date): A
       )
       .orderBy(asc(testcardEvent.occurredAt), asc(testcardEvent.eventId))
       .limit(EVENTS_PAGE)
-    if (rows.length > 0) yield rows.map(row => JSON.parse(row.body) as EventBody)
+    if (rows.length > 0) yield rows.map(row => eventBody.parse(JSON.parse(row.body)))
     after = rows.at(-1) ?? null
     if (after === null || rows.length < EVENTS_PAGE) return
   }

@@ -228,8 +228,9 @@ test('a refund is given once for each key, in parts, and never more than was pai
 })
 
 test('webhooks are signed over their bytes and their moment', () => {
+  const intent = { id: 'pi_1', reference: 'a', status: 'created', failure: null, refunded_cents: 0 }
   const body = Buffer.from(
-    '{"id":"evt_1","type":"intent.moved","created":"2026-03-10T00:00:00Z","intent":{}}',
+    JSON.stringify({ id: 'evt_1', type: 'intent.moved', created: '2026-03-10T00:00:00Z', intent }),
   )
   const signed = (changes: Partial<WebhookDelivery> = {}, secret = SECRET) =>
     driver.readWebhook({

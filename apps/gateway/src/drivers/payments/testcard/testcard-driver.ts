@@ -13,9 +13,11 @@ import {
   type PlatformEvent,
   type PlatformIntent,
   type PlatformMethod,
+  WebhookUnreadable,
 } from '../port.ts'
 import { testcardMethod } from '../tables.ts'
 import { createConfirmPage } from './confirm-page.ts'
+import { type EventBody, eventBody } from './event-body.ts'
 import { pageToken } from './page-token.ts'
 import { cardOf, cardReference, faceOf, TEST_CARDS } from './test-cards.ts'
 import {
@@ -23,7 +25,6 @@ import {
   CardMistake,
   cancelIntent,
   chargeIntent,
-  type EventBody,
   makeIntent,
   pruneEvents,
   readEvents,
@@ -102,8 +103,7 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
     status: type === 'intent.moved' ? told.status : null,
     failure: failureOf(told.failure),
     refunded_cents: told.refunded_cents,
-    // Events of a version before say nothing of it.
-    refunds_failed_cents: told.refunds_failed_cents ?? 0,
+    refunds_failed_cents: told.refunds_failed_cents,
     next_url: pageOf(told.status, told.id),
   })
 
@@ -134,8 +134,7 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
     },
     readWebhook(delivery) {
       checkWebhook(deps.webhook_secret(), delivery, deps.clock.now())
-      // The signature says that we wrote it ourselves.
-      return [toEvent(JSON.parse(Buffer.from(delivery.body).toString('utf8')) as EventBody)]
+      return [toEvent(readEvent(delivery.body))]
     },
     async *eventsSince(since) {
       for await (const page of readEvents(deps, since)) yield page.map(toEvent)
@@ -145,6 +144,14 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
       prune: () => pruneEvents(deps),
       start: sender.start,
     },
+  }
+}
+
+function readEvent(bytes: Uint8Array): EventBody {
+  try {
+    return eventBody.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
+  } catch (error) {
+    throw new WebhookUnreadable('it is no event of the test platform', { cause: error })
   }
 }
 

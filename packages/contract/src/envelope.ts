@@ -5,7 +5,7 @@ export interface FieldError {
   /** Where, as the input spells it: `name`, `ports.2.port`. */
   path: string
   rule: string
-  /** The rule in the customer's language. */
+  /** The rule in the customer's language; where the error knows better why a value is not allowed, its own text. */
   msg: string
 }
 

@@ -1,4 +1,5 @@
 import { listOpenTopups, topup, topupBody } from '@berth/contract/billing'
+import { TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from '@berth/contract/limits'
 import { centsFromText } from '@berth/contract/money'
 import { Button, TextInput } from '@mantine/core'
 import { type RefObject, useEffect, useRef } from 'react'
@@ -74,7 +75,8 @@ export function TopupForm({ platform, currency, owedCents, typed, onSettled, onI
   useEffect(() => amountField.current?.focus(), [])
   const cents = centsFromText(form.values.amount)
   const preset = PRESETS.find(value => value === form.values.amount.trim())
-  const charged = cents === null ? null : format.cents(cents, currency)
+  // An amount that would be refused is not offered to be paid.
+  const charged = topupBody.shape.amount.safeParse(cents).success ? format.cents(cents ?? 0, currency) : null
   return (
     <form onSubmit={submit} noValidate className={classes.form}>
       <div className={classes.amount}>
@@ -90,6 +92,10 @@ export function TopupForm({ platform, currency, owedCents, typed, onSettled, onI
         />
         <TextInput
           label={t('topup.amount', { currency })}
+          description={t('topup.limits', {
+            least: format.cents(TOPUP_CENTS_MIN, currency),
+            most: format.cents(TOPUP_CENTS_MAX, currency),
+          })}
           inputMode="decimal"
           autoComplete="off"
           ref={amountField}

@@ -100,7 +100,9 @@ test('[R5.8] [R8.1] a declined card says why, in the language that was asked for
 
 test('[R8.1] a number that is no test card is refused and not repeated', async () => {
   const answer = await ask('POST', '/topup', { body: { ...body, source: '4111111111111111' } })
-  expect(answer).toMatchObject({ http: 402, code: 'test_card_required' })
+  // The field says it as well, where the form shows it, and not only that something is not allowed.
+  const fields = [{ path: 'source', rule: 'not_allowed', msg: answer.msg }]
+  expect(answer).toMatchObject({ http: 402, code: 'test_card_required', fields })
   expect(JSON.stringify(answer)).not.toContain('4111111111111111')
 })
 

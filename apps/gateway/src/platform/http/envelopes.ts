@@ -31,11 +31,15 @@ export function errorAnswer(
   language: Language,
   requestId: string,
 ): Answer {
-  const fields = error.fields.map(({ path, rule }) => ({ path, rule, msg: ruleText(language, rule) }))
+  const msg = errorText(language, error.code, error.values)
+  // That a value is not allowed says less than an error that says why it is not.
+  const fieldText = (rule: string) =>
+    rule === 'not_allowed' && error.code !== 'validation_failed' ? msg : ruleText(language, rule)
+  const fields = error.fields.map(({ path, rule }) => ({ path, rule, msg: fieldText(rule) }))
   const casdoor = style === 'casdoor'
   const envelope = {
     status: 'error',
-    msg: errorText(language, error.code, error.values),
+    msg,
     code: error.code,
     ...(casdoor && { sub: '', name: '' }),
     data: null,

@@ -17,6 +17,7 @@ import { sampleOf } from './schema-fixture.ts'
 export interface Sent {
   operation: string
   body: unknown
+  keepalive: boolean
 }
 
 /** What answers in a test where the gateway would: data, or a refusal, for the operations that a test is about. */
@@ -67,7 +68,11 @@ export async function answerCalls(
   const browsersOwn = globalThis.fetch
   globalThis.fetch = async (address, init = {}) => {
     const call = callAt(init.method ?? 'GET', String(address))
-    const request: Sent = { operation: call.operation, body: init.body ? parsed(String(init.body)) : null }
+    const request: Sent = {
+      operation: call.operation,
+      body: init.body ? parsed(String(init.body)) : null,
+      keepalive: init.keepalive ?? false,
+    }
     sent.push(request)
     if (init.signal?.aborted) throw init.signal.reason
     const answer = await (answers[call.operation]?.(request) ?? sampleOf(call.data))

@@ -13,7 +13,6 @@ export const setPassword = defineCall({
   form: true,
   envelope: 'casdoor',
   rateClass: 'login',
-  outlivesNavigation: true,
   audit: { target: [] },
   stales: ['account.get-account', 'account.sessions'],
   body: z.object({
@@ -37,7 +36,6 @@ export const deleteAccount = defineCall({
   timeout: 'normal',
   envelope: 'casdoor',
   rateClass: 'login',
-  outlivesNavigation: true,
   audit: { target: [] },
   stales: { because: 'The console forgets all that it read when an account ends.' },
   body: z.object({

@@ -93,7 +93,6 @@ export const beginProviderSignIn = defineCall({
   timeout: 'normal',
   envelope: 'casdoor',
   rateClass: 'login',
-  outlivesNavigation: true,
   audit: { because: 'Nothing is different before the other service has answered.' },
   stales: { because: 'Nothing is different before the other service has answered.' },
   body: z.object({
@@ -122,7 +121,6 @@ export const link = defineCall({
   timeout: 'normal',
   envelope: 'casdoor',
   rateClass: 'login',
-  outlivesNavigation: true,
   audit: { target: ['body.provider'] },
   stales: ['account.get-account'],
   bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
@@ -149,7 +147,6 @@ export const unlink = defineCall({
   timeout: 'normal',
   envelope: 'casdoor',
   rateClass: 'login',
-  outlivesNavigation: true,
   audit: { target: ['body.providerName', 'body.providerType'] },
   stales: ['account.get-account'],
   body: z.object({

@@ -49,7 +49,10 @@ interface CallRules {
   spends: boolean
   /** Answers that fail may be tried again by the console: only calls that only look (R9.1). */
   retry: boolean
-  /** The console keeps it under way when its page is left: it belongs to the shell or the session (R4.11). */
+  /**
+   * The console keeps it under way when its page is left (R4.11): what changes something always, and of what only looks
+   * that which belongs to the shell or the session.
+   */
   outlivesNavigation: boolean
   /** It is how the console learns or says who is signed in: what fails there is told by its page, and ends no session. */
   aboutSession: boolean
@@ -124,7 +127,12 @@ type ReadOnly<Options extends CallOptions> = Given<
 type Consequences<Options extends CallOptions> =
   ReadOnly<Options> extends true
     ? { audit?: never; stales?: never; spends?: false }
-    : { audit: AuditRule | Because; stales: readonly string[] | Because; retry?: false }
+    : {
+        audit: AuditRule | Because
+        stales: readonly string[] | Because
+        retry?: false
+        outlivesNavigation?: never
+      }
 
 /** The call that options come to, with their literals: handlers' types are made from these. */
 interface CallOf<Options extends CallOptions> {
@@ -153,20 +161,21 @@ interface CallOf<Options extends CallOptions> {
 
 /**
  * Declares a call. Left out: no params, query or body; the default timeout and rate class; a GET only looks, all else
- * changes something; spends nothing; never retried; ends with its page; not about the session; JSON alone, and a small
+ * changes something; spends nothing; never retried; ends with its page where it only looks; not about the session; JSON alone, and a small
  * body; the gateway's own envelope.
  * A call that changes something says what its audit entry is and which reads it makes old, or why it has none.
  */
 export function defineCall<const Options extends CallOptions>(
   options: Options & Consequences<Options>,
 ): CallOf<Options> {
+  const readOnly = options.readOnly ?? options.method === 'GET'
   const call: Call = {
     timeout: 'default',
     rateClass: 'general',
-    readOnly: options.method === 'GET',
+    readOnly,
     spends: false,
     retry: false,
-    outlivesNavigation: false,
+    outlivesNavigation: !readOnly,
     aboutSession: false,
     form: false,
     bodyBytesMax: BODY_BYTES_MAX,

@@ -240,13 +240,13 @@ describe('rules across calls', () => {
 describe('what a call says of its consequences', () => {
   const changes = all.filter(call => !call.readOnly)
 
-  test('[R4.11] balance, bill duration, payment methods and the session outlive a change of page, lists do not', () => {
+  test('[R4.11] balance, bill duration, payment methods, the session and every change outlive a change of page, lists do not', () => {
     const shells = all.filter(call => /balance|bill_duration|payment-method/.test(call.path))
     expect(shells.length).toBeGreaterThan(0)
-    for (const call of [...shells, byName('account.get-account'), byName('account.logout')]) {
+    for (const call of [...shells, byName('account.get-account'), ...changes]) {
       expect(call.outlivesNavigation, call.operation).toBe(true)
     }
-    for (const operation of ['bill.transaction', 'instance.list', 'bill.topup', 'account.audit-log']) {
+    for (const operation of ['bill.transaction', 'instance.list', 'bill.topup-open', 'account.audit-log']) {
       expect(byName(operation).outlivesNavigation, operation).toBe(false)
     }
   })

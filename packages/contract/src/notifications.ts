@@ -63,7 +63,6 @@ export const setNotifications = defineCall({
   audience: 'user',
   timeout: 'normal',
   // What was chosen is kept, whatever page is looked at by then.
-  outlivesNavigation: true,
   audit: { target: [] },
   stales: ['notification.get'],
   body: notificationChoice,

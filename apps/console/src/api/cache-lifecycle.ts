@@ -14,7 +14,7 @@ interface Cache {
 const readers = new Map<string, () => Promise<unknown>>()
 
 let cache: Cache | null = null
-let onStale: (error: ApiError) => void = () => {}
+let tellUnseen: (error: ApiError) => void = () => {}
 
 /**
  * Called by the query cache when its code is loaded.
@@ -55,18 +55,18 @@ export async function reread(operations: readonly string[]): Promise<void> {
 }
 
 /**
- * Says what happens when a refresh fails behind data that is on the screen: the page keeps showing it, so the
- * failure needs a toast. A first load that fails is shown in its place by the page itself.
+ * Says what happens with a failure that nobody shows where it belongs, so that it needs a toast: a refresh behind data
+ * that is on the screen, or a change whose form is gone. A first load that fails is shown in its place by the page.
  * @param handler Gets the error.
  */
-export function onStaleData(handler: (error: ApiError) => void): void {
-  onStale = handler
+export function onUnseen(handler: (error: ApiError) => void): void {
+  tellUnseen = handler
 }
 
 /**
- * Called by the query cache for a refresh that failed.
+ * Called for a failure that nobody shows.
  * @param error Why.
  */
-export function reportStaleData(error: ApiError): void {
-  onStale(error)
+export function reportUnseen(error: ApiError): void {
+  tellUnseen(error)
 }

@@ -1,13 +1,13 @@
 import { QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError } from './api-error.ts'
-import { registerCache, reportStaleData } from './cache-lifecycle.ts'
+import { registerCache, reportUnseen } from './cache-lifecycle.ts'
 
 /** The one query client. The request layer retries where the contract allows it, so nothing is retried here. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     onError(error, query) {
       if (query.meta?.silent === true || query.state.data === undefined) return
-      if (error instanceof ApiError && error.code !== 'cancelled') reportStaleData(error)
+      if (error instanceof ApiError && error.code !== 'cancelled') reportUnseen(error)
     },
   }),
   defaultOptions: {

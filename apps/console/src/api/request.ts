@@ -32,6 +32,12 @@ export interface RequestOptions {
   silent?: boolean
 }
 
+/**
+ * How long a body may be for a browser to go on sending it when its document is gone: it takes 64 KiB of all such
+ * requests, and a character is four bytes at most.
+ */
+const KEPT_ALIVE_CHARS_MAX = 16_000
+
 /** What is known of a call that failed, besides its error. */
 export interface FailureContext {
   silent: boolean
@@ -120,14 +126,17 @@ async function once<C extends Call>(
   signal: AbortSignal,
 ): Promise<CallData<C>> {
   const timeout = AbortSignal.timeout((deps.timeouts ?? CALL_TIMEOUT_MS)[call.timeout])
+  const sent = input.body === undefined ? undefined : bodyOf(call, input.body)
   let response: Response
   let body: unknown
   try {
     response = await fetch(deps.origin + addressOf(call, input), {
       method: call.method,
+      // A tab that is closed meanwhile does not take back what was bought: it would be half done.
+      keepalive: call.spends && (sent ?? '').length <= KEPT_ALIVE_CHARS_MAX,
       headers: headersOf(deps, mediaTypeOf(call, input.body), key),
       signal: AbortSignal.any([signal, timeout]),
-      ...(input.body === undefined ? {} : { body: bodyOf(call, input.body) }),
+      ...(sent === undefined ? {} : { body: sent }),
     })
     // An answer that broke off says nothing, whatever its status was: it counts as none.
     body = parsed(await response.text())

@@ -1,6 +1,6 @@
 import { getAccount, logout } from '@berth/contract/account'
 import i18next from 'i18next'
-import { clearCache, onStaleData, registerReader } from '../api/cache-lifecycle.ts'
+import { clearCache, onUnseen, registerReader } from '../api/cache-lifecycle.ts'
 import { createCauseFilter } from '../api/cause-filter.ts'
 import { sendChange } from '../api/change.ts'
 import { request, startApi } from '../api/client.ts'
@@ -61,7 +61,7 @@ export async function start(namespaces: readonly Namespace[]): Promise<void> {
     textOf: (code, values) => String(i18next.t(`errors:${code}` as 'errors:network', values)),
     onFailure: react,
   })
-  onStaleData(error => react(error, { silent: false, aboutSession: false }))
+  onUnseen(error => react(error, { silent: false, aboutSession: false }))
   const textsReady = startI18n(namespaces)
   wireSession()
   // Both are asked for at once; the page draws a spinner until the second has its answer (R2.8).

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 
-import { act, screen } from '@testing-library/react'
+import { act, screen, waitFor } from '@testing-library/react'
 import { afterEach, expect, test, vi } from 'vitest'
 import { renderInPage } from '../component-fixture.tsx'
 import { drawToast, Toasts } from './Toasts.tsx'
@@ -23,4 +23,18 @@ test('[R2.21] a toast stands at the top of the page for three seconds', async ()
   // It fades out, which is drawn only once its time is over.
   act(() => vi.advanceTimersByTime(200))
   expect(screen.queryByText('It is paid.')).toBeNull()
+})
+
+test('a toast that leads somewhere goes there at once, and is gone then', async () => {
+  let followed = 0
+  startToasts(drawToast)
+  await renderInPage(Toasts)
+  act(() =>
+    toast.good('It starts.', { link: { label: 'Instances', href: '/list', follow: () => followed++ } }),
+  )
+  const link = screen.getByRole('link', { name: 'Instances' })
+  expect(link.getAttribute('href')).toBe('/list')
+  act(() => link.click())
+  await waitFor(() => expect(screen.queryByText('It starts.')).toBeNull())
+  expect(followed).toBe(1)
 })

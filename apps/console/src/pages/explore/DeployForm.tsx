@@ -7,9 +7,11 @@ import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { useChange } from '../../api/use-change.ts'
+import { useWayTo } from '../../app/way-to.ts'
 import { Card } from '../../ui/Card.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
+import { toast } from '../../ui/toast.ts'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './DeployForm.module.css'
 import { envFromText, portsFromText, portsToText } from './field-texts.ts'
@@ -28,7 +30,13 @@ interface DeployFormProps {
 export function DeployForm({ offer, regions, images, onDeployed }: DeployFormProps) {
   const { t } = useTranslation('explore')
   const format = useFormat()
-  const deploy = useChange(deployInstance, { silent: true, behind: true })
+  const toInstances = useWayTo('/instance-list')
+  const deploy = useChange(deployInstance, {
+    silent: true,
+    behind: true,
+    whenGone: (_, { body }) =>
+      toast.good(t('deployed_meanwhile', { name: body.name }), { link: toInstances }),
+  })
   const firstImage = images.find(image => image.available) ?? images[0]
   const { form, submit, busy, failure } = useContractForm({
     schema: formSchema,

@@ -3,8 +3,10 @@ import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../../api/use-change.ts'
+import { useWayTo } from '../../app/way-to.ts'
 import { ConfirmDialog } from '../../ui/ConfirmDialog.tsx'
 import { useFormat } from '../../ui/format.ts'
+import { toast } from '../../ui/toast.ts'
 import classes from './ConfirmDialogs.module.css'
 import type { InstanceDialogProps } from './instance-dialog.ts'
 import { machineText } from './instance-texts.ts'
@@ -13,8 +15,11 @@ import { machineText } from './instance-texts.ts'
 export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation('instances')
   const format = useFormat()
-  const start = useChange(startInstance)
   const { instance_id, name, gpu_count, gpu_spec_id, currency, running_micro_per_hour } = instance
+  const toInstances = useWayTo('/instance-list')
+  const start = useChange(startInstance, {
+    whenGone: () => toast.good(t('confirm.start.gone', { name }), { link: toInstances }),
+  })
   return (
     <ConfirmDialog
       opened={opened}

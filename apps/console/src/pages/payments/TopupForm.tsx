@@ -8,9 +8,11 @@ import * as z from 'zod'
 import { ApiError } from '../../api/api-error.ts'
 import { request } from '../../api/client.ts'
 import { useChange } from '../../api/use-change.ts'
+import { useWayTo } from '../../app/way-to.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
+import { toast } from '../../ui/toast.ts'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './TopupDialog.module.css'
 
@@ -50,7 +52,16 @@ interface TopupFormProps {
 export function TopupForm({ platform, currency, owedCents, typed, onSettled, onInFlight }: TopupFormProps) {
   const { t } = useTranslation(['payments', 'common'])
   const format = useFormat()
-  const pay = useChange(topup, { silent: true, behind: true })
+  const toPayment = useWayTo('/payments', { topup: 'open' })
+  const pay = useChange(topup, {
+    silent: true,
+    behind: true,
+    whenGone: ({ status, amount, currency: paidIn }) => {
+      const text = { amount: format.cents(amount, paidIn) }
+      if (status === 'settled') toast.good(t('topup.done', text))
+      else toast.info(t('topup.under_way', text), { link: toPayment })
+    },
+  })
   const { form, submit, busy, failure } = useContractForm({
     schema: formSchema,
     initialValues: typed.current,

@@ -1,0 +1,165 @@
+// @vitest-environment jsdom
+import { topup } from '@berth/contract/billing'
+import { calls } from '@berth/contract/calls'
+import { officialImages } from '@berth/contract/images'
+import { deployInstance, startInstance } from '@berth/contract/instances'
+import { allRegions, listGpuSpecs } from '@berth/contract/regions'
+import { act, fireEvent, screen } from '@testing-library/react'
+import { type FunctionComponent, useState } from 'react'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { onUnseen } from './api/cache-lifecycle.ts'
+import { abortForNavigation } from './api/client.ts'
+import type { Namespace } from './app/i18n.ts'
+import { renderInPage } from './component-fixture.tsx'
+import { answerCalls, InShell, Refusal } from './gateway-fixture.tsx'
+import { DeployForm } from './pages/explore/DeployForm.tsx'
+import { offersOf } from './pages/explore/offers.ts'
+import { StartDialog } from './pages/instance-list/ConfirmDialogs.tsx'
+import { madeInstance } from './pages/instance-list/instance-fixture.ts'
+import { TopupForm } from './pages/payments/TopupForm.tsx'
+import { sampleOf } from './schema-fixture.ts'
+import { startToasts } from './ui/toast.ts'
+
+interface Purchase {
+  operation: string
+  Page: FunctionComponent<{ onDone: () => void }>
+  namespaces: readonly Namespace[]
+  typed: Record<string, string>
+  submit: RegExp
+  answer: object
+  says: string
+  leadsTo: string | null
+  /** Its page shows a failure itself; otherwise the request layer toasts it, wherever one is. */
+  ofAForm: boolean
+}
+
+const paid = { ...(sampleOf(topup.data) as object), amount: 2_500, currency: 'USD' }
+const topupPage = {
+  operation: topup.operation,
+  Page: Topup,
+  namespaces: ['payments'],
+  typed: {},
+  submit: /^Pay/,
+  ofAForm: true,
+} as const satisfies Partial<Purchase>
+
+const PURCHASES: readonly Purchase[] = [
+  {
+    operation: deployInstance.operation,
+    Page: Deploy,
+    namespaces: ['explore'],
+    typed: { Name: 'llama-finetune' },
+    submit: /^Deploy$/,
+    answer: sampleOf(deployInstance.data) as object,
+    says: 'llama-finetune is being deployed.',
+    leadsTo: '/instance-list',
+    ofAForm: true,
+  },
+  {
+    operation: startInstance.operation,
+    Page: ({ onDone }) => (
+      <StartDialog instance={madeInstance({ status: 'stopped' })} opened onClose={onDone} />
+    ),
+    namespaces: ['instances'],
+    typed: {},
+    submit: /^Start$/,
+    answer: sampleOf(startInstance.data) as object,
+    says: 'machine is starting.',
+    leadsTo: '/instance-list',
+    ofAForm: false,
+  },
+  {
+    ...topupPage,
+    answer: { ...paid, status: 'settled' },
+    says: '$25.00 was added to your balance.',
+    leadsTo: null,
+  },
+  {
+    ...topupPage,
+    answer: { ...paid, status: 'processing' },
+    says: 'The payment of $25.00 is not decided yet.',
+    leadsTo: '/payments?topup=open',
+  },
+]
+
+function Deploy({ onDone }: { onDone: () => void }) {
+  const [offer] = offersOf(sampleOf(listGpuSpecs.data) as never, '', 'price')
+  if (!offer) throw new Error('There is no offer.')
+  const [regions, images] = [allRegions, officialImages].map(({ data }) => sampleOf(data)) as [never, never]
+  return <DeployForm offer={offer} regions={regions} images={images} onDeployed={onDone} />
+}
+
+function Topup({ onDone }: { onDone: () => void }) {
+  return (
+    <TopupForm
+      platform={{ platform_name: 'testcard', display_name: 'Test card', test: true }}
+      currency="USD"
+      owedCents={0}
+      typed={{ current: { amount: '25', source: '4242 4242 4242 4242' } }}
+      onSettled={onDone}
+      onInFlight={onDone}
+    />
+  )
+}
+
+/** Buys, leaves the page while the answer is on its way, and lets the answer come. */
+async function buyAndLeave(purchase: Purchase, answer: object) {
+  const { Page } = purchase
+  const held = Promise.withResolvers<void>()
+  const heard = { toasts: [] as object[], unseen: [] as string[], doneByPage: 0 }
+  startToasts(({ tone, message, link }) => heard.toasts.push({ tone, message, href: link?.href ?? null }))
+  onUnseen(error => heard.unseen.push(error.message))
+  onTestFinished(() => {
+    startToasts(() => undefined)
+    onUnseen(() => undefined)
+  })
+  const { sent } = await answerCalls({ [purchase.operation]: () => held.promise.then(() => answer) })
+  let leave = () => {}
+  await renderInPage(
+    () => {
+      const [isLeft, setLeft] = useState(false)
+      leave = () => setLeft(true)
+      return <InShell>{isLeft ? 'Another page' : <Page onDone={() => heard.doneByPage++} />}</InShell>
+    },
+    { namespaces: purchase.namespaces },
+  )
+  for (const [label, value] of Object.entries(purchase.typed)) {
+    fireEvent.change(screen.getByLabelText(label), { target: { value } })
+  }
+  await act(async () => fireEvent.click(screen.getByRole('button', { name: purchase.submit })))
+  await act(async () => {
+    leave()
+    abortForNavigation()
+  })
+  expect(screen.getByText('Another page')).toBeDefined()
+  await act(async () => held.resolve())
+  return { ...heard, sent: sent.filter(({ operation }) => operation === purchase.operation) }
+}
+
+describe('a call that spends', () => {
+  test('is in the table', () => {
+    const spending = calls.filter(({ spends }) => spends).map(({ operation }) => operation)
+    expect([...new Set(PURCHASES.map(({ operation }) => operation))].toSorted()).toEqual(spending.toSorted())
+  })
+
+  test.each(PURCHASES)(
+    '[R4.11] goes on when its page is left, and says what came of it: $says',
+    async purchase => {
+      const { toasts, unseen, sent, doneByPage } = await buyAndLeave(purchase, purchase.answer)
+      const tone = purchase.says.includes('not decided') ? 'info' : 'good'
+      expect(toasts).toEqual([{ tone, message: purchase.says, href: purchase.leadsTo }])
+      expect(unseen).toEqual([])
+      // Closing the tab does not end it either, and it is sent once.
+      expect(sent.map(({ keepalive }) => keepalive)).toEqual([true])
+      expect(doneByPage, 'nothing is done to a page that is gone').toBe(0)
+    },
+  )
+
+  test.each(PURCHASES.filter(({ ofAForm }) => ofAForm))(
+    'that is refused after its form is gone says why: $operation',
+    async purchase => {
+      const { toasts, unseen } = await buyAndLeave(purchase, new Refusal([], 'gpu_sold_out', 409))
+      expect({ toasts, unseen }).toEqual({ toasts: [], unseen: ['refused: gpu_sold_out'] })
+    },
+  )
+})

@@ -50,6 +50,14 @@ const textRules: TextRule[] = [
     good: ['cd /root', '/home/berth/work/main.py', 'docs/work/plan'],
   },
   {
+    name: 'mails lead to pages by their names',
+    instead: 'Use consoleLink of the contract; a test holds that its pages are there.',
+    applies: path => /^apps\/gateway\/src\/domains\/.*\.ts$/.test(path) && !TEST.test(path),
+    pattern: /publicUrl\(\)(\.replace| \+)/,
+    bad: ["deps.publicUrl().replace(/x/, '') + path", "publicUrl() + '/a'"],
+    good: ["consoleLink(deps.publicUrl(), 'payments')", 'redirectUriFor(deps.publicUrl(), origin)'],
+  },
+  {
     name: 'no console output from what ships',
     instead: 'Take a logger, or show it on the page.',
     applies: path => SHIPPED.test(path) && !TEST.test(path),

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { CONSOLE_LINKS } from '@berth/contract/console-links'
 import { LANGUAGES } from '@berth/contract/limits'
 import { expect, test } from 'vitest'
+import { SECTION_IDS } from '../pages/settings/sections.ts'
 import { ALIASES, guestPage, isOpenPath, PAGES } from './pages.ts'
 import { HOME_PATH } from './session/redirect-target.ts'
 import { MENU } from './shell/menu.ts'
@@ -51,4 +53,13 @@ test.each(LANGUAGES)('[R2.10] every page has a title in %s', language => {
   const file = new URL(`../../public/locales/${language}/common.json`, import.meta.url)
   const titles = JSON.parse(readFileSync(file, 'utf8')).titles
   for (const { path } of PAGES) expect(titles[path.slice(1)], path).toBeTypeOf('string')
+})
+
+test('every link of every mail leads to a page, and to a part of it, that is there', () => {
+  for (const link of Object.values(CONSOLE_LINKS)) {
+    const { pathname, searchParams } = new URL(link, 'http://berth.example')
+    expect(PAGES.map(({ path }) => path as string)).toContain(pathname)
+    if (pathname === '/settings')
+      expect(SECTION_IDS as readonly string[]).toContain(searchParams.get('section'))
+  }
 })

@@ -1,3 +1,4 @@
+import { type ConsoleLink, consoleLink } from '@berth/contract/console-links'
 import { centsFloor, formatMicro, microFromCents } from '@berth/contract/money'
 import type { NoticeKind } from '@berth/contract/notifications'
 import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
@@ -49,16 +50,18 @@ export function defineNotices(deps: NoticeDeps) {
   function define<Facts extends { userId: string }, Values extends object>(
     kind: NoticeKind,
     texts: NoticeTexts<Values>,
-    /** The page of the console that shows more, as a path. */
-    path: string,
+    /** The page of the console that shows more. */
+    pageOf: (facts: Facts) => ConsoleLink,
     valuesOf: (facts: Facts, to: Recipient) => Values,
     name: string = kind.replaceAll('_', '-'),
   ) {
     return mail.define<Facts>(name, async (facts): Promise<MailContent | null> => {
       const to = await recipient(facts.userId)
       if (!to || !(await wants(facts.userId, kind))) return null
-      const base = deps.publicUrl().replace(/\/$/, '')
-      const links = { link: base + path, settings: `${base}/settings?section=notifications` }
+      const links = {
+        link: consoleLink(deps.publicUrl(), pageOf(facts)),
+        settings: consoleLink(deps.publicUrl(), 'notifications'),
+      }
       const values = { ...valuesOf(facts, to), ...links, brand: deps.brandName() }
       return noticeMail(to, texts[to.language], values)
     })
@@ -68,30 +71,35 @@ export function defineNotices(deps: NoticeDeps) {
     newSignIn: define(
       'new_sign_in',
       NEW_SIGN_IN_TEXTS,
-      '/settings?section=sessions',
+      () => 'sessions',
       (facts: NewSignInFacts) => ({
         at: timeText(facts.at),
         address: lineOf(facts.address),
         browser: lineOf([facts.browser, facts.system].filter(part => part !== '').join(', ')),
       }),
     ),
-    keyAdded: define('key_added', KEY_ADDED_TEXTS, '/settings', (facts: KeyAddedFacts) => ({
-      at: timeText(facts.at),
-      what: facts.what,
-      name: lineOf(facts.name),
-    })),
-    topUpReceipt: define('top_up_receipt', TOP_UP_RECEIPT_TEXTS, '/bill-details', paymentValues),
+    keyAdded: define(
+      'key_added',
+      KEY_ADDED_TEXTS,
+      ({ what }) => KEY_PAGES[what],
+      (facts: KeyAddedFacts) => ({
+        at: timeText(facts.at),
+        what: facts.what,
+        name: lineOf(facts.name),
+      }),
+    ),
+    topUpReceipt: define('top_up_receipt', TOP_UP_RECEIPT_TEXTS, () => 'payments', paymentValues),
     refund: define(
       'top_up_receipt',
       REFUND_TEXTS,
-      '/bill-details',
+      () => 'payments',
       (facts: RefundFacts, to) => ({ ...paymentValues(facts, to), outcome: facts.outcome }),
       'refund',
     ),
     instanceTrouble: define(
       'instance_trouble',
       INSTANCE_TROUBLE_TEXTS,
-      '/instance-list',
+      () => 'instances',
       (facts: InstanceTroubleFacts) => ({
         at: timeText(facts.at),
         cause: facts.cause,
@@ -101,7 +109,7 @@ export function defineNotices(deps: NoticeDeps) {
     balanceLow: define(
       'balance_low',
       BALANCE_LOW_TEXTS,
-      '/payments',
+      () => 'payments',
       (facts: BalanceLowFacts, { language }) => ({
         balance: formatMicro(microFromCents(centsFloor(BigInt(facts.balanceMicro))), facts.currency),
         rate: formatMicro(BigInt(facts.burnMicroPerHour), facts.currency, 4),
@@ -110,6 +118,8 @@ export function defineNotices(deps: NoticeDeps) {
     ),
   }
 }
+
+const KEY_PAGES = { ssh_key: 'ssh_keys', registry: 'registries', api_key: 'api_keys' } as const
 
 /** What mails say of a payment, whichever way the money went. */
 function paymentValues(facts: TopUpReceiptFacts, { language }: Recipient) {

@@ -1,3 +1,4 @@
+import { consoleLink } from '@berth/contract/console-links'
 import { and, eq, sql } from 'drizzle-orm'
 import type { MailContent, MailOutbox } from '../../../drivers/mail/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
@@ -41,7 +42,7 @@ export function createEmailVerification(deps: EmailVerificationDeps) {
     const lifeMs = ACTIVATION_LINK_HOURS * HOUR_MS
     const secret = await links.make(db, { purpose: 'verify_email', userId: user.id, email, lifeMs })
     // The path is the one that the console has always had.
-    const link = `${deps.publicUrl().replace(/\/$/, '')}/activty?token=${secret}`
+    const link = consoleLink(deps.publicUrl(), 'activation', { token: secret })
     const values = { brand: deps.brandName(), link, hours: ACTIVATION_LINK_HOURS }
     return activationMail(email, languageOf(user.language), values)
   }

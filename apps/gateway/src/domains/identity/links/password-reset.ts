@@ -1,3 +1,4 @@
+import { consoleLink } from '@berth/contract/console-links'
 import type { MailContent, MailOutbox } from '../../../drivers/mail/port.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
@@ -73,7 +74,7 @@ export function createPasswordReset(deps: PasswordResetDeps) {
     if (!user) return null
     const lifeMs = RESET_LINK_HOURS * 3_600_000
     const secret = await links.make(db, { purpose: 'reset_password', userId: user.id, email, lifeMs })
-    const link = `${deps.publicUrl().replace(/\/$/, '')}/reset-password?token=${secret}`
+    const link = consoleLink(deps.publicUrl(), 'reset_password', { token: secret })
     const values = { brand: deps.brandName(), link, hours: RESET_LINK_HOURS }
     return resetMail(email, languageOf(user.language), values)
   }

@@ -1,3 +1,4 @@
+import { consoleLink } from '@berth/contract/console-links'
 import type { Language } from '@berth/contract/limits'
 import type { MailContent, MailOutbox } from '../../../drivers/mail/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
@@ -20,14 +21,18 @@ interface GuardMailsDeps {
  */
 export function createGuardMails(deps: GuardMailsDeps) {
   const { db, clock, mail } = deps
-  const consoleUrl = () => deps.publicUrl().replace(/\/$/, '')
 
   const passwordChanged = mail.define<{ userId: string; address: string; at: string }>(
     'password-changed',
     async ({ userId, address, at }): Promise<MailContent | null> => {
       const to = await findRecipient(db, userId)
       if (!to) return null
-      const values = { brand: deps.brandName(), at: timeText(at), address, link: `${consoleUrl()}/auth` }
+      const values = {
+        brand: deps.brandName(),
+        at: timeText(at),
+        address,
+        link: consoleLink(deps.publicUrl(), 'sign_in'),
+      }
       return passwordChangedMail(to.email, to.language, values)
     },
   )

@@ -1,3 +1,4 @@
+import { consoleLink } from '@berth/contract/console-links'
 import { eq } from 'drizzle-orm'
 import type { MailContent, MailOutbox } from '../../../drivers/mail/port.ts'
 import type { IdentityProvider, ProviderIdentity } from '../../../drivers/sign-in/port.ts'
@@ -43,7 +44,7 @@ export function createSignInMethods(deps: SignInMethodsDeps) {
     // Only where the address is proven: linking again and again must not fill a stranger's mailbox.
     const to = await findRecipient(db, userId)
     if (!to) return null
-    const link = `${deps.publicUrl().replace(/\/$/, '')}/settings`
+    const link = consoleLink(deps.publicUrl(), 'ways_to_sign_in')
     const service = providers.find(({ name }) => name === provider)?.displayName ?? provider
     const values = { brand: deps.brandName(), service, link }
     return signInMethodMail(to.email, to.language, change, values)

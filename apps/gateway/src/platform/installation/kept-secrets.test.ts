@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { COOKIE_MAX_AGE_S } from '@berth/contract/limits'
 import { eq } from 'drizzle-orm'
 import { pino } from 'pino'
@@ -130,23 +131,48 @@ test('a replaced token key is believed no longer than its tokens last, also by a
 test('a token whose key this gateway has not heard of is looked for in the database', async () => {
   const kept = under([MASTER])
   await kept.load(null)
-  let now = Date.now()
-  const clock = { now: () => new Date(now) }
-  const deaf = createAccessTokens({
-    keys: await under([MASTER], clock).followTokenKeys(async () => () => {}),
-    clock,
-  })
+  const deaf = await deafTokens()
   await kept.replaceTokenKey({ atOnce: false })
   const { tokens } = await tokensOf(kept)
-  const young = await tokens.issue(subject())
-  expect(await deaf.verify(young)).toBeNull()
-  now += 6_000
-  expect(await deaf.verify(young)).not.toBeNull()
+  expect(await deaf.tokens.verify(await tokens.issue(subject()))).not.toBeNull()
 })
 
-function under(masterKeys: [Uint8Array, ...Uint8Array[]], clock = systemClock) {
+test('made-up key names cost few looks, tell nobody of news, and keep no new key from being found', async () => {
+  const kept = under([MASTER])
+  await kept.load(null)
+  const deaf = await deafTokens()
+  let changes = 0
+  deaf.keys.onChange(() => void changes++)
+  const looksBefore = deaf.looks()
+  const forge = () => deaf.keys.verifying(randomBytes(8).toString('hex'))
+  await Promise.all(Array.from({ length: 100 }, forge))
+  await Promise.all(Array.from({ length: 100 }, () => deaf.keys.verifying('no name of ours')))
+  expect(deaf.looks() - looksBefore).toBeLessThanOrEqual(2)
+  expect(changes).toBe(0)
+  const id = await kept.replaceTokenKey({ atOnce: false })
+  const beside = Array.from({ length: 100 }, forge)
+  expect((await deaf.keys.verifying(id)).map(key => key.id)).toEqual([id])
+  await Promise.all(beside)
+  expect(deaf.looks() - looksBefore).toBeLessThanOrEqual(4)
+  expect(changes).toBe(1)
+})
+
+/** Of a gateway that no notification reaches. */
+async function deafTokens() {
+  let looks = 0
+  const db = new Proxy(database.db, {
+    get(target, name) {
+      if (name === 'select') looks++
+      return Reflect.get(target, name, target)
+    },
+  })
+  const keys = await under([MASTER], systemClock, db).followTokenKeys(async () => () => {})
+  return { keys, tokens: createAccessTokens({ keys, clock: systemClock }), looks: () => looks }
+}
+
+function under(masterKeys: [Uint8Array, ...Uint8Array[]], clock = systemClock, db = database.db) {
   return createKeptSecrets({
-    db: database.db,
+    db,
     clock,
     ids: systemIds,
     log: pino({ level: 'silent' }),

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { COOKIE_MAX_AGE_S } from '@berth/contract/limits'
 import { and, eq, gt, isNull, lt, or, sql } from 'drizzle-orm'
 import type { Clock } from '../clock.ts'
@@ -21,6 +22,11 @@ interface Verifying {
   endsAt: Date | null
 }
 
+interface KnownKeys {
+  signing: TokenKey
+  all: Map<string, Verifying>
+}
+
 /** Told when a token key was replaced; the payload is the new one's name. */
 const CHANNEL = 'token_keys'
 /** Any number that nobody else locks: gateways that start together make one set of secrets. */
@@ -28,8 +34,12 @@ const LOCK_ID = 7_366_214_906
 const SEED_BYTES = 32
 /** A token lasts as long as the console's cookies; its key is believed a day longer. */
 const REPLACED_KEPT_MS = COOKIE_MAX_AGE_S * 1_000 + 24 * 3_600_000
-/** Tokens with made-up key names ask the database no more often than this. */
-const LOOK_AGAIN_MS = 5_000
+/**
+ * Tokens with unknown key names ask the database no more often than this, all of them together, and wait for it: so
+ * those that are made up cost little, and keep no new one waiting for longer.
+ */
+const LOOK_AGAIN_MS = 250
+const KEY_NAME = /^[0-9a-f]{16}$/
 
 interface KeptSecretsDeps {
   db: Database
@@ -100,7 +110,7 @@ export function createKeptSecrets({ db, clock, ids, log, masterKeys }: KeptSecre
     return stale.length
   }
 
-  async function readTokenKeys(): Promise<{ signing: TokenKey; all: Map<string, Verifying> }> {
+  async function readTokenKeys(): Promise<KnownKeys> {
     const isGood = or(isNull(keptSecret.endsAt), gt(keptSecret.endsAt, clock.now()))
     const rows = await db
       .select()
@@ -117,17 +127,31 @@ export function createKeptSecrets({ db, clock, ids, log, masterKeys }: KeptSecre
   /** Reads the token keys and keeps up with what other gateways and the operator do to them. */
   async function followTokenKeys(listen: OpenDatabase['listen']): Promise<TokenKeys> {
     let known = await readTokenKeys()
-    let lookedAt = clock.now().getTime()
+    let lookedAtMs = clock.now().getTime()
+    let nextLook: Promise<void> | null = null
     const listeners: (() => void)[] = []
 
     async function lookAgain(): Promise<void> {
-      lookedAt = clock.now().getTime()
+      lookedAtMs = clock.now().getTime()
+      const before = namesOf(known)
       try {
         known = await readTokenKeys()
       } catch (error) {
         log.warn({ err: error }, 'the keys of tokens could not be read again; those known stay')
       }
+      if (namesOf(known) === before) return
       for (const heard of listeners) heard()
+    }
+
+    /** A look that begins from now on: one that is under way may have come too early. */
+    function lookSoon(): Promise<void> {
+      nextLook ??= (async () => {
+        const sinceMs = clock.now().getTime() - lookedAtMs
+        if (sinceMs < LOOK_AGAIN_MS) await delay(Math.min(LOOK_AGAIN_MS - sinceMs, LOOK_AGAIN_MS))
+        nextLook = null
+        await lookAgain()
+      })()
+      return nextLook
     }
     // Lives as long as the connection that it listens on.
     await listen(
@@ -143,8 +167,7 @@ export function createKeptSecrets({ db, clock, ids, log, masterKeys }: KeptSecre
       signing: () => known.signing,
       async verifying(id) {
         if (id === undefined) return [...known.all.values()].filter(isGood).map(({ key }) => key)
-        const isNews = !known.all.has(id) && clock.now().getTime() - lookedAt > LOOK_AGAIN_MS
-        if (isNews) await lookAgain()
+        if (!known.all.has(id) && KEY_NAME.test(id)) await lookSoon()
         const found = known.all.get(id)
         return found && isGood(found) ? [found.key] : []
       },
@@ -180,6 +203,14 @@ export function createKeptSecrets({ db, clock, ids, log, masterKeys }: KeptSecre
       return id
     },
   }
+}
+
+/** The same for the same keys with the same ends. */
+function namesOf({ all }: KnownKeys): string {
+  return [...all]
+    .map(([id, { endsAt }]) => `${id} ${endsAt?.toISOString() ?? ''}`)
+    .sort()
+    .join()
 }
 
 const AWAITED =

@@ -39,6 +39,7 @@ import type { IdentityProvider } from './drivers/sign-in/port.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Catalogue } from './platform/config/catalogue.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
+import { findDirectHost } from './platform/direct-host.ts'
 import { createEvents } from './platform/events/events.ts'
 import { createGateways } from './platform/gateways/gateways.ts'
 import type { Route } from './platform/http/handler.ts'
@@ -86,6 +87,8 @@ export interface GatewayParts {
   internalPort: number
   internalAddress: string | null
   serviceHost: string
+  /** Where direct TCP ports listen; null for an address that this computer has besides the console's. */
+  directHost: string | null
   trustedProxies: readonly string[]
   /** Seals registry passwords: 32 bytes in base64; null takes the installation's. The former ones only open. */
   credentialsKey: string | null
@@ -226,6 +229,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     host: parts.host,
     publicUrl: parts.publicUrl,
     serviceHost: parts.serviceHost,
+    directHost: await findDirectHost(parts.directHost),
   })
 
   const sshKeys = createSshKeys({ ...base, events })

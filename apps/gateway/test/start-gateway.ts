@@ -110,6 +110,7 @@ export async function startGateway(
     internalPort: 0,
     internalAddress: null,
     serviceHost: 'localhost',
+    directHost: null,
     trustedProxies: [],
     credentialsKey: null,
     formerCredentialsKeys: [],

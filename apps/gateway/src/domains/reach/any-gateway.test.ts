@@ -136,7 +136,11 @@ describe('[R2.23] through the gateway that does not reach the machine', () => {
   test('a direct TCP port carries bytes both ways, and each side ends its own', async () => {
     const { data } = await near.call(getConnection, { params: { id } })
     expect(data.http.map(({ listening }) => listening)).toEqual([true, false])
-    const socket = connect({ host: '127.0.0.1', port: data.tcp[0]?.public_port ?? 0, allowHalfOpen: true })
+    const socket = connect({
+      host: data.tcp[0]?.host,
+      port: data.tcp[0]?.public_port ?? 0,
+      allowHalfOpen: true,
+    })
     socket.end('direct')
     expect(await text(socket)).toBe('you said direct')
   })

@@ -19,6 +19,7 @@ import { createTestEvents } from '../../../test/test-events.ts'
 import { startTestServer } from '../../../test/test-server.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { notify } from '../../platform/database/open-database.ts'
+import { findDirectHost } from '../../platform/direct-host.ts'
 import type { Caller } from '../../platform/http/handler.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { INSTANCE_CHANNEL } from '../instances/change-status.ts'
@@ -84,6 +85,7 @@ export async function startConnectFixture(
     host: '127.0.0.1',
     publicUrl: null,
     serviceHost: 'localhost',
+    directHost: await findDirectHost(null),
     limits,
   })
   const server = await startTestServer(db, connect.routes, {

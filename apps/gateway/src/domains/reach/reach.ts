@@ -48,11 +48,10 @@ export interface ReachDeps {
   host: string
   publicUrl: string | null
   serviceHost: string
+  /** Where forwarded TCP ports listen: an address of this computer alone, whatever the gateway does. */
+  directHost: string
   limits?: { findMs?: number; terminal?: Partial<TerminalLimits>; service?: Partial<ServiceLimits> }
 }
-
-/** Where forwarded TCP ports listen: never beyond this computer, whatever the gateway does. */
-const FORWARD_HOST = '127.0.0.1'
 
 /** Makes the ways into instances. Nothing listens by itself yet. */
 export function createReach(deps: ReachDeps): Reach {
@@ -64,7 +63,7 @@ export function createReach(deps: ReachDeps): Reach {
   const terminals = createTerminals({ ...deps, ways, limits: limits.terminal ?? {} })
   // On a loopback interface customers are at this computer; elsewhere its own ports are out of their reach.
   const tcp = isLoopback(deps.host)
-    ? { host: FORWARD_HOST, forwards: createTcpForwards({ ...deps, ways, host: FORWARD_HOST }) }
+    ? { host: deps.directHost, forwards: createTcpForwards({ ...deps, ways, host: deps.directHost }) }
     : null
   const connections = createConnections({ ...deps, ways, terminals, tcp })
   return {

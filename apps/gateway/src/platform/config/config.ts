@@ -17,6 +17,7 @@ export interface Config {
   /** `host:port` that other gateways reach this one by; null: found out. */
   readonly internalAddress: string | null
   readonly serviceHost: string
+  readonly directHost: string | null
   readonly trustedProxies: readonly string[]
   readonly dataDir: string
   /** Where the sandbox keeps its machines. */
@@ -86,6 +87,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     internalPort: values.BERTH_INTERNAL_PORT,
     internalAddress: values.BERTH_INTERNAL_ADDRESS,
     serviceHost: values.BERTH_SERVICE_HOST,
+    directHost: values.BERTH_DIRECT_HOST,
     trustedProxies: values.BERTH_TRUSTED_PROXIES,
     dataDir: resolve(PROJECT_DIR, values.BERTH_DATA_DIR),
     sandboxDir: resolve(PROJECT_DIR, values.BERTH_SANDBOX_DIR ?? join(values.BERTH_DATA_DIR, 'machines')),

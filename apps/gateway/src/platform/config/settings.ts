@@ -59,6 +59,7 @@ const KEY_256 = /^[A-Za-z0-9+/_-]{43}=?$/
 const HOST_AND_PORT = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/
 /** The same, or an IPv6 address in brackets, and always a port. */
 const REACHABLE = /^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-f:.]+\]):\d{1,5}$/
+const LOOPBACK_ADDRESS = /^127(\.\d{1,3}){3}$/
 const INTERFACE = /^[A-Za-z0-9._:-]+$/
 const NETWORK = /^[0-9a-f.:]+(\/\d{1,3})?$/i
 
@@ -92,6 +93,14 @@ export const SETTINGS = {
     about:
       'Domain below which each HTTP service of an instance has a host name of its own. Its wildcard DNS record must ' +
       'lead here. Browsers take every name below `localhost` for this computer, so the default needs none.',
+  }),
+  BERTH_DIRECT_HOST: setting(optional(z.string().regex(LOOPBACK_ADDRESS)), {
+    default: '',
+    takes: 'an address of this computer alone, such as 127.0.0.2',
+    about:
+      'Where direct TCP ports of instances listen, which are for customers at this computer. Another address than the ' +
+      'console’s: browsers send an address’s cookies to each of its ports, and what listens there is a customer’s. ' +
+      'Empty: 127.0.0.2, or 127.0.0.1 where this computer lacks that one.',
   }),
   BERTH_TRUSTED_PROXIES: setting(listOf(z.string().regex(NETWORK)), {
     default: '',

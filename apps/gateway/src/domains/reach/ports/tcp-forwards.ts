@@ -30,7 +30,7 @@ interface Forward {
 /**
  * Makes the forwards. Each is a listener on a free port, so it is only for a gateway on the customer's own
  * computer: whoever reaches `host` reaches the instance's port.
- * @param deps `host` is the address that is listened on, such as `127.0.0.1`.
+ * @param deps `host` is the address that is listened on, such as `127.0.0.2`.
  */
 export function createTcpForwards(deps: {
   host: string

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
+import { isLoopback } from '../../../platform/http/hosts.ts'
 import type { MachineSpec } from '../port/machines.ts'
 
 /** Names the cloud that a container, network or saved image belongs to. */
@@ -172,7 +173,7 @@ export function shapeOf(spec: MachineSpec, publishAddress: string): string {
     [...new Set(spec.ports)].sort((a, b) => a - b),
     [...spec.gpu_uuids].sort(),
     // Left out where they are as they were always, so that the digests of earlier versions stay true.
-    ...(publishAddress === '127.0.0.1' ? [] : [publishAddress]),
+    ...(isLoopback(publishAddress) ? [] : [publishAddress]),
     ...(spec.udp_ports?.length ? [{ udp: [...new Set(spec.udp_ports)].sort((a, b) => a - b) }] : []),
     ...(spec.volumes?.length ? [{ volumes: spec.volumes }] : []),
   ]

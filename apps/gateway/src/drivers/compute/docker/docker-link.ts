@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import Docker from 'dockerode'
 import type { Logger } from 'pino'
+import { OTHER_LOOPBACK } from '../../../platform/direct-host.ts'
 import { createSshLink, type SshPlace } from './ssh-link.ts'
 
 /** Where a Docker Engine is, with all that is needed to speak to it. */
@@ -55,7 +56,8 @@ export function createDockerLink(place: DockerPlace, log: Logger): DockerLink {
           protocol: 'http',
         }),
         is_here: true,
-        publish_address: LOOPBACK,
+        // Its console is here too, whose cookies no port of a customer's is to get.
+        publish_address: process.platform === 'linux' ? OTHER_LOOPBACK : LOOPBACK,
         // Elsewhere Docker runs in a virtual machine of its own.
         reaches_containers: process.platform === 'linux',
         carries_udp: true,

@@ -112,7 +112,7 @@ test('an instance is found by name and by id, and leads on to what it allows now
   await expect(page.getByRole('searchbox')).toHaveValue(id)
 })
 
-test('[R2.24] the terminal opens in a tab of its own', async () => {
+test('[R2.23] the terminal opens in a tab of its own', async () => {
   await openPalette()
   await field().fill('terminal llama')
   const [tab] = await Promise.all([context.waitForEvent('page'), page.keyboard.press('Enter')])

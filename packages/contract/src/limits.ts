@@ -18,9 +18,6 @@ export const CALL_TIMEOUT_MS = {
 export const RETRY_COUNT = 2
 export const RETRY_DELAY_MS = 1_000
 
-/** Attempts that a poll makes when its caller sets no other number (R9.1). */
-export const POLL_ATTEMPTS_MAX = 10
-
 /** How long a toast stays (R2.21). */
 export const TOAST_MS = 3_000
 

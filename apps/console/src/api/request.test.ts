@@ -138,6 +138,18 @@ test('[R9.1] a call that is not answered in the time of its class is given up', 
   })
 })
 
+test('[R9.1] each class has its own time: a payment is still waited for when a balance is given up', async () => {
+  let release = () => {}
+  answer = (request, response) => {
+    if (request.url.includes('topup')) release = () => reply(response, 200, ok({ status: 'settled' }))
+  }
+  const { request } = makeRequester()
+  const paid = request(topup, { body: payment })
+  expect((await failed(request(getBalance, {}))).code).toBe('timed_out')
+  release()
+  expect(await paid).toEqual({ status: 'settled' })
+})
+
 test('[R8.1] an answer that breaks off counts as none, whatever its status was', async () => {
   answer = (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' })
@@ -171,6 +183,19 @@ test('[R9.1] a call that may be retried is tried three times in all, then fails 
   await failed(makeRequester().request(allRegions, {}))
   expect(seen).toHaveLength(3)
   expect(failures).toHaveLength(1)
+})
+
+test('[R9.1] tries are a second apart', async () => {
+  const at: number[] = []
+  answer = (_, response) => {
+    at.push(performance.now())
+    if (at.length === 1) response.destroy()
+    else reply(response, 200, ok([]))
+  }
+  const { retryDelayMs: _, ...asInTheConsole } = makeDeps()
+  await createRequester(asInTheConsole).request(allRegions, {})
+  // A slow machine makes it longer; nothing but a shorter pause makes it less.
+  expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThan(950)
 })
 
 test('[R9.1] a retry that passes is no failure', async () => {
@@ -302,8 +327,12 @@ interface Seen {
 }
 
 function makeRequester(change: Partial<RequestDeps> = {}) {
+  return createRequester({ ...makeDeps(), ...change })
+}
+
+function makeDeps(): RequestDeps {
   const storage = new Map<string, string>()
-  return createRequester({
+  return {
     origin,
     readToken: () => 'the-token',
     readLanguage: () => 'ja',
@@ -324,8 +353,7 @@ function makeRequester(change: Partial<RequestDeps> = {}) {
       default: 10_000,
     },
     retryDelayMs: 1,
-    ...change,
-  })
+  }
 }
 
 const ok = (data: unknown) => ({ status: 'ok', msg: '', data })

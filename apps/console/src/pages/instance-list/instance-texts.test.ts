@@ -83,7 +83,7 @@ describe('under the status', () => {
     }
   })
 
-  test('[R9.6] a stopped one names the day on which it is deleted', () => {
+  test('a stopped one names the day on which it is deleted', () => {
     const stopped = madeInstance({ status: 'stopped', deleted_on: '2026-12-19T12:00:00.000Z' })
     expect(texts.underStatus(stopped)).toBe('deleted on 19 Dec 2026 unless started')
   })

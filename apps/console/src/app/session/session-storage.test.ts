@@ -1,0 +1,26 @@
+// @vitest-environment jsdom
+import { afterEach, expect, test } from 'vitest'
+import { clearSessionCookies, writeSessionCookies } from './session-storage.ts'
+
+const CUSTOMER = { id: '0195-the-id', email: 'ada+x@example.com' }
+
+afterEach(clearSessionCookies)
+
+test('[R3.1] a session has three cookies: user, company, and one of its own that is kept', () => {
+  writeSessionCookies(CUSTOMER)
+  const cookies = readCookies()
+  expect(cookies).toEqual({
+    berth_user_id: 'ada+x@example.com',
+    berth_company_id: '0195-the-id',
+    berth_session_id: expect.stringMatching(/^[0-9a-f]{24}$/),
+  })
+  writeSessionCookies({ ...CUSTOMER, id: 'another' })
+  expect(readCookies()).toEqual({ ...cookies, berth_company_id: 'another' })
+  clearSessionCookies()
+  expect(document.cookie).toBe('')
+})
+
+function readCookies() {
+  const pairs = document.cookie.split('; ').map(pair => pair.split('='))
+  return Object.fromEntries(pairs.map(([name, value = '']) => [name, decodeURIComponent(value)]))
+}

@@ -26,8 +26,9 @@ export async function startChildServer(
   file: string,
   ready: RegExp,
   env: Record<string, string>,
+  argv: readonly string[] = [],
 ): Promise<ChildServer> {
-  const child = spawn(process.execPath, [resolve(PROJECT_DIR, file)], {
+  const child = spawn(process.execPath, [resolve(PROJECT_DIR, file), ...argv], {
     cwd: PROJECT_DIR,
     env: { ...process.env, NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -90,6 +91,15 @@ export function processTree(root: number): number[] {
  */
 export function cpuSeconds(pid: number): number {
   return statOf(pid)?.cpuSeconds ?? 0
+}
+
+/**
+ * The time that a process's first thread has worked so far, in milliseconds, waiting for a processor left out. Linux only.
+ * @param pid Of a process on this machine that runs.
+ */
+export function threadMs(pid: number): number {
+  const [nanoseconds] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')
+  return Number(nanoseconds) / 1e6
 }
 
 /** Null when the process has ended. */

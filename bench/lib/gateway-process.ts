@@ -15,8 +15,8 @@ export interface GatewayProcess {
   token: string
   dataDir: string
   call<C extends Call>(call: C, input: CallInput<C>): Promise<CallData<C>>
-  /** Deploys the cheapest sandbox and gives its id at once. */
-  deploy(): Promise<string>
+  /** Deploys the cheapest sandbox, with more of the form where that is given, and gives its id at once. */
+  deploy(part?: Partial<CallInput<typeof deployInstance>['body']>): Promise<string>
   /** Asks for the list without a pause until the instance is as wanted. */
   until(id: string, status: 'running' | 'gone'): Promise<void>
   terminate(id: string): Promise<void>
@@ -87,7 +87,7 @@ export async function startGatewayProcess(): Promise<GatewayProcess> {
     dataDir,
     call,
     until,
-    async deploy() {
+    async deploy(part) {
       const { instance_id } = await call(deployInstance, {
         body: {
           name: 'bench',
@@ -96,6 +96,7 @@ export async function startGatewayProcess(): Promise<GatewayProcess> {
           gpu_count: 1,
           image_id: 'berth-base',
           container_disk_gb: 20,
+          ...part,
         },
       })
       return instance_id

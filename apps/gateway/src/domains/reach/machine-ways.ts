@@ -8,7 +8,8 @@ import type { MachineNetwork } from '../../drivers/compute/port/network.ts'
 import type { Gateways } from '../../platform/gateways/gateways.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { WhereAsked } from '../fleet/fleet.ts'
-import { joinStreams } from './join-streams.ts'
+import { joinStreams } from './streams/join-streams.ts'
+import type { MachineTurns } from './streams/machine-turns.ts'
 
 /** The parts of an engine by which machines are reached. */
 export interface ReachedEngine {
@@ -24,11 +25,11 @@ export type Place =
 
 /**
  * Every way into a machine, from whichever gateway was asked: by the engine itself where it is reached from here, else
- * over one hop to the gateway that reaches it. Each throws ComputeError as the port says, and `engine_unavailable` when
+ * over one hop to the gateway that reaches it. What a machine sends comes in its turns. Each throws ComputeError as the port says, and `engine_unavailable` when
  * no gateway reaches the machine.
  */
 export interface MachineWays {
-  /** Opens a TCP stream to a port inside the machine. */
+  /** Opens a TCP stream to a port inside the machine; `exhausted` when it has as many as it may have. */
   connect(instanceId: string, port: number): Promise<Duplex>
   /** Opens a line to a shell of the machine, to be taken up with `openLine`. */
   attach(instanceId: string, session: string, options: AttachOptions): Promise<Duplex>
@@ -41,6 +42,8 @@ export interface MachineWays {
 export interface MachineWaysDeps {
   whereIs(instanceId: string, asked?: WhereAsked): Promise<Place>
   gateways: Pick<Gateways, 'open' | 'serve'>
+  /** When what machines send is read, here and over the hop. */
+  turns: MachineTurns
   /** How long a machine is looked for that no gateway reaches at the moment, in milliseconds. */
   findMs?: number | undefined
 }
@@ -81,7 +84,12 @@ interface Opened {
 }
 
 /** Makes the ways, and serves those into machines that are reached from here to other gateways. */
-export function createMachineWays({ whereIs, gateways, findMs = FIND_MS }: MachineWaysDeps): MachineWays {
+export function createMachineWays({
+  whereIs,
+  gateways,
+  turns,
+  findMs = FIND_MS,
+}: MachineWaysDeps): MachineWays {
   /** Goes a way, and looks again for a machine whose gateway has just died. */
   async function go(asked: Request): Promise<Opened> {
     const deadline = performance.now() + findMs
@@ -120,7 +128,7 @@ export function createMachineWays({ whereIs, gateways, findMs = FIND_MS }: Machi
     if (place.at !== 'here') throw new ApiError('unavailable')
     const far = accept()
     try {
-      const { answer, stream } = await openHere(place.engine, asked)
+      const { answer, stream } = await inTurns(asked, () => openHere(place.engine, asked))
       far.write(encodeAnswer(answer))
       if (!stream) far.end()
       else if (far.destroyed) stream.destroy()
@@ -130,10 +138,21 @@ export function createMachineWays({ whereIs, gateways, findMs = FIND_MS }: Machi
     }
   })
 
+  /** Puts what a way opens under the turns of its machine. */
+  async function inTurns(asked: Request, open: () => Promise<Opened>): Promise<Opened> {
+    const { instance_id } = asked
+    if (asked.way === 'connect') {
+      return { answer: null, stream: await turns.connect(instance_id, async () => streamOf(await open())) }
+    }
+    const { answer, stream } = await open()
+    return { answer, stream: stream && turns.pace(instance_id, stream) }
+  }
+  const enter = (asked: Request) => inTurns(asked, () => go(asked))
+
   return {
-    connect: async (instance_id, port) => streamOf(await go({ way: 'connect', instance_id, port })),
+    connect: async (instance_id, port) => streamOf(await enter({ way: 'connect', instance_id, port })),
     attach: async (instance_id, session, { cols, rows, env = {} }) =>
-      streamOf(await go({ way: 'attach', instance_id, session, cols, rows, env })),
+      streamOf(await enter({ way: 'attach', instance_id, session, cols, rows, env })),
     sessions: async instance_id => {
       const { answer } = await go({ way: 'sessions', instance_id })
       return z.array(z.string()).parse(answer)

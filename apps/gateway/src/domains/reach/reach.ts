@@ -15,6 +15,8 @@ import { createMachineWays, type MachineWaysDeps } from './machine-ways.ts'
 import { createTcpForwards } from './ports/tcp-forwards.ts'
 import { reachRoutes } from './routes.ts'
 import { createServiceProxy, type ServiceLimits, type ServiceTarget } from './services/service-proxy.ts'
+import { createMachineTurns, PROCESS_CLOCKS } from './streams/machine-turns.ts'
+import { STREAM_LIMITS, type StreamLimits } from './streams/stream-limits.ts'
 import { terminalTicket } from './tables.ts'
 import type { TerminalLimits } from './terminal/terminal-limits.ts'
 import { createTerminals, type Terminals } from './terminal/terminals.ts'
@@ -50,7 +52,12 @@ export interface ReachDeps {
   serviceHost: string
   /** Where forwarded TCP ports listen: an address of this computer alone, whatever the gateway does. */
   directHost: string
-  limits?: { findMs?: number; terminal?: Partial<TerminalLimits>; service?: Partial<ServiceLimits> }
+  limits?: {
+    findMs?: number
+    terminal?: Partial<TerminalLimits>
+    service?: Partial<ServiceLimits>
+    streams?: Partial<StreamLimits>
+  }
 }
 
 /** Makes the ways into instances. Nothing listens by itself yet. */
@@ -59,7 +66,8 @@ export function createReach(deps: ReachDeps): Reach {
   deps.events.on(accountDeleted, 'reach', async (tx, { userId }) => {
     await tx.delete(terminalTicket).where(eq(terminalTicket.userId, userId))
   })
-  const ways = createMachineWays({ ...deps, findMs: limits.findMs })
+  const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...limits.streams } })
+  const ways = createMachineWays({ ...deps, turns, findMs: limits.findMs })
   const terminals = createTerminals({ ...deps, ways, limits: limits.terminal ?? {} })
   // On a loopback interface customers are at this computer; elsewhere its own ports are out of their reach.
   const tcp = isLoopback(deps.host)

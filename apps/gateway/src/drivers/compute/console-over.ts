@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { fieldsOf } from './port/answers.ts'
 import type { MachineConsole } from './port/console.ts'
 import { SESSION_NAME, type SessionRequest } from './sessions/frames.ts'
 import { terminalSide } from './sessions/session-limits.ts'
@@ -26,8 +27,7 @@ export function consoleOver(
       return asked.socket
     },
     sessions: async id => {
-      const answer = await askOnly(id, { op: 'sessions' })
-      const { sessions } = (answer ?? {}) as { sessions?: unknown }
+      const { sessions } = fieldsOf(await askOnly(id, { op: 'sessions' }))
       return Array.isArray(sessions) ? sessions.slice(0, SESSIONS_MAX).flatMap(nameOf) : []
     },
     closeSession: async (id, session) => {
@@ -37,6 +37,6 @@ export function consoleOver(
 }
 
 function nameOf(listing: unknown): string[] {
-  const { session } = (listing ?? {}) as { session?: unknown }
+  const { session } = fieldsOf(listing)
   return typeof session === 'string' && SESSION_NAME.test(session) ? [session] : []
 }

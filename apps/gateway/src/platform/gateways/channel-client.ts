@@ -4,6 +4,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { ERRORS, type ErrorCode } from '@berth/contract/errors'
 import * as z from 'zod'
 import { ApiError } from '../http/api-error.ts'
+import { READ_AHEAD } from '../read-ahead.ts'
 import { CHANNEL_TLS, KEEP_ALIVE_MS, keyTowards } from './channel-tls.ts'
 import { readFrame, writeFrame } from './frames.ts'
 
@@ -99,6 +100,7 @@ function connect(address: string, proof: { identity: string; psk: Buffer }): Pro
     })
     const socket = connectTls({
       ...CHANNEL_TLS,
+      ...READ_AHEAD,
       socket: raw,
       // There is no certificate whose name could be looked at: the key itself names who is reached.
       checkServerIdentity: () => undefined,

@@ -2,8 +2,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Target } from '../../instances/instances.ts'
-import { joinStreams } from '../join-streams.ts'
 import type { MachineWays } from '../machine-ways.ts'
+import { joinStreams } from '../streams/join-streams.ts'
 
 /** Ports of this computer that lead to ports of instances (R2.23). */
 export interface TcpForwards {

@@ -56,7 +56,8 @@ beforeAll(async () => {
   // It is reachable in the machine, but the customer never declared it.
   ports.set(UNDECLARED_PORT, ports.get(HTTP_PORT) ?? 0)
   fixture = await startConnectFixture(networkOf(ports), {
-    service: { answerMs: 300, upgradeAnswerMs: UPGRADE_MS, connectionsPerInstanceMax: 5 },
+    service: { answerMs: 300, upgradeAnswerMs: UPGRADE_MS },
+    streams: { connectionsPerInstanceMax: 5 },
   })
   const made = await fixture.addInstance({
     httpPorts: [HTTP_PORT, SILENT_PORT, CLOSED_PORT, RUDE_PORT],

@@ -5,13 +5,13 @@ import {
   request as requestUpstream,
   type ServerResponse,
 } from 'node:http'
-import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import type { ServiceOrigin } from '../../../platform/http/front-door.ts'
-import { joinStreams } from '../join-streams.ts'
 import type { MachineWays } from '../machine-ways.ts'
+import { carry } from '../streams/carry.ts'
+import { joinStreams } from '../streams/join-streams.ts'
 import { requestHeaders, responseHeaders } from './service-headers.ts'
 import { type RenderedPage, renderServicePage, type ServicePage } from './service-pages.ts'
 
@@ -35,22 +35,19 @@ export interface ServiceProxyDeps {
 }
 
 export interface ServiceLimits {
-  /** Connections that are open at a time to the services of one instance. */
-  connectionsPerInstanceMax: number
   /** From the end of a request to the first byte of its answer: models may think for long. */
   answerMs: number
   /** From the request of a WebSocket to its answer: nobody thinks before saying yes or no. */
   upgradeAnswerMs: number
-  /** Without a byte in either direction. Longer than any sane keep-alive of an event stream. */
-  quietMs: number
 }
 
 const SERVICE_LIMITS: ServiceLimits = {
-  connectionsPerInstanceMax: 256,
   answerMs: 10 * 60_000,
   upgradeAnswerMs: 30_000,
-  quietMs: 60 * 60_000,
 }
+
+/** Answers that only announce the answer: a service that says every ten seconds that it is busy has time to finish. */
+const INFORMATION_MAX = 64
 
 /** What a client may send before it is a WebSocket; beyond this it is not read until then. */
 const EARLY_BYTES_MAX = 64 * 1024
@@ -66,11 +63,11 @@ class Refusal extends Error {
 
 /**
  * Passes requests for `<secret>-<port>.<serviceHost>` on to that port of the instance with that secret, WebSockets
- * included. Nothing is buffered, in either direction: whoever reads slowly slows the other end down.
+ * included. What is under way is one piece in either direction: whoever reads slowly slows the other end down.
  */
 export function createServiceProxy(deps: ServiceProxyDeps): ServiceOrigin<ServiceTarget> {
   const limits = { ...SERVICE_LIMITS, ...deps.limits }
-  const connect = createConnector(deps, limits)
+  const connect = createConnector(deps)
 
   async function pass(target: ServiceTarget, request: IncomingMessage, response: ServerResponse) {
     // A caller that gives up must not leave a request behind in the machine.
@@ -83,13 +80,16 @@ export function createServiceProxy(deps: ServiceProxyDeps): ServiceOrigin<Servic
     const upstream = requestUpstream(optionsOf(request, stream, deps.scheme))
     response.once('close', () => upstream.destroy())
     // A service may answer before it has read everything; what still comes is read to nowhere.
-    response.once('finish', () => request.unpipe(upstream).resume())
-    request.pipe(upstream)
+    const stopUpload = carry(request, upstream)
+    response.once('finish', () => {
+      stopUpload()
+      request.resume()
+    })
     const answer = await Promise.race([answerTo(upstream, limits.answerMs, request), gone])
     response.writeHead(answer.statusCode ?? 502, reasonOf(answer), responseHeaders(answer))
     // An answer that breaks off must not look like one that ended.
     answer.on('error', () => response.destroy())
-    answer.pipe(response)
+    carry(answer, response)
   }
 
   async function join(target: ServiceTarget, request: IncomingMessage, socket: Duplex, head: Buffer) {
@@ -115,7 +115,7 @@ export function createServiceProxy(deps: ServiceProxyDeps): ServiceOrigin<Servic
     if (!('rest' in won)) {
       socket.write(headOf(won, ['Connection', 'close']))
       won.on('error', () => socket.destroy())
-      won.pipe(socket)
+      carry(won, socket)
       socket.resume()
       return
     }
@@ -160,34 +160,16 @@ function matchHost(host: string | undefined, serviceHost: string): ServiceTarget
   return secret && port <= 65_535 ? { secret, port } : null
 }
 
-/** Opens streams to services, so many at a time. Only ports that were declared are reached. */
-function createConnector(
-  { ways, instances }: ServiceProxyDeps,
-  limits: ServiceLimits,
-): (target: ServiceTarget) => Promise<Duplex> {
-  const open = new Map<string, number>()
-  const count = (id: string, change: 1 | -1) => {
-    const next = (open.get(id) ?? 0) + change
-    if (next > 0) open.set(id, next)
-    else open.delete(id)
-  }
-
+/** Opens streams to services. Only ports that were declared are reached. */
+function createConnector({ ways, instances }: ServiceProxyDeps): (target: ServiceTarget) => Promise<Duplex> {
   return async target => {
     const service = await instances.findService(target.secret)
     if (!service?.httpPorts.includes(target.port)) throw new Refusal('unknown')
     const { instanceId: id } = service
     if (!service.running) throw new Refusal('stopped')
-    if ((open.get(id) ?? 0) >= limits.connectionsPerInstanceMax) throw new Refusal('busy')
-    count(id, 1)
-    let stream: Duplex
-    try {
-      stream = await ways.connect(id, target.port)
-    } catch (error) {
-      count(id, -1)
+    const stream = await ways.connect(id, target.port).catch(error => {
       throw refusalFor(error)
-    }
-    stream.once('close', () => count(id, -1))
-    if (stream instanceof Socket) stream.setTimeout(limits.quietMs, () => stream.destroy())
+    })
     // Without a listener a reset would end the process; whoever uses the stream hears of its close.
     stream.on('error', () => stream.destroy())
     return stream
@@ -197,6 +179,7 @@ function createConnector(
 function refusalFor(error: unknown): unknown {
   if (!(error instanceof ComputeError)) return error
   if (error.code === 'port_closed') return new Refusal('nothing_listens')
+  if (error.code === 'exhausted') return new Refusal('busy')
   if (error.code === 'not_running' || error.code === 'not_found') return new Refusal('stopped')
   return error
 }
@@ -234,6 +217,12 @@ function answerTo(
       if (timer) clearTimeout(timer)
       request?.off('end', wait)
     }
+    let informed = 0
+    upstream.on('information', () => {
+      if (++informed <= INFORMATION_MAX) return
+      reject(new Refusal('broken'))
+      upstream.destroy()
+    })
     if (request) request.once('end', wait)
     else wait()
     upstream.once('response', answer => {

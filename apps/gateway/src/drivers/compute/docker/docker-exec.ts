@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type Docker from 'dockerode'
+import { createPile, type Pile } from '../pile.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ExecOptions, ExecResult } from '../port/console.ts'
 
@@ -86,15 +87,15 @@ export function createDemuxer(onPiece: (isStderr: boolean, piece: Buffer) => voi
 
 /** Gathers output up to the limit; the first line of the standard output is the process id. */
 function collectOutput(bytesMax: number) {
-  const out: Buffer[] = []
-  const err: Buffer[] = []
+  const out = createPile()
+  const err = createPile()
   let head: Buffer | null = Buffer.alloc(0)
   let pid: number | null = null
   let bytesLeft = bytesMax
-  const keep = (list: Buffer[], piece: Buffer) => {
+  const keep = (pile: Pile, piece: Buffer) => {
     const kept = piece.subarray(0, bytesLeft)
     bytesLeft -= kept.length
-    if (kept.length > 0) list.push(kept)
+    if (kept.length > 0) pile.add(kept)
   }
   const push = createDemuxer((isStderr, piece) => {
     if (isStderr) return keep(err, piece)
@@ -111,8 +112,8 @@ function collectOutput(bytesMax: number) {
     pid: () => pid,
     // An engine that could not start even the shell says why in place of the output.
     result: () => ({
-      stdout: Buffer.concat(out).toString(),
-      stderr: Buffer.concat(head === null ? err : [head, ...err]).toString(),
+      stdout: out.text(),
+      stderr: (head?.toString() ?? '') + err.text(),
     }),
   }
 }

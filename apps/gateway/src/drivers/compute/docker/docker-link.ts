@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import Docker from 'dockerode'
 import type { Logger } from 'pino'
 import { OTHER_LOOPBACK } from '../../../platform/direct-host.ts'
+import { READ_AHEAD } from '../../../platform/read-ahead.ts'
 import { createSshLink, type SshPlace } from './ssh-link.ts'
 
 /** Where a Docker Engine is, with all that is needed to speak to it. */
@@ -100,7 +101,8 @@ function tcpLink(place: TcpPlace): DockerLink {
 
 function dial(host: string, port: number): Promise<Socket | NodeJS.ErrnoException> {
   return new Promise(resolve => {
-    const socket = connect({ host, port, noDelay: true, allowHalfOpen: true })
+    const options = { host, port, noDelay: true, allowHalfOpen: true, ...READ_AHEAD }
+    const socket = connect(options)
     const fail = (error: NodeJS.ErrnoException) => {
       socket.destroy()
       resolve(error)

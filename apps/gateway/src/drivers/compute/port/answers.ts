@@ -97,7 +97,7 @@ export function asFailure(error: unknown): Failure {
 }
 
 function failureOf(value: unknown): ComputeError {
-  const { code, message } = (value ?? {}) as { code?: unknown; message?: unknown }
+  const { code, message } = fieldsOf(value)
   const known = typeof code === 'string' && FAILURE_CODES.has(code) ? (code as ComputeErrorCode) : 'failed'
   return new ComputeError(
     known,
@@ -112,6 +112,11 @@ export function parseJson(payload: Buffer): unknown {
   } catch {
     return null
   }
+}
+
+/** The fields of an object that a machine sent; none where it is none. */
+export function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 /** A number that a machine sent, or null when it is none. */

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { encodeFrame, FRAME, FrameReader, type SessionEnd } from '../sessions/frames.ts'
 import { FRAME_COST_BYTES } from '../sessions/session-limits.ts'
-import { finite, parseJson } from './answers.ts'
+import { fieldsOf, finite, parseJson } from './answers.ts'
 
 /** Why a line ended: what the machine's side said, or `lost` when it said nothing. */
 export interface LineEnd {
@@ -99,7 +99,9 @@ export function openLine(stream: Duplex, events: LineEvents): ConsoleLine {
     get bytesHeld() {
       return stream.writableLength + framesWaiting * FRAME_COST_BYTES
     },
-    type: bytes => send(FRAME.data, bytes),
+    type: bytes => {
+      if (bytes.length > 0) send(FRAME.data, bytes)
+    },
     resize: (cols, rows) => {
       const size = Buffer.alloc(SIZE_BYTES)
       size.writeUInt16BE(Math.min(cols, CELLS_MAX), 0)
@@ -127,7 +129,7 @@ export function openLine(stream: Duplex, events: LineEvents): ConsoleLine {
 }
 
 function readEnd(payload: Buffer): LineEnd {
-  const { reason, code } = (parseJson(payload) ?? {}) as { reason?: unknown; code?: unknown }
+  const { reason, code } = fieldsOf(parseJson(payload))
   if (typeof reason !== 'string' || !END_REASONS.has(reason)) return { reason: 'lost', code: null }
   return { reason: reason as SessionEnd['reason'], code: finite(code) }
 }

@@ -1,11 +1,13 @@
 import { closeSync, constants, openSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { finite, parseJson, readAnswer } from '../port/answers.ts'
+import { READ_AHEAD } from '../../../platform/read-ahead.ts'
+import { createPile, type Pile } from '../pile.ts'
+import { fieldsOf, finite, parseJson, readAnswer } from '../port/answers.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ExecOptions, ExecResult } from '../port/console.ts'
 import { encodeJson, FRAME, FrameReader, type SessionRequest } from '../sessions/frames.ts'
-import { AGENT_PROTOCOL, type AgentRequest, type AgentStats } from './agent/requests.ts'
+import { AGENT_PROTOCOL, type AgentRequest } from './agent/requests.ts'
 
 /** The socket's name in a machine's run folder. */
 export const AGENT_SOCKET = 'agent.sock'
@@ -13,6 +15,9 @@ export const AGENT_SOCKET = 'agent.sock'
 const ANSWER_TIMEOUT_MS = 10_000
 const EXEC_TIMEOUT_MS = 30_000
 const EXEC_OUTPUT_BYTES_MAX = 1024 * 1024
+
+/** What the agent says on the socket by which it is watched: one answer. */
+const WATCH_BYTES_MAX = 1024
 
 /** How much longer than the agent itself the gateway waits, in case that the agent hangs. */
 const AGENT_HANGS_MS = 5_000
@@ -46,7 +51,7 @@ export function createAgentClient(runDir: string): AgentClient {
     hello: async () => {
       const { answer, socket } = await ask({ op: 'hello' })
       socket.destroy()
-      if ((answer as { protocol?: unknown }).protocol !== AGENT_PROTOCOL) {
+      if (fieldsOf(answer).protocol !== AGENT_PROTOCOL) {
         throw new ComputeError('failed', 'the machine runs an agent of another version; restart it')
       }
     },
@@ -60,7 +65,12 @@ export function createAgentClient(runDir: string): AgentClient {
         if (!closed) onGone()
       })
       socket.write(encodeJson(FRAME.request, { op: 'watch' }))
-      socket.resume()
+      let bytesLeft = WATCH_BYTES_MAX
+      socket.on('data', (chunk: Buffer) => {
+        bytesLeft -= chunk.length
+        // Whoever talks here is not the agent any more: the machine is looked at by its first process instead.
+        if (bytesLeft < 0) socket.destroy()
+      })
       return {
         close: () => {
           closed = true
@@ -71,7 +81,7 @@ export function createAgentClient(runDir: string): AgentClient {
     stats: async () => {
       const { answer, socket } = await ask({ op: 'stats' })
       socket.destroy()
-      const { cpu_ms, memory_bytes, disk_bytes } = answer as Partial<Record<keyof AgentStats, unknown>>
+      const { cpu_ms, memory_bytes, disk_bytes } = fieldsOf(answer)
       return {
         cpuMs: finite(cpu_ms) ?? 0,
         memoryBytes: finite(memory_bytes) ?? 0,
@@ -112,7 +122,8 @@ function openSocket(runDir: string): Socket {
   } catch (cause) {
     throw new ComputeError('not_running', 'the machine does not run', { cause })
   }
-  const socket = connect({ path: `/proc/self/fd/${dir}/${AGENT_SOCKET}`, allowHalfOpen: true })
+  const options = { path: `/proc/self/fd/${dir}/${AGENT_SOCKET}`, allowHalfOpen: true, ...READ_AHEAD }
+  const socket = connect(options)
   let open = true
   const closeDir = () => {
     if (open) closeSync(dir)
@@ -136,50 +147,57 @@ async function runExec(
     timeout_ms: timeoutMs,
     output_bytes_max: outputBytesMax,
   })
-  const out: Buffer[] = []
-  const err: Buffer[] = []
+  const out = createPile()
+  const err = createPile()
   let bytesLeft = outputBytesMax
-  let exit: { code?: unknown; timed_out?: unknown } | null = null
-  const keep = (list: Buffer[], payload: Buffer) => {
-    const piece = payload.subarray(0, bytesLeft)
+  const keep = (pile: Pile, piece: Buffer) => {
     bytesLeft -= piece.length
-    list.push(Buffer.from(piece))
+    if (bytesLeft < 0) throw new Error('there is more output than was asked for')
+    pile.add(piece)
   }
-  const reader = new FrameReader((type, payload) => {
-    if (type === FRAME.data) keep(out, payload)
-    else if (type === FRAME.stderr) keep(err, payload)
-    else if (type === FRAME.exit) exit = parseJson(payload) as typeof exit
-  })
   const timer = setTimeout(() => socket.destroy(), timeoutMs + AGENT_HANGS_MS)
   try {
-    await readToEnd(socket, reader)
+    const { code, timed_out } = await readExit(socket, (type, payload) => {
+      if (type === FRAME.data) keep(out, payload)
+      else if (type === FRAME.stderr) keep(err, payload)
+      else throw new Error(`a frame of type ${type} is not for a command`)
+    })
+    if (timed_out === true) {
+      throw new ComputeError('failed', `the command did not end within ${timeoutMs} ms`)
+    }
+    return { exit_code: finite(code) ?? 1, stdout: out.text(), stderr: err.text() }
   } finally {
     clearTimeout(timer)
     socket.destroy()
   }
-  const end = exit as { code?: unknown; timed_out?: unknown } | null
-  if (!end) throw new ComputeError('not_running', 'the machine stopped while the command ran')
-  if (end.timed_out === true)
-    throw new ComputeError('failed', `the command did not end within ${timeoutMs} ms`)
-  return {
-    exit_code: finite(end.code) ?? 1,
-    stdout: Buffer.concat(out).toString(),
-    stderr: Buffer.concat(err).toString(),
-  }
 }
 
-function readToEnd(socket: Socket, reader: FrameReader): Promise<void> {
+/**
+ * Reads frames until the one that says how a command ended.
+ * @param onFrame Is given all others; what it throws ends the reading as a break of the protocol.
+ * @returns What the last one holds.
+ * @throws ComputeError
+ */
+function readExit(
+  socket: Socket,
+  onFrame: (type: number, payload: Buffer) => void,
+): Promise<Record<string, unknown>> {
   return new Promise((resolve, reject) => {
-    const push = (chunk: Buffer) => {
+    const reader = new FrameReader((type, payload) => {
+      if (type !== FRAME.exit) return onFrame(type, payload)
+      reader.hold()
+      resolve(fieldsOf(parseJson(payload)))
+    })
+    const gone = () => reject(new ComputeError('not_running', 'the machine stopped while the command ran'))
+    socket.on('data', (chunk: Buffer) => {
       try {
         reader.push(chunk)
       } catch (cause) {
+        socket.destroy()
         reject(new ComputeError('failed', 'the machine’s agent broke its protocol', { cause }))
       }
-    }
-    socket.on('data', push)
-    socket.on('end', resolve)
-    socket.on('close', () => resolve())
-    socket.resume()
+    })
+    socket.on('end', gone)
+    socket.on('close', gone)
   })
 }

@@ -11,7 +11,7 @@ import {
 
 test('frames come out as they went in, however the stream is cut', () => {
   const type = fc.constantFrom(FRAME.ok, FRAME.data, FRAME.stderr, FRAME.exit, FRAME.resize)
-  const payload = fc.uint8Array({ maxLength: 300 })
+  const payload = fc.uint8Array({ minLength: 1, maxLength: 300 })
   fc.assert(
     fc.property(
       fc.array(fc.tuple(type, payload)),
@@ -51,6 +51,13 @@ test('a frame that would fill the memory is refused', () => {
   header.writeUInt8(FRAME.ok, 0)
   header.writeUInt32BE(FRAME_GATHERED_BYTES_MAX + 1, 1)
   expect(() => new FrameReader(() => undefined).push(header)).toThrow(/past the limit/)
+})
+
+test.each([FRAME.data, FRAME.stderr])('a frame of type %i that holds nothing is refused', type => {
+  const seen: number[] = []
+  const reader = new FrameReader(kind => seen.push(kind))
+  expect(() => reader.push(encodeFrame(type, Buffer.alloc(0)))).toThrow(/no data/)
+  expect(seen).toEqual([])
 })
 
 test('a frame that comes in tiny pieces has little copied for each of them', () => {

@@ -91,7 +91,7 @@ export function encodeJson(type: number, value: unknown): Buffer {
 
 /**
  * Cuts a byte stream into frames. `data` and `stderr` payloads are handed on as they come, in pieces and
- * without a copy; the others are gathered whole. `onFrame` may call `hold()` to stop being called: what has
+ * without a copy, and are never empty; the others are gathered whole. `onFrame` may call `hold()` to stop being called: what has
  * arrived is kept (at most one socket read) until `release()`.
  */
 export class FrameReader {
@@ -125,7 +125,7 @@ export class FrameReader {
     return rest
   }
 
-  /** Takes bytes off the socket. Throws when a peer announces a frame that is past the limit. */
+  /** Takes bytes off the socket. Throws when a peer announces a frame that is past the limit, or data that is none. */
   push(chunk: Buffer): void {
     let rest = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk])
     while (!this.held) {
@@ -137,14 +137,16 @@ export class FrameReader {
         if (!isStreamed(this.type) && this.left > FRAME_GATHERED_BYTES_MAX) {
           throw new Error(`a frame of ${this.left} bytes is past the limit`)
         }
+        // Nobody would hear of it, so nobody could hold it against the peer that it sends them without an end.
+        if (isStreamed(this.type) && this.left === 0) throw new Error('a frame of no data')
       }
       if (isStreamed(this.type)) {
-        if (rest.length === 0 && this.left > 0) break
+        if (rest.length === 0) break
         const piece = rest.subarray(0, this.left)
         rest = rest.subarray(piece.length)
         this.left -= piece.length
         if (this.left === 0) this.left = -1
-        if (piece.length > 0) this.onFrame(this.type, piece)
+        this.onFrame(this.type, piece)
       } else {
         if (rest.length < this.left) break
         const payload = rest.subarray(0, this.left)

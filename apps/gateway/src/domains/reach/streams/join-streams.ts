@@ -1,10 +1,11 @@
 import type { Duplex } from 'node:stream'
+import { carry } from './carry.ts'
 
-/** Pipes both ways until either closes. */
+/** Carries both ways until either closes. */
 export function joinStreams(one: Duplex, other: Duplex): void {
   for (const stream of [one, other]) stream.on('error', () => stream.destroy())
   one.once('close', () => other.destroy())
   other.once('close', () => one.destroy())
-  one.pipe(other)
-  other.pipe(one)
+  carry(one, other)
+  carry(other, one)
 }

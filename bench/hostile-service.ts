@@ -38,7 +38,7 @@ const only = process.argv[2]
 const gateway = await startGatewayProcess()
 const pool = new Pool(gateway.origin, { connections: 1, bodyTimeout: ANSWER_MS, headersTimeout: ANSWER_MS })
 try {
-  const script = readFileSync(join(import.meta.dirname, 'lib/hostile-machine.ts'), 'utf8')
+  const script = readFileSync(join(import.meta.dirname, 'hostile-machine.ts'), 'utf8')
   const id = await deploy(gateway, script)
   const { http, tcp } = await gateway.call(getConnection, { params: { id } })
   await measure(WARM_UP_MS)
@@ -73,13 +73,13 @@ async function compareAgent(before: string, script: string): Promise<void> {
 /** @returns The way to stop them. */
 async function startClients(attack: Attack, port: number, host: string): Promise<() => Promise<void>> {
   const argv = [port, host, attack.path ?? '', attack.connections, attack.reads ? 'reads' : '']
-  const clients = await startChildServer('bench/lib/hostile-clients.ts', /ready/, {}, argv.map(String))
+  const clients = await startChildServer('bench/hostile-clients.ts', /ready/, {}, argv.map(String))
   return clients.stop
 }
 
 /** A flood past the gateway, which takes the processors' time and nothing of the gateway's own. */
 async function startBeside(): Promise<() => Promise<void>> {
-  const server = await startChildServer('bench/lib/hostile-machine.ts', /on (\d+)/, { PORTS: '0' })
+  const server = await startChildServer('bench/hostile-machine.ts', /on (\d+)/, { PORTS: '0' })
   const flood = { what: 'beside', path: '/bulk', connections: 40, reads: true }
   const stopClients = await startClients(flood, Number(server.ready[1]), 'localhost')
   return async () => {

@@ -73,6 +73,8 @@ export interface GatewayParts {
   engines: FleetSource[]
   /** Sends mails; where there is no mail server it also keeps them, for a mailbox that only this computer is shown. */
   mail: { driver: MailDriver; mailbox: Mailbox | null }
+  /** After so many days without a call, a session is over. */
+  sessionIdleDays: number
   /** The kind of captcha: the embedded one, a service, or none. */
   captcha: 'Default' | 'none' | CaptchaService
   payments: PaymentDriver[]
@@ -198,6 +200,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     source: parts.identitySource ?? null,
     listen,
     secrets: parts.secrets,
+    sessionIdleDays: parts.sessionIdleDays,
     mail: mailQueue,
     mailbox,
     providers: parts.identityProviders,

@@ -146,6 +146,19 @@ export function accountSuite(name: string, keeper: AccountKeeper): void {
       })
     })
 
+    test.each([
+      ['many have', 'Sunshine-7', 'password_common'],
+      ['is the name with signs around it', 'Lovelace#1815', 'password_personal'],
+    ])('an account is not made with a password that %s', async (_, password, rule) => {
+      const email = someAddress()
+      const body = signUpBody(email, { name: 'Ada Lovelace', password })
+      expect(await bench.call(signup, { body })).toMatchObject({
+        code: 'password_too_weak',
+        fields: [`password: ${rule}`],
+      })
+      expect((await bench.call(signup, { body: { ...body, password: PASSWORD } })).code).toBeNull()
+    })
+
     describe('signing in', () => {
       test('[R7.1] takes the address in any spelling, and each time opens a session of its own', async () => {
         const { email, token } = await someone()
@@ -244,6 +257,10 @@ export function accountSuite(name: string, keeper: AccountKeeper): void {
           code: 'password_too_weak',
           fields: ['password: password'],
         })
+        expect(await reset(secret, 'P@ssw0rd1!')).toMatchObject({
+          code: 'password_too_weak',
+          fields: ['password: password_common'],
+        })
         expect((await reset(secret, PASSWORD)).fields).toEqual(['password: password_same'])
         expect((await reset(secret)).code).toBeNull()
       })
@@ -294,6 +311,8 @@ export function accountSuite(name: string, keeper: AccountKeeper): void {
         expect((await change(token, '', NEW_PASSWORD)).fields).toEqual(['oldPassword: password_wrong'])
         expect((await change(token, PASSWORD, PASSWORD)).fields).toEqual(['newPassword: password_same'])
         expect(await change(token, PASSWORD, 'weak')).toMatchObject({ code: 'password_too_weak' })
+        const own = await change(token, PASSWORD, `${email.split('@')[0]}-A1`)
+        expect(own.fields).toEqual(['newPassword: password_personal'])
         expect((await signIn(email)).code).toBeNull()
       })
 

@@ -110,6 +110,7 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     ids,
     log,
     secrets: SECRETS,
+    sessionIdleDays: 30,
     mailbox,
     providers: options.providers ?? [],
     captcha: options.captcha ?? ('none' as const),

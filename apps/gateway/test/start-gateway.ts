@@ -111,6 +111,7 @@ export async function startGateway(
     internalAddress: null,
     serviceHost: 'localhost',
     directHost: null,
+    sessionIdleDays: 30,
     trustedProxies: [],
     credentialsKey: null,
     formerCredentialsKeys: [],

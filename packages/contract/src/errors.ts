@@ -147,6 +147,8 @@ export const FIELD_RULES = [
   'password',
   'password_mismatch',
   'password_same',
+  'password_common',
+  'password_personal',
   'password_wrong',
   'confirmation',
   'ssh_key',

@@ -58,6 +58,8 @@ export function createIdentity(deps: {
   ids: Ids
   log: Pick<Logger, 'warn'>
   secrets: Pick<Secrets, 'rootKey' | 'tokenKeys'>
+  /** After so many days without a call, a session is over. */
+  sessionIdleDays: number
   mail: MailOutbox
   mailbox: Mailbox | null
   billing: Pick<Billing, 'openWallet' | 'balanceCents' | 'grantCredit' | 'lockWallet' | 'hasOpenTopup'>

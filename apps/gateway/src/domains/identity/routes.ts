@@ -20,6 +20,7 @@ import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import { answerIn, captchaRoutes } from './captcha-routes.ts'
 import type { Identity } from './identity.ts'
+import { checkNewPassword } from './passwords/password-change.ts'
 import { providerRoutes, signInByProvider } from './provider-routes.ts'
 
 /**
@@ -47,6 +48,7 @@ function applicationRoutes(identity: Identity): Route[] {
       if (body.username !== body.email) {
         throw new ApiError('validation_failed', { fields: [{ path: 'username', rule: 'not_allowed' }] })
       }
+      checkNewPassword(body.password, 'password', { email: body.email, displayName: body.name })
       return await identity.signUp({
         email: body.email,
         displayName: body.name,

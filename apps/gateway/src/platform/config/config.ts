@@ -42,6 +42,7 @@ export interface Config {
   readonly signInProviders: readonly SignInProviderSetting[]
   readonly captcha: CaptchaChoice
   readonly demo: 'auto' | 'off'
+  readonly sessionIdleDays: number
   readonly testCards: 'auto' | 'off' | 'no-money-here-is-real'
   readonly logLevel: string
   readonly meteringMs: number
@@ -104,6 +105,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     signInProviders: values.BERTH_SIGN_IN_PROVIDERS,
     captcha: captchaChoice(values),
     demo: values.BERTH_DEMO,
+    sessionIdleDays: values.BERTH_SESSION_IDLE_DAYS,
     testCards: values.BERTH_TEST_CARDS,
     logLevel: values.BERTH_LOG_LEVEL,
     meteringMs: values.BERTH_METERING_MS,

@@ -310,6 +310,12 @@ export const SETTINGS = {
       'only where the gateway listens on loopback and has no public address. `no-money-here-is-real` lets them ' +
       'everywhere; where others than this computer are served, the start and every page then say that no money is real.',
   }),
+  BERTH_SESSION_IDLE_DAYS: setting(wholeNumber(1, 365), {
+    default: '30',
+    takes: 'days, 1 to 365',
+    about:
+      'A customer who was not here for so long signs in again. Whoever is here more often stays for a year.',
+  }),
   BERTH_LOG_LEVEL: setting(z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), {
     default: 'info',
     takes: 'fatal, error, warn, info, debug, trace or silent',

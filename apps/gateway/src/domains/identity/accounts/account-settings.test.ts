@@ -132,6 +132,18 @@ describe('sessions', () => {
     expect((await bench.call(endOtherSessions, {}, { token })).data).toEqual({ ended: 0 })
   })
 
+  test('that nobody used for 30 days are over, and those in use go on', async () => {
+    const { email, token: idle } = await someone()
+    const used = await signIn(email)
+    for (let days = 0; days < 30; days += 10) {
+      bench.advance(10 * 24 * 3_600_000)
+      expect((await bench.call(getAccount, {}, { token: used })).code).toBeNull()
+    }
+    expect((await bench.call(listSessions, {}, { token: used })).data).toHaveLength(1)
+    expect((await bench.call(getAccount, {}, { token: idle })).code).toBe('login_expired')
+    expect((await bench.call(getAccount, {}, { token: used })).code).toBeNull()
+  })
+
   test('that are over by themselves are not listed', async () => {
     const { email, token } = await someone()
     await bench.call(login, { body: { ...loginBody(email), autoSignin: false } })

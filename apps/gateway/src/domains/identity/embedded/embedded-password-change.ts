@@ -19,7 +19,7 @@ export function prepareEmbeddedChange(deps: {
     const user = await findById(db, caller.userId)
     const isOwn = userOwner === ORGANIZATION && userName.trim().toLowerCase() === user?.email
     if (!user || !isOwn) throw new ApiError('not_found')
-    checkNewPassword(newPassword, 'newPassword')
+    checkNewPassword(newPassword, 'newPassword', user)
     const asked = { user, typed: oldPassword, address, field: 'oldPassword' }
     await proof.check(asked)
     // The old one is known to be right here, so that nothing is told by comparing.

@@ -18,8 +18,8 @@ export function prepareEmbeddedReset(deps: {
 }): PreparePasswordReset {
   const { db, clock, passwords } = deps
   return async ({ userId, email }, { password }) => {
-    checkNewPassword(password, 'password')
     const user = await findById(db, userId)
+    checkNewPassword(password, 'password', { email, displayName: user?.displayName ?? '' })
     if (await passwords.check(user?.passwordHash ?? null, password)) throw samePassword('password')
     const passwordHash = await passwords.hash(password)
     return {

@@ -6,6 +6,7 @@ import { forCustomer } from '../../customers/customers.ts'
 import type { LinkTokens } from '../links/link-tokens.ts'
 import type { GuardMails } from '../mails/guard-mails.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import { guessableBy, type PasswordOwner } from './guessable.ts'
 
 /** A new password that a customer chose in the settings. */
 export interface PasswordChange {
@@ -62,12 +63,13 @@ export function createPasswordChange(deps: PasswordChangeDeps) {
 }
 
 /**
- * Holds a new password against the rules.
+ * Holds a new password against the rules, and against what is guessed first.
  * @param path The field that it was typed into.
+ * @param owner Whose it is to be.
  * @throws ApiError `password_too_weak` with the rule that it breaks.
  */
-export function checkNewPassword(password: string, path: string): void {
-  const rule = rules.safeParse(password).error?.issues[0]?.message
+export function checkNewPassword(password: string, path: string, owner: PasswordOwner): void {
+  const rule = rules.safeParse(password).error?.issues[0]?.message ?? guessableBy(password, owner)
   if (rule) throw tooWeakPassword(path, rule)
 }
 

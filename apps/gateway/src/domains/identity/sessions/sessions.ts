@@ -20,15 +20,16 @@ import { browserOf } from './browser.ts'
 import { placeOf } from './new-places.ts'
 import { createSessionCache } from './session-cache.ts'
 
-/** A session lasts as long as the console's cookies (R3.1), or a day where the customer did not want to stay. */
+/** A session that is used lasts as long as the console's cookies (R3.1), or a day where the customer did not want to stay. */
 export const SESSION_MS = COOKIE_MAX_AGE_S * 1_000
-const SESSION_SHORT_MS = 24 * 3_600_000
+const DAY_MS = 24 * 3_600_000
+const SESSION_SHORT_MS = DAY_MS
 /** When a session was last used is written down no more often than this. */
 export const LAST_SEEN_STEP_MS = 60_000
 /** Live sessions of one customer; the oldest end first. */
 export const SESSIONS_PER_USER_MAX = 100
 /** Ended sessions are kept this long: they tell which networks a customer signs in from. */
-const ENDED_KEPT_MS = 30 * 24 * 3_600_000
+const ENDED_KEPT_MS = 30 * DAY_MS
 /** Replicas tell each other here what to forget; the payload is the id of a session or of a user. */
 const CHANNEL = 'session'
 
@@ -41,6 +42,8 @@ interface SessionsDeps {
   ids: Ids
   log: Pick<Logger, 'warn'>
   tokens: AccessTokens
+  /** A session that nobody uses for so long is over. */
+  sessionIdleDays: number
   events: Pick<Events, 'emit'>
 }
 
@@ -57,6 +60,9 @@ export function createSessions(deps: SessionsDeps) {
   const { db, listen, clock, ids, log, tokens, events } = deps
   const cache = createSessionCache({ clock })
   const asking = new Map<string, Promise<Caller | null>>()
+
+  /** Whoever was last here before then is asked to sign in again, however long the session was to last. */
+  const idleSince = () => new Date(clock.now().getTime() - deps.sessionIdleDays * DAY_MS)
 
   async function ask(token: string, tokenHash: string): Promise<Caller | null> {
     const since = cache.generation()
@@ -75,7 +81,7 @@ export function createSessions(deps: SessionsDeps) {
       .where(and(eq(session.id, known.sessionId), eq(session.userId, known.userId)))
     if (!row) return null
     const { sessionId, userId } = known
-    const isOpen = row.revokedAt === null && row.expiresAt > clock.now()
+    const isOpen = row.revokedAt === null && row.expiresAt > clock.now() && row.lastSeenAt > idleSince()
     const caller: Caller | null = isOpen
       ? {
           userId,
@@ -118,8 +124,16 @@ export function createSessions(deps: SessionsDeps) {
     await events.emit(tx, signedInAnew, { userId, at: at.toISOString(), address, ...browserOf(userAgent) })
   }
 
+  function isLive() {
+    return and(
+      isNull(session.revokedAt),
+      gt(session.expiresAt, clock.now()),
+      gt(session.lastSeenAt, idleSince()),
+    )
+  }
+
   function isOpenOf(userId: string) {
-    return and(eq(session.userId, userId), isNull(session.revokedAt), gt(session.expiresAt, clock.now()))
+    return and(eq(session.userId, userId), isLive())
   }
 
   /**
@@ -250,13 +264,13 @@ export function createSessions(deps: SessionsDeps) {
 
     endAll,
 
-    /** Whether a session is neither over nor ended. */
+    /** Whether a session is neither over nor ended, nor idle for too long. */
     async isOpen(sessionId: string): Promise<boolean> {
-      const [row] = await db
-        .select({ expiresAt: session.expiresAt })
+      const rows = await db
+        .select({ id: session.id })
         .from(session)
-        .where(and(eq(session.id, sessionId), isNull(session.revokedAt)))
-      return row !== undefined && row.expiresAt > clock.now()
+        .where(and(eq(session.id, sessionId), isLive()))
+      return rows.length > 0
     },
 
     /** Calls back when sessions may have ended, here or on another replica. @returns The way to stop. */
@@ -270,7 +284,16 @@ export function createSessions(deps: SessionsDeps) {
 
     async purge(): Promise<void> {
       const before = new Date(clock.now().getTime() - ENDED_KEPT_MS)
-      await db.delete(session).where(or(lt(session.expiresAt, before), lt(session.revokedAt, before)))
+      const idleBefore = new Date(idleSince().getTime() - ENDED_KEPT_MS)
+      await db
+        .delete(session)
+        .where(
+          or(
+            lt(session.expiresAt, before),
+            lt(session.revokedAt, before),
+            lt(session.lastSeenAt, idleBefore),
+          ),
+        )
     },
   }
 }

@@ -57,7 +57,7 @@ export function prepareSourceChange({
   return async input => {
     const { caller, newPassword, address } = input
     const profile = await ownProfile(input)
-    checkNewPassword(newPassword, 'newPassword')
+    checkNewPassword(newPassword, 'newPassword', profile)
     const admitted = await throttle.admit(profile.email, address)
     const answer = await ask(profile, input)
     if (answer === 'wrong') {

@@ -53,8 +53,8 @@ export function prepareSourceReset(deps: SourcePasswordResetDeps): PreparePasswo
   }
 
   return async (link, { secret, password, address }) => {
-    checkNewPassword(password, 'password')
     const profile = await ownerOf(link)
+    checkNewPassword(password, 'password', profile)
     if (!(await links.use(db, 'reset_password', secret))) throw new ApiError('reset_link_expired')
     try {
       await setPassword(profile, password, address)

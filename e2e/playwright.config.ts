@@ -3,6 +3,18 @@ import { findChromium } from './chromium.ts'
 
 const executablePath = findChromium()
 
+/**
+ * Of two such lists Chromium takes the last, so these are what Playwright switches off, and our own: an address bar that
+ * is a web page costs, for each window that is opened, more than the page of ours in it.
+ */
+const FEATURES_OFF = [
+  ...['AvoidUnnecessaryBeforeUnloadCheckSync', 'DestroyProfileOnBrowserClose', 'HttpsUpgrades'],
+  ...['HttpsFirstBalancedModeAutoEnable', 'LensOverlay', 'MediaRouter', 'PaintHolding'],
+  ...['ThirdPartyStoragePartitioning', 'AvoidCorsURLLoaderRestartOnRedirect', 'OptimizationHints'],
+  ...['NetworkTimeServiceQuerying', 'AimEnabled', 'PreconnectToSearch'],
+  ...['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup'],
+]
+
 export default defineConfig({
   testDir: '.',
   testMatch: '*.spec.ts',
@@ -32,6 +44,7 @@ export default defineConfig({
         '--disable-component-update',
         '--disable-sync',
         '--disable-quic',
+        `--disable-features=${FEATURES_OFF.join(',')}`,
       ],
     },
   },

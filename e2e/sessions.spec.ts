@@ -1,4 +1,4 @@
-import { type BrowserContext, expect, type Page } from '@playwright/test'
+import { type BrowserContext, expect, type Page, type Route } from '@playwright/test'
 import type { Gateway } from './gateway.ts'
 import { test } from './walk.ts'
 
@@ -187,9 +187,18 @@ test('[R8.1] [R8.2] a login that ended meanwhile is said once, however many call
       headers: { authorization: `Bearer ${localStorage.getItem('berth.token')}` },
     }),
   )
+  // None is answered before two are under way: the first refusal ends the others.
+  const held: Route[] = []
+  let calls = 0
+  await page.route('**/gateway/api/**', async route => {
+    held.push(route)
+    calls += 1
+    if (calls >= 2) await Promise.all(held.splice(0).map(one => one.continue()))
+  })
   await page.keyboard.press('g')
   await page.keyboard.press('p')
   await expect(page).toHaveURL(/\/auth\?redirect=/)
+  await page.unrouteAll()
   await expect(page.getByText('Login expired, please login again')).toHaveCount(1)
   await expect(page.locator('.mantine-Notification-root')).toHaveCount(0)
   expect(refused.length).toBeGreaterThanOrEqual(2)

@@ -79,7 +79,7 @@ const acrossPackages = [
 const inGateway = [
   forbid(
     'nobody-imports-the-root',
-    'main.ts and its neighbours put the parts together; no part reaches back.',
+    'run.ts and its neighbours put the parts together; no part reaches back.',
     {
       path: `${GATEWAY}/(domains|drivers|platform)/`,
     },

@@ -8,7 +8,6 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
 import { tokenKeyOf } from '../src/platform/installation/token-keys.ts'
 import { deriveKey } from '../src/platform/secrets.ts'
-import { COMPILE_CACHE } from './faults/gateway-home-fixture.ts'
 import { createTestDatabase } from './test-database.ts'
 
 const MAIN = resolve(import.meta.dirname, '../src/main.ts')
@@ -216,7 +215,6 @@ function start(settings: Record<string, string> = {}): Run {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: COMPILE_CACHE,
       BERTH_PORT: '0',
       BERTH_DATA_DIR: join(folder, 'data'),
       BERTH_COMPUTE: 'none',
@@ -298,7 +296,6 @@ async function rotateTokenKey(...args: string[]): Promise<number | null> {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: COMPILE_CACHE,
       BERTH_DATA_DIR: join(folder, 'data'),
     },
     stdio: 'ignore',

@@ -6,11 +6,6 @@ import { join, resolve } from 'node:path'
 import { endProcesses, processesOf } from './processes-fixture.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
-/** Compiled modules are kept here, so that the fiftieth start of a run is quicker than the first. */
-export const COMPILE_CACHE = resolve(
-  import.meta.dirname,
-  '../../../../node_modules/.cache/berth-test-compile',
-)
 /** A start takes a second or two; a machine that does much else may need far longer. */
 const READY_MS = 180_000
 const READY_POLL_MS = 25
@@ -71,7 +66,6 @@ export async function createGatewayHome(options: HomeOptions = {}): Promise<Gate
       env: {
         PATH: process.env.PATH,
         HOME: folder,
-        NODE_COMPILE_CACHE: COMPILE_CACHE,
         BERTH_DATA_DIR: dataDir,
         BERTH_PORT: String(port),
         BERTH_COMPUTE: 'sandbox',

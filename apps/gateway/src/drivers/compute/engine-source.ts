@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Logger } from 'pino'
 import { type ComputeSettings, chooseEngine } from './choose-engine.ts'
-import { createDockerEngine } from './docker/docker-engine.ts'
 import type { DockerPlace } from './docker/docker-link.ts'
 import { probeDocker } from './docker/probe-docker.ts'
 import { type EngineDescription, placeOf } from './engine-description.ts'
@@ -37,7 +36,9 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
         description: `docker at ${described.url ?? 'its usual socket on this computer'}`,
         async open() {
           const place = await findPlace(described, deps.baseDir)
-          return createDockerEngine({ place, cloudId: deps.cloudId, log: deps.log })
+          // Only where a region has one: it is a fifth of all that a start loads.
+          const { createDockerEngine } = await import('./docker/docker-engine.ts')
+          return await createDockerEngine({ place, cloudId: deps.cloudId, log: deps.log })
         },
       }
   }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
+import { request } from 'node:http'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import Docker from 'dockerode'
 
 export type DockerProbe =
   | { ok: true; socket_path: string }
@@ -18,7 +18,7 @@ export async function probeDocker(socketPath?: string): Promise<DockerProbe> {
   const failures: string[] = []
   for (const path of found) {
     try {
-      await new Docker({ socketPath: path, timeout: PING_TIMEOUT_MS }).ping()
+      await ping(path)
       return { ok: true, socket_path: path }
     } catch (error) {
       failures.push(`${path}: ${(error as Error).message}`)
@@ -33,6 +33,20 @@ export async function probeDocker(socketPath?: string): Promise<DockerProbe> {
       ? 'let the gateway’s user use Docker (usermod -aG docker <user>, then log in again)'
       : 'install and start Docker Engine, or set the path of its socket',
   }
+}
+
+/** By hand: a computer without Docker need not load its client to find that out. */
+function ping(socketPath: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath, path: '/_ping', timeout: PING_TIMEOUT_MS }, answer => {
+      answer.resume()
+      if (answer.statusCode === 200) resolve()
+      else reject(new Error(`it answered with status ${answer.statusCode}`))
+    })
+    asked.on('timeout', () => asked.destroy(new Error(`no answer within ${PING_TIMEOUT_MS} ms`)))
+    asked.on('error', reject)
+    asked.end()
+  })
 }
 
 function usualPlaces(): string[] {

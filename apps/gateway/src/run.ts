@@ -1,0 +1,293 @@
+import { dirname } from 'node:path'
+import { composeGateway, type Gateway } from './compose.ts'
+import type { Fleet, FleetSource } from './domains/fleet/fleet.ts'
+import { chooseCaptcha } from './drivers/captcha/choose-captcha.ts'
+import { checkRecipeParts } from './drivers/compute/check-recipe.ts'
+import { engineDescriptionSchema } from './drivers/compute/engine-description.ts'
+import { createAutoSource, createEngineSource } from './drivers/compute/engine-source.ts'
+import type { Engine } from './drivers/compute/port/engine.ts'
+import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.ts'
+import { createMailboxDriver } from './drivers/mail/mailbox.ts'
+import { createSmtpDriver } from './drivers/mail/smtp.ts'
+import { offersTestCards } from './drivers/payments/testcard/offers-test-cards.ts'
+import { createTestcardDriver } from './drivers/payments/testcard/testcard-driver.ts'
+import { createIdentityProviders } from './drivers/sign-in/create-providers.ts'
+import { systemClock } from './platform/clock.ts'
+import { type Catalogue, CatalogueError, loadCatalogue } from './platform/config/catalogue.ts'
+import { type Config, ConfigError, loadConfig } from './platform/config/config.ts'
+import { lockDataDir } from './platform/data-dir-lock.ts'
+import { openGatewayDatabase } from './platform/database/open-gateway-database.ts'
+import { servesThisComputerOnly } from './platform/http/hosts.ts'
+import { RATE_LIMITS } from './platform/http/rate-limits.ts'
+import { systemIds } from './platform/ids.ts'
+import { needsDataDir, openOwnSecrets, openSecrets } from './platform/installation/open-secrets.ts'
+import { createLog, type Logger } from './platform/log.ts'
+import { createManagementServer, type ManagementServer } from './platform/management/management-server.ts'
+import { say } from './platform/progress.ts'
+import { deriveKey } from './platform/secrets.ts'
+import { createShutdown, type ShutdownPhase } from './platform/shutdown.ts'
+
+/** What was asked for cannot be done; nothing was started. */
+const EXIT_USAGE = 2
+const EXIT_FAILURE = 1
+/** As shells say it of a program that a second Ctrl+C ended. */
+const EXIT_INTERRUPTED = 130
+
+/** How long each phase of the end may take; together less than what process managers grant (30 s). */
+const DEADLINE_MS = {
+  management: 1_000,
+  requests: 5_000,
+  loops: 6_000,
+  machines: 8_000,
+  pools: 2_000,
+  database: 45_000,
+}
+
+try {
+  const config = loadConfig()
+  await start(config)
+} catch (error) {
+  const usage = error instanceof ConfigError || error instanceof CatalogueError
+  say(error instanceof Error ? error.message : String(error))
+  process.exit(usage ? EXIT_USAGE : EXIT_FAILURE)
+}
+
+/** Starts the gateway; what was started before a failure is stopped again. */
+async function start(config: Config): Promise<void> {
+  const log = createLog({ level: config.logLevel, pretty: process.stderr.isTTY === true })
+  for (const warning of config.warnings) log.warn(warning)
+  const phases: ShutdownPhase[] = []
+  const shutDown = createShutdown(phases, log)
+  endOnSignals(shutDown, log)
+  try {
+    await startParts(config, log, phases)
+  } catch (error) {
+    log.debug({ err: error }, 'the start failed')
+    await shutDown()
+    throw error
+  }
+}
+
+/** Each part puts its own end before the ends of those that it builds on. */
+async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]): Promise<void> {
+  const catalogue = loadCatalogue(config.catalogueFile, config.serviceHost, {
+    engine: engineDescriptionSchema,
+    recipe: checkRecipeParts,
+  })
+  const gatewayId = systemIds.uuid()
+  const lock = needsDataDir(config) ? lockDataDir(config.dataDir, gatewayId) : null
+  if (lock) process.on('exit', lock.release)
+  const management = createManagementServer({ log })
+  const managementAddress = await listenForProbes(management, config)
+  phases.push({ name: 'management', deadlineMs: DEADLINE_MS.management, run: management.close })
+  const folder = openOwnSecrets(config)
+  const opened = await openGatewayDatabase({ config, secrets: folder, log })
+  phases.unshift(
+    { name: 'pools', deadlineMs: DEADLINE_MS.pools, run: opened.database.close },
+    { name: 'database', deadlineMs: DEADLINE_MS.database, run: opened.stopServer },
+  )
+  const { database } = opened
+  const { db } = database
+  const base = { db, clock: systemClock, ids: systemIds }
+  const secrets = await openSecrets({ ...base, config, folder, database, log })
+  const kept = createMailboxDriver(base)
+  const gateway = await composeGateway({
+    ...base,
+    ...config,
+    gatewayId,
+    formerGatewayId: lock?.formerGatewayId ?? null,
+    database,
+    log,
+    secrets,
+    catalogue,
+    engines: engineSources({ catalogue, config, secrets, log }),
+    mail: config.smtp
+      ? { driver: createSmtpDriver(config.smtp), mailbox: null }
+      : { driver: kept, mailbox: kept },
+    captcha: chooseCaptcha(config.captcha),
+    payments: [
+      createTestcardDriver({
+        ...base,
+        log,
+        webhook_secret: () => deriveKey(secrets.rootKey, 'berth test-card webhooks'),
+        offered: offersTestCards(config),
+      }),
+    ],
+    identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
+    identityProviders: createIdentityProviders(config.signInProviders, base),
+    rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
+  })
+  phases.unshift(
+    // Whoever sends requests here learns first that it should not.
+    {
+      name: 'readiness',
+      deadlineMs: config.drainMs + DEADLINE_MS.management,
+      run: () => drain(management, config.drainMs),
+    },
+    { name: 'requests', deadlineMs: DEADLINE_MS.requests, run: gateway.stopRequests },
+    { name: 'loops', deadlineMs: DEADLINE_MS.loops, run: gateway.stopLoops },
+    { name: 'machines', deadlineMs: DEADLINE_MS.machines, run: gateway.stopCompute },
+  )
+  const address = await listen(gateway, config)
+  await gateway.start()
+  management.show(gateway.managed)
+  await greet({ gateway, config, address, managementAddress })
+}
+
+async function listenForProbes(management: ManagementServer, config: Config): Promise<string> {
+  const { managementHost, managementPort } = config
+  try {
+    return await management.listen(managementHost, managementPort)
+  } catch (error) {
+    throw new Error(
+      `Listening for probes on ${managementHost}, port ${managementPort}, does not work: ${String(error)}. ` +
+        'Choose others with BERTH_MANAGEMENT_HOST and BERTH_MANAGEMENT_PORT.',
+    )
+  }
+}
+
+async function drain(management: ManagementServer, drainMs: number): Promise<void> {
+  management.leave()
+  if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
+}
+
+async function listen(gateway: Gateway, config: Config): Promise<string> {
+  try {
+    return await gateway.listen(config.port)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const place = `${config.host}, port ${config.port}`
+    if (code === 'EADDRINUSE') {
+      throw new Error(`Another program uses ${place}. Stop it, or choose another port with BERTH_PORT.`)
+    }
+    if (code === 'EACCES')
+      throw new Error(`Listening on ${place} is not allowed. Choose a BERTH_PORT above 1023.`)
+    if (code === 'EADDRNOTAVAIL') throw new Error(`BERTH_HOST ${config.host} is no address of this computer.`)
+    throw error
+  }
+}
+
+interface Greeting {
+  gateway: Gateway
+  config: Config
+  address: string
+  managementAddress: string
+}
+
+/** The block that an operator reads first. */
+async function greet({ gateway, config, address, managementAddress }: Greeting): Promise<void> {
+  const lines = [`Console    ${address}`]
+  const isLocal = servesThisComputerOnly(config)
+  if (config.smtp === null) {
+    lines.push(
+      isLocal
+        ? `Mailbox    ${address}/mailbox (no SMTP_URL is set: mails are kept here)`
+        : 'Mails      reach nobody until SMTP_URL is set; the newest are kept in the database',
+    )
+  }
+  lines.push(...aboutPayments(gateway.paymentsShown))
+  if (config.casdoor !== null) lines.push(`Accounts   are kept by Casdoor at ${config.casdoor.url}`)
+  lines.push(`Metrics    ${managementAddress}/metrics`)
+  lines.push(...aboutMachines(gateway.fleet.summary(), gateway.instances.foreignMachines()))
+  // An account of ours alone would not be one of Casdoor's.
+  if (config.demo === 'auto' && isLocal && config.casdoor === null) {
+    const { userId, created } = await gateway.identity.createDemoCustomer()
+    const link = `${address}/auth?ticket=${await gateway.identity.createSignInLink(userId)}`
+    lines.push(`Sign in    ${link}`)
+    lines.push(
+      `           as the demo customer${created ? ', who has $25 of credit' : ''}; the link works once`,
+    )
+  }
+  say(`\nBerth runs.\n\n${lines.map(line => `  ${line}`).join('\n')}\n\nCtrl+C stops it.`)
+}
+
+/** What an operator must know of payments before customers do. */
+function aboutPayments(shown: Gateway['paymentsShown']): string[] {
+  switch (shown) {
+    case 'offered':
+      return []
+    case 'test':
+      return ['Payments   by test cards: NO MONEY HERE IS REAL, and every page says so']
+    case 'none':
+      return ['Payments   are not set up: nobody can top up (test cards are off here, see BERTH_TEST_CARDS)']
+  }
+}
+
+/** What makes machines and what it cannot do here, or how to get something that does. */
+function aboutMachines({ open, missing }: ReturnType<Fleet['summary']>, foreign: number): string[] {
+  const lines = [
+    ...open.flatMap(aboutEngine),
+    ...missing.map(({ description, why }) => `none from ${description}: ${why}`),
+    ...(foreign > 0
+      ? [
+          `${foreign} of the machines there belong${foreign === 1 ? 's' : ''} to another database; nothing of them is removed.`,
+        ]
+      : []),
+  ]
+  return lines.map((line, index) => `${index === 0 ? 'Machines ' : '         '}  ${line}`)
+}
+
+function aboutEngine({ driver, capabilities }: Engine): string[] {
+  const limits = {
+    CPU: capabilities.cpu_limit,
+    memory: capabilities.memory_limit,
+    disk: capabilities.disk_limit,
+  }
+  return [
+    `${driver}: ${capabilities.isolation}`,
+    ...Object.entries(limits).flatMap(([what, limit]) =>
+      limit.enforced ? [] : [`No ${what} limit: ${limit.why}`],
+    ),
+    ...(capabilities.ports_exposed === null ? [] : [capabilities.ports_exposed]),
+    ...(capabilities.outbound_network ? [] : ['Machines do not reach the internet.']),
+  ]
+}
+
+/** Ways to the engines that the catalogue names, each once, with the regions that have it. */
+function engineSources(from: {
+  catalogue: Catalogue
+  config: Config
+  secrets: { installationId: string }
+  log: Logger
+}): FleetSource[] {
+  const { catalogue, config, secrets, log } = from
+  const cloudId = secrets.installationId
+  const { sandboxDir } = config
+  const named = catalogue.regions.flatMap(({ code, engines }) => engines.map(engine => ({ code, engine })))
+  return [...Map.groupBy(named, ({ engine }) => JSON.stringify(engine))].map(([text, regions]) => {
+    const described = engineDescriptionSchema.parse(JSON.parse(text))
+    const isAuto = described.driver === 'auto'
+    const baseDir = dirname(config.catalogueFile)
+    const source = isAuto
+      ? createAutoSource({ kind: config.compute, dataDir: sandboxDir, cloudId, log })
+      : createEngineSource(described, { cloudId, sandboxDir, baseDir, log })
+    return {
+      ...source,
+      regionCodes: regions.map(({ code }) => code),
+      // Of the version before, which had one engine: what the data folder's installation had made.
+      formerId: driver => (isAuto ? `was:${driver}:${cloudId}` : null),
+    }
+  })
+}
+
+/** The first signal ends in good order, the second at once. */
+function endOnSignals(shutDown: () => Promise<boolean>, log: Logger): void {
+  let asked = false
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (asked) process.exit(EXIT_INTERRUPTED)
+    asked = true
+    say('Stopping … (once more: at once)')
+    log.debug({ signal }, 'stopping')
+    void shutDown().then(well => {
+      say(well ? 'Stopped.' : 'Stopped, not all of it in good order; the log says what.')
+      process.exit(well ? 0 : EXIT_FAILURE)
+    })
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+  // An error that nobody handled: what is in memory cannot be trusted, what is in the database can.
+  process.on('uncaughtException', error => {
+    log.fatal({ err: error }, 'an error that nobody handled')
+    process.exitCode = EXIT_FAILURE
+    void shutDown().then(() => process.exit(EXIT_FAILURE))
+  })
+}

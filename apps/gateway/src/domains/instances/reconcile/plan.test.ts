@@ -84,7 +84,7 @@ const starts: Case[] = [
     given: 'a machine that ended before it was ready',
     row: { status: 'creating', progress: PROGRESS.probing },
     observed: crashed,
-    expected: { kind: 'mark_exited', exitCode: 137 },
+    expected: { kind: 'mark_exited', exitCode: 137, cause: 'exited' },
   },
   {
     given: 'a machine that ended with its computer, before it was ready',
@@ -188,7 +188,7 @@ const keeps: Case[] = [
     given: 'a machine that ended by itself',
     row: { status: 'running', observedAt: at(-10) },
     observed: crashed,
-    expected: { kind: 'mark_exited', exitCode: 137 },
+    expected: { kind: 'mark_exited', exitCode: 137, cause: 'exited' },
   },
   {
     given: 'a machine that ended while no gateway was there',
@@ -238,7 +238,13 @@ const keeps: Case[] = [
     given: 'a machine that ended out of sight',
     row: { status: 'unknown', observedAt: at(-90) },
     observed: stopped,
-    expected: { kind: 'mark_exited', exitCode: null },
+    expected: { kind: 'mark_exited', exitCode: null, cause: 'exited' },
+  },
+  {
+    given: 'a machine that its engine ended, since it took all of the disk',
+    row: { status: 'running' },
+    observed: { state: 'stopped', exit_code: null, cause: 'disk_full' },
+    expected: { kind: 'mark_exited', exitCode: null, cause: 'disk_full' },
   },
 ]
 

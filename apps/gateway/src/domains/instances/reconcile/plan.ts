@@ -36,6 +36,9 @@ export interface Situation {
   limits: ReconcileLimits
 }
 
+/** By itself, or by its engine for that reason. */
+export type ExitCause = 'exited' | 'disk_full'
+
 /** The one thing to do next. */
 export type Step =
   /** Nothing until then. */
@@ -57,7 +60,7 @@ export type Step =
   | { kind: 'confirm_terminated' }
   /** The real GPUs of a failed instance are used by nothing any more. */
   | { kind: 'clear_gpus' }
-  | { kind: 'mark_exited'; exitCode: number | null }
+  | { kind: 'mark_exited'; exitCode: number | null; cause: ExitCause }
   | { kind: 'mark_unknown' }
   /** A machine that was out of sight runs. */
   | { kind: 'mark_seen' }
@@ -130,7 +133,7 @@ function planStart(situation: Situation): Step {
   // It was started and has ended before it was ready: its command is done, or cannot run. Unless that happened
   // while no gateway was there, when the machine may have ended with its computer.
   if (observed.state === 'stopped' && step === 'probing' && row.statusSince >= watchedSince) {
-    return { kind: 'mark_exited', exitCode: observed.exit_code }
+    return markExited(observed)
   }
   if (isHopeless(situation)) return failStart(situation)
   const pause = backingOff(situation) ?? silent(situation)
@@ -161,8 +164,13 @@ function planKeep(situation: Situation): Step {
     case 'created':
     case 'stopped':
       if (seenAt < watchedSince) return { kind: 'bring_back' }
-      return { kind: 'mark_exited', exitCode: observed.state === 'stopped' ? observed.exit_code : null }
+      return markExited(observed)
   }
+}
+
+function markExited(observed: Observed): Step {
+  if (observed.state !== 'stopped') return { kind: 'mark_exited', exitCode: null, cause: 'exited' }
+  return { kind: 'mark_exited', exitCode: observed.exit_code, cause: observed.cause ?? 'exited' }
 }
 
 const machineLost: Step = { kind: 'fail', reason: 'machine_lost', detail: '' }

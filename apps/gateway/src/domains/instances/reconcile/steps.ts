@@ -142,7 +142,7 @@ export function createSteps(deps: StepDeps): Steps {
         case 'clear_gpus':
           return transitions.gpusCleared(row)
         case 'mark_exited':
-          return transitions.exited(row, step.exitCode)
+          return transitions.exited(row, step)
         case 'mark_unknown':
           log.warn({ instance: row.id, engine: row.engineId }, 'nothing was heard of a machine for a while')
           return transitions.lostSight(row, isReached(row) ? 'driver_silent' : 'engine_away')

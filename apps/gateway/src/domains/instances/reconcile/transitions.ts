@@ -10,6 +10,7 @@ import { instancesInTrouble } from '../events.ts'
 import { type InstanceRow, PROGRESS } from '../rows.ts'
 import { instance } from '../tables.ts'
 import type { ReconcileLimits } from './limits.ts'
+import type { ExitCause } from './plan.ts'
 import type { Store } from './store.ts'
 
 type Outcome = Promise<InstanceRow | null>
@@ -32,8 +33,8 @@ export interface Transitions {
   stopped(row: InstanceRow): Outcome
   /** The driver has confirmed that nothing is left. */
   terminated(row: InstanceRow): Outcome
-  /** Its machine ended by itself; it is kept like a stopped one. */
-  exited(row: InstanceRow, exitCode: number | null): Outcome
+  /** Its machine ended by itself or by its engine; it is kept like a stopped one. */
+  exited(row: InstanceRow, how: { exitCode: number | null; cause: ExitCause }): Outcome
   /** Its engine does not answer, or nobody reaches it: not charged from when it was last seen. */
   lostSight(row: InstanceRow, reason: 'driver_silent' | 'engine_away'): Outcome
   seenAgain(row: InstanceRow): Outcome
@@ -110,11 +111,11 @@ export function createTransitions(deps: {
         event: { code: 'terminated' },
         patch: { terminatedAt: at, gpuUuids: [] },
       })),
-    exited: (row, exitCode) =>
+    exited: (row, { exitCode, cause }) =>
       change(row, (fresh, at) => ({
         status: 'exited',
         event: { code: 'exited', detail: exitDetail(exitCode) },
-        reason: { code: 'exited', detail: exitDetail(exitCode) },
+        reason: { code: cause, detail: exitDetail(exitCode) },
         billedUntil: lastLook(fresh, at, limits.observeMs),
         patch: { desired: 'stopped', stoppedAt: at, gpuUuids: [] },
       })),

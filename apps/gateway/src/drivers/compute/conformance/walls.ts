@@ -5,7 +5,8 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { type Subject, text } from './tools.ts'
+import { ATTACKS, makeCalls } from './kernel-calls.ts'
+import { eventually, never, type Subject, text } from './tools.ts'
 
 /** What no machine may see, reach or take, with any engine. */
 export function describeWalls(subject: Subject): void {
@@ -103,6 +104,36 @@ export function describeWalls(subject: Subject): void {
     const change = 'mount -t tmpfs x /mnt || echo 1 > /proc/sys/kernel/panic || hostname other'
     expect((await engine.console.exec(id, ['sh', '-c', change])).exit_code).not.toBe(0)
   })
+
+  subject.inside('a machine makes no call that attacks on the kernel begin with', async () => {
+    const { id } = await subject.running()
+    const answers = await makeCalls(subject.engine(), id, ATTACKS)
+    expect(Object.entries(answers).filter(([, answer]) => answer === 'done')).toEqual([])
+    expect(answers['a new user namespace']).toBe('EPERM')
+    expect(answers['a mount']).toBe('EPERM')
+  })
+
+  subject.inside(
+    'a machine stores no more bytes and no more files than its disk has, and goes on',
+    async ctx => {
+      const engine = subject.engine()
+      const limit = engine.capabilities.disk_limit
+      if (!limit.enforced) return ctx.skip(`the disk is not limited here: ${limit.why}`)
+      const { id } = await subject.running({ disk_gb: 1 })
+      const hog = await engine.console.exec(id, ['fallocate', '-l', '1100M', '/root/hog'])
+      expect(hog.stderr).toContain('No space left')
+      await text(engine, id, 'rm -f ~/hog && fallocate -l 500M ~/fits && echo kept > ~/file')
+      // A file system of its own has a number of files that does not depend on its computer's.
+      expect(Number(await text(engine, id, 'stat -f -c %c ~'))).toBeLessThan(200_000)
+      // Taken up again after an end without any order, with all that it holds.
+      await engine.console.exec(id, ['sh', '-c', 'sync; kill -9 -1']).catch(() => undefined)
+      await eventually(async () => expect((await engine.observation.status(id)).state).toBe('stopped'))
+      await engine.machines.start(id, never)
+      expect(await text(engine, id, 'cat ~/file; stat -c %s ~/fits; stat -c %u ~ ~/.bashrc')).toBe(
+        `kept\n${500 * 1024 * 1024}\n0\n0\n`,
+      )
+    },
+  )
 
   subject.inside('the memory limit ends what is too big, and the machine goes on', async ctx => {
     const engine = subject.engine()

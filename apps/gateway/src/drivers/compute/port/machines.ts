@@ -49,7 +49,8 @@ export type MachineStatus =
   | { state: 'absent' }
   | { state: 'created' }
   | { state: 'running'; started_at: Date }
-  | { state: 'stopped'; exit_code: number | null }
+  /** `cause` where the engine itself ended it: the disk of its computer was nearly full, and it took most of that. */
+  | { state: 'stopped'; exit_code: number | null; cause?: 'disk_full' }
 
 export interface MachineListing {
   id: string

@@ -2,8 +2,9 @@ import { enterScript } from './enter-script.ts'
 import type { LaunchPlan } from './launch-plan.ts'
 import type { ViewStep } from './root-view.ts'
 
-/** Rights that the enter script needs and then gives up: to bind low ports, and to become another user. */
-const RIGHTS_TO_ENTER = ['CAP_NET_ADMIN', 'CAP_SETPCAP']
+/** Rights that the enter script needs and then gives up: for low ports, against more user namespaces, to drop rights. */
+const RIGHTS_TO_ENTER = ['CAP_NET_ADMIN', 'CAP_SYS_RESOURCE', 'CAP_SETPCAP']
+/** The same, to become another user. */
 const RIGHTS_TO_BECOME = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SYS_ADMIN']
 
 /** The exact arguments by which bubblewrap makes the machine. `sized` says that it knows `--size`. */

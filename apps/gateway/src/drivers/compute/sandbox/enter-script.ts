@@ -14,20 +14,32 @@ export interface EnterOptions {
   /** The host's user id to become, or null to stay the gateway's own, which is mapped to root already. */
   uid: number | null
   processesMax: number
+  /** Shell words that put the filter of system calls over what follows them; null where there is none. */
+  filter: string | null
 }
+
+/**
+ * In a user namespace of its own a process has every right over what it makes there, and with them reaches parts of
+ * the kernel that are closed to it otherwise. So nobody makes another one below this; only who has rights over this
+ * one could take that back. Asked first is whether this is one with a single user: not the computer's own.
+ */
+const NO_MORE_USERS =
+  'read -r _ _ users < /proc/self/uid_map; [ "$users" = 1 ] && (echo 0 > /proc/sys/user/max_user_namespaces) 2>/dev/null'
 
 /** The script that a launcher runs last, as `sh -c <script> berth <command...>`. */
 export function enterScript(options: EnterOptions): string {
+  const { uid } = options
   const drop = 'setpriv --no-new-privs --inh-caps=-all --ambient-caps=-all --bounding-set=-all --'
+  const closed = `/bin/sh -c ${shellQuote(`${NO_MORE_USERS}; exec "$@"`)} berth ${drop}`
   const become =
-    options.uid === null
-      ? drop
-      : `setpriv --reuid ${options.uid} --regid ${options.uid} --clear-groups -- unshare --user --map-root-user -- ${drop}`
+    uid === null
+      ? closed
+      : `setpriv --reuid ${uid} --regid ${uid} --clear-groups -- unshare --user --map-root-user -- ${closed}`
   return [
     'unset XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS OLDPWD',
     // With this, the machine's root may listen on port 80 although it has no rights over its network.
     '(echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start) 2>/dev/null',
-    `exec ${become} /bin/sh /.berth/agent/first-process.sh ${options.processesMax} "$@"`,
+    `exec ${become} ${options.filter ?? ''} /bin/sh /.berth/agent/first-process.sh ${options.processesMax} "$@"`,
   ].join('\n')
 }
 

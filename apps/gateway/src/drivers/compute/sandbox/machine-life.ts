@@ -1,24 +1,19 @@
 import type { Logger } from 'pino'
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
-import { nvidiaDeviceMinors } from '../nvidia.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { MachineListing, MachineSpec, MachineStatus } from '../port/machines.ts'
 import { type AgentClient, createAgentClient } from './agent-client.ts'
+import type { DiskRoom } from './disk-room.ts'
+import type { DiskWriter } from './disk-watch.ts'
 import { eraseWithPatience } from './erase-with-patience.ts'
+import type { HomeImages } from './home-images.ts'
 import { isAlive, killProcess } from './host-process.ts'
-import { aborted, abortedError, INFO_FD, launchMachine, readFirstProcess, toComputeError } from './launch.ts'
-import type { Limiter } from './limiter.ts'
-import {
-  type MachineRecord,
-  type MachineStore,
-  makeMachineFolders,
-  type ProcessIdentity,
-} from './machine-store.ts'
-import { machineUid, planMachine } from './plan-machine.ts'
-import type { Launcher } from './probe-sandbox.ts'
-import { type AgentFiles, type BoundVolume, seedHome, writeEtc, writeInsideFile } from './root-view.ts'
-import type { VolumeFolders } from './volume-folders.ts'
+import { aborted, abortedError, readFirstProcess, toComputeError } from './launch.ts'
+import { createMachineLaunch, type MachineLaunchDeps } from './machine-launch.ts'
+import { type MachineRecord, makeMachineFolders, type ProcessIdentity } from './machine-store.ts'
+import { machineUid } from './plan-machine.ts'
+import { seedHome } from './root-view.ts'
 
 /** How long a machine's processes have to end in good order after they were asked to. */
 const STOP_GRACE_MS = 3_000
@@ -29,17 +24,18 @@ const KILL_TIMEOUT_MS = 10_000
 /** How long a machine whose agent hung up has to be gone before it is watched again. */
 const GONE_TIMEOUT_MS = 1_000
 
+/** The signal of a caller that does not give up. */
+const never = new AbortController().signal
+
 /** The queue's key for starts that take a volume; no machine has such an id. */
 const volumeKey = (id: string) => `.volume ${id}`
 
-export interface LifeDeps {
+export interface LifeDeps extends Omit<MachineLaunchDeps, 'runs'> {
   installation: string
-  store: MachineStore
-  folders: VolumeFolders
-  launcher: Launcher
-  limiter: Limiter
-  agent: AgentFiles
-  processesMax: number
+  /** What makes homes of a size of their own; null where they are plain folders. */
+  homes: HomeImages | null
+  /** What is left on the disk of all machines. */
+  room(): Promise<DiskRoom>
   log: Logger
 }
 
@@ -50,6 +46,7 @@ export function createMachineLife(deps: LifeDeps) {
   const listeners = new Set<(id: string) => void>()
   const watches = new Map<string, { close(): void }>()
   const agentOf = (id: string) => createAgentClient(store.paths(id).run)
+  const launch = createMachineLaunch({ ...deps, runs: async id => (await firstProcess(id)) !== null })
 
   /** The machine's first process, or null when it does not run. */
   async function firstProcess(id: string): Promise<{ process: ProcessIdentity; started_at: Date } | null> {
@@ -61,12 +58,18 @@ export function createMachineLife(deps: LifeDeps) {
   async function status(id: string): Promise<MachineStatus> {
     if (!MACHINE_ID_PATTERN.test(id)) return { state: 'absent' }
     if (!(await store.readRecord(id))) {
-      // What a crash left of a machine, or a removal that is under way: not gone before its folder is.
-      return (await store.traceOf(id)) === 'none' ? { state: 'absent' } : { state: 'created' }
+      // Not gone before its folder is; a folder of which nobody began the removal is one half made.
+      return (await store.traceOf(id)) === 'half_removed' ? { state: 'created' } : { state: 'absent' }
     }
     const running = await firstProcess(id)
     if (running) return { state: 'running', started_at: running.started_at }
-    return (await store.readState(id)) ? { state: 'stopped', exit_code: null } : { state: 'created' }
+    const state = await store.readState(id)
+    if (!state) return { state: 'created' }
+    return {
+      state: 'stopped',
+      exit_code: null,
+      ...(state.phase === 'stopped' && state.cause && { cause: state.cause }),
+    }
   }
 
   async function create(spec: MachineSpec): Promise<void> {
@@ -84,6 +87,7 @@ export function createMachineLife(deps: LifeDeps) {
     const uid = machineUid(deps.installation, spec.id)
     await makeMachineFolders(paths, uid)
     await seedHome(paths, uid)
+    await deps.homes?.make(paths, uid, spec.disk_gb)
     await store.writeRecord(spec.id, { spec, uid })
   }
 
@@ -92,54 +96,14 @@ export function createMachineLife(deps: LifeDeps) {
     if (await firstProcess(id)) return watchOver(id)
     if (await takeOverUnrecorded(id)) return
     if (signal.aborted) throw abortedError(signal)
+    if ((await deps.room()).isShort) {
+      throw new ComputeError('exhausted', 'the disk of the machine’s computer is nearly full')
+    }
     const launchAndRecord = async () => recordRunning(id, await launch(id, record, signal))
     // One after the other, so that no two machines start with one volume; in one order, so that none waits for ever.
     const volumes = new Set(record.spec.volumes?.map(volume => volume.id).sort())
     const inLine = [...volumes].reduce((next, id) => () => queue(volumeKey(id), next), launchAndRecord)
     await inLine()
-  }
-
-  async function launch(id: string, record: MachineRecord, signal: AbortSignal): Promise<ProcessIdentity> {
-    const { spec } = record
-    const paths = store.paths(id)
-    const gpu_minors = spec.gpu_uuids.length > 0 ? await nvidiaDeviceMinors(spec.gpu_uuids) : []
-    if (gpu_minors.length < spec.gpu_uuids.length) {
-      throw new ComputeError('unsupported', 'a GPU that the machine needs is not in this computer')
-    }
-    const visible = { NVIDIA_VISIBLE_DEVICES: spec.gpu_uuids.join(',') }
-    const [admission] = await Promise.all([
-      limiter.prepare(id, { ...spec, processesMax: deps.processesMax }),
-      makeMachineFolders(paths, record.uid),
-      writeEtc(paths, spec.hostname),
-      writeInsideFile(paths, {
-        command: spec.command,
-        env: gpu_minors.length > 0 ? { ...visible, ...spec.env } : spec.env,
-      }),
-    ])
-    const mounts = await takeVolumes(id, record)
-    const plan = planMachine({ ...deps, record, paths, gpu_minors, mounts })
-    try {
-      const argv = deps.launcher.argv({ ...plan, info_fd: INFO_FD })
-      return await launchMachine({ paths, argv, admission, agent: agentOf(id), signal })
-    } catch (error) {
-      await limiter.release(id)
-      throw error
-    }
-  }
-
-  /** Readies the volumes of a machine that is about to start, each of which one machine at a time may use. */
-  async function takeVolumes(id: string, { spec, uid }: MachineRecord): Promise<BoundVolume[]> {
-    const mounts: BoundVolume[] = []
-    for (const volume of spec.volumes ?? []) {
-      for (const other of await store.ids()) {
-        const has = (await store.readRecord(other))?.spec.volumes?.some(one => one.id === volume.id)
-        if (other !== id && has && (await firstProcess(other))) {
-          throw new ComputeError('failed', `the volume ${volume.id} is in use by the machine ${other}`)
-        }
-      }
-      mounts.push({ ...volume, from: await deps.folders.give(volume.id, uid) })
-    }
-    return mounts
   }
 
   async function stop(id: string, graceMs: number, signal: AbortSignal): Promise<void> {
@@ -158,6 +122,13 @@ export function createMachineLife(deps: LifeDeps) {
       }
     }
     await recordStopped(id)
+  }
+
+  /** Ends a machine that takes the disk from all others; it is known why. */
+  async function stopForDisk(id: string): Promise<void> {
+    await stop(id, 0, never)
+    await store.writeState(id, { phase: 'stopped', cause: 'disk_full' })
+    tell(id)
   }
 
   async function recordRunning(id: string, first_process: ProcessIdentity): Promise<void> {
@@ -244,6 +215,7 @@ export function createMachineLife(deps: LifeDeps) {
     agentOf: (id: string): AgentClient => agentOf(id),
     create: (spec: MachineSpec, signal: AbortSignal) => step(spec.id, signal, () => create(spec)),
     start: (id: string, signal: AbortSignal) => step(id, signal, () => start(id, signal)),
+    stopForDisk: (id: string) => step(id, never, () => stopForDisk(id)),
     stop: async (id: string, signal: AbortSignal) => {
       if (!MACHINE_ID_PATTERN.test(id)) return
       await step(id, signal, () => stop(id, STOP_GRACE_MS, signal))
@@ -258,8 +230,13 @@ export function createMachineLife(deps: LifeDeps) {
     },
     async list(): Promise<MachineListing[]> {
       const ids = await store.ids()
-      const states = await Promise.all(ids.map(async id => ({ id, state: (await status(id)).state })))
-      return states.flatMap(({ id, state }) => (state === 'absent' ? [] : [{ id, state }]))
+      return Promise.all(
+        ids.map(async id => {
+          const { state } = await status(id)
+          // A folder without a record is what a crash left of a machine; listed, so that a sweep removes it.
+          return { id, state: state === 'absent' ? ('created' as const) : state }
+        }),
+      )
     },
     /** Finds what an earlier gateway started and watches over it again. Returns the ids that run. */
     async takeOver(): Promise<string[]> {
@@ -281,13 +258,24 @@ export function createMachineLife(deps: LifeDeps) {
       )
       return running.flat()
     },
+    /** Machines that run, with the folders that they write to. */
+    async writers(): Promise<DiskWriter[]> {
+      const found = await Promise.all(
+        (await store.ids()).map(async id => {
+          const record = await store.readRecord(id)
+          if (!record || !(await firstProcess(id))) return []
+          const volumes = (record.spec.volumes ?? []).map(volume => deps.folders.pathOf(volume.id))
+          return [{ id, dirs: [store.paths(id).dir, ...volumes], diskGb: record.spec.disk_gb }]
+        }),
+      )
+      return found.flat()
+    },
     watch(onChange: (id: string) => void): () => void {
       listeners.add(onChange)
       return () => listeners.delete(onChange)
     },
     /** Stops every machine that runs. Returns their ids. */
     async stopAll(): Promise<string[]> {
-      const never = new AbortController().signal
       const running = await this.takeOver()
       await Promise.all(running.map(id => step(id, never, () => stop(id, STOP_GRACE_MS, never))))
       await limiter.close()

@@ -11,7 +11,9 @@ import { type Eraser, goingOf } from './eraser.ts'
  *   machine.json   what was asked for; its presence is what makes the machine exist
  *   state.json     which processes run it, or that it was stopped; absent until the first start
  *   home/          the machine's /root: the only thing in it that lasts
- *   home.going/    what is left of that while the machine is removed
+ *   home.img       the same as a file system in a file, where that can be; `home` is then where it is mounted
+ *   removing       there from when a removal began
+ *   home.going/    what is then left of the home
  *   etc/           the machine's /etc, made anew at each start
  *   run/           the agent's socket, the logs, what the launcher reported
  *   root/          an empty folder to mount the root view on (the `unshare` launcher only)
@@ -39,7 +41,7 @@ export interface ProcessIdentity {
 
 export type MachineState =
   | { phase: 'running'; first_process: ProcessIdentity; started_at: string }
-  | { phase: 'stopped' }
+  | { phase: 'stopped'; cause?: 'disk_full' }
 
 export interface MachineStore {
   paths(id: string): MachinePaths
@@ -54,6 +56,9 @@ export interface MachineStore {
   /** Removes all that there is of a machine. Returns when it is gone; see `Eraser.erase` for how it fails. */
   remove(id: string): Promise<void>
 }
+
+/** The mark of a removal that has begun. */
+const REMOVING = 'removing'
 
 /** Where a machine's files are under `dataDir`. */
 export function machinePaths(dataDir: string, id: string): MachinePaths {
@@ -83,20 +88,23 @@ export function createMachineStore(dataDir: string, eraser: Eraser): MachineStor
       )
     },
     traceOf: async id => {
-      const { dir, home } = paths(id)
+      const { dir } = paths(id)
       if (!(await ownerOf(dir))) return 'none'
-      return (await ownerOf(goingOf(home))) ? 'half_removed' : 'folder'
+      return (await ownerOf(join(dir, REMOVING))) ? 'half_removed' : 'folder'
     },
     remove: async id => {
       const { dir, home } = paths(id)
-      const owner = (await ownerOf(home)) ?? (await ownerOf(goingOf(home)))
-      // The record goes first: a removal that is cut short then leaves no machine, only a folder to sweep.
+      if (!(await ownerOf(dir))) return
+      // First of all, so that it is not taken for gone before it is.
+      await writeFile(join(dir, REMOVING), '')
       await rm(join(dir, 'machine.json'), { force: true })
+      const owner = (await ownerOf(home)) ?? (await ownerOf(goingOf(home)))
       if (owner) await eraser.erase(home, owner.uid === process.getuid?.() ? null : owner.uid)
       // All else that lies there is the gateway's own.
-      for (const name of await readdir(dir).catch(ignoreMissing)) {
-        if (name !== 'home') await rm(join(dir, name), { recursive: true, force: true })
-      }
+      const others = (await readdir(dir).catch(ignoreMissing)).filter(
+        name => name !== 'home' && name !== REMOVING,
+      )
+      for (const name of [...others, REMOVING]) await rm(join(dir, name), { recursive: true, force: true })
       await rmdir(dir).catch(ignoreMissing)
     },
   }

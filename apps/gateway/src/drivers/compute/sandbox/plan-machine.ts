@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { MachineSpec } from '../port/machines.ts'
 import { prepareAgentFiles } from './agent-scripts.ts'
 import { PROCESSES_MAX } from './enter-script.ts'
+import { type FilterLoader, findFilterLoader } from './filter-loader.ts'
 import type { LaunchPlan } from './launch-plan.ts'
 import { type MachinePaths, type MachineRecord, machinePaths, makeMachineFolders } from './machine-store.ts'
 import { findLauncher } from './probe-sandbox.ts'
@@ -29,12 +30,13 @@ export function planMachine(options: {
   gpu_minors: number[]
   mounts: BoundVolume[]
   processesMax: number
+  filter: FilterLoader
 }): LaunchPlan {
-  const { record, paths, agent, gpu_minors, mounts } = options
+  const { record, paths, agent, gpu_minors, mounts, filter } = options
   return {
     hostname: record.spec.hostname,
     steps: planRootView({ paths, agent, memory_mb: record.spec.memory_mb, gpu_minors, mounts }),
-    enter: { uid: record.uid, processesMax: options.processesMax },
+    enter: { uid: record.uid, processesMax: options.processesMax, filter: filter.words },
     mount_point: paths.root,
     info_fd: null,
     command: AGENT_COMMAND,
@@ -67,10 +69,11 @@ export async function sandboxArgv(
   await writeEtc(paths, spec.hostname)
   await writeInsideFile(paths, { command: null, env: {} })
   const agent = await prepareAgentFiles(dataDir)
+  const filter = await findFilterLoader(agent.scripts)
   return launcher.argv({
     hostname: spec.hostname,
     steps: planRootView({ paths, agent, memory_mb: spec.memory_mb, gpu_minors: [], mounts: [] }),
-    enter: { uid, processesMax: PROCESSES_MAX },
+    enter: { uid, processesMax: PROCESSES_MAX, filter: filter.words },
     mount_point: paths.root,
     info_fd: null,
     command,

@@ -11,8 +11,12 @@ import type { MachineSpec } from '../port/machines.ts'
 import { checkMounts } from '../volume-mounts.ts'
 import { prepareAgentFiles } from './agent-scripts.ts'
 import { followTail, readTail } from './command-log-reader.ts'
+import { diskRoom } from './disk-room.ts'
+import { createDiskWatch } from './disk-watch.ts'
 import { PROCESSES_MAX } from './enter-script.ts'
 import { createEraser } from './eraser.ts'
+import { type FilterLoader, findFilterLoader } from './filter-loader.ts'
+import { findHomeImages } from './home-images.ts'
 import { readHostId, thisComputer } from './host.ts'
 import { COMMAND_LOG } from './launch.ts'
 import type { Limiter } from './limiter.ts'
@@ -33,6 +37,10 @@ export interface SandboxDeps {
   launcher?: LauncherName
   /** Most processes and threads of one machine. */
   processesMax?: number
+  /** How machines keep their homes; without it as images of their size where that works here. */
+  homes?: 'folders'
+  /** How much of the disk machines are to leave free; without it a twentieth, from 1 to 10 GB. */
+  keptFreeMb?: number
 }
 
 /**
@@ -47,11 +55,15 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const dataDir = await realpath(deps.dataDir)
   const installation = createHash('sha256').update(dataDir).digest('hex').slice(0, 10)
   const log = deps.log.child({ driver: 'sandbox' })
-  const [limiter, agent, hostId] = await Promise.all([
+  const [limiter, agent, hostId, homes] = await Promise.all([
     createLimiter(installation),
     prepareAgentFiles(dataDir),
     readHostId(dataDir),
+    deps.homes === 'folders' ? { images: null, why: 'homes are plain folders' } : findHomeImages(),
   ])
+  const room = () => diskRoom(dataDir, deps.keptFreeMb)
+  const filter = await findFilterLoader(agent.scripts)
+  if (filter.words === null) log.warn({ why: filter.why }, 'machines run without a filter of system calls')
   const eraser = createEraser(log)
   const store = createMachineStore(dataDir, eraser)
   const processesMax = deps.processesMax ?? PROCESSES_MAX
@@ -64,9 +76,13 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     launcher,
     limiter,
     agent,
+    filter,
+    homes: homes.images,
+    room,
     processesMax,
     log,
   })
+  const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
   const statsReader = createStatsReader(limiter)
   const found_running = await life.takeOver()
   log.info({ launcher: launcher.name, found_running: found_running.length }, 'sandbox ready')
@@ -81,7 +97,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     id: `sandbox:${hostId}`,
     driver: 'sandbox',
     kinds: ['POD'],
-    capabilities: capabilitiesOf(launcher, limiter),
+    capabilities: capabilitiesOf({ launcher, limiter, filter, homes }),
     size: () => thisComputer(dataDir),
     machines: {
       create: async (spec, signal) => {
@@ -135,7 +151,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
       },
     },
     shutdown: async options => {
-      await eraser.close()
+      await Promise.all([eraser.close(), diskWatch.close()])
       return options?.machines_stay ? [] : life.stopAll()
     },
   }
@@ -161,15 +177,29 @@ function mustBeMakeable(image: ImageRecipe): void {
   if (why !== null) throw new ComputeError('image_unavailable', why)
 }
 
-function capabilitiesOf(launcher: Launcher, limiter: Limiter): ComputeCapabilities {
+function capabilitiesOf(host: {
+  launcher: Launcher
+  limiter: Limiter
+  filter: FilterLoader
+  homes: Awaited<ReturnType<typeof findHomeImages>>
+}): ComputeCapabilities {
+  const { launcher, limiter, filter, homes } = host
+  const by = launcher.name === 'bwrap' ? 'bubblewrap' : 'unshare'
+  const calls =
+    filter.words === null ? `no filter of system calls (${filter.why})` : 'a filter of system calls'
   return {
     isolation:
-      'A sandbox on the gateway’s own computer: Linux namespaces through ' +
-      `${launcher.name === 'bwrap' ? 'bubblewrap' : 'unshare'}, with the host’s programs read-only and no rights. ` +
+      `A sandbox on the gateway’s own computer: Linux namespaces through ${by}, with the host’s programs read-only, ` +
+      `no rights and ${calls}. ` +
       'It shares the host’s kernel, so it is for people who trust each other, not for strangers.',
     cpu_limit: limiter.cpu,
     memory_limit: limiter.memory,
-    disk_limit: { enforced: false, why: 'homes are plain folders on the gateway’s disk, without a quota' },
+    disk_limit: homes.images
+      ? { enforced: true, how: 'each home is a file system of its own size, in a file' }
+      : {
+          enforced: false,
+          why: `${homes.why}; when the disk is nearly full, the machine that takes most of it is stopped`,
+        },
     outbound_network: false,
     ports_exposed: null,
   }

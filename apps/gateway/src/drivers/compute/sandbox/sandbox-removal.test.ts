@@ -29,7 +29,7 @@ describeWhere('removal from a sandbox host', probe, () => {
     const warned: string[] = []
     beforeAll(async () => {
       const log = pino({ level: 'error' }, { write: line => warned.push(JSON.parse(line).msg) })
-      engine = await createSandboxEngine({ dataDir: folder, log })
+      engine = await createSandboxEngine({ dataDir: folder, log, homes: 'folders' })
     })
     afterAll(async () => {
       await engine.shutdown()

@@ -33,6 +33,9 @@ export function createVolumeFolders(deps: { dataDir: string; eraser: Eraser; log
   }
 
   return {
+    /** Where what a volume holds lies. */
+    pathOf: (id: string) => join(folderOf(id), 'data'),
+
     mustExist,
 
     async make(id: string): Promise<void> {

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { shellQuote } from './enter-script.ts'
+import { assembleFilter } from './syscall-filter.ts'
+
+const TRIAL_TIMEOUT_MS = 5_000
+
+/** The filter's name in the folder of the agent's scripts. */
+export const FILTER_FILE = 'filter.bpf'
+
+/** Where a machine sees that folder. */
+const SCRIPTS_INSIDE = '/.berth/agent'
+
+/** Number of the call `prctl`, which perl knows only by number. */
+const PRCTL: Readonly<Record<string, number>> = { x64: 157, arm64: 167 }
+
+/**
+ * Programs that put the filter over themselves (PR_SET_SECCOMP, SECCOMP_MODE_FILTER) and then become another one.
+ * util-linux learned it only with 2.39; perl is there on every Debian and python3 on every Fedora. Both read the
+ * filter from the file that comes first and build a `struct sock_fprog`.
+ */
+const WAYS: readonly { tool: string; program: string; flag: string }[] = [
+  {
+    tool: 'perl',
+    flag: '-e',
+    program:
+      'open my $file, "<:raw", shift or die; my $code = join "", <$file>; close $file;' +
+      ' my $filter = pack "S x![P] P", length($code) / 8, $code;' +
+      ` syscall(${PRCTL[process.arch] ?? 0}, 22, 2, $filter) == 0 or die "no filter: $!\\n";` +
+      ' exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n"',
+  },
+  {
+    tool: 'python3',
+    flag: '-Ic',
+    program:
+      'import ctypes, os, sys; code = open(sys.argv[1], "rb").read();' +
+      ' kept = ctypes.create_string_buffer(code, len(code));' +
+      ' Filter = type("Filter", (ctypes.Structure,), {"_fields_": [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]});' +
+      ' made = Filter(len(code) // 8, ctypes.addressof(kept));' +
+      ' ctypes.CDLL(None).prctl(22, 2, ctypes.byref(made)) == 0 or sys.exit("no filter");' +
+      ' os.execvp(sys.argv[2], sys.argv[2:])',
+  },
+]
+
+/** How a machine comes under the filter of system calls: shell words that go before its command, or why it does not. */
+export type FilterLoader = { words: string } | { words: null; why: string }
+
+/**
+ * Finds what can put the filter over a machine here, by trying it.
+ * @param scripts The folder with the agent's scripts, as it is outside.
+ */
+export async function findFilterLoader(scripts: string): Promise<FilterLoader> {
+  if (assembleFilter(process.arch) === null) {
+    return { words: null, why: `nobody has numbered the calls of this processor (${process.arch})` }
+  }
+  for (const { tool, flag, program } of WAYS) {
+    const load = [tool, flag, program]
+    const check = ['sh', '-c', 'grep -q "^Seccomp:.*2" /proc/self/status']
+    const argv = ['--no-new-privs', ...load, join(scripts, FILTER_FILE), ...check]
+    const works = await promisify(execFile)('setpriv', argv, { timeout: TRIAL_TIMEOUT_MS }).then(
+      () => true,
+      () => false,
+    )
+    if (works) return { words: [...load, `${SCRIPTS_INSIDE}/${FILTER_FILE}`].map(shellQuote).join(' ') }
+  }
+  return { words: null, why: 'it takes perl or python3, and a kernel with seccomp' }
+}

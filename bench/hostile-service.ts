@@ -34,6 +34,7 @@ const ATTACKS: Attack[] = [
   { what: 'a plain flood, 40 clients that read', path: '/bulk', connections: 40, reads: true },
 ]
 
+process.once('SIGINT', () => process.exit(1))
 const only = process.argv[2]
 const gateway = await startGatewayProcess()
 const pool = new Pool(gateway.origin, { connections: 1, bodyTimeout: ANSWER_MS, headersTimeout: ANSWER_MS })
@@ -79,7 +80,7 @@ async function startClients(attack: Attack, port: number, host: string): Promise
 
 /** A flood past the gateway, which takes the processors' time and nothing of the gateway's own. */
 async function startBeside(): Promise<() => Promise<void>> {
-  const server = await startChildServer('bench/hostile-machine.ts', /on (\d+)/, { PORTS: '0' })
+  const server = await startChildServer('bench/hostile-machine.ts', /on (\d+)/, { PORTS: '0' }, [])
   const flood = { what: 'beside', path: '/bulk', connections: 40, reads: true }
   const stopClients = await startClients(flood, Number(server.ready[1]), 'localhost')
   return async () => {

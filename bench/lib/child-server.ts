@@ -20,18 +20,20 @@ export interface ChildServer {
 /**
  * Starts a TypeScript file and waits until its output matches.
  * @param file Relative to the project's folder.
+ * @param argv Its arguments, where it takes any. It is in a session of its own then, whose priority it may lower.
  * @throws Error with what it wrote when it ends or takes too long.
  */
 export async function startChildServer(
   file: string,
   ready: RegExp,
   env: Record<string, string>,
-  argv: readonly string[] = [],
+  argv: readonly string[] | null = null,
 ): Promise<ChildServer> {
-  const child = spawn(process.execPath, [resolve(PROJECT_DIR, file), ...argv], {
+  const child = spawn(process.execPath, [resolve(PROJECT_DIR, file), ...(argv ?? [])], {
     cwd: PROJECT_DIR,
     env: { ...process.env, NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: argv !== null,
   })
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -39,7 +41,9 @@ export async function startChildServer(
     child.kill('SIGTERM')
     await exit
   }
-  process.once('exit', () => child.kill('SIGTERM'))
+  const atExit = () => child.kill('SIGTERM')
+  process.once('exit', atExit)
+  child.once('exit', () => process.off('exit', atExit))
   try {
     const match = await outputOf(child, ready, file)
     return { pid: child.pid ?? 0, ready: match, stop }

@@ -10,12 +10,17 @@ const KEYA = { email: 'keya@example.org', password: 'Harbour-Light-7', name: 'Ke
 
 let context: BrowserContext
 let page: Page
+/** What the browser complains about, such as a style that the content policy refuses. */
+const complaints: string[] = []
 
 test.beforeAll(async ({ browser, gateway }) => {
   await signUp(gateway, KEYA)
   await verifyAddress(gateway, KEYA.email)
   await topUp(gateway, KEYA)
   context = await openSignedIn(browser, gateway, KEYA)
+  context.on('console', message => {
+    if (message.type() === 'error') complaints.push(message.text())
+  })
   page = await context.newPage()
   await page.goto('/instance-list')
   await expect(page.getByRole('heading', { name: 'Instances' })).toBeVisible()
@@ -115,6 +120,8 @@ test('an instance is found by name and by id, and leads on to what it allows now
 test('[R2.23] the terminal opens in a tab of its own', async () => {
   await openPalette()
   await field().fill('terminal llama')
+  // Its machines come a moment after the palette is there.
+  await expect(options().first()).toContainText(MACHINE)
   const [tab] = await Promise.all([context.waitForEvent('page'), page.keyboard.press('Enter')])
   await expect(tab).toHaveURL(new RegExp(`/terminal\\?instance=${await instanceId()}`))
   await tab.close()
@@ -124,6 +131,8 @@ test('[R2.23] connect opens the dialog of the list, and the address forgets it',
   await page.goto('/payments')
   await openPalette()
   await field().fill('connect llama')
+  // Its machines come a moment after the palette is there.
+  await expect(options().first()).toContainText(MACHINE)
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/\/instance-list$/)
   // By name: the palette is a dialog too, which holds the machine's name and is on its way out.
@@ -139,6 +148,8 @@ test('[R2.23] connect opens the dialog of the list, and the address forgets it',
 test('[R2.24] [R4.5] stop asks with the list’s own dialog; then only start is offered', async () => {
   await openPalette()
   await field().fill('stop llama')
+  // Its machines come a moment after the palette is there.
+  await expect(options().first()).toContainText(MACHINE)
   await page.keyboard.press('Enter')
   const dialog = page.getByRole('dialog', { name: `Stop ${MACHINE}?` })
   await expect(dialog).toContainText('/day')
@@ -213,15 +224,25 @@ test('the sheet of shortcuts opens by ?, and every one in it works', async () =>
     ['i', 'instance-list'],
     ['e', 'explore'],
     ['p', 'payments'],
-    ['i', 'instance-list'],
   ] as const) {
     await page.keyboard.press('g')
     await page.keyboard.press(key)
     await expect(page).toHaveURL(new RegExp(path))
   }
-  await expect(page.getByRole('searchbox')).toBeVisible()
+  // Every list can be searched by the same key.
+  for (const [key, title] of [
+    ['p', 'Payments'],
+    ['i', 'Instances'],
+  ] as const) {
+    await page.keyboard.press('g')
+    await page.keyboard.press(key)
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(title)
+    await expect(page.getByRole('searchbox')).toBeVisible()
+    await page.keyboard.press('/')
+    await expect(page.getByRole('searchbox')).toBeFocused()
+    await page.getByRole('searchbox').blur()
+  }
   await page.keyboard.press('/')
-  await expect(page.getByRole('searchbox')).toBeFocused()
   await expect(page.getByRole('searchbox')).toHaveValue('')
   await page.keyboard.type('?[gp')
   await expect(page.getByRole('searchbox')).toHaveValue('?[gp')
@@ -261,6 +282,11 @@ test('[B13] shortcuts of one key can be switched off, which is remembered; Ctrl+
   await page.keyboard.press('p')
   await expect(page).toHaveURL(/instance-list/)
   await page.keyboard.press('Escape')
+})
+
+test('the browser had nothing to complain about', () => {
+  // The browser itself reports the instance that is nobody's.
+  expect(complaints.filter(text => !text.includes('status of 404'))).toEqual([])
 })
 
 const palette = () => page.getByRole('dialog', { name: 'Command palette' })

@@ -46,7 +46,13 @@ test('[R2.16] the wait after an activation mail lasts over a reload, and in ever
   await other.goto('/payments')
   const again = (tab: Page) => tab.getByRole('button', { name: /^Send again in \d+ s$/ })
   const seconds = async (tab: Page) => Number(/\d+/.exec(await again(tab).innerText())?.[0])
+  // Signing up has sent a mail; here it is forgotten, so that one can be asked for.
+  await expect(again(other)).toBeDisabled()
+  await page.evaluate(() => {
+    for (const key of Object.keys(localStorage)) if (key.includes('verify-wait')) localStorage.removeItem(key)
+  })
   await expect(other.getByRole('button', { name: 'Activate now' })).toBeEnabled()
+  await page.reload()
   await page.getByRole('button', { name: 'Activate now' }).click()
   await expect(again(page)).toBeDisabled()
   await expect(again(other)).toBeDisabled()
@@ -171,6 +177,15 @@ test('[R2.9] one whose code never comes says so and offers to try again', async 
   await page.unrouteAll()
   await page.getByRole('button', { name: 'Try again' }).click()
   await expect(page.getByRole('heading', { name: 'Payments' })).toBeVisible()
+})
+
+test('a page outside the shell whose texts are lost says so, and comes by itself once the gateway answers', async () => {
+  await page.route(/\/locales\/en\/auth\.json|\/gateway\/health$/, route => route.abort())
+  await page.goto('/mailbox')
+  await expect(page.getByText('The page could not be fetched', { exact: false })).toBeVisible()
+  await expect(page.getByText(/mailbox\.|auth\./)).toHaveCount(0)
+  await page.unrouteAll()
+  await expect(page.getByRole('heading', { name: 'Local mailbox' })).toBeVisible()
 })
 
 test('[R8.1] [R8.2] a login that ended meanwhile is said once, however many calls meet it', async () => {

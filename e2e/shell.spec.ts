@@ -208,6 +208,23 @@ test('a narrow screen reaches every page through its drawer', async () => {
   await page.setViewportSize({ width: 1_440, height: 900 })
 })
 
+test('without a network a line says so over every page, and what failed comes by itself when it is back', async () => {
+  await page.goto('/instance-list')
+  await expect(page.getByText('No instances yet')).toBeVisible()
+  // What would say that something failed is there before it is needed.
+  const scripts = () => page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name))
+  await expect.poll(scripts).toContainEqual(expect.stringMatching(/\/Toasts-/))
+  await context.setOffline(true)
+  const line = page.getByText(/^No connection since/)
+  await expect(line).toBeVisible()
+  await lookAt(page, 'offline')
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Payments' }).click()
+  await expect(page.getByText('This could not be loaded')).toHaveCount(2)
+  await context.setOffline(false)
+  await expect(page.getByText('This could not be loaded')).toHaveCount(0)
+  await expect(line).toHaveCount(0)
+})
+
 test('[R9.2] the balance is asked for every five seconds, and not while the tab is hidden', async () => {
   // The page's clock is ours: what takes it seconds is over at once, however slow the machine is.
   await page.clock.install()

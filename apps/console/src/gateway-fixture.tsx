@@ -40,7 +40,7 @@ export class Refusal {
 }
 
 /** An account as the gateway answers it. */
-const customer = (about: Partial<User> = {}): User => ({
+export const customer = (about: Partial<User> = {}): User => ({
   ...(sampleOf(getAccount.data) as User),
   id: 'u-1',
   accountId: '1000001',
@@ -57,16 +57,21 @@ const customer = (about: Partial<User> = {}): User => ({
  * Wires the console's request layer and session to answers of the test, until the test ends. What a test does not
  * answer is answered by a sample that the call's own schema allows.
  * @param options.user Who is signed in; null for a guest.
+ * @param options.health Told when the gateway is asked whether it is there.
  * @returns What was sent so far.
  */
 export async function answerCalls(
   answers: Answers = {},
-  options: { user?: User | null } = {},
+  options: { user?: User | null; health?: () => unknown } = {},
 ): Promise<{ sent: Sent[] }> {
   const { user = customer() } = options
   const sent: Sent[] = []
   const browsersOwn = globalThis.fetch
   globalThis.fetch = async (address, init = {}) => {
+    if (String(address).endsWith('/health')) {
+      options.health?.()
+      return Response.json({})
+    }
     const call = callAt(init.method ?? 'GET', String(address))
     const request: Sent = {
       operation: call.operation,

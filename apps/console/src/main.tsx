@@ -3,11 +3,13 @@ import './app/theme/styles.ts'
 import { type ReactNode, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { InitFailure } from './app/InitFailure.tsx'
+import { loadTexts } from './app/i18n.ts'
 import { loadPage } from './app/load-page.ts'
 import { Providers } from './app/Providers.tsx'
 import type { PageEntry } from './app/page.ts'
 import { guestPage, PAGES } from './app/pages.ts'
 import { start } from './app/start.ts'
+import { prepareToasts } from './app/toast-loader.ts'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no #root.')
@@ -17,6 +19,9 @@ createRoot(root).render(
     <Providers>{await loadApp().catch(() => <InitFailure />)}</Providers>
   </StrictMode>,
 )
+// What says that the network is gone cannot be fetched then.
+if (document.readyState === 'complete') prepareToasts()
+else window.addEventListener('load', prepareToasts, { once: true })
 // public/first-paint.js loads the page again when a part of it is lost; from here on nothing is.
 try {
   sessionStorage.removeItem('berth.reloads')
@@ -31,15 +36,22 @@ async function loadApp(): Promise<ReactNode> {
     history.replaceState(null, '', entry.path + location.search + location.hash)
   }
   const started = start(pageAt(location.pathname)?.namespaces ?? [])
-  const [app] = await Promise.all([entry ? loadGuestApp(entry) : loadConsoleApp(), started])
+  const [app] = await Promise.all([entry ? loadGuestApp(entry, started) : loadConsoleApp(), started])
   return app
 }
 
-/** With its page in hand, so that what is drawn first is that page; a page that does not load says so itself. */
-async function loadGuestApp(entry: PageEntry): Promise<ReactNode> {
+/**
+ * With its page and its texts in hand, so that what is drawn first is that page; one that does not load says so itself.
+ * @param started Asks for the texts of the page among others: they are there with it, or lost.
+ */
+async function loadGuestApp(entry: PageEntry, started: Promise<void>): Promise<ReactNode> {
+  const texts = started.then(() => loadTexts(entry.namespaces))
   const [{ App }, page] = await Promise.all([
     loadPage(() => import('./app/GuestApp.tsx')),
-    loadPage(entry.load).catch(() => null),
+    Promise.all([loadPage(entry.load), texts]).then(
+      ([loaded]) => loaded,
+      () => null,
+    ),
   ])
   return <App entry={entry} loaded={page} />
 }

@@ -8,6 +8,8 @@ interface Cache {
   clear: () => void
   /** Says that answers of an operation are old, and reads those again that are on the screen. */
   invalidate: (operation: string) => Promise<void>
+  /** Reads again what is on the screen, whether it failed or is old. */
+  resume: () => void
 }
 
 /** Reads that are kept elsewhere than in the query cache, by operation. */
@@ -32,6 +34,11 @@ export function restCache(): void {
 /** Forgets everything that was fetched for the customer who leaves. */
 export function clearCache(): void {
   cache?.clear()
+}
+
+/** Reads again what is on the screen, once the gateway can be reached again; what had failed is among it. */
+export function resumeCache(): void {
+  cache?.resume()
 }
 
 /**

@@ -34,6 +34,7 @@ beforeAll(async () => {
   registerCache({
     rest: () => {},
     clear: () => {},
+    resume: () => {},
     invalidate: async operation => {
       reread.push(operation)
       await readsAnswer()

@@ -1,12 +1,15 @@
 import { QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError } from './api-error.ts'
 import { registerCache, reportUnseen } from './cache-lifecycle.ts'
+import { connection } from './connection.ts'
 
 /** The one query client. The request layer retries where the contract allows it, so nothing is retried here. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     onError(error, query) {
       if (query.meta?.silent === true || query.state.data === undefined) return
+      // The line over the page says it of everything at once.
+      if (connection.lostSince() !== null) return
       if (error instanceof ApiError && error.code !== 'cancelled') reportUnseen(error)
     },
   }),
@@ -20,5 +23,6 @@ registerCache({
   // A query that is cancelled this way keeps its data and shows no error.
   rest: () => void queryClient.cancelQueries({ predicate: ({ meta }) => meta?.outlivesNavigation !== true }),
   clear: () => queryClient.clear(),
+  resume: () => void queryClient.invalidateQueries(),
   invalidate: operation => queryClient.invalidateQueries({ queryKey: [operation] }),
 })

@@ -21,6 +21,8 @@ export interface RequestDeps {
   textOf: (code: ErrorCode, values: { status: number }) => string
   /** Told of every failure but a cancelled call, once, after the last try. */
   onFailure: (error: ApiError, about: FailureContext) => void
+  /** Told of every try whether an answer came, whatever it was; not of one that took too long or was cancelled. */
+  onReach?: (answered: boolean) => void
   timeouts?: Record<Call['timeout'], number>
   retryDelayMs?: number
 }
@@ -142,8 +144,11 @@ async function once<C extends Call>(
     body = parsed(await response.text())
   } catch {
     if (signal.aborted) throw failure(deps, call, 'cancelled', 0)
-    throw failure(deps, call, timeout.aborted ? 'timed_out' : 'network', 0)
+    if (timeout.aborted) throw failure(deps, call, 'timed_out', 0)
+    deps.onReach?.(false)
+    throw failure(deps, call, 'network', 0)
   }
+  deps.onReach?.(true)
   if (response.ok && isEnvelope(body) && body.status === 'ok') {
     // Casdoor's flag: the password was right, and a new one is needed first (R4.10).
     if (call.envelope === 'casdoor' && body.data3 === true) {

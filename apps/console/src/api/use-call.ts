@@ -2,6 +2,7 @@ import type { Call, CallData, CallInput, ReadingCall } from '@berth/contract/cal
 import { useCallback, useEffect, useState } from 'react'
 import { ApiError } from './api-error.ts'
 import { request } from './client.ts'
+import { whenBack } from './connection.ts'
 
 /** A reading call without a cache. `data` and `error` are both null while it is under way. */
 export interface CallState<C extends Call> {
@@ -12,7 +13,8 @@ export interface CallState<C extends Call> {
 
 /**
  * Reads, for pages outside the shell: they must stay light, so they do without the query cache. Inside the
- * shell use `useQuery(queryOf(…))`. What was read stays until the next answer.
+ * shell use `useQuery(queryOf(…))`. What was read stays until the next answer, and what
+ * failed is asked for again once the gateway can be reached again.
  * @param call A call that only reads.
  * @param input Define it at module level: a new object asks again.
  */
@@ -30,5 +32,7 @@ export function useCall<C extends ReadingCall>(call: C, input: CallInput<C>): Ca
     )
     return () => abort.abort()
   }, [call, input, tries])
+  const { error } = state
+  useEffect(() => (error ? whenBack(() => setTries(count => count + 1)) : undefined), [error])
   return { ...state, retry: useCallback(() => setTries(count => count + 1), []) }
 }

@@ -9,6 +9,7 @@ import { PagePending } from './PagePending.tsx'
 import type { PageEntry, PageModule } from './page.ts'
 import { redirectTarget } from './session/redirect-target.ts'
 import { useSession } from './session/session.ts'
+import { useReloadWhenBack } from './use-reload-when-back.ts'
 
 interface GuestAppProps {
   entry: PageEntry
@@ -40,12 +41,15 @@ export function App({ entry, loaded }: GuestAppProps) {
 
   if (failed) return <InitFailure />
   if (page === null || isLoggedIn === null || leaves) return <PagePending />
-  if ('error' in page) {
-    return (
-      <main className={classes.failure}>
-        <ErrorState message={page.error} onRetry={() => location.reload()} />
-      </main>
-    )
-  }
+  if ('error' in page) return <GuestFailure message={page.error} />
   return <page.Page />
+}
+
+function GuestFailure({ message }: { message: string }) {
+  useReloadWhenBack()
+  return (
+    <main className={classes.failure}>
+      <ErrorState message={message} onRetry={() => location.reload()} />
+    </main>
+  )
 }

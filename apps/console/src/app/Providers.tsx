@@ -1,5 +1,6 @@
 import { MantineProvider } from '@mantine/core'
 import { lazy, type ReactNode, Suspense, useSyncExternalStore } from 'react'
+import { pageNonce } from '../ui/page-nonce.ts'
 import { paymentsOfPage } from '../ui/payments-of-page.ts'
 import { MoneyNote } from './MoneyNote.tsx'
 import { PagePending } from './PagePending.tsx'
@@ -19,6 +20,8 @@ export function Providers({ children }: { children: ReactNode }) {
       defaultColorScheme="auto"
       // Our variables stand in files; a style element made here would need the page's nonce.
       withCssVariables={false}
+      // While the theme changes Mantine holds transitions back with one.
+      getStyleNonce={pageNonce}
       withGlobalClasses={false}
     >
       <Suspense fallback={<PagePending />}>

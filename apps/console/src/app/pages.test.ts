@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { CONSOLE_LINKS } from '@berth/contract/console-links'
 import { LANGUAGES } from '@berth/contract/limits'
 import { expect, test } from 'vitest'
-import { SECTION_IDS } from '../pages/settings/sections.ts'
 import { ALIASES, guestPage, isOpenPath, PAGES } from './pages.ts'
 import { HOME_PATH } from './session/redirect-target.ts'
+import { SECTION_IDS } from './settings-sections.ts'
 import { MENU } from './shell/menu.ts'
 
 /** The pages of the specification that are signed-in only (R2.4). */

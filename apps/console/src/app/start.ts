@@ -1,9 +1,10 @@
 import { getAccount, logout } from '@berth/contract/account'
 import i18next from 'i18next'
-import { clearCache, onUnseen, registerReader } from '../api/cache-lifecycle.ts'
+import { clearCache, onUnseen, registerReader, resumeCache } from '../api/cache-lifecycle.ts'
 import { createCauseFilter } from '../api/cause-filter.ts'
 import { sendChange } from '../api/change.ts'
 import { request, startApi } from '../api/client.ts'
+import { connection, whenBack } from '../api/connection.ts'
 import { createIdempotencyKeys, type KeyStorage } from '../api/idempotency-keys.ts'
 import { startToasts, toast } from '../ui/toast.ts'
 import { createFailureReactions } from './failure-reactions.ts'
@@ -60,8 +61,12 @@ export async function start(namespaces: readonly Namespace[]): Promise<void> {
     keys: createIdempotencyKeys(tabStorage),
     textOf: (code, values) => String(i18next.t(`errors:${code}` as 'errors:network', values)),
     onFailure: react,
+    onReach: answered => (answered ? connection.hear() : connection.suspect()),
   })
   onUnseen(error => react(error, { silent: false, aboutSession: false }))
+  window.addEventListener('offline', connection.lose)
+  window.addEventListener('online', () => void connection.look())
+  whenBack(resumeCache)
   const textsReady = startI18n(namespaces)
   wireSession()
   // Both are asked for at once; the page draws a spinner until the second has its answer (R2.8).

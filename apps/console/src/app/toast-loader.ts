@@ -4,9 +4,17 @@ import { loadPage } from './load-page.ts'
 let wanted = false
 const listeners = new Set<() => void>()
 
-/** Draws a toast; the first one loads the code that draws it. */
+const load = () => loadPage(() => import('../ui/Toasts.tsx'))
+
+/** Loads the code that draws toasts once the page is there, so that it need not come when the network does not. */
+export function prepareToasts(): void {
+  // Where it is lost the first toast tries again.
+  void load().catch(() => undefined)
+}
+
+/** Draws a toast; the first one loads the code that draws it, where it is not there yet. */
 export const drawToastLazily: ToastHost = toast => {
-  void loadPage(() => import('../ui/Toasts.tsx')).then(module => {
+  void load().then(module => {
     wanted = true
     for (const listener of listeners) listener()
     module.drawToast(toast)

@@ -16,7 +16,7 @@ const SHIPS: Ship[] = [
   { id: 'b', name: 'Berta' },
 ]
 const COLUMNS = [{ key: 'name', header: 'Name', cell: ({ name }: Ship) => name }]
-const IDLE = { error: null, refetch: () => undefined }
+const IDLE = { error: null, refetch: () => undefined, dataUpdatedAt: Date.UTC(2026, 10, 20, 18, 22) }
 const REFUSED = new ApiError({
   code: 'internal',
   message: 'Internal server error',
@@ -57,7 +57,7 @@ describe('a list', () => {
 
   test('says why it failed, with the id for support, and tries again when asked to', async () => {
     let tries = 0
-    await show({ rows: undefined, query: { error: REFUSED, refetch: () => (tries += 1) } })
+    await show({ rows: undefined, query: { ...IDLE, error: REFUSED, refetch: () => (tries += 1) } })
     const alert = screen.getByRole('alert')
     expect(alert.textContent).toContain('Internal server error')
     expect(alert.textContent).toContain('req-7')
@@ -65,10 +65,15 @@ describe('a list', () => {
     expect(tries).toBe(1)
   })
 
-  test('keeps the rows that are there while a later look fails', async () => {
-    await show({ query: { ...IDLE, error: REFUSED } })
+  test('keeps the rows that are there while a later look fails, says of when they are, and looks again', async () => {
+    let tries = 0
+    await show({ query: { ...IDLE, error: REFUSED, refetch: () => (tries += 1) } })
     expect(screen.getByRole('table')).toBeDefined()
     expect(screen.queryByRole('alert')).toBeNull()
+    const note = screen.getByRole('status')
+    expect(note.textContent).toMatch(/This is of .*20/)
+    await userEvent.click(within(note).getByRole('button', { name: 'Try now' }))
+    expect(tries).toBe(1)
   })
 
   test('says what to do next when there is nothing, and something else when nothing matches', async () => {

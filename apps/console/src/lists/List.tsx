@@ -6,11 +6,14 @@ import { ErrorState } from '../ui/ErrorState.tsx'
 import { Pager } from '../ui/Pager.tsx'
 import { type Column, RowTable } from '../ui/RowTable.tsx'
 import { SkeletonRows } from '../ui/SkeletonRows.tsx'
+import { StaleNote } from '../ui/StaleNote.tsx'
 
 /** What a list needs to know of the query behind it; what `useQuery` returns fits. */
 export interface ListQuery {
   error: ApiError | null
   refetch: () => unknown
+  /** When its rows came, in milliseconds since 1970. */
+  dataUpdatedAt: number
 }
 
 interface ListProps<Row> {
@@ -35,7 +38,7 @@ interface ListProps<Row> {
 
 /**
  * A list in whichever state it is: not there yet, failed with a way to try again, empty with what to do next, nothing
- * that matches, or its rows and pages. Rows that are there stay while a later look fails.
+ * that matches, or its rows and pages. Rows that are there stay while a later look fails, and say of when they are.
  */
 export function List<Row>(props: ListProps<Row>) {
   const { rows, query, pages } = props
@@ -46,6 +49,7 @@ export function List<Row>(props: ListProps<Row>) {
   }
   return (
     <>
+      {query.error && <StaleNote since={query.dataUpdatedAt} onRetry={() => void query.refetch()} />}
       {rows.length === 0 && <EmptyState {...(props.noneFound || props.none)} />}
       {rows.length > 0 && (
         <RowTable

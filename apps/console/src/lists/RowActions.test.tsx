@@ -1,10 +1,11 @@
 // @vitest-environment jsdom
 
 import { IconPlayerStop, IconTrash } from '@tabler/icons-react'
-import { screen } from '@testing-library/react'
+import { screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, test } from 'vitest'
 import { renderInPage } from '../component-fixture.tsx'
+import { RowActions } from './RowActions.tsx'
 import { RowMenu } from './RowMenu.tsx'
 import type { RowActionItem } from './row-action.ts'
 
@@ -24,5 +25,23 @@ describe('the menu of a row', () => {
     expect(asked).toEqual([])
     await userEvent.click(screen.getByRole('menuitem', { name: 'Terminate' }))
     expect(asked).toEqual(['terminate'])
+  })
+
+  test('gives the focus back to its button when it closes, the first time too', async () => {
+    await renderInPage(() => (
+      <RowActions
+        rowKey="a"
+        name="llama"
+        primary={{ action: 'stop', label: 'Stop', needsVerified: false }}
+        items={() => ITEMS}
+        onAsk={() => undefined}
+      />
+    ))
+    const button = () => screen.getByRole('button', { name: 'All actions of llama' })
+    await userEvent.click(button())
+    await screen.findByRole('menu')
+    await userEvent.keyboard('{Escape}')
+    await waitFor(() => expect(screen.queryByRole('menu')).toBeNull())
+    expect(document.activeElement).toBe(button())
   })
 })

@@ -1,5 +1,5 @@
 import { Menu } from '@mantine/core'
-import { Fragment } from 'react'
+import { Fragment, useRef } from 'react'
 import { MenuButton } from './MenuButton.tsx'
 import classes from './RowActions.module.css'
 import type { RowActionItem } from './row-action.ts'
@@ -13,10 +13,18 @@ interface RowMenuProps {
 
 /** Every action of a row. What is off stays in sight and says why (R4.5). */
 export function RowMenu({ name, items, onAsk }: RowMenuProps) {
+  const button = useRef<HTMLButtonElement>(null)
   return (
-    <Menu defaultOpened position="bottom-end" width={264} offset={4} returnFocus>
+    <Menu
+      defaultOpened
+      position="bottom-end"
+      width={264}
+      offset={4}
+      // Mantine's own way knows no opener for a menu that is open from the start.
+      onClose={() => button.current?.focus({ preventScroll: true })}
+    >
       <Menu.Target>
-        <MenuButton name={name} />
+        <MenuButton ref={button} name={name} />
       </Menu.Target>
       <Menu.Dropdown>
         {items.map(({ action, label, icon: Icon, reason, danger = false }) => (

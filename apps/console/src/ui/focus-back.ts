@@ -1,3 +1,5 @@
+import { useEffect } from 'react'
+
 /** A closing dialog is gone after some ten frames; one that stays is not waited for. */
 const FOCUS_BACK_FRAMES = 60
 
@@ -19,4 +21,16 @@ export function focusBack(
     if (document.activeElement && document.activeElement !== document.body) return
     target()?.focus({ preventScroll: true })
   })
+}
+
+/**
+ * For a dialog that is open because the address says so: what had the focus when it opened gets it back.
+ * @param opened Whether it is open.
+ */
+export function useFocusBack(opened: boolean): void {
+  useEffect(() => {
+    if (!opened) return
+    const opener = document.activeElement
+    return () => focusBack(() => (opener instanceof HTMLElement && opener.isConnected ? opener : null))
+  }, [opened])
 }

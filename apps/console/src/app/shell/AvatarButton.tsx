@@ -12,7 +12,8 @@ export function AvatarButton({ user, ...rest }: { user: User } & ComponentPropsW
       type="button"
       className={classes.avatar}
       aria-haspopup="menu"
-      aria-label={t('avatar.label', { email: user.email })}
+      // What is seen on it is part of what it is called, for those who speak to it.
+      aria-label={`${t('avatar.label', { email: user.email })} (${initialsOf(user)})`}
     >
       {initialsOf(user)}
     </button>

@@ -10,6 +10,7 @@ import { keep, readKept } from '../device-storage.ts'
 import { useSession } from '../session/session.ts'
 import { useDocumentTitle } from '../use-document-title.ts'
 import { BackToTop } from './BackToTop.tsx'
+import { ConnectionLine, useLostSince } from './ConnectionLine.tsx'
 import { Header } from './Header.tsx'
 import classes from './Shell.module.css'
 import { SideBar } from './SideBar.tsx'
@@ -64,6 +65,7 @@ function Frame() {
   useDocumentTitle(pathname, brand)
   useEffect(() => loadAnalytics(settings?.brand.analytics ?? null), [settings])
   const main = useFocusOnChange(pathname)
+  const isStale = useLostSince() !== null
 
   return (
     <div className={classes.shell}>
@@ -73,8 +75,15 @@ function Frame() {
       <SideBar brand={brand} collapsed={drawer.collapsed} onToggle={drawer.toggle} />
       <div className={classes.body}>
         <Header brand={brand} docsUrl={settings?.brand.docs_url} commands={commands} />
+        <ConnectionLine />
         {user && !user.emailVerified && <VerifyBanner user={user} mailbox={settings?.mailbox ?? false} />}
-        <main ref={main} id={MAIN_ID} tabIndex={-1} className={classes.main}>
+        <main
+          ref={main}
+          id={MAIN_ID}
+          tabIndex={-1}
+          className={classes.main}
+          data-stale={isStale || undefined}
+        >
           <Outlet />
         </main>
       </div>

@@ -6,8 +6,8 @@ import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../api/api-error.ts'
 import { useChange } from '../../api/use-change.ts'
 import { toast } from '../../ui/toast.ts'
+import { startWait, waitKey, waitLeft } from '../session/verify-wait.ts'
 import classes from './VerifyBanner.module.css'
-import { startWait, waitKey, waitLeft } from './verify-wait.ts'
 
 /** Says that the address is not verified, and sends the mail again; then waits a minute, in every tab (R2.16). */
 export function VerifyBanner({ user, mailbox }: { user: User; mailbox: boolean }) {

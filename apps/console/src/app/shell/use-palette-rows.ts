@@ -18,6 +18,7 @@ import {
   IconPlus,
   IconRefresh,
   IconServer,
+  IconSettings,
   IconSun,
   IconTerminal2,
   IconWallet,
@@ -32,6 +33,7 @@ import { toast } from '../../ui/toast.ts'
 import { currentLanguage, LANGUAGE_NAMES, setLanguage } from '../i18n.ts'
 import { pageTitle } from '../page-title.ts'
 import { searchOf, stringifySearch } from '../search.ts'
+import { SECTION_IDS, type SectionId } from '../settings-sections.ts'
 import { MENU } from './menu.ts'
 import type { PaletteRow } from './palette-rows.ts'
 import type { ShellCommands } from './shell-commands.ts'
@@ -46,6 +48,19 @@ const DIALOGS = [
   { action: 'stop', icon: IconPlayerStop },
   { action: 'restart', icon: IconRefresh },
 ] as const satisfies { action: InstanceAction; icon: typeof IconServer }[]
+
+/** What somebody may type who looks for a section and does not know what it is called here. */
+const SECTION_WORDS: Record<SectionId, string> = {
+  profile: 'username account',
+  notifications: 'mail email alerts',
+  'sign-in': 'password login github google',
+  sessions: 'devices',
+  'audit-log': 'history',
+  'ssh-keys': 'public key',
+  registries: 'docker private images',
+  'api-keys': 'token openai',
+  delete: 'close remove',
+}
 
 interface PaletteDeps {
   user: User | null
@@ -138,7 +153,23 @@ export function useCommandRows({ user, docsUrl, commands }: PaletteDeps): Palett
   const leave = user
     ? [command('log-out', t('avatar.log_out'), { icon: IconLogout, ends: 'opens', run: commands.logOut })]
     : []
-  return [...pages, ...own, ...themes, ...languages, ...docs, sheet, ...leave]
+  const sections = user
+    ? SECTION_IDS.map(
+        (id): PaletteRow => ({
+          id: `settings-${id}`,
+          group: 'pages',
+          label: t(`settings_sections.${id}`),
+          hint: pageTitle('/settings', t),
+          // By its name in the address too, which is what people type: `ssh`.
+          words: `${id} ${SECTION_WORDS[id]}`,
+          icon: IconSettings,
+          onlyAsked: true,
+          ends: 'leaves',
+          run: () => void navigate({ to: '/settings', search: searchOf({ section: id }) }),
+        }),
+      )
+    : []
+  return [...pages, ...sections, ...own, ...themes, ...languages, ...docs, sheet, ...leave]
 }
 
 function useThemeRows(): PaletteRow[] {

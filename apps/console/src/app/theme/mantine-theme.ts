@@ -64,6 +64,8 @@ export const mantineTheme = createTheme({
         shadow: 'none',
       },
     },
+    // A dialog that is put together of its parts.
+    ModalRoot: { defaultProps: { lockScroll: false } },
     Drawer: { defaultProps: { lockScroll: false, transitionProps: TRANSITION, shadow: 'none' } },
   },
 })

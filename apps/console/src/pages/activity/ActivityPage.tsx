@@ -22,10 +22,21 @@ const spent = new Map<string, Promise<Outcome>>()
 export function Page() {
   const { t } = useTranslation('auth')
   const [{ token }] = useGuestSearch(search)
-  const { isLoggedIn } = useSession()
+  const { isLoggedIn, user } = useSession()
   const outcome = useActivation(token)
   const failure = token ? (outcome && 'failure' in outcome ? outcome.failure : null) : t('activity.missing')
 
+  // A link that was used works no more, and for one whose address is verified nothing is missing.
+  if (failure !== null && user?.emailVerified) {
+    return (
+      <GuestCard path="/activty" title={t('activity.done_title')}>
+        <p className={classes.text} role="status">
+          {t('activity.done_text', { email: user.email })}
+        </p>
+        <Next loggedIn />
+      </GuestCard>
+    )
+  }
   if (failure !== null) {
     return (
       <GuestCard path="/activty" title={t('activity.failed_title')}>

@@ -3,13 +3,21 @@ import { Button, Checkbox, TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../../api/use-change.ts'
 import { currentLanguage } from '../../app/i18n.ts'
+import { session } from '../../app/session/session.ts'
 import { readReferralCode } from '../../app/session/session-storage.ts'
+import { startWait } from '../../app/session/verify-wait.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
 import { NewPasswordFields } from '../../ui/NewPasswordFields.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './AuthPage.module.css'
 import { signupForm } from './auth-schemas.ts'
 import { signIn } from './sign-in.ts'
+
+/** A mail went out with the account, so the banner does not offer another one before its time. */
+function waitForMail(sentAt: number): void {
+  const { user } = session().getState()
+  if (user && !user.emailVerified) startWait(user.id, sentAt)
+}
 
 interface SignupFormProps {
   /** Where the terms can be read; empty when the application names no place. */
@@ -39,7 +47,11 @@ export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
         ...(referralCode ? { referralCode } : {}),
       }
       await signUp.send({ body })
-      await signIn({ signinMethod: 'Password', username: email, password }).catch(onMade)
+      const sentAt = Date.now()
+      await signIn({ signinMethod: 'Password', username: email, password }).then(
+        () => waitForMail(sentAt),
+        onMade,
+      )
     },
   })
   return (

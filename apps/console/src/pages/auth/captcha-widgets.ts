@@ -1,4 +1,5 @@
 import type { Language } from '@berth/contract/limits'
+import { pageNonce } from '../../ui/page-nonce.ts'
 
 /** What the scripts of both services put on the page. */
 interface WidgetApi {
@@ -84,7 +85,7 @@ function load({ script: address, api }: Service): Promise<WidgetApi> {
   loading ??= new Promise<WidgetApi>((done, failed) => {
     const script = document.createElement('script')
     // The content policy takes scripts with the page's nonce.
-    script.nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
+    script.nonce = pageNonce()
     script.src = address
     script.async = true
     const globals = window as unknown as Record<string, unknown>

@@ -7,6 +7,7 @@ import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { usePageSearch } from '../../app/search.ts'
 import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
+import { useFocusBack } from '../../ui/focus-back.ts'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { BalanceCard } from './BalanceCard.tsx'
@@ -38,6 +39,7 @@ export function Page() {
   // The dialog stays mounted once it was opened, so that closing it animates and nothing typed is lost by a slip.
   const [wasOpened, setWasOpened] = useState(false)
   const opened = filters.topup !== ''
+  useFocusBack(opened)
   const [asked, setAsked] = useState(filters.topup)
   // Kept while the dialog closes.
   if (opened && asked !== filters.topup) setAsked(filters.topup)

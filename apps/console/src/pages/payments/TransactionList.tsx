@@ -11,6 +11,7 @@ import { List } from '../../lists/List.tsx'
 import { ListBar } from '../../lists/ListBar.tsx'
 import { findText, pageNumber, useFilters } from '../../lists/use-filters.ts'
 import { Card } from '../../ui/Card.tsx'
+import { useFocusBack } from '../../ui/focus-back.ts'
 import { useFormat } from '../../ui/format.ts'
 import { type Column, TwoLines } from '../../ui/RowTable.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
@@ -34,6 +35,7 @@ const receiptSearch = z.object({ receipt: z.string().max(80).catch('') })
 export function TransactionList() {
   const { t } = useTranslation('payments')
   const [{ receipt }, setSearch] = usePageSearch(receiptSearch)
+  useFocusBack(receipt !== '')
   const filters = useFilters(search)
   const { type, q, page } = filters.values
   const query = {

@@ -4,11 +4,12 @@ import { Suspense, useEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { searchOf, usePageSearch } from '../../app/search.ts'
+import { SECTION_IDS, type SectionId } from '../../app/settings-sections.ts'
 import { Card } from '../../ui/Card.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import classes from './SettingsPage.module.css'
-import { SECTION_GROUPS, SECTION_IDS, SECTIONS, type SectionId } from './sections.ts'
+import { SECTION_GROUPS, SECTIONS } from './sections.ts'
 
 const PATH = '/settings'
 const sectionId = z.enum(SECTION_IDS).catch('profile')
@@ -60,7 +61,7 @@ const EMPTY_SEARCH = { page: undefined, group: undefined }
 
 /** The sections in a list, on screens that have room beside them. */
 function SectionMenu({ chosen }: { chosen: SectionId }) {
-  const { t } = useTranslation('settings')
+  const { t } = useTranslation(['settings', 'common'])
   return (
     <nav aria-label={t('sections.label')} className={classes.menu}>
       {SECTION_GROUPS.map(({ heading, ids }) => (
@@ -78,7 +79,7 @@ function SectionMenu({ chosen }: { chosen: SectionId }) {
                     aria-current={id === chosen ? 'page' : undefined}
                   >
                     <Icon size={16} stroke={1.6} aria-hidden="true" className={classes.icon} />
-                    {t(`sections.${id}`)}
+                    {t(`common:settings_sections.${id}`)}
                   </Link>
                 </li>
               )
@@ -98,7 +99,7 @@ interface SectionSelectProps {
 
 /** The sections in the system's own list, on narrow screens. */
 function SectionSelect({ ref, chosen, onChoose }: SectionSelectProps) {
-  const { t } = useTranslation('settings')
+  const { t } = useTranslation(['settings', 'common'])
   return (
     <NativeSelect
       ref={ref}
@@ -108,7 +109,7 @@ function SectionSelect({ ref, chosen, onChoose }: SectionSelectProps) {
       onChange={event => onChoose(sectionId.parse(event.currentTarget.value))}
       data={SECTION_GROUPS.map(({ heading, ids }) => ({
         group: t(`sections.groups.${heading}`),
-        items: ids.map(id => ({ value: id, label: t(`sections.${id}`) })),
+        items: ids.map(id => ({ value: id, label: t(`common:settings_sections.${id}`) })),
       }))}
     />
   )

@@ -18,20 +18,7 @@ import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { loadPage } from '../../app/load-page.ts'
-
-/** The sections by the name that stands in the address: `/settings?section=sessions`. */
-export const SECTION_IDS = [
-  'profile',
-  'notifications',
-  'sign-in',
-  'sessions',
-  'audit-log',
-  'ssh-keys',
-  'registries',
-  'api-keys',
-  'delete',
-] as const
-export type SectionId = (typeof SECTION_IDS)[number]
+import type { SectionId } from '../../app/settings-sections.ts'
 
 /** A section of the page. Its code comes when it is first opened, or when somebody points at its link. */
 interface Section {

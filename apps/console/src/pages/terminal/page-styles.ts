@@ -1,9 +1,11 @@
+import { pageNonce } from '../../ui/page-nonce.ts'
+
 /**
  * Runs something that adds style elements to the page: the content policy takes only those with the page's nonce.
  * @param run Must be done when it returns.
  */
 export function withStyleNonce(run: () => void): void {
-  const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce
+  const nonce = pageNonce()
   if (!nonce) {
     run()
     return

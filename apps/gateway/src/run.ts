@@ -238,6 +238,9 @@ function aboutEngine({ driver, capabilities }: Engine): string[] {
     ...Object.entries(limits).flatMap(([what, limit]) =>
       limit.enforced ? [] : [`No ${what} limit: ${limit.why}`],
     ),
+    ...[capabilities.egress_filter, capabilities.root_apart].flatMap(wall =>
+      wall.enforced ? [] : [`A machine’s walls: ${wall.why}`],
+    ),
     ...(capabilities.ports_exposed === null ? [] : [capabilities.ports_exposed]),
     ...(capabilities.outbound_network ? [] : ['Machines do not reach the internet.']),
   ]
@@ -253,14 +256,18 @@ function engineSources(from: {
   const { catalogue, config, secrets, log } = from
   const cloudId = secrets.installationId
   const { sandboxDir } = config
+  const egress = {
+    opened: config.machineNetworks,
+    required: config.unfilteredMachines === 'auto' && !servesThisComputerOnly(config),
+  }
   const named = catalogue.regions.flatMap(({ code, engines }) => engines.map(engine => ({ code, engine })))
   return [...Map.groupBy(named, ({ engine }) => JSON.stringify(engine))].map(([text, regions]) => {
     const described = engineDescriptionSchema.parse(JSON.parse(text))
     const isAuto = described.driver === 'auto'
     const baseDir = dirname(config.catalogueFile)
     const source = isAuto
-      ? createAutoSource({ kind: config.compute, dataDir: sandboxDir, cloudId, log })
-      : createEngineSource(described, { cloudId, sandboxDir, baseDir, log })
+      ? createAutoSource({ kind: config.compute, dataDir: sandboxDir, cloudId, egress, log })
+      : createEngineSource(described, { cloudId, sandboxDir, baseDir, egress, log })
     return {
       ...source,
       regionCodes: regions.map(({ code }) => code),

@@ -44,7 +44,13 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
   let gateway: TestGateway
 
   function source(described: EngineDescription, regionCode: string): FleetSource {
-    const deps = { cloudId, sandboxDir: folder, baseDir: second.dir, log: pino({ level: 'silent' }) }
+    const deps = {
+      cloudId,
+      sandboxDir: folder,
+      baseDir: second.dir,
+      egress: null,
+      log: pino({ level: 'silent' }),
+    }
     return {
       ...createEngineSource(engineDescriptionSchema.parse(described), deps),
       regionCodes: [regionCode],

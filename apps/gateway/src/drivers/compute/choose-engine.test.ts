@@ -11,6 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'berth-choose-'))
 const settings = {
   dataDir: join(folder, 'sandbox'),
   cloudId: 'choose',
+  egress: null,
   log: pino({ level: 'silent' }),
 }
 afterAll(() => rmSync(folder, { recursive: true }))

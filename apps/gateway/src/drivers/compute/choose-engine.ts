@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { EgressPolicy } from './docker/egress-guard.ts'
 import { probeDocker } from './docker/probe-docker.ts'
 import type { Engine } from './port/engine.ts'
 import { probeSandbox } from './sandbox/probe-sandbox.ts'
@@ -13,6 +14,8 @@ export interface ComputeSettings {
   cloudId: string
   /** Where Docker listens; without it the usual places are tried. */
   dockerSocketPath?: string
+  /** What machines that have a network may reach; null leaves it open. */
+  egress: EgressPolicy | null
   log: Logger
 }
 
@@ -63,6 +66,7 @@ async function chooseDocker(settings: ComputeSettings): Promise<ComputeChoice> {
     return await createDockerEngine({
       place: { kind: 'unix', socket_path: probe.socket_path },
       cloudId: settings.cloudId,
+      egress: settings.egress,
       log: settings.log,
     })
   })

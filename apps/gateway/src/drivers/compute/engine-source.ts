@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { Logger } from 'pino'
 import { type ComputeSettings, chooseEngine } from './choose-engine.ts'
 import type { DockerPlace } from './docker/docker-link.ts'
+import type { EgressPolicy } from './docker/egress-guard.ts'
 import { probeDocker } from './docker/probe-docker.ts'
 import { type EngineDescription, placeOf } from './engine-description.ts'
 import { ComputeError } from './port/compute-error.ts'
@@ -16,6 +17,8 @@ export interface EngineSourceDeps {
   sandboxDir: string
   /** From where paths in descriptions count. */
   baseDir: string
+  /** What machines that have a network may reach; null leaves it open. */
+  egress: EgressPolicy | null
   log: Logger
 }
 
@@ -38,7 +41,12 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
           const place = await findPlace(described, deps.baseDir)
           // Only where a region has one: it is a fifth of all that a start loads.
           const { createDockerEngine } = await import('./docker/docker-engine.ts')
-          return await createDockerEngine({ place, cloudId: deps.cloudId, log: deps.log })
+          return await createDockerEngine({
+            place,
+            cloudId: deps.cloudId,
+            egress: deps.egress,
+            log: deps.log,
+          })
         },
       }
   }

@@ -30,6 +30,8 @@ export interface Config {
   readonly privateRegistries: readonly string[]
   readonly catalogueFile: string
   readonly compute: 'auto' | 'docker' | 'sandbox' | 'none'
+  readonly machineNetworks: readonly string[]
+  readonly unfilteredMachines: 'auto' | 'machines-may-reach-private-networks'
   readonly smtp: { readonly url: string; readonly from: string } | null
   /** The Casdoor server that keeps the accounts; null where the gateway does. */
   readonly casdoor: {
@@ -100,6 +102,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     privateRegistries: values.BERTH_PRIVATE_REGISTRIES,
     catalogueFile: resolve(PROJECT_DIR, values.BERTH_CATALOGUE),
     compute: values.BERTH_COMPUTE,
+    machineNetworks: values.BERTH_MACHINE_NETWORKS,
+    unfilteredMachines: values.BERTH_UNFILTERED_MACHINES,
     smtp: smtpUrl === null ? null : { url: smtpUrl, from: values.MAIL_FROM ?? '' },
     casdoor: casdoorOf(values),
     signInProviders: values.BERTH_SIGN_IN_PROVIDERS,

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import * as z from 'zod'
 import { signInProviders } from './sign-in-providers.ts'
 
@@ -61,6 +62,14 @@ const HOST_AND_PORT = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/
 const REACHABLE = /^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-f:.]+\]):\d{1,5}$/
 const LOOPBACK_ADDRESS = /^127(\.\d{1,3}){3}$/
 const INTERFACE = /^[A-Za-z0-9._:-]+$/
+/** An address, or a network as its first address and how many bits are the network's. */
+function isNetwork(text: string): boolean {
+  const [address = '', length, ...rest] = text.split('/')
+  const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0
+  if (bits === 0 || address.includes('%') || rest.length > 0) return false
+  return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= bits)
+}
+
 const NETWORK = /^[0-9a-f.:]+(\/\d{1,3})?$/i
 
 /** Every setting of the gateway, in the order of the operating guide. All are read from the environment. */
@@ -219,6 +228,21 @@ export const SETTINGS = {
     about:
       'What makes machines. `auto` takes Docker where its socket answers, else the sandbox where this computer allows ' +
       'one, else none, and says why.',
+  }),
+  BERTH_MACHINE_NETWORKS: setting(listOf(z.string().refine(isNetwork)), {
+    default: '',
+    takes: 'addresses or networks with commas between, such as 10.1.2.0/24,fd12::7',
+    about:
+      'What machines on Docker may reach although it is private or an address of their own computer. Everything of that ' +
+      'kind is denied them else, by IPv4 and IPv6: the computer itself, private and link-local networks, and clouds’ ' +
+      'metadata services.',
+  }),
+  BERTH_UNFILTERED_MACHINES: setting(z.enum(['auto', 'machines-may-reach-private-networks']), {
+    default: 'auto',
+    takes: 'auto or machines-may-reach-private-networks',
+    about:
+      'Whether machines start on a Docker Engine whose computer takes no packet rules to deny them the above. `auto` ' +
+      'lets them only where the gateway listens on loopback and has no public address.',
   }),
   SMTP_URL: setting(optional(url(['smtp:', 'smtps:'])), {
     default: '',

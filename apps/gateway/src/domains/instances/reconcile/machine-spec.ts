@@ -39,8 +39,10 @@ export function machineNotes(
   capabilities: ComputeCapabilities,
   host: HostSize,
 ): string[] {
-  const limits = [capabilities.cpu_limit, capabilities.memory_limit, capabilities.disk_limit]
-  const notes = limits.flatMap(limit => (limit.enforced ? [] : [limit.why]))
+  const { cpu_limit, memory_limit, disk_limit, egress_filter, root_apart } = capabilities
+  const limits = [cpu_limit, memory_limit, disk_limit, egress_filter, root_apart]
+  // What an engine said to the version before lacks what is asked only now.
+  const notes = limits.flatMap(limit => (limit?.enforced === false ? [limit.why] : []))
   if (!capabilities.outbound_network) notes.push('It does not reach the internet.')
   if (spec.vcpu > host.cpu_count || spec.memory_gb * 1_024 > host.memory_mb) {
     const memoryGb = Math.max(1, Math.floor(host.memory_mb / 1_024))

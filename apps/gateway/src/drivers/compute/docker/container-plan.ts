@@ -57,6 +57,9 @@ export function createNames(cloudId: string) {
     /** The private image that holds a machine's files while its container is made anew, and under it later. */
     saved: (id: string) => ({ repo: `berth-${cloudId}`, tag: id }),
     volume: (id: string) => `berth-${cloudId}-${id}.volume`,
+    /** The container that keeps machines from private networks, and what it is made from. */
+    guard: `berth-${cloudId}.guard`,
+    guardImage: { repo: `berth-${cloudId}.guard`, tag: '1' },
     isVolume: (name: string) => name.startsWith(`berth-${cloudId}-`) && name.endsWith('.volume'),
   }
 }

@@ -1,3 +1,4 @@
+import type { Capability } from '../port/capability.ts'
 import type { ComputeCapabilities } from '../port/engine.ts'
 
 /** What the engine tells of itself, as far as it matters here. */
@@ -14,10 +15,14 @@ export interface EngineInfo {
   DockerRootDir?: string
   /** As `uname -r` says it where the engine is. */
   KernelVersion?: string
+  /** Such as `name=userns`, and `name=rootless` where no part of the engine runs as root. */
+  SecurityOptions?: string[]
 }
 
 /** What machines on this engine are held to. */
-export function capabilitiesOf(info: EngineInfo): Omit<ComputeCapabilities, 'ports_exposed'> {
+export function capabilitiesOf(
+  info: EngineInfo,
+): Omit<ComputeCapabilities, 'ports_exposed' | 'egress_filter'> {
   const how = `control groups, by Docker on ${info.OperatingSystem ?? 'its host'}`
   const quota = info.CPUCfsQuota ?? info.CpuCfsQuota
   return {
@@ -35,5 +40,18 @@ export function capabilitiesOf(info: EngineInfo): Omit<ComputeCapabilities, 'por
       why: 'Docker limits disks only on few file systems, so it is not asked to',
     },
     outbound_network: true,
+    root_apart: rootApart(info.SecurityOptions ?? []),
+  }
+}
+
+/** Docker maps users for all of its containers or for none; only its operator can say so. */
+function rootApart(options: readonly string[]): Capability {
+  const how = options.find(option => /^name=(userns|rootless)(,|$)/.test(option))
+  if (how) return { enforced: true, how: 'users of Docker’s host that own nothing else (user namespaces)' }
+  return {
+    enforced: false,
+    why:
+      'Its root is root of Docker’s host, with few rights: Docker does not map users there ' +
+      '(userns-remap in its daemon.json)',
   }
 }

@@ -28,6 +28,7 @@ test.each([
     const making = createDockerEngine({
       place: { kind: 'unix', socket_path: socketPath },
       cloudId: 'x',
+      egress: null,
       log,
       answerTimeoutMs: 200,
     })
@@ -48,6 +49,7 @@ test('an engine that stops answering is told when an image is looked for', async
     const engine = await createDockerEngine({
       place: { kind: 'unix', socket_path: socketPath },
       cloudId: 'x',
+      egress: null,
       log,
       answerTimeoutMs: 200,
     })
@@ -77,7 +79,12 @@ describeWhere('docker', probe, () => {
   describeConformance('docker', {
     makeEngine: async () => {
       image.parts.docker = await importTestImage(new Docker({ socketPath }))
-      return createDockerEngine({ place: { kind: 'unix', socket_path: socketPath }, cloudId, log })
+      return createDockerEngine({
+        place: { kind: 'unix', socket_path: socketPath },
+        cloudId,
+        egress: null,
+        log,
+      })
     },
     image,
     missingImage: { id: 'sandbox-only', parts: { sandbox: 'host' } },

@@ -19,12 +19,15 @@ import { sizeOf } from './docker-size.ts'
 import { createDockerStats } from './docker-stats.ts'
 import { openUdp } from './docker-udp.ts'
 import { createDockerVolumes } from './docker-volumes.ts'
+import { createEgressGuard, type EgressPolicy } from './egress-guard.ts'
 import { createKeeperClient } from './keeper-client.ts'
 
 export interface DockerDeps {
   place: DockerPlace
   /** Whose machines these are; another cloud on the same engine has another. `[a-z0-9-]`. */
   cloudId: string
+  /** What machines may reach; null leaves everything open to them that the engine does. */
+  egress: EgressPolicy | null
   log: Logger
   /** How long the engine may take to answer a short question. */
   answerTimeoutMs?: number
@@ -52,6 +55,9 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
   if (!info.ID) throw new ComputeError('failed', 'Docker does not tell its id')
   const identity = watchIdentity({ docker, engineId: idOf(info), idOf, ask: askAboutItself })
   const keeper = createKeeperClient({ engine: `${info.ID}/${cloudId}`, place: deps.place })
+  const guard = deps.egress && createEgressGuard({ docker, cloudId, policy: deps.egress, log })
+  // Machines that run already need it, too; what it fails with is told as a capability.
+  await guard?.hold().catch(() => undefined)
   const stats = createDockerStats(link.is_here)
   const { machines, status } = createDockerMachines({
     docker,
@@ -61,6 +67,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     soon,
     log,
     layersMax: deps.layersMax,
+    admit: async () => guard?.admit(),
     onReplaced: stats.forget,
   })
 
@@ -76,10 +83,14 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     id: idOf(info),
     driver: 'docker',
     kinds: ['POD'],
-    capabilities: { ...capabilitiesOf(info), ports_exposed: link.ports_exposed },
+    get capabilities() {
+      const { ports_exposed } = link
+      return { ...capabilitiesOf(info), egress_filter: guard?.state() ?? NO_FILTER, ports_exposed }
+    },
     size: async () => {
       const told = await askAboutItself()
       identity.confirm(told)
+      guard?.lookAgain()
       return sizeOf(told, link.is_here)
     },
     machines,
@@ -128,6 +139,9 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     },
   }
 }
+
+/** Of an engine whose machines nobody wants to keep from anything. */
+const NO_FILTER = { enforced: false, why: 'It reaches what its host reaches: nothing is filtered' } as const
 
 /** An engine's id, as the port knows it. */
 function idOf(info: EngineInfo): string {

@@ -6,7 +6,6 @@ import { ComputeError } from '../port/compute-error.ts'
 import type { MachineListing, MachineSpec, MachineStatus, Machines } from '../port/machines.ts'
 import { checkMounts } from '../volume-mounts.ts'
 import {
-  CLOUD_LABEL,
   createNames,
   INSTANCE_LABEL,
   machineOf,
@@ -17,6 +16,7 @@ import {
   shapeOf,
 } from './container-plan.ts'
 import { isMissing, orNull, statusCodeOf, toComputeError, translated } from './docker-errors.ts'
+import { ensureNetwork } from './docker-network.ts'
 import { dockerImage } from './docker-recipe.ts'
 import { createReplacement, volumesOf } from './replace-container.ts'
 
@@ -43,6 +43,8 @@ export function createDockerMachines(deps: {
   log: Logger
   /** A machine on more layers than this is put on one when its container is made anew. */
   layersMax: number | undefined
+  /** Called before a machine starts; fails where it must not. */
+  admit(): Promise<void>
   /** Called when figures that were kept of a machine are those of another container. */
   onReplaced(id: string): void
 }) {
@@ -100,7 +102,7 @@ export function createDockerMachines(deps: {
           env: Config.Env ?? [],
           size_bytes: Size,
         }
-    await queue('network', () => ensureNetwork(docker, names.network, cloudId))
+    await queue('network', () => ensureNetwork(docker, cloudId))
     const imageEnv = inherited ? (Config.Env ?? []) : []
     const plan = planContainer({ spec, cloudId, imageRef, origin, cpusMax, publishAddress, imageEnv })
     try {
@@ -126,7 +128,7 @@ export function createDockerMachines(deps: {
     const origin = readOrigin(Labels)
     if (origin && Labels[SHAPE_LABEL] !== shapeOf(spec, publishAddress)) {
       await mustHaveVolumes(spec)
-      await queue('network', () => ensureNetwork(docker, names.network, cloudId))
+      await queue('network', () => ensureNetwork(docker, cloudId))
       await replacement.replace(spec.id, existing, (imageRef, predecessor) =>
         planContainer({ spec, cloudId, imageRef, origin, predecessor, cpusMax, publishAddress }),
       )
@@ -185,6 +187,7 @@ export function createDockerMachines(deps: {
     start: (id, signal) =>
       change(id, 'starting', signal, async () => {
         if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('not_found', `no machine ${id}`)
+        await deps.admit()
         await containerOf(id)
           .start({ abortSignal: signal })
           .catch(error => {
@@ -208,22 +211,6 @@ function checkSpec(spec: MachineSpec): void {
     throw new ComputeError('unsupported', `not a hostname: ${spec.hostname}`)
   }
   checkMounts(spec.volumes ?? [])
-}
-
-/** Makes the cloud's network, in which machines reach the internet but not one another. */
-async function ensureNetwork(docker: Docker, name: string, cloudId: string): Promise<void> {
-  try {
-    await docker.getNetwork(name).inspect()
-  } catch (error) {
-    if (!isMissing(error)) throw error
-    await docker.createNetwork({
-      Name: name,
-      Driver: 'bridge',
-      CheckDuplicate: true,
-      Labels: { [CLOUD_LABEL]: cloudId },
-      Options: { 'com.docker.network.bridge.enable_icc': 'false' },
-    })
-  }
 }
 
 async function removeVolume(volume: Docker.Volume): Promise<void> {

@@ -17,6 +17,7 @@ const STOP_TIMEOUT_MS = 20_000
 /** A Docker daemon of a test's own, which listens on TCP with TLS. */
 export interface TestDaemon {
   url: string
+  socket_path: string
   /** Names of the PEM files in `dir` by which a client speaks to it. */
   dir: string
   files: { ca_file: string; cert_file: string; key_file: string }
@@ -31,11 +32,17 @@ export interface TestDaemon {
   remove(): Promise<void>
 }
 
+interface DaemonOptions {
+  network_namespace?: string
+}
+
 /**
  * Starts a second daemon beside the one that runs: root, network and socket of its own.
+ * @param options.network_namespace One that is the daemon's whole computer: it sets packet rules there, and its
+ *   machines reach what that namespace reaches. Left out, it sets none.
  * @returns Or why that cannot be done here.
  */
-export async function startDockerd(): Promise<TestDaemon | { why: string }> {
+export async function startDockerd(options: DaemonOptions = {}): Promise<TestDaemon | { why: string }> {
   if (process.getuid?.() !== 0) return { why: 'only root can start a Docker daemon' }
   const version = await run('dockerd', ['--version']).then(
     ({ stdout }) => stdout,
@@ -43,7 +50,7 @@ export async function startDockerd(): Promise<TestDaemon | { why: string }> {
   )
   if (version === null) return { why: 'there is no dockerd' }
   const dir = await mkdtemp(join(tmpdir(), 'berth-dockerd-'))
-  const daemon = await prepare(dir, Number(/version (\d+)\./.exec(version)?.[1] ?? 0))
+  const daemon = await prepare(dir, Number(/version (\d+)\./.exec(version)?.[1] ?? 0), options)
   try {
     await daemon.start()
     return daemon
@@ -53,7 +60,7 @@ export async function startDockerd(): Promise<TestDaemon | { why: string }> {
   }
 }
 
-async function prepare(dir: string, major: number): Promise<TestDaemon> {
+async function prepare(dir: string, major: number, options: DaemonOptions): Promise<TestDaemon> {
   const at = (name: string) => join(dir, name)
   const port = await freePort()
   await makeCertificates(dir)
@@ -62,11 +69,25 @@ async function prepare(dir: string, major: number): Promise<TestDaemon> {
   await writeFile(at('daemon.json'), JSON.stringify(config))
   const read = (name: string) => readFile(at(name), 'utf8')
   const [ca, cert, key] = await Promise.all(['ca.pem', 'client.pem', 'client-key.pem'].map(read))
-  const docker = new Docker({ host: '127.0.0.1', port, protocol: 'https', ca, cert, key })
+  const socket_path = at('docker.sock')
+  // From another network namespace its TCP port is out of reach, its socket is not.
+  const place = options.network_namespace
+    ? { socketPath: socket_path }
+    : { host: '127.0.0.1', port, protocol: 'https' as const, ca, cert, key }
+  const docker = new Docker(place)
   const args = [
     ...['--config-file', at('daemon.json'), '--data-root', at('data'), '--exec-root', at('exec')],
-    ...['--pidfile', at('pid'), '--storage-driver=vfs', '--iptables=false', '--bridge=none'],
-    ...['--host', `tcp://127.0.0.1:${port}`, '--tlsverify', '--tlscacert', at('ca.pem')],
+    ...['--pidfile', at('pid'), '--storage-driver=vfs', '--bridge=none'],
+    ...(options.network_namespace ? [] : ['--iptables=false']),
+    ...[
+      '--host',
+      `unix://${socket_path}`,
+      '--host',
+      `tcp://127.0.0.1:${port}`,
+      '--tlsverify',
+      '--tlscacert',
+      at('ca.pem'),
+    ],
     ...['--tlscert', at('server.pem'), '--tlskey', at('server-key.pem')],
   ]
   let child: ChildProcess | null = null
@@ -84,12 +105,17 @@ async function prepare(dir: string, major: number): Promise<TestDaemon> {
 
   return {
     url: `tcp://127.0.0.1:${port}`,
+    socket_path,
     dir,
     files: { ca_file: 'ca.pem', cert_file: 'client.pem', key_file: 'client-key.pem' },
     docker,
     stop,
     async start() {
-      const started = spawn('dockerd', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+      const [program = '', ...rest] = [
+        ...(options.network_namespace ? ['nsenter', `--net=/run/netns/${options.network_namespace}`] : []),
+        ...['dockerd', ...args],
+      ]
+      const started = spawn(program, rest, { stdio: ['ignore', 'ignore', 'pipe'] })
       child = started
       started.stderr.pipe(createWriteStream(at('log'), { flags: 'a' }))
       const failed = once(started, 'error').then(([error]) => Promise.reject(error))
@@ -102,6 +128,8 @@ async function prepare(dir: string, major: number): Promise<TestDaemon> {
     },
     async remove() {
       await stop()
+      // Left over where a container had the network of its computer.
+      await run('umount', [at('exec/netns/default')]).catch(() => undefined)
       await rm(dir, { recursive: true, force: true, maxRetries: 3 })
     },
   }

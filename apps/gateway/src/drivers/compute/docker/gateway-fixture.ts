@@ -8,7 +8,7 @@ import { createDockerEngine } from './docker-engine.ts'
 
 const [socket_path = '', cloudId = '', id = ''] = process.argv.slice(2)
 const place = { kind: 'unix', socket_path } as const
-const engine = await createDockerEngine({ place, cloudId, log: pino({ level: 'silent' }) })
+const engine = await createDockerEngine({ place, cloudId, egress: null, log: pino({ level: 'silent' }) })
 const stream = await engine.console.attach(id, 'web', { cols: 80, rows: 24 })
 const ignore = () => undefined
 let shown = ''

@@ -32,6 +32,7 @@ describeWhere('replacing containers', probe, () => {
       engine = await createDockerEngine({
         place: { kind: 'unix', socket_path: socketPath },
         cloudId,
+        egress: null,
         log,
         layersMax: 3,
       })

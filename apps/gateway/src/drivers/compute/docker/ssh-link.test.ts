@@ -42,7 +42,7 @@ describeWhere('an engine by SSH', probe, () => {
           host_key: hostKey,
           ...part,
         },
-        { cloudId, sandboxDir: folder, baseDir: folder, log: pino({ level: 'silent' }) },
+        { cloudId, sandboxDir: folder, baseDir: folder, egress: null, log: pino({ level: 'silent' }) },
       )
 
     beforeAll(async () => {

@@ -101,6 +101,7 @@ describeWhere('Docker', probe, () => {
     engine = await createDockerEngine({
       place: { kind: 'unix', socket_path: socketPath },
       cloudId,
+      egress: null,
       log: pino({ level: 'silent' }),
     })
     await engine.machines.create(smallMachine(id, { id: 'test', parts: { docker } }), never)

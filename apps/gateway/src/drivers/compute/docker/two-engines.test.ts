@@ -43,6 +43,7 @@ describe.skipIf(missing !== null)('two Docker daemons', () => {
   const open = (described: EngineDescription) =>
     createEngineSource(engineDescriptionSchema.parse(described), {
       cloudId,
+      egress: null,
       sandboxDir: folder,
       baseDir: daemon.dir,
       log,

@@ -193,6 +193,8 @@ export function createFakeEngine(options: {
       memory_limit: { enforced: true, how: 'there is no memory' },
       disk_limit: { enforced: false, why: 'the fake driver has no disk' },
       outbound_network: true,
+      egress_filter: { enforced: true, how: 'nothing is sent' },
+      root_apart: { enforced: true, how: 'there is no root' },
       ports_exposed: null,
     },
     faults,

@@ -63,6 +63,10 @@ export interface ComputeCapabilities {
   disk_limit: Capability
   /** Whether machines reach the internet. */
   outbound_network: boolean
+  /** Whether machines are kept from their engine's computer, from private networks and from metadata services. */
+  egress_filter: Capability
+  /** Whether root in a machine is nobody on its engine's computer. */
+  root_apart: Capability
   /** Who else than the gateway reaches machines' ports, in a sentence for the operator; null where nobody does. */
   ports_exposed: string | null
 }

@@ -201,6 +201,8 @@ function capabilitiesOf(host: {
           why: `${homes.why}; when the disk is nearly full, the machine that takes most of it is stopped`,
         },
     outbound_network: false,
+    egress_filter: { enforced: true, how: 'a machine has no network but its own loopback' },
+    root_apart: { enforced: true, how: 'user namespaces' },
     ports_exposed: null,
   }
 }

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import type Docker from 'dockerode'
+import type { Logger } from 'pino'
+import type { Capability } from '../port/capability.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import { CLOUD_LABEL, createNames } from './container-plan.ts'
+import { orNull, statusCodeOf, translated } from './docker-errors.ts'
+import { runExec } from './docker-exec.ts'
+import { type CloudNetwork, ensureNetwork } from './docker-network.ts'
+import { egressRules } from './egress-rules.ts'
+import { ensureGuardImage, HOST_ROOT } from './guard-image.ts'
+import { GUARD_SCRIPT } from './guard-script.ts'
+
+/** What machines may reach besides the internet, and what is to be done where they cannot be kept from the rest. */
+export interface EgressPolicy {
+  /** Private addresses and networks that machines may reach all the same. */
+  opened: readonly string[]
+  /** Whether no machine starts where no filter holds. */
+  required: boolean
+}
+
+/** Keeps machines from their engine's computer, from private networks and from metadata services. */
+export interface EgressGuard {
+  /** Sees to it that the filter holds. @throws ComputeError that says why it does not. */
+  hold(): Promise<void>
+  /** The same before a machine starts. @throws ComputeError where it must not start without. */
+  admit(): Promise<void>
+  /** The same behind the caller, who looks at the engine every few seconds; not more often than is of use. */
+  lookAgain(): void
+  /** What came of the last look. */
+  state(): Capability
+}
+
+/** What the guard runs as, as a digest: another one takes its place. */
+const GUARD_LABEL = 'berth.guard'
+const STATUS_CONFLICT = 409
+/** The guard itself looks every few seconds; this is for the guard. */
+const LOOK_PAUSE_MS = 60_000
+const HOLD_TIMEOUT_MS = 30_000
+const MEMORY_BYTES_MAX = 128 * 1024 * 1024
+const PROCESSES_MAX = 64
+/** Of what a program of the engine's computer complained of. */
+const COMPLAINT_LENGTH_MAX = 300
+
+/** The networks of engines are the kernel's: only a process where the engine is can set rules for them. */
+const RIGHTS = ['NET_ADMIN', 'NET_RAW']
+
+/**
+ * Makes the guard of a cloud's network: a container of our own on the engine, with the right to set its computer's
+ * packet rules and no other. It keeps them in place, also while no gateway runs, and comes back with the daemon.
+ */
+export function createEgressGuard(deps: {
+  docker: Docker
+  cloudId: string
+  policy: EgressPolicy
+  log: Logger
+}): EgressGuard {
+  const { docker, cloudId, policy, log } = deps
+  const { guard: name, guardImage } = createNames(cloudId)
+  let holding: Promise<void> | null = null
+  let heldAtMs = Number.NEGATIVE_INFINITY
+  let state: Capability = { enforced: false, why: 'It is not known yet what it reaches' }
+
+  async function hold(): Promise<void> {
+    const network = await ensureNetwork(docker, cloudId)
+    await ensureGuardImage(docker, guardImage)
+    const plan = planGuard(cloudId, policy, network)
+    const container = docker.getContainer(name)
+    const found = await orNull(container.inspect())
+    const isRight =
+      found?.State.Running === true && found.Config.Labels[GUARD_LABEL] === plan.Labels?.[GUARD_LABEL]
+    if (!isRight) await replace(container, plan)
+    const { exit_code, stderr } = await runExec(container, ['/bin/sh', '-c', GUARD_SCRIPT, 'guard', 'once'], {
+      timeout_ms: HOLD_TIMEOUT_MS,
+    })
+    if (exit_code === 0) return
+    const complaint = stderr.trim().slice(0, COMPLAINT_LENGTH_MAX)
+    throw new ComputeError('failed', `the engine’s computer does not take packet rules: ${complaint}`)
+  }
+
+  async function replace(container: Docker.Container, plan: Docker.ContainerCreateOptions): Promise<void> {
+    await orNull(container.remove({ force: true }))
+    try {
+      await docker.createContainer(plan)
+    } catch (error) {
+      // Another gateway of the same cloud was quicker.
+      if (statusCodeOf(error) !== STATUS_CONFLICT) throw error
+    }
+    await container.start()
+    log.info({ guard: name }, 'a guard keeps machines from private networks')
+  }
+
+  const guard: EgressGuard = {
+    /** One look for all that ask meanwhile. */
+    hold() {
+      holding ??= translated('filtering what machines send', hold)
+        .then(
+          () => {
+            state = { enforced: true, how: 'packet rules of Docker’s host, kept by a container of its own' }
+          },
+          error => {
+            state = { enforced: false, why: `It may reach private networks of its host: ${error.message}` }
+            throw error
+          },
+        )
+        .finally(() => {
+          holding = null
+          heldAtMs = performance.now()
+        })
+      return holding
+    },
+    async admit() {
+      try {
+        await guard.hold()
+      } catch (error) {
+        if (policy.required) throw error
+        log.warn({ err: error }, 'a machine starts that private networks are open to')
+      }
+    },
+    lookAgain() {
+      if (holding || performance.now() - heldAtMs < LOOK_PAUSE_MS) return
+      guard.hold().catch(error => log.warn({ err: error }, 'what machines send is not filtered'))
+    },
+    state: () => state,
+  }
+  return guard
+}
+
+function planGuard(
+  cloudId: string,
+  policy: EgressPolicy,
+  network: CloudNetwork,
+): Docker.ContainerCreateOptions {
+  const { guard: name, guardImage } = createNames(cloudId)
+  const { chain, ipv4, ipv6 } = egressRules(cloudId, policy.opened)
+  const values = {
+    CHAIN: chain,
+    BRIDGE: network.bridge,
+    IPV6: network.has_ipv6 ? 'yes' : 'no',
+    HEAD_4: ipv4.head,
+    TAIL_4: ipv4.tail,
+    HEAD_6: ipv6.head,
+    TAIL_6: ipv6.tail,
+  }
+  const plan: Docker.ContainerCreateOptions = {
+    name,
+    Image: `${guardImage.repo}:${guardImage.tag}`,
+    Env: Object.entries(values).map(([key, value]) => `${key}=${value}`),
+    Entrypoint: ['/bin/sh', '-c', GUARD_SCRIPT, 'guard', 'keep'],
+    HostConfig: {
+      NetworkMode: 'host',
+      // Rules belong to the engine's computer, whose users the machines' own are not.
+      UsernsMode: 'host',
+      CapDrop: ['ALL'],
+      CapAdd: RIGHTS,
+      // Without labels of SELinux it could not read the programs.
+      SecurityOpt: ['no-new-privileges', 'label=disable'],
+      Mounts: [{ Type: 'bind', Source: '/', Target: HOST_ROOT, ReadOnly: true }],
+      Memory: MEMORY_BYTES_MAX,
+      PidsLimit: PROCESSES_MAX,
+      LogConfig: { Type: 'none', Config: {} },
+      RestartPolicy: { Name: 'always' },
+    },
+  }
+  const digest = createHash('sha256').update(JSON.stringify(plan)).digest('hex')
+  return { ...plan, Labels: { [CLOUD_LABEL]: cloudId, [GUARD_LABEL]: digest } }
+}

@@ -123,6 +123,17 @@ export function accountSuite(name: string, keeper: AccountKeeper): void {
         expect(await linkTo(email, 'activty')).toMatch(/\S{40,}/)
       })
 
+      test('[R9.3] opens the wallet in the currency that is asked for, dollars by themselves', async () => {
+        const walletOf = async (choice: { currency?: 'EUR' }) => {
+          const email = someAddress()
+          await bench.call(signup, { body: signUpBody(email, choice) })
+          const account = (await whoIs((await signIn(email)).data ?? '')).data
+          return (await bench.billing.balance(account?.id ?? '')).currency
+        }
+        expect(await walletOf({ currency: 'EUR' })).toBe('EUR')
+        expect(await walletOf({})).toBe('USD')
+      })
+
       test('by an address that is taken is refused in any spelling, and ten at once make one account', async () => {
         const email = someAddress()
         const answers = await Promise.all(

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
-import { by, email, newPassword, timestamp, typedPassword, username } from './fields.ts'
+import { by, currency, email, newPassword, timestamp, typedPassword, username } from './fields.ts'
 import { LANGUAGES, LONG_TEXT_BODY_BYTES_MAX, PASSWORD_CHARS_MAX, REFERRAL_CODE_CHARS_MAX } from './limits.ts'
 
 /** The organization and application names that the embedded identity answers to; Casdoor's are settings. */
@@ -113,6 +113,8 @@ const loginBody = z.object({
   iss: z.string(by('wrong_type')).max(500, by('too_long')).optional(),
   /** Who sent the customer, where a first sign-in through another service makes the account. */
   referralCode: z.string(by('wrong_type')).max(REFERRAL_CODE_CHARS_MAX, by('too_long')).optional(),
+  /** Of the wallet that is opened, for good (R9.3). */
+  currency: currency.default('USD'),
 })
 z.globalRegistry.add(loginBody, { id: 'LoginBody' })
 const accessToken = z.string().describe('The access token, a JWT: send it as a Bearer token.')
@@ -164,6 +166,8 @@ export const signupBody = z.object({
   agreement: z.literal(true, by('terms')),
   language: language.optional(),
   referralCode: z.string(by('wrong_type')).max(REFERRAL_CODE_CHARS_MAX, by('too_long')).optional(),
+  /** Of the wallet that is opened, for good (R9.3). */
+  currency: currency.default('USD'),
 })
 z.globalRegistry.add(signupBody, { id: 'SignupBody' })
 

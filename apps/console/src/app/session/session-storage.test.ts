@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, expect, test } from 'vitest'
-import { clearSessionCookies, writeSessionCookies } from './session-storage.ts'
+import { clearSessionCookies, readCurrency, writeSessionCookies } from './session-storage.ts'
 
 const CUSTOMER = { id: '0195-the-id', email: 'ada+x@example.com' }
 
@@ -18,6 +18,18 @@ test('[R3.1] a session has three cookies: user, company, and one of its own that
   expect(readCookies()).toEqual({ ...cookies, berth_company_id: 'another' })
   clearSessionCookies()
   expect(document.cookie).toBe('')
+})
+
+test('[R9.3] the currency is euros where the device says so, and dollars else', () => {
+  expect(readCurrency()).toBe('USD')
+  for (const [kept, currency] of [
+    ['EUR', 'EUR'],
+    ['GBP', 'USD'],
+  ] as const) {
+    localStorage.setItem('berth.currency', kept)
+    expect(readCurrency()).toBe(currency)
+  }
+  localStorage.clear()
 })
 
 function readCookies() {

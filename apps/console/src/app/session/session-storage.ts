@@ -1,7 +1,9 @@
-import { COOKIE_MAX_AGE_S } from '@berth/contract/limits'
+import { COOKIE_MAX_AGE_S, CURRENCIES, type Currency } from '@berth/contract/limits'
+import { isCurrency } from '@berth/contract/money'
 
 /** Where the access token is kept; other tabs are told of its changes by this name. */
 export const TOKEN_KEY = 'berth.token'
+const CURRENCY_KEY = 'berth.currency'
 const REFERRAL_KEY = 'berth.referral-code'
 const COOKIES = ['berth_user_id', 'berth_company_id', 'berth_session_id'] as const
 
@@ -64,6 +66,16 @@ export function writeReferralCode(code: string): void {
     localStorage.setItem(REFERRAL_KEY, code)
   } catch {
     // A code that cannot be kept is lost; nothing else depends on it.
+  }
+}
+
+/** The currency that this device asks for: the one of a wallet that is opened here, and of prices for guests (R9.3). */
+export function readCurrency(): Currency {
+  try {
+    const kept = localStorage.getItem(CURRENCY_KEY) ?? ''
+    return isCurrency(kept) ? kept : CURRENCIES[0]
+  } catch {
+    return CURRENCIES[0]
   }
 }
 

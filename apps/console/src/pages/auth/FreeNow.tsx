@@ -1,13 +1,12 @@
 import { listGpuSpecs } from '@berth/contract/regions'
 import { useTranslation } from 'react-i18next'
 import { useCall } from '../../api/use-call.ts'
+import { readCurrency } from '../../app/session/session-storage.ts'
 import { Money } from '../../ui/Money.tsx'
 import classes from './FreeNow.module.css'
 import { freeSpecs } from './free-specs.ts'
 
 const EVERY_REGION = { body: { region_codes: [] } }
-/** Prices are quoted in the default currency before it is known whose wallet pays. */
-const CURRENCY = 'USD'
 
 /** What can be rented right now and for how much: the question that a visitor comes with. */
 export function FreeNow() {
@@ -28,7 +27,7 @@ export function FreeNow() {
               {spec.simulated && spec.gpu && <span className={classes.simulated}>{t('free.simulated')}</span>}
             </span>
             <span className={classes.price}>
-              <Money micro={spec.price_micro_per_hour} currency={CURRENCY} per="h" />
+              <Money micro={spec.price_micro_per_hour} currency={readCurrency()} per="h" />
             </span>
           </li>
         ))}

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { useChange } from '../../api/use-change.ts'
 import { currentLanguage } from '../../app/i18n.ts'
 import { session } from '../../app/session/session.ts'
-import { readReferralCode } from '../../app/session/session-storage.ts'
+import { readCurrency, readReferralCode } from '../../app/session/session-storage.ts'
 import { startWait } from '../../app/session/verify-wait.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
 import { NewPasswordFields } from '../../ui/NewPasswordFields.tsx'
@@ -44,6 +44,7 @@ export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
         password,
         agreement: true as const,
         language: currentLanguage(),
+        currency: readCurrency(),
         ...(referralCode ? { referralCode } : {}),
       }
       await signUp.send({ body })

@@ -6,7 +6,7 @@ import { currentLanguage } from '../../app/i18n.ts'
 import type { ProviderVisit } from '../../app/session/provider-visit.ts'
 import { redirectTarget } from '../../app/session/redirect-target.ts'
 import { session } from '../../app/session/session.ts'
-import { readReferralCode } from '../../app/session/session-storage.ts'
+import { readCurrency, readReferralCode } from '../../app/session/session-storage.ts'
 
 /** What the address says that the other service sent the browser back with. */
 export interface ProviderAnswer {
@@ -70,6 +70,7 @@ async function signInBy(
     type: 'token' as const,
     method: visit.method,
     language: currentLanguage(),
+    currency: readCurrency(),
     ...(referralCode ? { referralCode } : {}),
   }
   await session().signIn(await sendChange(login, { body }, { silent: true }))

@@ -1,4 +1,7 @@
+import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
+import { balanceQuery } from '../../api/queries.ts'
+import { readCurrency } from '../../app/session/session-storage.ts'
 import { useFormat } from '../../ui/format.ts'
 import { type SpecOffer, stockLevel } from './offers.ts'
 import classes from './SpecCards.module.css'
@@ -14,6 +17,8 @@ interface SpecCardsProps {
 export function SpecCards({ offers, chosen, onChoose }: SpecCardsProps) {
   const { t } = useTranslation('explore')
   const format = useFormat()
+  const { data: balance } = useQuery(balanceQuery)
+  const currency = balance?.currency ?? readCurrency()
   return (
     <fieldset className={classes.cards}>
       <legend className="said">{t('specs')}</legend>
@@ -52,7 +57,7 @@ export function SpecCards({ offers, chosen, onChoose }: SpecCardsProps) {
                 </span>
                 <span>{t('machine', { vcpu: offer.vcpu, gb: offer.memoryGb })}</span>
               </span>
-              <span className={classes.price}>{format.rate(offer.priceMicroPerHour, 'USD', 'h')}</span>
+              <span className={classes.price}>{format.rate(offer.priceMicroPerHour, currency, 'h')}</span>
             </span>
           </label>
         )

@@ -49,6 +49,10 @@ export async function signInByProvider(identity: Identity, request: LoginRequest
   return await identity.providers.signIn(
     { provider, code, state, browserKey, redirectUri, issuer, method },
     { address, userAgent, stay: body.autoSignin },
-    { language: body.language ?? language, referralCode: body.referralCode ?? null },
+    {
+      language: body.language ?? language,
+      referralCode: body.referralCode ?? null,
+      currency: body.currency,
+    },
   )
 }

@@ -55,6 +55,7 @@ function applicationRoutes(identity: Identity): Route[] {
         password: body.password,
         language: body.language ?? language,
         referralCode: body.referralCode ?? null,
+        currency: body.currency,
         address,
         userAgent,
       })

@@ -1,5 +1,5 @@
 import { type Application, ORGANIZATION, type User, user } from '@berth/contract/account'
-import type { Language } from '@berth/contract/limits'
+import { CURRENCIES, type Currency, type Language } from '@berth/contract/limits'
 import { MICRO_PER_UNIT } from '@berth/contract/money'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
@@ -22,8 +22,8 @@ const DEMO_EMAIL = 'demo@berth.local'
 const DEMO_NAME = 'Demo'
 const DEMO_CREDIT_MICRO = 25n * MICRO_PER_UNIT
 
-/** Wallets are opened in the product's first currency. */
-const WALLET_CURRENCY = 'USD'
+/** The currency of what the product itself opens and gives. */
+const OWN_CURRENCY = CURRENCIES[0]
 
 const userOf = wireOf(user)
 
@@ -35,6 +35,8 @@ export interface SignUp {
   password: string
   language: Language
   referralCode: string | null
+  /** Of the wallet. */
+  currency: Currency
   /** Network address and user agent of the caller. */
   address: string
   userAgent: string
@@ -51,6 +53,8 @@ export interface ProviderSignUp {
   emailVerified: boolean
   language: Language
   referralCode: string | null
+  /** Of the wallet. */
+  currency: Currency
 }
 
 /** A display name that a customer chose. */
@@ -85,11 +89,12 @@ export function createAccounts(deps: AccountsDeps) {
   async function add(
     tx: Transaction,
     values: Omit<typeof userAccount.$inferInsert, 'id' | 'createdAt'>,
+    currency: Currency,
   ): Promise<string | null> {
     const id = ids.uuid()
     if (!(await addAccount(tx, { ...values, id, createdAt: clock.now() }))) return null
     await openCustomer(tx, { userId: id, at: clock.now() })
-    await billing.openWallet(tx, { userId: id, currency: WALLET_CURRENCY })
+    await billing.openWallet(tx, { userId: id, currency })
     return id
   }
 
@@ -100,11 +105,11 @@ export function createAccounts(deps: AccountsDeps) {
      * @throws ApiError `email_taken`.
      */
     async signUp(input: SignUp): Promise<string> {
-      const { email, displayName, password, language, referralCode, address, userAgent } = input
+      const { email, displayName, password, language, referralCode, currency, address, userAgent } = input
       if (await findByEmail(db, email)) throw new ApiError('email_taken')
       const passwordHash = await deps.passwords.hash(password)
       const userId = await db.transaction(async tx => {
-        const id = await add(tx, { email, displayName, passwordHash, language, referralCode })
+        const id = await add(tx, { email, displayName, passwordHash, language, referralCode }, currency)
         if (id === null) throw new ApiError('email_taken')
         await deps.verification.begin(tx, email)
         return id
@@ -119,9 +124,9 @@ export function createAccounts(deps: AccountsDeps) {
      */
     async addFromProvider(
       tx: Transaction,
-      { emailVerified, ...values }: ProviderSignUp,
+      { emailVerified, currency, ...values }: ProviderSignUp,
     ): Promise<string | null> {
-      const id = await add(tx, { ...values, emailVerifiedAt: emailVerified ? clock.now() : null })
+      const id = await add(tx, { ...values, emailVerifiedAt: emailVerified ? clock.now() : null }, currency)
       if (id !== null && !emailVerified) await deps.verification.begin(tx, values.email)
       return id
     },
@@ -181,7 +186,7 @@ export function createAccounts(deps: AccountsDeps) {
     }): Promise<{ userId: string }> {
       const email = input.email.toLowerCase()
       return await db.transaction(async tx => {
-        const userId = await add(tx, { ...input, email, emailVerifiedAt: clock.now() })
+        const userId = await add(tx, { ...input, email, emailVerifiedAt: clock.now() }, OWN_CURRENCY)
         if (userId === null) throw new ApiError('email_taken')
         return { userId }
       })
@@ -194,7 +199,7 @@ export function createAccounts(deps: AccountsDeps) {
     async createDemoCustomer(): Promise<{ userId: string; created: boolean }> {
       const userId = await db.transaction(async tx => {
         const verified = { emailVerifiedAt: clock.now() }
-        const id = await add(tx, { email: DEMO_EMAIL, displayName: DEMO_NAME, ...verified })
+        const id = await add(tx, { email: DEMO_EMAIL, displayName: DEMO_NAME, ...verified }, OWN_CURRENCY)
         if (id === null) return null
         // In the transaction that makes the account: whoever finds the account finds the credit.
         await billing.grantCredit(tx, {

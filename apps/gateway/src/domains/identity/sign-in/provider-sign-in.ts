@@ -1,6 +1,6 @@
 import type { ProviderMethod } from '@berth/contract/account-sign-in'
 import { email as emailField, username as usernameField } from '@berth/contract/fields'
-import { type Language, USERNAME_CHARS_MAX } from '@berth/contract/limits'
+import { type Currency, type Language, USERNAME_CHARS_MAX } from '@berth/contract/limits'
 import type { IdentityProvider, ProviderIdentity } from '../../../drivers/sign-in/port.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
@@ -42,6 +42,8 @@ export interface ProviderReturn {
 interface Newcomer {
   language: Language
   referralCode: string | null
+  /** Of the wallet. */
+  currency: Currency
 }
 
 interface ProviderSignInDeps {

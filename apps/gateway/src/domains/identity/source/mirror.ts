@@ -1,4 +1,4 @@
-import type { Language } from '@berth/contract/limits'
+import { CURRENCIES, type Currency, type Language } from '@berth/contract/limits'
 import { and, eq, isNull, ne, or } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import * as z from 'zod'
@@ -13,8 +13,6 @@ import { type Account, findById } from '../accounts/accounts-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { userAccount } from '../tables.ts'
 
-/** Wallets are opened in the product's first currency. */
-const WALLET_CURRENCY = 'USD'
 /** When a row was confirmed is written down no more often than this. */
 const SEEN_STEP_MS = 60_000
 
@@ -22,6 +20,8 @@ const SEEN_STEP_MS = 60_000
 interface NewAccount {
   language?: Language
   referralCode?: string | null
+  /** Of the wallet; the product's first where the account was made elsewhere. */
+  currency?: Currency
 }
 
 interface MirrorDeps {
@@ -123,7 +123,11 @@ export function createMirror(deps: MirrorDeps) {
     return await refresh(tx, row, profile)
   }
 
-  async function insert(tx: Transaction, profile: SourceProfile, extra: NewAccount): Promise<Account | null> {
+  async function insert(
+    tx: Transaction,
+    profile: SourceProfile,
+    { currency = CURRENCIES[0], ...extra }: NewAccount,
+  ): Promise<Account | null> {
     // The same id on both sides, where the source's is one that fits here.
     const fits = z.uuid().safeParse(profile.id).success
     const wanted = fits ? profile.id.toLowerCase() : null
@@ -144,7 +148,7 @@ export function createMirror(deps: MirrorDeps) {
       .returning()
     if (!row) return null
     await openCustomer(tx, { userId: id, at: now })
-    await billing.openWallet(tx, { userId: id, currency: WALLET_CURRENCY })
+    await billing.openWallet(tx, { userId: id, currency })
     return row
   }
 

@@ -76,14 +76,14 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
      * @throws ApiError `email_taken` and what the source refuses.
      */
     async signUp(input: SignUp): Promise<string> {
-      const { email, displayName, password, language, referralCode, address, userAgent } = input
+      const { email, displayName, password, language, referralCode, currency, address, userAgent } = input
       const here = await findByEmail(db, email)
       if (here && here.externalId === null) throw new ApiError('email_taken')
       const profile = await source.signUp({ email, displayName, password, language, captcha: null, address })
       if (!profile) throw new ApiError('email_taken')
       await mirror.releaseAddress(profile)
       const { id: userId } = await db.transaction(async tx => {
-        const row = await mirror.write(tx, profile, { language, referralCode })
+        const row = await mirror.write(tx, profile, { language, referralCode, currency })
         await deps.verification.begin(tx, email)
         return row
       })

@@ -12,6 +12,8 @@ const TRIES = {
   books: { short: 25, long: 300 },
   /** Files of a machine that is removed. */
   files: { short: 3_000, long: 500_000 },
+  /** Random lives of an instance whose machine is hostile. */
+  lives: { short: 6, long: 100 },
 } as const
 
 const DAY_MS = 86_400_000

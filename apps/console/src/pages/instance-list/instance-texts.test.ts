@@ -39,9 +39,14 @@ describe('what an instance costs', () => {
 
   test('[B6] one that comes up says that it is not billed', () => {
     expect(costOf({ status: 'pulling' }).second).toBe('not billed yet')
-    expect(costOf({ status: 'restarting', cost_micro: '420000' }).second).toBe(
-      'not billed now · $0.42 so far',
-    )
+    const again = { status: 'creating', cost_micro: '420000' } as const
+    expect(costOf(again).second).toBe('not billed now · $0.42 so far')
+  })
+
+  test('one that ends is billed until it has', () => {
+    expect(costOf({ status: 'restarting', cost_micro: '420000' }).second).toBe('$0.42 so far')
+    const second = 'in all, billed until it has ended'
+    expect(costOf({ status: 'stopping', cost_micro: '420000' })).toEqual({ first: '$0.42', second })
   })
 
   test('[B6] one that failed costs nothing', () => {

@@ -125,10 +125,16 @@ function costText(instance: Instance, t: Texts, format: Format): { first: string
         first: format.rate(instance.stopped_micro_per_day, currency, 'day'),
         second: billed ? t('cost.so_far', { total }) : t('cost.never'),
       }
-    case 'error':
     case 'stopping':
     case 'deleting':
+      return { first: total, second: billed ? t('cost.ending') : t('cost.never') }
+    case 'error':
       return { first: total, second: billed ? t('cost.in_all') : t('cost.never') }
+    case 'restarting':
+      return {
+        first: format.rate(instance.running_micro_per_hour, currency, 'h'),
+        second: t('cost.so_far', { total }),
+      }
     default:
       return {
         first: format.rate(instance.running_micro_per_hour, currency, 'h'),

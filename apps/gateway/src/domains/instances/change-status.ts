@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import type { InstanceEventCode, InstanceReasonCode } from '@berth/contract/instance-codes'
 import { type InstanceStatus, STATUS_FOLLOWS } from '@berth/contract/instance-states'
 import { eq, sql } from 'drizzle-orm'
@@ -7,7 +8,7 @@ import { notify } from '../../platform/database/open-database.ts'
 import type { Billing, Subject } from '../billing/billing.ts'
 import type { Stock } from '../regions/regions.ts'
 import type { InstanceRow } from './rows.ts'
-import { MEANING, metersOf } from './status-meaning.ts'
+import { isHeld, MEANING, metersOf } from './status-meaning.ts'
 import { instance, instanceEvent } from './tables.ts'
 
 /** The channel on which an instance's id is told when it has changed. */
@@ -35,6 +36,7 @@ type ChangeableColumn =
   | 'restartsAsked'
   | 'progress'
   | 'engineId'
+  | 'mayRun'
   | 'readyAt'
   | 'stoppedAt'
   | 'observedAt'
@@ -68,6 +70,7 @@ export async function changeStatus(
       readyAt: null,
       stoppedAt: null,
       progress: null,
+      mayRun: MEANING[status].mayRun ?? row.mayRun,
       ...patch,
       status,
       reasonCode: change.reason?.code ?? null,
@@ -88,6 +91,36 @@ export async function changeStatus(
   await notify(tx, INSTANCE_CHANNEL, row.id)
   return changed
 }
+
+/**
+ * Notes whether what its customer put into its machine may run, where that changes within a status: what is metered
+ * follows. The caller holds the locks: first the wallet's, then the row's.
+ * @param row The row as it is under that lock.
+ * @param change.patch Columns that change with it.
+ * @returns The row as it is now.
+ */
+export async function noteMayRun(
+  tx: Transaction,
+  { billing }: Pick<StatusDeps, 'billing'>,
+  row: InstanceRow,
+  change: {
+    mayRun: boolean
+    at: Date
+    billedUntil?: Date
+    patch?: Partial<Pick<InstanceRow, NotableColumn>>
+  },
+): Promise<InstanceRow> {
+  const [changed] = await tx
+    .update(instance)
+    .set({ ...change.patch, mayRun: change.mayRun })
+    .where(eq(instance.id, row.id))
+    .returning()
+  assert(changed, `instance ${row.id} vanished under its lock`)
+  await bill(tx, billing, row, changed, change)
+  return changed
+}
+
+type NotableColumn = 'progress' | 'restartsDone' | 'attempts' | 'failureCode' | 'failureDetail'
 
 /** Writes down what happened to an instance. */
 export async function addEvent(
@@ -127,24 +160,20 @@ async function bill(
   billing: StatusDeps['billing'],
   before: InstanceRow,
   row: InstanceRow,
-  change: Change,
+  { at, billedUntil }: Pick<Change, 'at' | 'billedUntil'>,
 ): Promise<void> {
   const key = { userId: row.userId, subject: instanceSubject(row.id) }
-  if (metersOf(before).meters.length > 0) {
-    await billing.closeMeters(tx, { ...key, at: change.billedUntil ?? change.at })
+  const ran = metersOf(before)
+  const runs = metersOf(row)
+  // What goes on as before is one stretch: a status alone begins no new one.
+  if (billedUntil || !isDeepStrictEqual(ran, runs)) {
+    if (ran.meters.length > 0) await billing.closeMeters(tx, { ...key, at: billedUntil ?? at })
+    if (runs.meters.length > 0) {
+      const facts = { gpu_spec_name: row.spec.name, gpu_count: row.gpuCount }
+      await billing.openMeters(tx, { ...key, ...runs, name: row.name, facts, at })
+    }
   }
-  const { meters, stopsWhenEmpty } = metersOf(row)
-  if (meters.length > 0) {
-    await billing.openMeters(tx, {
-      ...key,
-      name: row.name,
-      facts: { gpu_spec_name: row.spec.name, gpu_count: row.gpuCount },
-      meters,
-      stopsWhenEmpty,
-      at: change.at,
-    })
-  }
-  if (MEANING[before.status].hold && !MEANING[row.status].hold) await billing.releaseHold(tx, key)
+  if (isHeld(before) && !isHeld(row)) await billing.releaseHold(tx, key)
 }
 
 /** An instance as billing knows it. */

@@ -23,7 +23,7 @@ import { createInstances, type Instances } from './instances.ts'
 import { createQuotes } from './offer/quotes.ts'
 import { RECONCILE_LIMITS, type ReconcileLimits } from './reconcile/limits.ts'
 import type { InstanceRow } from './rows.ts'
-import { MEANING, metersOf } from './status-meaning.ts'
+import { isHeld, MEANING, metersOf } from './status-meaning.ts'
 import { instance } from './tables.ts'
 
 const CATALOGUE = resolve(import.meta.dirname, '../../../../../config/catalogue.yaml')
@@ -191,7 +191,13 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       await db.transaction(async tx => {
         await tx
           .update(instance)
-          .set({ status, desired: desiredOf(status), statusSince: at, nextAttemptAt: at })
+          .set({
+            status,
+            desired: desiredOf(status),
+            mayRun: MEANING[status].mayRun ?? false,
+            statusSince: at,
+            nextAttemptAt: at,
+          })
           .where(eq(instance.id, id))
         const { regionCode, gpuSpecId: specId, gpuCount: count } = await row(id)
         const claim = { subjectId: id, regionCode, specId, count }
@@ -201,7 +207,6 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     },
     async expectSound(id) {
       const found = await row(id)
-      const meaning = MEANING[found.status]
       const open = (await fixture.intervals(id)).filter(({ endedAt }) => endedAt === null)
       const { meters } = metersOf(found)
       expect(open.map(interval => interval.meters)).toEqual(meters.length > 0 ? [meters] : [])
@@ -209,7 +214,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
         .select()
         .from(walletHold)
         .where(and(eq(walletHold.subjectId, id), isNull(walletHold.releasedAt)))
-      expect(holds).toHaveLength(meaning.hold && !found.terminatedAt ? 1 : 0)
+      expect(holds).toHaveLength(isHeld(found) && !found.terminatedAt ? 1 : 0)
       expect(await instances.checkStock()).toEqual([])
       expect(await billing.checkBooks()).toEqual([])
     },

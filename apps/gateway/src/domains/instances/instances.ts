@@ -78,7 +78,7 @@ export function createInstances(deps: InstancesDeps) {
     deploy: (input: DeployInput) => thenKick(deploy(deps, input)),
     /** A customer's instances, newest first. */
     list: (userId: string) => reads.list(deps, userId),
-    /** Stops an instance; its charge ends with the call. @throws ApiError `not_found` or `instance_state`. */
+    /** Stops an instance; its charge ends when nothing of it runs any more. @throws ApiError `not_found` or `instance_state`. */
     stop: (target: Target) => thenKick(actions.stop(deps, target)),
     /**
      * Starts a stopped instance on the GPUs named; a second start with the same key does nothing again.

@@ -14,6 +14,9 @@ export function changeOf(row: Pick<InstanceRow, 'id' | 'status'>) {
 
 export type Progress = NonNullable<InstanceRow['progress']>
 
+/** What a step that came through leaves of the tries before it. */
+export const NO_FAILURE = { attempts: 0, failureCode: null, failureDetail: null } as const
+
 /** What a start shows at each step; a pull fills in its own bytes and percent. */
 export const PROGRESS: Record<Progress['step'], Progress> = {
   scheduled: { step: 'scheduled', percent: 0, bytes_done: null, bytes_total: null },

@@ -5,6 +5,11 @@ import type { Meter } from '../billing/billing.ts'
 import type { InstanceRow } from './rows.ts'
 
 interface Meaning {
+  /**
+   * Whether what its customer put into the machine may run there; null where that is as it was before. A stop that was
+   * asked for ends nothing until the engine has confirmed it.
+   */
+  mayRun: boolean | null
   /** Whether the first hour stays set aside: while a start is under way and while it runs. */
   hold: boolean
   /** Whether its GPUs stay taken: until the driver has confirmed that nothing runs, or has been given up on. */
@@ -16,39 +21,44 @@ interface Meaning {
  * the next one, so that no path can forget to end a charge.
  */
 export const MEANING: Record<InstanceStatus, Meaning> = {
-  creating: { hold: true, gpus: true },
-  pulling: { hold: true, gpus: true },
-  running: { hold: true, gpus: true },
-  restarting: { hold: true, gpus: true },
+  creating: { mayRun: null, hold: true, gpus: true },
+  pulling: { mayRun: null, hold: true, gpus: true },
+  running: { mayRun: true, hold: true, gpus: true },
+  restarting: { mayRun: null, hold: true, gpus: true },
   // Nobody can say that it runs, so it is not charged; but it may run, so its GPUs are nobody else's.
-  unknown: { hold: true, gpus: true },
-  imageBuilding: { hold: true, gpus: true },
-  stopping: { hold: false, gpus: true },
-  deleting: { hold: false, gpus: true },
-  stopped: { hold: false, gpus: false },
-  exited: { hold: false, gpus: false },
-  error: { hold: false, gpus: false },
+  unknown: { mayRun: false, hold: true, gpus: true },
+  imageBuilding: { mayRun: null, hold: true, gpus: true },
+  stopping: { mayRun: null, hold: false, gpus: true },
+  deleting: { mayRun: null, hold: false, gpus: true },
+  stopped: { mayRun: false, hold: false, gpus: false },
+  exited: { mayRun: false, hold: false, gpus: false },
+  error: { mayRun: false, hold: false, gpus: false },
 }
 
 type MeterName = 'compute' | 'container_disk'
-type RunningMeters = Partial<Record<InstanceStatus, readonly MeterName[]>>
+
+interface Metering {
+  /** While what its customer put into the machine may run, whatever the status. */
+  mayRun: readonly MeterName[]
+  /** While it does not, by status; in one that is not named nothing runs. */
+  atRest: Partial<Record<InstanceStatus, readonly MeterName[]>>
+}
 
 /**
- * What is metered by the hour: begins when the machine is ready, and ends when the customer asks for a stop, a restart
- * or the end, not when a slow driver gets round to it (B6). A stopped machine keeps its disk (R4.7). In a status that
- * is not named nothing runs: an error costs nothing at all.
+ * What is metered by the hour: all the time in which its customer's programs may run, which begins when the machine is
+ * ready (B6) and ends when the engine has confirmed that nothing runs. A stopped machine keeps its disk (R4.7). An
+ * error costs nothing at all.
  */
-const ON_DEMAND: RunningMeters = {
-  running: ['compute', 'container_disk'],
-  stopped: ['container_disk'],
-  exited: ['container_disk'],
+const ON_DEMAND: Metering = {
+  mayRun: ['compute', 'container_disk'],
+  atRest: { stopped: ['container_disk'], exited: ['container_disk'] },
 }
 
 /** What is paid in advance runs no meters, whatever its status. */
-const IN_ADVANCE: RunningMeters = {}
+const IN_ADVANCE: Metering = { mayRun: [], atRest: {} }
 
 /** Which meters run: status × kind × billing type. */
-const METERS: Record<InstanceRow['kind'], Record<InstanceRow['billingType'], RunningMeters>> = {
+const METERS: Record<InstanceRow['kind'], Record<InstanceRow['billingType'], Metering>> = {
   POD: { postpay: ON_DEMAND, prepay: IN_ADVANCE },
   VM: { postpay: ON_DEMAND, prepay: IN_ADVANCE },
 }
@@ -57,6 +67,7 @@ const METERS: Record<InstanceRow['kind'], Record<InstanceRow['billingType'], Run
 type Metered = Pick<
   InstanceRow,
   | 'status'
+  | 'mayRun'
   | 'kind'
   | 'billingType'
   | 'terminatedAt'
@@ -69,12 +80,23 @@ type Metered = Pick<
 >
 
 /**
+ * The first hour stays set aside for as long as it may be used, also while a stop is under way: what runs until then
+ * would find an empty wallet.
+ */
+export function isHeld(row: Pick<InstanceRow, 'status' | 'mayRun'>): boolean {
+  return MEANING[row.status].hold || row.mayRun
+}
+
+/**
  * The meters of an instance that run in its status, the main one first; none of what costs nothing.
  * @returns Also whether the instance is stopped when nothing is left to pay for them.
  */
 export function metersOf(row: Metered): { meters: Meter[]; stopsWhenEmpty: boolean } {
-  const running = row.terminatedAt ? [] : (METERS[row.kind][row.billingType][row.status] ?? [])
-  const meters = running.map(name => METER_OF[name](row)).filter(({ rateMicro }) => rateMicro > 0n)
+  const metering = METERS[row.kind][row.billingType]
+  const running = row.mayRun ? metering.mayRun : (metering.atRest[row.status] ?? [])
+  const meters = (row.terminatedAt ? [] : running)
+    .map(name => METER_OF[name](row))
+    .filter(({ rateMicro }) => rateMicro > 0n)
   return { meters, stopsWhenEmpty: running.includes('compute') }
 }
 

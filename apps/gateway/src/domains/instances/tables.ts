@@ -54,9 +54,16 @@ export const instance = pgTable(
     }>(),
     /** The engine that owns its machine, from when it was given one: it stays there for good. */
     engineId: text('engine_id'),
+    /**
+     * Whether what its customer put into its machine may run: from when the machine is ready (or is started again, where
+     * it does not wait) until the engine has confirmed that nothing runs, or nobody can say any more.
+     */
+    mayRun: boolean('may_run').notNull().default(false),
+    /** When its machine first ran: from then on what is stored in there may be its customer's. */
+    firstRanAt: moment('first_ran_at'),
     readyAt: moment('ready_at'),
     stoppedAt: moment('stopped_at'),
-    /** When the driver last confirmed that it runs: where billing ends if it is found dead. */
+    /** When the driver last confirmed that it runs: where billing ends if it is found dead. Null: never ready. */
     observedAt: moment('observed_at'),
 
     /** The attempt under way. */

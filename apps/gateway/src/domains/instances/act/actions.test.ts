@@ -85,19 +85,19 @@ test('[R6.4] a list, events and connections show a customer’s own instances on
   expect(await instances.eventsBetween(fixture.db, { userId: owner, instanceId, ...range })).toHaveLength(1)
 })
 
-test('[B6] a stop ends the charge with the call, not when the driver gets round to it', async () => {
-  const userId = await fixture.payer()
-  const instanceId = await fixture.deploy(userId)
-  const at = fixture.clock.now()
-  await fixture.force(instanceId, 'running')
-  await fixture.open({ userId, instanceId, at })
-  fixture.clock.advance(60)
-  await fixture.instances.stop({ userId, instanceId })
-  expect(await fixture.intervals(instanceId)).toMatchObject([
-    { startedAt: at, endedAt: new Date(at.getTime() + 60_000) },
-  ])
-  await fixture.expectSound(instanceId)
-})
+test.each(['stop', 'restart', 'terminate'] as const)(
+  '[B2] a %s ends neither the charge nor what is set aside for it: what runs until it has ended is paid from there',
+  async action => {
+    const userId = await fixture.payer()
+    const instanceId = await fixture.deploy(userId)
+    await fixture.force(instanceId, 'running')
+    const { heldMicro } = await fixture.billing.totals(fixture.db, userId)
+    await ACTIONS[action](fixture, { userId, instanceId })
+    expect(await fixture.row(instanceId)).toMatchObject({ mayRun: true })
+    expect((await fixture.billing.totals(fixture.db, userId)).heldMicro).toBe(heldMicro)
+    expect(heldMicro).toBeGreaterThan(0n)
+  },
+)
 
 test.each<InstanceStatus>(['creating', 'pulling', 'unknown', 'stopping', 'exited', 'error'])(
   'nothing connects to an instance that is %s',

@@ -43,7 +43,7 @@ export interface Target {
 }
 
 /**
- * Stops an instance. It is not charged from here on, however long the driver takes.
+ * Stops an instance. It is charged until its engine has confirmed that nothing runs any more.
  * @throws ApiError `not_found` or `instance_state`.
  */
 export function stop(deps: ActionDeps, target: Target): Promise<InstanceChange> {
@@ -96,7 +96,8 @@ export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Pr
 }
 
 /**
- * Restarts an instance. It keeps its GPUs and its hour set aside, and is not charged again until it is ready.
+ * Restarts an instance. It keeps its GPUs and its hour set aside, and is not charged from when it has ended until it is
+ * ready again.
  * @throws ApiError `not_found` or `instance_state`.
  */
 export function restart(deps: ActionDeps, target: Target): Promise<InstanceChange> {
@@ -161,8 +162,8 @@ export async function stopForEmptyBalance(deps: ActionDeps, userId: string): Pro
           inArray(instance.id, exhausted),
           eq(instance.desired, 'running'),
           eq(instance.billingType, 'postpay'),
-          // An interval is open in no other status.
-          eq(instance.status, 'running'),
+          // Whatever it is doing: what runs is to be paid for, also in the midst of a restart.
+          eq(instance.mayRun, true),
           isNull(instance.terminatedAt),
         ),
       )

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DeployBody } from '@berth/contract/instances'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { computeFailure } from '../../../drivers/compute/fake/fake-engine.ts'
 import { createInstancesFixture, type InstancesFixture, startWanted } from '../instances-fixture.ts'
 
 let fixture: InstancesFixture
@@ -11,6 +12,7 @@ beforeAll(async () => {
 afterEach(() => {
   fixture.compute.faults.heal()
   fixture.compute.pullReports.length = 0
+  fixture.compute.waitToBegin = false
 })
 afterAll(() => fixture.close())
 
@@ -43,7 +45,7 @@ test('[B6] a pull shows its bytes, and nothing is charged before the machine ans
   expect(await fixture.instances.list(userId)).toMatchObject([
     { status: 'pulling', progress: { step: 'pulling', percent: 21, bytes_done: 250, bytes_total: 1_000 } },
   ])
-  const exec = fixture.compute.faults.block('exec')
+  const exec = fixture.compute.faults.block('probe')
   pull.release()
   await exec.reached
   expect(await fixture.row(id)).toMatchObject({ status: 'creating', progress: { step: 'probing' } })
@@ -81,7 +83,7 @@ test('a deploy pulls once: its own change of status does not cut the pull short'
   }
 })
 
-test('[B2] metering counts the seconds from ready to stop', async () => {
+test('[B2] metering counts the seconds from ready to when the stop is confirmed', async () => {
   const userId = await fixture.payer()
   const id = await fixture.running(userId)
   const { readyAt } = await fixture.row(id)
@@ -91,16 +93,16 @@ test('[B2] metering counts the seconds from ready to stop', async () => {
   const stop = fixture.compute.faults.block('stop')
   await fixture.instances.stop({ userId, instanceId: id })
   await stop.reached
-  // The driver takes its time: that is not the customer's.
+  // Its programs may take their time to end: for as long as they run they cost.
   fixture.clock.advance(20)
   stop.release()
   await fixture.until(id, 'stopped')
   fixture.clock.advance(3_600)
   const [interval, ...rest] = await fixture.intervals(id)
   expect(rest).toEqual([])
-  expect(Number(interval?.endedAt) - Number(readyAt)).toBe(3_601_000)
-  // floor(3601 s × 0.08 ÷ 3600 s)
-  expect(await fixture.instances.list(userId)).toMatchObject([{ cost_micro: '80022' }])
+  expect(Number(interval?.endedAt) - Number(readyAt)).toBe(3_621_000)
+  // floor(3621 s × 0.08 ÷ 3600 s)
+  expect(await fixture.instances.list(userId)).toMatchObject([{ cost_micro: '80466' }])
   await fixture.expectSound(id)
 })
 
@@ -128,25 +130,59 @@ test('[R4.7] a stopped instance costs its disk and keeps what it stored', async 
   await fixture.expectSound(id)
 })
 
-test('a restart keeps the home and the GPUs, and is not charged while it lasts', async () => {
+test.each([
+  { engine: 'whose machines wait to begin', waitToBegin: true, freeMs: 5_000 },
+  // What its customer left in there runs from the start on.
+  { engine: 'whose machines do not wait', waitToBegin: false, freeMs: 0 },
+])(
+  '[B2] a restart keeps the home and the GPUs, and is charged for what may run, on an engine $engine',
+  async row => {
+    fixture.compute.waitToBegin = row.waitToBegin
+    const userId = await fixture.payer()
+    const id = await fixture.running(userId, { start_command: 'serve' })
+    fixture.compute.held.get(id)?.home.set('notes', 'kept')
+    const stop = fixture.compute.faults.block('stop')
+    await fixture.instances.restart({ userId, instanceId: id })
+    await stop.reached
+    expect(await fixture.row(id)).toMatchObject({ status: 'restarting' })
+    expect(await fixture.takenBy(id)).toBe(1)
+    // It does not end at once: until it has, it may go on with whatever it did.
+    fixture.clock.advance(7)
+    const start = fixture.compute.faults.block('start')
+    const endedAt = fixture.clock.now()
+    stop.release()
+    await start.reached
+    fixture.clock.advance(5)
+    start.release()
+    await fixture.until(id, found => found.status === 'running')
+    const [before, after] = await fixture.intervals(id)
+    expect(before?.endedAt).toEqual(endedAt)
+    expect(Number(after?.startedAt) - Number(before?.endedAt)).toBe(row.freeMs)
+    expect(fixture.compute.held.get(id)?.home.get('notes')).toBe('kept')
+    expect((await fixture.eventCodes(userId, id)).slice(-2)).toEqual(['restarted_by_customer', 'ready'])
+    await fixture.expectSound(id)
+  },
+)
+
+test('[B6] a machine that waits is let begin once it is charged, and one that cannot begin costs nothing', async () => {
+  fixture.compute.waitToBegin = true
   const userId = await fixture.payer()
-  const id = await fixture.running(userId)
-  fixture.compute.held.get(id)?.home.set('notes', 'kept')
-  const stop = fixture.compute.faults.block('stop')
-  await fixture.instances.restart({ userId, instanceId: id })
-  await stop.reached
-  expect(await fixture.row(id)).toMatchObject({ status: 'restarting' })
-  expect(await fixture.takenBy(id)).toBe(1)
-  await fixture.expectSound(id)
-  fixture.clock.advance(7)
-  stop.release()
-  const { readyAt } = await fixture.until(id, 'running')
-  const [before, after] = await fixture.intervals(id)
-  expect(after?.startedAt).toEqual(readyAt)
-  expect(Number(after?.startedAt) - Number(before?.endedAt)).toBe(7_000)
-  expect(fixture.compute.held.get(id)?.home.get('notes')).toBe('kept')
-  expect((await fixture.eventCodes(userId, id)).slice(-2)).toEqual(['restarted_by_customer', 'ready'])
-  await fixture.expectSound(id)
+  const begin = fixture.compute.faults.block('begin')
+  const id = await fixture.deploy(userId, { start_command: 'serve' })
+  await begin.reached
+  expect(await fixture.row(id)).toMatchObject({ status: 'running' })
+  expect(await fixture.intervals(id)).toMatchObject([{ endedAt: null }])
+  begin.release()
+  await fixture.until(id, () => !('waits' in (fixture.compute.held.get(id)?.status ?? {})))
+
+  fixture.compute.faults.fail('begin', computeFailure('failed'))
+  const other = await fixture.deploy(userId, { start_command: 'serve' })
+  expect(await fixture.until(other, 'error', { seconds: 1 })).toMatchObject({ reasonCode: 'start_failed' })
+  expect(await fixture.intervals(other)).toMatchObject([{ postedMicro: 0n, waivedMicro: 0n }])
+  await fixture.until(other, () => fixture.compute.held.get(other)?.status.state === 'stopped', {
+    seconds: 1,
+  })
+  await fixture.expectSound(other)
 })
 
 test('a stopped instance that is started on other GPUs gets them, and keeps its home', async () => {
@@ -217,7 +253,7 @@ test('a machine that is found ended after a long silence is charged to when it w
 })
 
 test('a machine that ends before it is ready is exited, too, and was never charged', async () => {
-  const exec = fixture.compute.faults.block('exec')
+  const exec = fixture.compute.faults.block('probe')
   const id = await fixture.deploy(await fixture.payer(), { start_command: 'exit 3' })
   await exec.reached
   fixture.compute.exit(id, 3)
@@ -358,7 +394,8 @@ describe('[R4.5] an instance can be terminated from every state', () => {
     expect((await fixture.row(id)).status).toBe(status)
     const done = await fixture.instances.terminate({ userId, instanceId: id })
     expect(done).toEqual({ instance_id: id, status: 'deleting' })
-    await fixture.until(id, 'terminated')
+    // Also where its stop hangs, which nothing of the removal waits for in the end.
+    await fixture.until(id, 'terminated', { seconds: 1 })
     expect(fixture.compute.held.has(id)).toBe(false)
     expect(await fixture.instances.list(userId)).toEqual([])
     const again = fixture.instances.terminate({ userId, instanceId: id })

@@ -23,6 +23,11 @@ export interface ReconcileLimits {
   silentMs: number
   /** Pause before a silent driver is asked again. */
   silentPauseMs: number
+  /**
+   * The longest time that is charged of a stop, of a restart's or of a removal's: what its programs take to end is
+   * their customer's, what the engine or a gateway that is away takes beyond that is not.
+   */
+  stopChargedMs: number
   /** How often a row that wants nothing is looked at again; the sweep and the driver's watch come first. */
   settledMs: number
 }
@@ -52,5 +57,6 @@ export const RECONCILE_LIMITS: ReconcileLimits = {
   observeMs: 10 * SECOND,
   silentMs: 30 * SECOND,
   silentPauseMs: SECOND,
+  stopChargedMs: MINUTE,
   settledMs: 60 * MINUTE,
 }

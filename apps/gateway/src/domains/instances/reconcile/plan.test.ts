@@ -10,7 +10,8 @@ const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1_000)
 
 const absent: Observed = { state: 'absent' }
 const created: Observed = { state: 'created' }
-const running: Observed = { state: 'running', started_at: at(-60) }
+const running = { state: 'running', started_at: at(-60) } as const
+const waiting: Observed = { ...running, waits: true }
 const stopped: Observed = { state: 'stopped', exit_code: null }
 const crashed: Observed = { state: 'stopped', exit_code: 137 }
 const unreachable: Observed = { state: 'unreachable' }
@@ -185,6 +186,24 @@ const keeps: Case[] = [
     expected: { kind: 'confirm_running', until: at(10) },
   },
   {
+    given: 'a machine that is ready and waits',
+    row: { status: 'running', observedAt: at(0) },
+    observed: waiting,
+    expected: { kind: 'begin' },
+  },
+  {
+    given: 'a machine that could not be let begin, in its pause',
+    row: { status: 'running', observedAt: at(0), ...failed(1, 'failed', at(0.5)) },
+    observed: waiting,
+    expected: { kind: 'wait', until: at(0.5) },
+  },
+  {
+    given: 'a machine that could not be let begin as often as is tried',
+    row: { status: 'running', observedAt: at(0), ...failed(3, 'failed', at(9)) },
+    observed: waiting,
+    expected: { kind: 'fail', reason: 'start_failed', detail: 'the words of the engine' },
+  },
+  {
     given: 'a machine that ended by itself',
     row: { status: 'running', observedAt: at(-10) },
     observed: crashed,
@@ -337,6 +356,18 @@ const stops: Case[] = [
 
 const removals: Case[] = [
   {
+    given: 'a removal of what runs and is charged: its charge does not wait for its files',
+    row: { desired: 'terminated', status: 'deleting', mayRun: true },
+    observed: running,
+    expected: { kind: 'stop' },
+  },
+  {
+    given: 'a removal of what has just ended',
+    row: { desired: 'terminated', status: 'deleting', mayRun: true },
+    observed: stopped,
+    expected: { kind: 'confirm_halted' },
+  },
+  {
     given: 'a removal that was asked for',
     row: { desired: 'terminated', status: 'deleting' },
     observed: running,
@@ -431,6 +462,7 @@ function fullRow(row: Partial<PlanRow>): PlanRow {
     restartsAsked: 0,
     restartsDone: 0,
     status: 'creating',
+    mayRun: false,
     reasonCode: null,
     progress: null,
     gpuUuids: [],

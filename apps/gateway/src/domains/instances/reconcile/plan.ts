@@ -14,6 +14,7 @@ export type PlanRow = Pick<
   | 'restartsAsked'
   | 'restartsDone'
   | 'status'
+  | 'mayRun'
   | 'reasonCode'
   | 'progress'
   | 'gpuUuids'
@@ -50,12 +51,16 @@ export type Step =
   | { kind: 'boot' }
   /** See whether the machine really works; if so it is ready. */
   | { kind: 'probe' }
+  /** It is ready and waits: let it run what its customer wants. */
+  | { kind: 'begin' }
   /** The machine runs as it should: note when that was seen. */
   | { kind: 'confirm_running'; until: Date }
   /** The stopping half of a restart. */
   | { kind: 'cycle' }
   | { kind: 'stop' }
   | { kind: 'remove' }
+  /** Nothing runs any more, and the machine goes on from there. */
+  | { kind: 'confirm_halted' }
   | { kind: 'confirm_stopped' }
   | { kind: 'confirm_terminated' }
   /** The real GPUs of a failed instance are used by nothing any more. */
@@ -97,7 +102,12 @@ function planRemoval(situation: Situation): Step {
   if (row.status === 'deleting' && isOverdue(situation)) {
     return { kind: 'fail', reason: 'remove_failed', detail: row.failureDetail ?? '' }
   }
-  return backingOff(situation) ?? silent(situation) ?? { kind: 'remove' }
+  const pause = backingOff(situation) ?? silent(situation)
+  if (pause) return pause
+  // Removing what it stored may take long: it is not charged for that. Where it cannot be stopped, it is removed as it is.
+  if (row.mayRun && row.failureCode === null)
+    return { kind: observed.state === 'running' ? 'stop' : 'confirm_halted' }
+  return { kind: 'remove' }
 }
 
 function planStop(situation: Situation): Step {
@@ -153,6 +163,10 @@ function planKeep(situation: Situation): Step {
   switch (observed.state) {
     case 'running':
       if (row.status === 'unknown') return { kind: 'mark_seen' }
+      if (observed.waits) {
+        const isGivenUp = isFinal(row.failureCode) || row.attempts >= limits.attemptsMax
+        return isGivenUp ? failStart(situation) : (backingOff(situation) ?? { kind: 'begin' })
+      }
       return { kind: 'confirm_running', until: after(now, limits.observeMs) }
     case 'unreachable':
       if (row.status === 'running' && now.getTime() - seenAt.getTime() >= limits.silentMs) {

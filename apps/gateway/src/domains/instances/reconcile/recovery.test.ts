@@ -89,7 +89,7 @@ describe('[B6] after a restart of the gateway', () => {
     for (const id of ids) await fixture.expectSound(id)
   })
 
-  test.each(['pull', 'create', 'start', 'exec'])('a start that was in its %s goes on', async step => {
+  test.each(['pull', 'create', 'start', 'probe'])('a start that was in its %s goes on', async step => {
     await fixture.instances.reconciler.start()
     const block = fixture.compute.faults.block(step, { deaf: true })
     const id = await fixture.deploy(await fixture.payer())

@@ -4,7 +4,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import type { Billing } from '../../billing/billing.ts'
 import type { Stock } from '../../regions/regions.ts'
-import { changeStatus } from '../change-status.ts'
+import { changeStatus, noteMayRun } from '../change-status.ts'
 import { PROGRESS } from '../rows.ts'
 import { instance } from '../tables.ts'
 
@@ -50,17 +50,18 @@ async function noteOne(
       .where(and(eq(instance.id, id), isNull(instance.terminatedAt)))
       .for('update')
     if (row?.desired !== 'running') return
+    const at = clock.now()
     if (row.status !== 'running') {
       // A start that was under way goes on where its machine can be started again.
-      await tx.update(instance).set({ progress: PROGRESS.booting }).where(eq(instance.id, id))
+      await noteMayRun(tx, { billing }, row, { mayRun: false, at, patch: { progress: PROGRESS.booting } })
       return
     }
     await changeStatus(tx, { billing, stock }, row, {
       status: 'restarting',
-      at: clock.now(),
+      at,
       event: { code: 'gateway_stopped' },
       reason: { code: 'gateway_restarted', detail: '' },
-      patch: { progress: PROGRESS.booting },
+      patch: { mayRun: false, progress: PROGRESS.booting },
     })
   })
 }

@@ -1,7 +1,7 @@
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import type { Engine } from '../../../drivers/compute/port/engine.ts'
 import type { FailureCode } from '../codes.ts'
-import { type InstanceRow, PROGRESS } from '../rows.ts'
+import { type InstanceRow, NO_FAILURE, PROGRESS } from '../rows.ts'
 import { StepSuperseded, StepTimedOut, withDeadline } from './deadline.ts'
 import { detailFor } from './failure-detail.ts'
 import type { ReconcileLimits } from './limits.ts'
@@ -54,25 +54,25 @@ export function createSteps(deps: StepDeps): Steps {
       const size = known ?? (await driver.size())
       // A machine that exists keeps its home, and takes on the spec that the row has now.
       await driver.machines.create(machineSpec(row, recipe, size), signal)
-      signal.throwIfAborted()
-      await driver.machines.start(row.id, signal)
     })
-    return store.note(booting, { ...noFailure, progress: PROGRESS.probing })
+    if (row.firstRanAt && !driver.machines.wait_to_begin) {
+      booting = await transitions.starting(booting)
+      if (!booting) return null
+    }
+    await call(row, 'boot', superseded, signal => driver.machines.start(row.id, signal))
+    const firstRanAt = row.firstRanAt ?? clock.now()
+    return store.note(booting, { ...NO_FAILURE, firstRanAt, progress: PROGRESS.probing })
   }
 
   async function probe(row: InstanceRow, driver: Engine, superseded: AbortSignal): Outcome {
-    const timeoutMs = limits.stepMs.probe
-    await call(row, 'probe', superseded, async () => {
-      const { exit_code } = await driver.console.exec(row.id, ['true'], { timeout_ms: timeoutMs })
-      if (exit_code !== 0)
-        throw new ComputeError('failed', `the machine answered with exit code ${exit_code}`)
-    })
+    await call(row, 'probe', superseded, signal => driver.machines.probe(row.id, signal))
     return transitions.ready(row)
   }
 
-  async function cycle(row: InstanceRow, driver: Engine, superseded: AbortSignal): Outcome {
-    await call(row, 'stop', superseded, signal => driver.machines.stop(row.id, signal))
-    return store.note(row, { ...noFailure, restartsDone: row.restartsAsked, progress: PROGRESS.booting })
+  /** What was never ready and is not charged, or is to be removed, gets no time to end in good order. */
+  function stop(row: InstanceRow, driver: Engine, superseded: AbortSignal): Promise<void> {
+    const at_once = row.observedAt === null || row.desired === 'terminated'
+    return call(row, 'stop', superseded, signal => driver.machines.stop(row.id, signal, { at_once }))
   }
 
   async function useDriver(step: DriverStep, row: InstanceRow, superseded: AbortSignal): Outcome {
@@ -87,14 +87,18 @@ export function createSteps(deps: StepDeps): Steps {
         return boot(row, engine, superseded)
       case 'probe':
         return probe(row, engine, superseded)
+      case 'begin':
+        await call(row, 'boot', superseded, signal => engine.machines.begin(row.id, signal))
+        return store.note(row, NO_FAILURE)
       case 'cycle':
-        return cycle(row, engine, superseded)
+        await stop(row, engine, superseded)
+        return transitions.halted(row)
       case 'stop':
-        await call(row, 'stop', superseded, signal => engine.machines.stop(row.id, signal))
-        return store.note(row, noFailure)
+        await stop(row, engine, superseded)
+        return store.note(row, NO_FAILURE)
       case 'remove':
         await call(row, 'remove', superseded, signal => engine.machines.remove(row.id, signal))
-        return store.note(row, noFailure)
+        return store.note(row, NO_FAILURE)
     }
   }
 
@@ -135,6 +139,8 @@ export function createSteps(deps: StepDeps): Steps {
     },
     async execute(step, row, superseded) {
       switch (step.kind) {
+        case 'confirm_halted':
+          return transitions.halted(row)
         case 'confirm_stopped':
           return transitions.stopped(row)
         case 'confirm_terminated':
@@ -162,10 +168,8 @@ export function createSteps(deps: StepDeps): Steps {
 
 type DriverStep = Extract<
   Step,
-  { kind: 'begin_pull' | 'pull' | 'boot' | 'probe' | 'cycle' | 'stop' | 'remove' }
+  { kind: 'begin_pull' | 'pull' | 'boot' | 'probe' | 'begin' | 'cycle' | 'stop' | 'remove' }
 >
-
-const noFailure = { attempts: 0, failureCode: null, failureDetail: null }
 
 /** Null for what is no fault of the driver or its machine. */
 function failureCode(error: unknown): FailureCode | null {

@@ -51,7 +51,7 @@ test('a write by one whose lease was taken over, or on an older version, changes
   fixture.clock.advance(LEASE_MS / 1_000)
   expect(await claim(second, { only })).toHaveLength(1)
   const failure = { code: 'failed', detail: '', retryAt: fixture.clock.now() } as const
-  expect(await first.note(row, { restartsDone: 7 })).toBeNull()
+  expect(await first.note(row, { attempts: 7 })).toBeNull()
   expect(await first.noteFailure(row, failure)).toBeNull()
   expect(await first.rest(row, fixture.clock.now())).toBe(false)
   expect(await first.reread(row.id)).toBeNull()
@@ -59,7 +59,7 @@ test('a write by one whose lease was taken over, or on an older version, changes
   expect(await first.withLocks(row, async () => 'ran')).toBeNull()
   expect(await second.withLocks(row, async () => 'ran')).toBe('ran')
   expect(await second.withLocks({ ...row, version: row.version - 1 }, async () => 'ran')).toBeNull()
-  expect(await second.note({ ...row, version: row.version - 1 }, { restartsDone: 7 })).toBeNull()
+  expect(await second.note({ ...row, version: row.version - 1 }, { attempts: 7 })).toBeNull()
   await second.releaseAll()
 })
 

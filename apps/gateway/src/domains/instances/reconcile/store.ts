@@ -28,7 +28,7 @@ export interface Store {
   withLocks<T>(row: InstanceRow, run: (tx: Transaction, row: InstanceRow) => Promise<T>): Promise<T | null>
 }
 
-type NotePatch = Partial<Pick<InstanceRow, 'restartsDone' | 'attempts' | 'failureCode' | 'failureDetail'>> & {
+type NotePatch = Partial<Pick<InstanceRow, 'firstRanAt' | 'attempts' | 'failureCode' | 'failureDetail'>> & {
   progress?: Progress
 }
 

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull } from 'drizzle-orm'
+import { and, eq, inArray, isNull, or } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Engine } from '../../../drivers/compute/port/engine.ts'
 import type { Database } from '../../../platform/database/database.ts'
@@ -16,7 +16,7 @@ export interface Sweep {
    * rows whose machine is not as the row says. Every part of it may be done twice.
    */
   run(engine: Engine): Promise<string[]>
-  /** Ids of the instances that ran when they were last heard of, of one engine or of all. */
+  /** Ids of the instances that may have run when they were last heard of, of one engine or of all. */
   runningRows(engineId?: string): Promise<string[]>
 }
 
@@ -76,7 +76,7 @@ export function createSweep(deps: {
         .from(instance)
         .where(
           and(
-            inArray(instance.status, ['running', 'unknown']),
+            or(inArray(instance.status, ['running', 'unknown']), eq(instance.mayRun, true)),
             engineId === undefined ? undefined : eq(instance.engineId, engineId),
             isNull(instance.terminatedAt),
           ),

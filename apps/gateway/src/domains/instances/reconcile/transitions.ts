@@ -5,9 +5,9 @@ import type { Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
 import type { Billing } from '../../billing/billing.ts'
 import type { Stock } from '../../regions/regions.ts'
-import { type Change, changeStatus, giveBackStock } from '../change-status.ts'
+import { type Change, changeStatus, giveBackStock, noteMayRun } from '../change-status.ts'
 import { instancesInTrouble } from '../events.ts'
-import { type InstanceRow, PROGRESS } from '../rows.ts'
+import { type InstanceRow, NO_FAILURE, PROGRESS } from '../rows.ts'
 import { instance } from '../tables.ts'
 import type { ReconcileLimits } from './limits.ts'
 import type { ExitCause } from './plan.ts'
@@ -29,6 +29,10 @@ export interface Transitions {
   booting(row: InstanceRow): Outcome
   /** The machine answers: metering begins (B2, B6). */
   ready(row: InstanceRow): Outcome
+  /** Its machine is about to be started, and does not wait: what its customer left in there runs from now on. */
+  starting(row: InstanceRow): Outcome
+  /** The driver has confirmed that nothing runs for now: in the midst of a restart, or before a removal. */
+  halted(row: InstanceRow): Outcome
   /** The driver has confirmed that nothing runs. */
   stopped(row: InstanceRow): Outcome
   /** The driver has confirmed that nothing is left. */
@@ -51,7 +55,7 @@ export function createTransitions(deps: {
   billing: Billing
   stock: Stock
   store: Store
-  limits: Pick<ReconcileLimits, 'observeMs'>
+  limits: Pick<ReconcileLimits, 'observeMs' | 'stopChargedMs'>
   events: Pick<Events, 'emit'>
 }): Transitions {
   const { clock, billing, stock, store, limits, events } = deps
@@ -66,6 +70,21 @@ export function createTransitions(deps: {
       await tellTrouble(tx, fresh, changed)
       return changed
     })
+  }
+
+  function mayRun(
+    row: InstanceRow,
+    make: (fresh: InstanceRow, at: Date) => Omit<Parameters<typeof noteMayRun>[3], 'at'>,
+  ): Outcome {
+    return store.withLocks(row, (tx, fresh) => {
+      const at = clock.now()
+      return noteMayRun(tx, { billing }, fresh, { at, ...make(fresh, at) })
+    })
+  }
+
+  /** Where the charge of a machine ends that was asked to end, and has. */
+  function endOf({ statusSince }: InstanceRow, at: Date): Date {
+    return new Date(Math.min(at.getTime(), statusSince.getTime() + limits.stopChargedMs))
   }
 
   /** The customer hears of it once, when it comes about; what fails while it is removed is the operator's trouble. */
@@ -96,20 +115,35 @@ export function createTransitions(deps: {
         event: { code: 'ready' },
         patch: { progress: PROGRESS.ready, readyAt: at, observedAt: at },
       })),
+    starting: row => mayRun(row, () => ({ mayRun: true })),
+    halted: row =>
+      mayRun(row, (fresh, at) => ({
+        mayRun: false,
+        billedUntil: endOf(fresh, at),
+        patch: {
+          ...NO_FAILURE,
+          ...(fresh.status === 'restarting' && {
+            restartsDone: fresh.restartsAsked,
+            progress: PROGRESS.booting,
+          }),
+        },
+      })),
     stopped: row =>
       change(row, (fresh, at) => ({
         status: 'stopped',
         event: { code: 'stopped' },
+        billedUntil: endOf(fresh, at),
         ...(fresh.reasonCode === 'balance_used_up' && {
           reason: { code: 'balance_used_up', detail: '' },
         }),
         patch: { stoppedAt: at, gpuUuids: [] },
       })),
     terminated: row =>
-      change(row, (_, at) => ({
+      change(row, (fresh, at) => ({
         status: 'deleting',
         event: { code: 'terminated' },
-        patch: { terminatedAt: at, gpuUuids: [] },
+        billedUntil: endOf(fresh, at),
+        patch: { mayRun: false, terminatedAt: at, gpuUuids: [] },
       })),
     exited: (row, { exitCode, cause }) =>
       change(row, (fresh, at) => ({
@@ -138,7 +172,7 @@ export function createTransitions(deps: {
         event: { code: 'gateway_restarted' },
         reason: { code: 'gateway_restarted', detail: '' },
         billedUntil: lastSeen(fresh, at),
-        patch: { progress: PROGRESS.booting },
+        patch: { mayRun: false, progress: PROGRESS.booting },
       })),
     gpusCleared: row =>
       store.withLocks(row, async (tx, fresh) => {
@@ -162,9 +196,12 @@ export function createTransitions(deps: {
   }
 }
 
-/** When the driver last confirmed that it runs: what came after may not have run, and is not charged. */
-function lastSeen(row: InstanceRow, at: Date): Date {
-  const seen = row.observedAt ?? row.readyAt ?? at
+/**
+ * When the driver last confirmed that it runs, or its customer asked for something else: what came after may not have
+ * run, and is not charged.
+ */
+function lastSeen({ observedAt, statusSince }: InstanceRow, at: Date): Date {
+  const seen = observedAt && observedAt > statusSince ? observedAt : statusSince
   return seen < at ? seen : at
 }
 

@@ -53,6 +53,7 @@ export function describeConformance(name: string, options: ConformanceOptions): 
         const spec = subject.spec(part)
         await engine.machines.create(spec, never)
         await engine.machines.start(spec.id, never)
+        await engine.machines.begin(spec.id, never)
         return spec
       },
     }
@@ -144,10 +145,50 @@ function describeLife(subject: Subject): void {
     expect(await engine.observation.status(spec.id)).toEqual({ state: 'absent' })
   })
 
+  subject.inside(
+    'what waits runs nothing of its customer’s before it is let begin, and then once',
+    async ctx => {
+      const engine = subject.engine()
+      if (!engine.machines.wait_to_begin) return ctx.skip('here what is in a machine runs from its start on')
+      const spec = subject.spec({ command: ['sh', '-c', 'echo begun >> ~/told'] })
+      await engine.machines.create(spec, never)
+      await engine.machines.start(spec.id, never)
+      await engine.machines.probe(spec.id, never)
+      expect(await engine.observation.status(spec.id)).toMatchObject({ state: 'running', waits: true })
+      // Another gateway, which finds it so, and a start that is repeated let nothing run either.
+      expect(await engine.observation.logs(spec.id, { lines_max: 9 })).toBe('')
+      await engine.machines.start(spec.id, never)
+      expect(await text(engine, spec.id, 'ls ~/told 2>&1; true')).toContain('No such file')
+      await Promise.all([engine.machines.begin(spec.id, never), engine.machines.begin(spec.id, never)])
+      await eventually(async () => expect(await text(engine, spec.id, 'cat ~/told')).toBe('begun\n'))
+      expect(await engine.observation.status(spec.id)).not.toHaveProperty('waits')
+      await engine.machines.begin(spec.id, never)
+      expect(await text(engine, spec.id, 'cat ~/told')).toBe('begun\n')
+    },
+  )
+
+  subject.inside('a machine whose customer put other programs first answers all the same', async () => {
+    const engine = subject.engine()
+    const lay =
+      'mkdir -p ~/bin && printf "#!/bin/sh\nsleep 3600" > ~/bin/true && chmod +x ~/bin/true && touch ~/laid'
+    const { id } = await subject.running({
+      env: { PATH: '/root/bin:/usr/local/bin:/usr/bin:/bin' },
+      command: ['sh', '-c', `${lay}; sleep 3600`],
+    })
+    await eventually(() => text(engine, id, '[ -e ~/laid ]'))
+    await expectCode(engine.console.exec(id, ['true'], { timeout_ms: 300 }), 'failed')
+    await engine.machines.probe(id, never)
+    await engine.machines.stop(id, never, { at_once: true })
+    await expectCode(engine.machines.probe(id, never), 'not_running')
+    await expectCode(engine.machines.begin(id, never), 'not_running')
+  })
+
   test('a machine that is not there is told apart from one that does not run', async () => {
     const engine = subject.engine()
     const missing = subject.spec().id
     await expectCode(engine.machines.start(missing, never), 'not_found')
+    await expectCode(engine.machines.probe(missing, never), 'not_found')
+    await expectCode(engine.machines.begin(missing, never), 'not_found')
     await expectCode(engine.console.exec(missing, ['true']), 'not_found')
     await expectCode(engine.console.attach(missing, 'web', { cols: 80, rows: 24 }), 'not_found')
     await expectCode(engine.observation.sample(missing), 'not_found')

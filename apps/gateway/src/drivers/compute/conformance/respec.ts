@@ -12,6 +12,7 @@ export function describeRespec(subject: Subject): void {
     await engine.machines.create(next, never)
     expect(['created', 'stopped']).toContain((await engine.observation.status(spec.id)).state)
     await engine.machines.start(spec.id, never)
+    await engine.machines.begin(spec.id, never)
     return next
   }
 

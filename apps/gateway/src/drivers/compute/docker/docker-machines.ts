@@ -139,9 +139,16 @@ export function createDockerMachines(deps: {
     if (Memory !== limits.Memory || NanoCpus !== limits.NanoCpus) await containerOf(spec.id).update(limits)
   }
 
-  async function stop(id: string, signal: AbortSignal): Promise<void> {
+  /** What the engine itself says of the first process: a program in there can be slow, or lie, as its customer likes. */
+  async function probe(id: string): Promise<void> {
+    const { state } = await status(id)
+    if (state === 'absent') throw new ComputeError('not_found', `no machine ${id}`)
+    if (state !== 'running') throw new ComputeError('not_running', `${id} does not run`)
+  }
+
+  async function stop(id: string, graceS: number, signal: AbortSignal): Promise<void> {
     try {
-      await containerOf(id).stop({ t: STOP_GRACE_S, abortSignal: signal })
+      await containerOf(id).stop({ t: graceS, abortSignal: signal })
     } catch (error) {
       if (!isMissing(error) && statusCodeOf(error) !== STATUS_NOT_MODIFIED) throw error
     }
@@ -194,8 +201,12 @@ export function createDockerMachines(deps: {
             if (statusCodeOf(error) !== STATUS_NOT_MODIFIED) throw error
           })
       }),
-    stop: async (id, signal) => {
-      if (MACHINE_ID_PATTERN.test(id)) await change(id, 'stopping', signal, () => stop(id, signal))
+    wait_to_begin: false,
+    probe,
+    begin: probe,
+    stop: async (id, signal, options) => {
+      const graceS = options?.at_once ? 0 : STOP_GRACE_S
+      if (MACHINE_ID_PATTERN.test(id)) await change(id, 'stopping', signal, () => stop(id, graceS, signal))
     },
     remove: async (id, signal) => {
       if (MACHINE_ID_PATTERN.test(id)) await change(id, 'removing', signal, () => remove(id))

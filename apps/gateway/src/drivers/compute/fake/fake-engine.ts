@@ -26,6 +26,8 @@ export interface FakeEngine extends Engine {
   overlapMax(): number
   /** How long calls that change a machine take, in milliseconds; 0 unless a test says otherwise. */
   latencyMs: number
+  /** Whether what it starts waits for `begin`; it does not unless a test says otherwise. */
+  waitToBegin: boolean
   /** Whether images are here without a pull; they are unless a test says otherwise. */
   imagesHere: boolean
   /** What pulls report, in this order. */
@@ -132,7 +134,21 @@ export function createFakeEngine(options: {
       call('start', id, signal, () => {
         const machine = held.get(id)
         if (!machine) throw new ComputeError('not_found', `no machine ${id}`)
-        if (machine.status.state !== 'running') machine.status = { state: 'running', started_at: clock.now() }
+        if (machine.status.state === 'running') return
+        const waits = engine.waitToBegin && machine.spec?.command
+        machine.status = { state: 'running', started_at: clock.now(), ...(waits && { waits: true }) }
+      }),
+    get wait_to_begin() {
+      return engine.waitToBegin
+    },
+    async probe(id, signal) {
+      await faults.pass('probe', signal)
+      runningMachine(id)
+    },
+    begin: (id, signal) =>
+      call('begin', id, signal, () => {
+        const { status } = runningMachine(id)
+        if (status.state === 'running') delete status.waits
       }),
     stop: (id, signal) =>
       call('stop', id, signal, () => {
@@ -201,6 +217,7 @@ export function createFakeEngine(options: {
     held,
     calls,
     latencyMs: 0,
+    waitToBegin: false,
     imagesHere: true,
     pullReports,
     overlapMax: () => overlapMax,

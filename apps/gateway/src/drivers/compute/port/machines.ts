@@ -1,7 +1,7 @@
 import type { ImageRecipe } from './images.ts'
 import type { VolumeMount } from './volumes.ts'
 
-/** Making and ending machines. A restart is a stop and a start: nothing of it is the engine's own. */
+/** Making and ending machines. A restart is a stop, a start and a beginning: nothing of it is the engine's own. */
 export interface Machines {
   /**
    * Makes the machine without starting it. One of that id that exists and does not run keeps what it stored and
@@ -11,11 +11,29 @@ export interface Machines {
    */
   create(spec: MachineSpec, signal: AbortSignal): Promise<void>
 
+  /**
+   * Whether a machine that was started runs nothing of its customer's before `begin`. Where it does not wait, what its
+   * customer left in it runs from `start` on.
+   */
+  readonly wait_to_begin: boolean
+
   /** Starts a created or stopped machine and returns when its first process runs. Started already: returns. */
   start(id: string, signal: AbortSignal): Promise<void>
 
-  /** Stops every process of the machine; its home stays. Stopped already, or absent: returns. */
-  stop(id: string, signal: AbortSignal): Promise<void>
+  /**
+   * Returns when a machine that was started answers: by the word of what its customer can neither change nor hold up.
+   * Fails with `not_found` or `not_running`.
+   */
+  probe(id: string, signal: AbortSignal): Promise<void>
+
+  /** Lets a machine that waits run its command. Begun already: returns. Fails with `not_found` or `not_running`. */
+  begin(id: string, signal: AbortSignal): Promise<void>
+
+  /**
+   * Stops every process of the machine; its home stays. Stopped already, or absent: returns.
+   * @param options.at_once They are not asked first: nothing in there has begun, or nobody wants its end in good order.
+   */
+  stop(id: string, signal: AbortSignal, options?: { at_once?: boolean }): Promise<void>
 
   /** Removes the machine and all that it stored. Absent: returns. */
   remove(id: string, signal: AbortSignal): Promise<void>
@@ -48,7 +66,8 @@ export interface MachineSpec {
 export type MachineStatus =
   | { state: 'absent' }
   | { state: 'created' }
-  | { state: 'running'; started_at: Date }
+  /** `waits`: it runs nothing of its customer's before `begin`. */
+  | { state: 'running'; started_at: Date; waits?: true }
   /** `cause` where the engine itself ended it: the disk of its computer was nearly full, and it took most of that. */
   | { state: 'stopped'; exit_code: number | null; cause?: 'disk_full' }
 

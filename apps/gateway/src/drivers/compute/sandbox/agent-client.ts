@@ -32,8 +32,13 @@ interface MachineSums {
 
 /** Talks to the agent whose socket lies in `runDir`. Everything that comes back is taken as hostile input. */
 export interface AgentClient {
-  /** Returns when the agent answers. Fails with `not_running` when no process holds its socket. */
-  hello(): Promise<void>
+  /**
+   * Returns when the agent answers, and whether it waits for `begin`. Fails with `not_running` when no process holds its
+   * socket.
+   */
+  hello(): Promise<{ waits: boolean }>
+  /** Has the machine's command started, once. */
+  begin(): Promise<void>
   /** Stays connected for as long as the machine lives and calls back once when it does not. */
   watch(onGone: () => void): { close(): void }
   stats(): Promise<MachineSums>
@@ -51,9 +56,16 @@ export function createAgentClient(runDir: string): AgentClient {
     hello: async () => {
       const { answer, socket } = await ask({ op: 'hello' })
       socket.destroy()
-      if (fieldsOf(answer).protocol !== AGENT_PROTOCOL) {
+      const { protocol, waits } = fieldsOf(answer)
+      if (protocol !== AGENT_PROTOCOL) {
         throw new ComputeError('failed', 'the machine runs an agent of another version; restart it')
       }
+      // An agent of the version before began by itself, and does not say.
+      return { waits: waits === true }
+    },
+    begin: async () => {
+      const { socket } = await ask({ op: 'begin' })
+      socket.destroy()
     },
     watch: onGone => {
       const socket = openSocket(runDir)

@@ -48,11 +48,12 @@ export function createMachineLife(deps: LifeDeps) {
   const agentOf = (id: string) => createAgentClient(store.paths(id).run)
   const launch = createMachineLaunch({ ...deps, runs: async id => (await firstProcess(id)) !== null })
 
-  /** The machine's first process, or null when it does not run. */
-  async function firstProcess(id: string): Promise<{ process: ProcessIdentity; started_at: Date } | null> {
+  /** The machine's first process, and whether its command still waits; null when it does not run. */
+  async function firstProcess(id: string) {
     const state = await store.readState(id)
     if (state?.phase !== 'running' || !isAlive(state.first_process)) return null
-    return { process: state.first_process, started_at: new Date(state.started_at) }
+    const { first_process: process, started_at, waits = false } = state
+    return { process, started_at: new Date(started_at), waits }
   }
 
   async function status(id: string): Promise<MachineStatus> {
@@ -62,7 +63,10 @@ export function createMachineLife(deps: LifeDeps) {
       return (await store.traceOf(id)) === 'half_removed' ? { state: 'created' } : { state: 'absent' }
     }
     const running = await firstProcess(id)
-    if (running) return { state: 'running', started_at: running.started_at }
+    if (running) {
+      const { started_at, waits } = running
+      return { state: 'running', started_at, ...(waits && { waits }) }
+    }
     const state = await store.readState(id)
     if (!state) return { state: 'created' }
     return {
@@ -99,7 +103,9 @@ export function createMachineLife(deps: LifeDeps) {
     if ((await deps.room()).isShort) {
       throw new ComputeError('exhausted', 'the disk of the machine’s computer is nearly full')
     }
-    const launchAndRecord = async () => recordRunning(id, await launch(id, record, signal))
+    const launchAndRecord = async () => {
+      await recordRunning(id, await launch(id, record, signal), record.spec.command !== null)
+    }
     // One after the other, so that no two machines start with one volume; in one order, so that none waits for ever.
     const volumes = new Set(record.spec.volumes?.map(volume => volume.id).sort())
     const inLine = [...volumes].reduce((next, id) => () => queue(volumeKey(id), next), launchAndRecord)
@@ -131,9 +137,20 @@ export function createMachineLife(deps: LifeDeps) {
     tell(id)
   }
 
-  async function recordRunning(id: string, first_process: ProcessIdentity): Promise<void> {
-    await store.writeState(id, { phase: 'running', first_process, started_at: new Date().toISOString() })
+  async function recordRunning(id: string, first_process: ProcessIdentity, waits: boolean): Promise<void> {
+    const started_at = new Date().toISOString()
+    await store.writeState(id, { phase: 'running', first_process, started_at, waits })
     watchOver(id)
+  }
+
+  async function begin(id: string): Promise<void> {
+    const state = await store.readState(id)
+    const runs = state?.phase === 'running' && isAlive(state.first_process)
+    if (!runs) throw new ComputeError('not_running', `${id} does not run`)
+    if (!state.waits) return
+    // The agent begins once, however often it is told.
+    await agentOf(id).begin()
+    await store.writeState(id, { ...state, waits: false })
   }
 
   async function recordStopped(id: string): Promise<void> {
@@ -148,14 +165,11 @@ export function createMachineLife(deps: LifeDeps) {
    * the proof: an agent lives exactly as long as the first process that its launcher named.
    */
   async function takeOverUnrecorded(id: string): Promise<boolean> {
-    try {
-      await agentOf(id).hello()
-    } catch {
-      return false
-    }
-    const first = readFirstProcess(store.paths(id).run)
+    const agent = agentOf(id)
+    const told = await agent.hello().catch(() => null)
+    const first = told && readFirstProcess(store.paths(id).run)
     if (!first) return false
-    await recordRunning(id, first)
+    await recordRunning(id, first, told.waits)
     log.info({ machine: id }, 'found a running machine that was not written down')
     return true
   }
@@ -216,9 +230,10 @@ export function createMachineLife(deps: LifeDeps) {
     create: (spec: MachineSpec, signal: AbortSignal) => step(spec.id, signal, () => create(spec)),
     start: (id: string, signal: AbortSignal) => step(id, signal, () => start(id, signal)),
     stopForDisk: (id: string) => step(id, never, () => stopForDisk(id)),
-    stop: async (id: string, signal: AbortSignal) => {
+    begin: (id: string, signal: AbortSignal) => step(id, signal, () => begin(id)),
+    stop: async (id: string, signal: AbortSignal, { at_once = false }: { at_once?: boolean } = {}) => {
       if (!MACHINE_ID_PATTERN.test(id)) return
-      await step(id, signal, () => stop(id, STOP_GRACE_MS, signal))
+      await step(id, signal, () => stop(id, at_once ? 0 : STOP_GRACE_MS, signal))
     },
     remove: async (id: string, signal: AbortSignal) => {
       if (!MACHINE_ID_PATTERN.test(id)) return

@@ -40,7 +40,8 @@ export interface ProcessIdentity {
 }
 
 export type MachineState =
-  | { phase: 'running'; first_process: ProcessIdentity; started_at: string }
+  /** `waits` until its command was let run; a machine of the version before never waited. */
+  | { phase: 'running'; first_process: ProcessIdentity; started_at: string; waits?: boolean }
   | { phase: 'stopped'; cause?: 'disk_full' }
 
 export interface MachineStore {

@@ -104,7 +104,10 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
         checkSpec(spec)
         await life.create(spec, signal)
       },
+      wait_to_begin: true,
       start: life.start,
+      probe: id => talk(id, async () => void (await life.agentOf(id).hello())),
+      begin: (id, signal) => talk(id, () => life.begin(id, signal)),
       stop: life.stop,
       remove: async (id, signal) => {
         await life.remove(id, signal)

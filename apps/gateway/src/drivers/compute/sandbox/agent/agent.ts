@@ -36,7 +36,9 @@ const sessions = createSessionHost({
 
 const server = createServer({ allowHalfOpen: true, noDelay: true }, serve)
 server.listen({ fd: LISTEN_FD })
-if (machine.command) startCommand(machine.command)
+
+/** Nothing of the customer's runs before the gateway says so: until then whatever is said here is said by us. */
+let waits = machine.command !== null
 
 /** Reads the one request that opens a conversation, and carries it out. */
 function serve(socket: Socket): void {
@@ -59,7 +61,11 @@ function serve(socket: Socket): void {
 function handle(socket: Socket, request: AgentRequest): void {
   switch (request.op) {
     case 'hello':
-      answer(socket, { protocol: AGENT_PROTOCOL })
+      answer(socket, { protocol: AGENT_PROTOCOL, waits })
+      break
+    case 'begin':
+      begin()
+      answer(socket, {})
       break
     case 'watch':
       socket.write(encodeJson(FRAME.ok, {}))
@@ -107,6 +113,12 @@ function environment(): Record<string, string> {
     LANG: 'C.UTF-8',
     ...machine.env,
   }
+}
+
+function begin(): void {
+  if (!waits) return
+  waits = false
+  if (machine.command) startCommand(machine.command)
 }
 
 /** Runs the machine's start command. Its end is logged; the machine goes on idling, as a computer would. */

@@ -5,13 +5,14 @@ export const AGENT_PROTOCOL = 2
 
 /**
  * What the gateway asks of the agent, one request a connection (see `sessions/frames.ts`). After `ok`:
- *  - `hello`, `stats`, `stop`: nothing more.
+ *  - `hello`, `begin`, `stats`, `stop`: nothing more.
  *  - `watch`: nothing more; the socket stays open for as long as the machine lives.
  *  - `exec`: `data` and `stderr` frames, then one `exit` frame.
  *  - `connect`: no more frames at all: the socket now carries the port's bytes, both ways.
  */
 export type AgentRequest =
   | { op: 'hello' }
+  | { op: 'begin' }
   | { op: 'watch' }
   | { op: 'stats' }
   | { op: 'stop'; grace_ms: number }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { pinnedNode, root, toolPath } from '../lib/paths.mjs'
 import { runCommand } from '../test/command.ts'
 import { BREAKS, type Break } from './breaks.ts'
@@ -36,7 +36,8 @@ const chosen = chosenBreaks()
 // A group without tests would be a fault.
 if (chosen.length > 0) {
   test.each(chosen)('a test fails when $what', { timeout: MINUTES_MAX * 60_000 }, async broken => {
-    using copy = makeBrokenCopy(files, broken)
+    const copy = makeBrokenCopy(files, broken)
+    onTestFinished(copy.remove)
     const report = join(copy.dir, 'report.json')
     const args = [toolPath('vitest'), 'run', '--reporter=json', `--outputFile=${report}`, ...broken.tests]
     const { ok, output } = await runCommand(pinnedNode, args, {

@@ -17,15 +17,15 @@ import type { Break } from './breaks.ts'
 const OWN_SCOPE = '@berth'
 
 /** A copy of the repository in which one thing is broken. */
-export interface BrokenCopy extends Disposable {
+export interface BrokenCopy {
   dir: string
+  remove(): void
 }
 
 /**
  * Copies the repository's files and breaks one of them in the copy; packages are shared with the original.
  * @param files Paths of the repository's files, from the root.
  * @param broken What to break.
- * @returns The copy; disposing of it removes it.
  */
 export function makeBrokenCopy(files: readonly string[], broken: Break): BrokenCopy {
   const dir = mkdtempSync(join(tmpdir(), 'berth-broken-'))
@@ -35,7 +35,7 @@ export function makeBrokenCopy(files: readonly string[], broken: Break): BrokenC
   }
   writeFileSync(join(dir, broken.file), breakText(broken, readFileSync(join(root, broken.file), 'utf8')))
   sharePackages(dir)
-  return { dir, [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) }
+  return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) }
 }
 
 /**

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type OpenDatabase, openDatabase } from '../open-database.ts'
 import { isDatabaseUnavailable } from '../unavailable.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
@@ -12,18 +12,19 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgre
 const log = pino({ level: 'silent' })
 const RECOVERY = { timeout: 20_000, interval: 50 }
 
-let dataDir: string
+/** One for all tests, as one gateway after another uses it: making it takes longer than most of them. */
+const dataDir = makeFolder()
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
+
 let servers: EmbeddedPostgres[]
 let databases: OpenDatabase[]
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'berth-test-embedded-'))
   servers = []
   databases = []
 })
 afterEach(async () => {
   for (const database of databases) await database.close()
   for (const server of servers) await server.stop()
-  rmSync(dataDir, { recursive: true, force: true })
 })
 
 test('keeps what was written over a restart, on a socket that nobody else may open', async () => {
@@ -51,7 +52,7 @@ test('refuses a wrong password', async () => {
 test('a server that was killed is started again, its pool recovers, and calls in between fail at once', async () => {
   const server = await start()
   const { db } = open(server)
-  await db.execute(sql`create table kept as select 1 as value`)
+  await db.execute(sql`create table outlasting as select 1 as value`)
   const before = server.pid() ?? 0
   process.kill(before, 'SIGKILL')
 
@@ -59,7 +60,7 @@ test('a server that was killed is started again, its pool recovers, and calls in
   await expect
     .poll(async () => {
       const askedAt = performance.now()
-      const result = await db.execute(sql`select value from kept`).then(
+      const result = await db.execute(sql`select value from outlasting`).then(
         ({ rows }) => rows.length,
         error => (isDatabaseUnavailable(error) ? 'away' : error),
       )
@@ -94,7 +95,7 @@ test('a server that a killed gateway left behind is stopped and its data kept', 
   const server = await start()
   expect(server.pid()).not.toBe(orphan)
   expect(isAlive(orphan)).toBe(false)
-  const { rows } = await open(server).db.execute(sql`select value from kept`)
+  const { rows } = await open(server).db.execute(sql`select value from orphaned`)
   expect(rows).toEqual([{ value: 7 }])
 })
 
@@ -116,20 +117,29 @@ test('a lock file whose process is something else by now is no obstacle, and tha
 })
 
 test('a folder with half a database from a crash is made anew', async () => {
-  writeFileSync(join(dataDir, 'postgres.new'), 'left behind')
-  expect((await open(await start()).db.execute(sql`select 1`)).rowCount).toBe(1)
+  const folder = makeFolder()
+  writeFileSync(join(folder, 'postgres.new'), 'left behind')
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  expect((await open(await start(folder)).db.execute(sql`select 1`)).rowCount).toBe(1)
 })
 
 test('what keeps it from starting is told in its own words', async () => {
   const server = await start()
   await server.stop()
   servers = []
-  writeFileSync(join(dataDir, 'postgres', 'PG_VERSION'), '9\n')
+  const file = join(dataDir, 'postgres', 'PG_VERSION')
+  const version = readFileSync(file)
+  onTestFinished(() => writeFileSync(file, version))
+  writeFileSync(file, '9\n')
   await expect(start()).rejects.toThrow(/PostgreSQL did not start[\s\S]*database files are incompatible/)
 })
 
-async function start(): Promise<EmbeddedPostgres> {
-  const server = await startEmbeddedPostgres({ dataDir, password: 'a-password-for-tests', log })
+function makeFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'berth-test-embedded-'))
+}
+
+async function start(folder = dataDir): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres({ dataDir: folder, password: 'a-password-for-tests', log })
   servers.push(server)
   return server
 }
@@ -154,7 +164,7 @@ async function killGateway(): Promise<number> {
     const server = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, password: 'a-password-for-tests', log })
     const client = new Client({ connectionString: server.url })
     await client.connect()
-    await client.query('create table kept as select 7 as value')
+    await client.query('create table orphaned as select 7 as value')
     process.stdout.write(String(server.pid()))
     setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program], {

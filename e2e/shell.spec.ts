@@ -46,7 +46,7 @@ test('[R2.10] the title says where one is, on every page', async () => {
     ['/explore', 'Explore'],
     ['/payments', 'Payments'],
     ['/mailbox', 'Local mailbox'],
-    ['/some-page', 'Some page'],
+    ['/some-page', 'Some page (not found)'],
   ] as const) {
     await page.goto(path)
     await expect(page).toHaveTitle(`${title} · Berth`)

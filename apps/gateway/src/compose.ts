@@ -38,6 +38,7 @@ import type { PaymentDriver } from './drivers/payments/port.ts'
 import type { IdentityProvider } from './drivers/sign-in/port.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Catalogue } from './platform/config/catalogue.ts'
+import { sayIn } from './platform/config/catalogue-words.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
 import { findDirectHost } from './platform/direct-host.ts'
 import { createEvents } from './platform/events/events.ts'
@@ -248,14 +249,15 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   })
   const models = createModels({ ...base, events })
 
+  const say = sayIn(catalogue.words)
   const routes: Route[] = [
     ...identityRoutes(identity),
     ...settingsRoutes(settings),
-    ...regionsRoutes(regions),
-    ...imagesRoutes(images),
-    ...instancesRoutes(instances, quotes),
+    ...regionsRoutes(regions, say),
+    ...imagesRoutes(images, say),
+    ...instancesRoutes(instances, quotes, say),
     ...reach.routes,
-    ...billingRoutes(billing, instances.eventsBetween),
+    ...billingRoutes(billing, instances.eventsBetween, say),
     ...notificationsRoutes(notifications),
     ...auditRoutes(audit),
     ...sshKeysRoutes(sshKeys),

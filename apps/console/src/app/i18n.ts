@@ -1,3 +1,4 @@
+import { KOREAN_PARTICLES, type KoreanParticle, withParticle } from '@berth/contract/korean-particles'
 import { LANGUAGES, type Language } from '@berth/contract/limits'
 import i18next from 'i18next'
 import { initReactI18next } from 'react-i18next'
@@ -77,11 +78,22 @@ export async function startI18n(namespaces: readonly Namespace[]): Promise<void>
       // The backend tries again itself.
       maxRetries: 0,
     })
+  addParticles(i18next)
   if (
     !i18next.hasResourceBundle(LANGUAGES[0], 'common') &&
     !i18next.hasResourceBundle(i18next.language, 'common')
   ) {
     throw new Error('The texts of the console could not be fetched.')
+  }
+}
+
+/**
+ * Teaches the Korean texts their particles: `{{name, 을를}}` is the name with the form that its last sound asks for.
+ * @param instance After `init`.
+ */
+export function addParticles(instance: typeof i18next): void {
+  for (const particle of Object.keys(KOREAN_PARTICLES) as KoreanParticle[]) {
+    instance.services.formatter?.add(particle, value => withParticle(String(value), particle))
   }
 }
 

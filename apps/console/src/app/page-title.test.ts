@@ -14,8 +14,8 @@ test.each([
   ['/instance-list', 'Instances'],
   ['/auth', 'Log in'],
   ['/deep/under/payments', 'Payments'],
-  ['/some-new_page', 'Some new page'],
-  ['/%E0%A4%A', '%E0%A4%A'],
+  ['/some-new_page', 'Some new page (not found)'],
+  ['/%E0%A4%A', '%E0%A4%A (not found)'],
   ['/', ''],
 ])('[R2.10] the title of %s is made from its last segment: %s', (path, title) => {
   expect(pageTitle(path, t)).toBe(title)

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Brand } from '../../ui/Brand.tsx'
+import { pageTitle } from '../page-title.ts'
 import { useDocumentTitle } from '../use-document-title.ts'
 import classes from './GuestCard.module.css'
 import { GuestFoot } from './GuestFoot.tsx'
@@ -19,7 +20,7 @@ export function GuestCard({ path, title, children, wide = false }: GuestCardProp
   const { t } = useTranslation('common')
   const settings = useGuestSettings()
   const brand = settings?.brand.name ?? t('brand')
-  useDocumentTitle(path, brand)
+  useDocumentTitle(pageTitle(path, t), brand)
   return (
     <div className={classes.frame} data-wide={wide || undefined}>
       <main className={classes.column}>

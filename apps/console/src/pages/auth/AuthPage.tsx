@@ -41,7 +41,6 @@ export function Page() {
   const [failure, setFailure] = useState<string | null>(note && !deleted ? t(`errors:${note}`) : null)
   const [email, setEmail] = useState('')
   const brand = settings?.brand.name ?? t('common:brand')
-  useDocumentTitle('/auth', brand)
   useTicket(ticket, message => {
     setFailure(message)
     setSearch({ ticket: '' })
@@ -60,12 +59,14 @@ export function Page() {
 
   const mayJoin = application?.enableSignUp !== false
   const mode = asked === 'signup' && !mayJoin ? 'login' : asked
+  const title = ticket ? t('ticket.title') : t(`${TEXTS[mode]}.title`)
+  useDocumentTitle(title, brand)
   return (
     <div className={classes.page}>
       <main className={classes.half}>
         <div className={classes.column}>
           <Brand name={brand} large />
-          <h1 className={classes.title}>{ticket ? t('ticket.title') : t(`${TEXTS[mode]}.title`)}</h1>
+          <h1 className={classes.title}>{title}</h1>
           {ticket ? (
             <p className={classes.other} role="status">
               {t('ticket.busy')}

@@ -14,7 +14,11 @@ beforeAll(async () => {
   fixture = await createBillingFixture()
   server = await startTestServer(
     fixture.db,
-    billingRoutes(fixture.billing, async () => []),
+    billingRoutes(
+      fixture.billing,
+      async () => [],
+      english => english,
+    ),
   )
   for (const { userId } of Object.values(TOKENS)) {
     await fixture.db.transaction(tx => fixture.billing.openWallet(tx, { userId, currency: 'USD' }))
@@ -51,7 +55,11 @@ test('where nothing can be paid, a top-up says so in the language that was asked
   const off = fixture.replica({ payments: [{ ...fixture.driver, offered: false }] })
   const closed = await startTestServer(
     fixture.db,
-    billingRoutes(off, async () => []),
+    billingRoutes(
+      off,
+      async () => [],
+      english => english,
+    ),
   )
   onTestFinished(() => closed.close(1_000))
   const { origin } = closed

@@ -7,8 +7,11 @@ import {
   listOpenTopups,
   listPayPlatforms,
   listTransactions,
+  type Transaction,
   topup,
 } from '@berth/contract/billing'
+import type { Language } from '@berth/contract/limits'
+import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Billing } from './billing.ts'
 import type { InstanceEventsReader } from './documents/receipts.ts'
@@ -16,6 +19,8 @@ import type { InstanceEventsReader } from './documents/receipts.ts'
 /**
  * The calls on money (R7.5).
  * @param billing The domain.
+ * @param instanceEvents What happened to an instance while it was metered.
+ * @param say How the catalogue's texts are said in a language.
  */
 export function billingRoutes(
   billing: Pick<
@@ -31,7 +36,12 @@ export function billingRoutes(
     | 'spend'
   >,
   instanceEvents: InstanceEventsReader,
+  say: Say,
 ): Route[] {
+  const inLanguage = (row: Transaction, language: Language): Transaction => {
+    const spec = row.about.gpu_spec_name
+    return spec === null ? row : { ...row, about: { ...row.about, gpu_spec_name: say(spec, language) } }
+  }
   return [
     route(getBalance, ({ caller }) => billing.balance(caller.userId)),
     route(listPayPlatforms, async () =>
@@ -55,8 +65,14 @@ export function billingRoutes(
     route(listOpenTopups, ({ caller }) => billing.openTopups(caller.userId)),
     route(getTopup, ({ caller, params }) => billing.topup(caller.userId, params.id)),
     route(cancelTopup, ({ caller, params }) => billing.cancelTopup(caller.userId, params.id)),
-    route(listTransactions, ({ caller, query }) => billing.transactions(caller.userId, query)),
-    route(getReceipt, ({ caller, params }) => billing.receipt(caller.userId, params.id, instanceEvents)),
+    route(listTransactions, async ({ caller, query, language }) => {
+      const page = await billing.transactions(caller.userId, query)
+      return { ...page, items: page.items.map(row => inLanguage(row, language)) }
+    }),
+    route(getReceipt, async ({ caller, params, language }) => {
+      const receipt = await billing.receipt(caller.userId, params.id, instanceEvents)
+      return { ...receipt, transaction: inLanguage(receipt.transaction, language) }
+    }),
     route(getSpend, ({ caller, query }) => billing.spend(caller.userId, query.days)),
   ]
 }

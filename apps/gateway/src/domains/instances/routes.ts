@@ -10,6 +10,7 @@ import {
   stopInstance,
   terminateInstance,
 } from '@berth/contract/instances'
+import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Instances } from './instances.ts'
 import type { Quotes } from './offer/quotes.ts'
@@ -18,13 +19,26 @@ import type { Quotes } from './offer/quotes.ts'
  * The calls on instances (R7.4), but for those that connect to one.
  * @param instances The domain.
  * @param quotes Prices and preflight checks.
+ * @param say How the catalogue's texts are said in a language.
  */
-export function instancesRoutes(instances: Instances, quotes: Pick<Quotes, 'price' | 'check'>): Route[] {
+export function instancesRoutes(
+  instances: Instances,
+  quotes: Pick<Quotes, 'price' | 'check'>,
+  say: Say,
+): Route[] {
   return [
     route(deployInstance, ({ caller, idempotencyKey, body }) =>
       instances.deploy({ userId: caller.userId, idempotencyKey, body }),
     ),
-    route(listInstances, ({ caller }) => instances.list(caller.userId)),
+    route(listInstances, async ({ caller, language }) => {
+      const own = await instances.list(caller.userId)
+      return own.map(one => ({
+        ...one,
+        region_name: say(one.region_name, language),
+        gpu_spec_name: say(one.gpu_spec_name, language),
+        image_name: say(one.image_name, language),
+      }))
+    }),
     route(editInstance, ({ caller, body }) =>
       instances.rename({ userId: caller.userId, instanceId: body.instance_id }, body.name),
     ),
@@ -46,7 +60,22 @@ export function instancesRoutes(instances: Instances, quotes: Pick<Quotes, 'pric
     route(listInstanceEvents, ({ caller, params }) =>
       instances.events({ userId: caller.userId, instanceId: params.id }),
     ),
-    route(checkResource, quotes.check),
-    route(getPrice, quotes.price),
+    route(checkResource, async request => {
+      const { ok, checks } = await quotes.check(request)
+      return {
+        ok,
+        checks: checks.map(({ values: { region, ...values }, ...check }) => ({
+          ...check,
+          values: typeof region === 'string' ? { ...values, region: say(region, request.language) } : values,
+        })),
+      }
+    }),
+    route(getPrice, async request => {
+      const price = await quotes.price(request)
+      return {
+        ...price,
+        lines: price.lines.map(line => ({ ...line, name: say(line.name, request.language) })),
+      }
+    }),
   ]
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { CatalogueError, loadCatalogue, parseCatalogue } from './catalogue.ts'
+import { sayIn } from './catalogue-words.ts'
 
 const SHIPPED = fileURLToPath(new URL('../../../../../config/catalogue.yaml', import.meta.url))
 const source = readFileSync(SHIPPED, 'utf8')
@@ -15,6 +16,26 @@ describe('the shipped catalogue', () => {
 
   test('[R9.5] charges only the part of the disk that is not free, at an exact rate', () => {
     expect(loadCatalogue(SHIPPED).prices.disk_micro_per_gb_hour).toBe(140n)
+  })
+})
+
+describe('texts in several languages', () => {
+  test('[R1.9] a text may be one for all languages, or a map; what is not translated stays English', () => {
+    const { words, regions } = parseCatalogue(source, 'catalogue.yaml')
+    const say = sayIn(words)
+    expect(regions.map(({ name }) => name)).toEqual(['us-west', 'Frankfurt', 'Singapore', 'São Paulo'])
+    expect(say('Frankfurt', 'ja')).toBe('フランクフルト')
+    expect(say('Frankfurt', 'en')).toBe('Frankfurt')
+    expect(say('us-west', 'ko')).toBe('us-west')
+  })
+
+  test('a language that is none, a missing English text, and two translations of one text are refused', () => {
+    const from = '{ en: Frankfurt, zh: 法兰克福, ja: フランクフルト, ko: 프랑크푸르트 }'
+    expect(messageOf(source.replace(from, '{ en: Frankfurt, fr: Francfort }'))).toContain('regions.1.name')
+    expect(messageOf(source.replace(from, '{ zh: 法兰克福 }'))).toContain('regions.1.name.en')
+    expect(messageOf(source.replace(from, '{ en: Singapore, zh: 法兰克福 }'))).toContain(
+      'translated in two ways: Singapore',
+    )
   })
 })
 

@@ -5,6 +5,7 @@ import { isNode, LineCounter, parseDocument } from 'yaml'
 import * as z from 'zod'
 import { readBrandFiles } from './brand-files.ts'
 import { brands, checkBrandHosts } from './brands.ts'
+import { type CatalogueWords, catalogueText, collectWords, customerText } from './catalogue-words.ts'
 
 /** A mistake in the catalogue: the message names file, line and field. */
 export class CatalogueError extends Error {
@@ -17,7 +18,7 @@ export class CatalogueError extends Error {
 const id = z
   .string()
   .regex(/^[a-z0-9][a-z0-9.-]{0,62}$/, 'must be lower-case letters, digits, dots and hyphens, at most 63')
-const text = z.string().min(1, 'must not be empty').max(500)
+const text = catalogueText
 const port = z.number().int().min(1).max(65_535)
 
 /** A price in units of currency, such as "0.42", as micro-units. */
@@ -46,7 +47,7 @@ const UNCHECKED: DriverChecks = { engine: z.looseObject({ driver: text }), recip
 function regionOf({ engine }: DriverChecks) {
   return z.strictObject({
     code: id,
-    name: text,
+    name: customerText,
     enabled: z.boolean(),
     engines: z.array(engine).min(1).max(ENGINES_MAX).default(ENGINES_DEFAULT),
   })
@@ -55,7 +56,7 @@ function regionOf({ engine }: DriverChecks) {
 const gpuSpec = z
   .strictObject({
     id,
-    name: text,
+    name: customerText,
     /** What the vendor's tools call it: a real GPU of that name is rented as this spec. */
     vendor_names: z.array(text).default([]),
     gpu: z.boolean(),
@@ -71,9 +72,9 @@ const gpuSpec = z
 
 const imageFields = {
   id,
-  name: text,
-  description: text.max(1_000),
-  version_info: text,
+  name: customerText,
+  description: customerText,
+  version_info: customerText,
   size_mb: z.number().int().min(1),
   tags: z.array(text),
   http_ports: z.array(port).max(10),
@@ -126,7 +127,10 @@ const catalogueOf = (checks: DriverChecks) =>
       })
     })
 
-export type Catalogue = z.output<ReturnType<typeof catalogueOf>>
+export type Catalogue = z.output<ReturnType<typeof catalogueOf>> & {
+  /** What its texts are in other languages than English. */
+  words: CatalogueWords
+}
 export type CatalogueSpec = Catalogue['gpu_specs'][number]
 export type CatalogueImage = Catalogue['images'][number]
 
@@ -168,8 +172,15 @@ export function parseCatalogue(source: string, file: string, checks = UNCHECKED)
     error => `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${error.message}`,
   )
   if (broken.length > 0) throw new CatalogueError(broken.join('\n'))
-  const result = catalogueOf(checks).safeParse(document.toJS())
-  if (result.success) return result.data
+  const written: unknown = document.toJS()
+  const result = catalogueOf(checks).safeParse(written)
+  if (result.success) {
+    const { words, torn } = collectWords(written)
+    if (torn.length > 0) {
+      throw new CatalogueError(`${file}: is translated in two ways: ${[...new Set(torn)].join(', ')}`)
+    }
+    return { ...result.data, words }
+  }
   const lineOf = (path: PropertyKey[]): number => {
     // The field itself may be missing: then its nearest parent says where to look.
     for (let length = path.length; length >= 0; length -= 1) {

@@ -14,7 +14,6 @@ import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
 import { AddButton } from './AddButton.tsx'
 import { type ApiKeyState, apiKeyState } from './api-key-state.ts'
-import classes from './Keys.module.css'
 
 const CreateApiKeyDialog = lazy(() =>
   import('./CreateApiKeyDialog.tsx').then(module => ({ default: module.CreateApiKeyDialog })),
@@ -77,7 +76,7 @@ export function ApiKeysSection() {
             }}
             onClose={revoking.close}
           >
-            {t('api.confirm.text', { prefix: revoking.what.prefix })}
+            {t('api.confirm.text', { prefix: `${revoking.what.prefix}…` })}
           </ConfirmDialog>
         )}
       </Suspense>
@@ -92,34 +91,35 @@ function useColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
     () => [
       {
         key: 'name',
+        narrow: 'name',
         header: t('api.name'),
         cell: key => <TwoLines strong mono first={key.name} second={`${key.prefix}…`} />,
       },
       {
         key: 'used',
+        narrow: null,
         header: t('api.used'),
         cell: key => (key.last_used_at ? format.moment(key.last_used_at) : t('api.not_used')),
       },
       {
         key: 'expires',
+        narrow: null,
         header: t('api.expires'),
         cell: key => (key.expires_at ? format.date(key.expires_at) : t('never')),
       },
       {
         key: 'state',
+        narrow: 'under',
         header: t('api.state'),
         cell: key => {
           const state = apiKeyState(key, new Date())
           const reason = key.revoked_at ? format.moment(key.revoked_at) : undefined
-          return (
-            <span className={classes.state}>
-              <StatusBadge look={LOOKS[state]} label={t(`api.states.${state}`)} reason={reason} />
-            </span>
-          )
+          return <StatusBadge look={LOOKS[state]} label={t(`api.states.${state}`)} reason={reason} />
         },
       },
       {
         key: 'actions',
+        narrow: 'actions',
         header: '',
         said: t('actions'),
         align: 'end',

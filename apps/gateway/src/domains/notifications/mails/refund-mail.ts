@@ -63,8 +63,8 @@ export const REFUND_TEXTS: NoticeTexts<Values> = {
     body: ({ brand, amount, paidWith, at, number, link, outcome }) => [
       '안녕하세요.',
       outcome === 'given_back'
-        ? `${brand} 계정으로 결제한 금액 중 ${amount}이(가) 환불되어 잔액에서 빠졌습니다. 이미 사용한 금액은 미납으로 남으며 다음 충전액에서 먼저 갚습니다.`
-        : `환불한 ${amount}이(가) 전달되지 않아 저희에게 돌아왔습니다. 그중 미납액을 갚고 남은 금액은 ${brand} 계정의 잔액으로 되돌렸습니다.`,
+        ? `${brand} 계정으로 결제한 금액 중 ${amount}가 환불되어 잔액에서 빠졌습니다. 이미 사용한 금액은 미납으로 남으며 다음 충전액에서 먼저 갚습니다.`
+        : `환불한 ${amount}가 전달되지 않아 저희에게 돌아왔습니다. 그중 미납액을 갚고 남은 금액은 ${brand} 계정의 잔액으로 되돌렸습니다.`,
       [`금액: ${amount}`, `환불처: ${paidWith}`, `시각: ${at}`, `거래 번호: ${number}`].join('\n'),
       '모든 거래와 영수증은 여기에서 볼 수 있습니다.',
       link,

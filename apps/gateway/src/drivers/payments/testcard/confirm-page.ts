@@ -66,7 +66,7 @@ const TEXTS: Record<Language, Texts> = {
   ko: {
     title: '결제 확인',
     what: '테스트 은행의 페이지입니다. 이 설치의 테스트 카드 플랫폼이 제공하며, 무엇을 선택해도 실제 돈은 움직이지 않습니다.',
-    ask: '{{card}}로 {{amount}}을(를) 결제할까요?',
+    ask: '{{card}}로 {{amount}}를 결제할까요?',
     card: '{{brand}} 카드(끝자리 {{last4}})',
     confirm: '{{amount}} 결제 승인',
     refuse: '거부',

@@ -111,7 +111,7 @@ test('[R2.2] the mail in the local mailbox activates the account', async () => {
     .getByRole('link', { name: 'Continue' })
     .or(page.getByRole('button', { name: 'Continue', exact: true }))
     .click()
-  await expect(page.getByText('No instances yet')).toBeVisible()
+  await expect(page.getByText('No instances', { exact: true })).toBeVisible()
   await expect(page.getByRole('button', { name: /Activate now/ })).toHaveCount(0)
 })
 
@@ -153,7 +153,7 @@ test('[R1.1] [R2.26] [B7] [R5.4] deploying shows its price, its checks and its p
   await expect(page.getByText('Only letters, digits, hyphens and underscores')).toBeVisible()
   await page.getByLabel('Name').fill(MACHINE)
   await lookAt(page, 'explore')
-  await page.getByText('Start command and environment').click()
+  await page.getByText('the image’s own command').click()
   await page.getByLabel('Start command', { exact: true }).fill(`perl -e '${SERVICE}'`)
   await page.getByRole('button', { name: 'Deploy', exact: true }).click()
   await expect(page).toHaveURL(/instance-list/)
@@ -285,7 +285,7 @@ test('[R4.5] it starts again with its home, restarts, and is terminated for good
   await dialog.getByRole('textbox').fill(MACHINE)
   await lookAt(page, 'terminate')
   await confirm.click()
-  await expect(page.getByText('No instances yet')).toBeVisible()
+  await expect(page.getByText('No instances', { exact: true })).toBeVisible()
 })
 
 test('the browser had nothing to complain about', () => {

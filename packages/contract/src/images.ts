@@ -23,6 +23,8 @@ export const image = z.object({
   /** Whether the machine driver that runs here can make it, and if not why. */
   available: z.boolean(),
   unavailable_reason: z.string().nullable(),
+  /** Machine drivers that can make it, of which there may be none here. */
+  drivers: z.array(z.string()),
 })
 z.globalRegistry.add(image, { id: 'Image' })
 export type Image = z.infer<typeof image>

@@ -1,22 +1,24 @@
 import type { Image } from '@berth/contract/images'
 import { deployBody, deployInstance, instanceName, ports } from '@berth/contract/instances'
-import { START_COMMAND_CHARS_MAX, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
+import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import type { Region } from '@berth/contract/regions'
-import { NumberInput, Select, Textarea, TextInput } from '@mantine/core'
+import { Select, TextInput } from '@mantine/core'
 import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { useChange } from '../../api/use-change.ts'
 import { useWayTo } from '../../app/way-to.ts'
 import { Card } from '../../ui/Card.tsx'
-import { useFormat } from '../../ui/format.ts'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { toast } from '../../ui/toast.ts'
 import { useContractForm } from '../../ui/use-contract-form.ts'
+import { DeployFolds } from './DeployFolds.tsx'
 import classes from './DeployForm.module.css'
 import { envFromText, portsFromText, portsToText } from './field-texts.ts'
-import type { SpecOffer } from './offers.ts'
+import { ImageField } from './ImageField.tsx'
+import { type SpecOffer, stockLevel } from './offers.ts'
 import { PriceCard } from './PriceCard.tsx'
+import { useQuote } from './use-quote.ts'
 
 interface DeployFormProps {
   offer: SpecOffer
@@ -29,7 +31,6 @@ interface DeployFormProps {
 /** The machine around the chosen spec, and beside it what it costs. */
 export function DeployForm({ offer, regions, images, onDeployed }: DeployFormProps) {
   const { t } = useTranslation('explore')
-  const format = useFormat()
   const toInstances = useWayTo('/instance-list')
   const deploy = useChange(deployInstance, {
     silent: true,
@@ -67,24 +68,36 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
     if (!offer.counts.includes(values.gpu_count)) setFieldValue('gpu_count', offer.counts[0] ?? 1)
   }, [offer, values.region_code, values.gpu_count, setFieldValue])
 
-  const chooseImage = (id: string | null) => {
-    const image = images.find(entry => entry.id === id)
-    if (!image) return
+  const chooseImage = (image: Image) => {
     setFieldValue('image_id', image.id)
     setFieldValue('http_ports', portsToText(image.http_ports))
     setFieldValue('tcp_ports', portsToText(image.tcp_ports))
   }
-  const image = images.find(({ id }) => id === values.image_id)
+  const quote = useQuote({
+    kind: 'POD',
+    billing_type: 'postpay',
+    region_code: values.region_code,
+    gpu_spec_id: offer.id,
+    gpu_count: values.gpu_count,
+    image_id: values.image_id,
+    container_disk_gb: Number(values.container_disk_gb),
+  })
+  const stockOf = (region: string) =>
+    offer.places.find(({ region_code }) => region_code === region)?.available ?? 0
+  const countLabel = offer.gpu ? t('form.gpus') : t('form.machines')
   const places = offer.places.map(place => ({
     value: place.region_code,
-    label: regions.find(({ code }) => code === place.region_code)?.name ?? place.region_code,
+    label: t('form.region_stock', {
+      region: regions.find(({ code }) => code === place.region_code)?.name ?? place.region_code,
+      stock: t(`stock.${stockLevel(place)}`, { count: place.available }),
+    }),
     disabled: place.available === 0,
   }))
 
   return (
     <form onSubmit={submit} noValidate className={classes.form}>
       <div className={classes.fields}>
-        <Card>
+        <Card padding="none">
           <div className={classes.grid}>
             <TextInput
               label={t('form.name')}
@@ -94,122 +107,41 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
               maxLength={80}
               {...form.getInputProps('name')}
             />
-            <div>
-              <span className={classes.label} aria-hidden="true">
-                {offer.gpu ? t('form.gpus') : t('form.machines')}
-              </span>
-              <SegmentedFilter
-                label={offer.gpu ? t('form.gpus') : t('form.machines')}
-                value={String(values.gpu_count)}
-                onChange={count => setFieldValue('gpu_count', Number(count))}
-                options={offer.counts.map(count => ({
-                  value: String(count),
-                  label: String(count),
-                  disabled:
-                    count > (offer.places.find(p => p.region_code === values.region_code)?.available ?? 0),
-                }))}
-              />
-            </div>
-            <div className={classes.wide}>
-              <Select
-                label={t('form.image')}
-                description={
-                  image
-                    ? t('form.image_note', { size: format.number(image.size_mb), about: image.version_info })
-                    : undefined
-                }
-                allowDeselect={false}
-                data={images.map(entry => ({
-                  value: entry.id,
-                  label: entry.available
-                    ? entry.name
-                    : t('form.image_off', {
-                        name: entry.name,
-                        why: t(`form.image_why.${entry.unavailable_reason as 'not_on_engine'}`),
-                      }),
-                  disabled: !entry.available,
-                }))}
-                {...form.getInputProps('image_id')}
-                onChange={chooseImage}
-              />
-            </div>
             <Select
               label={t('form.region')}
               allowDeselect={false}
               data={places}
               {...form.getInputProps('region_code')}
             />
-            <NumberInput
-              label={t('form.disk')}
-              description={t('form.disk_note', { gb: SYSTEM_DISK_FREE_GB })}
-              suffix=" GB"
-              allowDecimal={false}
-              allowNegative={false}
-              clampBehavior="none"
-              {...form.getInputProps('container_disk_gb')}
-            />
-            <TextInput
-              label={t('form.http_ports')}
-              description={t('form.ports_note')}
-              placeholder="8888, 8080"
-              autoComplete="off"
-              classNames={{ input: 'mono' }}
-              {...form.getInputProps('http_ports')}
-            />
-            <TextInput
-              label={t('form.tcp_ports')}
-              description={t('form.ports_note')}
-              placeholder="22"
-              autoComplete="off"
-              classNames={{ input: 'mono' }}
-              {...form.getInputProps('tcp_ports')}
-            />
-          </div>
-          <details className={classes.more}>
-            <summary>{t('form.more')}</summary>
-            <div className={classes.grid}>
-              <div className={classes.wide}>
-                <TextInput
-                  label={t('form.start_command')}
-                  description={t('form.start_command_note')}
-                  maxLength={START_COMMAND_CHARS_MAX + 1}
-                  autoComplete="off"
-                  spellCheck={false}
-                  classNames={{ input: 'mono' }}
-                  {...form.getInputProps('start_command')}
-                />
-              </div>
-              <div className={classes.wide}>
-                <Textarea
-                  label={t('form.env')}
-                  description={t('form.env_note')}
-                  placeholder={'HF_HOME=/root/models'}
-                  autosize
-                  minRows={3}
-                  maxRows={12}
-                  spellCheck={false}
-                  classNames={{ input: 'mono' }}
-                  {...form.getInputProps('env')}
-                />
-              </div>
+            <div>
+              <span className={classes.label} aria-hidden="true">
+                {countLabel}
+              </span>
+              <SegmentedFilter
+                label={countLabel}
+                value={String(values.gpu_count)}
+                onChange={count => setFieldValue('gpu_count', Number(count))}
+                options={offer.counts.map(count => ({
+                  value: String(count),
+                  label: String(count),
+                  disabled: count > stockOf(values.region_code),
+                }))}
+              />
             </div>
-          </details>
+            <div className={classes.wide}>
+              <ImageField
+                images={images}
+                vramGb={offer.vramGb}
+                field={form.getInputProps('image_id')}
+                onChoose={chooseImage}
+              />
+            </div>
+          </div>
+          <DeployFolds values={values} fieldOf={path => form.getInputProps(path)} diskRate={quote.diskRate} />
         </Card>
       </div>
       <div className={classes.side}>
-        <PriceCard
-          input={{
-            kind: 'POD',
-            billing_type: 'postpay',
-            region_code: values.region_code,
-            gpu_spec_id: offer.id,
-            gpu_count: values.gpu_count,
-            image_id: values.image_id,
-            container_disk_gb: Number(values.container_disk_gb),
-          }}
-          busy={busy}
-          failure={failure}
-        />
+        <PriceCard quote={quote} busy={busy} failure={failure} />
       </div>
     </form>
   )

@@ -1,52 +1,39 @@
-import { checkResource, getPrice } from '@berth/contract/instances'
-import { CONTAINER_DISK_GB_MAX, CONTAINER_DISK_GB_MIN } from '@berth/contract/limits'
-import { useDebouncedValue } from '@mantine/hooks'
+import { checkResource } from '@berth/contract/instances'
+import { formatImageSize } from '@berth/contract/sizes'
 import { IconCheck, IconX } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { balanceQuery, queryOf } from '../../api/queries.ts'
+import { searchOf } from '../../app/search.ts'
 import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { FormFailure } from '../../ui/FormFailure.tsx'
 import { useFormat } from '../../ui/format.ts'
+import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import classes from './PriceCard.module.css'
+import type { Quote } from './use-quote.ts'
 
 interface PriceCardProps {
-  input: {
-    kind: 'POD'
-    billing_type: 'postpay'
-    region_code: string
-    gpu_spec_id: string
-    gpu_count: number
-    image_id: string
-    container_disk_gb: number
-  }
+  quote: Quote
   /** The deploy is under way. */
   busy: boolean
   /** Why the gateway refused the deploy. */
   failure: string | null
 }
 
-/** Typing settles before it is priced. */
-const SETTLE_MS = 200
 const CHECK_REFRESH_MS = 15_000
 
-/** What it costs, whether it would be accepted now, and the button that does it (B3, B7). */
-export function PriceCard({ input, busy, failure }: PriceCardProps) {
-  const { t } = useTranslation(['explore', 'errors'])
+/**
+ * What it costs, whether it would be accepted now, and the button that does it (B3, B7). On a phone price and button
+ * stay at the foot of the screen.
+ */
+export function PriceCard({ quote, busy, failure }: PriceCardProps) {
+  const { t } = useTranslation(['explore', 'errors', 'common'])
   const format = useFormat()
-  const disk = input.container_disk_gb
-  const diskFits = Number.isInteger(disk) && disk >= CONTAINER_DISK_GB_MIN && disk <= CONTAINER_DISK_GB_MAX
-  const [asked] = useDebouncedValue(input, SETTLE_MS)
-  const { image_id: _, ...priced } = asked
-  const enabled = diskFits && asked.region_code !== ''
-  const price = useQuery({
-    ...queryOf(getPrice, { query: priced }),
-    enabled,
-    placeholderData: keepPreviousData,
-  })
+  const { price, asked, enabled, rates } = quote
   const check = useQuery({
     ...queryOf(checkResource, { body: asked }),
     enabled,
@@ -54,13 +41,8 @@ export function PriceCard({ input, busy, failure }: PriceCardProps) {
     refetchInterval: CHECK_REFRESH_MS,
   })
   const { data: balance } = useQuery(balanceQuery)
-  const rates =
-    price.data &&
-    format.rateParts(
-      price.data.lines.map(line => line.rate_micro_per_hour),
-      price.data.currency,
-      'h',
-    )
+  const lasts = price.data?.lasts_seconds ?? null
+  const stopped = price.data && format.rate(price.data.stopped_micro_per_day, price.data.currency, 'day')
 
   return (
     <Card title={t('price.title')}>
@@ -92,16 +74,16 @@ export function PriceCard({ input, busy, failure }: PriceCardProps) {
           </div>
           <div>
             <dt>{t('price.stopped')}</dt>
-            <dd>{format.rate(price.data.stopped_micro_per_day, price.data.currency, 'day')}</dd>
+            <dd>{stopped}</dd>
           </div>
-          {balance && price.data.lasts_seconds !== null && (
+          {balance && lasts !== null && (
             <div>
               <dt>
                 {t('price.lasts', {
                   amount: format.cents(balance.account_balance.amount_available, balance.currency),
                 })}
               </dt>
-              <dd>{format.duration(price.data.lasts_seconds)}</dd>
+              <dd>{format.duration(lasts)}</dd>
             </div>
           )}
         </dl>
@@ -115,22 +97,40 @@ export function PriceCard({ input, busy, failure }: PriceCardProps) {
                 {t(`check.${item.code as 'gpus_free'}`, {
                   ...item.values,
                   needed: format.cents(Number(item.values.needed_cents ?? 0), balance?.currency ?? 'USD'),
+                  size: formatImageSize(Number(item.values.size_mb ?? 0)),
                 })}
+                {item.code === 'balance_low' && paymentsOfPage() !== 'none' && (
+                  <>
+                    {' '}
+                    <Link to="/payments" search={searchOf({ topup: 'open' })}>
+                      {t('common:balance.top_up')}
+                    </Link>
+                  </>
+                )}
               </span>
             </li>
           ))}
         </ul>
       )}
       <FormFailure message={failure} />
-      <VerifiedButton
-        type="submit"
-        size="lg"
-        fullWidth
-        loading={busy}
-        reason={check.data && !check.data.ok && !check.isPlaceholderData ? t('check.not_ok') : null}
-      >
-        {t('deploy')}
-      </VerifiedButton>
+      <div className={classes.bar} data-foot-bar>
+        <p className={classes.brief}>
+          <strong>{rates?.total ?? '–'}</strong>
+          <span>
+            {lasts !== null && `${t('price.lasts_brief', { span: format.runway(lasts) })} · `}
+            {stopped && t('price.stopped_brief', { rate: stopped })}
+          </span>
+        </p>
+        <VerifiedButton
+          type="submit"
+          size="lg"
+          fullWidth
+          loading={busy}
+          reason={check.data && !check.data.ok && !check.isPlaceholderData ? t('check.not_ok') : null}
+        >
+          {t('deploy')}
+        </VerifiedButton>
+      </div>
       <p className={classes.note}>{t('price.note')}</p>
     </Card>
   )

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { balanceQuery } from '../../api/queries.ts'
 import { readCurrency } from '../../app/session/session-storage.ts'
@@ -19,12 +20,15 @@ export function SpecCards({ offers, chosen, onChoose }: SpecCardsProps) {
   const format = useFormat()
   const { data: balance } = useQuery(balanceQuery)
   const currency = balance?.currency ?? readCurrency()
+  // On a phone one card is shown, and the others when another one is wanted.
+  const [isOpen, setIsOpen] = useState(false)
+  const others = offers.filter(({ id }) => id !== chosen)
+  const cheapest = others.map(offer => offer.priceMicroPerHour).sort((a, b) => Number(a - b))[0]
   return (
-    <fieldset className={classes.cards}>
+    <fieldset className={classes.cards} data-open={isOpen || undefined}>
       <legend className="said">{t('specs')}</legend>
       {offers.map(offer => {
         const level = stockLevel(offer)
-        const used = offer.total > 0 ? (offer.total - offer.available) / offer.total : 1
         return (
           <label key={offer.id} className={classes.card} data-chosen={offer.id === chosen || undefined}>
             <input
@@ -34,34 +38,43 @@ export function SpecCards({ offers, chosen, onChoose }: SpecCardsProps) {
               value={offer.id}
               checked={offer.id === chosen}
               disabled={level === 'sold_out'}
-              onChange={() => onChoose(offer.id)}
+              onChange={() => {
+                setIsOpen(false)
+                onChoose(offer.id)
+              }}
             />
             <span className={classes.head}>
-              <span className={classes.name}>{offer.name}</span>
+              <span className={classes.name}>
+                {offer.name}
+                {offer.simulated && (
+                  <span className={classes.simulated} title={t('simulated_hint')}>
+                    {t('simulated')}
+                  </span>
+                )}
+              </span>
               <span className={classes.stock} data-level={level}>
                 {t(`stock.${level}`, { count: offer.available })}
               </span>
             </span>
-            <span className={classes.gauge} aria-hidden="true">
-              <span style={{ width: `${Math.round(used * 100)}%` }} />
-            </span>
             <span className={classes.foot}>
               <span className={classes.facts}>
-                <span>
-                  {offer.gpu ? t('vram', { gb: offer.vramGb }) : t('no_gpu')}
-                  {offer.simulated && (
-                    <span className={classes.simulated} title={t('simulated_hint')}>
-                      {t('simulated')}
-                    </span>
-                  )}
-                </span>
-                <span>{t('machine', { vcpu: offer.vcpu, gb: offer.memoryGb })}</span>
+                {offer.gpu
+                  ? t('machine_gpu', { vram: offer.vramGb, vcpu: offer.vcpu, gb: offer.memoryGb })
+                  : t('machine', { vcpu: offer.vcpu, gb: offer.memoryGb })}
               </span>
               <span className={classes.price}>{format.rate(offer.priceMicroPerHour, currency, 'h')}</span>
             </span>
           </label>
         )
       })}
+      {cheapest !== undefined && chosen && (
+        <p className={classes.others}>
+          <button type="button" onClick={() => setIsOpen(true)}>
+            {t('other_specs')}
+          </button>
+          <span>{t('more_specs', { count: others.length, price: format.rate(cheapest, 'USD', 'h') })}</span>
+        </p>
+      )}
     </fieldset>
   )
 }

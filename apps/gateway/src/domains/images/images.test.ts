@@ -1,4 +1,5 @@
 import { officialImages, officialImagesIn } from '@berth/contract/images'
+import { allRegions } from '@berth/contract/regions'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
 import { createFakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
@@ -33,6 +34,17 @@ test('[R3.4] says which images the machine driver here cannot make, and why', as
   expect(images.find(({ id }) => id === 'vllm')).toMatchObject({
     available: false,
     unavailable_reason: 'not_on_engine',
+    drivers: ['docker'],
+  })
+})
+
+test('[R1.9] says the catalogue’s own texts in the language of the request, where it has them', async () => {
+  const regions = await gateway.data(allRegions, {}, { language: 'ko' })
+  expect(regions.map(({ name }) => name)).toContain('프랑크푸르트')
+  const images = await gateway.data(officialImages, {}, { language: 'ko' })
+  expect(images.find(({ id }) => id === 'berth-base')).toMatchObject({
+    name: 'Berth Base',
+    version_info: '셸과 기본 도구',
   })
 })
 

@@ -97,5 +97,6 @@ function toImage(entry: CatalogueImage, unavailable_reason: string | null): Imag
     min_vram_gb: entry.min_vram_gb,
     available: unavailable_reason === null,
     unavailable_reason,
+    drivers: Object.keys(entry.recipe),
   }
 }

@@ -87,8 +87,8 @@ describe('[B7] the checks before money moves', () => {
     expect(await imageCheck()).toEqual({ key: 'image', ok: true, code: 'image_here', values: {} })
     compute.imagesHere = false
     const pulled = { key: 'image', ok: true, code: 'image_to_pull' }
-    expect(await imageCheck()).toEqual({ ...pulled, values: { size_gb: 0.1 } })
-    expect(await imageCheck({ image_id: 'pytorch' })).toEqual({ ...pulled, values: { size_gb: 7.4 } })
+    expect(await imageCheck()).toEqual({ ...pulled, values: { size_mb: 120 } })
+    expect(await imageCheck({ image_id: 'pytorch' })).toEqual({ ...pulled, values: { size_mb: 7_580 } })
   })
 
   test.each([

@@ -198,11 +198,7 @@ export function requireOnDemand(input: { kind: string; billing_type: string }): 
 function imageCheck(image: FoundImage | null, here: boolean): [boolean, string, Check['values']] {
   if (!image?.available) return [false, image?.unavailable_reason ?? 'image_unknown', {}]
   if (here) return [true, 'image_here', {}]
-  return [
-    true,
-    'image_to_pull',
-    { size_gb: Math.max(0.1, Math.round((image.size_mb / MB_PER_GB) * 10) / 10) },
-  ]
+  return [true, 'image_to_pull', { size_mb: image.size_mb }]
 }
 
 function attempt<Value>(find: () => Value): Value | null {

@@ -1,0 +1,107 @@
+import { PORTS_MAX, START_COMMAND_CHARS_MAX, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
+import { NumberInput, Textarea, TextInput } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import { useTranslation } from 'react-i18next'
+import fold from './Fold.module.css'
+import { Fold } from './Fold.tsx'
+import { envFromText, portsFromText } from './field-texts.ts'
+
+/** Fields that most leave as they are, as the form holds them. */
+export interface FoldValues {
+  container_disk_gb: number | string
+  http_ports: string
+  tcp_ports: string
+  start_command: string
+  env: string
+}
+
+interface DeployFoldsProps {
+  values: FoldValues
+  /** What a field of the form needs: its value, its error, how it changes. */
+  fieldOf: (path: keyof FoldValues) => ReturnType<UseFormReturnType<FoldValues>['getInputProps']>
+  /** What the disk costs by the hour; unknown until it is priced. */
+  diskRate: string | undefined
+}
+
+/** Disk, ports, command and environment, folded; each fold says what it holds. */
+export function DeployFolds({ values, fieldOf, diskRate }: DeployFoldsProps) {
+  const { t } = useTranslation('explore')
+  const diskGb = Number(values.container_disk_gb)
+  const variables = Object.keys(envFromText(values.env)).length
+  return (
+    <>
+      <Fold
+        title={t('folds.storage')}
+        holds={t(diskGb <= SYSTEM_DISK_FREE_GB ? 'folds.disk_free' : 'folds.disk', {
+          gb: diskGb || '–',
+          free: SYSTEM_DISK_FREE_GB,
+        })}
+        cost={diskRate}
+      >
+        <NumberInput
+          label={t('form.disk')}
+          description={t('form.disk_note', { gb: SYSTEM_DISK_FREE_GB })}
+          suffix=" GB"
+          allowDecimal={false}
+          allowNegative={false}
+          clampBehavior="none"
+          {...fieldOf('container_disk_gb')}
+        />
+      </Fold>
+      <Fold
+        title={t('folds.network')}
+        holds={`${portsText('HTTP', values.http_ports)} · ${portsText('TCP', values.tcp_ports)}`}
+      >
+        <TextInput
+          label={t('form.http_ports')}
+          description={t('form.ports_note', { count: PORTS_MAX })}
+          placeholder="8888, 8080"
+          autoComplete="off"
+          classNames={{ input: 'mono' }}
+          {...fieldOf('http_ports')}
+        />
+        <TextInput
+          label={t('form.tcp_ports')}
+          description={t('form.ports_note', { count: PORTS_MAX })}
+          placeholder="22"
+          autoComplete="off"
+          classNames={{ input: 'mono' }}
+          {...fieldOf('tcp_ports')}
+        />
+      </Fold>
+      <Fold
+        title={t('folds.start')}
+        holds={`${values.start_command.trim() || t('folds.own_command')} · ${t('folds.variables', { count: variables })}`}
+      >
+        <TextInput
+          className={fold.wide ?? ''}
+          label={t('form.start_command')}
+          description={t('form.start_command_note')}
+          maxLength={START_COMMAND_CHARS_MAX + 1}
+          autoComplete="off"
+          spellCheck={false}
+          classNames={{ input: 'mono' }}
+          {...fieldOf('start_command')}
+        />
+        <Textarea
+          className={fold.wide ?? ''}
+          label={t('form.env')}
+          description={t('form.env_note')}
+          placeholder={'HF_HOME=/root/models'}
+          autosize
+          minRows={3}
+          maxRows={12}
+          spellCheck={false}
+          classNames={{ input: 'mono' }}
+          {...fieldOf('env')}
+        />
+      </Fold>
+    </>
+  )
+
+  /** `HTTP 8080, 3000`, or that there are none. */
+  function portsText(kind: 'HTTP' | 'TCP', text: string): string {
+    const ports = portsFromText(text)
+    return ports.length === 0 ? t('folds.no_ports', { kind }) : `${kind} ${text.trim()}`
+  }
+}

@@ -1,8 +1,8 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync } from 'node:crypto'
 import { type Browser, type BrowserContext, expect, type Page } from '@playwright/test'
 import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
-import { call as callApi, openSignedIn, signUp, test, topUp, verifyAddress } from './walk.ts'
+import { call as callApi, openSignedIn, signUp, sshLineOf, test, topUp, verifyAddress } from './walk.ts'
 
 /** Somebody looks after their account, from the name that it goes by to the day that they leave. */
 test.describe.configure({ mode: 'serial' })
@@ -359,17 +359,6 @@ async function askForDeletion(email: string, password: string): Promise<void> {
   await page.getByLabel(`Type ${EMAIL} to confirm`).fill(email)
   await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('button', { name: 'Delete the account for good' }).click()
-}
-
-/** An ed25519 key as `ssh-keygen` writes it: the type, and base64 of type and key with their lengths. */
-function sshLineOf(key: KeyObject): string {
-  const raw = Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
-  const parts = [Buffer.from('ssh-ed25519'), raw].flatMap(part => {
-    const length = Buffer.alloc(4)
-    length.writeUInt32BE(part.length)
-    return [length, part]
-  })
-  return `ssh-ed25519 ${Buffer.concat(parts).toString('base64')}`
 }
 
 /** Tops up and deploys the smallest machine. @returns Its id. */

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import {
   type Browser,
   type BrowserContext,
@@ -119,4 +120,15 @@ export async function call(origin: string, method: string, path: string, options
   const envelope = await answer.json()
   if (envelope.status !== 'ok') throw new Error(`${method} ${path}: ${JSON.stringify(envelope)}`)
   return envelope.data
+}
+
+/** An ed25519 key as `ssh-keygen` writes it: the type, and base64 of type and key with their lengths. */
+export function sshLineOf(key: KeyObject): string {
+  const raw = Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
+  const parts = [Buffer.from('ssh-ed25519'), raw].flatMap(part => {
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(part.length)
+    return [length, part]
+  })
+  return `ssh-ed25519 ${Buffer.concat(parts).toString('base64')}`
 }

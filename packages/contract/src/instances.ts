@@ -136,6 +136,8 @@ export const instance = z.object({
   name: z.string(),
   kind: z.enum(['POD', 'VM']),
   status: z.enum(INSTANCE_STATUSES),
+  /** When it came to be in this status. */
+  status_since: timestamp,
   reason: reason.nullable(),
   progress: progress.nullable(),
   region_code: z.string(),

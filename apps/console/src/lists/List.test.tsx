@@ -4,6 +4,7 @@ import userEvent from '@testing-library/user-event'
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../api/api-error.ts'
 import { renderInPage } from '../component-fixture.tsx'
+import type { Column } from '../ui/RowTable.tsx'
 import { List } from './List.tsx'
 
 interface Ship {
@@ -15,7 +16,7 @@ const SHIPS: Ship[] = [
   { id: 'a', name: 'Anna' },
   { id: 'b', name: 'Berta' },
 ]
-const COLUMNS = [{ key: 'name', header: 'Name', cell: ({ name }: Ship) => name }]
+const COLUMNS: Column<Ship>[] = [{ key: 'name', header: 'Name', narrow: 'name', cell: ({ name }) => name }]
 const IDLE = { error: null, refetch: () => undefined, dataUpdatedAt: Date.UTC(2026, 10, 20, 18, 22) }
 const REFUSED = new ApiError({
   code: 'internal',

@@ -44,6 +44,7 @@ export function RowActions<Action extends string>(props: RowActionsProps<Action>
       <PrimaryButton
         size="xs"
         variant="default"
+        data-row-target
         aria-label={t('row.action', { action: primary.label, name })}
         onClick={() => onAsk(primary.action)}
       >

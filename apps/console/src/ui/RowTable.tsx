@@ -12,8 +12,13 @@ export interface Column<Row> {
   align?: 'end'
   /** A CSS width; columns without one share what is left. */
   width?: string
-  /** Left out where the screen is narrow. */
+  /** Left out where there is not room for everything. */
   wideOnly?: boolean
+  /**
+   * Where it stands in a row of two lines, which a narrow table has: what the row is (`whole` where its second line is
+   * too good to lose), what is under that, what is at the end of both lines, and what can be done. Null leaves it out.
+   */
+  narrow: 'name' | 'whole' | 'under' | 'end' | 'actions' | null
 }
 
 interface RowTableProps<Row> {
@@ -26,43 +31,48 @@ interface RowTableProps<Row> {
   plain?: boolean
 }
 
-/** Rows of two lines each. On narrow screens a row becomes a block of labelled lines. */
+/**
+ * Rows of two lines each. Where the table itself is narrow, a row is two lines in all. Columns keep their widths
+ * whatever stands in them. A button with `data-row-target` is what its row is for: in a narrow table the whole row is it.
+ */
 export function RowTable<Row>({ label, columns, rows, keyOf, plain = false }: RowTableProps<Row>) {
   return (
-    <table className={classes.table}>
-      <caption className="said">{label}</caption>
-      <thead className={plain ? 'said' : classes.head}>
-        <tr>
-          {columns.map(column => (
-            <th
-              key={column.key}
-              scope="col"
-              data-align={column.align}
-              data-wide={column.wideOnly || undefined}
-              style={{ width: column.width }}
-            >
-              {column.header || <span className="said">{column.said}</span>}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(row => (
-          <tr key={keyOf(row)} className={classes.row}>
+    <div className={classes.room}>
+      <table className={classes.table}>
+        <caption className="said">{label}</caption>
+        <thead className={plain ? 'said' : classes.head}>
+          <tr>
             {columns.map(column => (
-              <td
+              <th
                 key={column.key}
+                scope="col"
                 data-align={column.align}
-                data-label={column.header || undefined}
                 data-wide={column.wideOnly || undefined}
+                style={{ width: column.width }}
               >
-                {column.cell(row)}
-              </td>
+                {column.header || <span className="said">{column.said}</span>}
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {rows.map(row => (
+            <tr key={keyOf(row)} className={classes.row}>
+              {columns.map(column => (
+                <td
+                  key={column.key}
+                  data-align={column.align}
+                  data-wide={column.wideOnly || undefined}
+                  data-narrow={column.narrow ?? 'none'}
+                >
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 

@@ -12,17 +12,17 @@ beforeAll(async () => {
 })
 
 test.each([
-  [0, '0 m'],
+  [0, '0 s'],
   [59, '59 s'],
   [60, '1 m'],
-  [3_599, '59 m'],
+  [3_599, '59 m 59 s'],
   [3_600, '1 h'],
   [3_780, '1 h 03 m'],
   [19 * HOUR + 11 * 60 + 40, '19 h 11 m'],
   [71 * HOUR, '71 h'],
   [72 * HOUR, '3 d'],
   [12 * 24 * HOUR + 4 * HOUR + 59, '12 d 04 h'],
-  [-5, '0 m'],
+  [-5, '0 s'],
 ])('a span of %i s is said in the units that matter', (seconds, text) => {
   expect(formats.en.duration(seconds)).toBe(text)
 })
@@ -41,6 +41,7 @@ test('a span never comes out empty', () => {
 })
 
 test.each([
+  [59, '59 s'],
   [1_859, '30 m'],
   [31 * HOUR + 1_800, '31 h'],
   [400 * HOUR, '16 d'],

@@ -44,11 +44,11 @@ export function durationParts(seconds: number, exact = false): { unit: TimeUnit;
           { unit: 's', value: whole % 60 },
         ]
   const first = all.findIndex(part => part.value > 0)
-  if (first < 0) return [{ unit: exact ? 's' : 'm', value: 0 }]
+  if (first < 0) return [{ unit: 's', value: 0 }]
   const parts = all.slice(first)
   if (exact) return parts
   // Seconds beside hours, and a trailing zero, tell nothing.
-  return parts.slice(0, 2).filter((part, index) => index === 0 || (part.value > 0 && !(part.unit === 's')))
+  return parts.slice(0, 2).filter((part, index) => index === 0 || part.value > 0)
 }
 
 /** What a rate is for one of. */
@@ -134,6 +134,7 @@ export function formatsOf(language: Language, t: TFunction<'common'>): Format {
         .join(' '),
     runway: seconds => {
       const whole = Math.max(0, Math.floor(seconds))
+      if (whole < 60) return unit({ unit: 's', value: whole }, false)
       if (whole < HOUR_S) return unit({ unit: 'm', value: Math.floor(whole / 60) }, false)
       if (whole < DAYS_FROM_S) return unit({ unit: 'h', value: Math.floor(whole / HOUR_S) }, false)
       return unit({ unit: 'd', value: Math.floor(whole / DAY_S) }, false)

@@ -7,6 +7,7 @@ import { queryClient } from '../../api/query-client.ts'
 import { focusBack } from '../../ui/focus-back.ts'
 import { loadAnalytics } from '../analytics.ts'
 import { keep, readKept } from '../device-storage.ts'
+import { pageTitle } from '../page-title.ts'
 import { useSession } from '../session/session.ts'
 import { useDocumentTitle } from '../use-document-title.ts'
 import { BackToTop } from './BackToTop.tsx'
@@ -62,7 +63,7 @@ function Frame() {
   }
   useShellShortcuts({ palette, showShortcuts: sheet.open, toggleDrawer: drawer.toggle })
 
-  useDocumentTitle(pathname, brand)
+  useDocumentTitle(pageTitle(pathname, t), brand)
   useEffect(() => loadAnalytics(settings?.brand.analytics ?? null), [settings])
   const main = useFocusOnChange(pathname)
   const isStale = useLostSince() !== null

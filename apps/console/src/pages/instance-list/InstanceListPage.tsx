@@ -79,27 +79,25 @@ export function Page() {
         </ListBar>
       )}
       <Card padding="none">
-        <div className={classes.table}>
-          <List
-            label={t('label')}
-            query={list}
-            rows={data && inGroup(found, status)}
-            keyOf={({ instance_id }) => instance_id}
-            columns={columns}
-            none={{ title: t('empty.title'), hint: t('empty.hint'), action: <DeployButton /> }}
-            noneFound={
-              data &&
-              data.length > 0 && {
-                title: t('empty.none_match'),
-                action: (
-                  <Button variant="default" onClick={filters.reset}>
-                    {t('empty.show_all')}
-                  </Button>
-                ),
-              }
+        <List
+          label={t('label')}
+          query={list}
+          rows={data && inGroup(found, status)}
+          keyOf={({ instance_id }) => instance_id}
+          columns={columns}
+          none={{ title: t('empty.title'), hint: t('empty.hint'), action: <DeployButton /> }}
+          noneFound={
+            data &&
+            data.length > 0 && {
+              title: t('empty.none_match'),
+              action: (
+                <Button variant="default" onClick={filters.reset}>
+                  {t('empty.show_all')}
+                </Button>
+              ),
             }
-          />
-        </div>
+          }
+        />
       </Card>
       <DialogHost asked={asked} instances={data ?? []} />
     </>

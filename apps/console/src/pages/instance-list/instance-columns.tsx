@@ -10,6 +10,15 @@ import { useInstanceMenu } from './instance-menu.ts'
 import { useInstanceTexts } from './instance-texts.ts'
 import { SimulatedTag } from './SimulatedTag.tsx'
 
+/** A text of one line, cut where its column ends; the whole of it is in its tooltip. */
+function Cut({ text }: { text: string }) {
+  return (
+    <span className={classes.cut} title={text}>
+      {text}
+    </span>
+  )
+}
+
 /**
  * The columns of the instance list: what it is, how it does, what it costs, what can be done with it.
  * @param onAsk Asks for an action; its dialog opens.
@@ -24,65 +33,69 @@ export function useInstanceColumns(
     () => [
       {
         key: 'instance',
+        narrow: 'name',
         header: t('columns.instance'),
+        width: '21%',
         cell: ({ name, instance_id }) => (
-          <TwoLines
-            strong
-            mono
-            first={<span className={classes.name}>{name}</span>}
-            second={<span className={classes.whole}>{instance_id}</span>}
-          />
+          <TwoLines strong mono first={<Cut text={name} />} second={instance_id} />
         ),
       },
       {
         key: 'status',
+        narrow: 'under',
         header: t('columns.status'),
+        width: '21%',
         cell: instance => (
-          <span className={classes.status}>
-            <StatusBadge
-              look={INSTANCE_STATUS_LOOKS[instance.status]}
-              label={t(`common:status.${instance.status}`)}
-              reason={texts.underStatus(instance)}
-            />
-          </span>
+          <StatusBadge
+            look={INSTANCE_STATUS_LOOKS[instance.status]}
+            label={t(`common:status.${instance.status}`)}
+            reason={<Cut text={texts.underStatus(instance)} />}
+          />
         ),
       },
       {
         key: 'gpu',
+        narrow: null,
         header: t('columns.gpu'),
         cell: instance => (
           <TwoLines
             first={
-              <span className={classes.whole}>
+              <>
                 {texts.machine(instance)}
                 {instance.simulated && <SimulatedTag />}
-              </span>
+              </>
             }
-            second={<span className={classes.whole}>{texts.underMachine(instance)}</span>}
+            second={<Cut text={texts.underMachine(instance)} />}
           />
         ),
       },
       {
         key: 'image',
+        narrow: null,
         header: t('columns.image'),
         wideOnly: true,
-        cell: ({ image_name, region_name }) => <TwoLines first={image_name} second={region_name} />,
+        cell: ({ image_name, region_name }) => (
+          <TwoLines first={<Cut text={image_name} />} second={region_name} />
+        ),
       },
       {
         key: 'cost',
+        narrow: 'end',
         header: t('columns.cost'),
+        width: '18%',
         align: 'end',
         cell: instance => {
           const { first, second } = texts.cost(instance)
-          return <TwoLines first={first} second={<span className={classes.whole}>{second}</span>} />
+          return <TwoLines first={first} second={<Cut text={second} />} />
         },
       },
       {
         key: 'actions',
+        narrow: 'actions',
         header: '',
         said: t('columns.actions'),
         align: 'end',
-        width: '1%',
+        width: '15rem',
         cell: instance => {
           const primary = primaryAction(instance)
           return (

@@ -10,6 +10,7 @@ export function madeInstance(part: Partial<Instance>): Instance {
     name: 'machine',
     kind: 'POD',
     status: 'running',
+    status_since: '2026-11-20T12:00:00.000Z',
     reason: null,
     progress: null,
     region_code: 'us-west',

@@ -77,7 +77,17 @@ describe('under the status', () => {
   test('[B6] [R2.26] a start without bytes says its step and percent', () => {
     const progress = { step: 'booting', percent: 75, bytes_done: null, bytes_total: null } as const
     expect(texts.underStatus(madeInstance({ status: 'creating', progress }))).toBe('Booting, 75 %')
-    expect(texts.underStatus(madeInstance({ status: 'running', progress }))).toBeNull()
+    expect(texts.underStatus(madeInstance({ status: 'running', progress }))).not.toContain('75')
+  })
+
+  test('it says whose doing it is, or why, and since when', () => {
+    const at = (part: Parameters<typeof madeInstance>[0]) =>
+      texts.underStatus(madeInstance({ status_since: new Date(2026, 10, 20, 18, 5).toISOString(), ...part }))
+    expect(at({ status: 'running' })).toBe('since 20 Nov, 18:05')
+    expect(at({ status: 'stopped' })).toBe('by you, 20 Nov, 18:05')
+    const reason = { code: 'balance_used_up', detail: '' } as const
+    expect(at({ status: 'stopped', reason })).toBe('The balance was used up, 20 Nov, 18:05')
+    for (const status of INSTANCE_STATUSES) expect(at({ status }), status).toContain('20 Nov, 18:05')
   })
 
   test('[R4.4] every reason is said in words', () => {

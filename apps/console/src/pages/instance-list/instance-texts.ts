@@ -16,8 +16,8 @@ const MEGABYTE = 1_000_000
 
 /** Words for an instance, in the interface's language. */
 export interface InstanceTexts {
-  /** Under the status: why, or how far; null when the status says it all. */
-  underStatus: (instance: Instance) => string | null
+  /** Under the status: how far, why, or whose doing it is; and since when. */
+  underStatus: (instance: Instance) => string
   /** `2× RTX 4090` */
   machine: (instance: Instance) => string
   /** `48 GB · 24 vCPU · 128 GB`, or that it is given back. */
@@ -66,6 +66,8 @@ export function machineText({ gpu, gpu_count, gpu_spec_name }: Instance): string
 /** Statuses in which nothing runs and nothing will by itself: its GPUs are somebody else's now. */
 const RELEASED: readonly InstanceStatus[] = ['stopped', 'exited']
 
+const BY_CUSTOMER: readonly InstanceStatus[] = ['stopped', 'stopping', 'restarting', 'deleting']
+
 function underMachine(instance: Instance, t: Texts): string {
   if (RELEASED.includes(instance.status)) return t('machine.released')
   const { gpu, gpu_count, vram_gb, vcpu, memory_gb } = instance
@@ -75,17 +77,22 @@ function underMachine(instance: Instance, t: Texts): string {
     : t('machine.cpu', { vcpu, gb: memory_gb })
 }
 
-function underStatus(instance: Instance, t: Texts, format: Format): string | null {
+function underStatus(instance: Instance, t: Texts, format: Format): string {
   const { status, reason, deleted_on } = instance
   if (CHANGING_STATUSES.includes(status)) {
     const progress = progressText(instance, t)
     if (progress !== null) return progress
   }
-  if (reason) return t(`events:reason.${reason.code}`, { defaultValue: reason.code })
   if (status === 'stopped' && deleted_on !== null) {
     return t('status.deleted_on', { date: format.date(deleted_on) })
   }
-  return null
+  const moment = format.moment(instance.status_since)
+  if (reason) {
+    const why = t(`events:reason.${reason.code}`, { defaultValue: reason.code })
+    return t('status.why_since', { why, moment })
+  }
+  // Nothing but the customer's own call changes an instance without a reason.
+  return t(BY_CUSTOMER.includes(status) ? 'status.by_you_since' : 'status.since', { moment })
 }
 
 function progressText({ status, progress }: Instance, t: Texts): string | null {

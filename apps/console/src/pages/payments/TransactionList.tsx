@@ -93,12 +93,14 @@ function useColumns(open: (id: string) => void): Column<Transaction>[] {
     () => [
       {
         key: 'date',
+        narrow: 'under',
         header: t('transactions.date'),
         width: '14rem',
         cell: row => <span className="tabular">{format.moment(row.date)}</span>,
       },
       {
         key: 'what',
+        narrow: 'name',
         header: t('transactions.what'),
         cell: row => {
           const { title, second } = textOf(row)
@@ -107,6 +109,7 @@ function useColumns(open: (id: string) => void): Column<Transaction>[] {
       },
       {
         key: 'amount',
+        narrow: 'end',
         header: t('transactions.amount'),
         align: 'end',
         width: '12rem',
@@ -114,6 +117,7 @@ function useColumns(open: (id: string) => void): Column<Transaction>[] {
       },
       {
         key: 'receipt',
+        narrow: 'actions',
         header: '',
         said: t('receipt.open'),
         align: 'end',
@@ -121,6 +125,7 @@ function useColumns(open: (id: string) => void): Column<Transaction>[] {
         cell: row => (
           <ActionIcon
             color="gray"
+            data-row-target
             aria-label={t('receipt.open_of', { what: textOf(row).title })}
             title={t('receipt.open')}
             onClick={() => open(row.id)}

@@ -86,11 +86,13 @@ function useColumns(): Column<AuditEntry>[] {
     () => [
       {
         key: 'what',
+        narrow: 'whole',
         header: t('audit.what'),
         cell: row => <What first={what(row)} target={row.target} refusal={refusal(row)} />,
       },
       {
         key: 'when',
+        narrow: 'end',
         header: t('audit.when'),
         width: '17rem',
         cell: row => (
@@ -101,6 +103,7 @@ function useColumns(): Column<AuditEntry>[] {
       },
       {
         key: 'from',
+        narrow: 'under',
         header: t('audit.from'),
         width: '26rem',
         cell: row =>

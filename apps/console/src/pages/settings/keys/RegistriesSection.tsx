@@ -126,23 +126,28 @@ function useColumns(actions: RowActions): Column<RegistryCredential>[] {
   return [
     {
       key: 'name',
+      narrow: 'name',
       header: t('registry.name'),
       cell: one => <TwoLines strong first={one.name} second={one.registry} />,
     },
     {
       key: 'login',
+      narrow: null,
       header: t('registry.login'),
       cell: one => <TwoLines first={one.username} second={t('registry.kept')} />,
     },
     {
       key: 'state',
+      narrow: 'under',
       header: t('registry.state'),
       cell: one => <CheckState credential={one} />,
     },
     {
       key: 'actions',
+      narrow: 'actions',
       header: '',
       said: t('actions'),
+      width: '18rem',
       align: 'end',
       cell: one => <RowButtons credential={one} {...actions} />,
     },
@@ -156,18 +161,13 @@ function CheckState({
 }) {
   const { t } = useTranslation('keys')
   const format = useFormat()
+  if (!result || !checked_at) return <StatusBadge look={UNCHECKED} label={t('registry.unchecked')} />
   return (
-    <span className={classes.state}>
-      {result && checked_at ? (
-        <StatusBadge
-          look={LOOKS[result]}
-          label={t(`registry.result.${result}`)}
-          reason={format.moment(checked_at)}
-        />
-      ) : (
-        <StatusBadge look={UNCHECKED} label={t('registry.unchecked')} />
-      )}
-    </span>
+    <StatusBadge
+      look={LOOKS[result]}
+      label={t(`registry.result.${result}`)}
+      reason={format.moment(checked_at)}
+    />
   )
 }
 

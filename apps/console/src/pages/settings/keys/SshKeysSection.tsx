@@ -83,6 +83,7 @@ function useColumns(remove: (key: SshKey) => void): Column<SshKey>[] {
     () => [
       {
         key: 'name',
+        narrow: 'name',
         header: t('ssh.name'),
         cell: key => (
           <TwoLines
@@ -94,6 +95,7 @@ function useColumns(remove: (key: SshKey) => void): Column<SshKey>[] {
       },
       {
         key: 'fingerprint',
+        narrow: 'under',
         header: t('ssh.fingerprint'),
         cell: key => (
           <span className={classes.fingerprint}>
@@ -103,9 +105,16 @@ function useColumns(remove: (key: SshKey) => void): Column<SshKey>[] {
           </span>
         ),
       },
-      { key: 'added', header: t('ssh.added'), width: '13rem', cell: key => format.date(key.created_at) },
+      {
+        key: 'added',
+        narrow: 'end',
+        header: t('ssh.added'),
+        width: '13rem',
+        cell: key => format.date(key.created_at),
+      },
       {
         key: 'actions',
+        narrow: 'actions',
         header: '',
         said: t('actions'),
         align: 'end',

@@ -64,6 +64,7 @@ function useColumns(onEnded: () => void): Column<OpenSession>[] {
     () => [
       {
         key: 'device',
+        narrow: 'whole',
         header: t('sessions.device'),
         cell: row => (
           <TwoLines
@@ -75,6 +76,7 @@ function useColumns(onEnded: () => void): Column<OpenSession>[] {
       },
       {
         key: 'seen',
+        narrow: 'under',
         header: t('sessions.seen'),
         width: '17rem',
         cell: row => (
@@ -86,6 +88,7 @@ function useColumns(onEnded: () => void): Column<OpenSession>[] {
       },
       {
         key: 'signed_in',
+        narrow: null,
         header: t('sessions.signed_in'),
         width: '17rem',
         cell: row => (
@@ -97,12 +100,14 @@ function useColumns(onEnded: () => void): Column<OpenSession>[] {
       },
       {
         key: 'address',
+        narrow: null,
         header: t('sessions.address'),
         width: '17rem',
         cell: row => <span className={`${classes.address} mono`}>{row.address}</span>,
       },
       {
         key: 'end',
+        narrow: 'actions',
         header: '',
         said: t('sessions.end'),
         align: 'end',

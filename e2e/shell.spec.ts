@@ -88,7 +88,7 @@ test('[R2.13] the header holds the balance, the way to top up, and the customer�
     await menu.getByRole('menuitem', { name }).click()
     await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toMatch(copied)
   }
-  await expect(menu.getByRole('menuitem', { name: 'Docs' })).toHaveAttribute('href', '/gateway/docs')
+  await expect(menu.getByRole('menuitem', { name: 'Docs' })).toHaveAttribute('href', '/docs')
   await menu.getByRole('menuitem', { name: 'Billing' }).click()
   await expect(page).toHaveURL(/\/payments$/)
   await page.goto('/explore')
@@ -302,6 +302,22 @@ test('[R2.14] [R2.20] [R2.7] logging out asks; clicks beside the dialog change n
   await dialog.getByRole('button', { name: 'Log out' }).click()
   await expect(page).toHaveURL(/\/auth\?redirect=%2Fpayments%3Ftype%3Dusage/)
   expect(await page.evaluate(() => localStorage.getItem('berth.token'))).toBeNull()
+})
+
+test('[R2.3] a guest reads the docs, in their language, and finds the list of all calls', async () => {
+  await page.goto('/docs')
+  await expect(page.getByRole('heading', { name: 'What is charged, and when' })).toBeVisible()
+  await lookAt(page, 'docs')
+  await page.getByRole('navigation', { name: 'Topics' }).getByRole('link', { name: 'Limits' }).click()
+  await expect(page.getByRole('heading', { name: 'Limits' })).toBeInViewport()
+  await expect(page.getByRole('link', { name: 'Every call, for programs' })).toHaveAttribute(
+    'href',
+    '/gateway/docs',
+  )
+  await page.evaluate(() => localStorage.setItem('berth.language', 'ko'))
+  await page.reload()
+  await expect(page.getByRole('heading', { name: '무엇이 언제 과금되는가' })).toBeVisible()
+  await page.evaluate(() => localStorage.removeItem('berth.language'))
 })
 
 test('[R8.1] [R8.2] a session that ended elsewhere signs out, and the form says why, once', async () => {

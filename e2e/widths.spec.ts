@@ -129,7 +129,7 @@ function chooseOfRow(name: string) {
       .getByRole('row')
       .getByRole('button', { name: /^All actions of/ })
       .click()
-    await where.getByRole('menuitem', { name }).click()
+    await where.getByRole('menuitem', { name: new RegExp(`^${name}`) }).click()
   }
 }
 

@@ -39,7 +39,7 @@ async function faultsOfPage(): Promise<string[]> {
   for (const element of (top ?? document.body).querySelectorAll<HTMLElement>('*')) {
     if (!isSeen(element)) continue
     if (scrollsSideways(element)) faults.push(`${nameOf(element)} scrolls sideways`)
-    if (!element.matches(CONTROLS) || element.matches('[tabindex="-1"]')) continue
+    if (!element.matches(CONTROLS) || element.matches('[tabindex="-1"]:not([role])')) continue
     element.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' })
     const box = element.getBoundingClientRect()
     for (let card = element.parentElement?.closest(CARDS); card; card = card.parentElement?.closest(CARDS)) {

@@ -1,12 +1,13 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 import { contractLocales } from './build/contract-locales-plugin.ts'
+import { customerDocs } from './build/customer-docs-plugin.ts'
 import { hashedFirstPaint } from './build/first-paint-plugin.ts'
 import { noJsonSchema } from './build/no-json-schema-plugin.ts'
 import { pageParts } from './build/page-parts-plugin.ts'
 
 export default defineConfig({
-  plugins: [react(), contractLocales(), noJsonSchema(), hashedFirstPaint(), pageParts()],
+  plugins: [react(), contractLocales(), customerDocs(), noJsonSchema(), hashedFirstPaint(), pageParts()],
   // The gateway puts a fresh nonce in place of this word for every page that it serves.
   html: { cspNonce: '__CSP_NONCE__' },
   build: {
@@ -32,7 +33,7 @@ export default defineConfig({
             // What both the sign-in page and the shell draw with, so that neither waits for twenty small files.
             {
               name: 'frame',
-              test: /@mantine\/core\/esm\/(?:core|components\/(?:Button|UnstyledButton|Loader|Transition|ActionIcon|CloseButton|Input|InputBase|TextInput))\/|@mantine\/hooks\/esm\/(?:use-id|use-merged-ref|use-uncontrolled|utils)\/|@tabler\/icons-react\/dist\/esm\/(?:createReactComponent|defaultAttributes)|contract\/src\/(?:limits|errors|call|envelope|fields|account|money|regions)\.ts|console\/src\/(?:api\/(?!quer)|app\/(?!shell|zod-setup|router|ConsoleApp|GuestApp|guest\/|search)|ui\/(?:format|toast\.ts|Brand|Money|Error|Placeholder))/,
+              test: /@mantine\/core\/esm\/(?:core|components\/(?:Button|UnstyledButton|Loader|Transition|ActionIcon|CloseButton|Input|InputBase|TextInput))\/|@mantine\/hooks\/esm\/(?:use-id|use-merged-ref|use-uncontrolled|utils)\/|@tabler\/icons-react\/dist\/esm\/(?:createReactComponent|defaultAttributes)|contract\/src\/(?:limits|errors|call|envelope|fields|account|money|regions)\.ts|console\/src\/(?:api\/(?!quer)|app\/(?!shell|zod-setup|router|way-to|ConsoleApp|GuestApp|guest\/|search)|ui\/(?:format|toast\.ts|Brand|Money|Error|Placeholder))/,
             },
             // The router, the queries and what most pages in the shell draw with; signing in does without them.
             {

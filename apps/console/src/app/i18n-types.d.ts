@@ -1,6 +1,7 @@
 import type errors from '../../../../packages/contract/locales/en/errors.json'
 import type auth from '../../public/locales/en/auth.json'
 import type common from '../../public/locales/en/common.json'
+import type docs from '../../public/locales/en/docs.json'
 import type events from '../../public/locales/en/events.json'
 import type explore from '../../public/locales/en/explore.json'
 import type instances from '../../public/locales/en/instances.json'
@@ -15,6 +16,7 @@ declare module 'i18next' {
     resources: {
       common: typeof common
       auth: typeof auth
+      docs: typeof docs
       events: typeof events
       explore: typeof explore
       instances: typeof instances

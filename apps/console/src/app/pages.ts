@@ -71,6 +71,12 @@ export const PAGES = [
     namespaces: ['settings', 'keys'],
     load: () => import('../pages/settings/SettingsPage.tsx'),
   },
+  {
+    path: '/docs',
+    access: 'public',
+    namespaces: ['docs'],
+    load: () => import('../pages/docs/DocsPage.tsx'),
+  },
 ] as const satisfies readonly PageEntry[]
 
 /** The path of a page that exists. */

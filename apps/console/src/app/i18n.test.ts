@@ -17,3 +17,12 @@ test('[R2.9] a page whose texts are lost fails rather than show their names, and
   await loadTexts(['payments'])
   expect(i18next.t('payments:title' as never)).toBe('Payments')
 })
+
+test('[R1.9] a Korean text asks for the particle that the name in it wants', async () => {
+  vi.stubGlobal('fetch', async () => Response.json({ removed: '{{name, 을를}} 제거했습니다.' }))
+  onTestFinished(() => void vi.unstubAllGlobals())
+  await startI18n([])
+  await i18next.changeLanguage('ko')
+  expect(i18next.t('removed' as never, { name: 'vision-1' })).toBe('vision-1을 제거했습니다.')
+  expect(i18next.t('removed' as never, { name: 'vision-2' })).toBe('vision-2를 제거했습니다.')
+})

@@ -92,7 +92,7 @@ export async function startI18n(namespaces: readonly Namespace[]): Promise<void>
  * Teaches the Korean texts their particles: `{{name, 을를}}` is the name with the form that its last sound asks for.
  * @param instance After `init`.
  */
-export function addParticles(instance: typeof i18next): void {
+function addParticles(instance: typeof i18next): void {
   for (const particle of Object.keys(KOREAN_PARTICLES) as KoreanParticle[]) {
     instance.services.formatter?.add(particle, value => withParticle(String(value), particle))
   }

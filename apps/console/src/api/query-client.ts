@@ -1,4 +1,5 @@
 import { QueryCache, QueryClient } from '@tanstack/react-query'
+import i18next from 'i18next'
 import { ApiError } from './api-error.ts'
 import { registerCache, reportUnseen } from './cache-lifecycle.ts'
 import { connection } from './connection.ts'
@@ -18,6 +19,9 @@ export const queryClient = new QueryClient({
     mutations: { retry: false, networkMode: 'always' },
   },
 })
+
+// Answers have texts in them too, such as the catalogue's.
+i18next.on('languageChanged', () => void queryClient.invalidateQueries())
 
 registerCache({
   // A query that is cancelled this way keeps its data and shows no error.

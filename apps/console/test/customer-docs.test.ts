@@ -3,7 +3,7 @@ import { LANGUAGES, type Language } from '@berth/contract/limits'
 import { expect, test } from 'vitest'
 import { customerDocsHtml } from '../build/customer-docs.ts'
 import { PAGES } from '../src/app/pages.ts'
-import { SECTION_IDS } from '../src/pages/settings/sections.ts'
+import { SECTION_IDS } from '../src/app/settings-sections.ts'
 
 const sourceOf = (language: Language) =>
   readFileSync(new URL(`../../../docs/customers/${language}.md`, import.meta.url), 'utf8')

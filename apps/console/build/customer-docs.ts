@@ -1,6 +1,5 @@
 import type { Language } from '@berth/contract/limits'
 import * as limits from '@berth/contract/limits'
-import { formatAmount, microFromCents } from '@berth/contract/money'
 import { Marked } from 'marked'
 import { DOC_TOPICS } from '../src/pages/docs/topics.ts'
 
@@ -41,6 +40,6 @@ function figure(name: string, language: Language): string {
     return new Intl.ListFormat(last, { type: 'conjunction' }).format(value.map(String))
   }
   if (typeof value !== 'number') throw new Error(`The customers’ docs name a constant that is none: ${name}`)
-  if (name.includes('_CENTS_')) return formatAmount(microFromCents(value), 'USD')
-  return new Intl.NumberFormat(language).format(value)
+  // Whole units of currency; the text beside it says which.
+  return new Intl.NumberFormat(language).format(name.includes('_CENTS_') ? value / 100 : value)
 }

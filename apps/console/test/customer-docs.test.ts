@@ -45,9 +45,9 @@ test.each([
   expect(() => customerDocsHtml(`${sourceOf('en')}\n${text}\n`, 'en')).toThrow(/customers’ docs/)
 })
 
-test('figures are written as money, in the language, and as a list', () => {
+test('figures are written in the language, cents as whole units, and several as a list', () => {
   const html = customerDocsHtml(sourceOf('en'), 'en')
-  expect(html).toContain('$1.00 to $10,000.00')
+  expect(html).toContain('1 to 10,000 US dollars')
   expect(html).toContain('5 to 2,000 GB')
   expect(html).toContain('24 and 3 hours')
 })

@@ -72,7 +72,9 @@ export function SpecCards({ offers, chosen, onChoose }: SpecCardsProps) {
           <button type="button" onClick={() => setIsOpen(true)}>
             {t('other_specs')}
           </button>
-          <span>{t('more_specs', { count: others.length, price: format.rate(cheapest, 'USD', 'h') })}</span>
+          <span>
+            {t('more_specs', { count: others.length, price: format.rate(cheapest, currency, 'h') })}
+          </span>
         </p>
       )}
     </fieldset>

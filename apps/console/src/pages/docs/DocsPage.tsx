@@ -31,7 +31,10 @@ export function Page() {
         title={t('common:titles.docs')}
         second={
           <>
-            {t('lead')} <a href={API_REFERENCE}>{t('api')}</a>
+            {t('lead')}{' '}
+            <a href={API_REFERENCE} className={classes.api}>
+              {t('api')}
+            </a>
           </>
         }
       />

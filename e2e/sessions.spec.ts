@@ -170,7 +170,8 @@ test('[R2.9] a page whose code is lost five times comes with the sixth try, 100 
 test('[R2.9] one whose code never comes says so and offers to try again', async () => {
   await page.goto('/instance-list')
   await expect(page.getByRole('heading', { name: 'Instances' })).toBeVisible()
-  await page.route('**/assets/PaymentsPage-*.js', route => route.abort())
+  // Without an answer of the gateway the page does not come by itself either.
+  await page.route(/\/assets\/PaymentsPage-.*\.js|\/gateway\/health$/, route => route.abort())
   await page.keyboard.press('g')
   await page.keyboard.press('p')
   await expect(page.getByText('The page could not be fetched', { exact: false })).toBeVisible()

@@ -36,13 +36,10 @@ async function main(filters: readonly string[]): Promise<void> {
     })
   }
   const tallies: Tally[] = []
-  const unitTests = { title: 'Unit and API tests', run: () => runVitest(scratch, filters) }
-  if (filters.length === 0) {
-    const browserTests = { title: 'Browser tests', run: () => runBrowserTests(scratch) }
-    tallies.push(...(await Promise.all(STATIC_CHECKS.map(runStages))).flat())
-    // Each waits a good part of its time, for boots, pages and pauses: beside each other they keep two cores busy.
-    tallies.push(...(await Promise.all([unitTests, browserTests].map(runStage))))
-  } else tallies.push(await runStage(unitTests))
+  if (filters.length === 0) tallies.push(...(await Promise.all(STATIC_CHECKS.map(runStages))).flat())
+  tallies.push(await runStage({ title: 'Unit and API tests', run: () => runVitest(scratch, filters) }))
+  if (filters.length === 0)
+    tallies.push(await runStage({ title: 'Browser tests', run: () => runBrowserTests(scratch) }))
   rmSync(scratch, { recursive: true, force: true })
   const total = sumTallies(tallies)
   for (const line of ['', slowestLine(total), ...tallyDetails(total)]) console.log(line)

@@ -26,8 +26,7 @@ export async function runVitest(scratch: string, filters: readonly string[]): Pr
 }
 
 /**
- * Runs the browser tests, and shows what they said when they have ended: others run beside them. Without a Chromium
- * they count as one skipped test, or in CI as a failed one.
+ * Runs the browser tests. Without a Chromium they count as one skipped test, or in CI as a failed one.
  * @param scratch A folder for the report.
  */
 export async function runBrowserTests(scratch: string): Promise<Tally> {
@@ -42,9 +41,8 @@ export async function runBrowserTests(scratch: string): Promise<Tally> {
     cwd: join(root, 'e2e'),
     env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report },
     timeoutMinutes: BROWSER_MINUTES,
-    live: false,
+    live: true,
   })
-  console.log(`\n${result.output.trim()}`)
   const tally = existsSync(report) ? playwrightTally(JSON.parse(readFileSync(report, 'utf8'))) : empty()
   return orFailed(tally, result.ok, 'Playwright')
 }

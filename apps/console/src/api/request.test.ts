@@ -145,6 +145,7 @@ test('[R9.1] each class has its own time: a payment is still waited for when a b
   }
   const { request } = makeRequester()
   const paid = request(topup, { body: payment })
+  await until(() => seen.length === 1)
   expect((await failed(request(getBalance, {}))).code).toBe('timed_out')
   release()
   expect(await paid).toEqual({ status: 'settled' })

@@ -40,7 +40,7 @@ export function machinesOf(dataDir: string): string[] {
   const trees = new Map<string, string>()
   for (const { pid } of processesOf(dataDir)) {
     const tree = namespaceOf(String(pid), 'pid')
-    const id = /machines\/(i-[a-z0-9]+)\/home/.exec(read(`/proc/${pid}/mountinfo`))?.[1]
+    const id = /machines\/(i-[a-z0-9]+)\//.exec(read(`/proc/${pid}/mountinfo`))?.[1]
     if (tree !== '' && tree !== own && id) trees.set(tree, id)
   }
   return [...trees.values()].sort()

@@ -100,10 +100,14 @@ async function startTexts(namespaces: readonly Namespace[]): Promise<void> {
       defaultNS: 'common',
       interpolation: { escapeValue: false },
       returnNull: false,
-      resources: { en: { common: read(resolve(LOCALES, 'common.json')), errors: read(ERRORS) } },
+      resources: {},
     })
   }
+  // Another file of the same process may have begun with other texts, or left another language.
+  i18next.addResourceBundle('en', 'common', read(resolve(LOCALES, 'common.json')))
+  i18next.addResourceBundle('en', 'errors', read(ERRORS))
   for (const name of namespaces) {
     i18next.addResourceBundle('en', name, read(resolve(LOCALES, `${name}.json`)))
   }
+  await i18next.changeLanguage('en')
 }

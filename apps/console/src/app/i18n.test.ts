@@ -1,7 +1,12 @@
 // @vitest-environment jsdom
 import i18next from 'i18next'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { loadTexts, startI18n, TextsLost } from './i18n.ts'
+
+beforeEach(() => {
+  // Another file of the same process may have given texts by hand, which would then be the only ones.
+  delete i18next.options.resources
+})
 
 test('[R2.9] a page whose texts are lost fails rather than show their names, and has them the next time', async () => {
   let offline = false

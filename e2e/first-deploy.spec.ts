@@ -116,8 +116,10 @@ test('[R2.2] the mail in the local mailbox activates the account', async () => {
 })
 
 test('[R2.21] [R2.22] [R5.8] [R8.1] a refused card says why and loses nothing; a good one pays once', async () => {
-  await page.goto('/payments')
-  await page.getByRole('main').getByRole('button', { name: 'Top up' }).click()
+  await page.goto('/explore')
+  // Where the balance does not cover a machine, the way to more stands there.
+  await expect(page.getByText('The balance does not cover the first hour')).toBeVisible()
+  await page.getByRole('main').getByRole('link', { name: 'Top up' }).click()
   const dialog = page.getByRole('dialog', { name: 'Add credits' })
   await expect(dialog.getByLabel('Amount in USD')).toBeFocused()
   await dialog.getByLabel('Amount in USD').fill('nothing')
@@ -234,12 +236,17 @@ test('[R2.23] [B1] its port opens on an origin of its own, out of reach of the c
 })
 
 test('[R4.5] [R2.24] stopping asks, says what the disk costs, and keeps the machine', async () => {
+  const lefts = () =>
+    page.getByRole('columnheader').evaluateAll(all => all.map(cell => cell.getBoundingClientRect().left))
+  const columns = await lefts()
   await chooseAction('Stop')
   const dialog = page.getByRole('dialog', { name: `Stop ${MACHINE}?` })
   await expect(dialog.getByText(/Its disk of 20 GB stays/)).toBeVisible()
   await lookAt(page, 'stop')
   await dialog.getByRole('button', { name: 'Stop', exact: true }).click()
   await expect(row()).toContainText('Stopped')
+  await expect(row()).toContainText('by you, ')
+  expect(await lefts(), 'columns stay where they are when a status changes').toEqual(columns)
   await lookAt(page, 'stopped')
 })
 

@@ -4,7 +4,7 @@ import type { Gateway } from './gateway.ts'
 import { call, openSignedIn, signUp, sshLineOf, test, topUp, verifyAddress } from './walk.ts'
 import { holdWidths } from './widths.ts'
 
-/** Every page, at every width that a screen may have, with names as long as they may be. */
+/** Every page and dialog, at every width that a screen may have, with names as long as they may be. */
 test.describe.configure({ mode: 'serial' })
 
 const WIDA = { email: 'wida@example.org', password: 'Harbour-Light-7', name: 'Wida' }
@@ -69,10 +69,91 @@ test('every page fits every width', async ({ browser }) => {
   await guest.context().close()
 })
 
+test('on a phone a row is its likeliest action, wherever it is touched', async () => {
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto('/instance-list')
+  const { x = 0, y = 0 } = (await page.getByText(LONG).boundingBox()) ?? {}
+  await page.mouse.click(x + 5, y + 5)
+  await expect(page.getByRole('dialog', { name: `Connect to ${LONG}` })).toBeVisible()
+  await page.setViewportSize({ width: 1_440, height: 900 })
+})
+
+test('a deploy is read without scrolling; on a phone its price and its button stay in view', async () => {
+  await page.goto('/explore')
+  await settled(page)
+  const deploy = page.getByRole('button', { name: 'Deploy', exact: true })
+  await expect(deploy).toBeVisible()
+  expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThanOrEqual(900)
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expect(deploy).toBeInViewport()
+  await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight))
+  await expect(deploy).toBeInViewport()
+  await expect(page.getByText('lasts', { exact: false }).last()).toBeInViewport()
+  await page.setViewportSize({ width: 1_440, height: 900 })
+})
+
+/** What opens each dialog and menu: the path of its page, and what is pressed there. */
+const DIALOGS: readonly [string, (page: Page) => Promise<void>][] = [
+  ['/instance-list', press(/^Connect/)],
+  ...['Stop', 'Restart', 'Rename', 'Events', 'Terminate'].map(
+    (name): [string, (page: Page) => Promise<void>] => ['/instance-list', chooseOfRow(name)],
+  ),
+  ['/instance-list', press(/^All actions of/)],
+  ['/instance-list', where => where.keyboard.press('Control+k')],
+  ['/instance-list', where => where.keyboard.press('?')],
+  ['/instance-list', press(/^Your account/)],
+  [
+    '/instance-list',
+    async where => {
+      await press(/^Your account/)(where)
+      await where.getByRole('menuitem', { name: 'Log out' }).click()
+    },
+  ],
+  ['/payments', press('Top up')],
+  ['/payments', press(/^Receipt of/)],
+  ['/settings?section=ssh-keys', press('Add SSH key')],
+  ['/settings?section=ssh-keys', press(/^Remove /)],
+  ['/settings?section=registries', press('Add credential')],
+  ['/settings?section=registries', press(/^Remove /)],
+  ['/settings?section=api-keys', press('Make an API key')],
+  ['/settings?section=api-keys', press(/^Revoke /)],
+  ['/settings?section=sessions', press('End all others')],
+]
+
+test('every dialog and menu fits every width', async () => {
+  let last = ''
+  for (const [index, [path, open]] of DIALOGS.entries()) {
+    if (path !== last) await page.goto(path)
+    last = path
+    await settled(page)
+    await open(page)
+    const opened = page.getByRole('dialog').or(page.getByRole('menu')).first()
+    await expect(opened).toBeVisible()
+    await holdWidths(page, `dialog ${index} of ${path}`)
+    await page.keyboard.press('Escape')
+    await expect(opened).toHaveCount(0)
+  }
+})
+
 /** What the page shows first is there. */
 async function settled(where: Page): Promise<void> {
   await expect(where.getByRole('heading').first()).toBeVisible()
   await expect(where.getByRole('status').filter({ hasText: 'Loading' })).toHaveCount(0)
+}
+
+function press(name: string | RegExp) {
+  return (where: Page) =>
+    where.getByRole('main').or(where.getByRole('banner')).getByRole('button', { name }).first().click()
+}
+
+function chooseOfRow(name: string) {
+  return async (where: Page) => {
+    await where
+      .getByRole('row')
+      .getByRole('button', { name: /^All actions of/ })
+      .click()
+    await where.getByRole('menuitem', { name: new RegExp(`^${name}`) }).click()
+  }
 }
 
 /** The console's own table of pages; their code, which it names, is not loaded here. */

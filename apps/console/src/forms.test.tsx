@@ -21,7 +21,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
 import type { Namespace } from './app/i18n.ts'
 import { renderInPage } from './component-fixture.tsx'
-import { answerCalls, InShell, Refusal, type Sent } from './gateway-fixture.tsx'
+import { answerCalls, customer, InShell, Refusal, type Sent } from './gateway-fixture.tsx'
 import { LoginForm } from './pages/auth/LoginForm.tsx'
 import { Page as ResetPasswordPage } from './pages/auth/ResetPasswordPage.tsx'
 import { ResetRequestForm } from './pages/auth/ResetRequestForm.tsx'
@@ -207,13 +207,20 @@ function Deploy() {
 }
 
 /** Draws a form, fills it in so that it can be sent, and says what is sent. */
-async function open(form: FormCase, answer: (sent: Sent) => unknown): Promise<{ sent: Sent[] }> {
+async function open(
+  form: FormCase,
+  answer: (sent: Sent) => unknown,
+  user = customer(),
+): Promise<{ sent: Sent[] }> {
   const { Form } = form
   window.history.replaceState(null, '', '/?token=t')
-  const answered = await answerCalls({
-    [getCaptchaStatus.operation]: () => false,
-    [form.call.operation]: answer,
-  })
+  const answered = await answerCalls(
+    {
+      [getCaptchaStatus.operation]: () => false,
+      [form.call.operation]: answer,
+    },
+    { user },
+  )
   await renderInPage(
     () => (
       <InShell>
@@ -271,6 +278,21 @@ describe('every form of the console', () => {
         if (field) expect(document.activeElement, `${path} has the focus`).toBe(field)
         else expect(said.closest('[role="alert"]'), `${path} is said at the form`).not.toBeNull()
       }
+    },
+  )
+
+  test.each(FORMS.map(form => ({ ...form, operation: form.call.operation })))(
+    '[R4.2] [R6.3] is off for a customer without a verified address as its call says: $operation',
+    async form => {
+      const { sent } = await open(form, () => null, customer({ emailVerified: false }))
+      const button = screen
+        .getAllByRole('button', { name: form.submit })
+        .filter(node => node.closest('form') !== null)
+        .at(-1) as HTMLElement
+      const isOff = form.call.audience === 'verified'
+      expect(button.getAttribute('aria-disabled') === 'true').toBe(isOff)
+      await act(async () => fireEvent.click(button))
+      expect(sent.map(({ operation }) => operation).includes(form.call.operation)).toBe(!isOff)
     },
   )
 

@@ -1,6 +1,8 @@
+import type { Call } from '@berth/contract/call'
 import { Button, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { VerifiedButton } from '../app/session/VerifiedButton.tsx'
 import { FormFailure } from '../ui/FormFailure.tsx'
 import type { ContractForm } from '../ui/use-contract-form.ts'
 import classes from './FormDialog.module.css'
@@ -47,6 +49,8 @@ export function FormDialog({
 }
 
 interface DialogFormProps {
+  /** What it sends. */
+  call: Call
   /** What `useContractForm` returned, but for the form itself. */
   state: Pick<ContractForm<Record<string, unknown>>, 'submit' | 'busy' | 'failure'>
   /** A verb: `Save`. */
@@ -59,7 +63,14 @@ interface DialogFormProps {
 }
 
 /** The form of a dialog: its fields, why the server refused it as a whole, and its two buttons. */
-export function DialogForm({ state, submitLabel, onCancel, staysWhileBusy, children }: DialogFormProps) {
+export function DialogForm({
+  call,
+  state,
+  submitLabel,
+  onCancel,
+  staysWhileBusy,
+  children,
+}: DialogFormProps) {
   const { t } = useTranslation('common')
   return (
     <form onSubmit={state.submit} noValidate className={classes.form}>
@@ -69,9 +80,9 @@ export function DialogForm({ state, submitLabel, onCancel, staysWhileBusy, child
         <Button variant="default" disabled={staysWhileBusy === true && state.busy} onClick={onCancel}>
           {t('dialog.cancel')}
         </Button>
-        <Button type="submit" loading={state.busy}>
+        <VerifiedButton call={call} type="submit" loading={state.busy}>
           {submitLabel}
-        </Button>
+        </VerifiedButton>
       </div>
     </form>
   )

@@ -1,10 +1,12 @@
 // @vitest-environment jsdom
 
+import { listInstances } from '@berth/contract/instances'
 import { IconPlayerStop, IconTrash } from '@tabler/icons-react'
 import { screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, test } from 'vitest'
 import { renderInPage } from '../component-fixture.tsx'
+import { answerCalls } from '../gateway-fixture.tsx'
 import { RowActions } from './RowActions.tsx'
 import { RowMenu } from './RowMenu.tsx'
 import type { RowActionItem } from './row-action.ts'
@@ -28,11 +30,12 @@ describe('the menu of a row', () => {
   })
 
   test('gives the focus back to its button when it closes, the first time too', async () => {
+    await answerCalls()
     await renderInPage(() => (
       <RowActions
         rowKey="a"
         name="llama"
-        primary={{ action: 'stop', label: 'Stop', needsVerified: false }}
+        primary={{ action: 'stop', label: 'Stop', call: listInstances }}
         items={() => ITEMS}
         onAsk={() => undefined}
       />

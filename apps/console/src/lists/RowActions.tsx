@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import type { Call } from '@berth/contract/call'
 import { lazy, Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { VerifiedButton } from '../app/session/VerifiedButton.tsx'
@@ -15,7 +15,7 @@ interface RowActionsProps<Action extends string> {
   /** What the row is called, for screen readers. */
   name: string
   /** The likeliest action. */
-  primary: { action: Action; label: string; needsVerified: boolean }
+  primary: { action: Action; label: string; call: Call }
   /** Every action, asked for when the menu opens. */
   items: () => readonly RowActionItem<Action>[]
   /** Its dialog opens. */
@@ -29,7 +29,6 @@ export function RowActions<Action extends string>(props: RowActionsProps<Action>
   // What floats is heavy, so it is loaded when the pointer or the focus comes near.
   const [asked, setAsked] = useState(false)
   const preload = () => void load().catch(() => undefined)
-  const PrimaryButton = primary.needsVerified ? VerifiedButton : Button
   const closedMenu = (
     <MenuButton
       name={name}
@@ -41,7 +40,8 @@ export function RowActions<Action extends string>(props: RowActionsProps<Action>
   )
   return (
     <div className={classes.actions} id={rowActionsId(rowKey)}>
-      <PrimaryButton
+      <VerifiedButton
+        call={primary.call}
         size="xs"
         variant="default"
         data-row-target
@@ -49,7 +49,7 @@ export function RowActions<Action extends string>(props: RowActionsProps<Action>
         onClick={() => onAsk(primary.action)}
       >
         {primary.label}
-      </PrimaryButton>
+      </VerifiedButton>
       {asked ? (
         <Suspense fallback={closedMenu}>
           <RowMenu name={name} items={props.items()} onAsk={action => onAsk(action as Action)} />

@@ -15,6 +15,8 @@ interface ConfirmDialogProps {
   danger?: boolean
   /** Blocks confirming, for instance until a name is typed. */
   disabled?: boolean
+  /** Why it cannot be confirmed, in a sentence; said above the buttons. */
+  off?: string | null
   /** The dialog waits for it and closes when it succeeds; when it fails it stays, and the failure is toasted. */
   onConfirm: () => unknown
   onClose: () => void
@@ -45,6 +47,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
       size={440}
     >
       <div className={classes.body}>{props.children}</div>
+      {props.off && <p className={classes.off}>{props.off}</p>}
       <div className={classes.buttons}>
         <Button variant="default" onClick={props.onClose} data-autofocus={props.danger || undefined}>
           {t('dialog.cancel')}
@@ -53,7 +56,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
           color={props.danger ? 'bad' : 'accent'}
           variant="filled"
           loading={busy}
-          disabled={props.disabled ?? false}
+          disabled={props.disabled === true || Boolean(props.off)}
           onClick={confirm}
           data-autofocus={!props.danger || undefined}
         >

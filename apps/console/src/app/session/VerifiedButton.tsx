@@ -1,13 +1,15 @@
+import type { Call } from '@berth/contract/call'
 import { Button, type ButtonProps } from '@mantine/core'
 import { lazy, type MouseEventHandler, type ReactNode, Suspense } from 'react'
-import { useTranslation } from 'react-i18next'
-import { useSession } from './session.ts'
+import { useOffFor } from './use-off-for.ts'
 
 const ReasonTooltip = lazy(() =>
   import('../../ui/ReasonTooltip.tsx').then(module => ({ default: module.ReasonTooltip })),
 )
 
 interface VerifiedButtonProps extends ButtonProps {
+  /** What stands behind it, at once or in the dialog that it opens. */
+  call: Call
   onClick?: MouseEventHandler<HTMLButtonElement>
   type?: 'button' | 'submit'
   children: ReactNode
@@ -17,14 +19,13 @@ interface VerifiedButtonProps extends ButtonProps {
 }
 
 /**
- * A button for what needs a verified address (R4.2, R6.3): off with a tooltip until then. It stays reachable by
- * keyboard while it is off, so that its reason can be read.
+ * A button for a call: off with a tooltip while the call needs a verified address that the customer does not have
+ * (R4.2, R6.3). It stays reachable by keyboard while it is off, so that its reason can be read.
  */
 export function VerifiedButton(props: VerifiedButtonProps) {
-  const { onClick, type = 'button', reason, disabled, children, ...rest } = props
-  const { t } = useTranslation('errors')
-  const { user } = useSession()
-  const why = user && !user.emailVerified ? t('account_not_activated') : (reason ?? null)
+  const { call, onClick, type = 'button', reason, disabled, children, ...rest } = props
+  const offFor = useOffFor(call)
+  const why = offFor ?? reason ?? null
   const off = why !== null || disabled === true
   const button = (
     <Button

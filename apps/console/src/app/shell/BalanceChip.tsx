@@ -1,3 +1,4 @@
+import { topup } from '@berth/contract/billing'
 import { Button, Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -6,6 +7,8 @@ import { balanceQuery } from '../../api/queries.ts'
 import { useFormat } from '../../ui/format.ts'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { searchOf } from '../search.ts'
+import { useOffFor } from '../session/use-off-for.ts'
+import { VerifiedButton } from '../session/VerifiedButton.tsx'
 import classes from './BalanceChip.module.css'
 
 /** Below this the time that is left is a warning. */
@@ -36,17 +39,30 @@ export function BalanceChip() {
           </span>
         )}
       </span>
-      {paymentsOfPage() !== 'none' && (
-        <Button
-          component={Link}
-          to="/payments"
-          search={searchOf({ topup: 'open' })}
-          size="xs"
-          className={classes.button}
-        >
-          {t('balance.top_up')}
-        </Button>
-      )}
+      {paymentsOfPage() !== 'none' && <TopUp />}
     </div>
+  )
+}
+
+function TopUp() {
+  const { t } = useTranslation('common')
+  const off = useOffFor(topup)
+  if (off !== null) {
+    return (
+      <VerifiedButton call={topup} size="xs" className={classes.button}>
+        {t('balance.top_up')}
+      </VerifiedButton>
+    )
+  }
+  return (
+    <Button
+      component={Link}
+      to="/payments"
+      search={searchOf({ topup: 'open' })}
+      size="xs"
+      className={classes.button}
+    >
+      {t('balance.top_up')}
+    </Button>
   )
 }

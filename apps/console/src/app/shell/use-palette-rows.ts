@@ -1,6 +1,7 @@
 import type { User } from '@berth/contract/account'
+import { topup } from '@berth/contract/billing'
 import { type InstanceAction, instanceCan } from '@berth/contract/instance-states'
-import { type Instance, listInstances } from '@berth/contract/instances'
+import { type Instance, listInstances, startInstance } from '@berth/contract/instances'
 import { LANGUAGES } from '@berth/contract/limits'
 import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import {
@@ -33,6 +34,7 @@ import { toast } from '../../ui/toast.ts'
 import { currentLanguage, LANGUAGE_NAMES, setLanguage } from '../i18n.ts'
 import { pageTitle } from '../page-title.ts'
 import { searchOf, stringifySearch } from '../search.ts'
+import { useOffFor } from '../session/use-off-for.ts'
 import { SECTION_IDS, type SectionId } from '../settings-sections.ts'
 import { MENU } from './menu.ts'
 import type { PaletteRow } from './palette-rows.ts'
@@ -106,6 +108,7 @@ export function useCommandRows({ user, docsUrl, commands }: PaletteDeps): Palett
       run: () => void setLanguage(language),
     }),
   )
+  const topupOff = useOffFor(topup)
   const copyAccount = async (id: string) => {
     await copyText(id).then(
       () => toast.good(t('copy.copied')),
@@ -123,6 +126,7 @@ export function useCommandRows({ user, docsUrl, commands }: PaletteDeps): Palett
           ? []
           : [
               command('top-up', t('balance.top_up'), {
+                off: topupOff,
                 words: t('balance.label'),
                 icon: IconWallet,
                 ends: 'leaves',
@@ -200,7 +204,7 @@ function useThemeRows(): PaletteRow[] {
  */
 export function useInstanceRows({ user, onSubject }: PaletteDeps, opened: boolean) {
   const { t } = useTranslation('common')
-  const actionsOf = useInstanceActions(user)
+  const actionsOf = useInstanceActions()
   const { data = [], isError } = useQuery({
     ...queryOf(listInstances, {}),
     enabled: opened && user !== null,
@@ -222,10 +226,10 @@ export function useInstanceRows({ user, onSubject }: PaletteDeps, opened: boolea
 }
 
 /** Makes the rows of what one instance allows in its status, by the state table (R4.5). */
-function useInstanceActions(user: User | null): (instance: Instance) => PaletteRow[] {
+function useInstanceActions(): (instance: Instance) => PaletteRow[] {
   const { t } = useTranslation(['common', 'errors'])
   const navigate = useNavigate()
-  const off = user && !user.emailVerified ? t('errors:account_not_activated') : null
+  const off = useOffFor(startInstance)
   return instance => {
     const { instance_id: id } = instance
     const toList = (search: Record<string, string>) =>

@@ -1,4 +1,4 @@
-import { checkResource } from '@berth/contract/instances'
+import { checkResource, deployInstance } from '@berth/contract/instances'
 import { formatImageSize } from '@berth/contract/sizes'
 import { IconCheck, IconX } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
@@ -122,6 +122,7 @@ export function PriceCard({ quote, busy, failure }: PriceCardProps) {
           </span>
         </p>
         <VerifiedButton
+          call={deployInstance}
           type="submit"
           size="lg"
           fullWidth

@@ -3,6 +3,7 @@ import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../../api/use-change.ts'
+import { useOffFor } from '../../app/session/use-off-for.ts'
 import { useWayTo } from '../../app/way-to.ts'
 import { ConfirmDialog } from '../../ui/ConfirmDialog.tsx'
 import { useFormat } from '../../ui/format.ts'
@@ -22,6 +23,7 @@ export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) 
   })
   return (
     <ConfirmDialog
+      off={useOffFor(startInstance)}
       opened={opened}
       title={t('confirm.start.title', { name })}
       confirmLabel={t('actions.start')}
@@ -51,6 +53,7 @@ export function StopDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { instance_id, name, currency, stopped_micro_per_day } = instance
   return (
     <ConfirmDialog
+      off={useOffFor(stopInstance)}
       opened={opened}
       title={t('confirm.stop.title', { name })}
       confirmLabel={t('actions.stop')}
@@ -76,6 +79,7 @@ export function RestartDialog({ instance, opened, onClose }: InstanceDialogProps
   const restart = useChange(restartInstance)
   return (
     <ConfirmDialog
+      off={useOffFor(restartInstance)}
       opened={opened}
       title={t('confirm.restart.title', { name: instance.name })}
       confirmLabel={t('actions.restart')}
@@ -100,6 +104,7 @@ export function TerminateDialog({ instance, opened, onClose }: InstanceDialogPro
   return (
     <ConfirmDialog
       danger
+      off={useOffFor(terminateInstance)}
       opened={opened}
       title={t('confirm.terminate.title', { name })}
       confirmLabel={t('actions.terminate')}

@@ -30,7 +30,7 @@ function RenameForm({ instance, onClose }: Omit<InstanceDialogProps, 'opened'>) 
     },
   })
   return (
-    <DialogForm state={state} submitLabel={t('rename.save')} onCancel={onClose}>
+    <DialogForm call={editInstance} state={state} submitLabel={t('rename.save')} onCancel={onClose}>
       <TextInput
         label={t('rename.name')}
         description={t('rename.note')}

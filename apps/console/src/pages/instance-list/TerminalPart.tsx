@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { told, useChange } from '../../api/use-change.ts'
 import { stringifySearch } from '../../app/search.ts'
+import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import classes from './ConnectDialog.module.css'
 
 interface TerminalPartProps {
@@ -28,9 +29,15 @@ export function TerminalPart({ instanceId, running }: TerminalPartProps) {
           <Button size="xs" variant="default" onClick={() => setAsking(false)}>
             {t('terminal.keep')}
           </Button>
-          <Button size="xs" color="bad" loading={busy} onClick={() => void stop()}>
+          <VerifiedButton
+            call={stopWebTerminal}
+            size="xs"
+            color="bad"
+            loading={busy}
+            onClick={() => void stop()}
+          >
             {t('terminal.stop')}
-          </Button>
+          </VerifiedButton>
         </div>
       </div>
     )

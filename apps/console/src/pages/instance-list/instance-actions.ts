@@ -1,3 +1,4 @@
+import type { Call } from '@berth/contract/call'
 import {
   type InstanceAction,
   type InstanceKind,
@@ -5,6 +6,15 @@ import {
   instanceCan,
   statusesFor,
 } from '@berth/contract/instance-states'
+import {
+  editInstance,
+  getConnection,
+  listInstanceEvents,
+  restartInstance,
+  startInstance,
+  stopInstance,
+  terminateInstance,
+} from '@berth/contract/instances'
 
 /** What a row offers, in the order of its menu: the actions of the state table that have a call, and its events. */
 export const ROW_ACTIONS = ['connect', 'start', 'stop', 'restart', 'edit', 'events', 'terminate'] as const
@@ -38,7 +48,18 @@ export function allowedOnlyIn(action: RowAction, subject: ActionSubject): readon
   return statusesFor(asked, subject.kind)
 }
 
-/** Whether an action's call is only for customers with a verified address (R4.2). */
+/** The call that stands behind each action; its audience says who may take it (R4.2). */
+export const CALLS_BEHIND = {
+  connect: getConnection,
+  start: startInstance,
+  stop: stopInstance,
+  restart: restartInstance,
+  edit: editInstance,
+  events: listInstanceEvents,
+  terminate: terminateInstance,
+} as const satisfies Record<RowAction, Call>
+
+/** Whether an action is only for customers with a verified address. */
 export function needsVerified(action: RowAction): boolean {
-  return action !== 'events'
+  return CALLS_BEHIND[action].audience === 'verified'
 }

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { RowActions } from '../../lists/RowActions.tsx'
 import { type Column, TwoLines } from '../../ui/RowTable.tsx'
 import { INSTANCE_STATUS_LOOKS, StatusBadge } from '../../ui/StatusBadge.tsx'
-import { needsVerified, primaryAction, type RowAction } from './instance-actions.ts'
+import { CALLS_BEHIND, primaryAction, type RowAction } from './instance-actions.ts'
 import classes from './instance-columns.module.css'
 import { useInstanceMenu } from './instance-menu.ts'
 import { useInstanceTexts } from './instance-texts.ts'
@@ -105,7 +105,7 @@ export function useInstanceColumns(
               primary={{
                 action: primary,
                 label: texts.action(primary),
-                needsVerified: needsVerified(primary),
+                call: CALLS_BEHIND[primary],
               }}
               items={() => menuOf(instance)}
               onAsk={action => onAsk(action, instance)}

@@ -1,4 +1,4 @@
-import { getSpend, listTransactions } from '@berth/contract/billing'
+import { getSpend, listTransactions, topup } from '@berth/contract/billing'
 import { IconPlus } from '@tabler/icons-react'
 import { lazy, Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -52,6 +52,7 @@ export function Page() {
         actions={
           mayPay && (
             <VerifiedButton
+              call={topup}
               leftSection={<IconPlus size={16} />}
               onClick={() => setFilters({ topup: 'open' })}
             >

@@ -8,6 +8,7 @@ import * as z from 'zod'
 import { ApiError } from '../../api/api-error.ts'
 import { request } from '../../api/client.ts'
 import { useChange } from '../../api/use-change.ts'
+import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { useWayTo } from '../../app/way-to.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
 import { useFormat } from '../../ui/format.ts'
@@ -146,9 +147,9 @@ export function TopupForm({ platform, currency, owedCents, typed, onSettled, onI
         </p>
       )}
       <FormFailure message={failure} />
-      <Button type="submit" size="lg" fullWidth loading={busy}>
+      <VerifiedButton call={topup} type="submit" size="lg" fullWidth loading={busy}>
         {charged ? t('topup.pay', { amount: charged }) : t('topup.pay_plain')}
-      </Button>
+      </VerifiedButton>
     </form>
   )
 }

@@ -1,4 +1,4 @@
-import { listInstances } from '@berth/contract/instances'
+import { listInstances, startWebTerminal } from '@berth/contract/instances'
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -7,6 +7,7 @@ import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { queryOf } from '../../api/queries.ts'
 import { usePageSearch } from '../../app/search.ts'
+import { useOffFor } from '../../app/session/use-off-for.ts'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import classes from './TerminalPage.module.css'
 import type { TerminalHandle } from './TerminalScreen.tsx'
@@ -25,18 +26,16 @@ const terminalSearch = z.object({ instance: z.string().max(40).catch('') })
 export function Page() {
   const { t } = useTranslation('instances')
   const [{ instance }] = usePageSearch(terminalSearch)
+  const off = useOffFor(startWebTerminal)
+  const back = (
+    <Button component={Link} to="/instance-list" variant="default">
+      {t('terminal.back')}
+    </Button>
+  )
   if (instance === '') {
-    return (
-      <EmptyState
-        title={t('terminal.no_instance')}
-        action={
-          <Button component={Link} to="/instance-list" variant="default">
-            {t('terminal.back')}
-          </Button>
-        }
-      />
-    )
+    return <EmptyState title={t('terminal.no_instance')} action={back} />
   }
+  if (off !== null) return <EmptyState title={off} action={back} />
   return <InstanceTerminal key={instance} id={instance} />
 }
 

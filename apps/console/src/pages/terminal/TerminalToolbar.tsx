@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router'
 import { lazy, type Ref, Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../../api/use-change.ts'
+import { useOffFor } from '../../app/session/use-off-for.ts'
 import { StatusBadge, type StatusLook } from '../../ui/StatusBadge.tsx'
 import classes from './TerminalPage.module.css'
 import type { TerminalState } from './terminal-session.ts'
@@ -37,6 +38,7 @@ export function TerminalToolbar(props: TerminalToolbarProps) {
   const { id, name, state, screenReader, onScreenReader, onStopped, ref } = props
   const { t } = useTranslation('instances')
   const end = useChange(stopWebTerminal)
+  const off = useOffFor(stopWebTerminal)
   const [stopping, setStopping] = useState<'never' | 'asked' | 'closed'>('never')
   return (
     <div
@@ -77,6 +79,7 @@ export function TerminalToolbar(props: TerminalToolbarProps) {
         <Suspense>
           <ConfirmDialog
             danger
+            off={off}
             opened={stopping === 'asked'}
             title={t('terminal.stop_title', { name })}
             confirmLabel={t('terminal.stop')}

@@ -46,7 +46,7 @@ function AddSshKeyForm({ onClose }: { onClose: () => void }) {
     form.setFieldValue('public_key', isPrivate ? '' : text)
   }
   return (
-    <DialogForm state={state} submitLabel={t('ssh.form.submit')} onCancel={onClose}>
+    <DialogForm call={addSshKey} state={state} submitLabel={t('ssh.form.submit')} onCancel={onClose}>
       <Textarea
         label={t('ssh.form.key')}
         description={t('ssh.form.key_note')}

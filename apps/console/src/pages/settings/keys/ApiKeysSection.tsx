@@ -1,4 +1,4 @@
-import { type ApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
+import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo } from 'react'
@@ -44,7 +44,11 @@ export function ApiKeysSection() {
         title={t('api.title')}
         lead={t('api.lead')}
         aside={
-          <AddButton fallback={revoking.fallback} onClick={() => making.ask({ at: Date.now() })}>
+          <AddButton
+            call={createApiKey}
+            fallback={revoking.fallback}
+            onClick={() => making.ask({ at: Date.now() })}
+          >
             {t('api.add')}
           </AddButton>
         }

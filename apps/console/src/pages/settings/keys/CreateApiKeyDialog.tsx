@@ -67,7 +67,13 @@ function CreateApiKeyForm({ onMaking, onMade, onClose }: CreateApiKeyFormProps) 
     return life === '365' ? t('api.form.year') : t('api.form.days', { count: Number(life) })
   }
   return (
-    <DialogForm state={state} submitLabel={t('api.form.submit')} onCancel={onClose} staysWhileBusy>
+    <DialogForm
+      call={createApiKey}
+      state={state}
+      submitLabel={t('api.form.submit')}
+      onCancel={onClose}
+      staysWhileBusy
+    >
       <TextInput
         label={t('api.form.name')}
         description={t('api.form.name_note')}

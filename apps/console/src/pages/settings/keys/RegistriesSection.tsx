@@ -1,4 +1,5 @@
 import {
+  addRegistryCredential,
   checkRegistryCredential,
   listRegistryCredentials,
   type RegistryCheckResult,
@@ -55,7 +56,11 @@ export function RegistriesSection() {
         title={t('registry.title')}
         lead={t('registry.lead')}
         aside={
-          <AddButton fallback={removing.fallback} onClick={() => editing.ask({ credential: null })}>
+          <AddButton
+            call={addRegistryCredential}
+            fallback={removing.fallback}
+            onClick={() => editing.ask({ credential: null })}
+          >
             {t('registry.add')}
           </AddButton>
         }

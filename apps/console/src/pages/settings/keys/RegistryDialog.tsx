@@ -62,6 +62,7 @@ function RegistryForm({ credential, onClose }: Omit<RegistryDialogProps, 'opened
   const plain = { autoComplete: 'off', autoCapitalize: 'off', spellCheck: false }
   return (
     <DialogForm
+      call={credential ? editRegistryCredential : addRegistryCredential}
       state={state}
       submitLabel={credential ? t('save') : t('registry.form.submit')}
       onCancel={onClose}

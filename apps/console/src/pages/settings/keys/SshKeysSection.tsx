@@ -1,4 +1,4 @@
-import { listSshKeys, removeSshKey, type SshKey } from '@berth/contract/ssh-keys'
+import { addSshKey, listSshKeys, removeSshKey, type SshKey } from '@berth/contract/ssh-keys'
 import { ActionIcon } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
@@ -39,7 +39,7 @@ export function SshKeysSection() {
         title={t('ssh.title')}
         lead={t('ssh.lead')}
         aside={
-          <AddButton fallback={removing.fallback} onClick={() => adding.ask(true)}>
+          <AddButton call={addSshKey} fallback={removing.fallback} onClick={() => adding.ask(true)}>
             {t('ssh.add')}
           </AddButton>
         }

@@ -23,8 +23,7 @@ export default defineConfig({
   workers: 2,
   fullyParallel: false,
   forbidOnly: process.env.CI === 'true',
-  // Once more in CI: a walk that lost a race on a busy computer says so as flaky, and costs no landing.
-  retries: process.env.CI ? 1 : 0,
+  retries: 0,
   timeout: 120_000,
   expect: { timeout: 15_000 },
   // The JSON report is for `npm test`, which names a file for it; without one it would go to the screen.

@@ -57,22 +57,20 @@ test.each([
   { typed: 'language ja', finds: '日本語' },
 ])('typing $typed into the palette finds $finds', async ({ typed, finds }) => {
   localStorage.setItem('mantine-color-scheme-value', 'light')
-  await answerCalls()
-  let rows: ReturnType<typeof useCommandRows> = []
-  await renderInPage(() => {
-    rows = useCommandRows({
-      user: customer(),
-      docsUrl: undefined,
-      commands: COMMANDS,
-      onSubject: () => undefined,
-    })
-    return <p>A page</p>
-  })
+  const rows = await paletteRows()
   const found = findRows(rows, typed).flatMap(group => group.rows.map(({ label }) => label))
   expect(found[0] ?? null).toBe(finds)
 })
 
 test('before anything is typed the palette holds pages and commands, and no section', async () => {
+  const rows = await paletteRows()
+  const labels = findRows(rows, '').flatMap(group => group.rows.map(({ label }) => label))
+  expect(labels).toContain('Settings')
+  expect(labels).not.toContain('SSH keys')
+})
+
+/** What the palette can find, on a page of its own. */
+async function paletteRows(): Promise<ReturnType<typeof useCommandRows>> {
   await answerCalls()
   let rows: ReturnType<typeof useCommandRows> = []
   await renderInPage(() => {
@@ -84,7 +82,5 @@ test('before anything is typed the palette holds pages and commands, and no sect
     })
     return <p>A page</p>
   })
-  const labels = findRows(rows, '').flatMap(group => group.rows.map(({ label }) => label))
-  expect(labels).toContain('Settings')
-  expect(labels).not.toContain('SSH keys')
-})
+  return rows
+}

@@ -5,6 +5,7 @@ import { loadPage } from '../../app/load-page.ts'
 import { Card } from '../../ui/Card.tsx'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
+import parts from '../../ui/SideParts.module.css'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import classes from './DocsPage.module.css'
 import { DOC_TOPICS } from './topics.ts'
@@ -38,12 +39,12 @@ export function Page() {
           </>
         }
       />
-      <div className={classes.layout}>
-        <nav aria-label={t('topics.label')} className={classes.menu}>
+      <div className={`${parts.layout} ${classes.layout}`}>
+        <nav aria-label={t('topics.label')} className={`${parts.menu} ${classes.menu}`}>
           <ul>
             {DOC_TOPICS.map(topic => (
               <li key={topic}>
-                <a href={`#${topic}`} className={classes.entry}>
+                <a href={`#${topic}`} className={parts.entry}>
                   {t(`topics.${topic}`)}
                 </a>
               </li>

@@ -7,6 +7,7 @@ import { searchOf, usePageSearch } from '../../app/search.ts'
 import { SECTION_IDS, type SectionId } from '../../app/settings-sections.ts'
 import { Card } from '../../ui/Card.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
+import parts from '../../ui/SideParts.module.css'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import classes from './SettingsPage.module.css'
 import { SECTION_GROUPS, SECTIONS } from './sections.ts'
@@ -31,7 +32,7 @@ export function Page() {
   return (
     <>
       <PageHeader title={t('titles.settings')} />
-      <div className={classes.layout}>
+      <div className={parts.layout}>
         <SectionMenu chosen={section} />
         <SectionSelect
           ref={select}
@@ -63,7 +64,7 @@ const EMPTY_SEARCH = { page: undefined, group: undefined }
 function SectionMenu({ chosen }: { chosen: SectionId }) {
   const { t } = useTranslation(['settings', 'common'])
   return (
-    <nav aria-label={t('sections.label')} className={classes.menu}>
+    <nav aria-label={t('sections.label')} className={`${parts.menu} ${classes.menu}`}>
       {SECTION_GROUPS.map(({ heading, ids }) => (
         <section key={heading} aria-label={t(`sections.groups.${heading}`)}>
           <h2 className={classes.heading}>{t(`sections.groups.${heading}`)}</h2>
@@ -75,7 +76,7 @@ function SectionMenu({ chosen }: { chosen: SectionId }) {
                   <Link
                     to={PATH}
                     search={searchOf({ section: id })}
-                    className={classes.entry}
+                    className={`${parts.entry} ${classes.entry}`}
                     aria-current={id === chosen ? 'page' : undefined}
                   >
                     <Icon size={16} stroke={1.6} aria-hidden="true" className={classes.icon} />

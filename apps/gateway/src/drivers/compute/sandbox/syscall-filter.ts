@@ -7,7 +7,7 @@ import { FilterProgram } from './filter-program.ts'
  * the newest call that was looked at; what the kernel learned since is refused until somebody has looked.
  *
  * It stands behind the machine's lack of rights, not in place of it: most of what is refused asks for rights that
- * nobody in a machine has. docs/decisions/0031 says how the list came about.
+ * nobody in a machine has. docs/decisions/0032 says how the list came about.
  */
 
 /** Numbers of one call, as x86-64 and arm64 know it; null where the processor's kernel has no such call. */

@@ -1,9 +1,9 @@
 // @vitest-environment jsdom
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { fireEvent, screen } from '@testing-library/react'
 import { createRef } from 'react'
 import { expect, test } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
+import { answerCalls, InShell } from '../../gateway-fixture.tsx'
 import { NOTHING_TYPED, TopupForm } from './TopupForm.tsx'
 
 const PLATFORM = { platform_name: 'testcard', display_name: 'Test card', test: true }
@@ -30,9 +30,9 @@ test('[R5.8] the limits of an amount are said, and one beyond them is not offere
 
 async function showForm() {
   const typed = { ...createRef(), current: { ...NOTHING_TYPED } }
-  const client = new QueryClient()
+  await answerCalls()
   const Page = () => (
-    <QueryClientProvider client={client}>
+    <InShell>
       <TopupForm
         platform={PLATFORM}
         currency="USD"
@@ -41,7 +41,7 @@ async function showForm() {
         onSettled={() => {}}
         onInFlight={() => {}}
       />
-    </QueryClientProvider>
+    </InShell>
   )
   await renderInPage(Page, { namespaces: ['payments'] })
 }

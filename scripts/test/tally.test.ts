@@ -30,10 +30,10 @@ describe('the summary', () => {
     const skipped = [{ name: 'compute.test.ts > docker driver > starts', why: undefined }]
     const tally = withPrintedReasons({ ...mixed, skipped }, reasons)
     expect(tallyDetails(tally)).toEqual([
-      'Failed:',
-      '  a > b',
       'Skipped:',
       '  compute.test.ts > docker driver > starts: no engine answers',
+      'Failed:',
+      '  a > b',
     ])
     expect(tallyDetails(mixed)).toContain('  c: no reason given')
     expect(tallyDetails(clean)).toEqual([])

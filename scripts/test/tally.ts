@@ -39,13 +39,16 @@ export function summaryLine(tally: Tally): string {
   return `${tally.passed} passed, ${tally.failed.length} failed${skipped}`
 }
 
-/** The failed and the skipped tests by name, one a line, with reasons; empty when there are none. */
+/**
+ * The skipped tests by name, one a line, with reasons, then the failed ones, which stay in sight where only
+ * the end of a long output is kept; empty when there are none.
+ */
 export function tallyDetails(tally: Tally): string[] {
   const failed = tally.failed.map(name => `  ${name}`)
   const skipped = tally.skipped.map(({ name, why }) => `  ${name}: ${why ?? 'no reason given'}`)
   return [
-    ...(failed.length === 0 ? [] : ['Failed:', ...failed]),
     ...(skipped.length === 0 ? [] : ['Skipped:', ...skipped]),
+    ...(failed.length === 0 ? [] : ['Failed:', ...failed]),
   ]
 }
 

@@ -7,6 +7,7 @@ import { TERMINAL_CLOSE } from '@berth/contract/terminal'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { heldBytes } from '../../../test/held-bytes.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
@@ -124,10 +125,10 @@ describe('[R2.23] through the gateway that does not reach the machine', () => {
     })
     request.end()
     const [answer] = (await once(request, 'response')) as [IncomingMessage]
-    const heldFrom = process.memoryUsage().arrayBuffers
+    const heldFrom = heldBytes()
     await standsStill(() => poured)
     expect(poured).toBeLessThan(UNDER_WAY_BYTES_MAX)
-    expect(process.memoryUsage().arrayBuffers - heldFrom).toBeLessThan(UNDER_WAY_BYTES_MAX)
+    expect(heldBytes() - heldFrom).toBeLessThan(UNDER_WAY_BYTES_MAX)
     let bytes = 0
     for await (const chunk of answer) bytes += (chunk as Buffer).length
     expect(bytes).toBe(POURED_BYTES)

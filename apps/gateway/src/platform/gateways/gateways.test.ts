@@ -7,6 +7,7 @@ import { eq, sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { heldBytes } from '../../../test/held-bytes.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { ApiError } from '../http/api-error.ts'
 import { systemIds } from '../ids.ts'
@@ -66,13 +67,13 @@ describe('a stream to another gateway', () => {
     const near = await start()
     const stream = await near.open(far.selfId, 'pour', null)
     await expect.poll(() => stream.readableLength, PATIENCE).toBeGreaterThan(0)
-    const heldFrom = process.memoryUsage().arrayBuffers
+    const heldFrom = heldBytes()
     await expectStandsStill(() => poured)
     expect(poured).toBeLessThan(32 * MIB)
     let received = 0
     for await (const chunk of stream) received += (chunk as Buffer).length
     expect(received).toBe(100 * MIB)
-    expect(process.memoryUsage().arrayBuffers - heldFrom).toBeLessThan(64 * MIB)
+    expect(heldBytes() - heldFrom).toBeLessThan(64 * MIB)
   })
 
   test('ends on the other side when one side is cut', async () => {

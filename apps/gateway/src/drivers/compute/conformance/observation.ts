@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { heldBytes } from '../../../../test/held-bytes.ts'
 import { eventually, expectCode, never, type Subject, text } from './tools.ts'
 
 /** How much may be under way while nobody reads a log. */
@@ -81,9 +82,9 @@ export function describeObservation(subject: Subject): void {
         command: ['sh', '-c', 'yes 0123456789012345678901234567890123456789'],
       })
       const log = await engine.observation.followLogs(id, { lines_max: 1 })
-      const before = process.memoryUsage().arrayBuffers
+      const before = heldBytes()
       for (let turn = 0; turn < 10; turn++) await text(engine, id, 'sleep 0.05')
-      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(UNDER_WAY_BYTES_MAX)
+      expect(heldBytes() - before).toBeLessThan(UNDER_WAY_BYTES_MAX)
       log.destroy()
       await engine.machines.remove(id, never)
     },

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { heldBytes } from '../../../../test/held-bytes.ts'
 import { openScreen, type Screen } from './screen.ts'
 import { commands, eventually, type Subject, text } from './tools.ts'
 
@@ -89,7 +90,7 @@ export function describeTerminal(subject: Subject): void {
       screen.renders(false)
       screen.type('exec seq 1 1000000\n')
       await eventually(async () => expect(await commands(engine, id)).toContain('seq 1 1000000'))
-      const heapBefore = process.memoryUsage()
+      const heldBefore = heldBytes()
       // A program that could run on would be through in a tenth of the time that these take.
       for (let turn = 0; turn < 20; turn++) {
         await text(engine, id, 'sleep 0.05')
@@ -97,8 +98,7 @@ export function describeTerminal(subject: Subject): void {
       }
       expect(await commands(engine, id)).toContain('seq 1 1000000')
       expect(screen.bytes().length).toBeLessThan(MILLION_LINES_BYTES / 2)
-      const grown = process.memoryUsage().arrayBuffers - heapBefore.arrayBuffers
-      expect(grown).toBeLessThan(UNDER_WAY_BYTES_MAX)
+      expect(heldBytes() - heldBefore).toBeLessThan(UNDER_WAY_BYTES_MAX)
       screen.renders(true)
       expect(await screen.end).toEqual({ reason: 'exited', code: 0 })
       const bytes = screen.bytes()

@@ -179,10 +179,17 @@ test.describe('a second way in', () => {
     await expect(page.getByText('This is the only way into the account', { exact: false })).toBeVisible()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     await expect(page.getByRole('button', { name: 'Unlink Acme' })).toBeFocused()
-    await page.getByLabel('New password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Mail me the link' }).click()
+    await page.getByRole('link', { name: 'Open the local mailbox' }).click()
+    await page.getByRole('link', { name: /\/reset-password\?token=/ }).click()
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.getByLabel('Password, once more').fill(PASSWORD)
     await page.getByRole('button', { name: 'Set the password' }).click()
-    await expect(page.getByText('Your password is set.', { exact: false })).toBeVisible()
+    await expect(page.getByRole('heading', { name: 'Your new password is set' })).toBeVisible()
+    await page.goto('/auth?redirect=/settings?section=sign-in')
+    await page.getByLabel('Email').fill(HANNA)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: 'Log in', exact: true }).click()
     await expect(page.getByLabel('Current password')).toBeVisible()
     await unlinkAcme()
     await expect(page.getByText('Acme is unlinked.')).toBeVisible()
@@ -196,7 +203,11 @@ test.describe('a second way in', () => {
     await expect(page).toHaveURL(/\/settings\?section=sign-in$/)
     await expect(service('Acme')).toContainText(`Linked as ${HANNA}`)
     await page.goto('/settings?section=audit-log')
-    for (const what of ['Link another service', 'Unlink another service', 'Change the password']) {
+    for (const what of [
+      'Link another service',
+      'Unlink another service',
+      'Reset the password by a mailed link',
+    ]) {
       await expect(page.getByText(what, { exact: true }).first()).toBeVisible()
     }
     await expect(

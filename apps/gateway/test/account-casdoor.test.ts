@@ -18,5 +18,8 @@ accountSuite('a server that speaks as Casdoor does', {
   async expirePassword(_, email) {
     Object.assign(casdoor.userByEmail(email) ?? {}, { needUpdatePassword: true })
   },
+  async takePassword(_, email) {
+    Object.assign(casdoor.userByEmail(email) ?? {}, { plainPassword: '' })
+  },
   close: async () => await casdoor.close(),
 })

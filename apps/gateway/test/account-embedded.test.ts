@@ -11,4 +11,10 @@ accountSuite('the gateway itself', {
       .set({ needUpdatePassword: true })
       .where(eq(userAccount.email, email))
   },
+  async takePassword(bench, email) {
+    await bench.database.db
+      .update(userAccount)
+      .set({ passwordHash: null })
+      .where(eq(userAccount.email, email))
+  },
 })

@@ -36,6 +36,8 @@ export interface AccountKeeper {
   createBench: () => ReturnType<typeof createIdentityBench>
   /** Demands a new password of an account. */
   expirePassword(bench: IdentityBench, email: string): Promise<void>
+  /** Takes an account's password away, as if another service had made it; left out where nothing can. */
+  takePassword?(bench: IdentityBench, email: string): Promise<void>
   close?(): Promise<void>
 }
 
@@ -325,6 +327,20 @@ export function accountSuite(name: string, keeper: AccountKeeper): void {
         const own = await change(token, PASSWORD, `${email.split('@')[0]}-A1`)
         expect(own.fields).toEqual(['newPassword: password_personal'])
         expect((await signIn(email)).code).toBeNull()
+      })
+
+      test('where there is none yet, is set by a mailed link and by no session, which it ends', async context => {
+        if (!keeper.takePassword) return context.skip('this server takes no password away')
+        const { email, token } = await someone()
+        await keeper.takePassword(bench, email)
+        for (const old of ['', PASSWORD]) {
+          expect((await change(token, old, NEW_PASSWORD)).code).toBe('first_password_by_mail')
+        }
+        expect((await signIn(email, NEW_PASSWORD)).code).toBe('login_tries_left')
+        expect((await reset(await resetLink(email))).code).toBeNull()
+        expect((await whoIs(token)).code).toBe('login_expired')
+        const fresh = (await signIn(email, NEW_PASSWORD)).data ?? ''
+        expect((await change(fresh, NEW_PASSWORD, THIRD_PASSWORD)).code).toBeNull()
       })
 
       test('[R6.4] is nobody else’s', async () => {

@@ -1,14 +1,16 @@
-import { APPLICATION, ORGANIZATION } from '@berth/contract/account'
+import { APPLICATION, login, ORGANIZATION, signup } from '@berth/contract/account'
 import type { Call, CallData, CallInput } from '@berth/contract/call'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import type { ErrorCode } from '@berth/contract/errors'
 import type { Language } from '@berth/contract/limits'
+import { eq } from 'drizzle-orm'
 import { pino } from 'pino'
 import { createAudit } from '../src/domains/audit/audit.ts'
 import { auditRoutes } from '../src/domains/audit/routes.ts'
 import { createBilling } from '../src/domains/billing/billing.ts'
 import { createIdentity, type Identity } from '../src/domains/identity/identity.ts'
 import { identityRoutes } from '../src/domains/identity/routes.ts'
+import { userAccount } from '../src/domains/identity/tables.ts'
 import { createNotifications } from '../src/domains/notifications/notifications.ts'
 import { notificationsRoutes } from '../src/domains/notifications/routes.ts'
 import type { CaptchaService } from '../src/drivers/captcha/port.ts'
@@ -170,6 +172,19 @@ export async function createIdentityBench(options: BenchOptions = {}) {
       })
       stops.push(await other.start())
       return other
+    },
+    /** A customer with a verified address and the usual password, signed in. */
+    async customer(email: string): Promise<{ userId: string; email: string; token: string }> {
+      const call = caller(server.origin)
+      await call(signup, { body: signUpBody(email) })
+      const [row] = await database.db
+        .update(userAccount)
+        .set({ emailVerifiedAt: clock.now() })
+        .where(eq(userAccount.email, email))
+        .returning({ id: userAccount.id })
+      const { data: token } = await call(login, { body: loginBody(email) })
+      if (!row || token === null) throw new Error(`${email} could not sign up and in`)
+      return { userId: row.id, email, token }
     },
     mailsTo: async (to: string) => (await mailbox.list()).filter(mail => mail.to === to),
     async close() {

@@ -8,8 +8,10 @@ import { officialImages } from '@berth/contract/images'
 import { deployInstance, listInstances } from '@berth/contract/instances'
 import { addRegistryCredential } from '@berth/contract/registries'
 import { addSshKey } from '@berth/contract/ssh-keys'
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { closeCustomer } from '../src/domains/customers/customers.ts'
+import { userAccount } from '../src/domains/identity/tables.ts'
 import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
 import { type CallAnswer, sendCall, startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -129,6 +131,7 @@ interface Input {
   body?: unknown
 }
 
+const PASSWORD = 'Harbour-Light-7'
 /** Nothing listens there. */
 const NO_REGISTRY = 'localhost:1'
 
@@ -146,7 +149,7 @@ const CHANGES: Record<string, () => Input> = {
     body: { displayName: 'Late' },
   }),
   'account.set-password': () => ({
-    body: { userOwner: 'berth', userName: ownerEmail, newPassword: 'Late-Harbour-7' },
+    body: { userOwner: 'berth', userName: ownerEmail, oldPassword: PASSWORD, newPassword: 'Late-Harbour-7' },
   }),
   'notification.set': () => ({ body: DEFAULT_CHOICE }),
   'ssh_key.add': () => ({ body: { public_key: publicKey() } }),
@@ -173,11 +176,15 @@ let ownerEmail: string
 
 beforeAll(async () => {
   gateway = await startGateway({ privateRegistries: [NO_REGISTRY] })
-  const first = await gateway.signUp()
-  owner = first.token
-  ownerId = first.userId
-  ownerEmail = first.email
-  await gateway.grant(first.userId, 5_000)
+  ownerEmail = 'owner@example.org'
+  owner = await signUpOnly(ownerEmail)
+  const [row] = await gateway.database.db
+    .update(userAccount)
+    .set({ emailVerifiedAt: new Date() })
+    .where(eq(userAccount.email, ownerEmail))
+    .returning({ id: userAccount.id })
+  ownerId = row?.id ?? ''
+  await gateway.grant(ownerId, 5_000)
   other = (await gateway.signUp()).token
   unverified = await signUpOnly('unverified@example.org')
   ids = await ownSomething()
@@ -336,9 +343,8 @@ async function signUpOnly(email: string): Promise<string> {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ application: 'berth-console', organization: 'berth', ...body }),
     }).then(answer => answer.json() as Promise<{ data: string }>)
-  const password = 'Harbour-Light-7'
-  await send('signup', { username: email, email, name: 'New', password, agreement: true })
-  return (await send('login', { type: 'token', username: email, password })).data
+  await send('signup', { username: email, email, name: 'New', password: PASSWORD, agreement: true })
+  return (await send('login', { type: 'token', username: email, password: PASSWORD })).data
 }
 
 /** The fields of an object schema; undefined for any other. */

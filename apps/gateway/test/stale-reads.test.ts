@@ -180,15 +180,6 @@ const SCENES: Scene[] = [
     const body = { userOwner, userName, oldPassword: PASSWORD, newPassword: 'Other-Harbour-8' }
     return { customer, input: { body } }
   }),
-  scene(
-    setPassword,
-    async () => {
-      const customer = await payer()
-      const { owner: userOwner, name: userName } = await gateway.data(getAccount, {}, customer)
-      return { customer, input: { body: { userOwner, userName, newPassword: PASSWORD } } }
-    },
-    'the first one',
-  ),
   scene(beginProviderSignIn, async () => ({
     customer: owner,
     input: { body: { ...names, provider: 'acme', method: 'link' as const } },

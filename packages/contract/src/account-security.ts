@@ -7,7 +7,8 @@ export const setPassword = defineCall({
   operation: 'account.set-password',
   method: 'POST',
   path: '/api/account/set-password',
-  summary: 'Sets a new password for the account that asks, and ends its other sessions.',
+  summary:
+    'Sets a new password for the account that asks, and ends its other sessions. The first one is set by a mailed link.',
   audience: 'user',
   timeout: 'normal',
   form: true,
@@ -19,7 +20,6 @@ export const setPassword = defineCall({
     userOwner: z.string(by('required')).min(1, by('required')).max(100, by('too_long')),
     /** The login name, which is the caller's own. */
     userName: z.string(by('required')).min(1, by('required')).max(300, by('too_long')),
-    /** Not looked at where the account has no password yet. */
     oldPassword: z.string(by('wrong_type')).max(PASSWORD_CHARS_MAX, by('too_long')).default(''),
     /** Held to the rules of a new password, whose breach has a code of its own here: `password_too_weak`. */
     newPassword: typedPassword,

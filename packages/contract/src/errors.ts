@@ -55,6 +55,7 @@ export const ERRORS = {
   reset_link_invalid: rule(200, 'change'),
   reset_mail_wait: rule(200, 'retry'),
   reset_failed: rule(200, 'retry'),
+  first_password_by_mail: rule(200, 'change'),
   oauth_failed: rule(200, 'retry'),
   unknown_sign_in_method: rule(200, 'change'),
   captcha_required: rule(200, 'change'),

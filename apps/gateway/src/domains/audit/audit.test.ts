@@ -102,14 +102,18 @@ describe('[B12] the audit log', () => {
   })
 
   test('holds no secret, whatever was typed', async () => {
-    const { token, email } = await gateway.signUp()
-    const secrets = ['Old-Secret-11', 'New-Secret-22', '4242424242424242', '4242 4242 4242 4242']
-    const password = { userOwner: 'berth', userName: email, oldPassword: 'Old-Secret-11' }
-    await gateway.call(setPassword, { body: { ...password, newPassword: 'New-Secret-22' } }, { token })
-    await gateway.call(setPassword, { body: { ...password, newPassword: 'Old-Secret-11' } }, { token })
+    const { token } = await gateway.signUp()
+    const email = `${randomUUID()}@example.org`
+    const known = await signUpByForm(email)
+    const secrets = [PASSWORD, 'Old-Secret-11', 'New-Secret-22', '4242424242424242', '4242 4242 4242 4242']
+    const password = { userOwner: 'berth', userName: email, newPassword: 'New-Secret-22' }
+    const wrong = { ...password, oldPassword: 'Old-Secret-11' }
+    await gateway.call(setPassword, { body: wrong }, { token: known })
+    await gateway.data(setPassword, { body: { ...password, oldPassword: PASSWORD } }, { token: known })
     await gateway.call(topup, { body: { ...TOPUP, source: '4242424242424242' } }, { token })
     await gateway.call(topup, { body: TOPUP }, { token })
-    expect(await entries(token)).toHaveLength(4)
+    expect(await entries(token)).toHaveLength(2)
+    expect(await entries(known)).toHaveLength(3)
     const rows = JSON.stringify(await gateway.database.db.select().from(auditEntry))
     for (const secret of [...secrets, email]) expect(rows).not.toContain(secret)
   })

@@ -1,11 +1,14 @@
-import type { User } from '@berth/contract/account'
+import { APPLICATION, ORGANIZATION, sendResetPasswordEmail, type User } from '@berth/contract/account'
 import { setPassword } from '@berth/contract/account-security'
 import { newPassword, typedPassword } from '@berth/contract/fields'
 import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { ApiError } from '../../../api/api-error.ts'
-import { useChange } from '../../../api/use-change.ts'
+import { settingsQuery } from '../../../api/queries.ts'
+import { told, useChange } from '../../../api/use-change.ts'
 import { useSession } from '../../../app/session/session.ts'
 import { isConfirmed, MISMATCH } from '../../../ui/confirmed-password.ts'
 import { FormFailure } from '../../../ui/FormFailure.tsx'
@@ -17,31 +20,54 @@ import { hasPassword } from '../has-password.ts'
 import { SectionCard } from '../SectionCard.tsx'
 import classes from './PasswordCard.module.css'
 
-/** Changes the password, or sets the first one of an account that was made by a link or through a service. */
+/** Changes the password, or mails the link by which the first one is set. */
 export function PasswordCard() {
   const { t } = useTranslation('settings')
   const { user } = useSession()
   if (!user) return null
-  const which = hasPassword(user) ? 'change' : 'first'
+  if (!hasPassword(user)) return <FirstPassword email={user.email} />
   return (
-    <SectionCard title={t(`password.${which}.title`)} lead={t(`password.${which}.lead`)}>
-      {/* Another form once there is a password: it then asks for that one too. */}
-      <PasswordForm key={which} user={user} which={which} />
+    <SectionCard title={t('password.change.title')} lead={t('password.change.lead')}>
+      <PasswordForm user={user} />
     </SectionCard>
   )
 }
 
-const fields = { oldPassword: z.string(), password: newPassword, confirm: z.string() }
-const FORMS = {
-  first: z.object(fields).refine(isConfirmed, MISMATCH),
-  change: z.object({ ...fields, oldPassword: typedPassword }).refine(isConfirmed, MISMATCH),
+/**
+ * For an account that was made by a link or through a service. Its first password is a lasting way in, so that it takes
+ * more than this session: the mail to its address.
+ */
+function FirstPassword({ email }: { email: string }) {
+  const { t } = useTranslation(['settings', 'common'])
+  const { data: settings } = useQuery(settingsQuery)
+  const { send, busy } = useChange(sendResetPasswordEmail)
+  const [sent, setSent] = useState(false)
+  const ask = async () => {
+    await send({ body: { email, application: APPLICATION, organization: ORGANIZATION } })
+    setSent(true)
+  }
+  return (
+    <SectionCard title={t('password.first.title')} lead={t('password.first.lead', { email })}>
+      <p className={sent ? classes.sent : 'said'} role="status">
+        {sent && t('password.first.sent', { email })}{' '}
+        {sent && settings?.mailbox && <a href="/mailbox">{t('common:verify.mailbox')}</a>}
+      </p>
+      <Button variant={sent ? 'default' : 'filled'} loading={busy} onClick={() => void ask().catch(told)}>
+        {t(sent ? 'password.first.again' : 'password.first.submit')}
+      </Button>
+    </SectionCard>
+  )
 }
 
-function PasswordForm({ user, which }: { user: User; which: 'first' | 'change' }) {
+const schema = z
+  .object({ oldPassword: typedPassword, password: newPassword, confirm: z.string() })
+  .refine(isConfirmed, MISMATCH)
+
+function PasswordForm({ user }: { user: User }) {
   const { t } = useTranslation('settings')
   const change = useChange(setPassword, { silent: true })
   const { form, submit, busy, failure } = useContractForm({
-    schema: FORMS[which],
+    schema,
     initialValues: { oldPassword: '', password: '', confirm: '' },
     async onSubmit({ oldPassword, password }) {
       const body = { userOwner: user.owner, userName: user.name, oldPassword, newPassword: password }
@@ -51,25 +77,23 @@ function PasswordForm({ user, which }: { user: User; which: 'first' | 'change' }
         throw asFormNamesIt(error)
       }
       form.reset()
-      toast.good(t(`password.${which}.done`))
+      toast.good(t('password.change.done'))
     },
   })
   return (
     <form onSubmit={submit} noValidate className={classes.form}>
       {/* Tells a password manager whose password this is. */}
       <input type="text" name="username" autoComplete="username" value={user.email} readOnly hidden />
-      {which === 'change' && (
-        <PasswordField
-          label={t('password.old')}
-          autoComplete="current-password"
-          {...form.getInputProps('oldPassword')}
-        />
-      )}
+      <PasswordField
+        label={t('password.old')}
+        autoComplete="current-password"
+        {...form.getInputProps('oldPassword')}
+      />
       <NewPasswordFields form={form} label={t('password.new')} />
       <FormFailure message={failure} />
       <div>
         <Button type="submit" loading={busy}>
-          {t(`password.${which}.submit`)}
+          {t('password.change.submit')}
         </Button>
       </div>
     </form>

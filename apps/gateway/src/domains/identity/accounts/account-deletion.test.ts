@@ -1,5 +1,5 @@
 import { getAccount, login, sendResetPasswordEmail, signup } from '@berth/contract/account'
-import { deleteAccount, setPassword } from '@berth/contract/account-security'
+import { deleteAccount } from '@berth/contract/account-security'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -207,15 +207,11 @@ describe('deleting an account', () => {
 
 async function someone({ password = true }: { password?: boolean } = {}) {
   const email = `delete-${count++}@example.com`
+  if (password) return await bench.customer(email)
   const { userId } = await bench.identity.createVerifiedUser({ email, displayName: 'Ada', language: 'en' })
   const secret = await bench.identity.createSignInLink(userId)
   const place = { address: '203.0.113.7', userAgent: 'node', stay: true }
-  const token = await bench.identity.signInByLink(secret, place)
-  if (password) {
-    const body = { userOwner: 'berth', userName: email, newPassword: PASSWORD }
-    await bench.call(setPassword, { body }, { token })
-  }
-  return { userId, email, token }
+  return { userId, email, token: await bench.identity.signInByLink(secret, place) }
 }
 
 function remove(token: string, email: string, password: string = PASSWORD) {

@@ -19,11 +19,12 @@ export function prepareEmbeddedChange(deps: {
     const user = await findById(db, caller.userId)
     const isOwn = userOwner === ORGANIZATION && userName.trim().toLowerCase() === user?.email
     if (!user || !isOwn) throw new ApiError('not_found')
+    if (user.passwordHash === null) throw new ApiError('first_password_by_mail')
     checkNewPassword(newPassword, 'newPassword', user)
     const asked = { user, typed: oldPassword, address, field: 'oldPassword' }
     await proof.check(asked)
     // The old one is known to be right here, so that nothing is told by comparing.
-    if (user.passwordHash !== null && newPassword === oldPassword) throw samePassword('newPassword')
+    if (newPassword === oldPassword) throw samePassword('newPassword')
     const passwordHash = await deps.passwords.hash(newPassword)
     return async tx => {
       await proof.accept(tx, asked)

@@ -97,13 +97,6 @@ describe('setting a password', () => {
     expect(await signIn(other.email, PASSWORD)).toMatch(/^ey/)
   })
 
-  test('of an account without one needs no old one', async () => {
-    const { email, token } = await someone({ password: null })
-    expect((await change(email, token, { oldPassword: 'whatever' })).code).toBeNull()
-    expect(await signIn(email, NEW_PASSWORD)).toMatch(/^ey/)
-    expect((await change(email, token, { newPassword: 'Third-Harbour-9' })).code).toBe('validation_failed')
-  })
-
   test('of two at once with the same old one, one is set', async () => {
     const { email, token } = await someone()
     const words = ['First-Harbour-1', 'Second-Harbour-2']
@@ -145,20 +138,7 @@ describe('the mail about a new password', () => {
   })
 })
 
-/** A customer with a verified address, signed in from the usual place. */
-async function someone({ password = PASSWORD }: { password?: string | null } = {}) {
-  const email = `change-${count++}@example.com`
-  const { userId } = await bench.identity.createVerifiedUser({ email, displayName: 'Ada', language: 'en' })
-  const secret = await bench.identity.createSignInLink(userId)
-  const place = { address: '203.0.113.7', userAgent: 'node', stay: true }
-  const token = await bench.identity.signInByLink(secret, place)
-  if (password !== null) {
-    await change(email, token, { newPassword: password })
-    await mailAbout(email, 'was changed')
-    await bench.database.db.execute('delete from mailbox_mail')
-  }
-  return { userId, email, token }
-}
+const someone = () => bench.customer(`change-${count++}@example.com`)
 
 function form(email: string, more: Record<string, string> = {}) {
   const base = { userOwner: 'berth', userName: email, oldPassword: PASSWORD, newPassword: NEW_PASSWORD }

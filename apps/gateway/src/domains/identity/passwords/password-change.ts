@@ -14,7 +14,6 @@ export interface PasswordChange {
   /** Organization and login name of the account that is meant, as Casdoor's form names it. */
   userOwner: string
   userName: string
-  /** Not looked at where the account has none. */
   oldPassword: string
   newPassword: string
   /** Network address of the caller. */
@@ -26,6 +25,7 @@ export interface PasswordChange {
  * is kept, or makes it.
  * @returns What is written down in the transaction that ends what the old password opened.
  * @throws ApiError `not_found` for any other account than the caller's, whether or not there is one;
+ * `first_password_by_mail` where it has none: a session alone must not become a lasting way in;
  * `password_too_weak`; `validation_failed` {password_wrong, password_same}; `login_frozen`.
  */
 export type PreparePasswordChange = (input: PasswordChange) => Promise<(tx: Transaction) => Promise<void>>
@@ -38,7 +38,7 @@ interface PasswordChangeDeps {
   guardMails: Pick<GuardMails, 'passwordChanged'>
 }
 
-/** Choosing a new password, or a first one, by somebody who is signed in. */
+/** Choosing a new password by somebody who is signed in and knows the old one. */
 export function createPasswordChange(deps: PasswordChangeDeps) {
   return {
     /**

@@ -1,11 +1,5 @@
-import { setPassword } from '@berth/contract/account-security'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  createIdentityBench,
-  eventually,
-  type IdentityBench,
-  PASSWORD,
-} from '../../../../test/identity-bench.ts'
+import { createIdentityBench, eventually, type IdentityBench } from '../../../../test/identity-bench.ts'
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:138.0) Gecko/20100101 Firefox/138.0'
 const NEWER_FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:139.0) Gecko/20100101 Firefox/139.0'
@@ -83,10 +77,8 @@ async function signIn(userId: string, address: string, userAgent: string): Promi
 
 /** Waits until a mail that was queued later than those in question has come: then they have, too. */
 async function settled(): Promise<void> {
-  const { userId, email } = await someone()
-  const token = await signIn(userId, HOME, FIREFOX)
-  const body = { userOwner: 'berth', userName: email, newPassword: PASSWORD }
-  await bench.call(setPassword, { body }, { token })
+  const { email } = await someone()
+  await bench.identity.requestPasswordReset(email)
   await eventually('the mail of the marker', async () => (await bench.mailsTo(email)).length > 0)
   const { rows } = await bench.database.pool.query<{ n: number }>(
     `select count(*)::int as n from pgboss.job where state in ('created', 'active', 'retry')`,

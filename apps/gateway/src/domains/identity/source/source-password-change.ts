@@ -47,8 +47,6 @@ export function prepareSourceChange({
 
   async function ask(profile: SourceProfile, input: PasswordChange): Promise<SourcePasswordAnswer> {
     const { oldPassword, newPassword: password, address } = input
-    if (!profile.hasPassword)
-      return await source.setPassword(profile, { password, oldPassword: null, address })
     // To the application, the source would set a password without the old one.
     if (oldPassword === '') return 'wrong'
     return await source.setPassword(profile, { password, oldPassword, address })
@@ -57,6 +55,7 @@ export function prepareSourceChange({
   return async input => {
     const { caller, newPassword, address } = input
     const profile = await ownProfile(input)
+    if (!profile.hasPassword) throw new ApiError('first_password_by_mail')
     checkNewPassword(newPassword, 'newPassword', profile)
     const admitted = await throttle.admit(profile.email, address)
     const answer = await ask(profile, input)

@@ -58,6 +58,7 @@ const WHO: Record<string, Audience> = {
   'api_key.revoke': 'user',
   'mailbox.list': 'guest',
   'settings.get': 'guest',
+  'settings.terms': 'guest',
   'region.all': 'guest',
   'region.list': 'guest',
   'gpu_spec.list': 'guest',

@@ -399,6 +399,8 @@ const settings = z.object({
   brand: z.object({
     name: z.string(),
     docs_url: z.string(),
+    /** Where the terms are read that one agrees to at sign-up. */
+    terms_url: z.string(),
     /** Where images of the community are kept; null where that is nowhere yet. */
     image_storage_url: z.string().nullable(),
     /** A square mark, as addresses; null for the console's own. */
@@ -426,6 +428,22 @@ export const getSettings = defineCall({
   data: settings,
 })
 
+export const getTerms = defineCall({
+  operation: 'settings.terms',
+  method: 'GET',
+  path: '/api/settings/terms',
+  summary: 'The terms that one agrees to at sign-up, in the language of the request.',
+  audience: 'guest',
+  timeout: 'fast',
+  retry: true,
+  data: z.object({
+    /** Where they are read: the page of the console, or a place of the brand's own. */
+    url: z.string(),
+    /** Safe to show as it is; null where the brand keeps them elsewhere. */
+    html: z.string().nullable(),
+  }),
+})
+
 export const accountCalls = [
   getApplication,
   login,
@@ -443,4 +461,5 @@ export const accountCalls = [
   endOtherSessions,
   listMailbox,
   getSettings,
+  getTerms,
 ] as const

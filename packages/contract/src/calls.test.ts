@@ -117,6 +117,7 @@ const OWN_CALLS = [
   'DELETE /api/model-verse/api-key/{id}',
   'GET /api/mailbox',
   'GET /api/settings',
+  'GET /api/settings/terms',
   'GET /api/instance/{id}/events',
   'GET /api/bill/transaction/{id}',
   'GET /api/bill/spend',

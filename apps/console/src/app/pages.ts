@@ -42,6 +42,12 @@ export const PAGES = [
     load: () => import('../pages/mailbox/MailboxPage.tsx'),
   },
   {
+    path: '/terms',
+    access: 'guest',
+    namespaces: ['auth'],
+    load: () => import('../pages/terms/TermsPage.tsx'),
+  },
+  {
     path: '/explore',
     access: 'user',
     namespaces: ['explore'],

@@ -29,7 +29,7 @@ export function GuestCard({ path, title, children, wide = false }: GuestCardProp
         {children}
       </main>
       <footer className={classes.column}>
-        <GuestFoot docsUrl={settings?.brand.docs_url} />
+        <GuestFoot brand={settings?.brand} />
       </footer>
     </div>
   )

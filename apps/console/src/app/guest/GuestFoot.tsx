@@ -7,12 +7,13 @@ import classes from './GuestFoot.module.css'
 const SCHEMES = ['light', 'dark', 'auto'] as const
 
 interface GuestFootProps {
-  docsUrl?: string | undefined
+  /** Where its docs and terms are read; not given until it is known. */
+  brand?: { docs_url: string; terms_url: string } | undefined
   mailbox?: boolean
 }
 
-/** Language, theme and docs, where there is no avatar menu to hold them. The browser's own lists weigh nothing. */
-export function GuestFoot({ docsUrl, mailbox = false }: GuestFootProps) {
+/** Language, theme, docs and terms, where there is no avatar menu to hold them. The browser's own lists weigh nothing. */
+export function GuestFoot({ brand, mailbox = false }: GuestFootProps) {
   const { t } = useTranslation(['common', 'auth'])
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   const choose = (value: string) => {
@@ -46,11 +47,17 @@ export function GuestFoot({ docsUrl, mailbox = false }: GuestFootProps) {
           </option>
         ))}
       </select>
-      {docsUrl && <span aria-hidden="true">·</span>}
-      {docsUrl && (
-        <a className={classes.choice} href={docsUrl} target="_blank" rel="noreferrer">
-          {t('auth:foot.docs')}
-        </a>
+      {brand && (
+        <>
+          <span aria-hidden="true">·</span>
+          <a className={classes.choice} href={brand.docs_url} target="_blank" rel="noreferrer">
+            {t('auth:foot.docs')}
+          </a>
+          <span aria-hidden="true">·</span>
+          <a className={classes.choice} href={brand.terms_url} target="_blank" rel="noreferrer">
+            {t('auth:foot.terms')}
+          </a>
+        </>
       )}
       {mailbox && <span aria-hidden="true">·</span>}
       {mailbox && (

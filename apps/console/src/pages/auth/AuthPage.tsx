@@ -28,6 +28,8 @@ const search = z.object({
   ticket: z.string().catch(''),
   redirect: z.string().catch(''),
 })
+/** The page of terms, which leads on where a brand keeps its own elsewhere. */
+const TERMS_PATH = '/terms'
 const OUR_APPLICATION = { query: { id: `admin/${APPLICATION}` } }
 
 /** Log in, sign up, and asking for a new password (R2.1). */
@@ -41,6 +43,8 @@ export function Page() {
   const [failure, setFailure] = useState<string | null>(note && !deleted ? t(`errors:${note}`) : null)
   const [email, setEmail] = useState('')
   const brand = settings?.brand.name ?? t('common:brand')
+  // Where another service keeps the accounts, it may say what they agree to.
+  const termsUrl = application?.termsOfUse || settings?.brand.terms_url || TERMS_PATH
   useTicket(ticket, message => {
     setFailure(message)
     setSearch({ ticket: '' })
@@ -80,10 +84,7 @@ export function Page() {
               )}
               {(mayJoin || mode === 'reset') && <OtherWay mode={mode} onChange={change} />}
               {mode === 'signup' && (
-                <SignupForm
-                  termsUrl={application?.termsOfUse ?? ''}
-                  onMade={() => change('login', t('sign_up.made'))}
-                />
+                <SignupForm termsUrl={termsUrl} onMade={() => change('login', t('sign_up.made'))} />
               )}
               {mode === 'login' && (
                 <LoginForm
@@ -97,6 +98,7 @@ export function Page() {
               )}
               {mode !== 'reset' && application && (
                 <ProviderButtons
+                  termsUrl={termsUrl}
                   providers={application.providers}
                   method={mode === 'signup' ? 'signup' : 'signin'}
                 />
@@ -105,7 +107,7 @@ export function Page() {
             </>
           )}
           <footer className={classes.foot}>
-            <GuestFoot docsUrl={settings?.brand.docs_url} mailbox={settings?.mailbox ?? false} />
+            <GuestFoot brand={settings?.brand} mailbox={settings?.mailbox ?? false} />
           </footer>
         </div>
       </main>

@@ -13,10 +13,12 @@ interface ProviderButtonsProps {
   /** As the application lists them; those that cannot be used here are left out. */
   providers: Application['providers']
   method: Exclude<ProviderMethod, 'link'>
+  /** Where the terms can be read. */
+  termsUrl: string
 }
 
 /** One button for each service that one may sign in through, under the form. Without any there is nothing. */
-export function ProviderButtons({ providers, method }: ProviderButtonsProps) {
+export function ProviderButtons({ providers, method, termsUrl }: ProviderButtonsProps) {
   const { t } = useTranslation(['auth', 'errors'])
   const [busy, setBusy] = useState<string | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
@@ -62,7 +64,14 @@ export function ProviderButtons({ providers, method }: ProviderButtonsProps) {
           {t('provider.continue', { name: provider?.displayName ?? name })}
         </Button>
       ))}
-      {method === 'signup' && <p className={classes.note}>{t('provider.terms')}</p>}
+      {method === 'signup' && (
+        <p className={classes.note}>
+          {t('provider.terms')}{' '}
+          <a href={termsUrl} target="_blank" rel="noreferrer">
+            {t('terms_link')}
+          </a>
+        </p>
+      )}
     </div>
   )
 }

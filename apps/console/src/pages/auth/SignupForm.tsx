@@ -20,7 +20,7 @@ function waitForMail(sentAt: number): void {
 }
 
 interface SignupFormProps {
-  /** Where the terms can be read; empty when the application names no place. */
+  /** Where the terms can be read. */
   termsUrl: string
   /** The account is there, but logging in to it failed: the log-in form takes over. */
   onMade: () => void
@@ -75,11 +75,9 @@ export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
         label={
           <>
             {t('terms')}{' '}
-            {termsUrl && (
-              <a href={termsUrl} target="_blank" rel="noreferrer">
-                {t('terms_link')}
-              </a>
-            )}
+            <a href={termsUrl} target="_blank" rel="noreferrer">
+              {t('terms_link')}
+            </a>
           </>
         }
         {...form.getInputProps('agreement', { type: 'checkbox' })}

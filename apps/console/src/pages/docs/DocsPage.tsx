@@ -5,6 +5,7 @@ import { loadPage } from '../../app/load-page.ts'
 import { Card } from '../../ui/Card.tsx'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
+import prose from '../../ui/Prose.module.css'
 import parts from '../../ui/SideParts.module.css'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import classes from './DocsPage.module.css'
@@ -33,8 +34,12 @@ export function Page() {
         second={
           <>
             {t('lead')}{' '}
-            <a href={API_REFERENCE} className={classes.api}>
+            <a href={API_REFERENCE} className={classes.other}>
               {t('api')}
+            </a>
+            {' · '}
+            <a href="/terms" className={classes.other}>
+              {t('common:titles.terms')}
             </a>
           </>
         }
@@ -58,7 +63,7 @@ export function Page() {
           {!docs.data && !docs.error && <SkeletonRows rows={8} />}
           {docs.data && (
             <article
-              className={classes.text}
+              className={prose.text}
               // biome-ignore lint/security/noDangerouslySetInnerHtml: it is made from our own Markdown at build time, which holds no HTML.
               dangerouslySetInnerHTML={{ __html: docs.data.html }}
             />

@@ -1,5 +1,6 @@
-import { getSettings } from '@berth/contract/account'
+import { getSettings, getTerms } from '@berth/contract/account'
 import { expect, test } from 'vitest'
+import { readBrandFiles } from '../../platform/config/brand-files.ts'
 import { brands } from '../../platform/config/brands.ts'
 import { createSettings } from './settings.ts'
 
@@ -8,15 +9,19 @@ const NORTH = {
   name: 'North',
   docs_url: 'https://docs.north.example',
   image_storage_url: 'https://images.north.example/v1',
+  terms: 'https://north.example/terms',
   logo: { light: 'https://cdn.north.example/l.svg', dark: 'https://cdn.north.example/d.svg' },
   analytics: { script_url: 'https://stats.north.example/s.js', attributes: { 'data-site': 'north' } },
 }
 const catalogue = {
-  brands: brands.parse([
-    { ...NORTH, production: true },
-    { ...NORTH, hosts: ['staging.north.example'] },
-    { hosts: ['default'], name: 'Berth', docs_url: '/gateway/docs' },
-  ]),
+  brands: readBrandFiles(
+    brands.parse([
+      { ...NORTH, production: true },
+      { ...NORTH, hosts: ['staging.north.example'] },
+      { hosts: ['default'], name: 'Berth', docs_url: '/gateway/docs' },
+    ]),
+    '.',
+  ),
 }
 const settings = createSettings({
   catalogue,
@@ -43,6 +48,7 @@ test('[R1.10] settings say what this installation has, as the contract has it', 
     brand: {
       name: 'Berth',
       docs_url: '/gateway/docs',
+      terms_url: '/terms',
       image_storage_url: null,
       logo: null,
       analytics: null,
@@ -54,7 +60,15 @@ test('[R1.10] settings say what this installation has, as the contract has it', 
 })
 
 test('[R1.10] the host selects docs, image storage and logo, and only the production host has analytics', () => {
-  const { hosts: _, ...shown } = NORTH
+  const { hosts: _, terms: terms_url, ...rest } = NORTH
+  const shown = { ...rest, terms_url }
   expect(settings.read('https://console.north.example').brand).toEqual(shown)
   expect(settings.read('https://staging.north.example').brand).toEqual({ ...shown, analytics: null })
+})
+
+test('[R1.10] the host selects the terms, in the language of the request', () => {
+  const own = settings.terms('http://localhost:8080', 'ko')
+  expect(getTerms.data.parse(own)).toEqual(own)
+  expect(own).toEqual({ url: '/terms', html: expect.stringContaining('Berth에서는') })
+  expect(settings.terms('https://console.north.example', 'ko')).toEqual({ url: NORTH.terms, html: null })
 })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { extname, resolve } from 'node:path'
+import { readTerms } from './brand-terms.ts'
 import type { Brand, BrandImage } from './brands.ts'
 
 /** Where the gateway answers with a brand's files. */
@@ -15,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const FILE_BYTES_MAX = 200_000
 
 /**
- * Reads the images that stand as files beside the catalogue.
+ * Reads the images and the terms that stand as files beside the catalogue.
  * @param list The catalogue's brands.
  * @param folder Where the catalogue lies.
  * @returns The brands with each file read, under an address that changes with its content.
@@ -25,6 +26,7 @@ export function readBrandFiles(list: readonly Brand[], folder: string): Brand[] 
   return list.map(one => ({
     ...one,
     logo: one.logo && { light: read(one.logo.light, folder), dark: read(one.logo.dark, folder) },
+    terms: readTerms(one.terms, one.name, folder),
   }))
 }
 

@@ -1,3 +1,4 @@
+import type { Language } from '@berth/contract/limits'
 import * as z from 'zod'
 import { accent } from './accent.ts'
 
@@ -31,6 +32,34 @@ const image = z
   )
   .transform((value): BrandImage => ({ url: value, file: null }))
 
+/** A text beside the catalogue, which `loadCatalogue` reads. */
+const markdownFile = z
+  .string()
+  .max(500)
+  .regex(/^(?!.*\.\.)[a-z0-9][a-z0-9._/-]*\.md$/i, 'must be an md file beside the catalogue')
+
+/** Where the console shows the terms that stand in files. */
+const TERMS_PAGE = '/terms'
+
+const terms = z
+  .union(
+    [
+      markdownFile.transform(en => ({ url: TERMS_PAGE, files: { en } })),
+      z
+        .strictObject({
+          en: markdownFile,
+          zh: markdownFile.optional(),
+          ja: markdownFile.optional(),
+          ko: markdownFile.optional(),
+        })
+        .transform(files => ({ url: TERMS_PAGE, files })),
+      urlOrPath.transform(url => ({ url, files: null })),
+    ],
+    'must be an md file beside the catalogue, a map of such files by language with `en` among them, or an address such as https://example.com/terms',
+  )
+  .optional()
+  .transform((value): BrandTerms => ({ ...(value ?? { url: TERMS_PAGE, files: 'shipped' }), html: null }))
+
 const analytics = z.strictObject({
   script_url: url,
   /** For the script element: what such a script reads its own settings from. */
@@ -57,6 +86,8 @@ export const brand = z
     image_storage_url: url.nullable().default(null),
     /** A square mark, beside which the name stands. */
     logo: z.strictObject({ light: image, dark: image }).nullable().default(null),
+    /** What one agrees to at sign-up. */
+    terms,
     accent: accent.nullable().default(null),
     /** These hosts are the production: only there are analytics loaded. */
     production: z.boolean().default(false),
@@ -73,6 +104,16 @@ export type Brand = z.output<typeof brand>
 export interface BrandImage {
   url: string
   file: { type: string; bytes: Uint8Array } | null
+}
+
+/** The terms that one agrees to at sign-up. */
+export interface BrandTerms {
+  /** Where they are read. */
+  url: string
+  /** Markdown files beside the catalogue by language, or those that come with the gateway; null where `url` leads elsewhere. */
+  files: ({ en: string } & { [Other in Language]?: string | undefined }) | 'shipped' | null
+  /** HTML by language, once the files are read. */
+  html: Readonly<Record<Language, string>> | null
 }
 
 /** The brands of a catalogue: each host once, and one brand for all others. */

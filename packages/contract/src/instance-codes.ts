@@ -38,6 +38,7 @@ export const INSTANCE_REASON_CODES = [
   'machine_lost',
   'compute_unavailable',
   'exited',
+  'command_ended',
   'disk_full',
   'balance_used_up',
   'driver_silent',

@@ -37,8 +37,8 @@ export interface Situation {
   limits: ReconcileLimits
 }
 
-/** By itself, or by its engine for that reason. */
-export type ExitCause = 'exited' | 'disk_full'
+/** By itself, with its command as its customer wants, or by its engine for that reason. */
+export type ExitCause = 'exited' | 'command_ended' | 'disk_full'
 
 /** The one thing to do next. */
 export type Step =

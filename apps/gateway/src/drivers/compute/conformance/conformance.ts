@@ -4,6 +4,7 @@ import { ComputeError } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
 import type { ImageRecipe } from '../port/images.ts'
 import { lackOf, offered } from '../port/part.ts'
+import { describeCommandEnd } from './command-end.ts'
 import { describeExec } from './exec.ts'
 import { describeImages } from './images.ts'
 import { describeNetwork } from './network.ts'
@@ -70,6 +71,7 @@ export function describeConformance(name: string, options: ConformanceOptions): 
     describeEngine(subject, options)
     describeLife(subject)
     describeRespec(subject)
+    describeCommandEnd(subject)
     describeWalls(subject)
     describeImages(subject, options)
     describeVolumes(subject)

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
 import { isLoopback } from '../../../platform/http/hosts.ts'
-import type { MachineSpec } from '../port/machines.ts'
+import { COMMAND_PAUSES } from '../port/command-end.ts'
+import type { CommandEndRule, MachineSpec } from '../port/machines.ts'
 
 /** Names the cloud that a container, network or saved image belongs to. */
 export const CLOUD_LABEL = 'berth.cloud'
@@ -26,17 +27,63 @@ const LOG_FILES = '2'
  */
 const RIGHTS_DROPPED = ['NET_RAW', 'MKNOD', 'AUDIT_WRITE', 'SETFCAP', 'SETPCAP']
 
+/** Where the main program says how the command ended. */
+export const REPORT_PATH = '/tmp/.berth-command-end'
+
+const { first_s, most_s, settled_s } = COMMAND_PAUSES
+
 /**
  * The machine's main program. It runs the command in the background and then idles, so that the machine
- * lives on when the command ends, as a computer would. Asked to stop, it asks every process and waits for
- * the command. Docker's own init is the first process and reaps.
+ * lives on when the command ends, as a computer would; unless `$1` says that it is to be run again, or that the machine
+ * ends with it. Asked to stop, it asks every process and waits for the command. Docker's own init is the first process
+ * and reaps. It needs no more of its image than a shell and `sleep`: without `date` each pause is longer than the one
+ * before, and where nothing can be written nobody hears how the command ended.
  */
 const MAIN_SCRIPT = `
 stop() { trap '' TERM INT; kill -TERM -1 2>/dev/null; wait; exit 0; }
 trap stop TERM INT
-if [ $# -gt 0 ]; then "$@" < /dev/null & fi
-while :; do sleep 86400 & wait $!; done
+idle() { while :; do sleep 86400 & wait $!; done; }
+now() { date +%s 2>/dev/null || echo 0; }
+report() { (echo "$*" > ${REPORT_PATH}) 2>/dev/null; }
+rule=$1; shift
+report
+[ $# -gt 0 ] || idle
+count=0 pause=${first_s}
+while :; do
+  began=$(now)
+  "$@" < /dev/null &
+  wait $!
+  code=$?
+  [ $rule != unnoticed ] || idle
+  count=$((count + 1))
+  if [ $rule != restart ]; then
+    echo "berth: the start command ended with code $code"
+    report $code $count -
+    [ $rule != stop ] || exit $code
+    idle
+  fi
+  [ $(($(now) - began)) -lt ${settled_s} ] || pause=${first_s}
+  echo "berth: the start command ended with code $code; it is run again in $pause s"
+  report $code $count $pause
+  sleep $pause & wait $!
+  pause=$((pause * 2)); [ $pause -le ${most_s} ] || pause=${most_s}
+done
 `
+
+/** What the main program is told of an image's own command, whose end is nothing to tell. */
+const UNNOTICED = 'unnoticed'
+
+const SHELL_WORDS = ['/bin/sh', '-c', MAIN_SCRIPT, 'berth']
+
+/**
+ * By which rule a container goes when its machine's command ends; null for an image's own command, and for a container
+ * of an earlier version, which does not say how its command ended.
+ * @param entrypoint As the engine tells it.
+ */
+export function ruleOf(entrypoint: string | string[] | undefined | null): CommandEndRule | null {
+  const rule = Array.isArray(entrypoint) ? entrypoint[SHELL_WORDS.length] : null
+  return rule === 'keep' || rule === 'restart' || rule === 'stop' ? rule : null
+}
 
 type Labels = Record<string, string> | null | undefined
 
@@ -119,7 +166,7 @@ export function planContainer(options: {
     },
     Env: mergeEnv(origin.env, spec.env, predecessor?.env ?? options.imageEnv ?? []),
     ...(predecessor ? { User: predecessor.user, WorkingDir: predecessor.working_dir } : {}),
-    Entrypoint: ['/bin/sh', '-c', MAIN_SCRIPT, 'berth'],
+    Entrypoint: [...SHELL_WORDS, spec.command ? (spec.on_command_end ?? 'keep') : UNNOTICED],
     // The image's own entry point stays in front, as `docker run` would have it.
     Cmd: [...origin.entrypoint, ...(spec.command ?? origin.command)],
     ExposedPorts: Object.fromEntries(ports.map(port => [port, {}])),
@@ -178,6 +225,9 @@ export function shapeOf(spec: MachineSpec, publishAddress: string): string {
     // Left out where they are as they were always, so that the digests of earlier versions stay true.
     ...(isLoopback(publishAddress) ? [] : [publishAddress]),
     ...(spec.udp_ports?.length ? [{ udp: [...new Set(spec.udp_ports)].sort((a, b) => a - b) }] : []),
+    ...(spec.command && (spec.on_command_end ?? 'keep') !== 'keep'
+      ? [{ on_command_end: spec.on_command_end }]
+      : []),
     ...(spec.volumes?.length ? [{ volumes: spec.volumes }] : []),
   ]
   return createHash('sha256').update(JSON.stringify(shape)).digest('hex')

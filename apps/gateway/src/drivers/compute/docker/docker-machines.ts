@@ -12,9 +12,11 @@ import {
   planContainer,
   planLimits,
   readOrigin,
+  ruleOf,
   SHAPE_LABEL,
   shapeOf,
 } from './container-plan.ts'
+import { readReport } from './docker-command-end.ts'
 import { isMissing, orNull, statusCodeOf, toComputeError, translated } from './docker-errors.ts'
 import { ensureNetwork } from './docker-network.ts'
 import { dockerImage } from './docker-recipe.ts'
@@ -68,8 +70,13 @@ export function createDockerMachines(deps: {
         if (!found) continue
         const { State } = found
         const state = stateOf(State.Status)
-        if (state === 'running') return { state, started_at: new Date(State.StartedAt) }
-        return state === 'stopped' ? { state, exit_code: State.ExitCode } : { state }
+        if (state === 'created') return { state }
+        const started_at = new Date(State.StartedAt)
+        const rule = ruleOf(found.Config.Entrypoint)
+        const isTold = rule !== null && (state === 'running' || rule === 'stop')
+        const end = isTold ? await soon(options => readReport(container, { ...options, started_at })) : null
+        if (state === 'running') return { state, started_at, ...(end && { command_end: end }) }
+        return { state, exit_code: State.ExitCode, ...(end && { cause: 'command_ended' }) }
       }
       return { state: 'absent' }
     } catch (error) {

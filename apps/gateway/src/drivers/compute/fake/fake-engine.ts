@@ -32,6 +32,8 @@ export interface FakeEngine extends Engine {
   imagesHere: boolean
   /** What pulls report, in this order. */
   pullReports: PullProgress[]
+  /** The machine's command ends, and what follows is as its spec says; it is run again after `againS` seconds. */
+  endCommand(id: string, exitCode: number, againS?: number): void
   /** The machine's processes end by themselves. */
   exit(id: string, exitCode: number): void
   /** Something makes a machine behind everybody's back. */
@@ -108,10 +110,10 @@ export function createFakeEngine(options: {
     machine?.serial?.hangUp()
   }
 
-  function end(id: string, exitCode: number | null): void {
+  function end(id: string, exitCode: number | null, cause?: 'command_ended'): void {
     const machine = held.get(id)
     if (machine?.status.state !== 'running') return
-    machine.status = { state: 'stopped', exit_code: exitCode }
+    machine.status = { state: 'stopped', exit_code: exitCode, ...(cause && { cause }) }
     hangUp(machine)
     for (const watcher of watchers) watcher(id)
   }
@@ -222,6 +224,16 @@ export function createFakeEngine(options: {
     pullReports,
     overlapMax: () => overlapMax,
     exit: end,
+    endCommand(id, exit_code, againS = 1) {
+      const { spec, status } = runningMachine(id)
+      if (status.state !== 'running' || !spec?.command) throw new Error(`${id} runs no command`)
+      const rule = spec.on_command_end ?? 'keep'
+      if (rule === 'stop') return end(id, exit_code, 'command_ended')
+      const ended_at = clock.now()
+      const again_at = rule === 'restart' ? new Date(ended_at.getTime() + againS * 1_000) : null
+      status.command_end = { exit_code, ended_at, count: (status.command_end?.count ?? 0) + 1, again_at }
+      for (const watcher of watchers) watcher(id)
+    },
     plant(id, state) {
       const status = state === 'created' ? { state } : { state, started_at: clock.now() }
       held.set(id, { spec: null, status, home: new Map() })

@@ -55,6 +55,8 @@ export interface MachineSpec {
   env: Record<string, string>
   /** Replaces the image's own command; null keeps it (the machine then idles until it is used). */
   command: string[] | null
+  /** What happens when that command ends; left out for `keep`. An image's own command ends unnoticed. */
+  on_command_end?: CommandEndRule
   /** Ports that the customer asked to reach; a driver that must publish ports beforehand publishes these. */
   ports: number[]
   /** UDP ports likewise; left out for none. */
@@ -63,13 +65,33 @@ export interface MachineSpec {
   volumes?: VolumeMount[]
 }
 
+/**
+ * What happens when a machine's command has ended: the machine goes on, with its shells; the command is run again, after
+ * a pause that doubles from one second to a minute and begins anew once it has run for a minute; or the machine ends.
+ */
+export type CommandEndRule = 'keep' | 'restart' | 'stop'
+
+/** The last end of a command since its machine started. It is the machine's own word: who lies harms nobody else. */
+export interface CommandEnd {
+  /** As shells say it: 127 where there is no such program, 126 where it cannot be run, 128 and more for a signal. */
+  exit_code: number
+  ended_at: Date
+  /** How many times it has ended. */
+  count: number
+  /** When it is run again, or was; null where it is not. */
+  again_at: Date | null
+}
+
 export type MachineStatus =
   | { state: 'absent' }
   | { state: 'created' }
   /** `waits`: it runs nothing of its customer's before `begin`. */
-  | { state: 'running'; started_at: Date; waits?: true }
-  /** `cause` where the engine itself ended it: the disk of its computer was nearly full, and it took most of that. */
-  | { state: 'stopped'; exit_code: number | null; cause?: 'disk_full' }
+  | { state: 'running'; started_at: Date; waits?: true; command_end?: CommandEnd }
+  /**
+   * `cause` where that is known: the disk of its computer was nearly full, and it took most of that; or its command
+   * ended, and it was to end with it.
+   */
+  | { state: 'stopped'; exit_code: number | null; cause?: 'disk_full' | 'command_ended' }
 
 export interface MachineListing {
   id: string

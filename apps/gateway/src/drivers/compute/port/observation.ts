@@ -6,7 +6,10 @@ export interface Observation {
   /** What the machine is now. Never throws for a machine that is not there: that is `absent`. */
   status(id: string): Promise<MachineStatus>
 
-  /** Calls back when a machine may have changed by itself (it exited, say). Returns the way to stop watching. */
+  /**
+   * Calls back when a machine may have changed by itself (it exited, say). That its command ended is told where the
+   * engine hears of it; elsewhere the next look finds it. Returns the way to stop watching.
+   */
   watch(onChange: (id: string) => void): () => void
 
   /** What the machine uses, as last measured; null in a field means that this engine cannot tell. */

@@ -84,10 +84,38 @@ describe('an agent that sends without an end', () => {
     expect(written).toBeLessThan(NOTHING_BYTES_MAX)
   })
 
-  test('words on the socket by which it is watched end the watch', async () => {
-    serve = socket => flood(socket, OK)
-    await new Promise<void>(resolve => agent.watch(resolve))
+  test.each([
+    ['words', OK],
+    ['ends of its command', encodeJson(FRAME.exit, {})],
+  ])('%s on the socket by which it is watched end the watch', async (_what, frame) => {
+    serve = socket => flood(socket, frame)
+    await new Promise<void>(resolve => agent.watch({ onGone: resolve, onCommandEnd: () => {} }))
     expect(written).toBeLessThan(NOTHING_BYTES_MAX)
+  })
+
+  test('an end of its command that is told again and again is heard once in a while', async () => {
+    let heard = 0
+    const { promise: told, resolve: tell } = Promise.withResolvers<void>()
+    serve = async socket => {
+      socket.write(OK)
+      for (let time = 0; time < 100; time++) {
+        await new Promise(resolve => socket.write(encodeJson(FRAME.exit, {}), resolve))
+        // The other side, which is in this process, has its turn to read each.
+        for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+      }
+      tell()
+    }
+    const watch = agent.watch({
+      onGone: () => {},
+      onCommandEnd: () => {
+        heard += 1
+      },
+    })
+    await told
+    watch.close()
+    // A busy computer may take a second or two for all of it.
+    expect(heard).toBeGreaterThan(0)
+    expect(heard).toBeLessThan(5)
   })
 
   test('a command is over when it says so, whatever is said behind', async () => {

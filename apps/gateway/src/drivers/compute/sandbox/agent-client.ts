@@ -16,8 +16,12 @@ const ANSWER_TIMEOUT_MS = 10_000
 const EXEC_TIMEOUT_MS = 30_000
 const EXEC_OUTPUT_BYTES_MAX = 1024 * 1024
 
-/** What the agent says on the socket by which it is watched: one answer. */
+/**
+ * What the agent says at once on the socket by which it is watched: an answer, and then a word each time that the command
+ * ends. It is heard once in so long, which is as often as a command ends.
+ */
 const WATCH_BYTES_MAX = 1024
+const WATCH_PAUSE_MS = 1_000
 
 /** How much longer than the agent itself the gateway waits, in case that the agent hangs. */
 const AGENT_HANGS_MS = 5_000
@@ -39,8 +43,8 @@ export interface AgentClient {
   hello(): Promise<{ waits: boolean }>
   /** Has the machine's command started, once. */
   begin(): Promise<void>
-  /** Stays connected for as long as the machine lives and calls back once when it does not. */
-  watch(onGone: () => void): { close(): void }
+  /** Stays connected for as long as the machine lives: calls back when its command has ended, and once when it is gone. */
+  watch(events: { onCommandEnd(): void; onGone(): void }): { close(): void }
   stats(): Promise<MachineSums>
   /** Asks the customer's processes to end and returns when they have, or when the grace is over. */
   stop(graceMs: number): Promise<void>
@@ -67,29 +71,7 @@ export function createAgentClient(runDir: string): AgentClient {
       const { socket } = await ask({ op: 'begin' })
       socket.destroy()
     },
-    watch: onGone => {
-      const socket = openSocket(runDir)
-      socket.unref()
-      let closed = false
-      socket.on('error', () => undefined)
-      socket.on('end', () => socket.destroy())
-      socket.on('close', () => {
-        if (!closed) onGone()
-      })
-      socket.write(encodeJson(FRAME.request, { op: 'watch' }))
-      let bytesLeft = WATCH_BYTES_MAX
-      socket.on('data', (chunk: Buffer) => {
-        bytesLeft -= chunk.length
-        // Whoever talks here is not the agent any more: the machine is looked at by its first process instead.
-        if (bytesLeft < 0) socket.destroy()
-      })
-      return {
-        close: () => {
-          closed = true
-          socket.destroy()
-        },
-      }
-    },
+    watch: events => watch(openSocket(runDir), events),
     stats: async () => {
       const { answer, socket } = await ask({ op: 'stats' })
       socket.destroy()
@@ -107,6 +89,48 @@ export function createAgentClient(runDir: string): AgentClient {
     exec: (argv, options) => runExec(ask, argv, options),
     session: async request => ask(request),
     connect: async port => (await ask({ op: 'connect', port })).socket,
+  }
+}
+
+function watch(socket: Socket, events: Parameters<AgentClient['watch']>[0]): { close(): void } {
+  socket.unref()
+  let closed = false
+  let answers = 0
+  let hasEnded = false
+  const reader = new FrameReader(type => {
+    if (type === FRAME.exit) hasEnded = true
+    else answers += 1
+  })
+  socket.on('error', () => undefined)
+  socket.on('end', () => socket.destroy())
+  socket.on('close', () => {
+    if (!closed) events.onGone()
+  })
+  socket.write(encodeJson(FRAME.request, { op: 'watch' }))
+  socket.on('data', (chunk: Buffer) => {
+    // Whoever talks so is not the agent any more: the machine is looked at by its first process instead.
+    if (chunk.length > WATCH_BYTES_MAX || !isRead(reader, chunk) || answers > 1) return void socket.destroy()
+    if (!hasEnded) return
+    hasEnded = false
+    events.onCommandEnd()
+    socket.pause()
+    setTimeout(() => socket.resume(), WATCH_PAUSE_MS).unref()
+  })
+  return {
+    close: () => {
+      closed = true
+      socket.destroy()
+    },
+  }
+}
+
+/** Whether a reader took what came for frames. */
+function isRead(reader: FrameReader, chunk: Buffer): boolean {
+  try {
+    reader.push(chunk)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -15,6 +15,7 @@ import type { MachinePaths, ProcessIdentity } from './machine-store.ts'
 const INFO_FILE = 'info.json'
 export const COMMAND_LOG = 'command.log'
 const LAUNCH_LOG = 'launch.log'
+export const COMMAND_REPORT = 'command-end'
 
 /** Open files of the launched processes, as the launchers and the agent know them. */
 export const INFO_FD = 5
@@ -62,7 +63,15 @@ export async function launchMachine(options: {
       env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', ...options.admission.env },
       detached: true,
       stdio: overInherited(
-        ['ignore', out, out, fdOf(server), open(COMMAND_LOG, 'a+'), open(INFO_FILE, 'w')],
+        [
+          'ignore',
+          out,
+          out,
+          fdOf(server),
+          open(COMMAND_LOG, 'a+'),
+          open(INFO_FILE, 'w'),
+          open(COMMAND_REPORT, 'w'),
+        ],
         nothing,
       ),
     })

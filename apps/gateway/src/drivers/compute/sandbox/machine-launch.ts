@@ -1,4 +1,5 @@
 import { nvidiaDeviceMinors } from '../nvidia.ts'
+import { COMMAND_PAUSES } from '../port/command-end.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import { createAgentClient } from './agent-client.ts'
 import type { FilterLoader } from './filter-loader.ts'
@@ -68,6 +69,8 @@ export function createMachineLaunch(deps: MachineLaunchDeps) {
       writeEtc(paths, spec.hostname),
       writeInsideFile(paths, {
         command: spec.command,
+        on_command_end: spec.on_command_end ?? 'keep',
+        pauses: COMMAND_PAUSES,
         env: gpu_minors.length > 0 ? { ...visible, ...spec.env } : spec.env,
       }),
     ])

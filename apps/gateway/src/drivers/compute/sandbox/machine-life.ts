@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
-import type { MachineListing, MachineSpec, MachineStatus } from '../port/machines.ts'
+import type { MachineListing, MachineSpec } from '../port/machines.ts'
 import { type AgentClient, createAgentClient } from './agent-client.ts'
 import type { DiskRoom } from './disk-room.ts'
 import type { DiskWriter } from './disk-watch.ts'
@@ -11,7 +11,13 @@ import type { HomeImages } from './home-images.ts'
 import { isAlive, killProcess } from './host-process.ts'
 import { aborted, abortedError, readFirstProcess, toComputeError } from './launch.ts'
 import { createMachineLaunch, type MachineLaunchDeps } from './machine-launch.ts'
-import { type MachineRecord, makeMachineFolders, type ProcessIdentity } from './machine-store.ts'
+import { createMachineStatus } from './machine-status.ts'
+import {
+  type MachineRecord,
+  type MachineState,
+  makeMachineFolders,
+  type ProcessIdentity,
+} from './machine-store.ts'
 import { machineUid } from './plan-machine.ts'
 import { seedHome } from './root-view.ts'
 
@@ -46,35 +52,8 @@ export function createMachineLife(deps: LifeDeps) {
   const listeners = new Set<(id: string) => void>()
   const watches = new Map<string, { close(): void }>()
   const agentOf = (id: string) => createAgentClient(store.paths(id).run)
+  const { firstProcess, status, ended } = createMachineStatus(store)
   const launch = createMachineLaunch({ ...deps, runs: async id => (await firstProcess(id)) !== null })
-
-  /** The machine's first process, and whether its command still waits; null when it does not run. */
-  async function firstProcess(id: string) {
-    const state = await store.readState(id)
-    if (state?.phase !== 'running' || !isAlive(state.first_process)) return null
-    const { first_process: process, started_at, waits = false } = state
-    return { process, started_at: new Date(started_at), waits }
-  }
-
-  async function status(id: string): Promise<MachineStatus> {
-    if (!MACHINE_ID_PATTERN.test(id)) return { state: 'absent' }
-    if (!(await store.readRecord(id))) {
-      // Not gone before its folder is; a folder of which nobody began the removal is one half made.
-      return (await store.traceOf(id)) === 'half_removed' ? { state: 'created' } : { state: 'absent' }
-    }
-    const running = await firstProcess(id)
-    if (running) {
-      const { started_at, waits } = running
-      return { state: 'running', started_at, ...(waits && { waits }) }
-    }
-    const state = await store.readState(id)
-    if (!state) return { state: 'created' }
-    return {
-      state: 'stopped',
-      exit_code: null,
-      ...(state.phase === 'stopped' && state.cause && { cause: state.cause }),
-    }
-  }
 
   async function create(spec: MachineSpec): Promise<void> {
     const before = await store.readRecord(spec.id)
@@ -153,11 +132,12 @@ export function createMachineLife(deps: LifeDeps) {
     await store.writeState(id, { ...state, waits: false })
   }
 
-  async function recordStopped(id: string): Promise<void> {
+  type Stopped = Extract<MachineState, { phase: 'stopped' }>
+  async function recordStopped(id: string, how: Stopped = { phase: 'stopped' }): Promise<void> {
     watches.get(id)?.close()
     watches.delete(id)
     await limiter.release(id)
-    await store.writeState(id, { phase: 'stopped' })
+    await store.writeState(id, how)
   }
 
   /**
@@ -178,11 +158,14 @@ export function createMachineLife(deps: LifeDeps) {
     if (watches.has(id)) return
     watches.set(
       id,
-      agentOf(id).watch(() => {
-        watches.delete(id)
-        queue(id, () => noticeEnd(id)).catch(error =>
-          log.warn({ err: error, machine: id }, 'lost sight of a machine'),
-        )
+      agentOf(id).watch({
+        onCommandEnd: () => tell(id),
+        onGone: () => {
+          watches.delete(id)
+          queue(id, () => noticeEnd(id)).catch(error =>
+            log.warn({ err: error, machine: id }, 'lost sight of a machine'),
+          )
+        },
       }),
     )
   }
@@ -196,7 +179,7 @@ export function createMachineLife(deps: LifeDeps) {
     }
     try {
       if ((await store.readState(id))?.phase !== 'running') return
-      await recordStopped(id)
+      await recordStopped(id, await ended(id))
       log.info({ machine: id }, 'the machine ended by itself')
     } finally {
       tell(id)

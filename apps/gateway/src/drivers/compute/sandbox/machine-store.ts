@@ -42,7 +42,7 @@ export interface ProcessIdentity {
 export type MachineState =
   /** `waits` until its command was let run; a machine of the version before never waited. */
   | { phase: 'running'; first_process: ProcessIdentity; started_at: string; waits?: boolean }
-  | { phase: 'stopped'; cause?: 'disk_full' }
+  | { phase: 'stopped'; cause?: 'disk_full' | 'command_ended'; exit_code?: number }
 
 export interface MachineStore {
   paths(id: string): MachinePaths

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { COMMAND_PAUSES } from '../port/command-end.ts'
 import type { MachineSpec } from '../port/machines.ts'
 import { prepareAgentFiles } from './agent-scripts.ts'
 import { PROCESSES_MAX } from './enter-script.ts'
@@ -67,7 +68,7 @@ export async function sandboxArgv(
   const uid = machineUid('by-hand', spec.id)
   await makeMachineFolders(paths, uid)
   await writeEtc(paths, spec.hostname)
-  await writeInsideFile(paths, { command: null, env: {} })
+  await writeInsideFile(paths, { command: null, on_command_end: 'keep', pauses: COMMAND_PAUSES, env: {} })
   const agent = await prepareAgentFiles(dataDir)
   const filter = await findFilterLoader(agent.scripts)
   return launcher.argv({

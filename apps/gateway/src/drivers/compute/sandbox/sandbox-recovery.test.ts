@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -74,6 +75,32 @@ describeWhere('sandbox recovery', probe, () => {
         expect(await engine.machines.list()).toEqual([])
         await eventually(() => expect(processesOf(dataDir)).toEqual([]))
       }
+    })
+
+    test('a machine that ended with its command while no gateway was there says so to the next one', async () => {
+      const dataDir = newDir()
+      const engine = await newEngine(dataDir)
+      const command = ['sh', '-c', 'while [ ! -e ~/go ]; do sleep 0.05; done; exit 7']
+      await engine.machines.create({ ...specOf('batch'), command, on_command_end: 'stop' }, never)
+      await engine.machines.start('batch', never)
+      await engine.machines.begin('batch', never)
+      const statePath = join(dataDir, 'machines/batch/state.json')
+      const state = readFileSync(statePath)
+      await text(engine, 'batch', 'touch ~/go')
+      const ended = { state: 'stopped', exit_code: 7, cause: 'command_ended' }
+      await eventually(async () => expect(await engine.observation.status('batch')).toEqual(ended))
+      // As a gateway left it that was killed before.
+      await eventually(() => expect(readFileSync(statePath, 'utf8')).toContain('stopped'))
+      writeFileSync(statePath, state)
+      const later = await newEngine(dataDir)
+      expect(await later.observation.status('batch')).toEqual(ended)
+      const report = join(dataDir, 'machines/batch/run/command-end')
+      writeFileSync(report, '9'.repeat(10_000_000))
+      expect(await later.observation.status('batch')).toEqual({ state: 'stopped', exit_code: null })
+      rmSync(report)
+      symlinkSync('/dev/zero', report)
+      expect(await later.observation.status('batch')).toEqual({ state: 'stopped', exit_code: null })
+      await later.machines.remove('batch', never)
     })
 
     test('a process that got a dead machine’s id is never killed', async () => {

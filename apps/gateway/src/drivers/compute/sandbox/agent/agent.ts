@@ -1,21 +1,26 @@
 /**
  * The agent: the program that runs as the first process's only child inside a sandbox and does there what
  * the gateway asks (see `frames.ts`). It runs with the customer's own rights and nothing more, so the gateway
- * trusts nothing that it says. It is started with these open files: 3 the listening socket, 4 the command log.
+ * trusts nothing that it says. It is started with these open files: 3 the listening socket, 4 the command log,
+ * 6 the report of its command's end.
  */
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { encodeFrame, encodeJson, type Failure, FRAME, FrameReader } from '../../sessions/frames.ts'
 import { createSessionHost } from '../../sessions/session-host.ts'
 import { createCommandLog } from './command-log.ts'
 import { openShell } from './open-shell.ts'
-import { asKernelsFirstChoice, type CustomerProcess, customerProcesses, sumProcesses } from './processes.ts'
+import { type CustomerProcess, customerProcesses, sumProcesses } from './processes.ts'
 import { AGENT_PROTOCOL, type AgentMachine, type AgentRequest, type AgentStats } from './requests.ts'
 import { runExec } from './run-exec.ts'
+import { createStartCommand } from './start-command.ts'
 
 const LISTEN_FD = 3
 const LOG_FD = 4
+const REPORT_FD = 6
+/** Longer than any report, so that each is written over the one before in one go. */
+const REPORT_CHARS = 32
 const MACHINE_FILE = '/.berth/machine.json'
 const HOME = '/root'
 const STOP_POLL_MS = 20
@@ -32,6 +37,25 @@ process.on('uncaughtException', error => log(`berth: ${error.message}\n`))
 const sessions = createSessionHost({
   open: ({ env, ...size }, events) => openShell(size, environment(), env, events),
   failureOf,
+})
+
+/** Who is told that the command has ended. */
+const watchers = new Set<Socket>()
+/** A gateway that reads nothing is told nothing more. */
+const WATCHER_BYTES_MAX = 1_000
+
+const startCommand = createStartCommand({
+  machine,
+  cwd: HOME,
+  env: environment(),
+  log,
+  onEnd: ({ code, count, againS }) => {
+    report(`${code} ${count} ${againS ?? '-'}`)
+    for (const socket of watchers) {
+      if (socket.writableLength < WATCHER_BYTES_MAX) socket.write(encodeJson(FRAME.exit, {}))
+    }
+  },
+  endMachine: code => process.exit(code),
 })
 
 const server = createServer({ allowHalfOpen: true, noDelay: true }, serve)
@@ -69,12 +93,15 @@ function handle(socket: Socket, request: AgentRequest): void {
       break
     case 'watch':
       socket.write(encodeJson(FRAME.ok, {}))
+      watchers.add(socket)
+      socket.on('close', () => watchers.delete(socket))
       socket.on('end', () => socket.end()).resume()
       break
     case 'stats':
       readStats().then(stats => answer(socket, stats))
       break
     case 'stop':
+      startCommand.leave()
       stopCustomer(request.grace_ms).then(() => answer(socket, {}))
       break
     case 'connect':
@@ -118,20 +145,16 @@ function environment(): Record<string, string> {
 function begin(): void {
   if (!waits) return
   waits = false
-  if (machine.command) startCommand(machine.command)
+  if (machine.command) startCommand.run(machine.command)
 }
 
-/** Runs the machine's start command. Its end is logged; the machine goes on idling, as a computer would. */
-function startCommand(argv: string[]): void {
-  const [file = 'false', ...args] = argv
-  log(`berth: starting ${argv.join(' ')}\n`)
-  const child = asKernelsFirstChoice(() =>
-    spawn(file, args, { cwd: HOME, env: environment(), stdio: ['ignore', 'pipe', 'pipe'], detached: true }),
-  )
-  child.stdout.on('data', log)
-  child.stderr.on('data', log)
-  child.on('error', error => log(`berth: the start command did not start: ${error.message}\n`))
-  child.on('close', (code, signal) => log(`berth: the start command ended with ${signal ?? code}\n`))
+/** Says how the command ended where the gateway looks for it. */
+function report(text: string): void {
+  try {
+    writeSync(REPORT_FD, text.padEnd(REPORT_CHARS), 0)
+  } catch {
+    // A full disk, or a machine of the version before, which has no such file: nobody hears how it ended.
+  }
 }
 
 /** Joins the caller's socket with a port of the machine, trying IPv4 first and then IPv6. */

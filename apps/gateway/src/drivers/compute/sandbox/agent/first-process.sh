@@ -11,5 +11,5 @@ cd /root
 agent=$!
 trap '' TERM INT HUP
 # Nothing in the machine is to reach the gateway's files through /proc/1/fd.
-exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&-
+exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&-
 wait "$agent"

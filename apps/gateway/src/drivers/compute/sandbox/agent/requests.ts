@@ -1,3 +1,5 @@
+import type { CommandPauses } from '../../port/command-end.ts'
+import type { CommandEndRule } from '../../port/machines.ts'
 import type { SessionRequest } from '../../sessions/frames.ts'
 
 /** Raised when the words change, so that a gateway knows a machine that an older one started. */
@@ -6,7 +8,8 @@ export const AGENT_PROTOCOL = 2
 /**
  * What the gateway asks of the agent, one request a connection (see `sessions/frames.ts`). After `ok`:
  *  - `hello`, `begin`, `stats`, `stop`: nothing more.
- *  - `watch`: nothing more; the socket stays open for as long as the machine lives.
+ *  - `watch`: an empty `exit` frame each time that the command ends; the socket stays open for as long as the machine
+ *    lives. How it ended is in the report (open file 6), which is there also for a gateway that comes later.
  *  - `exec`: `data` and `stderr` frames, then one `exit` frame.
  *  - `connect`: no more frames at all: the socket now carries the port's bytes, both ways.
  */
@@ -30,5 +33,7 @@ export interface AgentStats {
 /** What the agent is told at start, in a file that only it and the machine can read. */
 export interface AgentMachine {
   command: string[] | null
+  on_command_end: CommandEndRule
+  pauses: CommandPauses
   env: Record<string, string>
 }

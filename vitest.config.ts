@@ -18,7 +18,10 @@ export default defineConfig({
     projects: [
       { test: { name: 'scripts', include: ['scripts/**/*.test.ts'] } },
       { test: { name: 'contract', include: ['packages/contract/**/*.test.ts'] } },
-      { test: { name: 'console', include: ['apps/console/**/*.test.{ts,tsx}'] } },
+      { test: { name: 'console', include: ['apps/console/**/*.test.ts'] } },
+      // A project of their own, so that they run one after the other: a process is given up where the next file wants
+      // another environment, and the DOM and the components take two seconds to load.
+      { test: { name: 'components', include: ['apps/console/**/*.test.tsx'], environment: 'jsdom' } },
       {
         test: {
           name: 'gateway',

@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { globSync, readFileSync } from 'node:fs'
 import { login, resetPassword, sendResetPasswordEmail, signup, updateUser } from '@berth/contract/account'
 import { deleteAccount, setPassword } from '@berth/contract/account-security'

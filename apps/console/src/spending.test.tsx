@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { topup } from '@berth/contract/billing'
 import { calls } from '@berth/contract/calls'
 import { officialImages } from '@berth/contract/images'

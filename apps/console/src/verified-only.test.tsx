@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { globSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Call } from '@berth/contract/call'

@@ -1,5 +1,3 @@
-// @vitest-environment jsdom
-
 import { listInstances } from '@berth/contract/instances'
 import { IconPlayerStop, IconTrash } from '@tabler/icons-react'
 import { screen, waitFor } from '@testing-library/react'

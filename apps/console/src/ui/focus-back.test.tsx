@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { Modal } from '@mantine/core'
 import { screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'

@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import type { Transaction } from '@berth/contract/billing'
 import { screen } from '@testing-library/react'
 import { expect, test } from 'vitest'

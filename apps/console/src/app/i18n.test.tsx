@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import i18next from 'i18next'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { loadTexts, startI18n, TextsLost } from './i18n.ts'

@@ -232,6 +232,8 @@ function aboutEngine({ driver, capabilities }: Engine): string[] {
     CPU: capabilities.cpu_limit,
     memory: capabilities.memory_limit,
     disk: capabilities.disk_limit,
+    'disk rate': capabilities.disk_rate_limit,
+    'network rate': capabilities.network_rate_limit,
   }
   return [
     `${driver}: ${capabilities.isolation}`,

@@ -5,6 +5,8 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { DISK_RATE_BYTES_PER_S } from '../disk-rate.ts'
+import { diskRatesOf } from './disk-rates.ts'
 import { ATTACKS, makeCalls } from './kernel-calls.ts'
 import { eventually, never, type Subject, text } from './tools.ts'
 
@@ -134,6 +136,24 @@ export function describeWalls(subject: Subject): void {
       )
     },
   )
+
+  subject.inside('reading and writing the disk has a rate, and the machine works within it', async ctx => {
+    const engine = subject.engine()
+    const limit = engine.capabilities.disk_rate_limit
+    const { id } = await subject.running()
+    await text(
+      engine,
+      id,
+      'dd if=/dev/zero of="$HOME/written" bs=1M count=8 conv=fsync && cat ~/written > /dev/null',
+    )
+    const named = `${4_000 + Math.random()}`
+    const sleeping = engine.console.exec(id, ['sleep', named]).catch(() => undefined)
+    const rates = await eventually(() => diskRatesOf(named))
+    await engine.machines.stop(id, never, { at_once: true })
+    await sleeping
+    if (rates.length === 0 && !limit.enforced) return ctx.skip(`the disk’s rate is not limited: ${limit.why}`)
+    expect(rates).toEqual([DISK_RATE_BYTES_PER_S, DISK_RATE_BYTES_PER_S])
+  })
 
   subject.inside('the memory limit ends what is too big, and the machine goes on', async ctx => {
     const engine = subject.engine()

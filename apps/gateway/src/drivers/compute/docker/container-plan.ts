@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
 import { isLoopback } from '../../../platform/http/hosts.ts'
+import { DISK_RATE_BYTES_PER_S } from '../disk-rate.ts'
 import { COMMAND_PAUSES } from '../port/command-end.ts'
 import type { CommandEndRule, MachineSpec } from '../port/machines.ts'
 
@@ -143,6 +144,8 @@ export function planContainer(options: {
   origin: ImageOrigin
   cpusMax: number
   publishAddress: string
+  /** The disk that the engine keeps machines on; null where its rate is not limited. */
+  diskNode: string | null
   predecessor?: Predecessor
   /** The environment of an image that was made from a machine: none of it but the origin's is wanted. */
   imageEnv?: string[]
@@ -175,6 +178,7 @@ export function planContainer(options: {
       NetworkMode: names.network,
       PortBindings: Object.fromEntries(ports.map(port => [port, [{ HostIp: publishAddress, HostPort: '' }]])),
       ...limits,
+      ...planDiskRate(options.diskNode),
       // PyTorch's loaders exchange tensors through shared memory; Docker's own 64 MB are not enough for them.
       ShmSize: Math.floor(limits.Memory / 2),
       PidsLimit: PROCESSES_MAX,
@@ -202,6 +206,12 @@ export function planContainer(options: {
       ],
     },
   }
+}
+
+function planDiskRate(node: string | null) {
+  if (node === null) return {}
+  const rates = [{ Path: node, Rate: DISK_RATE_BYTES_PER_S }]
+  return { BlkioDeviceReadBps: rates, BlkioDeviceWriteBps: rates }
 }
 
 /** The limits of a container: what can be changed while it exists. */

@@ -1,3 +1,4 @@
+import { type Disk, VERSION_1_LACKS } from '../disk-rate.ts'
 import type { Capability } from '../port/capability.ts'
 import type { ComputeCapabilities } from '../port/engine.ts'
 
@@ -15,13 +16,18 @@ export interface EngineInfo {
   DockerRootDir?: string
   /** As `uname -r` says it where the engine is. */
   KernelVersion?: string
+  CgroupVersion?: string
   /** Such as `name=userns`, and `name=rootless` where no part of the engine runs as root. */
   SecurityOptions?: string[]
 }
 
-/** What machines on this engine are held to. */
+/**
+ * What machines on this engine are held to.
+ * @param disk What they store on, as far as its rate can be limited.
+ */
 export function capabilitiesOf(
   info: EngineInfo,
+  disk: Disk | { why: string },
 ): Omit<ComputeCapabilities, 'ports_exposed' | 'egress_filter'> {
   const how = `control groups, by Docker on ${info.OperatingSystem ?? 'its host'}`
   const quota = info.CPUCfsQuota ?? info.CpuCfsQuota
@@ -39,9 +45,16 @@ export function capabilitiesOf(
       enforced: false,
       why: 'Docker limits disks only on few file systems, so it is not asked to',
     },
+    disk_rate_limit: diskRate(info, disk, how),
+    network_rate_limit: { enforced: false, why: 'Docker bounds the rate of no network' },
     outbound_network: true,
     root_apart: rootApart(info.SecurityOptions ?? []),
   }
+}
+
+function diskRate(info: EngineInfo, disk: Disk | { why: string }, how: string): Capability {
+  if ('why' in disk) return { enforced: false, why: disk.why }
+  return info.CgroupVersion === '2' ? { enforced: true, how } : { enforced: false, why: VERSION_1_LACKS }
 }
 
 /** Docker maps users for all of its containers or for none; only its operator can say so. */

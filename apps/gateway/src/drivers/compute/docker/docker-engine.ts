@@ -15,7 +15,7 @@ import { createDockerLink, type DockerPlace } from './docker-link.ts'
 import { followLogs, readLogs } from './docker-logs.ts'
 import { createDockerMachines } from './docker-machines.ts'
 import { connectPort } from './docker-ports.ts'
-import { sizeOf } from './docker-size.ts'
+import { limitableDisk, sizeOf } from './docker-size.ts'
 import { createDockerStats } from './docker-stats.ts'
 import { openUdp } from './docker-udp.ts'
 import { createDockerVolumes } from './docker-volumes.ts'
@@ -53,6 +53,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
   const askAboutItself = () => translated('asking Docker about itself', () => soon(askInfo))
   const info = await askAboutItself()
   if (!info.ID) throw new ComputeError('failed', 'Docker does not tell its id')
+  const disk = await limitableDisk(info, link.is_here)
   const identity = watchIdentity({ docker, engineId: idOf(info), idOf, ask: askAboutItself })
   const keeper = createKeeperClient({ engine: `${info.ID}/${cloudId}`, place: deps.place })
   const guard = deps.egress && createEgressGuard({ docker, cloudId, policy: deps.egress, log })
@@ -64,6 +65,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     cloudId,
     cpusMax: info.NCPU,
     publishAddress: link.publish_address,
+    diskNode: 'node' in disk ? disk.node : null,
     soon,
     log,
     layersMax: deps.layersMax,
@@ -85,7 +87,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     kinds: ['POD'],
     get capabilities() {
       const { ports_exposed } = link
-      return { ...capabilitiesOf(info), egress_filter: guard?.state() ?? NO_FILTER, ports_exposed }
+      return { ...capabilitiesOf(info, disk), egress_filter: guard?.state() ?? NO_FILTER, ports_exposed }
     },
     size: async () => {
       const told = await askAboutItself()

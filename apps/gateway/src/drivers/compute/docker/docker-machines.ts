@@ -41,6 +41,8 @@ export function createDockerMachines(deps: {
   cpusMax: number
   /** The address of the engine's computer that ports are published on. */
   publishAddress: string
+  /** The disk that the engine keeps machines on; null where its rate is not limited. */
+  diskNode: string | null
   soon: Soon
   log: Logger
   /** A machine on more layers than this is put on one when its container is made anew. */
@@ -50,7 +52,7 @@ export function createDockerMachines(deps: {
   /** Called when figures that were kept of a machine are those of another container. */
   onReplaced(id: string): void
 }) {
-  const { docker, cloudId, cpusMax, publishAddress, soon, log } = deps
+  const { docker, cloudId, cpusMax, publishAddress, diskNode, soon, log } = deps
   const names = createNames(cloudId)
   const queue = createKeyedQueue()
   const containerOf = (id: string) => docker.getContainer(names.container(id))
@@ -111,7 +113,16 @@ export function createDockerMachines(deps: {
         }
     await queue('network', () => ensureNetwork(docker, cloudId))
     const imageEnv = inherited ? (Config.Env ?? []) : []
-    const plan = planContainer({ spec, cloudId, imageRef, origin, cpusMax, publishAddress, imageEnv })
+    const plan = planContainer({
+      spec,
+      cloudId,
+      imageRef,
+      origin,
+      cpusMax,
+      publishAddress,
+      diskNode,
+      imageEnv,
+    })
     try {
       await docker.createContainer({ ...plan, abortSignal: signal })
     } catch (error) {
@@ -137,7 +148,7 @@ export function createDockerMachines(deps: {
       await mustHaveVolumes(spec)
       await queue('network', () => ensureNetwork(docker, cloudId))
       await replacement.replace(spec.id, existing, (imageRef, predecessor) =>
-        planContainer({ spec, cloudId, imageRef, origin, predecessor, cpusMax, publishAddress }),
+        planContainer({ spec, cloudId, imageRef, origin, predecessor, cpusMax, publishAddress, diskNode }),
       )
       return deps.onReplaced(spec.id)
     }

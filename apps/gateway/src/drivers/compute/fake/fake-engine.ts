@@ -210,6 +210,8 @@ export function createFakeEngine(options: {
       cpu_limit: { enforced: true, how: 'there is no CPU' },
       memory_limit: { enforced: true, how: 'there is no memory' },
       disk_limit: { enforced: false, why: 'the fake driver has no disk' },
+      disk_rate_limit: { enforced: true, how: 'there is no disk' },
+      network_rate_limit: { enforced: true, how: 'nothing is sent' },
       outbound_network: true,
       egress_filter: { enforced: true, how: 'nothing is sent' },
       root_apart: { enforced: true, how: 'there is no root' },

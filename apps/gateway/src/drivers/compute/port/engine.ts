@@ -61,6 +61,10 @@ export interface ComputeCapabilities {
   cpu_limit: Capability
   memory_limit: Capability
   disk_limit: Capability
+  /** What a machine reads from its computer's disk in a second, and writes to it. */
+  disk_rate_limit: Capability
+  /** What a machine sends and is sent in a second. */
+  network_rate_limit: Capability
   /** Whether machines reach the internet. */
   outbound_network: boolean
   /** Whether machines are kept from their engine's computer, from private networks and from metadata services. */

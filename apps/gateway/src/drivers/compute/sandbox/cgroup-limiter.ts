@@ -1,11 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DISK_RATE_BYTES_PER_S, VERSION_1_LACKS } from '../disk-rate.ts'
 import type { Capability } from '../port/capability.ts'
-import type { Limiter, MachineLimits } from './limiter.ts'
+import type { FoundDisk, Limiter, MachineLimits } from './limiter.ts'
 
-type Controller = 'cpu' | 'cpuacct' | 'memory' | 'pids'
-const CONTROLLERS: Controller[] = ['cpu', 'cpuacct', 'memory', 'pids']
+type Controller = 'cpu' | 'cpuacct' | 'memory' | 'pids' | 'blkio' | 'io'
+const CONTROLLERS: Record<Tree['version'], Controller[]> = {
+  1: ['cpu', 'cpuacct', 'memory', 'pids', 'blkio'],
+  2: ['cpu', 'memory', 'pids', 'io'],
+}
 
 /** One place where groups can be made: a controller's own tree (version 1) or the common one (version 2). */
 interface Tree {
@@ -23,6 +27,7 @@ const RELEASE_RETRY_MS = 20
  */
 export async function createCgroupLimiter(
   installation: string,
+  disk: FoundDisk,
 ): Promise<{ limiter: Limiter } | { limiter: null; why: string }> {
   const trees = await usableTrees(`berth-${installation}`)
   if (!trees.has('cpu') && !trees.has('memory')) {
@@ -32,10 +37,10 @@ export async function createCgroupLimiter(
         : 'control groups need root, a delegated tree, or systemd-run --user'
     return { limiter: null, why }
   }
-  return { limiter: limiterOn(trees) }
+  return { limiter: limiterOn(trees, await limitable(disk, trees)) }
 }
 
-function limiterOn(trees: Map<Controller, Tree>): Limiter {
+function limiterOn(trees: Map<Controller, Tree>, disk: FoundDisk): Limiter {
   const say = (controller: Controller): Capability => {
     const tree = trees.get(controller)
     return tree
@@ -49,10 +54,12 @@ function limiterOn(trees: Map<Controller, Tree>): Limiter {
     processes: trees.has('pids')
       ? say('pids')
       : { enforced: true, how: 'the limit on processes of a user (RLIMIT_NPROC)' },
+    diskRate: sayOfDisk(trees, disk),
     prepare: async (name, limits) => {
       for (const group of groups(name)) await mkdir(group, { recursive: true })
       for (const [controller, tree] of trees) if (tree.version === 2) handDown(tree.base, controller)
       for (const [controller, tree] of trees) await writeLimit(controller, tree, name, limits)
+      if ('numbers' in disk) await writeDiskRate(trees, name, disk.numbers)
       return { join_files: groups(name).map(group => join(group, 'cgroup.procs')), argv_prefix: [], env: {} }
     },
     usage: name => ({ cpuMs: readCpuMs(trees, name), memoryBytes: readMemoryBytes(trees, name) }),
@@ -82,6 +89,44 @@ async function writeLimit(controller: Controller, tree: Tree, name: string, limi
     await set('memory.swap.max', '0').catch(() => undefined)
   }
   if (controller === 'pids') await set('pids.max', String(limits.processesMax))
+}
+
+/** Whether the kernel takes limits for the disk, found out by trying. */
+async function limitable(disk: FoundDisk, trees: Map<Controller, Tree>): Promise<FoundDisk> {
+  const tree = trees.get('blkio') ?? trees.get('io')
+  if ('why' in disk || !tree) return disk
+  const trial = `trial-${process.pid}`
+  try {
+    await mkdir(join(tree.base, trial))
+    await writeDiskRate(trees, trial, disk.numbers)
+    return disk
+  } catch (error) {
+    return { why: `the kernel takes no limit for ${disk.node} (${(error as Error).message})` }
+  } finally {
+    await rmdir(join(tree.base, trial)).catch(() => undefined)
+  }
+}
+
+/** What is read, and what is written: the kernel counts each by itself, and knows whole disks by their numbers. */
+async function writeDiskRate(trees: Map<Controller, Tree>, name: string, numbers: string): Promise<void> {
+  const v1 = trees.get('blkio')
+  const v2 = trees.get('io')
+  if (v1) {
+    const rate = `${numbers} ${DISK_RATE_BYTES_PER_S}`
+    for (const way of ['read', 'write'])
+      await writeFile(join(v1.base, name, `blkio.throttle.${way}_bps_device`), rate)
+  }
+  if (v2) {
+    const rates = `rbps=${DISK_RATE_BYTES_PER_S} wbps=${DISK_RATE_BYTES_PER_S}`
+    await writeFile(join(v2.base, name, 'io.max'), `${numbers} ${rates}`)
+  }
+}
+
+function sayOfDisk(trees: Map<Controller, Tree>, disk: FoundDisk): Capability {
+  if ('why' in disk) return { enforced: false, why: disk.why }
+  if (trees.has('io')) return { enforced: true, how: 'control group version 2' }
+  if (!trees.has('blkio')) return { enforced: false, why: 'the io controller is not available here' }
+  return { enforced: false, why: VERSION_1_LACKS }
 }
 
 function readCpuMs(trees: Map<Controller, Tree>, name: string): number | null {
@@ -133,7 +178,7 @@ async function leftIn(group: string): Promise<number[]> {
 async function usableTrees(folder: string): Promise<Map<Controller, Tree>> {
   const trees = new Map<Controller, Tree>()
   const mounts = cgroupMounts()
-  for (const controller of CONTROLLERS) {
+  for (const controller of CONTROLLERS[1]) {
     const mount = mounts.v1.get(controller)
     if (!mount) continue
     const base = join(mount, folder)
@@ -143,7 +188,7 @@ async function usableTrees(folder: string): Promise<Map<Controller, Tree>> {
 
   const base = join(mounts.v2, folder)
   if (!(await canMakeGroups(base))) return trees
-  for (const controller of ['cpu', 'memory', 'pids'] as const) {
+  for (const controller of CONTROLLERS[2]) {
     if (handDown(mounts.v2, controller) && handDown(base, controller))
       trees.set(controller, { version: 2, base })
   }

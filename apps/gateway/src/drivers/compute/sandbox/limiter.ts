@@ -1,3 +1,4 @@
+import type { Disk } from '../disk-rate.ts'
 import type { Capability } from '../port/capability.ts'
 
 /** What a machine may use. */
@@ -6,6 +7,9 @@ export interface MachineLimits {
   memory_mb: number
   processesMax: number
 }
+
+/** The disk that machines store on, or why there is none that can be limited. */
+export type FoundDisk = Disk | { why: string }
 
 /** What a machine has used, where the kernel counts it for us. */
 export interface MachineUsage {
@@ -18,6 +22,7 @@ export interface Limiter {
   cpu: Capability
   memory: Capability
   processes: Capability
+  diskRate: Capability
   /** Makes the limits ready for a machine and returns how its processes come under them. */
   prepare(name: string, limits: MachineLimits): Promise<Admission>
   usage(name: string): MachineUsage

@@ -1,13 +1,13 @@
 import type { Capability } from '../port/capability.ts'
 import { createCgroupLimiter } from './cgroup-limiter.ts'
-import type { Limiter } from './limiter.ts'
+import type { FoundDisk, Limiter } from './limiter.ts'
 import { createScopeLimiter } from './scope-limiter.ts'
 
 /** Finds the way that works on this computer: control groups, else systemd, else none. */
-export async function createLimiter(installation: string): Promise<Limiter> {
-  const cgroup = await createCgroupLimiter(installation)
+export async function createLimiter(installation: string, disk: FoundDisk): Promise<Limiter> {
+  const cgroup = await createCgroupLimiter(installation, disk)
   if (cgroup.limiter) return cgroup.limiter
-  const scope = await createScopeLimiter(installation)
+  const scope = await createScopeLimiter(installation, disk)
   if (scope) return scope
   return createNoLimiter(cgroup.why)
 }
@@ -17,6 +17,7 @@ function createNoLimiter(why: string): Limiter {
   return {
     cpu: capability,
     memory: capability,
+    diskRate: capability,
     processes: { enforced: true, how: 'the limit on processes of a user (RLIMIT_NPROC)' },
     prepare: async () => ({ join_files: [], argv_prefix: [], env: {} }),
     usage: () => ({ cpuMs: null, memoryBytes: null }),

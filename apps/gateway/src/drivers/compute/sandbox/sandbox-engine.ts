@@ -3,6 +3,7 @@ import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { consoleOver } from '../console-over.ts'
+import { findDisk } from '../disk-rate.ts'
 import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ComputeCapabilities, Engine } from '../port/engine.ts'
@@ -56,7 +57,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const installation = createHash('sha256').update(dataDir).digest('hex').slice(0, 10)
   const log = deps.log.child({ driver: 'sandbox' })
   const [limiter, agent, hostId, homes] = await Promise.all([
-    createLimiter(installation),
+    findDisk(dataDir).then(disk => createLimiter(installation, disk)),
     prepareAgentFiles(dataDir),
     readHostId(dataDir),
     deps.homes === 'folders' ? { images: null, why: 'homes are plain folders' } : findHomeImages(),
@@ -203,6 +204,11 @@ function capabilitiesOf(host: {
           enforced: false,
           why: `${homes.why}; when the disk is nearly full, the machine that takes most of it is stopped`,
         },
+    disk_rate_limit: limiter.diskRate,
+    network_rate_limit: {
+      enforced: true,
+      how: 'a machine has no network but its own loopback, and the gateway takes what comes out in turns',
+    },
     outbound_network: false,
     egress_filter: { enforced: true, how: 'a machine has no network but its own loopback' },
     root_apart: { enforced: true, how: 'user namespaces' },

@@ -9,7 +9,8 @@ export const image = z.object({
   type: z.enum(['Official', 'Community', 'Custom']),
   name: z.string(),
   description: z.string(),
-  size_mb: z.number().int(),
+  /** In MB (R3.20). */
+  size: z.number().int(),
   /** Null when every region has it. */
   region_code: z.string().nullable(),
   kind: z.enum(['POD', 'VM']),

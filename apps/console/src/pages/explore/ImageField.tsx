@@ -52,7 +52,7 @@ export function ImageField({ images, vramGb, field, onChoose }: ImageFieldProps)
 /** The second line of an image: what is in it, its size (R3.20), and what is in its way. */
 function About({ image, vramGb }: { image: Image; vramGb: number }) {
   const { t, i18n } = useTranslation('explore')
-  const size = formatImageSize(image.size_mb)
+  const size = formatImageSize(image.size)
   const about = t('form.image_about', { about: image.version_info, size })
   if (!image.available) {
     const either = new Intl.ListFormat(i18n.language, { type: 'disjunction' })

@@ -17,7 +17,7 @@ test('[R7.3] [R3.4] lists official images with size, type and what is in them', 
   expect(images.find(({ id }) => id === 'pytorch')).toMatchObject({
     type: 'Official',
     name: 'PyTorch',
-    size_mb: 7_580,
+    size: 7_580,
     version_info: 'PyTorch 2.9, CUDA 13',
     http_ports: [8_888],
     tcp_ports: [22],

@@ -87,7 +87,7 @@ function toImage(entry: CatalogueImage, unavailable_reason: string | null): Imag
     type: 'Official',
     name: entry.name,
     description: entry.description,
-    size_mb: entry.size_mb,
+    size: entry.size_mb,
     region_code: null,
     kind: 'POD',
     tags: entry.tags,

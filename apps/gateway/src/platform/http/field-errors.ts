@@ -1,4 +1,4 @@
-import { FIELD_RULES } from '@berth/contract/errors'
+import { type ErrorCode, FIELD_RULES } from '@berth/contract/errors'
 import type * as z from 'zod'
 import { ApiError } from './api-error.ts'
 
@@ -37,18 +37,22 @@ export function brokenFields(error: z.ZodError, input: unknown): BrokenField[] {
   return [...rules].map(([path, rule]) => ({ path, rule }))
 }
 
+/** Rules with a code of their own, which stands where fields break nothing else (R8.1). */
+const CODES_OF_RULES: Readonly<Record<string, ErrorCode>> = {
+  required: 'required_fields',
+  invalid_amount: 'invalid_amount',
+  password: 'password_too_weak',
+  terms: 'terms_required',
+}
+
 /**
- * The error for broken fields: `required_fields` when all of them are only missing, `invalid_amount` when the
- * amount alone is wrong (R5.8), else `validation_failed`.
+ * The error for broken fields: the code of the rule when all of them break the same one that has a code, such as
+ * `required_fields`, else `validation_failed`.
  */
 export function fieldsError(fields: BrokenField[]): ApiError {
-  const all = (rule: string) => fields.every(field => field.rule === rule)
-  const code = all('required')
-    ? 'required_fields'
-    : all('invalid_amount')
-      ? 'invalid_amount'
-      : 'validation_failed'
-  return new ApiError(code, { fields: fields.slice(0, FIELDS_TOLD_MAX) })
+  const rules = [...new Set(fields.map(({ rule }) => rule))]
+  const own = rules.length === 1 ? CODES_OF_RULES[rules[0] ?? ''] : undefined
+  return new ApiError(own ?? 'validation_failed', { fields: fields.slice(0, FIELDS_TOLD_MAX) })
 }
 
 type Issue = z.core.$ZodIssue

@@ -88,26 +88,41 @@ describe('signing up', () => {
     ['[R5.1] a name of blanks', { name: '   ' }, 'name: username_required'],
     ['[R5.1] a name with an emoji', { name: 'Ada 🚀' }, 'name: username_emoji'],
     ['[R5.1] a name that is too long', { name: 'a'.repeat(65) }, 'name: too_long'],
-    ['[R5.2] a short password', { password: 'Ab1-xyz' }, 'password: password'],
-    ['[R5.2] no upper case', { password: 'abcdef-7' }, 'password: password'],
-    ['[R5.2] no lower case', { password: 'ABCDEF-7' }, 'password: password'],
-    ['[R5.2] no number', { password: 'Abcdef-x' }, 'password: password'],
-    ['[R5.2] no special character', { password: 'Abcdefg7' }, 'password: password'],
     ['[R5.3] an address that is none', { email: 'ada@', username: 'ada@' }, 'email: email'],
-    ['[R5.3] terms that were not agreed to', { agreement: false }, 'agreement: terms'],
-    ['[R5.3] terms that were left out', { agreement: undefined }, 'agreement: terms'],
     ['another login name than the address', { username: 'other@example.com' }, 'username: not_allowed'],
     ['another application', { application: 'other' }, 'application: not_allowed'],
     ['another organization', { organization: 'built-in' }, 'organization: not_allowed'],
     ['a referral code that is too long', { referralCode: 'x'.repeat(201) }, 'referralCode: too_long'],
-  ])('%s is refused at its field, and nothing is stored', async (_, change, field) => {
+    ['terms and password, both wrong,', { password: 'weak', agreement: false }, 'agreement: terms'],
+  ])('%s is refused at its field, and nothing is stored', (_, change, field) =>
+    expectRefused(change, 'validation_failed', field),
+  )
+
+  test.each([
+    ['a short one', 'Ab1-xyz'],
+    ['no upper case', 'abcdef-7'],
+    ['no lower case', 'ABCDEF-7'],
+    ['no number', 'Abcdef-x'],
+    ['no special character', 'Abcdefg7'],
+  ])('[R5.2] [R8.1] a password that is too weak is said as such: %s', (_, password) =>
+    expectRefused({ password }, 'password_too_weak', 'password: password'),
+  )
+
+  test.each([
+    ['not agreed to', false],
+    ['left out', undefined],
+  ])('[R5.3] [R8.1] terms that were %s are asked for', (_, agreement) =>
+    expectRefused({ agreement }, 'terms_required', 'agreement: terms'),
+  )
+
+  async function expectRefused(change: object, code: string, field: string): Promise<void> {
     const before = await countAccounts()
     const body = { ...signUpBody('nobody@example.com'), ...change }
     const answer = await bench.call(signup, { body: body as ReturnType<typeof signUpBody> })
-    expect(answer.code).toBe('validation_failed')
+    expect(answer.code).toBe(code)
     expect(answer.fields).toContain(field)
     expect(await countAccounts()).toBe(before)
-  })
+  }
 })
 
 test('[R6.1] a guest may not fetch an account', async () => {

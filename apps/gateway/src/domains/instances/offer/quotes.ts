@@ -171,7 +171,7 @@ export function createQuotes(deps: {
       }
       // Of a driver that does not answer, nothing can be said about its images.
       if (here !== null) add('image', ...imageCheck(image, here))
-      const diskNeededGb = image ? Math.ceil(image.size_mb / MB_PER_GB) : 0
+      const diskNeededGb = image ? Math.ceil(image.size / MB_PER_GB) : 0
       const room = body.container_disk_gb >= diskNeededGb
       add('disk', room, room ? 'disk_fits' : 'disk_too_small', { needed_gb: diskNeededGb })
       return { ok: checks.every(({ ok }) => ok), checks }
@@ -198,7 +198,7 @@ export function requireOnDemand(input: { kind: string; billing_type: string }): 
 function imageCheck(image: FoundImage | null, here: boolean): [boolean, string, Check['values']] {
   if (!image?.available) return [false, image?.unavailable_reason ?? 'image_unknown', {}]
   if (here) return [true, 'image_here', {}]
-  return [true, 'image_to_pull', { size_mb: image.size_mb }]
+  return [true, 'image_to_pull', { size_mb: image.size }]
 }
 
 function attempt<Value>(find: () => Value): Value | null {

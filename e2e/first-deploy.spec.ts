@@ -43,7 +43,7 @@ test.afterAll(async () => {
   await context?.close()
 })
 
-test('[R2.6] [R2.8] a guest is sent to sign in, and the address keeps where they wanted to go', async () => {
+test('[R2.6] a guest is sent to sign in, and the address keeps where they wanted to go', async () => {
   await page.goto('/payments?type=usage')
   await expect(page).toHaveURL(/\/auth\?redirect=%2Fpayments%3Ftype%3Dusage/)
   await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible()
@@ -145,7 +145,7 @@ test('[R2.21] [R2.22] [R5.8] [R8.1] a refused card says why and loses nothing; a
   await lookAt(page, 'payments')
 })
 
-test('[R1.1] [R2.26] [B7] [R5.4] deploying shows its price, its checks and its progress, then the list', async () => {
+test('[R1.1] [B7] [R5.4] deploying shows its price and its checks, then the list', async () => {
   await page.goto('/explore')
   await page.getByRole('radio', { name: /CPU only/ }).check({ force: true })
   await expect(page.getByText('Balance covers the first hour')).toBeVisible()

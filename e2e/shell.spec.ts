@@ -304,7 +304,7 @@ test('[R2.14] [R2.20] [R2.7] logging out asks; clicks beside the dialog change n
   expect(await page.evaluate(() => localStorage.getItem('berth.token'))).toBeNull()
 })
 
-test('[R2.3] a guest reads the docs, in their language, and finds the list of all calls', async () => {
+test('a guest reads the docs, in their language, and finds the list of all calls', async () => {
   await page.goto('/docs')
   await expect(page.getByRole('heading', { name: 'What is charged, and when' })).toBeVisible()
   await lookAt(page, 'docs')

@@ -48,6 +48,8 @@ function fillIn(): void {
 
 /** The page that a component was rendered in. */
 export interface Rendered {
+  /** The path of its address, which changes when the component leads elsewhere. */
+  path(): string
   /** The query string of its address, as a person sees it. */
   search(): string
   /** Goes to another address of the same page, as a link elsewhere would. */
@@ -84,6 +86,7 @@ export async function renderInPage(
   )
   await screen.findAllByText(() => true)
   return {
+    path: () => history.location.pathname,
     search: () => history.location.search,
     go: async search => {
       history.push(`/page${search}`)

@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { screen, within } from '@testing-library/react'
 import { expect, onTestFinished, test } from 'vitest'
 import { renderInPage } from './component-fixture.tsx'

@@ -166,18 +166,6 @@ test('[R9.1] an answer that stops half way is given up too', async () => {
   expect(await failed(makeRequester().request(getBalance, {}))).toMatchObject({ code: 'timed_out' })
 })
 
-test('[R9.1] the classes have the times of the specification', () => {
-  expect(CALL_TIMEOUT_MS).toEqual({
-    fast: 5_000,
-    normal: 15_000,
-    long: 15_000,
-    email: 30_000,
-    download: 60_000,
-    deploy: 60_000,
-    default: 10_000,
-  })
-})
-
 test('[R9.1] a call that may be retried is tried three times in all, then fails once', async () => {
   answer = (_, response) =>
     reply(response, 503, { status: 'error', code: 'unavailable', msg: 'x', data: null })

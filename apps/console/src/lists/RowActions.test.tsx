@@ -15,7 +15,7 @@ const ITEMS: RowActionItem<string>[] = [
 ]
 
 describe('the menu of a row', () => {
-  test('[R4.5] keeps in sight what is off, says why, and does nothing when it is pressed', async () => {
+  test('keeps in sight what is off, says why, and does nothing when it is pressed', async () => {
     const asked: string[] = []
     await renderInPage(() => <RowMenu name="llama" items={ITEMS} onAsk={action => asked.push(action)} />)
     const stop = await screen.findByRole('menuitem', { name: /Stop/ })

@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { type Image, officialImages } from '@berth/contract/images'
 import { screen } from '@testing-library/react'
 import { expect, test } from 'vitest'

@@ -17,7 +17,7 @@ test('[R2.26] every status belongs to one group, and the counts add up', () => {
   expect(groupOf('unknown')).toBe('error')
 })
 
-test('[R2.26] the search looks into name, id and image, and not elsewhere', () => {
+test('the search looks into name, id and image, and not elsewhere', () => {
   const rows = [
     madeInstance({ name: 'llama-finetune', instance_id: 'i-7q2m9x', image_name: 'PyTorch 2.9' }),
     madeInstance({ name: 'comfy-studio', instance_id: 'i-1d8vka', image_name: 'ComfyUI 0.9' }),
@@ -31,7 +31,7 @@ test('[R2.26] the search looks into name, id and image, and not elsewhere', () =
   expect(findInstances(rows, 'rtx')).toEqual([])
 })
 
-test('[R2.26] an address with anything in it gives filters that work', () => {
+test('an address with anything in it gives filters that work', () => {
   expect(instanceSearch.parse({})).toEqual({ status: 'all', q: '' })
   expect(instanceSearch.parse({ status: 'stopped', q: 'llama' })).toEqual({ status: 'stopped', q: 'llama' })
   expect(instanceSearch.parse({ status: 'gone', q: 'x'.repeat(101) })).toEqual({ status: 'all', q: '' })

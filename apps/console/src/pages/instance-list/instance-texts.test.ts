@@ -74,7 +74,7 @@ describe('under the status', () => {
     expect(texts.underStatus(madeInstance({ status: 'pulling', progress: small }))).toBe('1.2 of 240 MB')
   })
 
-  test('[B6] [R2.26] a start without bytes says its step and percent', () => {
+  test('[B6] a start without bytes says its step and percent', () => {
     const progress = { step: 'booting', percent: 75, bytes_done: null, bytes_total: null } as const
     expect(texts.underStatus(madeInstance({ status: 'creating', progress }))).toBe('Booting, 75 %')
     expect(texts.underStatus(madeInstance({ status: 'running', progress }))).not.toContain('75')

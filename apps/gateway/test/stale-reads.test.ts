@@ -334,6 +334,7 @@ const QUESTIONS: Record<string, (things: Things, customer: Customer) => unknown[
   'instance.check-resource': () => [{ body: { ...machine, image_id } }],
   'instance.connection': ({ instances }) => byId(instances),
   'instance.events': ({ instances }) => byId(instances),
+  'instance.logs': ({ instances }) => byId(instances),
   'bill.topup-state': ({ topups }) => byId(topups),
   'bill.transaction-receipt': ({ transactions }) => byId(transactions),
 }

@@ -21,6 +21,7 @@ export const INSTANCE_EVENT_CODES = [
   'gateway_stopped',
   'gateway_restarted',
   'renamed',
+  'command_ended',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 

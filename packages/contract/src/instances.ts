@@ -64,6 +64,10 @@ const env = z
   )
   .refine(record => Object.keys(record).length <= ENV_VARIABLES_MAX, by('too_large'))
 
+/** What may happen when an instance's start command has ended; the first is what happens unless something else is asked for. */
+export const COMMAND_END_RULES = ['keep', 'restart', 'stop'] as const
+export type CommandEndRule = (typeof COMMAND_END_RULES)[number]
+
 /** What a deploy form holds: the same object checks the form and the call. */
 export const deployBody = z.object({
   name: instanceName,
@@ -80,6 +84,8 @@ export const deployBody = z.object({
   env: env.default({}),
   /** Replaces the image's own command; run by `sh -c`. Empty keeps it. */
   start_command: z.string(by('wrong_type')).max(START_COMMAND_CHARS_MAX, by('too_long')).default(''),
+  /** What happens when that command has ended: nothing, it is run again after a pause that grows, or the instance stops. */
+  on_command_end: z.enum(COMMAND_END_RULES, by('not_allowed')).default('keep'),
 })
 z.globalRegistry.add(deployBody, { id: 'DeployBody' })
 export type DeployBody = z.infer<typeof deployBody>
@@ -131,6 +137,18 @@ export const progress = z.object({
 })
 z.globalRegistry.add(progress, { id: 'InstanceProgress' })
 
+/** How a start command ended last, by the word of its own machine. */
+export const commandEnd = z.object({
+  /** As shells say it: 127 where there is no such program, 126 where it cannot be run, 128 and more for a signal. */
+  exit_code: z.number().int(),
+  ended_at: timestamp,
+  /** How many times it has ended since the machine became ready. */
+  count: z.number().int(),
+  /** When it is run again, or was; null where it is not. */
+  again_at: timestamp.nullable(),
+})
+z.globalRegistry.add(commandEnd, { id: 'CommandEnd' })
+
 export const instance = z.object({
   instance_id: z.string(),
   name: z.string(),
@@ -167,6 +185,11 @@ export const instance = z.object({
   }),
   http_ports: z.array(z.number().int()),
   tcp_ports: z.array(z.number().int()),
+  /** Empty where the image's own runs. */
+  start_command: z.string(),
+  on_command_end: z.enum(COMMAND_END_RULES),
+  /** Null while it has not ended since the machine became ready, and while the instance does not run. */
+  command_end: commandEnd.nullable(),
   currency: z.string(),
   running_micro_per_hour: micro,
   stopped_micro_per_day: micro,
@@ -194,6 +217,7 @@ const byId = z.object({ id: instanceId })
 const WHAT_RUNS = [
   'instance.list',
   'instance.events',
+  'instance.logs',
   'instance.connection',
   'instance.price',
   'instance.check-resource',
@@ -425,6 +449,28 @@ export const listInstanceEvents = defineCall({
   data: z.array(instanceEvent),
 })
 
+/** The end of what an instance's start command wrote. */
+export const instanceLog = z.object({
+  /** Lines without colours and other controls of a terminal; empty where there are none yet. */
+  text: z.string(),
+  /** Whether there were more lines before. */
+  cut: z.boolean(),
+})
+z.globalRegistry.add(instanceLog, { id: 'InstanceLog' })
+export type InstanceLog = z.infer<typeof instanceLog>
+
+export const getInstanceLogs = defineCall({
+  operation: 'instance.logs',
+  method: 'GET',
+  path: '/api/instance/{id}/logs',
+  summary: 'The last lines that the start command of an instance wrote, as plain text.',
+  audience: 'user',
+  timeout: 'normal',
+  retry: true,
+  params: byId,
+  data: instanceLog,
+})
+
 export const instanceCalls = [
   deployInstance,
   listInstances,
@@ -439,4 +485,5 @@ export const instanceCalls = [
   checkResource,
   getPrice,
   listInstanceEvents,
+  getInstanceLogs,
 ] as const

@@ -70,6 +70,10 @@ export const ENV_NAME_CHARS_MAX = 128
 export const ENV_VALUE_CHARS_MAX = 4_000
 export const START_COMMAND_CHARS_MAX = 500
 
+/** What is shown of a start command's log. Encoded as JSON it fits a frame between gateways. */
+export const LOG_LINES_MAX = 500
+export const LOG_BYTES_MAX = 30_000
+
 /** Passwords: the least is the seed's (R5.2); the most bounds the hashing work that a stranger can ask for. */
 export const PASSWORD_CHARS_MIN = 8
 export const PASSWORD_CHARS_MAX = 128

@@ -37,6 +37,8 @@ type ChangeableColumn =
   | 'progress'
   | 'engineId'
   | 'mayRun'
+  | 'commandEnd'
+  | 'commandToldAt'
   | 'readyAt'
   | 'stoppedAt'
   | 'observedAt'

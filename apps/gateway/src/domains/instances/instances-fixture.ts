@@ -270,6 +270,7 @@ export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
     tcp_ports: [],
     env: {},
     start_command: '',
+    on_command_end: 'keep',
     ...part,
   }
 }

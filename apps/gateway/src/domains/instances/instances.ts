@@ -93,6 +93,8 @@ export function createInstances(deps: InstancesDeps) {
     rename: (target: Target, name: string) => actions.rename(deps, target, name),
     /** What happened to an instance, newest first. @throws ApiError `not_found`. */
     events: (target: Target) => reads.events(deps, target),
+    /** A customer's own instance, whether or not it runs. @throws ApiError `not_found`. */
+    findOwn: (target: Target) => reads.findOwn(db, target),
     /** A customer's own instance, if it runs. @throws ApiError `not_found` or `instance_not_running`. */
     findRunning: (userId: string, instanceId: string) => reads.findRunning(db, { userId, instanceId }),
     /** The instance whose HTTP services live on the origin of that secret. */

@@ -104,7 +104,7 @@ export async function eventsBetween(
  * One of a customer's own instances.
  * @throws ApiError `not_found`: the same for another customer's and for one that is not there (R6.4).
  */
-async function findOwn(q: Queryable, { userId, instanceId }: Target): Promise<InstanceRow> {
+export async function findOwn(q: Queryable, { userId, instanceId }: Target): Promise<InstanceRow> {
   const [row] = await q
     .select()
     .from(instance)
@@ -168,6 +168,7 @@ function toInstance(
     ...row,
     ...money,
     instanceId: row.id,
+    commandEnd: row.status === 'running' ? commandEndOf(row) : null,
     reason: row.reasonCode === null ? null : { code: row.reasonCode, detail: row.reasonDetail ?? '' },
     regionName: catalogue.regions.find(({ code }) => code === row.regionCode)?.name ?? row.regionCode,
     gpuSpecName: spec.name,
@@ -192,6 +193,12 @@ function toInstance(
     deletedOn: null,
     machine: toMachine(deps, row),
   })
+}
+
+function commandEndOf({ commandEnd }: InstanceRow): Instance['command_end'] {
+  if (!commandEnd) return null
+  const { noted_at: _, ...end } = commandEnd
+  return end
 }
 
 /** What a customer should know of where it runs; null while it was given to no engine. */

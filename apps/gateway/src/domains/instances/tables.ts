@@ -1,5 +1,6 @@
 import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES } from '@berth/contract/instance-codes'
 import { INSTANCE_STATUSES } from '@berth/contract/instance-states'
+import { COMMAND_END_RULES } from '@berth/contract/instances'
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { amount, moment } from '../../platform/database/columns.ts'
@@ -30,6 +31,7 @@ export const instance = pgTable(
     tcpPorts: jsonb('tcp_ports').$type<number[]>().notNull(),
     env: jsonb('env').$type<Record<string, string>>().notNull(),
     startCommand: text('start_command').notNull(),
+    onCommandEnd: text('on_command_end', { enum: COMMAND_END_RULES }).notNull().default('keep'),
     /** Prices as quoted when it was deployed or last started. */
     runningMicroPerHour: amount('running_micro_per_hour').notNull(),
     stoppedMicroPerHour: amount('stopped_micro_per_hour').notNull(),
@@ -61,6 +63,16 @@ export const instance = pgTable(
     mayRun: boolean('may_run').notNull().default(false),
     /** When its machine first ran: from then on what is stored in there may be its customer's. */
     firstRanAt: moment('first_ran_at'),
+    /** How its command ended last since it became ready, by its machine's own word, and when that was written here. */
+    commandEnd: jsonb('command_end').$type<{
+      exit_code: number
+      ended_at: string
+      count: number
+      again_at: string | null
+      noted_at: string
+    }>(),
+    /** When an event last told that its command had ended, since it became ready. */
+    commandToldAt: moment('command_told_at'),
     readyAt: moment('ready_at'),
     stoppedAt: moment('stopped_at'),
     /** When the driver last confirmed that it runs: where billing ends if it is found dead. Null: never ready. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { getConnection, startWebTerminal, stopWebTerminal } from '@berth/contract/instances'
+import { getConnection, getInstanceLogs, startWebTerminal, stopWebTerminal } from '@berth/contract/instances'
 import { TERMINAL_CLOSE } from '@berth/contract/terminal'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -177,6 +177,15 @@ describe('[R2.23] through the gateway that does not reach the machine', () => {
     await tab.shows(/# $/)
     await expect(openTerminal(far.server.origin, data.ticket)).rejects.toThrow('HTTP 401')
   })
+
+  test('[B9] what its command wrote is read, by its owner alone', async () => {
+    const machine = engines[0]?.held.get(id)
+    if (machine) machine.log = 'berth: starting serve\n\u001b[32mready\u001b[0m\n'
+    const input = { params: { id } }
+    const read = await near.call(getInstanceLogs, input)
+    expect(read).toMatchObject({ code: null, data: { text: 'berth: starting serve\nready', cut: false } })
+    expect(await near.call(getInstanceLogs, input, 'ben')).toMatchObject({ code: 'not_found', data: null })
+  })
 })
 
 // The last one: it kills a gateway.
@@ -244,9 +253,10 @@ async function open(gateway: OneGateway): Promise<TestTerminal> {
 }
 
 /** An engine whose machine's ports lead to servers of the test's own. */
-function reached({ console }: FakeEngine): ReachedEngine {
+function reached({ console, observation }: FakeEngine): ReachedEngine {
   return {
     console,
+    observation,
     network: {
       async connect(_, port) {
         const there = ports.get(port)

@@ -1,13 +1,17 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type InstanceLog, instanceLog } from '@berth/contract/instances'
+import { LOG_LINES_MAX } from '@berth/contract/limits'
 import * as z from 'zod'
 import { encodeAnswer, encodeFailure, readAnswer } from '../../drivers/compute/port/answers.ts'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
 import type { AttachOptions, MachineConsole } from '../../drivers/compute/port/console.ts'
 import type { MachineNetwork } from '../../drivers/compute/port/network.ts'
+import type { Observation } from '../../drivers/compute/port/observation.ts'
 import type { Gateways } from '../../platform/gateways/gateways.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { WhereAsked } from '../fleet/fleet.ts'
+import { plainLog } from './plain-log.ts'
 import { joinStreams } from './streams/join-streams.ts'
 import type { MachineTurns } from './streams/machine-turns.ts'
 
@@ -15,6 +19,7 @@ import type { MachineTurns } from './streams/machine-turns.ts'
 export interface ReachedEngine {
   network: Pick<MachineNetwork, 'connect'>
   console: Pick<MachineConsole, 'attach' | 'sessions' | 'closeSession'>
+  observation: Pick<Observation, 'logs'>
 }
 
 /** Which gateway reaches an instance's machine. */
@@ -37,6 +42,8 @@ export interface MachineWays {
   sessions(instanceId: string): Promise<string[]>
   /** Ends a shell of the machine. */
   closeSession(instanceId: string, session: string): Promise<void>
+  /** The end of what the machine's command wrote, running or not, as plain text. */
+  logs(instanceId: string): Promise<InstanceLog>
 }
 
 export interface MachineWaysDeps {
@@ -74,6 +81,7 @@ const request = z.discriminatedUnion('way', [
   }),
   z.object({ way: z.literal('sessions'), instance_id: z.string() }),
   z.object({ way: z.literal('close_session'), instance_id: z.string(), session: z.string() }),
+  z.object({ way: z.literal('logs'), instance_id: z.string() }),
 ])
 type Request = z.infer<typeof request>
 
@@ -94,7 +102,7 @@ export function createMachineWays({
   async function go(asked: Request): Promise<Opened> {
     const deadline = performance.now() + findMs
     const avoid = new Set<string>()
-    const shells = asked.way !== 'connect'
+    const shells = asked.way !== 'connect' && asked.way !== 'logs'
     for (;;) {
       const place = await whereIs(asked.instance_id, { avoid, shells })
       try {
@@ -160,6 +168,7 @@ export function createMachineWays({
     closeSession: async (instance_id, session) => {
       await go({ way: 'close_session', instance_id, session })
     },
+    logs: async instance_id => instanceLog.parse((await go({ way: 'logs', instance_id })).answer),
   }
 }
 
@@ -175,6 +184,11 @@ async function openHere(engine: ReachedEngine, asked: Request): Promise<Opened> 
     case 'close_session':
       await engine.console.closeSession(instance_id, asked.session)
       return { answer: null, stream: null }
+    case 'logs': {
+      // One more than is shown tells whether there are more.
+      const log = await engine.observation.logs(instance_id, { lines_max: LOG_LINES_MAX + 1 })
+      return { answer: plainLog(log), stream: null }
+    }
   }
 }
 

@@ -78,6 +78,7 @@ export async function startConnectFixture(
     gateways: parts.gateways ?? ALONE,
     instances: {
       findRunning: (userId, instanceId) => reads.findRunning(db, { userId, instanceId }),
+      findOwn: target => reads.findOwn(db, target),
       findService: secret => reads.findService(db, secret),
     },
     identity: sessions,
@@ -190,6 +191,7 @@ function runningRow(part: { httpPorts?: number[]; tcpPorts?: number[]; id?: stri
     tcpPorts: [],
     env: {},
     startCommand: '',
+    onCommandEnd: 'keep',
     runningMicroPerHour: 0n,
     stoppedMicroPerHour: 0n,
     serviceSecret: systemIds.hostSecret(),

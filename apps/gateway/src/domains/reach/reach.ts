@@ -40,7 +40,7 @@ export interface ReachDeps {
   /** Which gateway reaches an instance's machine. */
   whereIs: MachineWaysDeps['whereIs']
   gateways: MachineWaysDeps['gateways']
-  instances: Pick<Instances, 'findRunning' | 'findService'>
+  instances: Pick<Instances, 'findOwn' | 'findRunning' | 'findService'>
   events: Pick<Events, 'on'>
   identity: {
     isSessionOpen(sessionId: string): Promise<boolean>
@@ -82,7 +82,7 @@ export function createReach(deps: ReachDeps): Reach {
       scheme: deps.publicUrl?.startsWith('https:') ? 'https' : 'http',
       limits: limits.service ?? {},
     }),
-    routes: reachRoutes({ connections, terminals, instances }),
+    routes: reachRoutes({ connections, terminals, instances, ways }),
     start: connections.start,
     shutdown: () => {
       terminals.shutdown()

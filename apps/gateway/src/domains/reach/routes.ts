@@ -1,8 +1,11 @@
-import { getConnection, startWebTerminal, stopWebTerminal } from '@berth/contract/instances'
+import { getConnection, getInstanceLogs, startWebTerminal, stopWebTerminal } from '@berth/contract/instances'
+import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import type { Instances } from '../instances/instances.ts'
 import type { Connections } from './connections.ts'
+import type { MachineWays } from './machine-ways.ts'
 import type { Terminals } from './terminal/terminals.ts'
 
 const ticketOf = wireOf(startWebTerminal.data)
@@ -11,13 +14,18 @@ const ticketOf = wireOf(startWebTerminal.data)
 export function reachRoutes(deps: {
   connections: Pick<Connections, 'find'>
   terminals: Pick<Terminals, 'issueTicket' | 'stop'>
-  instances: Pick<Instances, 'findRunning'>
+  instances: Pick<Instances, 'findOwn' | 'findRunning'>
+  ways: Pick<MachineWays, 'logs'>
 }): Route[] {
-  const { connections, terminals, instances } = deps
+  const { connections, terminals, instances, ways } = deps
   return [
     route(getConnection, ({ caller, params, origin }) =>
       connections.find({ userId: caller.userId, instanceId: params.id }, origin),
     ),
+    route(getInstanceLogs, async ({ caller, params }) => {
+      await instances.findOwn({ userId: caller.userId, instanceId: params.id })
+      return await ways.logs(params.id).catch(refusalOf)
+    }),
     route(startWebTerminal, async ({ caller, body }) => {
       const { userId, sessionId } = caller
       const issued = await terminals.issueTicket({ userId, sessionId, instanceId: body.instance_id })
@@ -29,4 +37,11 @@ export function reachRoutes(deps: {
       return { instance_id: body.instance_id }
     }),
   ]
+}
+
+/** A machine that was not made yet has written nothing; what else goes wrong with it may be right in a moment. */
+function refusalOf(error: unknown): { text: string; cut: boolean } {
+  if (!(error instanceof ComputeError)) throw error
+  if (error.code === 'not_found') return { text: '', cut: false }
+  throw new ApiError('unavailable', { cause: error })
 }

@@ -263,6 +263,60 @@ test('a machine that ends before it is ready is exited, too, and was never charg
   await fixture.expectSound(id)
 })
 
+test('a command that ends again and again is told at once, and then once an hour; the machine runs and is charged', async () => {
+  const userId = await fixture.payer()
+  const id = await fixture.running(userId, { start_command: 'serve', on_command_end: 'restart' })
+  const told = async () => {
+    const events = await fixture.instances.events({ userId, instanceId: id })
+    return events.filter(({ code }) => code === 'command_ended').map(({ detail }) => detail)
+  }
+  fixture.compute.endCommand(id, 3)
+  const first = await fixture.until(id, row => row.commandEnd !== null)
+  expect(first.commandEnd).toMatchObject({ exit_code: 3, count: 1 })
+  expect(await told()).toEqual(['exit code 3'])
+  for (let ends = 2; ends <= 40; ends += 1) {
+    fixture.clock.advance(100)
+    fixture.compute.endCommand(id, 3)
+    await fixture.until(id, row => row.commandEnd?.count === ends, { seconds: 1 })
+  }
+  // Somewhat more than an hour of them.
+  expect(await told()).toEqual([expect.stringMatching(/^exit code 3, 3\d times$/), 'exit code 3'])
+  const [listed] = await fixture.instances.list(userId)
+  expect(listed).toMatchObject({
+    status: 'running',
+    start_command: 'serve',
+    on_command_end: 'restart',
+    command_end: { exit_code: 3, count: 40 },
+  })
+  expect(listed?.command_end).not.toHaveProperty('noted_at')
+  expect(await fixture.intervals(id)).toMatchObject([{ endedAt: null }])
+  await fixture.instances.restart({ userId, instanceId: id })
+  await fixture.until(id, row => row.status === 'running' && row.commandEnd === null)
+  await fixture.expectSound(id)
+})
+
+test('[R4.7] an instance that stops with its command costs its disk from there, and keeps what it stored', async () => {
+  const userId = await fixture.payer()
+  const id = await fixture.running(userId, { ...WITH_DISK, start_command: 'train', on_command_end: 'stop' })
+  fixture.compute.held.get(id)?.home.set('weights', 'kept')
+  fixture.clock.advance(5)
+  const endedAt = fixture.clock.now()
+  fixture.compute.endCommand(id, 0)
+  const ended = await fixture.until(id, 'exited')
+  expect(ended).toMatchObject({
+    reasonCode: 'command_ended',
+    reasonDetail: 'exit code 0',
+    desired: 'stopped',
+  })
+  expect(await fixture.takenBy(id)).toBe(0)
+  expect(await fixture.intervals(id)).toMatchObject([
+    { usage: 'compute', endedAt },
+    { usage: 'disk', startedAt: endedAt, rateMicro: 14_000n, endedAt: null },
+  ])
+  expect(fixture.compute.held.get(id)?.home.get('weights')).toBe('kept')
+  await fixture.expectSound(id)
+})
+
 test('a machine that is lost is an error with its cause, charged to when it was last seen', async () => {
   const userId = await fixture.payer()
   const id = await fixture.running(userId)
@@ -432,6 +486,7 @@ test('the machine is what was asked for, as far as the computer has it, and says
     tcp_ports: [22, 8080],
     env: { TOKEN: 'x' },
     start_command: 'serve --all',
+    on_command_end: 'restart',
   })
   expect(fixture.compute.held.get(id)?.spec).toEqual({
     id,
@@ -443,6 +498,7 @@ test('the machine is what was asked for, as far as the computer has it, and says
     gpu_uuids: [],
     env: { TOKEN: 'x' },
     command: ['sh', '-c', 'serve --all'],
+    on_command_end: 'restart',
     ports: [8080, 9000, 22],
   })
   const [listed] = await fixture.instances.list(userId)

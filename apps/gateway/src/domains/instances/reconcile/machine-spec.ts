@@ -8,7 +8,16 @@ type HostSize = Pick<EngineSize, 'cpu_count' | 'memory_mb'>
 
 type SpecRow = Pick<
   InstanceRow,
-  'id' | 'name' | 'spec' | 'containerDiskGb' | 'gpuUuids' | 'env' | 'startCommand' | 'httpPorts' | 'tcpPorts'
+  | 'id'
+  | 'name'
+  | 'spec'
+  | 'containerDiskGb'
+  | 'gpuUuids'
+  | 'env'
+  | 'startCommand'
+  | 'onCommandEnd'
+  | 'httpPorts'
+  | 'tcpPorts'
 >
 
 /**
@@ -26,6 +35,7 @@ export function machineSpec(row: SpecRow, image: ImageRecipe, host: HostSize): M
     gpu_uuids: row.gpuUuids,
     env: row.env,
     command: row.startCommand ? ['sh', '-c', row.startCommand] : null,
+    on_command_end: row.onCommandEnd,
     ports: [...new Set([...row.httpPorts, ...row.tcpPorts])],
   }
 }

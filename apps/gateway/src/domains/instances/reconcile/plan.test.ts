@@ -16,6 +16,13 @@ const stopped: Observed = { state: 'stopped', exit_code: null }
 const crashed: Observed = { state: 'stopped', exit_code: 137 }
 const unreachable: Observed = { state: 'unreachable' }
 
+const end = { exit_code: 3, ended_at: at(-30), count: 1, again_at: null }
+const noted = ({ ended_at, ...told }: typeof end, seconds: number) => ({
+  ...told,
+  ended_at: ended_at.toISOString(),
+  noted_at: at(seconds).toISOString(),
+})
+
 interface Case {
   given: string
   row: Partial<PlanRow>
@@ -208,6 +215,37 @@ const keeps: Case[] = [
     row: { status: 'running', observedAt: at(-10) },
     observed: crashed,
     expected: { kind: 'mark_exited', exitCode: 137, cause: 'exited' },
+  },
+  {
+    given: 'a machine that says that its command has ended',
+    row: { status: 'running', observedAt: at(-1) },
+    observed: { ...running, command_end: end },
+    expected: { kind: 'note_command_end', end },
+  },
+  {
+    given: 'a machine that says so again',
+    row: { status: 'running', observedAt: at(-1), commandEnd: noted(end, -60) },
+    observed: { ...running, command_end: end },
+    expected: { kind: 'confirm_running', until: at(10) },
+  },
+  {
+    given: 'a machine that says that it has ended once more',
+    row: { status: 'running', observedAt: at(-1), commandEnd: noted(end, -10) },
+    observed: { ...running, command_end: { ...end, count: 2 } },
+    expected: { kind: 'note_command_end', end: { ...end, count: 2 } },
+  },
+  {
+    given: 'a machine that says something new at every look',
+    row: { status: 'running', observedAt: at(-1), commandEnd: noted(end, -9) },
+    observed: { ...running, command_end: { ...end, count: 2, ended_at: at(-1) } },
+    expected: { kind: 'confirm_running', until: at(10) },
+  },
+  {
+    given: 'a machine that ended with its command, as wanted, while no gateway was there',
+    row: { status: 'running', observedAt: at(-10) },
+    observed: { ...crashed, cause: 'command_ended' },
+    watchedSince: at(-1),
+    expected: { kind: 'mark_exited', exitCode: 137, cause: 'command_ended' },
   },
   {
     given: 'a machine that ended while no gateway was there',
@@ -465,6 +503,7 @@ function fullRow(row: Partial<PlanRow>): PlanRow {
     mayRun: false,
     reasonCode: null,
     progress: null,
+    commandEnd: null,
     gpuUuids: [],
     observedAt: null,
     statusSince: at(-1),

@@ -1,5 +1,5 @@
 import type { InstanceReasonCode } from '@berth/contract/instance-codes'
-import type { MachineStatus } from '../../../drivers/compute/port/machines.ts'
+import type { CommandEnd, MachineStatus } from '../../../drivers/compute/port/machines.ts'
 import { isFinal, reasonOf } from '../codes.ts'
 import type { InstanceRow } from '../rows.ts'
 import type { ReconcileLimits } from './limits.ts'
@@ -17,6 +17,7 @@ export type PlanRow = Pick<
   | 'mayRun'
   | 'reasonCode'
   | 'progress'
+  | 'commandEnd'
   | 'gpuUuids'
   | 'observedAt'
   | 'statusSince'
@@ -55,6 +56,8 @@ export type Step =
   | { kind: 'begin' }
   /** The machine runs as it should: note when that was seen. */
   | { kind: 'confirm_running'; until: Date }
+  /** The machine runs, and says that its command has ended. */
+  | { kind: 'note_command_end'; end: CommandEnd }
   /** The stopping half of a restart. */
   | { kind: 'cycle' }
   | { kind: 'stop' }
@@ -142,8 +145,8 @@ function planStart(situation: Situation): Step {
   if (observed.state === 'absent' && row.status === 'restarting') return machineLost
   // It was started and has ended before it was ready: its command is done, or cannot run. Unless that happened
   // while no gateway was there, when the machine may have ended with its computer.
-  if (observed.state === 'stopped' && step === 'probing' && row.statusSince >= watchedSince) {
-    return markExited(observed)
+  if (observed.state === 'stopped' && step === 'probing') {
+    if (row.statusSince >= watchedSince || observed.cause === 'command_ended') return markExited(observed)
   }
   if (isHopeless(situation)) return failStart(situation)
   const pause = backingOff(situation) ?? silent(situation)
@@ -167,6 +170,9 @@ function planKeep(situation: Situation): Step {
         const isGivenUp = isFinal(row.failureCode) || row.attempts >= limits.attemptsMax
         return isGivenUp ? failStart(situation) : (backingOff(situation) ?? { kind: 'begin' })
       }
+      if (observed.command_end && isNews(situation, observed.command_end)) {
+        return { kind: 'note_command_end', end: observed.command_end }
+      }
       return { kind: 'confirm_running', until: after(now, limits.observeMs) }
     case 'unreachable':
       if (row.status === 'running' && now.getTime() - seenAt.getTime() >= limits.silentMs) {
@@ -177,9 +183,19 @@ function planKeep(situation: Situation): Step {
       return machineLost
     case 'created':
     case 'stopped':
+      // What ended with its command as its customer wanted is not started again, whoever watched.
+      if (observed.state === 'stopped' && observed.cause === 'command_ended') return markExited(observed)
       if (seenAt < watchedSince) return { kind: 'bring_back' }
       return markExited(observed)
   }
+}
+
+/** Whether the end of a command is one that the row lacks. A command may end every second: the row follows as often as it is looked at. */
+function isNews({ row, now, limits }: Situation, end: CommandEnd): boolean {
+  const { commandEnd: known } = row
+  if (!known) return true
+  if (known.count === end.count && known.ended_at === end.ended_at.toISOString()) return false
+  return now.getTime() - Date.parse(known.noted_at) >= limits.observeMs
 }
 
 function markExited(observed: Observed): Step {

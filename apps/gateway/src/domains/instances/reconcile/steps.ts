@@ -147,6 +147,8 @@ export function createSteps(deps: StepDeps): Steps {
           return transitions.terminated(row)
         case 'clear_gpus':
           return transitions.gpusCleared(row)
+        case 'note_command_end':
+          return transitions.commandEnded(row, step.end)
         case 'mark_exited':
           return transitions.exited(row, step)
         case 'mark_unknown':

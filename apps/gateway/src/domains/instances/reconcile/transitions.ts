@@ -1,11 +1,12 @@
 import type { InstanceReasonCode } from '@berth/contract/instance-codes'
 import { eq } from 'drizzle-orm'
+import type { CommandEnd } from '../../../drivers/compute/port/machines.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
 import type { Billing } from '../../billing/billing.ts'
 import type { Stock } from '../../regions/regions.ts'
-import { type Change, changeStatus, giveBackStock, noteMayRun } from '../change-status.ts'
+import { addEvent, type Change, changeStatus, giveBackStock, noteMayRun } from '../change-status.ts'
 import { instancesInTrouble } from '../events.ts'
 import { type InstanceRow, NO_FAILURE, PROGRESS } from '../rows.ts'
 import { instance } from '../tables.ts'
@@ -14,6 +15,9 @@ import type { ExitCause } from './plan.ts'
 import type { Store } from './store.ts'
 
 type Outcome = Promise<InstanceRow | null>
+
+/** Events of one start in which its command ended, at most so often. */
+const COMMAND_TOLD_MS = 3_600_000
 
 /** How late a look may be: the poll's pause and the driver's answer come on top of when it is due. */
 const LATE_LOOK_MS = 2_000
@@ -39,6 +43,8 @@ export interface Transitions {
   terminated(row: InstanceRow): Outcome
   /** Its machine ended by itself or by its engine; it is kept like a stopped one. */
   exited(row: InstanceRow, how: { exitCode: number | null; cause: ExitCause }): Outcome
+  /** Its command has ended, and its machine runs. An event tells it at once, and then once an hour. */
+  commandEnded(row: InstanceRow, end: CommandEnd): Outcome
   /** Its engine does not answer, or nobody reaches it: not charged from when it was last seen. */
   lostSight(row: InstanceRow, reason: 'driver_silent' | 'engine_away'): Outcome
   seenAgain(row: InstanceRow): Outcome
@@ -113,7 +119,13 @@ export function createTransitions(deps: {
       change(row, (_, at) => ({
         status: 'running',
         event: { code: 'ready' },
-        patch: { progress: PROGRESS.ready, readyAt: at, observedAt: at },
+        patch: {
+          progress: PROGRESS.ready,
+          readyAt: at,
+          observedAt: at,
+          commandEnd: null,
+          commandToldAt: null,
+        },
       })),
     starting: row => mayRun(row, () => ({ mayRun: true })),
     halted: row =>
@@ -153,6 +165,29 @@ export function createTransitions(deps: {
         billedUntil: lastLook(fresh, at, limits.observeMs),
         patch: { desired: 'stopped', stoppedAt: at, gpuUuids: [] },
       })),
+    commandEnded: (row, end) =>
+      store.withLocks(row, async (tx, fresh) => {
+        const at = clock.now()
+        const told = fresh.commandToldAt
+        const isDue = told === null || at.getTime() - told.getTime() >= COMMAND_TOLD_MS
+        const [noted] = await tx
+          .update(instance)
+          .set({
+            commandEnd: {
+              exit_code: end.exit_code,
+              ended_at: end.ended_at.toISOString(),
+              count: end.count,
+              again_at: end.again_at?.toISOString() ?? null,
+              noted_at: at.toISOString(),
+            },
+            ...(isDue && { commandToldAt: at }),
+          })
+          .where(eq(instance.id, fresh.id))
+          .returning()
+        if (isDue)
+          await addEvent(tx, fresh, { at: end.ended_at, code: 'command_ended', detail: endDetail(end) })
+        return noted ?? null
+      }),
     lostSight: (row, reason) =>
       change(row, (fresh, at) => ({
         status: 'unknown',
@@ -216,4 +251,8 @@ function lastLook(row: InstanceRow, at: Date, observeMs: number): Date {
 
 function exitDetail(exitCode: number | null): string {
   return exitCode === null ? '' : `exit code ${exitCode}`
+}
+
+function endDetail({ exit_code, count }: CommandEnd): string {
+  return count === 1 ? exitDetail(exit_code) : `${exitDetail(exit_code)}, ${count} times`
 }

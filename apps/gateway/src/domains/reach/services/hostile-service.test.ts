@@ -30,6 +30,7 @@ beforeAll(async () => {
   await once(behind, 'listening')
   const { port } = behind.address() as AddressInfo
   fixture = await startConnectFixture({
+    observation: { logs: async () => '' },
     network: {
       connect: async () => {
         const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })

@@ -409,6 +409,7 @@ describe('[R2.23] [R7.4] the connection call', () => {
 
 function networkOf(ports: ReadonlyMap<number, number>): ReachedEngine {
   return {
+    observation: { logs: async () => '' },
     network: {
       async connect(_, port) {
         const there = ports.get(port)

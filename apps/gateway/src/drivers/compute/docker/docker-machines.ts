@@ -75,7 +75,8 @@ export function createDockerMachines(deps: {
         if (state === 'created') return { state }
         const started_at = new Date(State.StartedAt)
         const rule = ruleOf(found.Config.Entrypoint)
-        const isTold = rule !== null && (state === 'running' || rule === 'stop')
+        // One that runs and is to end with its command is about to.
+        const isTold = rule !== null && (state === 'running') === (rule !== 'stop')
         const end = isTold ? await soon(options => readReport(container, { ...options, started_at })) : null
         if (state === 'running') return { state, started_at, ...(end && { command_end: end }) }
         return { state, exit_code: State.ExitCode, ...(end && { cause: 'command_ended' }) }

@@ -47,6 +47,8 @@ export interface FakeMachine {
   status: Exclude<MachineStatus, { state: 'absent' }>
   /** What it keeps over stop and start: lost when it is removed. */
   home: Map<string, string>
+  /** What its command wrote. */
+  log?: string
   /** Its shells, which outlive the engine object that opened them; made for the first. */
   shells?: SessionHost
   /** Its serial line, likewise. */
@@ -192,8 +194,9 @@ export function createFakeEngine(options: {
       }
     },
     async logs(id) {
-      if (!held.has(id)) throw new ComputeError('not_found', `no machine ${id}`)
-      return ''
+      const machine = held.get(id)
+      if (!machine) throw new ComputeError('not_found', `no machine ${id}`)
+      return machine.log ?? ''
     },
     async followLogs(id) {
       if (!held.has(id)) throw new ComputeError('not_found', `no machine ${id}`)

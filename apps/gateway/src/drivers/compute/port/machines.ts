@@ -85,7 +85,7 @@ export interface CommandEnd {
 export type MachineStatus =
   | { state: 'absent' }
   | { state: 'created' }
-  /** `waits`: it runs nothing of its customer's before `begin`. */
+  /** `waits`: it runs nothing of its customer's before `begin`. `command_end` is of a machine that went on all the same. */
   | { state: 'running'; started_at: Date; waits?: true; command_end?: CommandEnd }
   /**
    * `cause` where that is known: the disk of its computer was nearly full, and it took most of that; or its command

@@ -49,7 +49,8 @@ export function createMachineStatus(store: MachineStore) {
     /** What the machine is now. */
     async status(id: string): Promise<MachineStatus> {
       if (!MACHINE_ID_PATTERN.test(id)) return { state: 'absent' }
-      if (!(await store.readRecord(id))) {
+      const record = await store.readRecord(id)
+      if (!record) {
         // Not gone before its folder is; a folder of which nobody began the removal is one half made.
         return (await store.traceOf(id)) === 'half_removed' ? { state: 'created' } : { state: 'absent' }
       }
@@ -57,6 +58,8 @@ export function createMachineStatus(store: MachineStore) {
       if (running) {
         const { started_at, waits } = running
         if (waits) return { state: 'running', started_at, waits }
+        // One that ends with its command is about to.
+        if (record.spec.on_command_end === 'stop') return { state: 'running', started_at }
         const command_end = await commandEnd(id, started_at)
         return { state: 'running', started_at, ...(command_end && { command_end }) }
       }

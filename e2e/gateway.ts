@@ -4,11 +4,12 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { makeDatabase } from './one-postgres.ts'
 
 const MAIN = fileURLToPath(new URL('../apps/gateway/src/main.ts', import.meta.url))
 const READY_MS = 60_000
 
-/** A gateway of its own, started as `npm start` does: its database, its machines and its port are nobody else's. */
+/** A gateway of its own: its database, its machines and its port are nobody else's. */
 export interface Gateway {
   /** `http://127.0.0.1:<port>` */
   origin: string
@@ -25,6 +26,7 @@ export interface Gateway {
  */
 export async function startGateway(settings: Record<string, string> = {}): Promise<Gateway> {
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-e2e-'))
+  const database = await makeDatabase()
   const port = await freePort()
   const printed: string[] = []
   const child = spawn(process.execPath, [MAIN], {
@@ -32,6 +34,7 @@ export async function startGateway(settings: Record<string, string> = {}): Promi
       ...process.env,
       BERTH_DATA_DIR: dataDir,
       BERTH_PORT: String(port),
+      DATABASE_URL: database.url,
       // Usage is posted often, so that the walk sees it on the receipt.
       BERTH_METERING_MS: '1000',
       BERTH_LOG_LEVEL: 'warn',
@@ -53,6 +56,7 @@ export async function startGateway(settings: Record<string, string> = {}): Promi
       const ended = new Promise(resolve => child.once('exit', resolve))
       child.kill('SIGINT')
       await ended
+      await database.drop()
       await rm(dataDir, { recursive: true, force: true })
     },
   }

@@ -17,6 +17,7 @@ const FEATURES_OFF = [
 
 export default defineConfig({
   testDir: '.',
+  globalSetup: './one-postgres.ts',
   testMatch: '*.spec.ts',
   outputDir: '../test-results/e2e',
   // Two browsers, each with a gateway of its own: one waits while the other works. Two cores carry no more.

@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { getSettings, sendResetPasswordEmail } from '@berth/contract/account'
 import { setPassword } from '@berth/contract/account-security'
 import { fireEvent, screen } from '@testing-library/react'

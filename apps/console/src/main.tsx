@@ -4,6 +4,7 @@ import { type ReactNode, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { InitFailure } from './app/InitFailure.tsx'
 import { loadTexts } from './app/i18n.ts'
+import { fetchParts } from './app/lazy-part.ts'
 import { loadPage } from './app/load-page.ts'
 import { Providers } from './app/Providers.tsx'
 import type { PageEntry } from './app/page.ts'
@@ -19,9 +20,13 @@ createRoot(root).render(
     <Providers>{await loadApp().catch(() => <InitFailure />)}</Providers>
   </StrictMode>,
 )
-// What says that the network is gone cannot be fetched then.
-if (document.readyState === 'complete') prepareToasts()
-else window.addEventListener('load', prepareToasts, { once: true })
+// What says that the network is gone cannot be fetched then, and neither can what floats.
+const fetchTheRest = () => {
+  prepareToasts()
+  fetchParts()
+}
+if (document.readyState === 'complete') fetchTheRest()
+else window.addEventListener('load', fetchTheRest, { once: true })
 // public/first-paint.js loads the page again when a part of it is lost; from here on nothing is.
 try {
   sessionStorage.removeItem('berth.reloads')

@@ -2,7 +2,7 @@ import { getSettings } from '@berth/contract/account'
 import { getBalance } from '@berth/contract/billing'
 import type { CallData, CallInput, ReadingCall } from '@berth/contract/call'
 import { BALANCE_POLL_MS } from '@berth/contract/limits'
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, type UseQueryResult } from '@tanstack/react-query'
 import type { ApiError } from './api-error.ts'
 import { request } from './client.ts'
 
@@ -27,6 +27,22 @@ export const balanceQuery = queryOptions({
   refetchIntervalInBackground: false,
   meta: { outlivesNavigation: getBalance.outlivesNavigation, silent: true },
 })
+
+/** One failed poll is made good by the next; from the second on the balance is of before. */
+const OLD_AFTER_MS = 2 * BALANCE_POLL_MS
+
+/**
+ * Since when a balance that stays on the screen is old, because newer ones did not come.
+ * @param query What `useQuery(balanceQuery)` returned.
+ * @returns When it came, in milliseconds since 1970; null while it is new enough, or unknown.
+ */
+export function oldSince(
+  query: Pick<UseQueryResult, 'error' | 'errorUpdatedAt' | 'dataUpdatedAt'>,
+): number | null {
+  const { error, errorUpdatedAt, dataUpdatedAt } = query
+  if (error === null || dataUpdatedAt === 0) return null
+  return errorUpdatedAt - dataUpdatedAt >= OLD_AFTER_MS ? dataUpdatedAt : null
+}
 
 /** Brand, links and what this installation has; it does not change while the page is open. */
 export const settingsQuery = queryOptions({

@@ -1,13 +1,14 @@
 import type { Call } from '@berth/contract/call'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { lazyPart } from '../app/lazy-part.ts'
 import { VerifiedButton } from '../app/session/VerifiedButton.tsx'
 import { MenuButton } from './MenuButton.tsx'
 import classes from './RowActions.module.css'
 import { type RowActionItem, rowActionsId } from './row-action.ts'
 
 const load = () => import('./RowMenu.tsx')
-const RowMenu = lazy(() => load().then(module => ({ default: module.RowMenu })))
+const RowMenu = lazyPart(() => load().then(module => module.RowMenu))
 
 interface RowActionsProps<Action extends string> {
   /** The row's own id. */

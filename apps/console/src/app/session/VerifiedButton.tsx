@@ -1,10 +1,11 @@
 import type { Call } from '@berth/contract/call'
 import { Button, type ButtonProps } from '@mantine/core'
-import { lazy, type MouseEventHandler, type ReactNode, Suspense } from 'react'
+import { type MouseEventHandler, type ReactNode, Suspense } from 'react'
+import { lazyPart } from '../lazy-part.ts'
 import { useOffFor } from './use-off-for.ts'
 
-const ReasonTooltip = lazy(() =>
-  import('../../ui/ReasonTooltip.tsx').then(module => ({ default: module.ReasonTooltip })),
+const ReasonTooltip = lazyPart(() =>
+  import('../../ui/ReasonTooltip.tsx').then(module => module.ReasonTooltip),
 )
 
 interface VerifiedButtonProps extends ButtonProps {

@@ -1,10 +1,11 @@
 import type { User } from '@berth/contract/account'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
+import { lazyPart } from '../lazy-part.ts'
 import { AvatarButton } from './AvatarButton.tsx'
 import type { ShellCommands } from './shell-commands.ts'
 
 const load = () => import('./AvatarDropdown.tsx')
-const AvatarDropdown = lazy(() => load().then(module => ({ default: module.AvatarDropdown })))
+const AvatarDropdown = lazyPart(() => load().then(module => module.AvatarDropdown))
 
 interface AvatarMenuProps {
   user: User

@@ -3,7 +3,7 @@ import { Button, Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
-import { balanceQuery } from '../../api/queries.ts'
+import { balanceQuery, oldSince } from '../../api/queries.ts'
 import { useFormat } from '../../ui/format.ts'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { searchOf } from '../search.ts'
@@ -14,14 +14,19 @@ import classes from './BalanceChip.module.css'
 /** Below this the time that is left is a warning. */
 const SHORT_S = 6 * 3_600
 
-/** What can be spent, how long it lasts, and the way to more where there is one (R2.13, R9.2). Unknown is a dash, never a zero. */
+/**
+ * What can be spent, how long it lasts, and the way to more where there is one (R2.13, R9.2). Unknown is a dash,
+ * never a zero, and what is not of now says of when it is.
+ */
 export function BalanceChip() {
   const { t } = useTranslation('common')
   const format = useFormat()
-  const { data, isPending } = useQuery(balanceQuery)
+  const query = useQuery(balanceQuery)
+  const { data, isPending } = query
+  const old = oldSince(query)
   const lasts = data?.lasts_seconds ?? null
   return (
-    <div className={classes.chip}>
+    <div className={classes.chip} data-old={old !== null || undefined}>
       {/* biome-ignore lint/a11y/useSemanticElements: a group of a figure and a link is no field set. */}
       <span className={classes.figures} role="group" aria-label={t('balance.label')}>
         {data ? (
@@ -33,7 +38,10 @@ export function BalanceChip() {
         ) : (
           <span title={t('balance.unknown')}>–</span>
         )}
-        {lasts !== null && (
+        {old !== null && (
+          <span className={classes.lasts}>{t('balance.as_of', { time: format.moment(new Date(old)) })}</span>
+        )}
+        {old === null && lasts !== null && (
           <span className={classes.lasts} data-short={lasts < SHORT_S || undefined}>
             {t('balance.lasts', { span: format.runway(lasts) })}
           </span>

@@ -1,12 +1,13 @@
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router'
-import { lazy, type RefObject, Suspense, useCallback, useEffect, useRef, useState } from 'react'
+import { type RefObject, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { settingsQuery } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { focusBack } from '../../ui/focus-back.ts'
 import { loadAnalytics } from '../analytics.ts'
 import { keep, readKept } from '../device-storage.ts'
+import { lazyPart } from '../lazy-part.ts'
 import { pageTitle } from '../page-title.ts'
 import { useSession } from '../session/session.ts'
 import { useDocumentTitle } from '../use-document-title.ts'
@@ -20,16 +21,10 @@ import type { Shortcut } from './shortcuts.ts'
 import { isDialogOpen, useShortcuts } from './use-shortcuts.ts'
 import { VerifyBanner } from './VerifyBanner.tsx'
 
-const MobileMenu = lazy(() => import('./MobileMenu.tsx').then(module => ({ default: module.MobileMenu })))
-const CommandPalette = lazy(() =>
-  import('./CommandPalette.tsx').then(module => ({ default: module.CommandPalette })),
-)
-const ShortcutSheet = lazy(() =>
-  import('./ShortcutSheet.tsx').then(module => ({ default: module.ShortcutSheet })),
-)
-const LogoutDialog = lazy(() =>
-  import('./LogoutDialog.tsx').then(module => ({ default: module.LogoutDialog })),
-)
+const MobileMenu = lazyPart(() => import('./MobileMenu.tsx').then(module => module.MobileMenu))
+const CommandPalette = lazyPart(() => import('./CommandPalette.tsx').then(module => module.CommandPalette))
+const ShortcutSheet = lazyPart(() => import('./ShortcutSheet.tsx').then(module => module.ShortcutSheet))
+const LogoutDialog = lazyPart(() => import('./LogoutDialog.tsx').then(module => module.LogoutDialog))
 const MAIN_ID = 'main'
 const COLLAPSED_KEY = 'berth.drawer-collapsed'
 

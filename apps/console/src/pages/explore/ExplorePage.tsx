@@ -1,24 +1,24 @@
 import { officialImages } from '@berth/contract/images'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { lazyPart } from '../../app/lazy-part.ts'
 import { usePageSearch } from '../../app/search.ts'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
+import { StaleNote } from '../../ui/StaleNote.tsx'
 import { DeployForm } from './DeployForm.tsx'
 import classes from './ExplorePage.module.css'
 import { offersOf, SORTS } from './offers.ts'
 import { SpecCards } from './SpecCards.tsx'
 import { exploreSearch } from './search.ts'
 
-const DeployProgress = lazy(() =>
-  import('./DeployProgress.tsx').then(module => ({ default: module.DeployProgress })),
-)
+const DeployProgress = lazyPart(() => import('./DeployProgress.tsx').then(module => module.DeployProgress))
 
 /** Stock changes under the customer's eyes while others deploy. */
 const STOCK_REFRESH_MS = 15_000
@@ -69,6 +69,7 @@ export function Page() {
   return (
     <>
       <PageHeader title={t('title')} />
+      {specs.error && <StaleNote since={specs.dataUpdatedAt} onRetry={() => void specs.refetch()} />}
       <div className={classes.layout}>
         <div className={classes.filters}>
           <SegmentedFilter

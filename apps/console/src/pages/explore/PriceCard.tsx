@@ -13,6 +13,7 @@ import { FormFailure } from '../../ui/FormFailure.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
+import { StaleNote } from '../../ui/StaleNote.tsx'
 import classes from './PriceCard.module.css'
 import type { Quote } from './use-quote.ts'
 
@@ -56,6 +57,9 @@ export function PriceCard({ quote, busy, failure }: PriceCardProps) {
         ) : (
           <SkeletonRows rows={3} />
         ))}
+      {price.data && price.error && (
+        <StaleNote since={price.dataUpdatedAt} onRetry={() => void price.refetch()} />
+      )}
       {price.data && (
         <dl className={classes.lines}>
           {price.data.lines.map((line, index) => (

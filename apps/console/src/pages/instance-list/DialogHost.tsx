@@ -1,5 +1,6 @@
 import type { Instance } from '@berth/contract/instances'
-import { type ComponentType, type LazyExoticComponent, lazy, Suspense } from 'react'
+import { type ComponentType, type LazyExoticComponent, Suspense } from 'react'
+import { lazyPart } from '../../app/lazy-part.ts'
 import type { Asked } from '../../lists/use-asked.ts'
 import type { RowAction } from './instance-actions.ts'
 import type { InstanceDialogProps } from './instance-dialog.ts'
@@ -10,13 +11,13 @@ const confirms = () => import('./ConfirmDialogs.tsx')
 
 /** Each action's dialog; its code comes when it is first asked for. */
 const DIALOGS: Record<RowAction, LazyDialog> = {
-  connect: lazy(() => import('./ConnectDialog.tsx').then(module => ({ default: module.ConnectDialog }))),
-  start: lazy(() => confirms().then(module => ({ default: module.StartDialog }))),
-  stop: lazy(() => confirms().then(module => ({ default: module.StopDialog }))),
-  restart: lazy(() => confirms().then(module => ({ default: module.RestartDialog }))),
-  edit: lazy(() => import('./RenameDialog.tsx').then(module => ({ default: module.RenameDialog }))),
-  events: lazy(() => import('./EventsDialog.tsx').then(module => ({ default: module.EventsDialog }))),
-  terminate: lazy(() => confirms().then(module => ({ default: module.TerminateDialog }))),
+  connect: lazyPart(() => import('./ConnectDialog.tsx').then(module => module.ConnectDialog)),
+  start: lazyPart(() => confirms().then(module => module.StartDialog)),
+  stop: lazyPart(() => confirms().then(module => module.StopDialog)),
+  restart: lazyPart(() => confirms().then(module => module.RestartDialog)),
+  edit: lazyPart(() => import('./RenameDialog.tsx').then(module => module.RenameDialog)),
+  events: lazyPart(() => import('./EventsDialog.tsx').then(module => module.EventsDialog)),
+  terminate: lazyPart(() => confirms().then(module => module.TerminateDialog)),
 }
 
 /** An action that a row was asked for; the instance as it was then, since one that is gone is still named while its dialog closes. */

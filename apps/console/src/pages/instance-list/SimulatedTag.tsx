@@ -1,9 +1,10 @@
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { lazyPart } from '../../app/lazy-part.ts'
 import classes from './SimulatedTag.module.css'
 
 const load = () => import('./SimulatedTooltip.tsx')
-const SimulatedTooltip = lazy(() => load().then(module => ({ default: module.SimulatedTooltip })))
+const SimulatedTooltip = lazyPart(() => load().then(module => module.SimulatedTooltip))
 
 /** Says that a GPU is not real, and by pointer, focus or touch what that means (B1). */
 export function SimulatedTag() {

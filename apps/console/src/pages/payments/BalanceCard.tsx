@@ -1,18 +1,20 @@
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
-import { balanceQuery } from '../../api/queries.ts'
+import { balanceQuery, oldSince } from '../../api/queries.ts'
 import { Card } from '../../ui/Card.tsx'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
+import { StaleNote } from '../../ui/StaleNote.tsx'
 import classes from './BalanceCard.module.css'
 
 /** What can be spent, how long it lasts, and what it is made of (R3.6). */
 export function BalanceCard() {
   const { t } = useTranslation('payments')
   const format = useFormat()
-  const { data, error, refetch } = useQuery(balanceQuery)
+  const query = useQuery(balanceQuery)
+  const { data, error, refetch } = query
   if (!data) {
     return (
       <Card>
@@ -32,9 +34,11 @@ export function BalanceCard() {
     { key: 'credits', cents: credits },
     { key: 'reserved', cents: amount_freeze },
   ] as const
+  const old = oldSince(query)
   const total = parts.reduce((sum, part) => sum + part.cents, 0)
   return (
     <Card>
+      {old !== null && <StaleNote since={old} onRetry={() => void refetch()} />}
       <p className={classes.label}>{t('balance.available')}</p>
       <p className={classes.amount}>{format.cents(amount_available, data.currency)}</p>
       <p className={classes.second}>

@@ -1,10 +1,11 @@
 import { getSpend, listTransactions, topup } from '@berth/contract/billing'
 import { IconPlus } from '@tabler/icons-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { lazyPart } from '../../app/lazy-part.ts'
 import { usePageSearch } from '../../app/search.ts'
 import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { useFocusBack } from '../../ui/focus-back.ts'
@@ -15,7 +16,7 @@ import classes from './PaymentsPage.module.css'
 import { SPEND_DAYS, SpendCard } from './SpendCard.tsx'
 import { TransactionList } from './TransactionList.tsx'
 
-const TopupDialog = lazy(() => import('./TopupDialog.tsx').then(module => ({ default: module.TopupDialog })))
+const TopupDialog = lazyPart(() => import('./TopupDialog.tsx').then(module => module.TopupDialog))
 
 /** `open` is the form; a top-up’s id is the payment that a platform sent the browser back from. */
 const search = z.object({

@@ -1,11 +1,13 @@
 import { getSpend, type Spend } from '@berth/contract/billing'
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { Card } from '../../ui/Card.tsx'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
+import { StaleNote } from '../../ui/StaleNote.tsx'
 import classes from './SpendCard.module.css'
 
 /** Days in the chart. */
@@ -14,7 +16,7 @@ export const SPEND_DAYS = 14
 /** What was spent by day; today's bar stands out, because it still grows. */
 export function SpendCard() {
   const { t } = useTranslation('payments')
-  const { data, error, refetch } = useQuery(queryOf(getSpend, { query: { days: SPEND_DAYS } }))
+  const { data, error, refetch, dataUpdatedAt } = useQuery(queryOf(getSpend, { query: { days: SPEND_DAYS } }))
   if (!data) {
     return (
       <Card title={t('spend.title', { days: SPEND_DAYS })}>
@@ -26,11 +28,12 @@ export function SpendCard() {
       </Card>
     )
   }
-  return <SpendChart spend={data} />
+  const note = error && <StaleNote since={dataUpdatedAt} onRetry={() => void refetch()} />
+  return <SpendChart spend={data} note={note} />
 }
 
 /** The days as bars, with their sum beside the title; what is read adds up. */
-export function SpendChart({ spend }: { spend: Spend }) {
+export function SpendChart({ spend, note }: { spend: Spend; note?: ReactNode }) {
   const { t } = useTranslation('payments')
   const format = useFormat()
   const amounts = spend.days.map(day => BigInt(day.amount_micro))
@@ -39,6 +42,7 @@ export function SpendChart({ spend }: { spend: Spend }) {
   const first = spend.days[0]
   return (
     <Card title={t('spend.title', { days: SPEND_DAYS })} aside={texts.total}>
+      {note}
       {amounts.every(amount => amount === 0n) ? (
         <p className={classes.none}>{t('spend.none')}</p>
       ) : (

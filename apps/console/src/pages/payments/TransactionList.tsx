@@ -2,10 +2,11 @@ import { listTransactions, TRANSACTION_TYPES, type Transaction } from '@berth/co
 import { ActionIcon } from '@mantine/core'
 import { IconReceipt } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useCallback, useMemo } from 'react'
+import { Suspense, useCallback, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { queryOf } from '../../api/queries.ts'
+import { lazyPart } from '../../app/lazy-part.ts'
 import { usePageSearch } from '../../app/search.ts'
 import { List } from '../../lists/List.tsx'
 import { ListBar } from '../../lists/ListBar.tsx'
@@ -19,9 +20,7 @@ import { refreshMs } from './refresh.ts'
 import { TransactionAmount } from './TransactionAmount.tsx'
 import { useTransactionText } from './transaction-text.ts'
 
-const ReceiptDialog = lazy(() =>
-  import('./ReceiptDialog.tsx').then(module => ({ default: module.ReceiptDialog })),
-)
+const ReceiptDialog = lazyPart(() => import('./ReceiptDialog.tsx').then(module => module.ReceiptDialog))
 
 const search = z.object({
   type: z.enum(['all', ...TRANSACTION_TYPES]).catch('all'),

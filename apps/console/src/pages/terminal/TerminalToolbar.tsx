@@ -2,16 +2,17 @@ import { stopWebTerminal } from '@berth/contract/instances'
 import { Button } from '@mantine/core'
 import { IconArrowLeft } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { lazy, type Ref, Suspense, useState } from 'react'
+import { type Ref, Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../../api/use-change.ts'
+import { lazyPart } from '../../app/lazy-part.ts'
 import { useOffFor } from '../../app/session/use-off-for.ts'
 import { StatusBadge, type StatusLook } from '../../ui/StatusBadge.tsx'
 import classes from './TerminalPage.module.css'
 import type { TerminalState } from './terminal-session.ts'
 
-const ConfirmDialog = lazy(() =>
-  import('../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
+const ConfirmDialog = lazyPart(() =>
+  import('../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
 )
 
 const LOOKS: Record<TerminalState['kind'], StatusLook> = {

@@ -1,10 +1,11 @@
 import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useMemo } from 'react'
+import { Suspense, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
+import { lazyPart } from '../../../app/lazy-part.ts'
 import { List } from '../../../lists/List.tsx'
 import { useAsked } from '../../../lists/use-asked.ts'
 import { useFormat } from '../../../ui/format.ts'
@@ -15,11 +16,11 @@ import { SectionCard } from '../SectionCard.tsx'
 import { AddButton } from './AddButton.tsx'
 import { type ApiKeyState, apiKeyState } from './api-key-state.ts'
 
-const CreateApiKeyDialog = lazy(() =>
-  import('./CreateApiKeyDialog.tsx').then(module => ({ default: module.CreateApiKeyDialog })),
+const CreateApiKeyDialog = lazyPart(() =>
+  import('./CreateApiKeyDialog.tsx').then(module => module.CreateApiKeyDialog),
 )
-const ConfirmDialog = lazy(() =>
-  import('../../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
+const ConfirmDialog = lazyPart(() =>
+  import('../../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
 )
 
 const LOOKS: Record<ApiKeyState, StatusLook> = {

@@ -9,11 +9,12 @@ import {
 import { ActionIcon, Button } from '@mantine/core'
 import { IconPencil, IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../../api/api-error.ts'
 import { queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
+import { lazyPart } from '../../../app/lazy-part.ts'
 import { List } from '../../../lists/List.tsx'
 import { useAsked } from '../../../lists/use-asked.ts'
 import { useFormat } from '../../../ui/format.ts'
@@ -24,11 +25,9 @@ import { SectionCard } from '../SectionCard.tsx'
 import { AddButton } from './AddButton.tsx'
 import classes from './Keys.module.css'
 
-const RegistryDialog = lazy(() =>
-  import('./RegistryDialog.tsx').then(module => ({ default: module.RegistryDialog })),
-)
-const ConfirmDialog = lazy(() =>
-  import('../../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
+const RegistryDialog = lazyPart(() => import('./RegistryDialog.tsx').then(module => module.RegistryDialog))
+const ConfirmDialog = lazyPart(() =>
+  import('../../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
 )
 
 const LOOKS: Record<RegistryCheckResult, StatusLook> = {

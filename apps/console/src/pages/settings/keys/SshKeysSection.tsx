@@ -2,10 +2,11 @@ import { addSshKey, listSshKeys, removeSshKey, type SshKey } from '@berth/contra
 import { ActionIcon } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useMemo } from 'react'
+import { Suspense, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
+import { lazyPart } from '../../../app/lazy-part.ts'
 import { List } from '../../../lists/List.tsx'
 import { useAsked } from '../../../lists/use-asked.ts'
 import { CopyText } from '../../../ui/CopyText.tsx'
@@ -16,11 +17,9 @@ import { SectionCard } from '../SectionCard.tsx'
 import { AddButton } from './AddButton.tsx'
 import classes from './Keys.module.css'
 
-const AddSshKeyDialog = lazy(() =>
-  import('./AddSshKeyDialog.tsx').then(module => ({ default: module.AddSshKeyDialog })),
-)
-const ConfirmDialog = lazy(() =>
-  import('../../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
+const AddSshKeyDialog = lazyPart(() => import('./AddSshKeyDialog.tsx').then(module => module.AddSshKeyDialog))
+const ConfirmDialog = lazyPart(() =>
+  import('../../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
 )
 
 /** The account's public SSH keys (R1.7). */

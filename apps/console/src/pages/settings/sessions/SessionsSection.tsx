@@ -1,10 +1,11 @@
 import { endOtherSessions, endSession, listSessions, type OpenSession } from '@berth/contract/account'
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react'
+import { Suspense, useCallback, useMemo, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
 import { told, useChange } from '../../../api/use-change.ts'
+import { lazyPart } from '../../../app/lazy-part.ts'
 import { List } from '../../../lists/List.tsx'
 import { focusBack } from '../../../ui/focus-back.ts'
 import { useFormat } from '../../../ui/format.ts'
@@ -15,8 +16,8 @@ import { SectionCard } from '../SectionCard.tsx'
 import { useDeviceName } from '../use-device-name.ts'
 import classes from './SessionsSection.module.css'
 
-const ConfirmDialog = lazy(() =>
-  import('../../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
+const ConfirmDialog = lazyPart(() =>
+  import('../../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
 )
 
 /** A session is looked after once a minute or so; asking more often would show nothing new. */

@@ -2,11 +2,12 @@ import { APPLICATION, type Application, getApplication, type User } from '@berth
 import { linkProperties, unlink } from '@berth/contract/account-sign-in'
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../../api/api-error.ts'
 import { queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
+import { lazyPart } from '../../../app/lazy-part.ts'
 import { beginProvider } from '../../../app/session/provider-visit.ts'
 import { useSession } from '../../../app/session/session.ts'
 import { ErrorState } from '../../../ui/ErrorState.tsx'
@@ -17,8 +18,8 @@ import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
 import classes from './OtherServicesCard.module.css'
 
-const ConfirmDialog = lazy(() =>
-  import('../../../ui/ConfirmDialog.tsx').then(module => ({ default: module.ConfirmDialog })),
+const ConfirmDialog = lazyPart(() =>
+  import('../../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
 )
 
 /** Where the other service's page leads back to. */

@@ -156,7 +156,9 @@ test('[R1.1] [B7] [R5.4] deploying shows its price and its checks, then the list
   await page.getByLabel('Name').fill(MACHINE)
   await lookAt(page, 'explore')
   await page.getByText('the image’s own command').click()
-  await page.getByLabel('Start command', { exact: true }).fill(`perl -e '${SERVICE}'`)
+  await page
+    .getByLabel('Start command', { exact: true })
+    .fill(`[ -e ~/served ] && exit 3; touch ~/served; perl -e '${SERVICE}'`)
   await page.getByRole('button', { name: 'Deploy', exact: true }).click()
   await expect(page).toHaveURL(/instance-list/)
   await expect(page.getByRole('row', { name: new RegExp(MACHINE) })).toContainText('Running')
@@ -285,6 +287,11 @@ test('[R4.5] it starts again with its home, restarts, and is terminated for good
   // Loaded again, so that what is seen is from after the restart.
   await page.reload()
   await expect(row()).toContainText('Running')
+  await expect(row()).toContainText('Start command ended with code 3')
+  await chooseAction('Log')
+  await expect(page.getByText(/^berth: the start command ended with code 3$/m)).toBeVisible()
+  await lookAt(page, 'log')
+  await page.keyboard.press('Escape')
   await chooseAction('Terminate')
   const dialog = page.getByRole('dialog', { name: `Terminate ${MACHINE}?` })
   const confirm = dialog.getByRole('button', { name: 'Terminate', exact: true })

@@ -313,6 +313,24 @@ describe('every form of the console', () => {
     },
   )
 
+  test('asks what is to happen when the start command ends, once there is one', async () => {
+    const deploy = FORMS.find(({ call }) => call === deployInstance) as FormCase
+    const { sent } = await open(deploy, () => undefined)
+    expect(screen.queryByRole('radio', { name: 'Stop the machine' })).toBeNull()
+    type('Start command', 'python train.py')
+    expect((screen.getByLabelText('Keep the machine') as HTMLInputElement).checked).toBe(true)
+    fireEvent.click(screen.getByLabelText('Stop the machine'))
+    expect(screen.getByText(/Its disk stays/)).toBeTruthy()
+    expect(screen.getByText(/^python train\.py · the machine stops with it · /)).toBeTruthy()
+    await act(async () => fireEvent.click(submitButton(deploy.submit)))
+    await waitFor(() =>
+      expect(sent.find(({ operation }) => operation === deployInstance.operation)?.body).toMatchObject({
+        start_command: 'python train.py',
+        on_command_end: 'stop',
+      }),
+    )
+  })
+
   test('says so when it is sent and something breaks that is no answer', async () => {
     const rename = FORMS.find(({ call }) => call === editInstance) as FormCase
     const broken: unknown[] = []

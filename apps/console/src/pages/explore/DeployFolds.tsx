@@ -1,7 +1,9 @@
+import type { CommandEndRule } from '@berth/contract/instances'
 import { PORTS_MAX, START_COMMAND_CHARS_MAX, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import { NumberInput, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useTranslation } from 'react-i18next'
+import { CommandEndField } from './CommandEndField.tsx'
 import fold from './Fold.module.css'
 import { Fold } from './Fold.tsx'
 import { envFromText, portsFromText } from './field-texts.ts'
@@ -12,6 +14,7 @@ export interface FoldValues {
   http_ports: string
   tcp_ports: string
   start_command: string
+  on_command_end: CommandEndRule
   env: string
 }
 
@@ -71,7 +74,7 @@ export function DeployFolds({ values, fieldOf, diskRate }: DeployFoldsProps) {
       </Fold>
       <Fold
         title={t('folds.start')}
-        holds={`${values.start_command.trim() || t('folds.own_command')} · ${t('folds.variables', { count: variables })}`}
+        holds={[...commandTexts(), t('folds.variables', { count: variables })].join(' · ')}
       >
         <TextInput
           className={fold.wide ?? ''}
@@ -83,6 +86,7 @@ export function DeployFolds({ values, fieldOf, diskRate }: DeployFoldsProps) {
           classNames={{ input: 'mono' }}
           {...fieldOf('start_command')}
         />
+        {values.start_command.trim() !== '' && <CommandEndField field={fieldOf('on_command_end')} />}
         <Textarea
           className={fold.wide ?? ''}
           label={t('form.env')}
@@ -98,6 +102,14 @@ export function DeployFolds({ values, fieldOf, diskRate }: DeployFoldsProps) {
       </Fold>
     </>
   )
+
+  /** The command, and what happens when it ends where that is not as usual. */
+  function commandTexts(): string[] {
+    const command = values.start_command.trim()
+    if (command === '') return [t('folds.own_command')]
+    const { on_command_end: rule } = values
+    return rule === 'keep' ? [command] : [command, t(`folds.then_${rule}`)]
+  }
 
   /** `HTTP 8080, 3000`, or that there are none. */
   function portsText(kind: 'HTTP' | 'TCP', text: string): string {

@@ -1,5 +1,12 @@
 import type { Image } from '@berth/contract/images'
-import { deployBody, deployInstance, instanceName, ports } from '@berth/contract/instances'
+import {
+  COMMAND_END_RULES,
+  type CommandEndRule,
+  deployBody,
+  deployInstance,
+  instanceName,
+  ports,
+} from '@berth/contract/instances'
 import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import type { Region } from '@berth/contract/regions'
 import { Select, TextInput } from '@mantine/core'
@@ -50,6 +57,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
       http_ports: portsToText(firstImage?.http_ports ?? []),
       tcp_ports: portsToText(firstImage?.tcp_ports ?? []),
       start_command: '',
+      on_command_end: COMMAND_END_RULES[0] as CommandEndRule,
       env: '',
     },
     onSubmit: async values => {
@@ -160,5 +168,6 @@ const formSchema = z.object({
   http_ports: z.string().transform(portsFromText).pipe(ports),
   tcp_ports: z.string().transform(portsFromText).pipe(ports),
   start_command: deployBody.shape.start_command.unwrap(),
+  on_command_end: deployBody.shape.on_command_end.unwrap(),
   env: z.string().transform(envFromText).pipe(deployBody.shape.env.unwrap()),
 })

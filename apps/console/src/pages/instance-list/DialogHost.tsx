@@ -17,6 +17,7 @@ const DIALOGS: Record<RowAction, LazyDialog> = {
   restart: lazyPart(() => confirms().then(module => module.RestartDialog)),
   edit: lazyPart(() => import('./RenameDialog.tsx').then(module => module.RenameDialog)),
   events: lazyPart(() => import('./EventsDialog.tsx').then(module => module.EventsDialog)),
+  logs: lazyPart(() => import('./LogsDialog.tsx').then(module => module.LogsDialog)),
   terminate: lazyPart(() => confirms().then(module => module.TerminateDialog)),
 }
 

@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { ErrorState } from '../../ui/ErrorState.tsx'
+import { eventDetail } from '../../ui/event-detail.ts'
 import { useFormat } from '../../ui/format.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { INSTANCE_STATUS_LOOKS, StatusBadge } from '../../ui/StatusBadge.tsx'
@@ -44,6 +45,7 @@ export function EventsDialog({ instance, opened, onClose }: InstanceDialogProps)
         ) : (
           <SkeletonRows rows={4} />
         )}
+        {instance.start_command !== '' && <StartCommand instance={instance} />}
         {instance.machine && <MachineNotes machine={instance.machine} />}
       </div>
     </Modal>
@@ -52,6 +54,7 @@ export function EventsDialog({ instance, opened, onClose }: InstanceDialogProps)
 
 function Now({ instance }: { instance: Instance }) {
   const { t } = useTranslation(['instances', 'common'])
+  const { t: tCommon } = useTranslation('common')
   const texts = useInstanceTexts()
   return (
     <div className={classes.now}>
@@ -60,13 +63,16 @@ function Now({ instance }: { instance: Instance }) {
         label={t(`common:status.${instance.status}`)}
         reason={texts.underStatus(instance)}
       />
-      {instance.reason?.detail && <p className={`${classes.said} mono`}>{instance.reason.detail}</p>}
+      {instance.reason?.detail && (
+        <p className={`${classes.said} mono`}>{eventDetail(instance.reason.detail, tCommon)}</p>
+      )}
     </div>
   )
 }
 
 function EventList({ events }: { events: CallData<typeof listInstanceEvents> }) {
   const { t } = useTranslation(['instances', 'events'])
+  const { t: tCommon } = useTranslation('common')
   const format = useFormat()
   return (
     <section>
@@ -79,11 +85,22 @@ function EventList({ events }: { events: CallData<typeof listInstanceEvents> }) 
             </time>
             <span>
               {t(`events:event.${event.code}`, { defaultValue: event.code })}
-              {event.detail && <span className={classes.detail}>{event.detail}</span>}
+              {event.detail && <span className={classes.detail}>{eventDetail(event.detail, tCommon)}</span>}
             </span>
           </li>
         ))}
       </ol>
+    </section>
+  )
+}
+
+function StartCommand({ instance }: { instance: Instance }) {
+  const { t } = useTranslation('instances')
+  return (
+    <section>
+      <h3>{t('events_dialog.command')}</h3>
+      <p className={`${classes.command} mono`}>{instance.start_command}</p>
+      <p className={classes.detail}>{t(`events_dialog.then.${instance.on_command_end}`)}</p>
     </section>
   )
 }

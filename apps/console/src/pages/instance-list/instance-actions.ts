@@ -9,6 +9,7 @@ import {
 import {
   editInstance,
   getConnection,
+  getInstanceLogs,
   listInstanceEvents,
   restartInstance,
   startInstance,
@@ -16,8 +17,17 @@ import {
   terminateInstance,
 } from '@berth/contract/instances'
 
-/** What a row offers, in the order of its menu: the actions of the state table that have a call, and its events. */
-export const ROW_ACTIONS = ['connect', 'start', 'stop', 'restart', 'edit', 'events', 'terminate'] as const
+/** What a row offers, in the order of its menu: the actions of the state table that have a call, and what can always be read. */
+export const ROW_ACTIONS = [
+  'connect',
+  'start',
+  'stop',
+  'restart',
+  'edit',
+  'events',
+  'logs',
+  'terminate',
+] as const
 export type RowAction = (typeof ROW_ACTIONS)[number]
 
 /** What decides over an instance's actions. */
@@ -38,15 +48,17 @@ export function primaryAction(subject: ActionSubject): Extract<RowAction, 'conne
 
 /**
  * Why an action is off (R4.5).
- * @param action Of a row; events can always be read.
+ * @param action Of a row; events and the log can always be read.
  * @param subject An instance.
  * @returns Null when it is allowed; else the statuses in which it would be.
  */
 export function allowedOnlyIn(action: RowAction, subject: ActionSubject): readonly InstanceStatus[] | null {
-  const asked: InstanceAction | null = action === 'events' ? null : action
+  const asked: InstanceAction | null = isRead(action) ? null : action
   if (asked === null || instanceCan(asked, subject)) return null
   return statusesFor(asked, subject.kind)
 }
+
+const isRead = (action: RowAction): action is 'events' | 'logs' => action === 'events' || action === 'logs'
 
 /** The call that stands behind each action; its audience says who may take it (R4.2). */
 export const CALLS_BEHIND = {
@@ -56,6 +68,7 @@ export const CALLS_BEHIND = {
   restart: restartInstance,
   edit: editInstance,
   events: listInstanceEvents,
+  logs: getInstanceLogs,
   terminate: terminateInstance,
 } as const satisfies Record<RowAction, Call>
 

@@ -1,5 +1,6 @@
 import type { Instance } from '@berth/contract/instances'
 import {
+  IconFileText,
   IconHistory,
   IconPencil,
   IconPlayerPlay,
@@ -22,6 +23,7 @@ const ICONS: Record<RowAction, RowActionItem<RowAction>['icon']> = {
   restart: IconRefresh,
   edit: IconPencil,
   events: IconHistory,
+  logs: IconFileText,
   terminate: IconTrash,
 }
 

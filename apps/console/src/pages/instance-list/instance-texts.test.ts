@@ -90,6 +90,27 @@ describe('under the status', () => {
     for (const status of INSTANCE_STATUSES) expect(at({ status }), status).toContain('20 Nov, 18:05')
   })
 
+  test('a running one says how its start command ended, when, and whether it is run again', () => {
+    const ended_at = new Date(2026, 10, 20, 18, 9).toISOString()
+    const end = { exit_code: 3, ended_at, count: 1, again_at: null }
+    const at = (part: Partial<typeof end>, again_at: string | null = null) =>
+      texts.underStatus(
+        madeInstance({
+          status_since: new Date(2026, 10, 20, 18, 5).toISOString(),
+          command_end: { ...end, ...part, again_at },
+        }),
+      )
+    expect(at({})).toBe('Start command ended with code 3, 20 Nov, 18:09')
+    expect(at({ exit_code: 0 })).toBe('Start command finished, 20 Nov, 18:09')
+    expect(at({ exit_code: 127 })).toBe('Start command: no such program (code 127), 20 Nov, 18:09')
+    const soon = new Date(Date.now() + 5_000).toISOString()
+    expect(at({ count: 12 }, soon)).toBe(
+      'Start command ended with code 3 (12×) and is started again, 20 Nov, 18:09',
+    )
+    // One that has run since is at work.
+    expect(at({ count: 12 }, new Date(Date.now() - 61_000).toISOString())).toBe('since 20 Nov, 18:05')
+  })
+
   test('[R4.4] every reason is said in words', () => {
     for (const code of INSTANCE_REASON_CODES) {
       const words = texts.underStatus(madeInstance({ status: 'error', reason: { code, detail: '' } }))

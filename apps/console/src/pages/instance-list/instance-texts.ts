@@ -11,6 +11,11 @@ type Texts = TFunction<['instances', 'common', 'events']>
 /** No comma before `or`, as in the texts around it. */
 const LIST_LOCALES: Readonly<Record<string, string>> = { en: 'en-GB' }
 
+/** What shells say where there is no such program. */
+const EXIT_NOT_FOUND = 127
+/** A command that was started again and has run for so long is at work again. */
+const RUNS_AGAIN_MS = 60_000
+
 const GIGABYTE = 1_000_000_000
 const MEGABYTE = 1_000_000
 
@@ -86,6 +91,8 @@ function underStatus(instance: Instance, t: Texts, format: Format): string {
   if (status === 'stopped' && deleted_on !== null) {
     return t('status.deleted_on', { date: format.date(deleted_on) })
   }
+  const ended = commandText(instance, t, format)
+  if (ended !== null) return ended
   const moment = format.moment(instance.status_since)
   if (reason) {
     const why = t(`events:reason.${reason.code}`, { defaultValue: reason.code })
@@ -93,6 +100,17 @@ function underStatus(instance: Instance, t: Texts, format: Format): string {
   }
   // Nothing but the customer's own call changes an instance without a reason.
   return t(BY_CUSTOMER.includes(status) ? 'status.by_you_since' : 'status.since', { moment })
+}
+
+/** How the start command of a running instance ended, as long as that is worth a line: one that runs again is not for ever. */
+function commandText({ command_end: end }: Instance, t: Texts, format: Format): string | null {
+  if (!end) return null
+  const values = { code: end.exit_code, times: end.count, moment: format.moment(end.ended_at) }
+  if (end.again_at !== null) {
+    return Date.parse(end.again_at) + RUNS_AGAIN_MS > Date.now() ? t('status.command_again', values) : null
+  }
+  if (end.exit_code === EXIT_NOT_FOUND) return t('status.command_missing', values)
+  return t(end.exit_code === 0 ? 'status.command_done' : 'status.command_ended', values)
 }
 
 function progressText({ status, progress }: Instance, t: Texts): string | null {

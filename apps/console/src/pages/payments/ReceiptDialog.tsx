@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { CopyText } from '../../ui/CopyText.tsx'
 import { ErrorState } from '../../ui/ErrorState.tsx'
+import { eventDetail } from '../../ui/event-detail.ts'
 import { useFormat } from '../../ui/format.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import classes from './ReceiptDialog.module.css'
@@ -42,6 +43,7 @@ export function ReceiptDialog({ id, onClose }: ReceiptDialogProps) {
 
 function ReceiptBody({ receipt }: { receipt: Receipt }) {
   const { t } = useTranslation(['payments', 'events'])
+  const { t: tCommon } = useTranslation('common')
   const format = useFormat()
   const textOf = useTransactionText()
   const { transaction, interval, lines, events } = receipt
@@ -66,7 +68,7 @@ function ReceiptBody({ receipt }: { receipt: Receipt }) {
               <li key={`${event.at}${event.code}`}>
                 <span className={classes.when}>{format.moment(event.at)}</span>
                 <span>{t(`events:event.${event.code as 'ready'}`, { defaultValue: event.code })}</span>
-                <span className={classes.detail}>{event.detail}</span>
+                <span className={classes.detail}>{eventDetail(event.detail, tCommon)}</span>
               </li>
             ))}
           </ul>

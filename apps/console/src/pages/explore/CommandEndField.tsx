@@ -1,0 +1,32 @@
+import { COMMAND_END_RULES, type CommandEndRule } from '@berth/contract/instances'
+import { useTranslation } from 'react-i18next'
+import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
+import classes from './DeployForm.module.css'
+import fold from './Fold.module.css'
+
+/**
+ * What is to happen when the start command ends.
+ * @param field The form's field of it.
+ */
+export function CommandEndField({
+  field: { value, onChange },
+}: {
+  field: { value?: CommandEndRule; onChange: (rule: CommandEndRule) => void }
+}) {
+  const { t } = useTranslation('explore')
+  const rule = value ?? COMMAND_END_RULES[0]
+  return (
+    <div className={fold.wide}>
+      <span className={classes.label} aria-hidden="true">
+        {t('form.on_command_end')}
+      </span>
+      <SegmentedFilter
+        label={t('form.on_command_end')}
+        value={rule}
+        onChange={onChange}
+        options={COMMAND_END_RULES.map(one => ({ value: one, label: t(`form.command_end.${one}`) }))}
+      />
+      <p className={classes.note}>{t(`form.command_end_note.${rule}`)}</p>
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+import { getInstanceLogs, listInstanceEvents } from '@berth/contract/instances'
+import { act, fireEvent, screen } from '@testing-library/react'
+import { expect, test, vi } from 'vitest'
+import { renderInPage } from '../../component-fixture.tsx'
+import { answerCalls, InShell } from '../../gateway-fixture.tsx'
+import { EventsDialog } from './EventsDialog.tsx'
+import { madeInstance } from './instance-fixture.ts'
+import { LogsDialog } from './LogsDialog.tsx'
+
+const instance = madeInstance({ name: 'llama', start_command: 'serve --all', on_command_end: 'restart' })
+
+async function open(Dialog: typeof LogsDialog, answers: Parameters<typeof answerCalls>[0]): Promise<void> {
+  await answerCalls(answers)
+  await renderInPage(
+    () => (
+      <InShell>
+        <Dialog instance={instance} opened onClose={() => undefined} />
+      </InShell>
+    ),
+    { namespaces: ['instances', 'events'] },
+  )
+}
+
+test('[B9] the log is shown as text, whatever is in it, and can be copied', async () => {
+  const text = 'berth: starting serve\n<img src=x onerror=alert(1)> & done'
+  await open(LogsDialog, { [getInstanceLogs.operation]: () => ({ text, cut: true }) })
+  const shown = await screen.findByText(/berth: starting serve/)
+  expect(shown.textContent).toBe(text)
+  expect(document.querySelector('img')).toBeNull()
+  expect(screen.getByText(/there were more before/)).toBeTruthy()
+  const writeText = vi.fn(async () => undefined)
+  vi.stubGlobal('navigator', { ...navigator, clipboard: { writeText } })
+  await act(async () => fireEvent.click(screen.getByRole('button', { name: 'Copy log' })))
+  expect(writeText).toHaveBeenCalledWith(text)
+  vi.unstubAllGlobals()
+})
+
+test('[B9] a machine that has written nothing says so', async () => {
+  await open(LogsDialog, { [getInstanceLogs.operation]: () => ({ text: '', cut: false }) })
+  expect(await screen.findByText('Nothing has been written yet.')).toBeTruthy()
+})
+
+test('an event says with which code the start command ended, and the command stands beside it', async () => {
+  const event = { at: '2026-11-20T18:09:00.000Z', status: 'running', code: 'command_ended' } as const
+  await open(EventsDialog, {
+    [listInstanceEvents.operation]: () => [
+      { ...event, id: '3', detail: 'exit code 3, 12 times' },
+      { ...event, id: '2', detail: 'exit code 127' },
+      { ...event, id: '1', code: 'renamed', detail: 'exit code 3rd' },
+    ],
+  })
+  expect(await screen.findAllByText('Start command ended')).toHaveLength(2)
+  expect(screen.getByText('Exit code 3 (12 times so far)')).toBeTruthy()
+  expect(screen.getByText('Exit code 127: there is no such program')).toBeTruthy()
+  expect(screen.getByText('exit code 3rd')).toBeTruthy()
+  expect(screen.getByText('serve --all')).toBeTruthy()
+  expect(screen.getByText('When it ends, it is started again.')).toBeTruthy()
+})

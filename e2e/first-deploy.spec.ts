@@ -287,7 +287,13 @@ test('[R4.5] it starts again with its home, restarts, and is terminated for good
   // Loaded again, so that what is seen is from after the restart.
   await page.reload()
   await expect(row()).toContainText('Running')
-  await expect(row()).toContainText('Start command ended with code 3')
+  await expect(row()).toContainText('Command ended, code 3')
+  const beyond = await row()
+    .getByTitle(/^Command ended/)
+    .evaluate(
+      text => text.getBoundingClientRect().right - Number(text.closest('td')?.getBoundingClientRect().right),
+    )
+  expect(beyond, 'a long line is cut where its column ends').toBeLessThanOrEqual(0)
   await chooseAction('Log')
   await expect(page.getByText(/^berth: the start command ended with code 3$/m)).toBeVisible()
   await lookAt(page, 'log')

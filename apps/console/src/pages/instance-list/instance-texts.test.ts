@@ -100,13 +100,11 @@ describe('under the status', () => {
           command_end: { ...end, ...part, again_at },
         }),
       )
-    expect(at({})).toBe('Start command ended with code 3, 20 Nov, 18:09')
-    expect(at({ exit_code: 0 })).toBe('Start command finished, 20 Nov, 18:09')
-    expect(at({ exit_code: 127 })).toBe('Start command: no such program (code 127), 20 Nov, 18:09')
+    expect(at({})).toBe('Command ended, code 3, 20 Nov, 18:09')
+    expect(at({ exit_code: 0 })).toBe('Command finished, 20 Nov, 18:09')
+    expect(at({ exit_code: 127 })).toBe('Command not found, code 127, 20 Nov, 18:09')
     const soon = new Date(Date.now() + 5_000).toISOString()
-    expect(at({ count: 12 }, soon)).toBe(
-      'Start command ended with code 3 (12×) and is started again, 20 Nov, 18:09',
-    )
+    expect(at({ count: 12 }, soon)).toBe('Command ended 12×, code 3; started again, 20 Nov, 18:09')
     // One that has run since is at work.
     expect(at({ count: 12 }, new Date(Date.now() - 61_000).toISOString())).toBe('since 20 Nov, 18:05')
   })

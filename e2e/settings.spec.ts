@@ -224,12 +224,29 @@ test('[R3.12] [R2.25] a registry credential is kept without ever showing its pas
   expect(JSON.stringify(await call('GET', '/api/registry/'))).not.toContain('ghp-not-a-real-token')
 })
 
-test('[B10] an API key is shown this once, and can be revoked', async () => {
+/** The gateway answers the next POST to that address as it does when whoever calls signed in a while ago. */
+async function pretendIdle(address: string): Promise<void> {
+  const envelope = { status: 'error', code: 'recent_sign_in_required', msg: '', data: null }
+  let isIdle = true
+  await page.route(address, async route => {
+    if (!isIdle || route.request().method() !== 'POST') return await route.fallback()
+    isIdle = false
+    await route.fulfill({ status: 403, json: envelope })
+  })
+}
+
+test('[B10] an API key wants a recent sign-in, is shown this once, and can be revoked', async () => {
   await openSection('api-keys')
   await page.getByRole('button', { name: 'Make an API key' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Name').fill('nightly batch')
+  await pretendIdle('**/api/model-verse/api-key/')
   await dialog.getByRole('button', { name: 'Make key' }).click()
+  const question = page.getByRole('dialog', { name: 'Confirm that it is you' })
+  await question.getByLabel('Password', { exact: true }).fill(NEW_PASSWORD)
+  await lookAt(page, 'confirm-sign-in')
+  await question.getByRole('button', { name: 'Confirm' }).click()
+  await expect(question).toHaveCount(0)
   const shown = dialog.getByRole('region', { name: 'API key' })
   const key = await shown.innerText()
   expect(key).toMatch(/^bk-\S{20,}$/)

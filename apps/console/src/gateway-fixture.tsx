@@ -9,6 +9,7 @@ import { onTestFinished } from 'vitest'
 import { startApi } from './api/client.ts'
 import { createIdempotencyKeys } from './api/idempotency-keys.ts'
 import { queryClient } from './api/query-client.ts'
+import { askToConfirm } from './app/session/confirm-sign-in.ts'
 import { session, startSession } from './app/session/session.ts'
 import { createSession } from './app/session/session-store.ts'
 import { sampleOf } from './schema-fixture.ts'
@@ -99,6 +100,7 @@ export async function answerCalls(
     keys: createIdempotencyKeys(sessionStorage),
     textOf: code => String(i18next.t(`errors:${code}` as 'errors:network')),
     onFailure: () => undefined,
+    confirmSignIn: askToConfirm,
   })
   startSession(
     createSession({

@@ -14,8 +14,9 @@ import {
   updateUser,
   verifyEmail,
 } from '@berth/contract/account'
-import { deleteAccount, setPassword } from '@berth/contract/account-security'
-import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
+import { confirmSignIn, deleteAccount, sendSignInCode, setPassword } from '@berth/contract/account-security'
+import { unlink } from '@berth/contract/account-sign-in'
+import { ACTIVATION_RESEND_WAIT_MS, RECENT_SIGN_IN_MS, SIGN_IN_CODE_LIFE_MS } from '@berth/contract/limits'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type createIdentityBench,
@@ -355,6 +356,82 @@ export function accountSuite(name: string, keeper: AccountKeeper): void {
         expect((await bench.call(setPassword, { body }, { token })).code).toBe('not_found')
         expect((await signIn(other?.email ?? '')).code).toBeNull()
       })
+    })
+
+    describe('a session of somebody who signed in a while ago', () => {
+      const cut = async (token: string) =>
+        (await bench.call(unlink, { body: { providerType: 'GitHub' } }, { token })).code
+      const confirm = (token: string, body: { password?: string; code?: string }) =>
+        bench.call(confirmSignIn, { body }, { token })
+      const DONE = 'oauth_not_linked'
+
+      test('does again what outlasts it once the password confirms who has it', async () => {
+        const { email, token } = await someone()
+        expect(await cut(token)).toBe(DONE)
+        bench.advance(RECENT_SIGN_IN_MS + 1)
+        const other = (await signIn(email)).data ?? ''
+        expect(await cut(token)).toBe('recent_sign_in_required')
+        expect((await confirm(token, { password: 'wrong' })).fields).toEqual(['password: password_wrong'])
+        expect((await confirm(token, {})).fields).toEqual(['password: required'])
+        expect(await cut(token)).toBe('recent_sign_in_required')
+        expect((await confirm(token, { password: PASSWORD })).code).toBeNull()
+        expect(await cut(token)).toBe(DONE)
+        expect(await cut(other)).toBe(DONE)
+        bench.advance(RECENT_SIGN_IN_MS + 1)
+        expect(await cut(token)).toBe('recent_sign_in_required')
+      })
+
+      test('is no second way of guessing the password', async () => {
+        const { email, token } = await someone()
+        for (let tries = 0; tries < 4; tries += 1) await confirm(token, { password: 'wrong' })
+        expect((await confirm(token, { password: 'wrong' })).code).toBe('login_frozen')
+        expect((await signIn(email)).code).toBe('login_frozen')
+      })
+
+      test('is confirmed by a mailed code where there is no password, in the session that asked', async context => {
+        if (!keeper.takePassword) return context.skip('this server takes no password away')
+        const { email, token } = await someone()
+        const thief = (await signIn(email)).data ?? ''
+        await keeper.takePassword(bench, email)
+        bench.advance(RECENT_SIGN_IN_MS + 1)
+        for (const password of ['', PASSWORD]) {
+          expect((await confirm(token, { password })).code).toBe('validation_failed')
+        }
+        const leave = () => bench.call(deleteAccount, { body: { email } }, { token })
+        expect((await leave()).code).toBe('recent_sign_in_required')
+        const code = await mailedCode(email, token)
+        expect((await bench.call(sendSignInCode, {}, { token })).code).toBe('sign_in_code_wait')
+        expect((await confirm(thief, { code })).fields).toEqual(['code: code_wrong'])
+        expect((await confirm(token, { code: ` ${code.slice(0, 4)} ${code.slice(4)}` })).code).toBeNull()
+        expect((await confirm(token, { code })).fields).toEqual(['code: code_wrong'])
+        expect(await cut(thief)).toBe('recent_sign_in_required')
+        expect((await leave()).code).toBeNull()
+      })
+
+      test('has five tries at a code, at once or in a row, and a quarter of an hour', async () => {
+        const { email, token } = await someone()
+        const code = await mailedCode(email, token)
+        const guesses = Array.from(
+          { length: 5 },
+          (_, index) => `${(Number(code[0]) + index + 1) % 10}${code.slice(1)}`,
+        )
+        await Promise.all(guesses.map(guess => confirm(token, { code: guess })))
+        expect((await confirm(token, { code })).fields).toEqual(['code: code_wrong'])
+        const other = (await signIn(email)).data ?? ''
+        bench.advance(ACTIVATION_RESEND_WAIT_MS)
+        const late = await mailedCode(email, other, 2)
+        bench.advance(SIGN_IN_CODE_LIFE_MS)
+        expect((await confirm(other, { code: late })).fields).toEqual(['code: code_wrong'])
+      })
+
+      async function mailedCode(email: string, token: string, count = 1): Promise<string> {
+        expect((await bench.call(sendSignInCode, {}, { token })).code).toBeNull()
+        const [mail] = await eventually(`code ${count} to ${email}`, async () => {
+          const found = (await bench.mailsTo(email)).filter(({ subject }) => /code/.test(subject))
+          return found.length >= count && found
+        })
+        return /^\d{8}$/m.exec(mail?.text ?? '')?.[0] ?? ''
+      }
     })
 
     describe('an account that its owner deletes', () => {

@@ -38,6 +38,7 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'account.verify-email': 'the secret of an activation mail',
   'account.reset-password': 'the secret of a reset mail',
   'account.set-password': 'the password of an account',
+  'account.confirm-sign-in': 'the password of an account, or a mailed code',
   'account.delete-account': 'the name of the account, typed',
   'account.update-user': 'the id of the caller in the query, and the names of the columns',
   'account.end-session': 'the id of an open session',

@@ -6,12 +6,13 @@ import type { Audience, Call } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
 import { officialImages } from '@berth/contract/images'
 import { deployInstance, listInstances } from '@berth/contract/instances'
+import { RECENT_SIGN_IN_MS } from '@berth/contract/limits'
 import { addRegistryCredential } from '@berth/contract/registries'
 import { addSshKey } from '@berth/contract/ssh-keys'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { closeCustomer } from '../src/domains/customers/customers.ts'
-import { userAccount } from '../src/domains/identity/tables.ts'
+import { session, userAccount } from '../src/domains/identity/tables.ts'
 import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
 import { type CallAnswer, sendCall, startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -41,6 +42,8 @@ const WHO: Record<string, Audience> = {
   'account.link': 'user',
   'account.unlink': 'user',
   'account.set-password': 'user',
+  'account.confirm-sign-in': 'user',
+  'account.send-sign-in-code': 'user',
   'account.delete-account': 'user',
   'account.audit-log': 'user',
   'notification.get': 'user',
@@ -154,6 +157,7 @@ const CHANGES: Record<string, () => Input> = {
   'account.set-password': () => ({
     body: { userOwner: 'berth', userName: ownerEmail, oldPassword: PASSWORD, newPassword: 'Late-Harbour-7' },
   }),
+  'account.confirm-sign-in': () => ({ body: { password: PASSWORD } }),
   'notification.set': () => ({ body: DEFAULT_CHOICE }),
   'ssh_key.add': () => ({ body: { public_key: publicKey() } }),
   'registry.add': () => ({ body: login() }),
@@ -223,6 +227,31 @@ describe('[R6.3] [R4.2] a customer whose address is not verified is told so', ()
     expect((await ask(getAccount, unverified)).httpStatus).toBe(200)
     expect((await ask(listInstances, unverified)).envelope).toMatchObject({ status: 'ok', data: [] })
   })
+})
+
+describe('a session of somebody who signed in a while ago', () => {
+  let idle: string
+  beforeAll(async () => {
+    const { token, userId } = await gateway.signUp()
+    idle = token
+    const provenAt = new Date(Date.now() - RECENT_SIGN_IN_MS - 1_000)
+    await gateway.database.db.update(session).set({ provenAt }).where(eq(session.userId, userId))
+  })
+
+  test.each(signedIn.map(call => [call.operation, call] as const))('%s', async (_, call) => {
+    const { envelope } = await ask(call, idle)
+    const code = 'code' in envelope ? envelope.code : null
+    if (call.proof === 'recent') expect(code).toBe('recent_sign_in_required')
+    else expect(code).not.toBe('recent_sign_in_required')
+  })
+})
+
+test('[B10] an API key is no session: it makes no other key, and confirms nothing', async () => {
+  const { token } = await gateway.signUp()
+  const { key } = await gateway.data(createApiKey, { body: { name: 'thief' } }, { token })
+  for (const call of signedIn.filter(({ proof }) => proof !== 'none')) {
+    expect(await ask(call, key)).toMatchObject({ httpStatus: 401, envelope: { code: 'login_expired' } })
+  }
 })
 
 describe('[R6.4] another customer gets the same answer for the owner’s id as for one that does not exist', () => {

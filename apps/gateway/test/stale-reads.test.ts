@@ -12,7 +12,7 @@ import {
   updateUser,
   verifyEmail,
 } from '@berth/contract/account'
-import { listAuditLog, setPassword } from '@berth/contract/account-security'
+import { confirmSignIn, listAuditLog, sendSignInCode, setPassword } from '@berth/contract/account-security'
 import { beginProviderSignIn, link, unlink } from '@berth/contract/account-sign-in'
 import { createApiKey, revokeApiKey } from '@berth/contract/api-keys'
 import { cancelTopup, listTransactions, topup } from '@berth/contract/billing'
@@ -180,6 +180,11 @@ const SCENES: Scene[] = [
     const body = { userOwner, userName, oldPassword: PASSWORD, newPassword: 'Other-Harbour-8' }
     return { customer, input: { body } }
   }),
+  scene(confirmSignIn, async () => ({
+    customer: await withPassword(),
+    input: { body: { password: PASSWORD } },
+  })),
+  scene(sendSignInCode, async () => ({ customer: owner, input: {} })),
   scene(beginProviderSignIn, async () => ({
     customer: owner,
     input: { body: { ...names, provider: 'acme', method: 'link' as const } },

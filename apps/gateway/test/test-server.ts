@@ -1,4 +1,5 @@
 import type { Call } from '@berth/contract/call'
+import { RECENT_SIGN_IN_MS } from '@berth/contract/limits'
 import { pino } from 'pino'
 import { systemClock } from '../src/platform/clock.ts'
 import { brands } from '../src/platform/config/brands.ts'
@@ -11,15 +12,20 @@ import { systemIds } from '../src/platform/ids.ts'
 import { createMetrics } from '../src/platform/metrics.ts'
 import { openCustomers } from './open-customers.ts'
 
+const customer = (last: string) => ({
+  userId: `01890000-0000-7000-8000-00000000000${last}`,
+  sessionId: `session-${last}`,
+  emailVerified: true,
+  provenAt: systemClock.now(),
+})
+
 /** Tokens that the test server knows. */
 export const TOKENS: Record<string, Caller> = {
-  anna: { userId: '01890000-0000-7000-8000-00000000000a', sessionId: 'session-a', emailVerified: true },
-  ben: { userId: '01890000-0000-7000-8000-00000000000b', sessionId: 'session-b', emailVerified: true },
-  unverified: {
-    userId: '01890000-0000-7000-8000-00000000000c',
-    sessionId: 'session-c',
-    emailVerified: false,
-  },
+  anna: customer('a'),
+  ben: customer('b'),
+  unverified: { ...customer('c'), emailVerified: false },
+  /** Signed in a while ago. */
+  idle: { ...customer('d'), provenAt: new Date(systemClock.now().getTime() - RECENT_SIGN_IN_MS - 1) },
 }
 
 export interface TestServer extends GatewayServer {

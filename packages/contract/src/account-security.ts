@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, email, page, pageOf, timestamp, typedPassword } from './fields.ts'
-import { PASSWORD_CHARS_MAX } from './limits.ts'
+import { PASSWORD_CHARS_MAX, SIGN_IN_CODE_DIGITS } from './limits.ts'
+
+/** The digits, and what people put between them. */
+const SIGN_IN_CODE_CHARS_MAX = 2 * SIGN_IN_CODE_DIGITS
 
 export const setPassword = defineCall({
   operation: 'account.set-password',
@@ -14,6 +17,7 @@ export const setPassword = defineCall({
   form: true,
   envelope: 'casdoor',
   rateClass: 'login',
+  proof: 'own',
   audit: { target: [] },
   stales: ['account.get-account', 'account.sessions'],
   body: z.object({
@@ -27,6 +31,44 @@ export const setPassword = defineCall({
   data: z.null(),
 })
 
+/** What confirms a sign-in: one of the two. */
+export const confirmSignInBody = z.object({
+  password: z.string(by('wrong_type')).max(PASSWORD_CHARS_MAX, by('too_long')).default(''),
+  /** Of the newest mail that `account.send-sign-in-code` sent for this session; spaces in it do not count. */
+  code: z.string(by('wrong_type')).max(SIGN_IN_CODE_CHARS_MAX, by('too_long')).default(''),
+})
+z.globalRegistry.add(confirmSignInBody, { id: 'ConfirmSignInBody' })
+
+export const confirmSignIn = defineCall({
+  operation: 'account.confirm-sign-in',
+  method: 'POST',
+  path: '/api/account/confirm-sign-in',
+  summary: 'Confirms who has the session, by password or mailed code, for calls that want a recent sign-in.',
+  audience: 'user',
+  timeout: 'normal',
+  envelope: 'casdoor',
+  rateClass: 'login',
+  proof: 'own',
+  audit: { target: [] },
+  stales: ['account.audit-log'],
+  body: confirmSignInBody,
+  data: z.null(),
+})
+
+export const sendSignInCode = defineCall({
+  operation: 'account.send-sign-in-code',
+  method: 'POST',
+  path: '/api/account/send-sign-in-code',
+  summary: 'Mails a code to the address of the account, by which this session confirms who has it.',
+  audience: 'user',
+  timeout: 'email',
+  envelope: 'casdoor',
+  rateClass: 'mail',
+  audit: { because: 'It changes nothing by itself; the code that is used has an entry.' },
+  stales: ['mailbox.list'],
+  data: z.null(),
+})
+
 export const deleteAccount = defineCall({
   operation: 'account.delete-account',
   method: 'POST',
@@ -36,12 +78,13 @@ export const deleteAccount = defineCall({
   timeout: 'normal',
   envelope: 'casdoor',
   rateClass: 'login',
+  proof: 'own',
   audit: { target: [] },
   stales: { because: 'The console forgets all that it read when an account ends.' },
   body: z.object({
     /** The account's address, typed by the customer. */
     email,
-    /** Looked at where the account has a password. */
+    /** Looked at where the account has a password; where it has none, a recent sign-in is wanted. */
     password: z.string(by('wrong_type')).max(PASSWORD_CHARS_MAX, by('too_long')).default(''),
   }),
   data: z.null(),
@@ -82,4 +125,10 @@ export const listAuditLog = defineCall({
   data: pageOf(auditEntry),
 })
 
-export const accountSecurityCalls = [setPassword, deleteAccount, listAuditLog] as const
+export const accountSecurityCalls = [
+  setPassword,
+  confirmSignIn,
+  sendSignInCode,
+  deleteAccount,
+  listAuditLog,
+] as const

@@ -93,6 +93,7 @@ export const beginProviderSignIn = defineCall({
   timeout: 'normal',
   envelope: 'casdoor',
   rateClass: 'login',
+  proof: 'own',
   audit: { because: 'Nothing is different before the other service has answered.' },
   stales: { because: 'Nothing is different before the other service has answered.' },
   body: z.object({
@@ -121,6 +122,7 @@ export const link = defineCall({
   timeout: 'normal',
   envelope: 'casdoor',
   rateClass: 'login',
+  proof: 'own',
   audit: { target: ['body.provider'] },
   stales: ['account.get-account'],
   bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
@@ -147,6 +149,7 @@ export const unlink = defineCall({
   timeout: 'normal',
   envelope: 'casdoor',
   rateClass: 'login',
+  proof: 'recent',
   audit: { target: ['body.providerName', 'body.providerType'] },
   stales: ['account.get-account'],
   body: z.object({

@@ -52,6 +52,7 @@ export const createApiKey = defineCall({
   summary: 'Makes a model API key. This answer is the only one that ever holds it.',
   audience: 'verified',
   timeout: 'normal',
+  proof: 'recent',
   audit: { target: ['data.id'] },
   stales: ['api_key.list'],
   body: createApiKeyBody,

@@ -31,6 +31,14 @@ export interface AuditRule {
   target: readonly `${'params' | 'body' | 'data'}.${string}`[]
 }
 
+/**
+ * What somebody must show besides a session, which may be a stolen one, before the call is carried out. `recent`: that
+ * they have signed in, or confirmed who they are, within `RECENT_SIGN_IN_MS`; the gateway looks before it reads the body,
+ * and the console asks and goes on. `own`: the call asks by itself, in its body or for some of what it does. `none`: it
+ * gives nobody a way in that outlasts the session, and takes none away.
+ */
+export type Proof = 'none' | 'recent' | 'own'
+
 /** What a call is, apart from its types. */
 interface CallRules {
   /** Stable name that logs, metrics and the audit log key on, such as `bill.topup`. */
@@ -43,6 +51,7 @@ interface CallRules {
   audience: Audience
   timeout: TimeoutClass
   rateClass: RateClass
+  proof: Proof
   /** It only looks: nothing is different after it. So it needs no `audit` and no `stales`. */
   readOnly: boolean
   /** It moves or commits money, so it takes an `Idempotency-Key` (B3). */
@@ -95,6 +104,7 @@ export type ChangingCall = Call & { readOnly: false }
 type Optional =
   | 'timeout'
   | 'rateClass'
+  | 'proof'
   | 'readOnly'
   | 'spends'
   | 'retry'
@@ -143,6 +153,7 @@ interface CallOf<Options extends CallOptions> {
   audience: Options['audience']
   timeout: TimeoutClass
   rateClass: RateClass
+  proof: Proof
   readOnly: ReadOnly<Options>
   spends: Given<Options, 'spends', false>
   retry: boolean
@@ -160,7 +171,8 @@ interface CallOf<Options extends CallOptions> {
 }
 
 /**
- * Declares a call. Left out: no params, query or body; the default timeout and rate class; a GET only looks, all else
+ * Declares a call. Left out: no params, query or body; the default timeout and rate class; no proof besides
+ * the session; a GET only looks, all else
  * changes something; spends nothing; never retried; ends with its page where it only looks; not about the session; JSON alone, and a small
  * body; the gateway's own envelope.
  * A call that changes something says what its audit entry is and which reads it makes old, or why it has none.
@@ -172,6 +184,7 @@ export function defineCall<const Options extends CallOptions>(
   const call: Call = {
     timeout: 'default',
     rateClass: 'general',
+    proof: 'none',
     readOnly,
     spends: false,
     retry: false,

@@ -118,6 +118,14 @@ export const TERMINAL_COLS_MAX = 500
 export const TERMINAL_ROWS_MAX = 300
 export const TERMINAL_TICKET_MS = 30_000
 
+/** So long after signing in, or confirming it, a session may also do what outlasts it, such as making an API key. */
+export const RECENT_SIGN_IN_MINUTES = 15
+export const RECENT_SIGN_IN_MS = RECENT_SIGN_IN_MINUTES * 60_000
+/** A mailed code that confirms a sign-in: with five tries each, and ten mails a day, nobody guesses one. */
+export const SIGN_IN_CODE_DIGITS = 8
+/** As long as it takes a mail to come and to be read. */
+export const SIGN_IN_CODE_LIFE_MS = 15 * 60_000
+
 /** Names of SSH keys, registry credentials and API keys. */
 export const KEY_NAME_CHARS_MAX = 64
 

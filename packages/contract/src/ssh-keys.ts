@@ -54,6 +54,7 @@ export const addSshKey = defineCall({
   summary: 'Adds a public SSH key: ed25519, ecdsa, sk keys, and RSA from 2048 bits.',
   audience: 'verified',
   timeout: 'normal',
+  proof: 'recent',
   audit: { target: ['data.id'] },
   stales: ['ssh_key.list'],
   bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,

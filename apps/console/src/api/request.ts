@@ -23,6 +23,11 @@ export interface RequestDeps {
   onFailure: (error: ApiError, about: FailureContext) => void
   /** Told of every try whether an answer came, whatever it was; not of one that took too long or was cancelled. */
   onReach?: (answered: boolean) => void
+  /**
+   * Asks whoever has the session to confirm who they are, where a call wants a recent sign-in.
+   * @returns Whether they did: the call then goes on by itself.
+   */
+  confirmSignIn?: () => Promise<boolean>
   timeouts?: Record<Call['timeout'], number>
   retryDelayMs?: number
 }
@@ -75,7 +80,7 @@ export function createRequester(deps: RequestDeps): Requester {
     outer?.addEventListener('abort', follow)
     if (!call.outlivesNavigation) inFlight.add(abort)
     try {
-      return await withRetries(deps, call, input, abort.signal)
+      return await withConfirmation(deps, call, input, abort.signal)
     } catch (error) {
       if (error instanceof ApiError && error.code !== 'cancelled') {
         deps.onFailure(error, { silent: options.silent ?? false, aboutSession: call.aboutSession })
@@ -93,6 +98,22 @@ export function createRequester(deps: RequestDeps): Requester {
       for (const abort of inFlight) abort.abort()
       inFlight.clear()
     },
+  }
+}
+
+/** Has the customer confirm the sign-in where the call wants that, and goes on. */
+async function withConfirmation<C extends Call>(
+  deps: RequestDeps,
+  call: C,
+  input: CallInput<C>,
+  signal: AbortSignal,
+) {
+  try {
+    return await withRetries(deps, call, input, signal)
+  } catch (error) {
+    const isWanted = error instanceof ApiError && error.code === 'recent_sign_in_required'
+    if (!isWanted || !(await deps.confirmSignIn?.())) throw error
+    return await withRetries(deps, call, input, signal)
   }
 }
 

@@ -13,6 +13,7 @@ import { currentLanguage, type Namespace, startI18n } from './i18n.ts'
 import { guestPage, isOpenPath } from './pages.ts'
 
 import { referralCodeOf } from './referral-code.ts'
+import { askToConfirm } from './session/confirm-sign-in.ts'
 import { writeLeaveNote } from './session/leave-note.ts'
 import { HOME_PATH } from './session/redirect-target.ts'
 import { session, startSession } from './session/session.ts'
@@ -61,6 +62,7 @@ export async function start(namespaces: readonly Namespace[]): Promise<void> {
     keys: createIdempotencyKeys(tabStorage),
     textOf: (code, values) => String(i18next.t(`errors:${code}` as 'errors:network', values)),
     onFailure: react,
+    confirmSignIn: askToConfirm,
     onReach: answered => (answered ? connection.hear() : connection.suspect()),
   })
   onUnseen(error => react(error, { silent: false, aboutSession: false }))

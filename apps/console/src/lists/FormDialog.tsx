@@ -3,6 +3,7 @@ import { Button, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { VerifiedButton } from '../app/session/VerifiedButton.tsx'
+import { isCovered } from '../ui/covering.ts'
 import { FormFailure } from '../ui/FormFailure.tsx'
 import type { ContractForm } from '../ui/use-contract-form.ts'
 import classes from './FormDialog.module.css'
@@ -35,7 +36,7 @@ export function FormDialog({
   return (
     <Modal
       opened={opened}
-      onClose={onClose}
+      onClose={() => isCovered() || onClose()}
       title={title}
       closeOnClickOutside={false}
       closeOnEscape={!stays && !closedInside}

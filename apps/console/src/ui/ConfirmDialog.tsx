@@ -2,6 +2,7 @@ import { Button, Modal } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import classes from './ConfirmDialog.module.css'
+import { isCovered } from './covering.ts'
 
 interface ConfirmDialogProps {
   opened: boolean
@@ -40,7 +41,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   return (
     <Modal
       opened={props.opened}
-      onClose={props.onClose}
+      onClose={() => isCovered() || props.onClose()}
       title={props.title}
       closeOnClickOutside={false}
       closeButtonProps={{ 'aria-label': t('dialog.close') }}

@@ -9,6 +9,7 @@ import { loadAnalytics } from '../analytics.ts'
 import { keep, readKept } from '../device-storage.ts'
 import { lazyPart } from '../lazy-part.ts'
 import { pageTitle } from '../page-title.ts'
+import { ConfirmSignIn } from '../session/ConfirmSignIn.tsx'
 import { useSession } from '../session/session.ts'
 import { useDocumentTitle } from '../use-document-title.ts'
 import { BackToTop } from './BackToTop.tsx'
@@ -92,6 +93,7 @@ function Frame() {
         {sheet.wanted && <ShortcutSheet opened={sheet.opened} onClose={sheet.close} />}
         {logout.wanted && <LogoutDialog opened={logout.opened} onClose={logout.close} />}
       </Suspense>
+      <ConfirmSignIn mailbox={settings?.mailbox ?? false} />
     </div>
   )
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { CallDone } from '../../platform/http/call-done.ts'
 import { entryOfCall } from './call-entries.ts'
 
-const caller = { userId: 'u', sessionId: 's', emailVerified: true }
+const caller = { userId: 'u', sessionId: 's', emailVerified: true, provenAt: new Date(0) }
 const done = (operation: string, part: Partial<CallDone> = {}): CallDone => {
   const base = { caller, params: undefined, body: undefined, data: undefined, errorCode: null }
   return { call: callOf(operation), ...base, address: '::1', userAgent: 'test', ...part }

@@ -36,6 +36,7 @@ import { createLinkedIdentities } from './sign-in/linked-identities.ts'
 import { listProviders } from './sign-in/listed-providers.ts'
 import { createProviderVisits } from './sign-in/provider-visits.ts'
 import { createSignIn } from './sign-in/sign-in.ts'
+import { createSignInConfirmation } from './sign-in/sign-in-confirmation.ts'
 import { createSignInMethods } from './sign-in/sign-in-methods.ts'
 import { createSourced } from './source/sourced.ts'
 import { createAttempts } from './throttles/attempts.ts'
@@ -107,6 +108,10 @@ export function createIdentity(deps: {
     ...{ ...deps, limits, links, throttle, sessions, guardMails, findAddressee },
     prepare: keeper.preparePasswordReset,
   })
+  const confirmation = createSignInConfirmation({
+    ...{ ...deps, proof, sessions, limits },
+    rootKey: deps.secrets.rootKey,
+  })
   const deletion = createAccountDeletion({ ...deps, proof, sessions, guardMails })
   const signIn = createSignIn({ ...deps, checkPassword, throttle, captcha, links, sessions, tokens, pause })
   const visits = createProviderVisits(deps)
@@ -172,6 +177,12 @@ export function createIdentity(deps: {
 
     /** Sets the caller's own password, and ends the other sessions. @throws ApiError `validation_failed` and others. */
     setPassword: change.change,
+
+    /** Confirms who has the session, so that it may do what wants a recent sign-in. @throws ApiError `validation_failed` and others. */
+    confirmSignIn: confirmation.confirm,
+
+    /** Queues a mail with a code that confirms it too. @throws ApiError `sign_in_code_wait`. */
+    requestSignInCode: confirmation.requestCode,
 
     /** Mails of the local mailbox, newest first, for a caller on this machine. @throws ApiError `not_found`. */
     async mails(place: { address: string; origin: string; forwarded: boolean }): Promise<Mail[]> {

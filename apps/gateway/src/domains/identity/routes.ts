@@ -15,7 +15,7 @@ import {
   updateUser,
   verifyEmail,
 } from '@berth/contract/account'
-import { deleteAccount, setPassword } from '@berth/contract/account-security'
+import { confirmSignIn, deleteAccount, sendSignInCode, setPassword } from '@berth/contract/account-security'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import { answerIn, captchaRoutes } from './captcha-routes.ts'
@@ -125,6 +125,16 @@ function passwordRoutes(identity: Identity): Route[] {
 
     route(setPassword, async ({ body, caller, address }) => {
       await identity.setPassword({ ...body, caller, address })
+      return null
+    }),
+
+    route(confirmSignIn, async ({ body, caller, address }) => {
+      await identity.confirmSignIn({ ...body, caller, address })
+      return null
+    }),
+
+    route(sendSignInCode, async ({ caller }) => {
+      await identity.requestSignInCode(caller)
       return null
     }),
 

@@ -50,9 +50,23 @@ export const session = pgTable(
     address: text('address').notNull(),
     /** The token that an identity service gave for it, sealed; null where none did. */
     externalToken: text('external_token'),
+    /** When whoever has it last showed who they are. */
+    provenAt: moment('proven_at').notNull(),
   },
   table => [index('session_user').on(table.userId)],
 )
+
+/** Codes that were mailed to confirm who has a session; the newest one of each. */
+export const signInCode = pgTable('sign_in_code', {
+  sessionId: uuid('session_id')
+    .primaryKey()
+    .references(() => session.id, { onDelete: 'cascade' }),
+  /** Keyed, since its digits are few. */
+  codeHash: text('code_hash').notNull(),
+  expiresAt: moment('expires_at').notNull(),
+  /** How often one was typed, right or wrong. */
+  tries: integer('tries').notNull(),
+})
 
 /** Links sent by mail or printed at the first start: single-use, expiring, stored as a hash. */
 export const linkToken = pgTable(

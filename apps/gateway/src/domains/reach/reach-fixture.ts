@@ -33,8 +33,8 @@ export type ConnectFixture = Awaited<ReturnType<typeof startConnectFixture>>
 
 /** Two customers, by the tokens that the fixture's server knows. */
 export const CALLERS: Record<'anna' | 'ben', Caller> = {
-  anna: { userId: systemIds.uuid(), sessionId: systemIds.uuid(), emailVerified: true },
-  ben: { userId: systemIds.uuid(), sessionId: systemIds.uuid(), emailVerified: true },
+  anna: { userId: systemIds.uuid(), sessionId: systemIds.uuid(), emailVerified: true, provenAt: new Date(0) },
+  ben: { userId: systemIds.uuid(), sessionId: systemIds.uuid(), emailVerified: true, provenAt: new Date(0) },
 }
 
 const POLL_MS = 10

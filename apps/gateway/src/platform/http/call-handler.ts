@@ -9,6 +9,7 @@ import {
   type Language,
 } from '@berth/contract/limits'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../clock.ts'
 import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { ApiError } from './api-error.ts'
 import type { CallDone } from './call-done.ts'
@@ -18,12 +19,14 @@ import type { Caller, CallRequest, Route } from './handler.ts'
 import { wasForwarded } from './hosts.ts'
 import type { Idempotency, Outcome } from './idempotency.ts'
 import { pickLanguage } from './languages.ts'
+import { requireRecentSignIn } from './recent-sign-in.ts'
 
 /** Names who holds a token; null for a token that is not good (any more). */
 export type Authenticate = (token: string) => Promise<Caller | null>
 
 interface CallHandlerDeps {
   authenticate: Authenticate
+  clock: Clock
   idempotency: Idempotency
   /** Hashes what came with an idempotency key, so that the kept hash tells nothing about a card number in it. */
   contentKey: Uint8Array
@@ -122,7 +125,7 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
   }
 
   async function handle(request: FastifyRequest, reply: FastifyReply, seen: Seen): Promise<string> {
-    if (reply.elapsedTime > ADMITTED_MS_MAX) await identify(request, call.audience, deps.authenticate)
+    if (reply.elapsedTime > ADMITTED_MS_MAX) await identify(request, call, deps)
     reply.headers(API_HEADERS)
     const { caller } = request
     return call.spends && caller ? answerOnce(request, reply, caller, seen) : answer(request, seen)
@@ -153,7 +156,7 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
 
   return {
     async admit(request: FastifyRequest): Promise<void> {
-      await telling(request, unseen(), identify(request, call.audience, deps.authenticate))
+      await telling(request, unseen(), identify(request, call, deps))
     },
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<string> {
       const seen = unseen()
@@ -199,8 +202,8 @@ export function answerOf(error: ApiError, call: Call | null, request: FastifyReq
 /** Finds out who asks, notes it on the request, and refuses whom the call is not for. */
 async function identify(
   request: FastifyRequest,
-  audience: Call['audience'],
-  authenticate: Authenticate,
+  { audience, proof }: Call,
+  { authenticate, clock }: Pick<CallHandlerDeps, 'authenticate' | 'clock'>,
 ): Promise<Caller | null> {
   const token = bearerOf(request.headers.authorization)
   const caller = token === null ? null : await authenticate(token)
@@ -210,6 +213,7 @@ async function identify(
   if (!caller) throw new ApiError('login_expired')
   if (caller.passwordExpired) throw new ApiError('password_expired')
   if (audience === 'verified' && !caller.emailVerified) throw new ApiError('account_not_activated')
+  if (proof === 'recent') requireRecentSignIn(caller, clock)
   return caller
 }
 

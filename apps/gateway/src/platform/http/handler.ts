@@ -8,6 +8,8 @@ export interface Caller {
   userId: string
   sessionId: string
   emailVerified: boolean
+  /** When whoever has the session last showed who they are: by signing in, or by confirming it. */
+  provenAt: Date
   /** Set where the password must be changed first: only calls that guests may make go on (R4.10). */
   passwordExpired?: true
 }

@@ -111,6 +111,7 @@ function operation(call: Call, entities: Entities): Json {
       },
     },
     'x-audience': call.audience,
+    'x-proof': call.proof,
     ...(call.body && { 'x-body-bytes-max': call.bodyBytesMax }),
   }
 }

@@ -298,6 +298,14 @@ describe('[R7.7] [R6.1] [R6.3] the token', () => {
     expect((await ask('POST', '/api/verified', { token: 'anna', body: {} })).status).toBe(200)
   })
 
+  test('of whoever signed in a while ago is refused where the call wants more than a session', async () => {
+    const answer = await ask('POST', '/api/lasting', { token: 'idle', body: {} })
+    expect(answer).toMatchObject({ status: 403, body: { code: 'recent_sign_in_required' } })
+    expect((await ask('POST', '/api/lasting', { token: 'anna', body: {} })).status).toBe(200)
+    expect((await ask('POST', '/api/verified', { token: 'idle', body: {} })).status).toBe(200)
+    expect(await headOnly('/api/lasting', 1_000_000)).toContain('"login_required"')
+  })
+
   test('is looked at before anything of the body is read', async () => {
     const answer = await headOnly('/api/verified', 1_000_000)
     expect(answer).toMatch(/^HTTP\/1.1 401 /)
@@ -444,6 +452,18 @@ function routes(): Route[] {
         method: 'POST',
         path: '/api/verified',
         audience: 'verified',
+        body: z.object({}),
+      }),
+      async () => null,
+    ),
+    route(
+      defineCall({
+        ...shared,
+        operation: 'test.lasting',
+        method: 'POST',
+        path: '/api/lasting',
+        audience: 'user',
+        proof: 'recent',
         body: z.object({}),
       }),
       async () => null,

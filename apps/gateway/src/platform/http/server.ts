@@ -137,6 +137,7 @@ function registerCalls(
 ): void {
   const deps = {
     authenticate: options.authenticate,
+    clock: options.clock,
     idempotency,
     contentKey: options.contentKey,
     checkAnswers: options.checkAnswers ?? false,

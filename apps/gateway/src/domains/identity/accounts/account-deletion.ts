@@ -4,6 +4,7 @@ import type { Database, Transaction } from '../../../platform/database/database.
 import type { Events } from '../../../platform/events/events.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Caller } from '../../../platform/http/handler.ts'
+import { requireRecentSignIn } from '../../../platform/http/recent-sign-in.ts'
 import type { Billing } from '../../billing/billing.ts'
 import { closeCustomer } from '../../customers/customers.ts'
 import { accountDeleted } from '../events.ts'
@@ -18,7 +19,7 @@ const SWEPT_FOR_MS = 6 * 3_600_000
 
 /** What the settings ask before they delete an account. */
 export interface Deletion {
-  caller: Pick<Caller, 'userId'>
+  caller: Pick<Caller, 'userId' | 'provenAt'>
   /** The account's address, typed by the customer. */
   email: string
   /** Looked at where the account has one. */
@@ -60,17 +61,19 @@ export function createAccountDeletion(deps: AccountDeletionDeps) {
     /**
      * Deletes the caller's account for good. The customer is closed first: a deploy or a top-up that began before is
      * seen, and one that comes later is refused.
-     * @throws ApiError `validation_failed` {confirmation, password_wrong}, `login_frozen`, `account_has_instances`
+     * @throws ApiError `validation_failed` {confirmation, password_wrong}, `login_frozen`, `recent_sign_in_required`, `account_has_instances`
      * {count}, `payment_pending` while it is not known whether a card was charged.
      */
-    async remove({ caller: { userId }, email, password, address }: Deletion): Promise<void> {
+    async remove({ caller, email, password, address }: Deletion): Promise<void> {
+      const { userId } = caller
       const user = await findById(db, userId)
       if (!user || user.deletedAt) throw new ApiError('login_expired')
       if (email !== user.email) {
         throw new ApiError('validation_failed', { fields: [{ path: 'email', rule: 'confirmation' }] })
       }
       const asked = { user, typed: password, address, field: 'password' }
-      await proof.check(asked)
+      // Where there is no password, something else has shown not long ago who it is.
+      if (!(await proof.check(asked))) requireRecentSignIn(caller, clock)
       await db.transaction(async tx => {
         await closeCustomer(tx, { userId, at: clock.now() })
         await deps.billing.lockWallet(tx, userId)

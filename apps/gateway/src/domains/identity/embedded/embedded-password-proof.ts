@@ -19,10 +19,10 @@ export function createEmbeddedPasswordProof({
 }: PasswordProofDeps): PasswordProof {
   return {
     async check({ user, typed, address, field }) {
-      if (user.passwordHash === null) return
+      if (user.passwordHash === null) return false
       const admitted = await throttle.admit(user.email, address)
       if (admitted.slowed) await pause(SLOWED_LOGIN_WAIT_MS)
-      if (await passwords.check(user.passwordHash, typed)) return
+      if (await passwords.check(user.passwordHash, typed)) return true
       const refusal = await throttle.refuse(user.email, address, admitted)
       throw refusal.code === 'login_frozen' ? refusal : wrongPassword(field)
     },

@@ -19,10 +19,11 @@ interface Proof {
  */
 export interface PasswordProof {
   /**
-   * Looks at the typed password; an account without one needs none.
+   * Looks at the typed password.
+   * @returns False where the account has none: then nothing was proven.
    * @throws ApiError `validation_failed` {password_wrong} at the field, `login_frozen` or `too_many_requests`.
    */
-  check(proof: Proof): Promise<void>
+  check(proof: Proof): Promise<boolean>
   /**
    * Confirms it in the transaction that it was asked for, and locks the account.
    * @returns The account as it is under the lock.

@@ -73,6 +73,7 @@ export function createSessions(deps: SessionsDeps) {
         expiresAt: session.expiresAt,
         revokedAt: session.revokedAt,
         lastSeenAt: session.lastSeenAt,
+        provenAt: session.provenAt,
         emailVerifiedAt: userAccount.emailVerifiedAt,
         passwordExpired: userAccount.needUpdatePassword,
       })
@@ -87,6 +88,7 @@ export function createSessions(deps: SessionsDeps) {
           userId,
           sessionId,
           emailVerified: row.emailVerifiedAt !== null,
+          provenAt: row.provenAt,
           ...(row.passwordExpired && { passwordExpired: true }),
         }
       : null
@@ -185,9 +187,16 @@ export function createSessions(deps: SessionsDeps) {
       await welcome(tx, { userId, address, userAgent, at: createdAt })
       const expiresAt = new Date(createdAt.getTime() + (stay ? SESSION_MS : SESSION_SHORT_MS))
       const id = ids.uuid()
-      await tx
-        .insert(session)
-        .values({ id, userId, createdAt, expiresAt, lastSeenAt: createdAt, address, userAgent })
+      await tx.insert(session).values({
+        id,
+        userId,
+        createdAt,
+        expiresAt,
+        lastSeenAt: createdAt,
+        provenAt: createdAt,
+        address,
+        userAgent,
+      })
       for (const sessionId of await endOldest(tx, userId, createdAt)) {
         await events.emit(tx, sessionPushedOut, { userId, sessionId })
       }

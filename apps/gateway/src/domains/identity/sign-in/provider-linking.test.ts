@@ -1,7 +1,7 @@
 import { login, resetPassword, sendResetPasswordEmail, signup } from '@berth/contract/account'
 import { deleteAccount } from '@berth/contract/account-security'
 import { beginProviderSignIn, linkProperties, unlink } from '@berth/contract/account-sign-in'
-import { LANGUAGES } from '@berth/contract/limits'
+import { LANGUAGES, RECENT_SIGN_IN_MS } from '@berth/contract/limits'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -87,10 +87,12 @@ describe('linking', () => {
     expect((await bench.account(token))?.properties).toEqual({})
   })
 
-  test('needs somebody who is signed in, from the beginning', async () => {
+  test('needs somebody who has signed in of late, from the beginning', async () => {
     const body = { ...names, provider: 'acme', method: 'link' as const }
     expect((await bench.call(beginProviderSignIn, { body })).code).toBe('login_required')
     const { token, email } = await someone()
+    bench.advance(RECENT_SIGN_IN_MS + 1)
+    expect((await bench.call(beginProviderSignIn, { body }, { token })).code).toBe('recent_sign_in_required')
     await bench.database.db
       .update(userAccount)
       .set({ needUpdatePassword: true })

@@ -2,9 +2,11 @@ import type { ProviderMethod } from '@berth/contract/account-sign-in'
 import { email as emailField, username as usernameField } from '@berth/contract/fields'
 import { type Currency, type Language, USERNAME_CHARS_MAX } from '@berth/contract/limits'
 import type { IdentityProvider, ProviderIdentity } from '../../../drivers/sign-in/port.ts'
+import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Caller } from '../../../platform/http/handler.ts'
+import { requireRecentSignIn } from '../../../platform/http/recent-sign-in.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import { findByIdShared } from '../accounts/accounts-store.ts'
 import type { TokenSubject } from '../sessions/access-token.ts'
@@ -54,6 +56,7 @@ interface ProviderSignInDeps {
   methods: Pick<SignInMethods, 'link'>
   accounts: Pick<Accounts, 'addFromProvider'>
   signIn: Pick<SignIn, 'open' | 'welcome'>
+  clock: Clock
   publicUrl: () => string
 }
 
@@ -130,15 +133,13 @@ export function createProviderSignIn(deps: ProviderSignInDeps) {
     /**
      * Begins a visit.
      * @returns Where the browser goes, what it alone is told, and where it comes back to.
-     * @throws ApiError `unknown_sign_in_method`, `login_required` or `password_expired` for linking as nobody, or
+     * @throws ApiError `unknown_sign_in_method`, those of `linkerOf` for linking, or
      * `oauth_failed` when the service cannot be reached.
      */
     async begin({ provider: name, method, caller, origin }: BeginVisit) {
       const provider = deps.providers.find(one => one.name === name)
       if (!provider) throw new ApiError('unknown_sign_in_method')
-      if (method === 'link' && !caller) throw new ApiError('login_required')
-      if (method === 'link' && caller?.passwordExpired) throw new ApiError('password_expired')
-      const userId = method === 'link' ? (caller?.userId ?? null) : null
+      const userId = method === 'link' ? linkerOf(caller, deps.clock) : null
       const redirectUri = redirectUriFor(deps.publicUrl(), origin)
       const { browserKey, ...visit } = await visits.begin(db, { provider: name, method, userId, redirectUri })
       try {
@@ -196,6 +197,18 @@ export function redirectUriFor(publicUrl: string, origin: string): string {
   const own = publicUrl.replace(/\/$/, '')
   const isHere = isLoopbackOrigin(own) && isLoopbackOrigin(origin)
   return `${isHere ? origin : own}${CALLBACK_PATH}`
+}
+
+/**
+ * Who begins to link a service: what comes back opens their account for good, so a session alone is not enough.
+ * @returns The id of the customer.
+ * @throws ApiError `login_required`, `password_expired`, `recent_sign_in_required`.
+ */
+export function linkerOf(caller: Caller | null, clock: Clock): string {
+  if (!caller) throw new ApiError('login_required')
+  if (caller.passwordExpired) throw new ApiError('password_expired')
+  requireRecentSignIn(caller, clock)
+  return caller.userId
 }
 
 function failed(why: string): ApiError {

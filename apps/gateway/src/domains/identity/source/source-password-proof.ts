@@ -22,7 +22,7 @@ export function createSourcePasswordProof(deps: SourcePasswordProofDeps): Passwo
       if (user.externalId === null) return await embeddedProof.check(proof)
       const profile = await source.findById(user.externalId)
       if (!profile || profile.blocked) throw new ApiError('user_not_found')
-      if (!profile.hasPassword) return
+      if (!profile.hasPassword) return false
       if (typed === '') throw wrongPassword(field)
       const admitted = await throttle.admit(user.email, address)
       if (admitted.slowed) await deps.pause(SLOWED_LOGIN_WAIT_MS)
@@ -31,7 +31,7 @@ export function createSourcePasswordProof(deps: SourcePasswordProofDeps): Passwo
       if (answer.outcome === 'right') {
         // It was asked for the answer alone, and ends by itself where this fails.
         await source.endToken(answer.token).catch(() => {})
-        return
+        return true
       }
       const minutes = answer.outcome === 'frozen' ? answer.minutes : null
       if (minutes !== null) throw new ApiError('login_frozen', { values: { minutes } })

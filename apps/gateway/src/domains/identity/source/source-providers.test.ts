@@ -1,8 +1,16 @@
 import { APPLICATION, getAccount, getApplication, login, loginBy, logout } from '@berth/contract/account'
+import { confirmSignIn } from '@berth/contract/account-security'
 import { beginProviderSignIn, link, unlink } from '@berth/contract/account-sign-in'
+import { RECENT_SIGN_IN_MS } from '@berth/contract/limits'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type CasdoorServer, startCasdoorServer } from '../../../../test/casdoor-server.ts'
-import { createIdentityBench, type IdentityBench, loginBody, names } from '../../../../test/identity-bench.ts'
+import {
+  createIdentityBench,
+  type IdentityBench,
+  loginBody,
+  names,
+  PASSWORD,
+} from '../../../../test/identity-bench.ts'
 import { createCasdoorSource } from '../../../drivers/identity/casdoor/casdoor-source.ts'
 import { systemClock } from '../../../platform/clock.ts'
 import { systemIds } from '../../../platform/ids.ts'
@@ -101,6 +109,9 @@ describe('services that Casdoor knows', () => {
   test('[R7.1] are linked to the account that began it, and unlinked', async () => {
     const user = casdoor.addUser({ email: someAddress() })
     const token = (await bench.call(login, { body: loginBody(user.email) })).data ?? ''
+    bench.advance(RECENT_SIGN_IN_MS + 1)
+    expect((await begin('GitHub', token)).code).toBe('recent_sign_in_required')
+    expect((await bench.call(confirmSignIn, { body: { password: PASSWORD } }, { token })).code).toBeNull()
     expect((await join('GitHub', 'subject-1', token)).data).toBe('GitHub')
     expect((await whoIs(token)).data?.properties).toMatchObject({ oauth_GitHub_id: 'subject-1' })
     expect((await whoIs((await enter('GitHub', 'subject-1|')).data ?? '')).data?.id).toBe(user.id)

@@ -1,12 +1,18 @@
 import type { ProviderMethod } from '@berth/contract/account-sign-in'
 import { eq } from 'drizzle-orm'
 import type { IdentitySource, SourceVisitReturn } from '../../../drivers/identity/port.ts'
+import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Caller } from '../../../platform/http/handler.ts'
 import { findById } from '../accounts/accounts-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { type BeginVisit, type ProviderReturn, redirectUriFor } from '../sign-in/provider-sign-in.ts'
+import {
+  type BeginVisit,
+  linkerOf,
+  type ProviderReturn,
+  redirectUriFor,
+} from '../sign-in/provider-sign-in.ts'
 import type { ProviderVisits, VisitPurpose } from '../sign-in/provider-visits.ts'
 import type { SignIn, SignInPlace } from '../sign-in/sign-in.ts'
 import type { ProviderChoice } from '../sign-in/sign-in-methods.ts'
@@ -22,6 +28,7 @@ interface SourceProvidersDeps {
   visits: ProviderVisits
   signIn: Pick<SignIn, 'open' | 'welcome'>
   sessions: Pick<Sessions, 'forget'>
+  clock: Clock
   publicUrl: () => string
 }
 
@@ -55,11 +62,9 @@ export function createSourceProviders(deps: SourceProvidersDeps) {
   }
 
   return {
-    /** @throws ApiError `unknown_sign_in_method`, `login_required` or `password_expired` for linking as nobody. */
+    /** @throws ApiError `unknown_sign_in_method`, and those of `linkerOf` for linking. */
     async begin({ provider, method, caller, origin }: BeginVisit) {
-      if (method === 'link' && !caller) throw new ApiError('login_required')
-      if (method === 'link' && caller?.passwordExpired) throw new ApiError('password_expired')
-      const userId = method === 'link' ? (caller?.userId ?? null) : null
+      const userId = method === 'link' ? linkerOf(caller, deps.clock) : null
       const redirectUri = redirectUriFor(deps.publicUrl(), origin)
       const { browserKey, ...visit } = await visits.begin(db, { provider, method, userId, redirectUri })
       const url = await source.providerUrl({ ...visit, provider })

@@ -19,6 +19,7 @@ export const MAIL_ATTEMPTS_KEPT_MS = DAY_MS
 /** Kinds of mail that anybody can ask for, counted apart, with what a refused one is answered. */
 const KINDS = {
   activation: { keys: ['mail-wait', 'mail-day'], code: 'verify_mail_wait' },
+  code: { keys: ['code-mail-wait', 'code-mail-day'], code: 'sign_in_code_wait' },
   reset: { keys: ['reset-mail-wait', 'reset-mail-day'], code: 'reset_mail_wait' },
 } as const
 export type LimitedMail = keyof typeof KINDS
@@ -38,7 +39,7 @@ export function createMailLimits({ attempts, clock }: { attempts: Attempts; cloc
 
     /**
      * Counts a mail that somebody asks for.
-     * @throws ApiError `verify_mail_wait` or `reset_mail_wait` {seconds} when there were enough.
+     * @throws ApiError `verify_mail_wait`, `reset_mail_wait` or `sign_in_code_wait` {seconds} when there were enough.
      */
     async take(q: Queryable, kind: LimitedMail, email: string): Promise<void> {
       const { keys, code } = KINDS[kind]

@@ -26,6 +26,7 @@ export default defineConfig({
         test: {
           name: 'gateway',
           include: ['apps/gateway/**/*.test.ts'],
+          execArgv: ['--import', './apps/gateway/test/quick-imports.ts'],
           // One PostgreSQL for all files; each file makes its own database in it.
           globalSetup: ['apps/gateway/test/global-setup.ts'],
         },

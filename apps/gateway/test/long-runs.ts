@@ -7,7 +7,7 @@ const TRIES = {
   /** Gateways killed with -9, each followed by a start. */
   kills: { short: 8, long: 50 },
   /** Random requests. */
-  requests: { short: 4_000, long: 40_000 },
+  requests: { short: 2_500, long: 40_000 },
   /** Random lives of a wallet. */
   books: { short: 25, long: 300 },
   /** Files of a machine that is removed. */

@@ -180,6 +180,20 @@ describeWhere('sandbox recovery', probe, () => {
       await engine.machines.remove('look', never)
     })
 
+    test('whoever watches hears that a command ended, and the machine runs on', async () => {
+      const engine = await newEngine(newDir())
+      const heard: string[] = []
+      const unwatch = engine.observation.watch(id => heard.push(id))
+      await engine.machines.create({ ...specOf('ends'), command: ['sh', '-c', 'exit 3'] }, never)
+      await engine.machines.start('ends', never)
+      await engine.machines.begin('ends', never)
+      await eventually(() => expect(heard).toEqual(['ends']))
+      const command_end = { exit_code: 3, count: 1 }
+      expect(await engine.observation.status('ends')).toMatchObject({ state: 'running', command_end })
+      unwatch()
+      await engine.machines.remove('ends', never)
+    })
+
     test('root in a machine may listen on low ports, and is nobody outside', async () => {
       const dataDir = newDir()
       const engine = await newEngine(dataDir)

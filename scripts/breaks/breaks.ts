@@ -79,4 +79,18 @@ export const BREAKS: readonly Break[] = [
     to: 'carriedParts: 0n * (await takeRest(tx, userId)),',
     tests: ['meters/metering.test'],
   },
+  {
+    what: 'a command that ends every second fills the events',
+    file: 'apps/gateway/src/domains/instances/reconcile/transitions.ts',
+    from: 'const COMMAND_TOLD_MS = 3_600_000',
+    to: 'const COMMAND_TOLD_MS = 0',
+    tests: ['reconcile/lifecycle.test'],
+  },
+  {
+    what: 'an instance that was to stop with its command is started again by the next gateway',
+    file: 'apps/gateway/src/domains/instances/reconcile/plan.ts',
+    from: "      if (observed.state === 'stopped' && observed.cause === 'command_ended') return markExited(observed)\n",
+    to: '',
+    tests: ['reconcile/plan.test'],
+  },
 ]

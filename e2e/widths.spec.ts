@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { type BrowserContext, expect, type Page } from '@playwright/test'
+import { type BrowserContext, expect, type Locator, type Page } from '@playwright/test'
 import type { Gateway } from './gateway.ts'
 import { call, openSignedIn, signUp, sshLineOf, test, topUp, verifyAddress } from './walk.ts'
 import { holdWidths } from './widths.ts'
@@ -40,8 +40,15 @@ test.beforeAll(async ({ browser, gateway: shared }) => {
     gpu_count: 1,
     image_id: 'berth-base',
   }
-  await own('POST', '/api/instance/', { ...machine, container_disk_gb: 40, http_ports: [8_080] })
-  await expect.poll(async () => (await own('GET', '/api/instance/'))[0]?.status).toBe('running')
+  await own('POST', '/api/instance/', {
+    ...machine,
+    container_disk_gb: 40,
+    http_ports: [8_080],
+    start_command: 'exit 3',
+  })
+  // Its second line says so, in as many words as there are.
+  await page.goto('/instance-list')
+  await expect(page.getByText(/^Start command ended/)).toBeVisible({ timeout: 30_000 })
   // Somebody else's device, which can be signed out from here.
   await (await openSignedIn(browser, gateway, WIDA, { userAgent: 'Mozilla/5.0 Firefox/144.0' })).close()
 })
@@ -70,12 +77,24 @@ test('every page fits every width', async ({ browser }) => {
 })
 
 test('on a phone a row is its likeliest action, wherever it is touched', async () => {
-  await page.setViewportSize({ width: 390, height: 844 })
   await page.goto('/instance-list')
+  const why = page.getByText(/^Start command ended with code 3, /)
+  for (const width of [320, 390]) {
+    await page.setViewportSize({ width, height: 844 })
+    expect(await isCut(why), `what became of it, at ${width} px`).toBe(false)
+  }
   const { x = 0, y = 0 } = (await page.getByText(LONG).boundingBox()) ?? {}
   await page.mouse.click(x + 5, y + 5)
   await expect(page.getByRole('dialog', { name: `Connect to ${LONG}` })).toBeVisible()
   await page.setViewportSize({ width: 1_440, height: 900 })
+})
+
+test('columns have their widths where no header is drawn over them', async () => {
+  await page.goto('/payments')
+  const cells = page.getByRole('row').nth(1).getByRole('cell')
+  const [date, what] = [await cells.nth(0).boundingBox(), await cells.nth(1).boundingBox()]
+  expect(date?.width).toBeLessThan(150)
+  expect(what?.width).toBeGreaterThan(2 * (date?.width ?? 0))
 })
 
 test('a deploy is read without scrolling; on a phone its price and its button stay in view', async () => {
@@ -154,6 +173,21 @@ function chooseOfRow(name: string) {
       .click()
     await where.getByRole('menuitem', { name: new RegExp(`^${name}`) }).click()
   }
+}
+
+/** Whether some of a text is beyond an edge of what holds it. */
+async function isCut(text: Locator): Promise<boolean> {
+  return await text.evaluate(element => {
+    const range = document.createRange()
+    range.selectNodeContents(element)
+    const { left, right, bottom } = range.getBoundingClientRect()
+    for (let box: Element | null = element; box !== null; box = box.parentElement) {
+      if (getComputedStyle(box).overflowX === 'visible') continue
+      const around = box.getBoundingClientRect()
+      if (left < around.left - 1 || right > around.right + 1 || bottom > around.bottom + 1) return true
+    }
+    return false
+  })
 }
 
 /** The console's own table of pages; their code, which it names, is not loaded here. */

@@ -39,6 +39,8 @@ async function faultsOfPage(): Promise<string[]> {
   for (const element of (top ?? document.body).querySelectorAll<HTMLElement>('*')) {
     if (!isSeen(element)) continue
     if (scrollsSideways(element)) faults.push(`${nameOf(element)} scrolls sideways`)
+    if (element.matches('td') && element.scrollWidth > element.clientWidth + SLACK_PX)
+      faults.push(`${nameOf(element)} sticks out of its cell`)
     if (!element.matches(CONTROLS) || element.matches('[tabindex="-1"]:not([role])')) continue
     element.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' })
     const box = element.getBoundingClientRect()

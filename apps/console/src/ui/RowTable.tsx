@@ -40,6 +40,12 @@ export function RowTable<Row>({ label, columns, rows, keyOf, plain = false }: Ro
     <div className={classes.room}>
       <table className={classes.table}>
         <caption className="said">{label}</caption>
+        {/* Widths stand here, for a header that is not drawn gives none. */}
+        <colgroup>
+          {columns.map(column => (
+            <col key={column.key} data-wide={column.wideOnly || undefined} style={{ width: column.width }} />
+          ))}
+        </colgroup>
         <thead className={plain ? 'said' : classes.head}>
           <tr>
             {columns.map(column => (
@@ -48,7 +54,6 @@ export function RowTable<Row>({ label, columns, rows, keyOf, plain = false }: Ro
                 scope="col"
                 data-align={column.align}
                 data-wide={column.wideOnly || undefined}
-                style={{ width: column.width }}
               >
                 {column.header || <span className="said">{column.said}</span>}
               </th>

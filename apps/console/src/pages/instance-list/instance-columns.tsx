@@ -10,10 +10,19 @@ import { useInstanceMenu } from './instance-menu.ts'
 import { useInstanceTexts } from './instance-texts.ts'
 import { SimulatedTag } from './SimulatedTag.tsx'
 
+interface CutProps {
+  text: string
+  /** Its first part, left out where the row is narrow. */
+  before?: string | undefined
+  /** Nothing is cut where the row is narrow: there is no pointer there to ask for the rest. */
+  whole?: boolean
+}
+
 /** A text of one line, cut where its column ends; the whole of it is in its tooltip. */
-function Cut({ text }: { text: string }) {
+function Cut({ text, before = '', whole = false }: CutProps) {
   return (
-    <span className={classes.cut} title={text}>
+    <span className={classes.cut} title={before + text} data-whole={whole || undefined}>
+      {before && <span className={classes.wide}>{before}</span>}
       {text}
     </span>
   )
@@ -49,7 +58,7 @@ export function useInstanceColumns(
           <StatusBadge
             look={INSTANCE_STATUS_LOOKS[instance.status]}
             label={t(`common:status.${instance.status}`)}
-            reason={<Cut text={texts.underStatus(instance)} />}
+            reason={<Cut whole text={texts.underStatus(instance)} />}
           />
         ),
       },
@@ -85,8 +94,8 @@ export function useInstanceColumns(
         width: '18%',
         align: 'end',
         cell: instance => {
-          const { first, second } = texts.cost(instance)
-          return <TwoLines first={first} second={<Cut text={second} />} />
+          const { first, up, second } = texts.cost(instance)
+          return <TwoLines first={first} second={<Cut before={up && `${up} · `} text={second} />} />
         },
       },
       {

@@ -28,7 +28,8 @@ describe('what an instance costs', () => {
     const ready_at = new Date(Date.now() - (6 * 3_600 + 12 * 60 + 5) * 1_000).toISOString()
     expect(costOf({ status: 'running', cost_micro: '2604000', ready_at })).toEqual({
       first: '$0.42 /h',
-      second: 'up 6 h 12 m · $2.60 so far',
+      up: 'up 6 h 12 m',
+      second: '$2.60 so far',
     })
   })
 

@@ -27,10 +27,17 @@ export interface InstanceTexts {
   machine: (instance: Instance) => string
   /** `48 GB · 24 vCPU · 128 GB`, or that it is given back. */
   underMachine: (instance: Instance) => string
-  cost: (instance: Instance) => { first: string; second: string }
+  /** The rate, for how long it has run where it does, and what that has cost. */
+  cost: (instance: Instance) => CostText
   /** Why an action is off: `Only while the instance is running`. */
   onlyIn: (statuses: readonly InstanceStatus[]) => string
   action: (action: RowAction) => string
+}
+
+interface CostText {
+  first: string
+  up?: string
+  second: string
 }
 
 /** The words of the list; they change with the language. */
@@ -133,16 +140,17 @@ function amount(bytes: number, size: number): string {
   return value < 100 ? value.toFixed(1) : String(Math.round(value))
 }
 
-function costText(instance: Instance, t: Texts, format: Format): { first: string; second: string } {
+function costText(instance: Instance, t: Texts, format: Format): CostText {
   const { status, currency, cost_micro, ready_at } = instance
   const total = format.money(cost_micro, currency)
   const billed = BigInt(cost_micro) > 0n
   switch (status) {
     case 'running': {
       const first = format.rate(instance.running_micro_per_hour, currency, 'h')
-      if (ready_at === null) return { first, second: t('cost.so_far', { total }) }
+      const second = t('cost.so_far', { total })
+      if (ready_at === null) return { first, second }
       const up = format.duration((Date.now() - Date.parse(ready_at)) / 1_000)
-      return { first, second: t('cost.up', { up, total }) }
+      return { first, up: t('cost.up', { up }), second }
     }
     case 'stopped':
     case 'exited':

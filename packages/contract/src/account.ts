@@ -175,7 +175,8 @@ export const signup = defineCall({
   operation: 'account.signup',
   method: 'POST',
   path: '/api/account/signup',
-  summary: 'Makes an account and sends the activation mail; data is `organization/name`. Sign in next.',
+  summary:
+    'Makes an account and mails a link. A taken address has the same answer, and its owner a mail; data is `organization/email`. Sign in next.',
   audience: 'guest',
   timeout: 'email',
   envelope: 'casdoor',

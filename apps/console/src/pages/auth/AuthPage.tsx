@@ -84,7 +84,13 @@ export function Page() {
               )}
               {(mayJoin || mode === 'reset') && <OtherWay mode={mode} onChange={change} />}
               {mode === 'signup' && (
-                <SignupForm termsUrl={termsUrl} onMade={() => change('login', t('sign_up.made'))} />
+                <SignupForm
+                  termsUrl={termsUrl}
+                  onMade={made => {
+                    setEmail(made)
+                    change('login', t('sign_up.made', { email: made }))
+                  }}
+                />
               )}
               {mode === 'login' && (
                 <LoginForm

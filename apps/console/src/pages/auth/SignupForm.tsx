@@ -22,8 +22,11 @@ function waitForMail(sentAt: number): void {
 interface SignupFormProps {
   /** Where the terms can be read. */
   termsUrl: string
-  /** The account is there, but logging in to it failed: the log-in form takes over. */
-  onMade: () => void
+  /**
+   * Logging in failed: the address had an account, which the gateway tells nobody but its owner, or something broke on
+   * the way. The log-in form takes over.
+   */
+  onMade: (email: string) => void
 }
 
 /** Makes an account and logs in to it. */
@@ -51,7 +54,7 @@ export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
       const sentAt = Date.now()
       await signIn({ signinMethod: 'Password', username: email, password }).then(
         () => waitForMail(sentAt),
-        onMade,
+        () => onMade(email),
       )
     },
   })

@@ -28,6 +28,7 @@ import { createEmailVerification } from './links/email-verification.ts'
 import { createLinkTokens } from './links/link-tokens.ts'
 import { createPasswordReset } from './links/password-reset.ts'
 import { createGuardMails } from './mails/guard-mails.ts'
+import { createKnownAddress } from './mails/known-address.ts'
 import { createPasswordChange } from './passwords/password-change.ts'
 import { createPasswords } from './passwords/passwords.ts'
 import { createAccessTokens } from './sessions/access-token.ts'
@@ -86,15 +87,28 @@ export function createIdentity(deps: {
   const guardMails = createGuardMails(deps)
   const findAddressee: FindAddressee = email => keeper.findAddressee(email)
   const verification = createEmailVerification({ ...deps, limits, links, sessions, findAddressee })
+  const knownAddress = createKnownAddress({ ...deps, limits, findAddressee })
   const identities = createLinkedIdentities(deps)
   const methods = createSignInMethods({ ...deps, identities })
   const listed = listProviders(providers)
-  const accounts = createAccounts({ ...deps, passwords, verification, sessions, tokens, identities, listed })
+  const accounts = createAccounts({
+    ...{ ...deps, passwords, verification, knownAddress, sessions, tokens, identities, listed },
+  })
   const embeddedProof = createEmbeddedPasswordProof({ passwords, throttle, pause })
-  const parts = { ...deps, links, sessions, accounts, verification, embeddedProof, pause }
+  const parts = {
+    ...deps,
+    passwords,
+    links,
+    sessions,
+    accounts,
+    verification,
+    knownAddress,
+    embeddedProof,
+    pause,
+  }
   const keeper: AccountKeeper = source
     ? createSourced({ ...parts, source, attempts, throttle })
-    : createEmbedded({ ...parts, passwords, identities, methods, listed })
+    : createEmbedded({ ...parts, identities, methods, listed })
   // From here on nothing asks who keeps the accounts, but the captcha: a source asks for its own, where it wants some.
   const kind = source ? 'none' : deps.captcha
   const captcha = createCaptcha({ ...deps, kind, rootKey: deps.secrets.rootKey })

@@ -48,7 +48,7 @@ interface KeeperParts {
 interface KeptCalls {
   /** Ends what the keeper itself knows of a session; one that is away keeps nobody signed in. */
   endToken(sessionId: string): Promise<void>
-  /** Makes an account. @returns `organization/name`. @throws ApiError `email_taken`. */
+  /** Makes an account, or tells the owner of the address that there is one. @returns `organization/email` either way. */
   signUp(input: SignUp): Promise<string>
   /** Whether signing in by that name from there asks for a captcha now. */
   wantsCaptcha(username: string, address: string): Promise<boolean>

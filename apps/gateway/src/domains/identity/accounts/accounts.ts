@@ -10,6 +10,7 @@ import type { Audit } from '../../audit/audit.ts'
 import type { Billing } from '../../billing/billing.ts'
 import { forCustomer, openCustomer } from '../../customers/customers.ts'
 import type { EmailVerification } from '../links/email-verification.ts'
+import type { KnownAddress } from '../mails/known-address.ts'
 import type { Passwords } from '../passwords/passwords.ts'
 import type { AccessTokens } from '../sessions/access-token.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -73,6 +74,7 @@ interface AccountsDeps {
   billing: Pick<Billing, 'openWallet' | 'balanceCents' | 'grantCredit'>
   passwords: Passwords
   verification: Pick<EmailVerification, 'begin'>
+  knownAddress: Pick<KnownAddress, 'tell'>
   sessions: Pick<Sessions, 'subject'>
   tokens: Pick<AccessTokens, 'issue'>
   audit: Pick<Audit, 'note'>
@@ -100,21 +102,22 @@ export function createAccounts(deps: AccountsDeps) {
 
   return {
     /**
-     * Makes an account and queues its activation mail; a mail server that is down delays the mail alone.
-     * @returns Casdoor's name of it: `organization/name`.
-     * @throws ApiError `email_taken`.
+     * Makes an account and queues its activation mail; a mail server that is down delays the mail alone. An address that
+     * has an account costs the same work and has the same answer; its owner is told by mail.
+     * @returns `organization/email`.
      */
     async signUp(input: SignUp): Promise<string> {
       const { email, displayName, password, language, referralCode, currency, address, userAgent } = input
-      if (await findByEmail(db, email)) throw new ApiError('email_taken')
       const passwordHash = await deps.passwords.hash(password)
       const userId = await db.transaction(async tx => {
         const id = await add(tx, { email, displayName, passwordHash, language, referralCode }, currency)
-        if (id === null) throw new ApiError('email_taken')
-        await deps.verification.begin(tx, email)
+        if (id === null) await deps.knownAddress.tell(tx, email)
+        else await deps.verification.begin(tx, email)
         return id
       })
-      deps.audit.note({ userId, actor: 'customer', action: 'account.signup', address, userAgent })
+      if (userId !== null) {
+        deps.audit.note({ userId, actor: 'customer', action: 'account.signup', address, userAgent })
+      }
       return `${ORGANIZATION}/${email}`
     },
 

@@ -1,6 +1,7 @@
 import { LANGUAGES } from '@berth/contract/limits'
 import { describe, expect, test } from 'vitest'
 import { FAREWELL_TEXTS, farewellMail } from './farewell-mail.ts'
+import { KNOWN_ADDRESS_TEXTS, knownAddressMail } from './known-address-mail.ts'
 import { PASSWORD_CHANGED_TEXTS, passwordChangedMail } from './password-changed-mail.ts'
 import { SIGN_IN_CODE_TEXTS, signInCodeMail } from './sign-in-code-mail.ts'
 
@@ -52,6 +53,22 @@ describe('the mail with a code that confirms a sign-in', () => {
   test('shares no text between two languages', () => {
     const own = LANGUAGES.flatMap(language =>
       SIGN_IN_CODE_TEXTS[language].body(code).filter(line => ![code.code, code.brand].includes(line)),
+    )
+    expect(new Set(own).size).toBe(own.length)
+  })
+})
+
+describe('the mail about a sign-up by a known address', () => {
+  test.each(LANGUAGES)('[R1.9] is whole in %s', language => {
+    const mail = knownAddressMail('ada@example.com', language, values)
+    expect(mail.subject).toContain('Berth')
+    expect(mail.text).toMatch(SCRIPTS[language])
+    expect(mail.text.split('\n')).toContain(values.link)
+  })
+
+  test('shares no text between two languages', () => {
+    const own = LANGUAGES.flatMap(language =>
+      KNOWN_ADDRESS_TEXTS[language].body(values).filter(line => ![values.link, values.brand].includes(line)),
     )
     expect(new Set(own).size).toBe(own.length)
   })

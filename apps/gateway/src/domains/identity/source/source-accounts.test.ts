@@ -141,7 +141,12 @@ describe('an account that was made here before there was a Casdoor', () => {
     await bench.identity.createVerifiedUser({ email, displayName: 'Ada', language: 'en' })
     addUser({ email, emailVerified: false })
     expect((await signIn(email)).code).toBe('email_taken')
-    expect((await bench.call(signup, { body: signUpBody(email) })).code).toBe('email_taken')
+    const stranger = await bench.call(signup, { body: signUpBody(email) })
+    expect(stranger).toEqual({
+      ...(await bench.call(signup, { body: signUpBody(someAddress()) })),
+      data: `harbour/${email}`,
+    })
+    await eventually('the mail to the owner', async () => (await bench.mailsTo(email)).length > 0)
   })
 })
 

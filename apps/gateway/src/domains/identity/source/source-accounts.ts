@@ -12,6 +12,8 @@ import type { Accounts, Rename, SignUp } from '../accounts/accounts.ts'
 import { type Account, findByEmail, findById } from '../accounts/accounts-store.ts'
 import type { EmailVerification } from '../links/email-verification.ts'
 import type { LinkTokens } from '../links/link-tokens.ts'
+import type { KnownAddress } from '../mails/known-address.ts'
+import type { Passwords } from '../passwords/passwords.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { SignInPlace } from '../sign-in/sign-in.ts'
 import type { Mirror } from './mirror.ts'
@@ -31,6 +33,8 @@ interface SourceAccountsDeps {
   audit: Pick<Audit, 'note'>
   links: Pick<LinkTokens, 'find'>
   verification: Pick<EmailVerification, 'begin' | 'verify'>
+  knownAddress: Pick<KnownAddress, 'tell'>
+  passwords: Pick<Passwords, 'check'>
   sessions: Pick<Sessions, 'endAll' | 'forget'>
 }
 
@@ -63,6 +67,30 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
     throw new ApiError('user_not_found')
   }
 
+  /** @returns Null where the address has an account, there or here. */
+  async function addToSource(input: SignUp): Promise<SourceProfile | null> {
+    const { email, displayName, password, language, address } = input
+    const here = await findByEmail(db, email)
+    if (here && here.externalId === null) return null
+    return await source.signUp({ email, displayName, password, language, captcha: null, address })
+  }
+
+  /** @returns The id of the new account here; null where another one holds the address. */
+  async function mirrorNew(profile: SourceProfile, input: SignUp): Promise<string | null> {
+    const { email, language, referralCode, currency } = input
+    try {
+      await mirror.releaseAddress(profile)
+      return await db.transaction(async tx => {
+        const row = await mirror.write(tx, profile, { language, referralCode, currency })
+        await deps.verification.begin(tx, email)
+        return row.id
+      })
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'email_taken') return null
+      throw error
+    }
+  }
+
   async function rowOf(userId: string): Promise<Account> {
     const row = await findById(db, userId)
     if (!row || row.deletedAt) throw new ApiError('user_not_found')
@@ -71,24 +99,23 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
 
   return {
     /**
-     * Makes an account at the source, its row and wallet here, and queues the activation mail.
-     * @returns The source's `organization/name`.
-     * @throws ApiError `email_taken` and what the source refuses.
+     * Makes an account at the source, its row and wallet here, and queues the activation mail. An address that has an
+     * account has the same answer; its owner is told by mail.
+     * @returns `organization/email`.
+     * @throws ApiError as the source refuses.
      */
     async signUp(input: SignUp): Promise<string> {
-      const { email, displayName, password, language, referralCode, currency, address, userAgent } = input
-      const here = await findByEmail(db, email)
-      if (here && here.externalId === null) throw new ApiError('email_taken')
-      const profile = await source.signUp({ email, displayName, password, language, captcha: null, address })
-      if (!profile) throw new ApiError('email_taken')
-      await mirror.releaseAddress(profile)
-      const { id: userId } = await db.transaction(async tx => {
-        const row = await mirror.write(tx, profile, { language, referralCode, currency })
-        await deps.verification.begin(tx, email)
-        return row
-      })
-      deps.audit.note({ userId, actor: 'customer', action: 'account.signup', address, userAgent })
-      return `${profile.owner}/${profile.name}`
+      const { email, password, address, userAgent } = input
+      const profile = await addToSource(input)
+      const userId = profile && (await mirrorNew(profile, input))
+      if (userId === null) {
+        // The source has hashed nothing for an address that it knows.
+        await deps.passwords.check(null, password)
+        await db.transaction(tx => deps.knownAddress.tell(tx, email))
+      } else {
+        deps.audit.note({ userId, actor: 'customer', action: 'account.signup', address, userAgent })
+      }
+      return `${source.organization}/${email}`
     },
 
     /** Whether the source asks for a captcha, which it may do for some names only. */

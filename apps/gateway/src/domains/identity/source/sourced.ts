@@ -10,7 +10,9 @@ import type { AccountKeeper } from '../accounts/account-keeper.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { EmailVerification } from '../links/email-verification.ts'
 import type { LinkTokens } from '../links/link-tokens.ts'
+import type { KnownAddress } from '../mails/known-address.ts'
 import type { PasswordProof } from '../passwords/password-proof.ts'
+import type { Passwords } from '../passwords/passwords.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Attempts } from '../throttles/attempts.ts'
 import type { LoginThrottle } from '../throttles/login-throttle.ts'
@@ -37,6 +39,8 @@ interface SourcedDeps {
   sessions: Sessions
   accounts: Accounts
   verification: EmailVerification
+  knownAddress: KnownAddress
+  passwords: Pick<Passwords, 'check'>
   audit: Pick<Audit, 'note'>
   embeddedProof: PasswordProof
   pause: (ms: number) => Promise<void>

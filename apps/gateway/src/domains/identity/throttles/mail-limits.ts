@@ -16,23 +16,41 @@ const WAIT_RULE: AttemptRule = {
 export const DAY_RULE: AttemptRule = { max: 10, windowMs: DAY_MS, blockMs: DAY_MS }
 export const MAIL_ATTEMPTS_KEPT_MS = DAY_MS
 
-/** Kinds of mail that anybody can ask for, counted apart, with what a refused one is answered. */
-const KINDS = {
-  activation: { keys: ['mail-wait', 'mail-day'], code: 'verify_mail_wait' },
-  code: { keys: ['code-mail-wait', 'code-mail-day'], code: 'sign_in_code_wait' },
-  reset: { keys: ['reset-mail-wait', 'reset-mail-day'], code: 'reset_mail_wait' },
+/** Kinds of mail that anybody can bring about, counted apart. */
+const KEYS = {
+  activation: ['mail-wait', 'mail-day'],
+  code: ['code-mail-wait', 'code-mail-day'],
+  reset: ['reset-mail-wait', 'reset-mail-day'],
+  known: ['known-mail-wait', 'known-mail-day'],
 } as const
-export type LimitedMail = keyof typeof KINDS
+type LimitedMail = keyof typeof KEYS
+
+/** What one that was asked for is answered when there were enough. */
+const CODES = {
+  activation: 'verify_mail_wait',
+  code: 'sign_in_code_wait',
+  reset: 'reset_mail_wait',
+} as const
+type AskedMail = keyof typeof CODES
 
 /** Limits how often a mail goes to an address, whether or not somebody has an account by it. */
 export function createMailLimits({ attempts, clock }: { attempts: Attempts; clock: Clock }) {
+  /** Counts one more. @returns Null, or until when there were enough. */
+  async function count(q: Queryable, kind: LimitedMail, email: string): Promise<Date | null> {
+    const [wait, day] = KEYS[kind]
+    return (
+      (await attempts.take(q, attemptKey(wait, email), WAIT_RULE)) ??
+      (await attempts.take(q, attemptKey(day, email), DAY_RULE))
+    )
+  }
+
   return {
     /**
      * Counts the first mail to a new account, which does not wait for the minute to be over.
      * @returns False when the address got enough of them today.
      */
-    async first(q: Queryable, kind: LimitedMail, email: string): Promise<boolean> {
-      const [wait, day] = KINDS[kind].keys
+    async first(q: Queryable, kind: AskedMail, email: string): Promise<boolean> {
+      const [wait, day] = KEYS[kind]
       await attempts.add(q, attemptKey(wait, email), WAIT_RULE)
       return (await attempts.take(q, attemptKey(day, email), DAY_RULE)) === null
     },
@@ -41,16 +59,16 @@ export function createMailLimits({ attempts, clock }: { attempts: Attempts; cloc
      * Counts a mail that somebody asks for.
      * @throws ApiError `verify_mail_wait`, `reset_mail_wait` or `sign_in_code_wait` {seconds} when there were enough.
      */
-    async take(q: Queryable, kind: LimitedMail, email: string): Promise<void> {
-      const { keys, code } = KINDS[kind]
-      const [wait, day] = keys
-      const until =
-        (await attempts.take(q, attemptKey(wait, email), WAIT_RULE)) ??
-        (await attempts.take(q, attemptKey(day, email), DAY_RULE))
+    async take(q: Queryable, kind: AskedMail, email: string): Promise<void> {
+      const until = await count(q, kind, email)
       if (!until) return
       const seconds = Math.max(1, Math.ceil((until.getTime() - clock.now().getTime()) / 1_000))
-      throw new ApiError(code, { values: { seconds } })
+      throw new ApiError(CODES[kind], { values: { seconds } })
     },
+
+    /** Counts a mail that nobody asked for. @returns False where there were enough: then none goes out, and nobody is told. */
+    passes: async (q: Queryable, kind: Exclude<LimitedMail, AskedMail>, email: string): Promise<boolean> =>
+      (await count(q, kind, email)) === null,
   }
 }
 export type MailLimits = ReturnType<typeof createMailLimits>

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stopRunningCommands } from './command.ts'
 import { buildConsole, checkArrows, checkStyle, checkTypes, checkUnused } from './static-checks.ts'
 import { slowestLine, summaryLine, sumTallies, type Tally, tallyDetails } from './tally.ts'
-import { runBrowserTests, runVitest } from './test-runs.ts'
+import { runBrowserTests, runVitest, timedTestsOver } from './test-runs.ts'
 
 interface Stage {
   title: string
@@ -37,9 +37,13 @@ async function main(filters: readonly string[]): Promise<void> {
   }
   const tallies: Tally[] = []
   if (filters.length === 0) tallies.push(...(await Promise.all(STATIC_CHECKS.map(runStages))).flat())
-  tallies.push(await runStage({ title: 'Unit and API tests', run: () => runVitest(scratch, filters) }))
-  if (filters.length === 0)
+  const unitTests = runStage({ title: 'Unit and API tests', run: () => runVitest(scratch, filters) })
+  if (filters.length === 0) {
+    // Either waits a good part of its time, for boots, pages and pauses: beside each other they keep two cores busy.
+    await timedTestsOver(scratch, unitTests)
     tallies.push(await runStage({ title: 'Browser tests', run: () => runBrowserTests(scratch) }))
+  }
+  tallies.push(await unitTests)
   rmSync(scratch, { recursive: true, force: true })
   const total = sumTallies(tallies)
   for (const line of ['', slowestLine(total), ...tallyDetails(total)]) console.log(line)

@@ -1,14 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { findChromium } from '../../e2e/chromium.ts'
 import { playwrightTally } from '../../e2e/playwright-tally.ts'
 import { pinnedNode, root, toolPath } from '../lib/paths.mjs'
 import { runCommand } from './command.ts'
 import { printedSkipReasons, type Tally, withPrintedReasons } from './tally.ts'
-import { VITEST_TALLY_FILE } from './vitest-tally-reporter.ts'
+import { TIMED_OVER_FILE, VITEST_TALLY_FILE } from './vitest-tally-reporter.ts'
 
 const VITEST_MINUTES = 30
 const BROWSER_MINUTES = 20
+const TIMED_POLL_MS = 250
 
 /**
  * Runs the unit and API tests of all workspaces.
@@ -19,14 +21,32 @@ export async function runVitest(scratch: string, filters: readonly string[]): Pr
   const report = join(scratch, 'vitest.json')
   const reporters = ['--reporter=default', '--reporter=./scripts/test/vitest-tally-reporter.ts']
   const args = [toolPath('vitest'), 'run', ...reporters, ...filters]
-  const env = { [VITEST_TALLY_FILE]: report }
+  const env = { [VITEST_TALLY_FILE]: report, [TIMED_OVER_FILE]: timedOverFile(scratch) }
   const result = await runCommand(pinnedNode, args, { env, timeoutMinutes: VITEST_MINUTES, live: true })
   const tally = existsSync(report) ? (JSON.parse(readFileSync(report, 'utf8')) as Tally) : empty()
   return withPrintedReasons(orFailed(tally, result.ok, 'Vitest'), printedSkipReasons(result.output))
 }
 
 /**
- * Runs the browser tests. Without a Chromium they count as one skipped test, or in CI as a failed one.
+ * Waits until those tests of a Vitest run are over that hold a gateway to times.
+ * @param scratch The folder that {@link runVitest} was given.
+ * @param run The run, whose end is waited for at most.
+ */
+export async function timedTestsOver(scratch: string, run: Promise<unknown>): Promise<void> {
+  let ended = false
+  void run.finally(() => {
+    ended = true
+  })
+  while (!ended && !existsSync(timedOverFile(scratch))) await delay(TIMED_POLL_MS)
+}
+
+function timedOverFile(scratch: string): string {
+  return join(scratch, 'timed-over')
+}
+
+/**
+ * Runs the browser tests, and shows what they said when they have ended: others run beside them. Without a Chromium
+ * they count as one skipped test, or in CI as a failed one.
  * @param scratch A folder for the report.
  */
 export async function runBrowserTests(scratch: string): Promise<Tally> {
@@ -41,8 +61,9 @@ export async function runBrowserTests(scratch: string): Promise<Tally> {
     cwd: join(root, 'e2e'),
     env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report },
     timeoutMinutes: BROWSER_MINUTES,
-    live: true,
+    live: false,
   })
+  console.log(`\n${result.output.trim()}`)
   const tally = existsSync(report) ? playwrightTally(JSON.parse(readFileSync(report, 'utf8'))) : empty()
   return orFailed(tally, result.ok, 'Playwright')
 }

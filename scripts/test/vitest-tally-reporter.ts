@@ -1,15 +1,38 @@
 import { writeFileSync } from 'node:fs'
-import type { Reporter, TestModule } from 'vitest/node'
+import { relative } from 'node:path'
+import type { Reporter, TestModule, TestSpecification } from 'vitest/node'
+import { root } from '../lib/paths.mjs'
+import { TIMED } from './longest-first.ts'
 import type { Tally } from './tally.ts'
 
 /** Names the file that {@link VitestTallyReporter} writes. */
 export const VITEST_TALLY_FILE = 'BERTH_VITEST_TALLY_FILE'
+
+/** Names the file that {@link VitestTallyReporter} makes once the files that hold a gateway to times have run. */
+export const TIMED_OVER_FILE = 'BERTH_VITEST_TIMED_OVER_FILE'
 
 /**
  * Writes what a Vitest run came to as a {@link Tally}. Vitest's own JSON report leaves out the note of
  * `context.skip(note)`, and files that break before their first test.
  */
 class VitestTallyReporter implements Reporter {
+  private timed = new Set<string>()
+
+  onTestRunStart(specifications: readonly TestSpecification[]): void {
+    const files = specifications.map(({ moduleId }) => relative(root, moduleId))
+    this.timed = new Set(TIMED.filter(file => files.includes(file)))
+    this.tellWhenOver()
+  }
+
+  onTestModuleEnd({ relativeModuleId }: TestModule): void {
+    if (this.timed.delete(relativeModuleId)) this.tellWhenOver()
+  }
+
+  private tellWhenOver(): void {
+    const file = process.env[TIMED_OVER_FILE]
+    if (file !== undefined && this.timed.size === 0) writeFileSync(file, '')
+  }
+
   onTestRunEnd: NonNullable<Reporter['onTestRunEnd']> = (modules, unhandledErrors) => {
     const file = process.env[VITEST_TALLY_FILE]
     if (file === undefined) throw new Error(`${VITEST_TALLY_FILE} must name the file to write`)

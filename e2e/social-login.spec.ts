@@ -1,7 +1,8 @@
-import { type Browser, type BrowserContext, expect, type Page, test } from '@playwright/test'
+import { type Browser, type BrowserContext, expect, type Page } from '@playwright/test'
 import { OIDC_CLIENT, type OidcServer, startOidcServer } from '../apps/gateway/test/oidc-server.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
+import { test } from './walk.ts'
 
 /** Somebody who comes by another service: the real `oidc-provider`, with its own pages, as its own server. */
 test.describe.configure({ mode: 'serial' })

@@ -138,6 +138,11 @@ for (const { lang, name, before, title } of LANGUAGES) {
     await page.reload()
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(title)
     await expect(page.locator('html')).toHaveAttribute('lang', lang)
+    // Korean is broken between words, the others as their languages have it.
+    await expect(page.getByRole('heading', { level: 1 })).toHaveCSS(
+      'word-break',
+      lang === 'ko' ? 'keep-all' : 'normal',
+    )
     await lookAt(page, `payments-${lang}`)
   })
 }

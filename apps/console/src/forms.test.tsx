@@ -74,7 +74,7 @@ const FORMS: readonly FormCase[] = [
       Username: 'Mira',
       Email: 'mira@example.org',
       ...NEW_PASSWORD,
-      'I agree to the terms of use': true,
+      'I agree to the terms of use Read the terms': true,
     },
     submit: 'Create account',
   },

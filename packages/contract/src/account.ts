@@ -429,6 +429,15 @@ export const getSettings = defineCall({
   data: settings,
 })
 
+/** What one agrees to. */
+const terms = z.object({
+  /** Where they are read: the page of the console, or a place of the brand's own. */
+  url: z.string(),
+  /** Safe to show as it is; null where the brand keeps them elsewhere. */
+  html: z.string().nullable(),
+})
+z.globalRegistry.add(terms, { id: 'Terms' })
+
 export const getTerms = defineCall({
   operation: 'settings.terms',
   method: 'GET',
@@ -437,12 +446,7 @@ export const getTerms = defineCall({
   audience: 'guest',
   timeout: 'fast',
   retry: true,
-  data: z.object({
-    /** Where they are read: the page of the console, or a place of the brand's own. */
-    url: z.string(),
-    /** Safe to show as it is; null where the brand keeps them elsewhere. */
-    html: z.string().nullable(),
-  }),
+  data: terms,
 })
 
 export const accountCalls = [

@@ -173,6 +173,7 @@ const OWN_CALLS = [
   'GET /api/settings',
   'GET /api/settings/terms',
   'GET /api/instance/{id}/events',
+  'GET /api/instance/{id}/logs',
   'GET /api/bill/transaction/{id}',
   'GET /api/bill/spend',
 ]

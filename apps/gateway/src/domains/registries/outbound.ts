@@ -2,7 +2,7 @@ import { promises as dns } from 'node:dns'
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
-import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
+import { isLoopbackAddress, isPublicAddress } from '../../platform/public-address.ts'
 
 /** Why an address that somebody else chose was not asked, or gave no answer. */
 export type OutboundFault = 'private' | 'insecure' | 'unreachable' | 'too_large'

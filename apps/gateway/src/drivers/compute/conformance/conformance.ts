@@ -26,6 +26,8 @@ export interface ConformanceOptions {
   missingImage: ImageRecipe | null
   /** Why no program runs in its machines, for an engine of which that is true; left out where they run. */
   noPrograms?: string
+  /** Says that another suite looks at the same driver in full: then only what its images are part of is looked at. */
+  imagesOnly?: true
   /** Whether `shutdown` ends machines, as the port says of drivers whose machines live on this computer. */
   shutdownStops: boolean
 }
@@ -68,6 +70,12 @@ export function describeConformance(name: string, options: ConformanceOptions): 
       expect((await engine.machines.list()).filter(machine => made.has(machine.id))).toEqual([])
     })
 
+    if (options.imagesOnly) {
+      describeWalls(subject)
+      describeImages(subject, options)
+      describeRespec(subject)
+      return
+    }
     describeEngine(subject, options)
     describeLife(subject)
     describeRespec(subject)

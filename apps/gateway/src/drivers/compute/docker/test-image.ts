@@ -11,7 +11,7 @@ const run = promisify(execFile)
 /** What the conformance suite and the whole-path tests use in a machine. */
 const PROGRAMS = (
   'bash sh ls cat echo env id hostname stty tty sleep seq head tail cut tr wc grep sed chmod chown mkdir rm mv cp ' +
-  'ln touch true false printf test expr date dd du df mount setsid kill ps sort uniq od base64 uname sync find perl'
+  'ln touch true false printf test expr date dd du df mount setsid kill ps sort uniq od base64 uname sync find perl stat fallocate'
 ).split(' ')
 
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin'
@@ -48,6 +48,11 @@ export async function importTestImage(docker: Docker): Promise<string> {
   } finally {
     await rm(tree, { recursive: true, force: true })
   }
+}
+
+/** Lays the same programs and folders into an empty folder. */
+export async function layTestTree(folder: string): Promise<void> {
+  await buildTree(folder, await filesNeeded())
 }
 
 interface NeededFile {

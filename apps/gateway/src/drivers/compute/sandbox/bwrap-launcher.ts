@@ -2,14 +2,15 @@ import { enterScript } from './enter-script.ts'
 import type { LaunchPlan } from './launch-plan.ts'
 import type { ViewStep } from './root-view.ts'
 
-/** Rights that the enter script needs and then gives up: for low ports, against more user namespaces, to drop rights. */
-const RIGHTS_TO_ENTER = ['CAP_NET_ADMIN', 'CAP_SYS_RESOURCE', 'CAP_SETPCAP']
+/** Rights that the enter script needs and then gives up: for low ports, against more user namespaces, to drop rights, to enter a root. */
+const RIGHTS_TO_ENTER = ['CAP_NET_ADMIN', 'CAP_SYS_RESOURCE', 'CAP_SETPCAP', 'CAP_SYS_CHROOT']
 /** The same, to become another user. */
 const RIGHTS_TO_BECOME = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SYS_ADMIN']
 
 /** The exact arguments by which bubblewrap makes the machine. `sized` says that it knows `--size`. */
 export function bwrapArgv(plan: LaunchPlan, options: { sized: boolean }): string[] {
   const asRoot = plan.enter.uid !== null
+  const inside = plan.enter.image?.user ?? { uid: 0, gid: 0 }
   const rights = asRoot ? [...RIGHTS_TO_ENTER, ...RIGHTS_TO_BECOME] : RIGHTS_TO_ENTER
   return [
     'bwrap',
@@ -18,14 +19,13 @@ export function bwrapArgv(plan: LaunchPlan, options: { sized: boolean }): string
     '--unshare-net',
     '--unshare-uts',
     '--unshare-cgroup-try',
-    ...(asRoot ? [] : ['--unshare-user', '--uid', '0', '--gid', '0']),
+    ...(asRoot ? [] : ['--unshare-user', '--uid', String(inside.uid), '--gid', String(inside.gid)]),
     '--hostname',
     plan.hostname,
     '--as-pid-1',
     ...rights.flatMap(right => ['--cap-add', right]),
     ...plan.steps.flatMap(step => stepArgs(step, options.sized)),
-    '--remount-ro',
-    '/',
+    ...plan.read_only.flatMap(at => ['--remount-ro', at]),
     ...(plan.info_fd === null ? [] : ['--info-fd', String(plan.info_fd)]),
     '--chdir',
     '/',
@@ -52,8 +52,8 @@ function stepArgs(step: ViewStep, sized: boolean): string[] {
       // bubblewrap's own default keeps everybody but the owner out.
       return ['--perms', '0755', '--dir', step.at]
     case 'proc':
-      return ['--proc', '/proc']
+      return ['--proc', step.at]
     case 'dev':
-      return ['--dev', '/dev']
+      return ['--dev', step.at]
   }
 }

@@ -16,7 +16,17 @@ export interface EnterOptions {
   processesMax: number
   /** Shell words that put the filter of system calls over what follows them; null where there is none. */
   filter: string | null
+  /** Where the machine's root came from an image: what is otherwise then. */
+  image?: {
+    /** Who its programs are to themselves. To the kernel it is one and the same user. */
+    user: { uid: number; gid: number }
+    /** What runs a shell there: an image may have none, or another one by that name. */
+    shell: string[]
+  }
 }
+
+/** What entering an image's root takes, which the filter's words give up. */
+const RIGHTS_TO_ENTER_ROOT = '-all,+sys_chroot,+setpcap'
 
 /**
  * In a user namespace of its own a process has every right over what it makes there, and with them reaches parts of
@@ -28,19 +38,26 @@ const NO_MORE_USERS =
 
 /** The script that a launcher runs last, as `sh -c <script> berth <command...>`. */
 export function enterScript(options: EnterOptions): string {
-  const { uid } = options
-  const drop = 'setpriv --no-new-privs --inh-caps=-all --ambient-caps=-all --bounding-set=-all --'
+  const { uid, image } = options
+  const kept = image ? RIGHTS_TO_ENTER_ROOT : '-all'
+  const drop = `setpriv --no-new-privs --inh-caps=${kept} --ambient-caps=${kept} --bounding-set=${kept} --`
   const closed = `/bin/sh -c ${shellQuote(`${NO_MORE_USERS}; exec "$@"`)} berth ${drop}`
   const become =
     uid === null
       ? closed
-      : `setpriv --reuid ${uid} --regid ${uid} --clear-groups -- unshare --user --map-root-user -- ${closed}`
+      : `setpriv --reuid ${uid} --regid ${uid} --clear-groups -- unshare --user ${mapping(image?.user.uid ?? 0, image?.user.gid ?? 0)} -- ${closed}`
+  const shell = image ? image.shell.map(shellQuote).join(' ') : '/bin/sh'
   return [
     'unset XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS OLDPWD',
     // With this, the machine's root may listen on port 80 although it has no rights over its network.
     '(echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start) 2>/dev/null',
-    `exec ${become} ${options.filter ?? ''} /bin/sh /.berth/agent/first-process.sh ${options.processesMax} "$@"`,
+    `exec ${become} ${options.filter ?? ''} ${shell} /.berth/agent/first-process.sh ${options.processesMax} "$@"`,
   ].join('\n')
+}
+
+/** Who is not root in there keeps the rights over it only when asked to, until they are given up. */
+function mapping(uid: number, gid: number): string {
+  return uid === 0 ? '--map-root-user' : `--map-user=${uid} --map-group=${gid} --keep-caps`
 }
 
 /** Quotes one word for a POSIX shell. */

@@ -12,23 +12,36 @@ export const FILTER_FILE = 'filter.bpf'
 /** Where a machine sees that folder. */
 const SCRIPTS_INSIDE = '/.berth/agent'
 
-/** Number of the call `prctl`, which perl knows only by number. */
+/** Numbers of the calls `prctl` and `capset`, which perl knows only by number. */
 const PRCTL: Readonly<Record<string, number>> = { x64: 157, arm64: 167 }
+const CAPSET: Readonly<Record<string, number>> = { x64: 126, arm64: 91 }
+
+const READ_FILTER = 'open my $file, "<:raw", shift or die; my $code = join "", <$file>; close $file;'
+const PUT_FILTER =
+  ' my $filter = pack "S x![P] P", length($code) / 8, $code;' +
+  ` syscall(${PRCTL[process.arch] ?? 0}, 22, 2, $filter) == 0 or die "no filter: $!\\n";` +
+  ' exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n"'
+
+/**
+ * Makes a folder the root, then gives up for good the rights that took (PR_CAPBSET_DROP for each, and all that it has).
+ * Only then is anything in that folder looked at.
+ */
+const ENTER_ROOT =
+  ' my $root = shift; chroot $root or die "$root: $!\\n"; chdir "/" or die "/: $!\\n";' +
+  ` syscall(${PRCTL[process.arch] ?? 0}, 24, $_, 0, 0, 0) for 0 .. 63;` +
+  ' my ($head, $none) = (pack("L2", 0x20080522, 0), pack("L6", 0, 0, 0, 0, 0, 0));' +
+  ` syscall(${CAPSET[process.arch] ?? 0}, $head, $none) == 0 or die "rights stay: $!\\n";`
 
 /**
  * Programs that put the filter over themselves (PR_SET_SECCOMP, SECCOMP_MODE_FILTER) and then become another one.
  * util-linux learned it only with 2.39; perl is there on every Debian and python3 on every Fedora. Both read the
  * filter from the file that comes first and build a `struct sock_fprog`.
  */
-const WAYS: readonly { tool: string; program: string; flag: string }[] = [
+const WAYS: readonly { tool: 'perl' | 'python3'; program: string; flag: string }[] = [
   {
     tool: 'perl',
     flag: '-e',
-    program:
-      'open my $file, "<:raw", shift or die; my $code = join "", <$file>; close $file;' +
-      ' my $filter = pack "S x![P] P", length($code) / 8, $code;' +
-      ` syscall(${PRCTL[process.arch] ?? 0}, 22, 2, $filter) == 0 or die "no filter: $!\\n";` +
-      ' exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n"',
+    program: READ_FILTER + PUT_FILTER,
   },
   {
     tool: 'python3',
@@ -44,7 +57,13 @@ const WAYS: readonly { tool: string; program: string; flag: string }[] = [
 ]
 
 /** How a machine comes under the filter of system calls: shell words that go before its command, or why it does not. */
-export type FilterLoader = { words: string } | { words: null; why: string }
+export type FilterLoader =
+  | {
+      words: string
+      /** The same for a machine whose root came from an image, which is entered with that; null where it takes another. */
+      into_root: ((root: string) => string) | null
+    }
+  | { words: null; why: string }
 
 /**
  * Finds what can put the filter over a machine here, by trying it.
@@ -62,7 +81,14 @@ export async function findFilterLoader(scripts: string): Promise<FilterLoader> {
       () => true,
       () => false,
     )
-    if (works) return { words: [...load, `${SCRIPTS_INSIDE}/${FILTER_FILE}`].map(shellQuote).join(' ') }
+    if (!works) continue
+    const words = (argv: string[]) => argv.map(shellQuote).join(' ')
+    const file = `${SCRIPTS_INSIDE}/${FILTER_FILE}`
+    const enter = [tool, flag, READ_FILTER + ENTER_ROOT + PUT_FILTER, file]
+    return {
+      words: words([...load, file]),
+      into_root: tool === 'perl' ? root => words([...enter, root]) : null,
+    }
   }
   return { words: null, why: 'it takes perl or python3, and a kernel with seccomp' }
 }

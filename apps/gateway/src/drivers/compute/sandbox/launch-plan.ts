@@ -5,6 +5,8 @@ import type { ViewStep } from './root-view.ts'
 export interface LaunchPlan {
   hostname: string
   steps: ViewStep[]
+  /** Mounts that nothing is written to once all is in its place. */
+  read_only: string[]
   enter: EnterOptions
   /** An empty folder to mount the root view on. */
   mount_point: string

@@ -171,7 +171,8 @@ function fdOf(server: Server): number {
   return (server as unknown as { _handle: { fd: number } })._handle.fd
 }
 
-function withAdmission(argv: string[], admission: Admission): string[] {
+/** What joins a machine's limits and then runs the launcher. */
+export function withAdmission(argv: string[], admission: Admission): string[] {
   const prefixed = [...admission.argv_prefix, ...argv]
   if (admission.join_files.length === 0) return prefixed
   return ['/bin/sh', '-c', JOIN_SCRIPT, 'berth', admission.join_files.join('\n'), ...prefixed]

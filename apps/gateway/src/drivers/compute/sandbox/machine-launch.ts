@@ -4,9 +4,12 @@ import { ComputeError } from '../port/compute-error.ts'
 import { createAgentClient } from './agent-client.ts'
 import type { FilterLoader } from './filter-loader.ts'
 import { homeMounting } from './home-images.ts'
+import type { ImageTools } from './image-tools.ts'
+import { imageEnvironment, linkCheck } from './image-view.ts'
 import { INFO_FD, launchMachine } from './launch.ts'
 import type { Limiter } from './limiter.ts'
 import {
+  commandOf,
   type MachineRecord,
   type MachineStore,
   makeMachineFolders,
@@ -24,6 +27,8 @@ export interface MachineLaunchDeps {
   limiter: Limiter
   agent: AgentFiles
   filter: FilterLoader
+  /** What brings machines up whose root came from an image, or why there are none. */
+  tools: ImageTools | { lacks: string }
   processesMax: number
   /** Whether a machine runs. */
   runs(id: string): Promise<boolean>
@@ -63,21 +68,29 @@ export function createMachineLaunch(deps: MachineLaunchDeps) {
       throw new ComputeError('unsupported', 'a GPU that the machine needs is not in this computer')
     }
     const visible = { NVIDIA_VISIBLE_DEVICES: spec.gpu_uuids.join(',') }
+    const { image } = record
     const [admission] = await Promise.all([
       limiter.prepare(id, { ...spec, processesMax: deps.processesMax }),
       makeMachineFolders(paths, record.uid),
       writeEtc(paths, spec.hostname),
       writeInsideFile(paths, {
-        command: spec.command,
-        on_command_end: spec.on_command_end ?? 'keep',
+        command: commandOf(record),
+        on_command_end: (spec.command && spec.on_command_end) ?? 'keep',
         pauses: COMMAND_PAUSES,
-        env: gpu_minors.length > 0 ? { ...visible, ...spec.env } : spec.env,
+        env: {
+          ...(image && imageEnvironment(image)),
+          ...(gpu_minors.length > 0 && visible),
+          ...spec.env,
+        },
+        ...(image && { cwd: image.working_dir, stores_in: '/' }),
       }),
     ])
     const mounts = await takeVolumes(id, record)
     const plan = planMachine({ ...deps, record, paths, gpu_minors, mounts })
     try {
-      const argv = [...(await homeMounting(paths)), ...deps.launcher.argv({ ...plan, info_fd: INFO_FD })]
+      const check = image ? linkCheck(paths, mounts) : []
+      const launcher = deps.launcher.argv({ ...plan, info_fd: INFO_FD })
+      const argv = [...(await homeMounting(paths)), ...check, ...launcher]
       return await launchMachine({ paths, argv, admission, agent: createAgentClient(paths.run), signal })
     } catch (error) {
       await limiter.release(id)

@@ -10,9 +10,11 @@ import { eraseWithPatience } from './erase-with-patience.ts'
 import type { HomeImages } from './home-images.ts'
 import { isAlive, killProcess } from './host-process.ts'
 import { aborted, abortedError, readFirstProcess, toComputeError } from './launch.ts'
+import type { LayImage } from './lay-image.ts'
 import { createMachineLaunch, type MachineLaunchDeps } from './machine-launch.ts'
 import { createMachineStatus } from './machine-status.ts'
 import {
+  commandOf,
   type MachineRecord,
   type MachineState,
   makeMachineFolders,
@@ -20,6 +22,7 @@ import {
 } from './machine-store.ts'
 import { machineUid } from './plan-machine.ts'
 import { seedHome } from './root-view.ts'
+import { registryReference } from './sandbox-recipe.ts'
 
 /** How long a machine's processes have to end in good order after they were asked to. */
 const STOP_GRACE_MS = 3_000
@@ -40,6 +43,7 @@ export interface LifeDeps extends Omit<MachineLaunchDeps, 'runs'> {
   installation: string
   /** What makes homes of a size of their own; null where they are plain folders. */
   homes: HomeImages | null
+  layImage: LayImage
   /** What is left on the disk of all machines. */
   room(): Promise<DiskRoom>
   log: Logger
@@ -55,23 +59,27 @@ export function createMachineLife(deps: LifeDeps) {
   const { firstProcess, status, ended } = createMachineStatus(store)
   const launch = createMachineLaunch({ ...deps, runs: async id => (await firstProcess(id)) !== null })
 
-  async function create(spec: MachineSpec): Promise<void> {
+  async function create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const before = await store.readRecord(spec.id)
     if (before) {
       const runs = (await firstProcess(spec.id)) !== null || (await takeOverUnrecorded(spec.id))
       // All that a start goes by is in the record; the home is not touched.
-      if (!runs) await store.writeRecord(spec.id, { spec, uid: before.uid })
+      if (!runs) await store.writeRecord(spec.id, { ...before, spec })
       return
     }
     if ((await store.traceOf(spec.id)) === 'half_removed') {
       throw new ComputeError('failed', 'the machine is being removed')
     }
+    // What an earlier try has laid of an image, and perhaps not all of it, is not to be a part of this machine.
+    if (registryReference(spec.image) !== null) await store.remove(spec.id)
     const paths = store.paths(spec.id)
     const uid = machineUid(deps.installation, spec.id)
     await makeMachineFolders(paths, uid)
-    await seedHome(paths, uid)
+    const reference = registryReference(spec.image)
+    if (reference === null) await seedHome(paths, uid)
     await deps.homes?.make(paths, uid, spec.disk_gb)
-    await store.writeRecord(spec.id, { spec, uid })
+    const image = reference === null ? null : await deps.layImage(spec, { reference, paths, uid }, signal)
+    await store.writeRecord(spec.id, { spec, uid, ...(image && { image }) })
   }
 
   async function start(id: string, signal: AbortSignal): Promise<void> {
@@ -83,7 +91,7 @@ export function createMachineLife(deps: LifeDeps) {
       throw new ComputeError('exhausted', 'the disk of the machine’s computer is nearly full')
     }
     const launchAndRecord = async () => {
-      await recordRunning(id, await launch(id, record, signal), record.spec.command !== null)
+      await recordRunning(id, await launch(id, record, signal), commandOf(record) !== null)
     }
     // One after the other, so that no two machines start with one volume; in one order, so that none waits for ever.
     const volumes = new Set(record.spec.volumes?.map(volume => volume.id).sort())
@@ -210,7 +218,7 @@ export function createMachineLife(deps: LifeDeps) {
     status,
     mustExist,
     agentOf: (id: string): AgentClient => agentOf(id),
-    create: (spec: MachineSpec, signal: AbortSignal) => step(spec.id, signal, () => create(spec)),
+    create: (spec: MachineSpec, signal: AbortSignal) => step(spec.id, signal, () => create(spec, signal)),
     start: (id: string, signal: AbortSignal) => step(id, signal, () => start(id, signal)),
     stopForDisk: (id: string) => step(id, never, () => stopForDisk(id)),
     begin: (id: string, signal: AbortSignal) => step(id, signal, () => begin(id)),

@@ -38,7 +38,7 @@ export function createMachineStatus(store: MachineStore) {
   async function ended(id: string): Promise<Extract<MachineState, { phase: 'stopped' }>> {
     const [record, state] = await Promise.all([store.readRecord(id), store.readState(id)])
     if (state?.phase === 'stopped') return state
-    if (!state || record?.spec.on_command_end !== 'stop') return { phase: 'stopped' }
+    if (!state || !record?.spec.command || record.spec.on_command_end !== 'stop') return { phase: 'stopped' }
     const end = await commandEnd(id, new Date(state.started_at))
     return end ? { phase: 'stopped', cause: 'command_ended', exit_code: end.exit_code } : { phase: 'stopped' }
   }
@@ -59,8 +59,10 @@ export function createMachineStatus(store: MachineStore) {
         const { started_at, waits } = running
         if (waits) return { state: 'running', started_at, waits }
         // One that ends with its command is about to.
-        if (record.spec.on_command_end === 'stop') return { state: 'running', started_at }
-        const command_end = await commandEnd(id, started_at)
+        if (record.spec.on_command_end === 'stop' && record.spec.command)
+          return { state: 'running', started_at }
+        // An image's own command ends unnoticed.
+        const command_end = record.spec.command ? await commandEnd(id, started_at) : null
         return { state: 'running', started_at, ...(command_end && { command_end }) }
       }
       if (!(await store.readState(id))) return { state: 'created' }

@@ -10,7 +10,7 @@ import { type Eraser, goingOf } from './eraser.ts'
  *
  *   machine.json   what was asked for; its presence is what makes the machine exist
  *   state.json     which processes run it, or that it was stopped; absent until the first start
- *   home/          the machine's /root: the only thing in it that lasts
+ *   home/          the machine's /root, the only thing in it that lasts; or its root, where that came from an image
  *   home.img       the same as a file system in a file, where that can be; `home` is then where it is mounted
  *   removing       there from when a removal began
  *   home.going/    what is then left of the home
@@ -26,10 +26,28 @@ export interface MachinePaths {
   root: string
 }
 
+/** What a machine goes by of the image that its root was laid from. */
+export interface MachineImage {
+  entrypoint: string[]
+  command: string[]
+  env: Record<string, string>
+  working_dir: string
+  user: { uid: number; gid: number; name: string; home: string }
+}
+
 export interface MachineRecord {
   spec: MachineSpec
   /** The host's user id that the machine runs as, or null for the gateway's own. */
   uid: number | null
+  /** Where its home is its root; left out of a machine that runs on its computer's own programs. */
+  image?: MachineImage
+}
+
+/** What a machine runs when it begins; null where it only idles. */
+export function commandOf({ spec, image }: MachineRecord): string[] | null {
+  if (!image) return spec.command
+  const argv = [...image.entrypoint, ...(spec.command ?? image.command)]
+  return argv.length > 0 ? argv : null
 }
 
 /** Names a process for good: ids are used again, but not with the same start in the same boot. */

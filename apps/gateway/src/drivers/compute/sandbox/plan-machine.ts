@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { COMMAND_PAUSES } from '../port/command-end.ts'
+import { ComputeError } from '../port/compute-error.ts'
 import type { MachineSpec } from '../port/machines.ts'
 import { prepareAgentFiles } from './agent-scripts.ts'
 import { PROCESSES_MAX } from './enter-script.ts'
 import { type FilterLoader, findFilterLoader } from './filter-loader.ts'
+import { type ImageTools, insideTool } from './image-tools.ts'
+import { IMAGE_ROOT, imageAgentCommand, planImageView } from './image-view.ts'
 import type { LaunchPlan } from './launch-plan.ts'
 import { type MachinePaths, type MachineRecord, machinePaths, makeMachineFolders } from './machine-store.ts'
 import { findLauncher } from './probe-sandbox.ts'
@@ -28,19 +31,52 @@ export function planMachine(options: {
   record: MachineRecord
   paths: MachinePaths
   agent: AgentFiles
+  tools: ImageTools | { lacks: string }
   gpu_minors: number[]
   mounts: BoundVolume[]
   processesMax: number
   filter: FilterLoader
 }): LaunchPlan {
-  const { record, paths, agent, gpu_minors, mounts, filter } = options
+  const { record, agent, paths, tools, processesMax } = options
+  const { spec, uid, image } = record
+  if (!image) return hostViewPlan({ ...options, spec, uid, command: AGENT_COMMAND })
+  if ('lacks' in tools) throw new ComputeError('unsupported', tools.lacks)
   return {
-    hostname: record.spec.hostname,
-    steps: planRootView({ paths, agent, memory_mb: record.spec.memory_mb, gpu_minors, mounts }),
-    enter: { uid: record.uid, processesMax: options.processesMax, filter: filter.words },
+    hostname: spec.hostname,
+    ...planImageView({ ...options, agent, paths, tools, memory_mb: spec.memory_mb }),
+    enter: {
+      uid,
+      processesMax,
+      filter: tools.filter(IMAGE_ROOT),
+      image: { user: image.user, shell: insideTool(tools, 'sh') },
+    },
     mount_point: paths.root,
     info_fd: null,
-    command: AGENT_COMMAND,
+    command: imageAgentCommand(tools, AGENT_COMMAND),
+  }
+}
+
+/** The plan of a machine on the computer's own programs, with a command of the caller's. */
+export function hostViewPlan(options: {
+  spec: Pick<MachineSpec, 'hostname' | 'memory_mb'>
+  uid: number | null
+  paths: MachinePaths
+  agent: AgentFiles
+  gpu_minors?: number[]
+  mounts?: BoundVolume[]
+  processesMax: number
+  filter: FilterLoader
+  command: string[]
+}): LaunchPlan {
+  const { spec, uid, paths, agent, gpu_minors = [], mounts = [], processesMax, filter } = options
+  return {
+    hostname: spec.hostname,
+    steps: planRootView({ paths, agent, memory_mb: spec.memory_mb, gpu_minors, mounts }),
+    read_only: ['/'],
+    enter: { uid, processesMax, filter: filter.words },
+    mount_point: paths.root,
+    info_fd: null,
+    command: options.command,
   }
 }
 
@@ -71,12 +107,7 @@ export async function sandboxArgv(
   await writeInsideFile(paths, { command: null, on_command_end: 'keep', pauses: COMMAND_PAUSES, env: {} })
   const agent = await prepareAgentFiles(dataDir)
   const filter = await findFilterLoader(agent.scripts)
-  return launcher.argv({
-    hostname: spec.hostname,
-    steps: planRootView({ paths, agent, memory_mb: spec.memory_mb, gpu_minors: [], mounts: [] }),
-    enter: { uid, processesMax: PROCESSES_MAX, filter: filter.words },
-    mount_point: paths.root,
-    info_fd: null,
-    command,
-  })
+  return launcher.argv(
+    hostViewPlan({ spec, uid, paths, agent, processesMax: PROCESSES_MAX, filter, command }),
+  )
 }

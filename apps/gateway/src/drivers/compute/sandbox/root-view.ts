@@ -11,8 +11,8 @@ export type ViewStep =
   | { do: 'tmpfs'; at: string; mode: string; sizeMb: number }
   | { do: 'symlink'; at: string; target: string }
   | { do: 'dir'; at: string }
-  | { do: 'proc' }
-  | { do: 'dev' }
+  | { do: 'proc'; at: string }
+  | { do: 'dev'; at: string }
 
 /** Files that the agent needs, bound read-only under /.berth. */
 export interface AgentFiles {
@@ -67,6 +67,9 @@ alias ls='ls --color=auto' ll='ls -alF' grep='grep --color=auto'
 /** What the agent is told, in the machine's run folder. */
 const INSIDE_FILE = 'inside.json'
 
+/** An empty file among them. */
+export const NOTHING = 'nothing'
+
 /** Memory that /tmp and the like may take, at most, when the machine has no memory limit to count it in. */
 const TMP_SHARE_OF_MEMORY = 0.5
 const RUN_MB = 64
@@ -74,13 +77,19 @@ const RUN_MB = 64
 /** Makes the machine's /etc: small copies and made-up files, with empty places to bind whole folders on. */
 export async function writeEtc(paths: MachinePaths, hostname: string): Promise<void> {
   await mkdir(join(paths.etc, 'ssl'), { recursive: true, mode: 0o755 })
+  const {
+    '/etc/hostname': hostnameFile = '',
+    '/etc/hosts': hosts = '',
+    '/etc/resolv.conf': resolv = '',
+  } = etcFiles(hostname)
   const made: Record<string, string> = {
-    hostname: `${hostname}\n`,
-    hosts: `127.0.0.1 localhost\n::1 localhost\n127.0.1.1 ${hostname}\n`,
+    hostname: hostnameFile,
+    [NOTHING]: '',
+    hosts,
+    'resolv.conf': resolv,
     passwd: 'root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n',
     group: 'root:x:0:\ntty:x:5:\nnogroup:x:65534:\n',
     'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n',
-    'resolv.conf': '# This machine has no network but its own loopback.\n',
     'bash.bashrc': "PS1='\\u@\\h:\\w\\$ '\n",
     profile:
       'PS1=\'\\u@\\h:\\w\\$ \'\nif [ -r "$HOME/.bashrc" ] && [ -n "$BASH" ]; then . "$HOME/.bashrc"; fi\n',
@@ -90,6 +99,15 @@ export async function writeEtc(paths: MachinePaths, hostname: string): Promise<v
     ...ETC_FILES.map(name => copyIfThere(join('/etc', name), join(paths.etc, name))),
     ...ETC_DIRS.map(name => mkdir(join(paths.etc, name), { recursive: true, mode: 0o755 })),
   ])
+}
+
+/** Files that are each machine's own, whatever it is made from; by their paths. */
+export function etcFiles(hostname: string): Record<string, string> {
+  return {
+    '/etc/hostname': `${hostname}\n`,
+    '/etc/hosts': `127.0.0.1 localhost\n::1 localhost\n127.0.1.1 ${hostname}\n`,
+    '/etc/resolv.conf': '# This machine has no network but its own loopback.\n',
+  }
 }
 
 /** Gives a new machine's home what an interactive shell is pleasant with. The customer may change all of it. */
@@ -110,7 +128,7 @@ export async function writeInsideFile(paths: MachinePaths, machine: AgentMachine
   await writeReadable(join(paths.run, INSIDE_FILE), JSON.stringify(machine))
 }
 
-/** Everything that a machine sees, from its root down. */
+/** Everything that a machine sees that runs on the computer's own programs, from its root down. */
 export function planRootView(options: {
   paths: MachinePaths
   agent: AgentFiles
@@ -120,12 +138,10 @@ export function planRootView(options: {
   mounts: BoundVolume[]
 }): ViewStep[] {
   const { paths, agent } = options
-  const tmpMb = Math.max(64, Math.floor(options.memory_mb * TMP_SHARE_OF_MEMORY))
+  const tmpMb = tmpMbOf(options.memory_mb)
   return [
-    ...USERLAND.flatMap(userlandStep),
-    { do: 'proc' },
-    { do: 'dev' },
-    { do: 'tmpfs', at: '/dev/shm', mode: '1777', sizeMb: tmpMb },
+    ...hostPrograms(),
+    shmStep(options.memory_mb),
     { do: 'tmpfs', at: '/tmp', mode: '1777', sizeMb: tmpMb },
     { do: 'tmpfs', at: '/run', mode: '1777', sizeMb: RUN_MB },
     { do: 'dir', at: '/var' },
@@ -142,10 +158,31 @@ export function planRootView(options: {
     ...(options.gpu_minors.length > 0 ? gpuSteps(options.gpu_minors) : []),
     { do: 'dir', at: '/.berth' },
     { do: 'bind', from: agent.node, at: '/.berth/node', kind: 'file' },
+    ...agentSteps(paths, agent),
+  ]
+}
+
+/** The computer's own programs, with what they take for granted. */
+export function hostPrograms(): ViewStep[] {
+  return [...USERLAND.flatMap(userlandStep), { do: 'proc', at: '/proc' }, { do: 'dev', at: '/dev' }]
+}
+
+/** What lays the agent's own files into a machine, beside the Node that runs it. */
+export function agentSteps(paths: MachinePaths, agent: AgentFiles): ViewStep[] {
+  return [
     { do: 'bind', from: agent.pty, at: '/.berth/pty.node', kind: 'file' },
     { do: 'bind', from: agent.scripts, at: '/.berth/agent', kind: 'dir' },
     { do: 'bind', from: join(paths.run, INSIDE_FILE), at: '/.berth/machine.json', kind: 'file' },
   ]
+}
+
+/** Memory that programs share by name. */
+export function shmStep(memoryMb: number): ViewStep {
+  return { do: 'tmpfs', at: '/dev/shm', mode: '1777', sizeMb: tmpMbOf(memoryMb) }
+}
+
+function tmpMbOf(memoryMb: number): number {
+  return Math.max(64, Math.floor(memoryMb * TMP_SHARE_OF_MEMORY))
 }
 
 /** A volume, bound where the machine's own root is still empty: nothing that a customer made is on the way. */
@@ -161,7 +198,7 @@ function userlandStep(path: string): ViewStep[] {
 }
 
 /** Lets `lscpu` and the like see the processors; the rest of /sys stays out. */
-function cpuFacts(): ViewStep[] {
+export function cpuFacts(): ViewStep[] {
   const path = '/sys/devices/system/cpu'
   if (!existsSync(path)) return []
   return [...parentDirs(path), { do: 'bind', from: path, at: path, kind: 'dir' }]
@@ -172,7 +209,7 @@ function cpuFacts(): ViewStep[] {
  * vendor's library finds them. No computer with such a card was at hand when this was written, so it has not
  * been seen to work.
  */
-function gpuSteps(minors: number[]): ViewStep[] {
+export function gpuSteps(minors: number[]): ViewStep[] {
   const nodes = ['nvidiactl', 'nvidia-uvm', 'nvidia-uvm-tools', 'nvidia-modeset']
   for (const minor of minors) nodes.push(`nvidia${minor}`)
   const devices = nodes

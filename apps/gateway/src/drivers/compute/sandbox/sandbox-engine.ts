@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { consoleOver } from '../console-over.ts'
 import { findDisk } from '../disk-rate.ts'
 import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { createImageStore } from '../oci/image-store.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ComputeCapabilities, Engine } from '../port/engine.ts'
 import type { ImageRecipe } from '../port/images.ts'
@@ -19,13 +20,15 @@ import { createEraser } from './eraser.ts'
 import { type FilterLoader, findFilterLoader } from './filter-loader.ts'
 import { findHomeImages } from './home-images.ts'
 import { readHostId, thisComputer } from './host.ts'
+import { findImageTools } from './image-tools.ts'
 import { COMMAND_LOG } from './launch.ts'
+import { createImageLayer } from './lay-image.ts'
 import type { Limiter } from './limiter.ts'
 import { createLimiter } from './limits.ts'
 import { createMachineLife } from './machine-life.ts'
 import { createMachineStore } from './machine-store.ts'
 import { findLauncher, type Launcher, type LauncherName } from './probe-sandbox.ts'
-import { sandboxLackFor } from './sandbox-recipe.ts'
+import { registryReference, sandboxLackFor } from './sandbox-recipe.ts'
 import { createSandboxVolumes } from './sandbox-volumes.ts'
 import { createStatsReader } from './stats-reader.ts'
 import { createVolumeFolders } from './volume-folders.ts'
@@ -68,6 +71,13 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const eraser = createEraser(log)
   const store = createMachineStore(dataDir, eraser)
   const processesMax = deps.processesMax ?? PROCESSES_MAX
+  const tools = await findImageTools(filter)
+  const images = createImageStore(join(dataDir, 'oci'))
+  const lackFor = (image: ImageRecipe) => sandboxLackFor(image, tools)
+  const mustBeMakeable = (image: ImageRecipe) => {
+    const why = lackFor(image)
+    if (why !== null) throw new ComputeError('image_unavailable', why)
+  }
   const folders = createVolumeFolders({ dataDir, eraser, log })
   const logOf = (id: string) => join(store.paths(id).run, COMMAND_LOG)
   const life = createMachineLife({
@@ -78,6 +88,8 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     limiter,
     agent,
     filter,
+    tools,
+    layImage: createImageLayer({ images, launcher, limiter, agent, filter, processesMax }),
     homes: homes.images,
     room,
     processesMax,
@@ -103,6 +115,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     machines: {
       create: async (spec, signal) => {
         checkSpec(spec)
+        mustBeMakeable(spec.image)
         await life.create(spec, signal)
       },
       wait_to_begin: true,
@@ -117,10 +130,17 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
       list: life.list,
     },
     images: {
-      lackFor: sandboxLackFor,
-      // The computer's own programs need no pull.
-      has: async image => sandboxLackFor(image) === null,
-      pull: async image => mustBeMakeable(image),
+      lackFor,
+      async has(image) {
+        const reference = registryReference(image)
+        // The computer's own programs need no pull.
+        return lackFor(image) === null && (reference === null || (await images.find(reference)) !== null)
+      },
+      async pull(image, onProgress, signal) {
+        mustBeMakeable(image)
+        const reference = registryReference(image)
+        if (reference !== null) await images.pull(reference, onProgress, signal)
+      },
       own: {
         lacks:
           'A sandbox runs on the programs of its computer and keeps only its home: there is no image to make of it.',
@@ -166,7 +186,6 @@ function checkSpec(spec: MachineSpec): void {
   if (!HOSTNAME_PATTERN.test(spec.hostname)) {
     throw new ComputeError('unsupported', `not a hostname: ${spec.hostname}`)
   }
-  mustBeMakeable(spec.image)
   checkMounts(spec.volumes ?? [])
   for (const { path } of spec.volumes ?? []) {
     // What a customer has put there could lead the mount elsewhere.
@@ -174,11 +193,6 @@ function checkSpec(spec: MachineSpec): void {
       throw new ComputeError('unsupported', `a sandbox attaches no volume inside its home: ${path}`)
     }
   }
-}
-
-function mustBeMakeable(image: ImageRecipe): void {
-  const why = sandboxLackFor(image)
-  if (why !== null) throw new ComputeError('image_unavailable', why)
 }
 
 function capabilitiesOf(host: {

@@ -80,7 +80,7 @@ function setupScript(plan: LaunchPlan): string {
     'cd /',
     'umount -l /.old',
     'rmdir /.old',
-    'mount -o remount,bind,ro /',
+    ...plan.read_only.map(at => `mount -o remount,bind,ro ${q(at)}`),
     enterScript(plan.enter),
   ].join('\n')
 }
@@ -104,26 +104,26 @@ function stepScript(step: ViewStep): string {
     case 'dir':
       return `mkdir -p "$root"${q(step.at)}`
     case 'proc':
-      return 'mkdir "$root/proc"; mount -t proc -o nosuid,nodev,noexec proc "$root/proc"'
+      return `mkdir -p "$root"${q(step.at)}; mount -t proc -o nosuid,nodev,noexec proc "$root"${q(step.at)}`
     case 'dev':
-      return DEV
+      return `dev="$root"${q(step.at)}\n${DEV}`
   }
 }
 
 const DEV = `
-mkdir "$root/dev"
-mount -t tmpfs -o nosuid,mode=755,size=64k dev "$root/dev"
+mkdir -p "$dev"
+mount -t tmpfs -o nosuid,mode=755,size=64k dev "$dev"
 for node in null zero full random urandom tty; do
-  touch "$root/dev/$node"
-  mount --bind "/dev/$node" "$root/dev/$node"
+  touch "$dev/$node"
+  mount --bind "/dev/$node" "$dev/$node"
 done
-ln -s /proc/self/fd "$root/dev/fd"
-ln -s /proc/self/fd/0 "$root/dev/stdin"
-ln -s /proc/self/fd/1 "$root/dev/stdout"
-ln -s /proc/self/fd/2 "$root/dev/stderr"
-mkdir "$root/dev/pts" "$root/dev/shm"
-mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$root/dev/pts"
-ln -s pts/ptmx "$root/dev/ptmx"
+ln -s /proc/self/fd "$dev/fd"
+ln -s /proc/self/fd/0 "$dev/stdin"
+ln -s /proc/self/fd/1 "$dev/stdout"
+ln -s /proc/self/fd/2 "$dev/stderr"
+mkdir "$dev/pts" "$dev/shm"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$dev/pts"
+ln -s pts/ptmx "$dev/ptmx"
 `
 
 function asMountinfoWritesIt(path: string): string {

@@ -5,7 +5,7 @@
  * 6 the report of its command's end.
  */
 import { spawn } from 'node:child_process'
-import { readFileSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync, writeSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { encodeFrame, encodeJson, type Failure, FRAME, FrameReader } from '../../sessions/frames.ts'
 import { createSessionHost } from '../../sessions/session-host.ts'
@@ -35,7 +35,7 @@ process.on('uncaughtException', error => log(`berth: ${error.message}\n`))
 
 /** The shells of this machine. They live here, so that they outlive a gateway as the machine does. */
 const sessions = createSessionHost({
-  open: ({ env, ...size }, events) => openShell(size, environment(), env, events),
+  open: ({ env, ...size }, events) => openShell(size, { cwd: cwd(), env: environment() }, env, events),
   failureOf,
 })
 
@@ -46,7 +46,7 @@ const WATCHER_BYTES_MAX = 1_000
 
 const startCommand = createStartCommand({
   machine,
-  cwd: HOME,
+  cwd: cwd(),
   env: environment(),
   log,
   onEnd: ({ code, count, againS }) => {
@@ -108,7 +108,7 @@ function handle(socket: Socket, request: AgentRequest): void {
       openPort(socket, request.port)
       break
     case 'exec':
-      runExec(socket, request, environment())
+      runExec(socket, request, { cwd: cwd(), env: environment() })
       break
     case 'attach':
     case 'sessions':
@@ -140,6 +140,12 @@ function environment(): Record<string, string> {
     LANG: 'C.UTF-8',
     ...machine.env,
   }
+}
+
+/** Where programs begin, as long as the customer leaves it there. */
+function cwd(): string {
+  const wanted = machine.cwd ?? HOME
+  return existsSync(wanted) ? wanted : '/'
 }
 
 function begin(): void {
@@ -229,7 +235,7 @@ async function diskBytes(): Promise<number | null> {
 
 function measureDisk(): Promise<void> {
   return new Promise(resolve => {
-    const du = spawn('du', ['-skx', HOME], { stdio: ['ignore', 'pipe', 'ignore'] })
+    const du = spawn('du', ['-skx', machine.stores_in ?? HOME], { stdio: ['ignore', 'pipe', 'ignore'] })
     let out = ''
     du.stdout.on('data', chunk => {
       out += chunk

@@ -8,12 +8,12 @@ const SHELLS = ['/bin/bash', '/bin/sh']
 
 /**
  * Opens the best shell that the machine has.
- * @param env The machine's own environment.
+ * @param machine Where it begins, and the machine's own environment.
  * @param added What goes before it and before what terminals are told of themselves.
  */
 export function openShell(
   size: Size,
-  env: Record<string, string>,
+  machine: { cwd: string; env: Record<string, string> },
   added: Record<string, string>,
   events: PtyEvents,
 ): PtyProcess {
@@ -24,8 +24,8 @@ export function openShell(
       {
         file: shell,
         args: [],
-        env: { ...env, SHELL: shell, TERM: 'xterm-256color', PS1: '\\u@\\h:\\w\\$ ', ...added },
-        cwd: '/root',
+        env: { ...machine.env, SHELL: shell, TERM: 'xterm-256color', PS1: '\\u@\\h:\\w\\$ ', ...added },
+        cwd: machine.cwd,
         ...size,
       },
       events,

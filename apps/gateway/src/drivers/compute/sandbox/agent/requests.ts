@@ -36,4 +36,8 @@ export interface AgentMachine {
   on_command_end: CommandEndRule
   pauses: CommandPauses
   env: Record<string, string>
+  /** Where programs begin; left out for the home. */
+  cwd?: string
+  /** The folder that counts as its disk; left out for the home. */
+  stores_in?: string
 }

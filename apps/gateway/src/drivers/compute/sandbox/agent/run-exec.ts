@@ -14,11 +14,11 @@ const EXIT_NOT_FOUND = 127
 export function runExec(
   socket: Socket,
   request: Extract<AgentRequest, { op: 'exec' }>,
-  env: Record<string, string>,
+  machine: { cwd: string; env: Record<string, string> },
 ): void {
   const [file = 'false', ...args] = request.argv
   const child = asKernelsFirstChoice(() =>
-    spawn(file, args, { cwd: '/root', env, stdio: ['ignore', 'pipe', 'pipe'], detached: true }),
+    spawn(file, args, { ...machine, stdio: ['ignore', 'pipe', 'pipe'], detached: true }),
   )
   let bytesLeft = request.output_bytes_max
   let timedOut = false

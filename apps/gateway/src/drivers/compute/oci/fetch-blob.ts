@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { access, mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { OciFailure } from './oci-failure.ts'
+import { type Patience, piecesOf } from './outgoing.ts'
+import type { RegistryClient } from './registry-client.ts'
+
+/** Tries in a row that bring nothing; each that brings something begins the count anew. */
+const EMPTY_TRIES_MAX = 4
+/** Tries in all, against a registry that gives a byte at a time. */
+const TRIES_MAX = 40
+
+/**
+ * Fetches a blob, going on where an earlier try broke off, and puts it in its place once its digest is the right one.
+ * There already: returns.
+ * @param blob.partial Where it lies until then; nobody else writes there.
+ * @param onBytes Called with how many bytes are there.
+ * @throws OciFailure.
+ */
+export async function fetchBlob(
+  client: RegistryClient,
+  blob: { digest: string; size: number; path: string; partial: string },
+  options: { patience: Patience; signal: AbortSignal; onBytes(done: number): void },
+): Promise<void> {
+  const there = await access(blob.path).then(
+    () => true,
+    () => false,
+  )
+  if (there) return options.onBytes(blob.size)
+  await mkdir(dirname(blob.partial), { recursive: true, mode: 0o700 })
+  let empty = 0
+  for (let tries = 1; ; tries++) {
+    const before = await sizeOf(blob.partial)
+    try {
+      await fetchRest(client, blob, options)
+      break
+    } catch (error) {
+      if (!(error instanceof OciFailure) || error.fault !== 'unreachable') throw error
+      empty = (await sizeOf(blob.partial)) > before ? 0 : empty + 1
+      if (options.signal.aborted || empty >= EMPTY_TRIES_MAX || tries >= TRIES_MAX) throw error
+      const pauseMs = options.patience.pauseMs * 2 ** empty
+      await new Promise(resolve => setTimeout(resolve, pauseMs))
+    }
+  }
+  await rename(blob.partial, blob.path)
+}
+
+async function fetchRest(
+  client: RegistryClient,
+  blob: { digest: string; size: number; partial: string },
+  options: { patience: Patience; onBytes(done: number): void },
+): Promise<void> {
+  let hash = createHash('sha256')
+  const file = await open(blob.partial, 'a', 0o644)
+  try {
+    let { size: done } = await file.stat()
+    if (done < blob.size) {
+      const { response, from } = await client.blob(blob.digest, done)
+      if (from === 0 && done > 0) await file.truncate(0)
+      done = from
+      if (done > 0) hash = await hashOf(blob.partial)
+      try {
+        for await (const piece of piecesOf(response, blob.size - done, options.patience)) {
+          hash.update(piece)
+          await file.write(piece)
+          done += piece.length
+          options.onBytes(done)
+        }
+      } catch (error) {
+        if (!(error instanceof OciFailure) || error.fault !== 'too_large') throw error
+        done = Number.POSITIVE_INFINITY
+      }
+    } else hash = await hashOf(blob.partial)
+    if (done < blob.size) throw new OciFailure('unreachable', 'it breaks off')
+    if (done === blob.size && `sha256:${hash.digest('hex')}` === blob.digest) return await file.sync()
+  } finally {
+    await file.close()
+  }
+  // None of it is worth keeping.
+  await rm(blob.partial, { force: true })
+  throw new OciFailure('digest_wrong', blob.digest)
+}
+
+async function hashOf(path: string) {
+  const hash = createHash('sha256')
+  for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) hash.update(piece)
+  return hash
+}
+
+async function sizeOf(path: string): Promise<number> {
+  const file = await open(path, 'r').catch(() => null)
+  if (!file) return 0
+  try {
+    return (await file.stat()).size
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,106 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type ImageRecord, imageRecordSchema } from './image-record.ts'
+
+/**
+ * Where images lie below one folder:
+ *
+ *   blobs/sha256/<digest>   as in the OCI image layout, each shared by all images that name it; whole, or not there
+ *   images/<hash>.json      what is kept of an image, by its reference; its blobs are all there
+ *   partial/<hash>/<digest> what there is so far of a blob that an image needs
+ *   locks/<hash>            held while an image is fetched
+ *
+ * Nothing in here is a name that a registry chose.
+ */
+export function imageFiles(dir: string) {
+  const keyOf = (reference: string) => createHash('sha256').update(reference).digest('hex').slice(0, 32)
+  const hexOf = (digest: string) => digest.slice('sha256:'.length)
+  return {
+    record: (reference: string) => join(dir, 'images', `${keyOf(reference)}.json`),
+    blob: (digest: string) => join(dir, 'blobs/sha256', hexOf(digest)),
+    partial: (reference: string, digest: string) => join(dir, 'partial', keyOf(reference), hexOf(digest)),
+    partials: (reference: string) => join(dir, 'partial', keyOf(reference)),
+    lock: (reference: string) => join(dir, 'locks', keyOf(reference)),
+    folders: ['blobs/sha256', 'images', 'partial', 'locks'].map(name => join(dir, name)),
+  }
+}
+
+/** Makes the folders. */
+export async function makeImageFolders(dir: string): Promise<void> {
+  for (const folder of imageFiles(dir).folders) await mkdir(folder, { recursive: true, mode: 0o700 })
+}
+
+/** What is kept of an image; null where it is not here. */
+export async function readRecord(dir: string, reference: string): Promise<ImageRecord | null> {
+  const body = await readFile(imageFiles(dir).record(reference), 'utf8').catch(() => null)
+  return body === null ? null : (imageRecordSchema.safeParse(parse(body)).data ?? null)
+}
+
+/** Writes down that an image is here. */
+export async function writeRecord(dir: string, record: ImageRecord): Promise<void> {
+  await replaceFile(imageFiles(dir).record(record.reference), JSON.stringify(record))
+}
+
+/** Writes a file under another name first, so that one of the right name is always whole. */
+export async function replaceFile(path: string, content: string | Buffer): Promise<void> {
+  const next = `${path}.${randomBytes(4).toString('hex')}`
+  await writeFile(next, content, { mode: 0o644 })
+  await rename(next, path)
+}
+
+/** Says that something is in use today. */
+export async function touch(path: string): Promise<void> {
+  const now = new Date()
+  await utimes(path, now, now)
+}
+
+const DAY_MS = 86_400_000
+/** An image that nobody made a machine from for so long is fetched anew when somebody does. */
+const UNUSED_DAYS_MAX = 30
+/** A pull that is under way has blobs that no image names yet. */
+const UNNAMED_DAYS_MAX = 1
+
+/**
+ * Removes images that were not used for long, then blobs and pieces that no image names. Machines need none of it: each
+ * has its own copy.
+ * @param now In ms.
+ */
+export async function removeUnused(dir: string, now: number): Promise<void> {
+  const [blobs = '', images = '', partials = ''] = imageFiles(dir).folders
+  const isOlder = async (path: string, days: number) => {
+    const found = await stat(path).catch(() => null)
+    return found !== null && now - found.mtimeMs > days * DAY_MS
+  }
+  const named = new Set<string>()
+  for (const name of await readdir(images)) {
+    const path = join(images, name)
+    if (await isOlder(path, UNUSED_DAYS_MAX)) {
+      await rm(path, { force: true })
+      continue
+    }
+    const record = imageRecordSchema.safeParse(parse(await readFile(path, 'utf8').catch(() => ''))).data
+    for (const digest of record ? digestsOf(record) : []) named.add(digest.slice('sha256:'.length))
+  }
+  for (const name of await readdir(blobs)) {
+    const path = join(blobs, name)
+    if (!named.has(name) && (await isOlder(path, UNNAMED_DAYS_MAX))) await rm(path, { force: true })
+  }
+  for (const name of await readdir(partials)) {
+    const path = join(partials, name)
+    if (await isOlder(path, UNUSED_DAYS_MAX)) await rm(path, { recursive: true, force: true })
+  }
+}
+
+/** Every blob of an image. */
+function digestsOf(record: ImageRecord): string[] {
+  return [record.manifest, record.config, ...record.layers.map(({ digest }) => digest)]
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,286 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expectCode, never } from '../conformance/tools.ts'
+import type { PullProgress } from '../port/images.ts'
+import { imageFiles, readRecord, removeUnused } from './image-files.ts'
+import { createImageStore } from './image-store.ts'
+import type { MayVisit, Patience } from './outgoing.ts'
+import { pullImage } from './pull-image.ts'
+import { digestOf, makeImage, makeIndex, startRegistry } from './registry-fixture.ts'
+
+const LAYER_BYTES = 300_000
+const HALF = LAYER_BYTES / 2
+const layer = randomBytes(LAYER_BYTES)
+const image = makeImage(
+  [
+    { bytes: layer, packing: '' },
+    { bytes: randomBytes(10), packing: '+gzip' },
+  ],
+  { Entrypoint: ['/go'], Cmd: ['now'], Env: ['A=1', 'B=2=3', 'odd'], WorkingDir: '/srv', User: 'me' },
+)
+const patience: Patience = { silenceMs: 150, stretchMs: 100_000, stretchBytesMin: 1, pauseMs: 1 }
+const folder = mkdtempSync(join(tmpdir(), 'berth-oci-'))
+let registry: Awaited<ReturnType<typeof startRegistry>>
+let dir = ''
+let count = 0
+
+beforeAll(async () => {
+  registry = await startRegistry(image)
+})
+afterAll(() => {
+  registry.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+beforeEach(() => {
+  dir = join(folder, `${++count}`)
+  registry.does(() => false)
+})
+
+function pull(reference = registry.reference, part: { mayVisit?: MayVisit; patience?: Patience } = {}) {
+  const seen: PullProgress[] = []
+  const done = pullImage(dir, reference, {
+    onProgress: progress => seen.push(progress),
+    patience,
+    ...part,
+  })
+  return done.then(record => ({ record, seen }))
+}
+
+const faultOf = (pulling: Promise<unknown>) =>
+  pulling.then(
+    () => 'none',
+    error => error.fault,
+  )
+
+test('an image is fetched with progress, and kept with what it says of itself', async () => {
+  const { record, seen } = await pull()
+  expect(record).toMatchObject({
+    entrypoint: ['/go'],
+    command: ['now'],
+    env: { A: '1', B: '2=3' },
+    working_dir: '/srv',
+    user: 'me',
+  })
+  expect(record.layers.map(({ packing }) => packing)).toEqual(['plain', 'gzip'])
+  expect(seen.at(-1)).toEqual({ bytes_done: LAYER_BYTES + 10, bytes_total: LAYER_BYTES + 10 })
+  expect(readFileSync(imageFiles(dir).blob(digestOf(layer)))).toEqual(layer)
+  registry.asked.length = 0
+  expect((await pull()).record).toEqual(record)
+  expect(registry.asked).toEqual([])
+})
+
+test('a blob that another image brought is not fetched again', async () => {
+  await pull()
+  registry.asked.length = 0
+  await pull(`${registry.host}/t/other:1`)
+  expect(registry.asked.filter(({ url }) => image.layers.some(digest => url.endsWith(digest)))).toEqual([])
+})
+
+test('of a list of images the one for this kind of computer is taken', async () => {
+  const answerWith = (body: Buffer) =>
+    registry.does(({ url }, response) => {
+      if (!url?.endsWith('/manifests/1')) return false
+      response.end(body)
+      return true
+    })
+  answerWith(makeIndex(image))
+  expect((await pull()).record.manifest).toBe(digestOf(image.manifest))
+  dir = `${dir}-other`
+  answerWith(makeIndex(image, 'pdp11'))
+  expect(await faultOf(pull())).toBe('no_such_platform')
+})
+
+test('what broke off is gone on with, not begun again, and also by the next pull', async () => {
+  let cuts = 0
+  const cut = (atMost: number) =>
+    registry.does((request, response) => {
+      if (!request.url?.endsWith(digestOf(layer)) || cuts >= atMost) return false
+      const from = Number(/\d+/.exec(request.headers.range ?? '')?.[0] ?? 0)
+      cuts++
+      const range = { 'content-range': `bytes ${from}-${LAYER_BYTES - 1}/${LAYER_BYTES}` }
+      response.writeHead(from > 0 ? 206 : 200, { ...range, 'content-length': LAYER_BYTES - from })
+      response.write(layer.subarray(from, from + HALF / 2), () => response.destroy())
+      return true
+    })
+  cut(2)
+  await pull()
+  const ranges = registry.asked.filter(({ url }) => url.endsWith(digestOf(layer))).map(({ range }) => range)
+  expect(ranges[0]).toBeUndefined()
+  expect(ranges.slice(1).every(range => /^bytes=[1-9]\d*-$/.test(range ?? ''))).toBe(true)
+
+  dir = `${dir}-next`
+  registry.does((request, response) => {
+    if (!request.url?.endsWith(digestOf(layer))) return false
+    if (request.headers.range) response.writeHead(503).end()
+    else {
+      response.writeHead(200, { 'content-length': LAYER_BYTES })
+      response.write(layer.subarray(0, HALF), () => response.destroy())
+    }
+    return true
+  })
+  expect(await faultOf(pull())).toBe('unreachable')
+  registry.does(() => false)
+  await pull()
+  const [again] = registry.asked.filter(({ url }) => url.endsWith(digestOf(layer)))
+  expect(again?.range).toMatch(/^bytes=[1-9]\d*-$/)
+})
+
+test('bytes that are not those of the digest are told, kept nowhere, and may come right another time', async () => {
+  const answerWith = (body: Buffer) =>
+    registry.does(({ url }, response) => {
+      if (!url?.endsWith(digestOf(layer))) return false
+      response.end(body)
+      return true
+    })
+  for (const wrong of [randomBytes(LAYER_BYTES), randomBytes(LAYER_BYTES + 1)]) {
+    answerWith(wrong)
+    expect(await faultOf(pull())).toBe('digest_wrong')
+    expect(existsSync(imageFiles(dir).blob(digestOf(layer)))).toBe(false)
+    expect(await readRecord(dir, registry.reference)).toBeNull()
+  }
+  registry.does(() => false)
+  await pull()
+})
+
+test.each([
+  [401, 'refused'],
+  [403, 'refused'],
+  [404, 'not_found'],
+  [429, 'rate_limited'],
+  [500, 'unreachable'],
+])('an answer of %d is %s', async (status, fault) => {
+  registry.does((_request, response) => {
+    response.writeHead(status).end('{}')
+    return true
+  })
+  expect(await faultOf(pull())).toBe(fault)
+})
+
+test.each([
+  ['nothing that is JSON', Buffer.from('<html>')],
+  ['another kind of thing', Buffer.from('{"schemaVersion":1}')],
+  ['more layers than an image may have', Buffer.from(manyLayers(129))],
+])('%s is no image', async (_name, body) => {
+  registry.does((_request, response) => {
+    response.end(body)
+    return true
+  })
+  expect(await faultOf(pull())).toBe('not_an_image')
+})
+
+test('a registry that says nothing, or without end, is left', async () => {
+  registry.does(() => true)
+  expect(await faultOf(pull())).toBe('unreachable')
+  registry.does((_request, response) => {
+    const more = () => response.write(Buffer.alloc(512 * 1024), error => error || more())
+    more()
+    return true
+  })
+  expect(await faultOf(pull())).toBe('too_large')
+  registry.does(({ url }, response) => {
+    if (!url?.endsWith(digestOf(layer))) return false
+    const drop = setInterval(() => response.write('x'), 20)
+    response.on('close', () => clearInterval(drop))
+    return true
+  })
+  const impatient = { ...patience, stretchMs: 100, stretchBytesMin: 1_000 }
+  expect(await faultOf(pull(registry.reference, { patience: impatient }))).toBe('unreachable')
+})
+
+test('a token is asked for as nobody, told to the registry alone, and blobs may lie elsewhere', async () => {
+  const seen: { url: string; authorization: string | undefined }[] = []
+  const elsewhere = createServer((request, response) => {
+    seen.push({ url: request.url ?? '', authorization: request.headers.authorization })
+    if (request.url?.startsWith('/token')) response.end('{"token":"t-1"}')
+    else response.end(image.blobs.get(request.url?.slice(1) ?? ''))
+  }).listen(0, '127.0.0.1')
+  try {
+    await new Promise(resolve => elsewhere.once('listening', resolve))
+    const address = elsewhere.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    registry.does((request, response) => {
+      const { url = '', headers } = request
+      if (headers.authorization !== 'Bearer t-1') {
+        const realm = `Bearer realm="http://127.0.0.1:${port}/token",service="s",scope="everything"`
+        response.writeHead(401, { 'www-authenticate': realm }).end()
+        return true
+      }
+      if (!url.includes('/blobs/')) return false
+      response.writeHead(307, { location: `http://127.0.0.1:${port}/${url.split('/').at(-1)}` }).end()
+      return true
+    })
+    // Where nobody said that it may be asked, it is not: not for a token, and not for a blob.
+    expect(await faultOf(pull())).toBe('refused')
+    expect(seen).toEqual([])
+    await pull(registry.reference, { mayVisit: url => url.port === String(port) })
+    expect(seen[0]).toEqual({
+      url: '/token?service=s&scope=repository%3At%2Fimage%3Apull',
+      authorization: undefined,
+    })
+    expect(seen.length).toBe(4)
+    expect(seen.every(({ authorization }) => authorization === undefined)).toBe(true)
+  } finally {
+    elsewhere.closeAllConnections()
+    elsewhere.close()
+  }
+})
+
+test('two pulls of one image at one time are one, also of two gateways, and end when nobody waits', async () => {
+  const [one, two] = [createImageStore(dir), createImageStore(dir)]
+  const givesUp = AbortSignal.timeout(50)
+  registry.does(() => true)
+  await expectCode(
+    one.pull(registry.reference, () => undefined, givesUp),
+    'failed',
+  )
+  registry.does(() => false)
+  const seen: PullProgress[] = []
+  await Promise.all([
+    one.pull(registry.reference, progress => seen.push(progress), never),
+    one.pull(registry.reference, () => undefined, never),
+    two.pull(registry.reference, () => undefined, never),
+  ])
+  expect(registry.asked.filter(({ url }) => url.endsWith(digestOf(layer)))).toHaveLength(1)
+  expect(seen.at(-1)?.bytes_done).toBe(LAYER_BYTES + 10)
+  expect((await two.find(registry.reference))?.manifest).toBe(digestOf(image.manifest))
+  registry.does((_request, response) => {
+    response.writeHead(404).end()
+    return true
+  })
+  const missing = `${registry.host}/t/none:1`
+  await expectCode(
+    one.pull(missing, () => undefined, never),
+    'image_unavailable',
+  )
+  await expectCode(
+    one.pull('127.0.0.1:9/t/none:1', () => undefined, never),
+    'registry_unreachable',
+  )
+})
+
+test('what nobody used for long is removed, with the blobs that no other image has', async () => {
+  await pull()
+  const kept = `${registry.host}/t/other:1`
+  await pull(kept)
+  const files = imageFiles(dir)
+  const DAY_MS = 86_400_000
+  const old = new Date(Date.now() - 31 * DAY_MS)
+  for (const path of [registry.reference, kept].map(files.record)) utimesSync(path, old, old)
+  for (const path of image.layers.map(files.blob)) utimesSync(path, old, old)
+  utimesSync(files.record(kept), new Date(), new Date())
+  await removeUnused(dir, Date.now())
+  expect(existsSync(files.record(registry.reference))).toBe(false)
+  expect(existsSync(files.blob(digestOf(layer)))).toBe(true)
+  utimesSync(files.record(kept), old, old)
+  await removeUnused(dir, Date.now())
+  expect(existsSync(files.blob(digestOf(layer)))).toBe(false)
+})
+
+function manyLayers(layers: number): string {
+  const one = { digest: digestOf(layer), size: 1, mediaType: 'application/vnd.oci.image.layer.v1.tar' }
+  return JSON.stringify({ schemaVersion: 2, config: one, layers: Array.from({ length: layers }, () => one) })
+}

@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { PullProgress } from '../port/images.ts'
+import { fetchBlob } from './fetch-blob.ts'
+import { imageFiles, makeImageFolders, readRecord, replaceFile, touch, writeRecord } from './image-files.ts'
+import {
+  configSchema,
+  IMAGE_BYTES_MAX,
+  type ImageRecord,
+  indexSchema,
+  manifestSchema,
+  packingOf,
+} from './image-record.ts'
+import { OciFailure } from './oci-failure.ts'
+import { bodyOf, type MayVisit, PATIENCE, type Patience } from './outgoing.ts'
+import { parseReference } from './reference.ts'
+import { createRegistryClient, parseJson, type RegistryClient } from './registry-client.ts'
+
+const CONFIG_BYTES_MAX = 4 * 1024 * 1024
+const LAYERS_AT_ONCE = 3
+
+/** What processors are called in images. */
+const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = {
+  x64: 'amd64',
+  arm64: 'arm64',
+  ppc64: 'ppc64le',
+  s390x: 's390x',
+  riscv64: 'riscv64',
+}
+
+/**
+ * Fetches an image into a folder: every blob of it is checked by its digest, and those that another image brought are
+ * not fetched again. Nobody else may fetch the same reference at the same time. Here already: returns.
+ * @throws OciFailure.
+ */
+export async function pullImage(
+  dir: string,
+  reference: string,
+  options: {
+    onProgress(progress: PullProgress): void
+    patience?: Patience
+    mayVisit?: MayVisit
+  },
+): Promise<ImageRecord> {
+  const { patience = PATIENCE, mayVisit } = options
+  const parsed = parseReference(reference)
+  if (!parsed) throw new OciFailure('not_an_image', 'its reference is none')
+  await makeImageFolders(dir)
+  const before = await readRecord(dir, reference)
+  if (before) return before
+  const stop = new AbortController()
+  const { signal } = stop
+  const client = createRegistryClient({ reference: parsed, patience, signal, ...(mayVisit && { mayVisit }) })
+  const found = await findManifest(client, parsed.version)
+  const config = await fetchConfig(client, found.manifest.config, patience)
+  const layers = found.manifest.layers.map(({ digest, size, mediaType }) => {
+    const packing = packingOf(mediaType)
+    if (packing === null) throw new OciFailure('not_an_image', 'a layer of it is of another kind')
+    return { digest, size, packing }
+  })
+  const record = recordOf(reference, { found, config, layers })
+  const files = imageFiles(dir)
+  await fetchLayers(client, record, { dir, stop, patience, onProgress: options.onProgress })
+  await replaceFile(files.blob(record.manifest), found.body)
+  await replaceFile(files.blob(record.config), config.body)
+  await writeRecord(dir, record)
+  return record
+}
+
+type Manifest = z.infer<typeof manifestSchema>
+
+/** The manifest for this kind of computer. */
+async function findManifest(
+  client: RegistryClient,
+  version: string,
+): Promise<{ digest: string; body: Buffer; manifest: Manifest }> {
+  const { digest, body } = await client.manifest(version)
+  const parsed = parseJson(body)
+  const index = indexSchema.safeParse(parsed).data
+  if (!index) return { digest, body, manifest: asManifest(parsed) }
+  const architecture = ARCHITECTURES[process.arch]
+  const ours = index.manifests.find(
+    ({ platform }) => platform?.os === 'linux' && platform.architecture === architecture,
+  )
+  if (!ours) throw new OciFailure('no_such_platform', process.arch)
+  const one = await client.manifest(ours.digest)
+  return { ...one, manifest: asManifest(parseJson(one.body)) }
+}
+
+function asManifest(parsed: unknown): Manifest {
+  const { data, error } = manifestSchema.safeParse(parsed)
+  if (!data) throw new OciFailure('not_an_image', undefined, { cause: error })
+  return data
+}
+
+async function fetchConfig(
+  client: RegistryClient,
+  { digest, size }: Manifest['config'],
+  patience: Patience,
+): Promise<{ digest: string; body: Buffer; config: z.infer<typeof configSchema> }> {
+  if (size > CONFIG_BYTES_MAX) throw new OciFailure('too_large')
+  const { response } = await client.blob(digest, 0)
+  const body = await bodyOf(response, size, patience)
+  const is = `sha256:${createHash('sha256').update(body).digest('hex')}`
+  if (is !== digest) throw new OciFailure('digest_wrong', digest)
+  const { data, error } = configSchema.safeParse(parseJson(body))
+  if (!data) throw new OciFailure('not_an_image', z.prettifyError(error))
+  if (data.architecture !== ARCHITECTURES[process.arch]) {
+    throw new OciFailure('no_such_platform', process.arch)
+  }
+  return { digest, body, config: data }
+}
+
+function recordOf(
+  reference: string,
+  image: {
+    found: { digest: string }
+    config: { digest: string; config: z.infer<typeof configSchema> }
+    layers: ImageRecord['layers']
+  },
+): ImageRecord {
+  const { found, config, layers } = image
+  const said = config.config.config
+  if (layers.reduce((sum, { size }) => sum + size, 0) > IMAGE_BYTES_MAX) throw new OciFailure('too_large')
+  const env = (said?.Env ?? []).flatMap(entry => {
+    const at = entry.indexOf('=')
+    return at > 0 ? [[entry.slice(0, at), entry.slice(at + 1)] as const] : []
+  })
+  return {
+    reference,
+    manifest: found.digest,
+    config: config.digest,
+    layers,
+    entrypoint: said?.Entrypoint ?? [],
+    command: said?.Cmd ?? [],
+    env: Object.fromEntries(env),
+    working_dir: said?.WorkingDir || '/',
+    user: said?.User ?? '',
+  }
+}
+
+/** Fetches the layers that are not here, a few at a time. */
+async function fetchLayers(
+  client: RegistryClient,
+  record: ImageRecord,
+  options: {
+    dir: string
+    stop: AbortController
+    patience: Patience
+    onProgress(progress: PullProgress): void
+  },
+): Promise<void> {
+  const { stop, patience } = options
+  const files = imageFiles(options.dir)
+  // One that an image has twice is fetched once.
+  const waiting = [...new Map(record.layers.map(layer => [layer.digest, layer])).values()]
+  const bytes_total = waiting.reduce((sum, { size }) => sum + size, 0)
+  const done = new Map<string, number>()
+  const fetchSome = async () => {
+    for (let layer = waiting.shift(); layer; layer = waiting.shift()) {
+      const { digest, size } = layer
+      const onBytes = (bytes: number) => {
+        done.set(digest, bytes)
+        options.onProgress({ bytes_done: [...done.values()].reduce((sum, one) => sum + one, 0), bytes_total })
+      }
+      const path = files.blob(digest)
+      const partial = files.partial(record.reference, digest)
+      await fetchBlob(client, { digest, size, path, partial }, { patience, signal: stop.signal, onBytes })
+      // It was not used for long, perhaps, and is again now.
+      await touch(path)
+    }
+  }
+  // When one fails, the others are left where they are, and have ended before anybody may begin again.
+  const failures: unknown[] = []
+  const fail = (error: unknown) => {
+    failures.push(error)
+    waiting.length = 0
+    stop.abort()
+  }
+  await Promise.all(Array.from({ length: LAYERS_AT_ONCE }, () => fetchSome().catch(fail)))
+  if (failures.length > 0) throw failures[0]
+}

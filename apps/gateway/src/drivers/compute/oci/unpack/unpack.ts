@@ -1,0 +1,94 @@
+/**
+ * Lays an image's layers into a machine's new root. It runs as the machine's own user within the walls of a machine,
+ * where nothing can be written but that root: whatever is in a layer, nothing else is in reach. Its orders are its first
+ * argument; it writes one JSON value, and ends when whoever started it closes file 3.
+ */
+import { chmodSync, createReadStream, readFileSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { PassThrough, type Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createZstdDecompress } from 'node:zlib'
+import { BadEntry, ImageTree } from './image-tree.ts'
+import { NotAnArchive, TarReader } from './tar-reader.ts'
+import type { UnpackAnswer, UnpackOrders } from './unpack-orders.ts'
+
+const ROOT = '/root'
+const PARENT_FD = 3
+/** Places of a machine's root where its walls put something, and those that programs take for granted. */
+const PLACES = ['proc', 'sys', 'dev', '.berth', 'tmp', 'root', 'etc']
+const USERS_BYTES_MAX = 1024 * 1024
+
+const orders = JSON.parse(process.argv[2] ?? '') as UnpackOrders
+const parent = new Socket({ fd: PARENT_FD, readable: true, writable: false })
+parent.on('error', () => process.exit(1))
+parent.on('end', () => process.exit(1)).resume()
+
+let bytes = 0
+const tree = new ImageTree(ROOT, orders.files_max)
+
+function unpackerOf(packing: UnpackOrders['layers'][number]['packing']): Transform {
+  if (packing === 'gzip') return createGunzip()
+  return packing === 'zstd' ? createZstdDecompress() : new PassThrough()
+}
+
+async function layLayer({ path, packing }: UnpackOrders['layers'][number]): Promise<void> {
+  tree.nextLayer()
+  const reader = new TarReader(entry => tree.lay(entry))
+  await pipeline(createReadStream(path), unpackerOf(packing), async pieces => {
+    for await (const piece of pieces as AsyncIterable<Buffer>) {
+      bytes += piece.length
+      if (bytes > orders.bytes_max) throw new BadEntry('it does not fit on the disk')
+      reader.push(piece)
+    }
+  })
+  reader.end()
+}
+
+/** Who an image's programs are to be: a name or a number, perhaps with a group's behind a colon. */
+function userOf(said: string): UnpackAnswer['user'] {
+  const [user = '', group = ''] = said.split(':')
+  if (user === '' || user === 'root' || user === '0') return { uid: 0, gid: 0, name: 'root', home: '/root' }
+  const rows = rowsOf('/etc/passwd').filter(([name, , uid]) => name === user || uid === user)
+  const [name = user, , uid = user, gid = '0', , home = '/'] = rows[0] ?? []
+  const groups = rowsOf('/etc/group').filter(([one]) => one === group)
+  return { uid: idOf(uid), gid: idOf(group === '' ? gid : (groups[0]?.[2] ?? group)), name, home }
+}
+
+function idOf(text: string): number {
+  const id = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+  if (!(id < 2 ** 31)) throw new BadEntry('the user that it wants to be is not in it')
+  return id
+}
+
+function rowsOf(name: string): string[][] {
+  const path = tree.find(name)
+  try {
+    const text = path === null ? '' : readFileSync(path, 'utf8').slice(0, USERS_BYTES_MAX)
+    return text.split('\n').map(line => line.split(':'))
+  } catch {
+    return []
+  }
+}
+
+function answer(value: UnpackAnswer | { failed: string }): void {
+  process.stdout.write(JSON.stringify(value))
+}
+
+try {
+  for (const layer of orders.layers) await layLayer(layer)
+  for (const place of PLACES) tree.clear(place)
+  chmodSync(`${ROOT}/tmp`, 0o1777)
+  for (const [name, text] of Object.entries(orders.files)) tree.put(name, text)
+  tree.folder(orders.working_dir.split('/').filter(part => part !== '' && part !== '.' && part !== '..'))
+  const user = userOf(orders.user)
+  chmodSync(ROOT, 0o755)
+  answer({ user })
+} catch (error) {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (error instanceof BadEntry || error instanceof NotAnArchive) answer({ failed: message })
+  else if (/^(Z_|ERR_ZSTD|ZSTD_|ENAMETOOLONG|ELOOP)/.test(code))
+    answer({ failed: 'a layer of it is damaged' })
+  else if (/^(ENOSPC|EDQUOT)$/.test(code)) answer({ failed: 'it does not fit on the disk' })
+  else throw error
+}
+parent.destroy()

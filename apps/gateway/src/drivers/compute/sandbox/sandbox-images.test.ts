@@ -1,0 +1,247 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
+import pino from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeConformance } from '../conformance/conformance.ts'
+import { smallMachine } from '../conformance/small-machine.ts'
+import { describeWhere, eventually, expectCode, never, text } from '../conformance/tools.ts'
+import { layTestTree } from '../docker/test-image.ts'
+import {
+  makeImage,
+  type OddEntry,
+  packOdd,
+  startRealRegistry,
+  startRegistry,
+} from '../oci/registry-fixture.ts'
+import type { Engine } from '../port/engine.ts'
+import { offered } from '../port/part.ts'
+import { probeSandbox } from './probe-sandbox.ts'
+import { createSandboxEngine } from './sandbox-engine.ts'
+
+const log = pino({ level: 'silent' })
+const probe = await probeSandbox()
+const hasRegistry = (process.env.PATH ?? '')
+  .split(delimiter)
+  .some(folder => existsSync(join(folder, 'docker-registry')))
+if (!hasRegistry) process.stdout.write('SKIP at a real registry: docker-registry is not installed\n')
+
+/** Four times what its disk has. */
+const BOMB_BYTES = 64 * 1024 * 1024
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-images-'))
+const tree = join(folder, 'tree')
+
+/** A layer of this computer's own programs, with a home as people leave it. */
+async function programs(): Promise<Buffer> {
+  mkdirSync(tree)
+  await layTestTree(tree)
+  writeFileSync(join(tree, 'root/.bashrc'), 'PS1="\\u@\\h:\\w\\$ "\n')
+  writeFileSync(join(tree, 'etc/passwd'), 'root:x:0:0::/root:/bin/sh\nme:x:1000:1001::/home/me:/bin/sh\n')
+  mkdirSync(join(tree, 'home/me'), { recursive: true })
+  return execFileSync('tar', ['-C', tree, '-c', '.'], { maxBuffer: 200 * 1024 * 1024 })
+}
+
+describeWhere('images in sandboxes', probe, () => {
+  let layer: Buffer
+  let packed: Buffer
+  beforeAll(async () => {
+    layer = await programs()
+    packed = zstdCompressSync(layer)
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  describe.skipIf(!hasRegistry)('at a real registry', () => {
+    let real: Awaited<ReturnType<typeof startRealRegistry>>
+    const image = { id: 'made', parts: { sandbox: { image: '' } } }
+    describeConformance('a sandbox of an image', {
+      makeEngine: async () => {
+        if (image.parts.sandbox.image === '') {
+          const bytes = gzipSync(layer, { level: 1 })
+          const said = { Env: ['PATH=/usr/local/bin:/usr/bin:/bin'], WorkingDir: '/root' }
+          real = await startRealRegistry(makeImage([{ bytes, packing: '+gzip' }], said))
+          image.parts.sandbox.image = real.reference
+        }
+        const engine = await createSandboxEngine({ dataDir: join(folder, 'real'), log })
+        expect(await engine.images.has(image)).toBe(false)
+        await engine.images.pull(image, () => undefined, never)
+        return engine
+      },
+      image,
+      missingImage: { id: 'docker-only', parts: { docker: 'debian:12' } },
+      imagesOnly: true,
+      shutdownStops: true,
+    })
+    afterAll(() => real.close())
+  })
+
+  /** An engine on a folder of its own, and what tests do with it. */
+  function useEngine(name: string, options: Partial<Parameters<typeof createSandboxEngine>[0]>) {
+    let engine: Engine
+    const closing: (() => void)[] = []
+    beforeAll(async () => {
+      engine = await createSandboxEngine({ dataDir: join(folder, name), log, ...options })
+    })
+    afterAll(async () => {
+      for (const { id } of await engine.machines.list()) await engine.machines.remove(id, never)
+      await engine.shutdown()
+      for (const close of closing) close()
+    })
+    /** Puts an image into a registry of its own, fetches it, and gives what a machine of it is made from. */
+    async function fetched(id: string, image: ReturnType<typeof makeImage>) {
+      const registry = await startRegistry(image)
+      closing.push(registry.close)
+      const recipe = { id, parts: { sandbox: { image: registry.reference } } }
+      await engine.images.pull(recipe, () => undefined, never)
+      return recipe
+    }
+    return {
+      engine: () => engine,
+      fetched,
+      /** Makes a machine of an image that has these entries over the programs. */
+      async make(
+        id: string,
+        entries: OddEntry[],
+        said: Record<string, unknown> = {},
+        part: Parameters<typeof smallMachine>[2] = {},
+      ) {
+        const layers = [
+          { bytes: packed, packing: '+zstd' as const },
+          { bytes: packOdd(entries), packing: '' as const },
+        ]
+        const spec = smallMachine(id, await fetched(id, makeImage(layers, said)), part)
+        await engine.machines.create(spec, never)
+        return spec
+      },
+      async start(id: string) {
+        await engine.machines.start(id, never)
+        await engine.machines.begin(id, never)
+      },
+    }
+  }
+
+  for (const launcher of ['bwrap', 'unshare'] as const) {
+    describe(`a machine of an image by ${launcher}`, () => {
+      const { engine: machines, make, start } = useEngine(launcher, { launcher })
+
+      test('runs the image’s entry point as its user, where and with what the image says', async () => {
+        const go = '#!/bin/sh\n(id -u; id -g; pwd; echo "$HOME $A $B $*") > ~/told\n'
+        const said = {
+          Entrypoint: ['/go', 'first'],
+          Cmd: ['second'],
+          Env: ['PATH=/usr/bin', 'A=a', 'B=b'],
+          User: 'me',
+          WorkingDir: '/srv/app',
+        }
+        const spec = await make('entry', [{ name: 'go', content: go, mode: 0o755 }], said, {
+          env: { B: 'mine' },
+        })
+        await start('entry')
+        const told = (words: string) =>
+          eventually(async () =>
+            expect(await text(machines(), 'entry', 'cat ~/told')).toBe(
+              `1000\n1001\n/srv/app\n/home/me a mine ${words}\n`,
+            ),
+          )
+        await told('first second')
+        expect(await text(machines(), 'entry', 'id -u; pwd')).toBe('1000\n/srv/app\n')
+        // Its own command ends unnoticed; the customer's takes its place behind the entry point.
+        expect(await machines().observation.status('entry')).not.toHaveProperty('command_end')
+        await machines().machines.stop('entry', never)
+        await machines().machines.create({ ...spec, command: ['third'] }, never)
+        await start('entry')
+        await told('first third')
+        const rights = await text(machines(), 'entry', 'grep -E "^(Cap|Seccomp:|NoNew)" /proc/self/status')
+        expect(rights.match(/Cap\w+:\s+0+$/gm)).toHaveLength(5)
+        expect(rights).toMatch(/NoNewPrivs:\s1\nSeccomp:\s2/)
+      })
+
+      test('keeps what it changed in its root, and nothing of that is used to start it', async () => {
+        await offered(machines().volumes).make({ id: `v-${launcher}`, size_gb: 1 })
+        const spec = await make('kept', [{ name: 'mnt/keep', content: '' }])
+        await start('kept')
+        const evil =
+          'printf "#!/bin/sh\\necho evil > /evil\\n" > /usr/bin/setpriv; cp /usr/bin/setpriv /usr/bin/mount'
+        await text(
+          machines(),
+          'kept',
+          `echo mine > /mine; echo x > /etc/new; mv /proc /gone 2>/dev/null; ${evil};
+           echo "$(id -u):x:0:0::/:/bin/sh" >> /etc/passwd; echo "passwd: evil" > /etc/nsswitch.conf;
+           mv /etc /etc-2; mkdir /etc; echo /usr/lib/none.so > /etc/ld.so.preload 2>/dev/null; ls /mine`,
+        )
+        await machines().machines.stop('kept', never)
+        const volumes = [{ id: `v-${launcher}`, path: '/mnt/deep/data', read_only: false }]
+        await machines().machines.create({ ...spec, volumes }, never)
+        await start('kept')
+        expect(
+          await text(
+            machines(),
+            'kept',
+            'cat /mine; ls -d /proc/1 /etc-2/new; echo v > /mnt/deep/data/file; ls /evil 2>&1; true',
+          ),
+        ).toMatch(/^mine\n\/etc-2\/new\n\/proc\/1\n.*No such file/s)
+        await machines().machines.stop('kept', never)
+
+        // A volume is put nowhere that a link of the machine's leads to.
+        await machines().machines.create({ ...spec, volumes: [] }, never)
+        await start('kept')
+        await text(machines(), 'kept', 'rm -rf /mnt && ln -s /etc /mnt')
+        await machines().machines.stop('kept', never)
+        await machines().machines.create({ ...spec, volumes }, never)
+        await expect(machines().machines.start('kept', never)).rejects.toThrow('a link is where a volume')
+        await machines().machines.remove('kept', never)
+        expect(await machines().observation.status('kept')).toEqual({ state: 'absent' })
+      })
+    })
+  }
+
+  describe('a machine of an image that means harm', () => {
+    const { engine: machines, fetched, make, start } = useEngine('folders', { homes: 'folders' })
+
+    test('is made of what its image holds and of nothing beside it', async () => {
+      const before = readdirSync(folder).sort()
+      const passwd = readFileSync('/etc/passwd', 'utf8')
+      await make('odd', [
+        { name: 'escape', type: '2', target: '../../../../../../../../etc' },
+        { name: 'escape/passwd', content: 'evil' },
+        { name: 'null', type: '3' },
+        { name: 'proc', type: '2', target: '/etc' },
+        { name: '.berth', content: 'evil' },
+        { name: 'setuid', mode: 0o4755 },
+      ])
+      await start('odd')
+      expect(await text(machines(), 'odd', 'cat /etc/passwd; ls -d /null 2>&1; true')).toMatch(
+        /^evil.*No such/s,
+      )
+      expect(await text(machines(), 'odd', 'stat -c %a /setuid; cat /proc/sys/kernel/hostname')).toBe(
+        '755\nodd\n',
+      )
+      expect(readFileSync('/etc/passwd', 'utf8')).toBe(passwd)
+      expect(readdirSync(folder).sort()).toEqual(before)
+    })
+
+    test.each<[string, OddEntry[]]>([
+      ['a name that leads out', [{ name: '../../outside' }]],
+      ['a user that is not there', []],
+    ])('is not made of an image with %s, and leaves nothing', async (name, entries) => {
+      const said = entries.length === 0 ? { User: 'nobody-here' } : {}
+      await expectCode(make('bad', entries, said), 'image_unavailable')
+      expect(await machines().observation.status('bad')).toEqual({ state: 'absent' })
+      expect(name).not.toBe('')
+    })
+
+    test('is not made of more bytes than its disk has room for, however small they were packed', async () => {
+      const bomb = packOdd([{ name: 'bomb', type: '3', size: 2 ** 32 }]).subarray(0, 512)
+      const bytes = gzipSync(Buffer.concat([bomb, Buffer.alloc(BOMB_BYTES)]))
+      const recipe = await fetched('bomb', makeImage([{ bytes, packing: '+gzip' }]))
+      const disk_gb = BOMB_BYTES / 4 / 1024 ** 3
+      await expectCode(
+        machines().machines.create(smallMachine('bomb', recipe, { disk_gb }), never),
+        'image_unavailable',
+      )
+      expect(await machines().observation.status('bomb')).toEqual({ state: 'absent' })
+    })
+  })
+})

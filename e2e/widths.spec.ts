@@ -48,7 +48,7 @@ test.beforeAll(async ({ browser, gateway: shared }) => {
   })
   // Its second line says so, in as many words as there are.
   await page.goto('/instance-list')
-  await expect(page.getByText(/^Start command ended/)).toBeVisible({ timeout: 30_000 })
+  await expect(page.getByText(/^Command ended/)).toBeVisible({ timeout: 30_000 })
   // Somebody else's device, which can be signed out from here.
   await (await openSignedIn(browser, gateway, WIDA, { userAgent: 'Mozilla/5.0 Firefox/144.0' })).close()
 })
@@ -78,7 +78,7 @@ test('every page fits every width', async ({ browser }) => {
 
 test('on a phone a row is its likeliest action, wherever it is touched', async () => {
   await page.goto('/instance-list')
-  const why = page.getByText(/^Start command ended with code 3, /)
+  const why = page.getByText(/^Command ended, code 3, /)
   for (const width of [320, 390]) {
     await page.setViewportSize({ width, height: 844 })
     expect(await isCut(why), `what became of it, at ${width} px`).toBe(false)

@@ -55,8 +55,8 @@ const FEATURES_OFF = [
   'xr-spatial-tracking',
 ]
 
-/** On whatever the console's origin answers, whoever makes the answer. */
-const EVERYWHERE = {
+/** On whatever the console's origin answers, whoever makes the answer, and on our own pages at other origins. */
+export const HEADERS_EVERYWHERE = {
   'x-content-type-options': 'nosniff',
   'permissions-policy': FEATURES_OFF.map(feature => `${feature}=()`).join(', '),
 } as const
@@ -88,7 +88,7 @@ export function createFrontDoor(
       if (namesSeveralHosts(request)) return refuse(response, 400, 'A request names one host.')
       if (isConsole(host)) {
         awaitBody(request, waiting)
-        for (const [name, value] of Object.entries(EVERYWHERE)) response.setHeader(name, value)
+        for (const [name, value] of Object.entries(HEADERS_EVERYWHERE)) response.setHeader(name, value)
         return handler(request, response)
       }
       const target = serviceOrigin?.match(host) ?? null
@@ -143,7 +143,7 @@ const FOREIGN_HOST = 'Berth does not answer to this host name. Its operator can 
 
 function refuse(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
-    ...EVERYWHERE,
+    ...HEADERS_EVERYWHERE,
     'content-type': 'text/plain; charset=utf-8',
     connection: 'close',
   })

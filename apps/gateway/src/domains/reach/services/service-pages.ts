@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Language } from '@berth/contract/limits'
+import { HEADERS_EVERYWHERE } from '../../../platform/http/front-door.ts'
 import { pickLanguage } from '../../../platform/http/languages.ts'
 
 /** Why a service's origin answers with a page of ours. */
@@ -163,7 +164,7 @@ export function renderServicePage(page: ServicePage, port: number, request: Inco
       'Content-Language': language,
       'Cache-Control': 'no-store',
       'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-      'X-Content-Type-Options': 'nosniff',
+      ...HEADERS_EVERYWHERE,
       'Referrer-Policy': 'no-referrer',
       Vary: 'Accept, Accept-Language',
     },

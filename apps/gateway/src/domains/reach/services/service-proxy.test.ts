@@ -315,6 +315,11 @@ describe('a service that is not there', () => {
       headers: { accept: 'text/html', 'accept-language': language },
     })
     expect([status, headers['content-type']]).toEqual([502, 'text/html; charset=utf-8'])
+    // Nothing of ours is taken for what it is not, or asks a browser for anything.
+    expect([headers['x-content-type-options'], headers['permissions-policy']]).toEqual([
+      'nosniff',
+      expect.stringContaining('camera=()'),
+    ])
     expect(body.toString()).toContain(text)
   })
 

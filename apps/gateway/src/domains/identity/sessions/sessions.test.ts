@@ -125,8 +125,8 @@ describe('ending a session', () => {
   test('the oldest session ends when there are too many', async () => {
     const { token, email } = await signedIn()
     await bench.database.db.execute(
-      sql`insert into session (id, user_id, created_at, expires_at, last_seen_at, user_agent, address)
-          select gen_random_uuid(), user_id, created_at + interval '1 second', expires_at, last_seen_at, '', ''
+      sql`insert into session (id, user_id, created_at, expires_at, last_seen_at, proven_at, user_agent, address)
+          select gen_random_uuid(), user_id, created_at + interval '1 second', expires_at, last_seen_at, proven_at, '', ''
           from session, generate_series(1, ${SESSIONS_PER_USER_MAX - 1})
           where user_id = (select id from user_account where email = ${email})`,
     )

@@ -33,7 +33,7 @@ export default defineConfig({
             // What both the sign-in page and the shell draw with, so that neither waits for twenty small files.
             {
               name: 'frame',
-              test: /@mantine\/core\/esm\/(?:core|components\/(?:Button|UnstyledButton|Loader|Transition|ActionIcon|CloseButton|Input|InputBase|TextInput))\/|@mantine\/hooks\/esm\/(?:use-id|use-merged-ref|use-uncontrolled|utils)\/|@tabler\/icons-react\/dist\/esm\/(?:createReactComponent|defaultAttributes|icons\/IconAlertTriangle)|contract\/src\/(?:limits|errors|call|envelope|fields|account|money|regions)\.ts|console\/src\/(?:api\/(?!quer)|app\/(?!shell|zod-setup|router|way-to|ConsoleApp|GuestApp|guest\/|search)|ui\/(?:format|toast\.ts|Brand|Money|Error|Placeholder))/,
+              test: /@mantine\/core\/esm\/(?:core|components\/(?:Button|UnstyledButton|Loader|Transition|ActionIcon|CloseButton|Input|InputBase|TextInput))\/|@mantine\/hooks\/esm\/(?:use-id|use-merged-ref|use-uncontrolled|utils)\/|@tabler\/icons-react\/dist\/esm\/(?:createReactComponent|defaultAttributes|icons\/IconAlertTriangle)|contract\/src\/(?:limits|errors|call|envelope|fields|account|money|regions)\.ts|console\/src\/(?:api\/(?!quer)|app\/(?!shell|zod-setup|router|way-to|ConsoleApp|GuestApp|guest\/|search|session\/ConfirmSignIn)|ui\/(?:format|toast\.ts|Brand|Money|Error|Placeholder))/,
             },
             // The router, the queries and what most pages in the shell draw with; signing in does without them.
             {

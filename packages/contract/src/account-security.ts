@@ -64,8 +64,9 @@ export const sendSignInCode = defineCall({
   timeout: 'email',
   envelope: 'casdoor',
   rateClass: 'mail',
-  audit: { because: 'It changes nothing by itself; the code that is used has an entry.' },
-  stales: ['mailbox.list'],
+  // Who asks for a code that they cannot read may be a thief: the owner is to see that.
+  audit: { target: [] },
+  stales: ['account.audit-log', 'mailbox.list'],
   data: z.null(),
 })
 

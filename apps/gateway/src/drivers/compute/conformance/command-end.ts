@@ -54,7 +54,13 @@ export function describeCommandEnd(subject: Subject): void {
 
   subject.inside('a machine that is to end with its command does, and says so with the code', async () => {
     const engine = subject.engine()
-    const spec = await subject.running({ command: ['sh', '-c', 'exit 5'], on_command_end: 'stop' })
+    const spec = subject.spec({ command: ['sh', '-c', 'exit 5'], on_command_end: 'stop' })
+    await engine.machines.create(spec, never)
+    await engine.machines.start(spec.id, never)
+    // Where nothing waits to begin, it may have ended by then.
+    await engine.machines
+      .begin(spec.id, never)
+      .catch(error => expect(error).toMatchObject({ code: 'not_running' }))
     const stopped = { state: 'stopped', exit_code: 5, cause: 'command_ended' }
     await eventually(async () => expect(await engine.observation.status(spec.id)).toEqual(stopped))
     await engine.machines.create({ ...spec, on_command_end: 'keep' }, never)

@@ -299,7 +299,7 @@ test('[B12] the audit log says in words what was done, what was refused and why,
   await lookAt(page, 'settings-audit-log-none')
 })
 
-test('[R3.1] deleting the account asks for address and password, and refuses while it has instances', async () => {
+test('deleting the account asks for address and password, and refuses while it has instances', async () => {
   const id = await deployMachine()
   await openSection('delete')
   await expect(page.getByText('You have 1 instance. Terminate it first.')).toBeVisible()
@@ -318,7 +318,7 @@ test('[R3.1] deleting the account asks for address and password, and refuses whi
   await expect.poll(() => call('GET', '/api/instance/'), { timeout: 30_000 }).toEqual([])
 })
 
-test('[R3.1] a deleted account is gone at once: its sessions end, and its address is free', async () => {
+test('a deleted account is gone at once: its sessions end, and its address is free', async () => {
   await page.reload()
   await expect(page.getByText('What goes')).toBeVisible()
   await expect(page.getByText(/You have \d+ instance/)).toHaveCount(0)

@@ -17,6 +17,8 @@ export interface EngineInfo {
   /** As `uname -r` says it where the engine is. */
   KernelVersion?: string
   CgroupVersion?: string
+  /** What the engine lacks, such as `WARNING: No blkio throttle.read_bps_device support`. */
+  Warnings?: string[] | null
   /** Such as `name=userns`, and `name=rootless` where no part of the engine runs as root. */
   SecurityOptions?: string[]
 }
@@ -54,6 +56,8 @@ export function capabilitiesOf(
 
 function diskRate(info: EngineInfo, disk: Disk | { why: string }, how: string): Capability {
   if ('why' in disk) return { enforced: false, why: disk.why }
+  if (info.Warnings?.some(warning => /blkio throttle|io\.max/.test(warning)))
+    return { enforced: false, why: 'Docker’s host has no control group for the rate of disks' }
   return info.CgroupVersion === '2' ? { enforced: true, how } : { enforced: false, why: VERSION_1_LACKS }
 }
 

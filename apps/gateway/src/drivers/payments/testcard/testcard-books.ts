@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, gte, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, isNotNull, isNull, lt, lte, or } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
@@ -241,19 +241,17 @@ async function tell(
       refunds_failed_cents: intent.refundsFailedCents,
     },
   }
+  // It waits until the newer one was taken, however long that takes: order is never a matter of who is faster.
   const isOvertaken = card.disorderly && intent.status === 'processing'
   await tx.insert(testcardEvent).values({
     eventId: body.id,
     intentId: intent.intentId,
     body: JSON.stringify(body),
     occurredAt: now,
-    deliverAt: isOvertaken ? fromNow(deps, deps.lateMs + OVERTAKEN_MS) : now,
+    deliverAt: isOvertaken ? null : now,
     copies: card.disorderly ? 2 : 1,
   })
 }
-
-/** An event that comes after a newer one comes this much after it. */
-const OVERTAKEN_MS = 2_000
 
 /**
  * Takes events that are due to be sent, so that no other process sends them at the same time; they are due again
@@ -282,19 +280,42 @@ export async function takeDueEvents(
   })
 }
 
-/** One copy of an event was taken: the next is due at once, if there is one. */
+/**
+ * One copy of an event was taken: the next is due at once, and after the last one those that it overtook.
+ * @returns Whether anything became due by that.
+ */
 export async function noteDelivered(
   { db, clock }: Pick<BooksDeps, 'db' | 'clock'>,
-  eventId: string,
-): Promise<void> {
-  const { copies } = testcardEvent
-  await db
+  { eventId, intentId, copies }: Pick<typeof testcardEvent.$inferSelect, 'eventId' | 'intentId' | 'copies'>,
+): Promise<boolean> {
+  const isLast = copies <= 1
+  return await db.transaction(async tx => {
+    await tx
+      .update(testcardEvent)
+      .set({ copies: copies - 1, deliverAt: isLast ? null : clock.now() })
+      .where(eq(testcardEvent.eventId, eventId))
+    return isLast ? await sendOvertaken(tx, clock, intentId) : true
+  })
+}
+
+/** Makes due what was never sent of an intent because a newer event was to come first. */
+async function sendOvertaken(
+  tx: Transaction,
+  clock: BooksDeps['clock'],
+  intentId: string,
+): Promise<boolean> {
+  const overtaken = await tx
     .update(testcardEvent)
-    .set({
-      copies: sql`greatest(${copies} - 1, 0)`,
-      deliverAt: sql`case when ${copies} > 1 then ${clock.now().toISOString()}::timestamptz end`,
-    })
-    .where(eq(testcardEvent.eventId, eventId))
+    .set({ deliverAt: clock.now() })
+    .where(
+      and(
+        eq(testcardEvent.intentId, intentId),
+        isNull(testcardEvent.deliverAt),
+        eq(testcardEvent.tries, 0),
+      ),
+    )
+    .returning({ eventId: testcardEvent.eventId })
+  return overtaken.length > 0
 }
 
 /** Forgets what was told so long ago that nobody asks for it; what is still to be sent stays. */
@@ -306,6 +327,12 @@ export async function pruneEvents({ db, clock }: Pick<BooksDeps, 'db' | 'clock'>
 }
 
 /** An event that nobody ever took is not sent any more; the list of events still has it. */
-export async function giveUp({ db }: Pick<BooksDeps, 'db'>, eventId: string): Promise<void> {
-  await db.update(testcardEvent).set({ deliverAt: null }).where(eq(testcardEvent.eventId, eventId))
+export async function giveUp(
+  { db, clock }: Pick<BooksDeps, 'db' | 'clock'>,
+  { eventId, intentId }: Pick<typeof testcardEvent.$inferSelect, 'eventId' | 'intentId'>,
+): Promise<void> {
+  await db.transaction(async tx => {
+    await tx.update(testcardEvent).set({ deliverAt: null }).where(eq(testcardEvent.eventId, eventId))
+    await sendOvertaken(tx, clock, intentId)
+  })
 }

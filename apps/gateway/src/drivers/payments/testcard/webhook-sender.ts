@@ -28,7 +28,7 @@ export function createWebhookSender(deps: SenderDeps) {
   async function round(): Promise<void> {
     try {
       await letTimePass(deps)
-      // A copy that is due at once is sent in the same round.
+      // What a delivery makes due is sent in the same round.
       while (!stopped && (await sendDue()));
     } catch (error) {
       deps.log.error({ err: error }, 'the test-card platform could not work; it tries again')
@@ -39,14 +39,13 @@ export function createWebhookSender(deps: SenderDeps) {
     if (!send) return false
     const events = await takeDueEvents(deps, tries => Math.min(RETRY_MS * 2 ** tries, RETRY_MS_MAX))
     let again = false
-    for (const { eventId, body, tries, copies } of events) {
-      const bytes = Buffer.from(body)
+    for (const event of events) {
+      const bytes = Buffer.from(event.body)
       const signature = signWebhook(deps.webhook_secret(), bytes, deps.clock.now())
       const status = await send({ body: bytes, headers: { [SIGNATURE_HEADER]: signature } })
       if (status >= 200 && status < 300) {
-        await noteDelivered(deps, eventId)
-        again ||= copies > 1
-      } else if (tries + 1 >= TRIES_MAX) await giveUp(deps, eventId)
+        if (await noteDelivered(deps, event)) again = true
+      } else if (event.tries + 1 >= TRIES_MAX) await giveUp(deps, event)
     }
     return again
   }

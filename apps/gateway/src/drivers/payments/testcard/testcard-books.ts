@@ -299,20 +299,12 @@ export async function noteDelivered(
 }
 
 /** Makes due what was never sent of an intent because a newer event was to come first. */
-async function sendOvertaken(
-  tx: Transaction,
-  clock: BooksDeps['clock'],
-  intentId: string,
-): Promise<boolean> {
+async function sendOvertaken(tx: Transaction, clock: BooksDeps['clock'], intentId: string): Promise<boolean> {
   const overtaken = await tx
     .update(testcardEvent)
     .set({ deliverAt: clock.now() })
     .where(
-      and(
-        eq(testcardEvent.intentId, intentId),
-        isNull(testcardEvent.deliverAt),
-        eq(testcardEvent.tries, 0),
-      ),
+      and(eq(testcardEvent.intentId, intentId), isNull(testcardEvent.deliverAt), eq(testcardEvent.tries, 0)),
     )
     .returning({ eventId: testcardEvent.eventId })
   return overtaken.length > 0

@@ -7,25 +7,12 @@ import { type AgentClient, createAgentClient } from './agent-client.ts'
 import type { DiskRoom } from './disk-room.ts'
 import type { DiskWriter } from './disk-watch.ts'
 import { eraseWithPatience } from './erase-with-patience.ts'
-import type { HomeImages } from './home-images.ts'
 import { isAlive, killProcess } from './host-process.ts'
 import { aborted, abortedError, readFirstProcess, toComputeError } from './launch.ts'
-import type { LayImage } from './lay-image.ts'
-import { createMachineLaunch, type MachineLaunchDeps } from './machine-launch.ts'
+import type { Limiter } from './limiter.ts'
 import { createMachineStatus } from './machine-status.ts'
-import {
-  commandOf,
-  type MachineRecord,
-  type MachineState,
-  makeMachineFolders,
-  type ProcessIdentity,
-} from './machine-store.ts'
-import { machineUid } from './plan-machine.ts'
-import { seedHome } from './root-view.ts'
-import { registryReference } from './sandbox-recipe.ts'
-
-/** How long a machine's processes have to end in good order after they were asked to. */
-const STOP_GRACE_MS = 3_000
+import type { MachineRecord, MachineState, MachineStore, ProcessIdentity } from './machine-store.ts'
+import type { VolumeFolders } from './volume-folders.ts'
 
 /** How long the kernel may take to end a killed machine. */
 const KILL_TIMEOUT_MS = 10_000
@@ -39,11 +26,21 @@ const never = new AbortController().signal
 /** The queue's key for starts that take a volume; no machine has such an id. */
 const volumeKey = (id: string) => `.volume ${id}`
 
-export interface LifeDeps extends Omit<MachineLaunchDeps, 'runs'> {
-  installation: string
-  /** What makes homes of a size of their own; null where they are plain folders. */
-  homes: HomeImages | null
-  layImage: LayImage
+export interface LifeDeps {
+  store: MachineStore
+  limiter: Limiter
+  folders: Pick<VolumeFolders, 'pathOf'>
+  /**
+   * Lays all that a new machine starts from, and gives what is to be remembered of it. What an earlier try left, and
+   * perhaps not all of it, is no part of this machine.
+   */
+  make(spec: MachineSpec, signal: AbortSignal): Promise<MachineRecord>
+  /** Starts the processes of a machine that does not run, and gives the first. */
+  launch(id: string, record: MachineRecord, signal: AbortSignal): Promise<ProcessIdentity>
+  /** Whether a machine, once started, has something that waits for its beginning. */
+  waits(record: MachineRecord): boolean
+  /** How long a machine has to end in good order after it was asked to. */
+  graceMs: number
   /** What is left on the disk of all machines. */
   room(): Promise<DiskRoom>
   log: Logger
@@ -57,7 +54,6 @@ export function createMachineLife(deps: LifeDeps) {
   const watches = new Map<string, { close(): void }>()
   const agentOf = (id: string) => createAgentClient(store.paths(id).run)
   const { firstProcess, status, ended } = createMachineStatus(store)
-  const launch = createMachineLaunch({ ...deps, runs: async id => (await firstProcess(id)) !== null })
 
   async function create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const before = await store.readRecord(spec.id)
@@ -70,16 +66,7 @@ export function createMachineLife(deps: LifeDeps) {
     if ((await store.traceOf(spec.id)) === 'half_removed') {
       throw new ComputeError('failed', 'the machine is being removed')
     }
-    // What an earlier try has laid of an image, and perhaps not all of it, is not to be a part of this machine.
-    if (registryReference(spec.image) !== null) await store.remove(spec.id)
-    const paths = store.paths(spec.id)
-    const uid = machineUid(deps.installation, spec.id)
-    await makeMachineFolders(paths, uid)
-    const reference = registryReference(spec.image)
-    if (reference === null) await seedHome(paths, uid)
-    await deps.homes?.make(paths, uid, spec.disk_gb)
-    const image = reference === null ? null : await deps.layImage(spec, { reference, paths, uid }, signal)
-    await store.writeRecord(spec.id, { spec, uid, ...(image && { image }) })
+    await store.writeRecord(spec.id, await deps.make(spec, signal))
   }
 
   async function start(id: string, signal: AbortSignal): Promise<void> {
@@ -91,7 +78,7 @@ export function createMachineLife(deps: LifeDeps) {
       throw new ComputeError('exhausted', 'the disk of the machine’s computer is nearly full')
     }
     const launchAndRecord = async () => {
-      await recordRunning(id, await launch(id, record, signal), commandOf(record) !== null)
+      await recordRunning(id, await deps.launch(id, record, signal), deps.waits(record))
     }
     // One after the other, so that no two machines start with one volume; in one order, so that none waits for ever.
     const volumes = new Set(record.spec.volumes?.map(volume => volume.id).sort())
@@ -224,7 +211,7 @@ export function createMachineLife(deps: LifeDeps) {
     begin: (id: string, signal: AbortSignal) => step(id, signal, () => begin(id)),
     stop: async (id: string, signal: AbortSignal, { at_once = false }: { at_once?: boolean } = {}) => {
       if (!MACHINE_ID_PATTERN.test(id)) return
-      await step(id, signal, () => stop(id, at_once ? 0 : STOP_GRACE_MS, signal))
+      await step(id, signal, () => stop(id, at_once ? 0 : deps.graceMs, signal))
     },
     remove: async (id: string, signal: AbortSignal) => {
       if (!MACHINE_ID_PATTERN.test(id)) return
@@ -283,9 +270,11 @@ export function createMachineLife(deps: LifeDeps) {
     /** Stops every machine that runs. Returns their ids. */
     async stopAll(): Promise<string[]> {
       const running = await this.takeOver()
-      await Promise.all(running.map(id => step(id, never, () => stop(id, STOP_GRACE_MS, never))))
+      await Promise.all(running.map(id => step(id, never, () => stop(id, deps.graceMs, never))))
       await limiter.close()
       return running
     },
   }
 }
+
+export type MachineLife = ReturnType<typeof createMachineLife>

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { consoleOver } from '../console-over.ts'
 import { findDisk } from '../disk-rate.ts'
 import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { createImageStore } from '../oci/image-store.ts'
@@ -12,7 +11,6 @@ import type { ImageRecipe } from '../port/images.ts'
 import type { MachineSpec } from '../port/machines.ts'
 import { checkMounts } from '../volume-mounts.ts'
 import { prepareAgentFiles } from './agent-scripts.ts'
-import { followTail, readTail } from './command-log-reader.ts'
 import { diskRoom } from './disk-room.ts'
 import { createDiskWatch } from './disk-watch.ts'
 import { PROCESSES_MAX } from './enter-script.ts'
@@ -21,17 +19,23 @@ import { type FilterLoader, findFilterLoader } from './filter-loader.ts'
 import { findHomeImages } from './home-images.ts'
 import { readHostId, thisComputer } from './host.ts'
 import { findImageTools } from './image-tools.ts'
-import { COMMAND_LOG } from './launch.ts'
 import { createImageLayer } from './lay-image.ts'
 import type { Limiter } from './limiter.ts'
 import { createLimiter } from './limits.ts'
+import { machineFacets } from './machine-facets.ts'
+import { createMachineLaunch } from './machine-launch.ts'
 import { createMachineLife } from './machine-life.ts'
-import { createMachineStore } from './machine-store.ts'
+import { createMachineStatus } from './machine-status.ts'
+import { commandOf, createMachineStore } from './machine-store.ts'
+import { createMachineMaker } from './make-machine.ts'
 import { findLauncher, type Launcher, type LauncherName } from './probe-sandbox.ts'
 import { registryReference, sandboxLackFor } from './sandbox-recipe.ts'
 import { createSandboxVolumes } from './sandbox-volumes.ts'
 import { createStatsReader } from './stats-reader.ts'
 import { createVolumeFolders } from './volume-folders.ts'
+
+/** How long a machine's processes have to end in good order after they were asked to. */
+const STOP_GRACE_MS = 3_000
 
 export interface SandboxDeps {
   /** A folder for the driver alone. Two gateways with different ones never see each other's machines. */
@@ -79,20 +83,27 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     if (why !== null) throw new ComputeError('image_unavailable', why)
   }
   const folders = createVolumeFolders({ dataDir, eraser, log })
-  const logOf = (id: string) => join(store.paths(id).run, COMMAND_LOG)
+  const layImage = createImageLayer({ images, launcher, limiter, agent, filter, processesMax })
+  const { firstProcess } = createMachineStatus(store)
   const life = createMachineLife({
-    installation,
     store,
     folders,
-    launcher,
     limiter,
-    agent,
-    filter,
-    tools,
-    layImage: createImageLayer({ images, launcher, limiter, agent, filter, processesMax }),
-    homes: homes.images,
+    make: createMachineMaker({ installation, store, homes: homes.images, layImage }),
+    launch: createMachineLaunch({
+      store,
+      folders,
+      launcher,
+      limiter,
+      agent,
+      filter,
+      tools,
+      processesMax,
+      runs: async id => (await firstProcess(id)) !== null,
+    }),
+    waits: record => commandOf(record) !== null,
+    graceMs: STOP_GRACE_MS,
     room,
-    processesMax,
     log,
   })
   const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
@@ -100,11 +111,15 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const found_running = await life.takeOver()
   log.info({ launcher: launcher.name, found_running: found_running.length }, 'sandbox ready')
 
-  /** Machines that are not there and machines that do not run refuse in the same way; this tells them apart. */
-  const talk = async <T>(id: string, work: () => Promise<T>): Promise<T> => {
-    await life.mustExist(id)
-    return work()
-  }
+  const facets = machineFacets({
+    life,
+    store,
+    statsReader,
+    check: spec => {
+      checkSpec(spec)
+      mustBeMakeable(spec.image)
+    },
+  })
 
   return {
     id: `sandbox:${hostId}`,
@@ -112,23 +127,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     kinds: ['POD'],
     capabilities: capabilitiesOf({ launcher, limiter, filter, homes }),
     size: () => thisComputer(dataDir),
-    machines: {
-      create: async (spec, signal) => {
-        checkSpec(spec)
-        mustBeMakeable(spec.image)
-        await life.create(spec, signal)
-      },
-      wait_to_begin: true,
-      start: life.start,
-      probe: id => talk(id, async () => void (await life.agentOf(id).hello())),
-      begin: (id, signal) => talk(id, () => life.begin(id, signal)),
-      stop: life.stop,
-      remove: async (id, signal) => {
-        await life.remove(id, signal)
-        statsReader.forget(id)
-      },
-      list: life.list,
-    },
+    machines: facets.machines,
     images: {
       lackFor,
       async has(image) {
@@ -148,32 +147,14 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     },
     volumes: createSandboxVolumes(store, folders),
     network: {
-      connect: (id, port) => talk(id, () => life.agentOf(id).connect(port)),
+      connect: facets.connect,
       udp: { lacks: 'The agent in a sandbox passes streams, not datagrams.' },
     },
     console: {
-      shells_live: 'with_engine',
-      ...consoleOver((id, request) => talk(id, () => life.agentOf(id).session(request))),
-      exec: (id, argv, options) => talk(id, () => life.agentOf(id).exec(argv, options ?? {})),
+      ...facets.console,
       serial: { lacks: 'A sandbox boots no system of its own, so there is no serial line.' },
     },
-    observation: {
-      status: life.status,
-      watch: life.watch,
-      sample: async id => {
-        const { spec } = await life.mustExist(id)
-        return statsReader.read(id, life.agentOf(id), spec)
-      },
-      logs: async (id, { lines_max }) => {
-        await life.mustExist(id)
-        return (await readTail(logOf(id), lines_max)).trimEnd()
-      },
-      followLogs: async (id, { lines_max }) => {
-        await life.mustExist(id)
-        const isOver = async () => (await life.status(id)).state !== 'running'
-        return followTail(logOf(id), lines_max, isOver)
-      },
-    },
+    observation: facets.observation,
     shutdown: async options => {
       await Promise.all([eraser.close(), diskWatch.close()])
       return options?.machines_stay ? [] : life.stopAll()

@@ -34,6 +34,8 @@ export function createStatsReader(limiter: Limiter) {
   }
 }
 
+export type StatsReader = ReturnType<typeof createStatsReader>
+
 function toMb(bytes: number): number {
   return Math.round((bytes / BYTES_PER_MB) * 10) / 10
 }

@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { consoleOver } from '../console-over.ts'
+import type { MachineConsole } from '../port/console.ts'
+import type { MachineSpec, Machines } from '../port/machines.ts'
+import type { MachineNetwork } from '../port/network.ts'
+import type { Observation } from '../port/observation.ts'
+import { followTail, readTail } from './command-log-reader.ts'
+import { COMMAND_LOG } from './launch.ts'
+import type { MachineLife } from './machine-life.ts'
+import type { MachineStore } from './machine-store.ts'
+import type { StatsReader } from './stats-reader.ts'
+
+export interface MachineFacetsDeps {
+  life: MachineLife
+  store: MachineStore
+  statsReader: StatsReader
+  /** Throws ComputeError where no such machine can be made here. */
+  check(spec: MachineSpec): void
+}
+
+/** The facets of an engine whose machines are processes of this computer, each with an agent that is asked. */
+export function machineFacets({ life, store, statsReader, check }: MachineFacetsDeps) {
+  const logOf = (id: string) => join(store.paths(id).run, COMMAND_LOG)
+
+  /** Machines that are not there and machines that do not run refuse in the same way; this tells them apart. */
+  const talk = async <T>(id: string, work: () => Promise<T>): Promise<T> => {
+    await life.mustExist(id)
+    return work()
+  }
+
+  const machines: Machines = {
+    create: async (spec, signal) => {
+      check(spec)
+      await life.create(spec, signal)
+    },
+    wait_to_begin: true,
+    start: life.start,
+    probe: id => talk(id, async () => void (await life.agentOf(id).hello())),
+    begin: (id, signal) => talk(id, () => life.begin(id, signal)),
+    stop: life.stop,
+    remove: async (id, signal) => {
+      await life.remove(id, signal)
+      statsReader.forget(id)
+    },
+    list: life.list,
+  }
+  const connect: MachineNetwork['connect'] = (id, port) => talk(id, () => life.agentOf(id).connect(port))
+  const console: Omit<MachineConsole, 'serial'> = {
+    shells_live: 'with_engine',
+    ...consoleOver((id, request) => talk(id, () => life.agentOf(id).session(request))),
+    exec: (id, argv, options) => talk(id, () => life.agentOf(id).exec(argv, options ?? {})),
+  }
+  const observation: Observation = {
+    status: life.status,
+    watch: life.watch,
+    sample: async id => {
+      const { spec } = await life.mustExist(id)
+      return statsReader.read(id, life.agentOf(id), spec)
+    },
+    logs: async (id, { lines_max }) => {
+      await life.mustExist(id)
+      return (await readTail(logOf(id), lines_max)).trimEnd()
+    },
+    followLogs: async (id, { lines_max }) => {
+      await life.mustExist(id)
+      const isOver = async () => (await life.status(id)).state !== 'running'
+      return followTail(logOf(id), lines_max, isOver)
+    },
+  }
+  return { talk, machines, connect, console, observation }
+}

@@ -42,6 +42,7 @@ export const configSchema = z.object({
   config: z
     .object({ Entrypoint: texts, Cmd: texts, Env: texts, WorkingDir: text.nullish(), User: text.nullish() })
     .nullish(),
+  rootfs: z.object({ diff_ids: z.array(digest).max(LAYERS_MAX) }),
 })
 
 /** How the bytes of a layer are packed. */
@@ -53,7 +54,8 @@ export const imageRecordSchema = z.object({
   reference: text,
   manifest: digest,
   config: digest,
-  layers: z.array(z.object({ digest, size, packing })).max(LAYERS_MAX),
+  /** `diff_id` is the digest of what is packed in it. */
+  layers: z.array(z.object({ digest, diff_id: digest, size, packing })).max(LAYERS_MAX),
   entrypoint: z.array(text),
   command: z.array(text),
   env: z.record(z.string(), text),

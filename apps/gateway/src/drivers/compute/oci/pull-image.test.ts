@@ -18,7 +18,7 @@ const layer = randomBytes(LAYER_BYTES)
 const image = makeImage(
   [
     { bytes: layer, packing: '' },
-    { bytes: randomBytes(10), packing: '+gzip' },
+    { bytes: Buffer.from('packed ten'), packing: '+gzip', holds: Buffer.from('ten') },
   ],
   { Entrypoint: ['/go'], Cmd: ['now'], Env: ['A=1', 'B=2=3', 'odd'], WorkingDir: '/srv', User: 'me' },
 )
@@ -260,6 +260,24 @@ test('two pulls of one image at one time are one, also of two gateways, and end 
     one.pull('127.0.0.1:9/t/none:1', () => undefined, never),
     'registry_unreachable',
   )
+})
+
+test.each([
+  ['too few', 1],
+  ['too many', 3],
+])('an image that says of %s layers what is in them is none', async (_name, said) => {
+  const manifest = JSON.parse(String(image.manifest))
+  const config = JSON.parse(String(image.blobs.get(manifest.config.digest)))
+  config.rootfs.diff_ids = Array.from({ length: said }, () => digestOf(layer))
+  const bytes = Buffer.from(JSON.stringify(config))
+  manifest.config = { digest: digestOf(bytes), size: bytes.length }
+  registry.does(({ url }, response) => {
+    if (url?.endsWith('/manifests/1')) response.end(JSON.stringify(manifest))
+    else if (url?.endsWith(digestOf(bytes))) response.end(bytes)
+    else return false
+    return true
+  })
+  expect(await faultOf(pull())).toBe('not_an_image')
 })
 
 test('what nobody used for long is removed, with the blobs that no other image has', async () => {

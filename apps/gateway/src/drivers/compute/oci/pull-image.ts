@@ -53,11 +53,7 @@ export async function pullImage(
   const client = createRegistryClient({ reference: parsed, patience, signal, ...(mayVisit && { mayVisit }) })
   const found = await findManifest(client, parsed.version)
   const config = await fetchConfig(client, found.manifest.config, patience)
-  const layers = found.manifest.layers.map(({ digest, size, mediaType }) => {
-    const packing = packingOf(mediaType)
-    if (packing === null) throw new OciFailure('not_an_image', 'a layer of it is of another kind')
-    return { digest, size, packing }
-  })
+  const layers = layersOf(found.manifest, config.config)
   const record = recordOf(reference, { found, config, layers })
   const files = imageFiles(dir)
   await fetchLayers(client, record, { dir, stop, patience, onProgress: options.onProgress })
@@ -109,6 +105,18 @@ async function fetchConfig(
     throw new OciFailure('no_such_platform', process.arch)
   }
   return { digest, body, config: data }
+}
+
+function layersOf({ layers }: Manifest, { rootfs }: z.infer<typeof configSchema>): ImageRecord['layers'] {
+  if (rootfs.diff_ids.length > layers.length) throw new OciFailure('not_an_image', 'a layer of it is missing')
+  return layers.map(({ digest, size, mediaType }, at) => {
+    const packing = packingOf(mediaType)
+    const diff_id = rootfs.diff_ids[at]
+    if (packing === null) throw new OciFailure('not_an_image', 'a layer of it is of another kind')
+    if (diff_id === undefined)
+      throw new OciFailure('not_an_image', 'it does not say what is in a layer of it')
+    return { digest, diff_id, size, packing }
+  })
 }
 
 function recordOf(

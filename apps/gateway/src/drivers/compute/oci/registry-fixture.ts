@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createPort } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { eventually } from '../conformance/tools.ts'
 
 /** An image as a registry has it. */
@@ -23,17 +24,21 @@ export function digestOf(bytes: Buffer): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 }
 
-/** Makes an image of layers that are packed already. */
-export function makeImage(
-  layers: { bytes: Buffer; packing: '' | '+gzip' | '+zstd' }[],
-  said: Record<string, unknown> = {},
-): MadeImage {
+/** A layer that is packed already; `holds` is what the image says is in it, where that is not true. */
+interface MadeLayer {
+  bytes: Buffer
+  packing: '' | '+gzip' | '+zstd'
+  holds?: Buffer
+}
+
+/** Makes an image of layers. */
+export function makeImage(layers: MadeLayer[], said: Record<string, unknown> = {}): MadeImage {
   const config = Buffer.from(
     JSON.stringify({
       os: 'linux',
       architecture: ARCHITECTURE,
       config: said,
-      rootfs: { type: 'layers', diff_ids: [] },
+      rootfs: { type: 'layers', diff_ids: layers.map(diffIdOf) },
     }),
   )
   const described = (bytes: Buffer, mediaType: string) => ({
@@ -57,6 +62,13 @@ export function makeImage(
     blobs: new Map(blobs.map(bytes => [digestOf(bytes), bytes])),
     layers: layers.map(({ bytes }) => digestOf(bytes)),
   }
+}
+
+function diffIdOf({ bytes, packing, holds }: MadeLayer): string {
+  if (holds) return digestOf(holds)
+  return digestOf(
+    packing === '' ? bytes : packing === '+gzip' ? gunzipSync(bytes) : zstdDecompressSync(bytes),
+  )
 }
 
 /** The list of an image for this kind of computer, beside ones for others. */

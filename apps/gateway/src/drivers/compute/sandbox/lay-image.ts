@@ -65,7 +65,7 @@ export function createImageLayer(deps: LayImageDeps) {
     const layers = await deps.images.layersOf(record)
     const { paths, uid } = where
     const orders: UnpackOrders = {
-      layers: record.layers.map(({ packing }, at) => ({ path: `/layers/${at}`, packing })),
+      layers: record.layers.map(({ packing, diff_id }, at) => ({ path: `/layers/${at}`, packing, diff_id })),
       bytes_max: (spec.disk_gb || 1) * GB * BYTES_FOR_EACH_OF_THE_DISK,
       files_max: FILES_MAX,
       files: etcFiles(spec.hostname),

@@ -232,6 +232,16 @@ describeWhere('images in sandboxes', probe, () => {
       expect(name).not.toBe('')
     })
 
+    test('is not made of a layer that is another than the image says, although the registry has it so', async () => {
+      const bytes = packOdd([{ name: 'swapped' }])
+      const layer = { bytes: gzipSync(bytes), packing: '+gzip' as const }
+      const recipe = await fetched('swapped', makeImage([{ ...layer, holds: packOdd([{ name: 'meant' }]) }]))
+      const failed = machines().machines.create(smallMachine('swapped', recipe), never)
+      await expect(failed).rejects.toThrow('a layer of it is not what it says it is')
+      await expectCode(failed, 'image_unavailable')
+      expect(await machines().observation.status('swapped')).toEqual({ state: 'absent' })
+    })
+
     test('is not made of more bytes than its disk has room for, however small they were packed', async () => {
       const bomb = packOdd([{ name: 'bomb', type: '3', size: 2 ** 32 }]).subarray(0, 512)
       const bytes = gzipSync(Buffer.concat([bomb, Buffer.alloc(BOMB_BYTES)]))

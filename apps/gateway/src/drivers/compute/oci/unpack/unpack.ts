@@ -3,6 +3,7 @@
  * where nothing can be written but that root: whatever is in a layer, nothing else is in reach. Its orders are its first
  * argument; it writes one JSON value, and ends when whoever started it closes file 3.
  */
+import { createHash } from 'node:crypto'
 import { chmodSync, createReadStream, readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { PassThrough, type Transform } from 'node:stream'
@@ -31,17 +32,21 @@ function unpackerOf(packing: UnpackOrders['layers'][number]['packing']): Transfo
   return packing === 'zstd' ? createZstdDecompress() : new PassThrough()
 }
 
-async function layLayer({ path, packing }: UnpackOrders['layers'][number]): Promise<void> {
+async function layLayer({ path, packing, diff_id }: UnpackOrders['layers'][number]): Promise<void> {
   tree.nextLayer()
   const reader = new TarReader(entry => tree.lay(entry))
+  const hash = createHash('sha256')
   await pipeline(createReadStream(path), unpackerOf(packing), async pieces => {
     for await (const piece of pieces as AsyncIterable<Buffer>) {
       bytes += piece.length
       if (bytes > orders.bytes_max) throw new BadEntry('it does not fit on the disk')
+      hash.update(piece)
       reader.push(piece)
     }
   })
   reader.end()
+  if (`sha256:${hash.digest('hex')}` !== diff_id)
+    throw new BadEntry('a layer of it is not what it says it is')
 }
 
 /** Who an image's programs are to be: a name or a number, perhaps with a group's behind a colon. */

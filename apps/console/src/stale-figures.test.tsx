@@ -1,4 +1,4 @@
-import { getBalance, getSpend } from '@berth/contract/billing'
+import { getBalance, getReceipt, getSpend } from '@berth/contract/billing'
 import { screen, waitFor, within } from '@testing-library/react'
 import { expect, test, vi } from 'vitest'
 import { balanceQuery, oldSince, queryOf } from './api/queries.ts'
@@ -7,6 +7,7 @@ import { BalanceChip } from './app/shell/BalanceChip.tsx'
 import { renderInPage } from './component-fixture.tsx'
 import { answerCalls, InShell, Refusal } from './gateway-fixture.tsx'
 import { BalanceCard } from './pages/payments/BalanceCard.tsx'
+import { ReceiptDialog } from './pages/payments/ReceiptDialog.tsx'
 import { SPEND_DAYS, SpendCard } from './pages/payments/SpendCard.tsx'
 import { sampleOf } from './schema-fixture.ts'
 
@@ -43,6 +44,31 @@ test('figures that no newer ones came for say of when they are, and are of now a
   for (const button of screen.getAllByRole('button', { name: 'Try now' })) button.click()
   await waitFor(() => expect(screen.queryByText(NOTE)).toBeNull())
   expect(chip.queryByText(/^as of/)).toBeNull()
+})
+
+test('a dialog whose answer stays while a newer look fails says of when it is', async () => {
+  const receipt = getReceipt.data.parse(sampleOf(getReceipt.data))
+  const answers: Record<string, () => unknown> = { [getReceipt.operation]: refuse }
+  await answerCalls(answers)
+  const id = 'txn-0a1b2c'
+  receipt.transaction.id = id
+  await renderInPage(
+    () => (
+      <InShell>
+        <ReceiptDialog id={id} onClose={() => {}} />
+      </InShell>
+    ),
+    { namespaces: ['payments', 'events'] },
+  )
+  const again = await screen.findByRole('button', { name: 'Try again' })
+  Object.assign(answers, { [getReceipt.operation]: () => receipt })
+  again.click()
+  const dialog = within(await screen.findByRole('dialog'))
+  expect(await dialog.findByText(id)).toBeTruthy()
+  Object.assign(answers, { [getReceipt.operation]: refuse })
+  await queryClient.refetchQueries({ queryKey: [getReceipt.operation] })
+  expect(await dialog.findByText(/^This is of .*: a newer look at it failed/)).toBeTruthy()
+  expect(dialog.getByText(id)).toBeTruthy()
 })
 
 test('one poll of the balance that failed says nothing yet', () => {

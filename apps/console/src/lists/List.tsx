@@ -1,25 +1,14 @@
 import { PAGE_SIZE_DEFAULT } from '@berth/contract/limits'
 import type { ComponentProps } from 'react'
-import type { ApiError } from '../api/api-error.ts'
+import { Answer, type Asked } from '../ui/Answer.tsx'
 import { EmptyState } from '../ui/EmptyState.tsx'
-import { ErrorState } from '../ui/ErrorState.tsx'
 import { Pager } from '../ui/Pager.tsx'
 import { type Column, RowTable } from '../ui/RowTable.tsx'
-import { SkeletonRows } from '../ui/SkeletonRows.tsx'
-import { StaleNote } from '../ui/StaleNote.tsx'
-
-/** What a list needs to know of the query behind it; what `useQuery` returns fits. */
-export interface ListQuery {
-  error: ApiError | null
-  refetch: () => unknown
-  /** When its rows came, in milliseconds since 1970. */
-  dataUpdatedAt: number
-}
 
 interface ListProps<Row> {
   /** What the list holds, for screen readers. */
   label: string
-  query: ListQuery
+  query: Asked
   /** Undefined while nothing is known. */
   rows: readonly Row[] | undefined
   keyOf: (row: Row) => string
@@ -42,27 +31,30 @@ interface ListProps<Row> {
  */
 export function List<Row>(props: ListProps<Row>) {
   const { rows, query, pages } = props
-  if (!rows) {
-    if (!query.error) return <SkeletonRows rows={props.skeletonRows ?? 5} />
-    const { message, requestId } = query.error
-    return <ErrorState message={message} requestId={requestId} onRetry={() => void query.refetch()} />
-  }
   return (
-    <>
-      {query.error && <StaleNote since={query.dataUpdatedAt} onRetry={() => void query.refetch()} />}
-      {rows.length === 0 && <EmptyState {...(props.noneFound || props.none)} />}
-      {rows.length > 0 && (
-        <RowTable
-          label={props.label}
-          columns={props.columns}
-          rows={rows}
-          keyOf={props.keyOf}
-          plain={props.plain ?? false}
-        />
+    <Answer query={query} data={rows} rows={props.skeletonRows ?? 5}>
+      {known => (
+        <>
+          {known.length === 0 && <EmptyState {...(props.noneFound || props.none)} />}
+          {known.length > 0 && (
+            <RowTable
+              label={props.label}
+              columns={props.columns}
+              rows={known}
+              keyOf={props.keyOf}
+              plain={props.plain ?? false}
+            />
+          )}
+          {pages?.total !== undefined && (
+            <Pager
+              page={pages.page}
+              pageSize={PAGE_SIZE_DEFAULT}
+              total={pages.total}
+              onChange={pages.onChange}
+            />
+          )}
+        </>
       )}
-      {pages?.total !== undefined && (
-        <Pager page={pages.page} pageSize={PAGE_SIZE_DEFAULT} total={pages.total} onChange={pages.onChange} />
-      )}
-    </>
+    </Answer>
   )
 }

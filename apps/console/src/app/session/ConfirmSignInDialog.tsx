@@ -9,6 +9,7 @@ import * as z from 'zod'
 import { told, useChange } from '../../api/use-change.ts'
 import { useCovering } from '../../ui/covering.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { type ContractForm, useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './ConfirmSignInDialog.module.css'
@@ -83,9 +84,9 @@ function ByPassword({ user, onConfirmed, onCancel, onCode }: WayProps & { onCode
         data-autofocus
         {...form.getInputProps('password')}
       />
-      <button type="button" className={classes.link} onClick={onCode}>
+      <LinkButton className={classes.way} onClick={onCode}>
         {t('confirm_sign_in.by_code')}
-      </button>
+      </LinkButton>
     </WayForm>
   )
 }
@@ -150,14 +151,9 @@ function ByCode({ user, mailbox, onConfirmed, onCancel }: WayProps & { mailbox: 
         ref={input => input?.focus()}
         {...form.getInputProps('code')}
       />
-      <button
-        type="button"
-        className={classes.link}
-        disabled={mail.busy}
-        onClick={() => void send().catch(told)}
-      >
+      <LinkButton className={classes.way} disabled={mail.busy} onClick={() => void send().catch(told)}>
         {t('confirm_sign_in.again')}
-      </button>
+      </LinkButton>
     </WayForm>
   )
 }

@@ -10,6 +10,7 @@ import { useGuestSettings } from '../../app/guest/settings.ts'
 import { takeLeaveNote } from '../../app/session/leave-note.ts'
 import { useDocumentTitle } from '../../app/use-document-title.ts'
 import { Brand } from '../../ui/Brand.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
 import classes from './AuthPage.module.css'
 import { FreeNow } from './FreeNow.tsx'
 import { LoginForm } from './LoginForm.tsx'
@@ -130,13 +131,9 @@ function OtherWay({ mode, onChange }: { mode: Mode; onChange: (mode: Mode) => vo
   return (
     <p className={classes.other}>
       {t(`${TEXTS[mode]}.other`)}{' '}
-      <button
-        type="button"
-        className={classes.link}
-        onClick={() => onChange(mode === 'login' ? 'signup' : 'login')}
-      >
+      <LinkButton onClick={() => onChange(mode === 'login' ? 'signup' : 'login')}>
         {t(`${TEXTS[mode]}.other_action`)}
-      </button>
+      </LinkButton>
     </p>
   )
 }

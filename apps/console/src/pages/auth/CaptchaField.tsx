@@ -3,6 +3,7 @@ import { getCaptcha } from '@berth/contract/account-sign-in'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useCall } from '../../api/use-call.ts'
+import { LinkButton } from '../../ui/LinkButton.tsx'
 import classes from './CaptchaField.module.css'
 import { DrawnCaptcha } from './DrawnCaptcha.tsx'
 import { ServiceCaptcha } from './ServiceCaptcha.tsx'
@@ -41,9 +42,9 @@ function One(props: OneCaptchaProps) {
     return (
       <p className={classes.failed} role="alert">
         {t('captcha.failed')}{' '}
-        <button type="button" className={classes.link} onClick={retry}>
+        <LinkButton className={classes.small} onClick={retry}>
           {t('captcha.retry')}
-        </button>
+        </LinkButton>
       </p>
     )
   }

@@ -2,6 +2,7 @@ import type { Captcha } from '@berth/contract/account-sign-in'
 import { TextInput } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { LinkButton } from '../../ui/LinkButton.tsx'
 import classes from './CaptchaField.module.css'
 import type { OneCaptchaProps } from './use-captcha.ts'
 
@@ -35,9 +36,9 @@ export function DrawnCaptcha({ captcha, ...props }: OneCaptchaProps & { captcha:
             height={80}
             alt={t('captcha.picture')}
           />
-          <button type="button" className={classes.link} onClick={onRenew}>
+          <LinkButton className={classes.small} onClick={onRenew}>
             {t('captcha.another_picture')}
-          </button>
+          </LinkButton>
         </div>
       )}
       <TextInput
@@ -52,9 +53,8 @@ export function DrawnCaptcha({ captcha, ...props }: OneCaptchaProps & { captcha:
         error={complaints > 0 && text.trim() === '' ? t('errors:captcha_required') : undefined}
       />
       <div className={classes.ways}>
-        <button
-          type="button"
-          className={classes.link}
+        <LinkButton
+          className={classes.small}
           onClick={() => {
             change('')
             onMode(!isQuestion)
@@ -62,11 +62,11 @@ export function DrawnCaptcha({ captcha, ...props }: OneCaptchaProps & { captcha:
           }}
         >
           {t(isQuestion ? 'captcha.show' : 'captcha.ask')}
-        </button>
+        </LinkButton>
         {isQuestion && (
-          <button type="button" className={classes.link} onClick={onRenew}>
+          <LinkButton className={classes.small} onClick={onRenew}>
             {t('captcha.another_question')}
-          </button>
+          </LinkButton>
         )}
       </div>
     </>

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { ApiError } from '../../api/api-error.ts'
 import { loadPage } from '../../app/load-page.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
+import { LinkButton } from '../../ui/LinkButton.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './AuthPage.module.css'
@@ -67,13 +68,9 @@ export function LoginForm({ email: knownEmail, failure: before, onReset }: Login
           autoComplete="current-password"
           {...form.getInputProps('password')}
         />
-        <button
-          type="button"
-          className={`${classes.link} ${classes.aside}`}
-          onClick={() => onReset(form.values.email, null)}
-        >
+        <LinkButton className={classes.aside} onClick={() => onReset(form.values.email, null)}>
           {t('log_in.forgot')}
-        </button>
+        </LinkButton>
       </div>
       {captcha.isAsked && (
         <Suspense fallback={null}>
@@ -93,10 +90,7 @@ function CaptchaLost() {
   const { t } = useTranslation('auth')
   return (
     <p className={classes.other} role="alert">
-      {t('captcha.failed')}{' '}
-      <button type="button" className={classes.link} onClick={() => location.reload()}>
-        {t('captcha.retry')}
-      </button>
+      {t('captcha.failed')} <LinkButton onClick={() => location.reload()}>{t('captcha.retry')}</LinkButton>
     </p>
   )
 }

@@ -2,6 +2,7 @@ import type { Captcha } from '@berth/contract/account-sign-in'
 import { useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { currentLanguage } from '../../app/i18n.ts'
+import { LinkButton } from '../../ui/LinkButton.tsx'
 import classes from './CaptchaField.module.css'
 import { showWidget } from './captcha-widgets.ts'
 import type { OneCaptchaProps } from './use-captcha.ts'
@@ -40,9 +41,9 @@ export function ServiceCaptcha({ captcha, ...props }: OneCaptchaProps & { captch
       {isBroken && (
         <p className={classes.failed} role="alert">
           {t('captcha.failed')}{' '}
-          <button type="button" className={classes.link} onClick={onRenew}>
+          <LinkButton className={classes.small} onClick={onRenew}>
             {t('captcha.retry')}
-          </button>
+          </LinkButton>
         </p>
       )}
       {!isBroken && complaints > 0 && (

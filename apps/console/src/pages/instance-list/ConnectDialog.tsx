@@ -5,9 +5,8 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
+import { Answer } from '../../ui/Answer.tsx'
 import { CopyText } from '../../ui/CopyText.tsx'
-import { ErrorState } from '../../ui/ErrorState.tsx'
-import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import classes from './ConnectDialog.module.css'
 import type { InstanceDialogProps } from './instance-dialog.ts'
 import { TerminalPart } from './TerminalPart.tsx'
@@ -18,7 +17,7 @@ const REFRESH_MS = 3_000
 /** The ways into an instance: HTTP services, web terminal, SSH, direct TCP and UDP ports (R2.23). */
 export function ConnectDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation(['instances', 'common'])
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     ...queryOf(getConnection, { params: { id: instance.instance_id } }),
     enabled: opened,
     staleTime: 0,
@@ -32,13 +31,9 @@ export function ConnectDialog({ instance, opened, onClose }: InstanceDialogProps
       closeButtonProps={{ 'aria-label': t('common:dialog.close') }}
       size={680}
     >
-      {data ? (
-        <Ways connection={data} />
-      ) : error ? (
-        <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
-      ) : (
-        <SkeletonRows rows={4} />
-      )}
+      <Answer query={query} data={query.data} rows={4}>
+        {connection => <Ways connection={connection} />}
+      </Answer>
     </Modal>
   )
 }

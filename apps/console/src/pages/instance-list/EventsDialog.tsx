@@ -5,10 +5,9 @@ import { Modal } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
-import { ErrorState } from '../../ui/ErrorState.tsx'
+import { Answer } from '../../ui/Answer.tsx'
 import { eventDetail } from '../../ui/event-detail.ts'
 import { useFormat } from '../../ui/format.ts'
-import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { INSTANCE_STATUS_LOOKS, StatusBadge } from '../../ui/StatusBadge.tsx'
 import classes from './EventsDialog.module.css'
 import type { InstanceDialogProps } from './instance-dialog.ts'
@@ -22,7 +21,7 @@ const REFRESH_RESTING_MS = 15_000
 export function EventsDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation(['instances', 'common'])
   const changing = CHANGING_STATUSES.includes(instance.status)
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     ...queryOf(listInstanceEvents, { params: { id: instance.instance_id } }),
     enabled: opened,
     staleTime: 0,
@@ -38,13 +37,9 @@ export function EventsDialog({ instance, opened, onClose }: InstanceDialogProps)
     >
       <div className={classes.body}>
         <Now instance={instance} />
-        {data ? (
-          <EventList events={data} />
-        ) : error ? (
-          <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
-        ) : (
-          <SkeletonRows rows={4} />
-        )}
+        <Answer query={query} data={query.data} rows={4}>
+          {events => <EventList events={events} />}
+        </Answer>
         {instance.start_command !== '' && <StartCommand instance={instance} />}
         {instance.machine && <MachineNotes machine={instance.machine} />}
       </div>

@@ -4,9 +4,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useLayoutEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
+import { Answer } from '../../ui/Answer.tsx'
 import { CopyText } from '../../ui/CopyText.tsx'
-import { ErrorState } from '../../ui/ErrorState.tsx'
-import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import type { InstanceDialogProps } from './instance-dialog.ts'
 import classes from './LogsDialog.module.css'
 
@@ -17,7 +16,7 @@ const NEAR_END_PX = 20
 /** The last lines that an instance's start command wrote (B9). */
 export function LogsDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation(['instances', 'common'])
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     ...queryOf(getInstanceLogs, { params: { id: instance.instance_id } }),
     enabled: opened,
     staleTime: 0,
@@ -31,13 +30,9 @@ export function LogsDialog({ instance, opened, onClose }: InstanceDialogProps) {
       closeButtonProps={{ 'aria-label': t('common:dialog.close') }}
       size={900}
     >
-      {data ? (
-        <Lines log={data} />
-      ) : error ? (
-        <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
-      ) : (
-        <SkeletonRows rows={4} />
-      )}
+      <Answer query={query} data={query.data} rows={4}>
+        {log => <Lines log={log} />}
+      </Answer>
     </Modal>
   )
 }

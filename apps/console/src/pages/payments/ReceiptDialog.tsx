@@ -3,11 +3,10 @@ import { Modal } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
+import { Answer } from '../../ui/Answer.tsx'
 import { CopyText } from '../../ui/CopyText.tsx'
-import { ErrorState } from '../../ui/ErrorState.tsx'
 import { eventDetail } from '../../ui/event-detail.ts'
 import { useFormat } from '../../ui/format.ts'
-import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import classes from './ReceiptDialog.module.css'
 import { TransactionAmount } from './TransactionAmount.tsx'
 import { useTransactionText } from './transaction-text.ts'
@@ -21,7 +20,7 @@ interface ReceiptDialogProps {
 /** A transaction opened: what was metered, what was booked for it, and what the instance went through (B2). */
 export function ReceiptDialog({ id, onClose }: ReceiptDialogProps) {
   const { t } = useTranslation(['payments', 'common'])
-  const { data, error, refetch } = useQuery(queryOf(getReceipt, { params: { id } }))
+  const query = useQuery(queryOf(getReceipt, { params: { id } }))
   return (
     <Modal
       opened
@@ -30,13 +29,9 @@ export function ReceiptDialog({ id, onClose }: ReceiptDialogProps) {
       closeButtonProps={{ 'aria-label': t('common:dialog.close') }}
       size={640}
     >
-      {data ? (
-        <ReceiptBody receipt={data} />
-      ) : error ? (
-        <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
-      ) : (
-        <SkeletonRows rows={5} />
-      )}
+      <Answer query={query} data={query.data} rows={5}>
+        {receipt => <ReceiptBody receipt={receipt} />}
+      </Answer>
     </Modal>
   )
 }

@@ -10,9 +10,8 @@ import { useChange } from '../../../api/use-change.ts'
 import { lazyPart } from '../../../app/lazy-part.ts'
 import { beginProvider } from '../../../app/session/provider-visit.ts'
 import { useSession } from '../../../app/session/session.ts'
-import { ErrorState } from '../../../ui/ErrorState.tsx'
+import { Answer } from '../../../ui/Answer.tsx'
 import { focusBack } from '../../../ui/focus-back.ts'
-import { SkeletonRows } from '../../../ui/SkeletonRows.tsx'
 import { StatusBadge } from '../../../ui/StatusBadge.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
@@ -33,27 +32,23 @@ type ListedProvider = Application['providers'][number]
 export function OtherServicesCard() {
   const { t } = useTranslation('settings')
   const { user } = useSession()
-  const { data, error, refetch } = useQuery(
-    queryOf(getApplication, { query: { id: `admin/${APPLICATION}` } }),
-  )
+  const query = useQuery(queryOf(getApplication, { query: { id: `admin/${APPLICATION}` } }))
   if (!user) return null
-  const providers = data?.providers.filter(({ provider }) => provider?.category === 'OAuth') ?? []
-  if (data !== undefined && providers.length === 0) {
+  const providers = query.data?.providers.filter(({ provider }) => provider?.category === 'OAuth')
+  if (providers?.length === 0) {
     return <SectionCard title={t('services.title')} lead={t('services.none')} />
   }
   return (
     <SectionCard kind="rows" title={t('services.title')} lead={t('services.lead')}>
-      {data ? (
-        <ul className={classes.rows}>
-          {providers.map(provider => (
-            <ProviderRow key={provider.name} listed={provider} user={user} />
-          ))}
-        </ul>
-      ) : error ? (
-        <ErrorState message={error.message} requestId={error.requestId} onRetry={() => void refetch()} />
-      ) : (
-        <SkeletonRows rows={2} />
-      )}
+      <Answer query={query} data={providers} rows={2}>
+        {listed => (
+          <ul className={classes.rows}>
+            {listed.map(provider => (
+              <ProviderRow key={provider.name} listed={provider} user={user} />
+            ))}
+          </ul>
+        )}
+      </Answer>
     </SectionCard>
   )
 }

@@ -22,49 +22,57 @@ export function GuestFoot({ brand, mailbox = false }: GuestFootProps) {
   }
   return (
     <nav className={classes.foot} aria-label={t('auth:foot.label')}>
-      <select
-        className={classes.choice}
-        aria-label={t('language.label')}
-        value={currentLanguage()}
-        onChange={event => choose(event.currentTarget.value)}
-      >
-        {LANGUAGES.map(language => (
-          <option key={language} value={language} lang={language}>
-            {LANGUAGE_NAMES[language]}
-          </option>
-        ))}
-      </select>
-      <span aria-hidden="true">·</span>
-      <select
-        className={classes.choice}
-        aria-label={t('theme.label')}
-        value={colorScheme}
-        onChange={event => setColorScheme(event.currentTarget.value as MantineColorScheme)}
-      >
-        {SCHEMES.map(scheme => (
-          <option key={scheme} value={scheme}>
-            {t(`theme.${scheme}`)}
-          </option>
-        ))}
-      </select>
-      {brand && (
-        <>
-          <span aria-hidden="true">·</span>
-          <a className={classes.choice} href={brand.docs_url} target="_blank" rel="noreferrer">
-            {t('auth:foot.docs')}
-          </a>
-          <span aria-hidden="true">·</span>
-          <a className={classes.choice} href={brand.terms_url} target="_blank" rel="noreferrer">
-            {t('auth:foot.terms')}
-          </a>
-        </>
-      )}
-      {mailbox && <span aria-hidden="true">·</span>}
-      {mailbox && (
-        <a className={classes.choice} href="/mailbox">
-          {t('auth:foot.mailbox')}
-        </a>
-      )}
+      <div className={classes.line}>
+        <span>
+          <select
+            className={classes.choice}
+            aria-label={t('language.label')}
+            value={currentLanguage()}
+            onChange={event => choose(event.currentTarget.value)}
+          >
+            {LANGUAGES.map(language => (
+              <option key={language} value={language} lang={language}>
+                {LANGUAGE_NAMES[language]}
+              </option>
+            ))}
+          </select>
+        </span>
+        <span>
+          <select
+            className={classes.choice}
+            aria-label={t('theme.label')}
+            value={colorScheme}
+            onChange={event => setColorScheme(event.currentTarget.value as MantineColorScheme)}
+          >
+            {SCHEMES.map(scheme => (
+              <option key={scheme} value={scheme}>
+                {t(`theme.${scheme}`)}
+              </option>
+            ))}
+          </select>
+        </span>
+        {brand && (
+          <>
+            <span>
+              <a className={classes.choice} href={brand.docs_url} target="_blank" rel="noreferrer">
+                {t('auth:foot.docs')}
+              </a>
+            </span>
+            <span>
+              <a className={classes.choice} href={brand.terms_url} target="_blank" rel="noreferrer">
+                {t('auth:foot.terms')}
+              </a>
+            </span>
+          </>
+        )}
+        {mailbox && (
+          <span>
+            <a className={classes.choice} href="/mailbox">
+              {t('auth:foot.mailbox')}
+            </a>
+          </span>
+        )}
+      </div>
     </nav>
   )
 }

@@ -68,6 +68,24 @@ test('two engines of one region share its machines', async () => {
   expect([north.held.size, south.held.size]).toEqual([2, 2])
 })
 
+test('an engine that two descriptions name with other walls has those of one, and the other’s regions have no engine', async () => {
+  const walled = { ...north, capabilities: { ...north.capabilities, isolation: 'Others.' } }
+  const gateway = await fixture.gateway({
+    sources: [
+      { description: 'first', regionCodes: ['us-west'], open: async () => north },
+      { description: 'second', regionCodes: ['eu-frankfurt'], open: async () => walled },
+    ].map(source => ({ ...source, formerId: () => null })),
+  })
+  await gateway.reconciler.start()
+  const { open, missing } = fixture.fleetOf(gateway).summary()
+  expect(open.map(({ id }) => id)).toEqual(['fake:north'])
+  expect(missing).toMatchObject([{ why: expect.stringContaining('other walls') }])
+  const [kept, refused] =
+    missing[0]?.description === 'second' ? ['us-west', 'eu-frankfurt'] : ['eu-frankfurt', 'us-west']
+  await fixture.until(await deployAt(gateway, kept), 'running')
+  await expect(deployAt(gateway, refused)).rejects.toMatchObject({ code: 'compute_unavailable' })
+})
+
 test('[B6] an engine that goes away and comes back: its machines are unknown, not charged, and found again', async () => {
   const gateway = await gatewayOf([north, 'us-west'], [south, 'eu-frankfurt'])
   const [id, other] = [await deployAt(gateway, 'us-west'), await deployAt(gateway, 'eu-frankfurt')]

@@ -105,8 +105,15 @@ export function createFleet(deps: FleetDeps) {
       missing.set(source, error instanceof Error ? error.message : String(error))
       return null
     }
-    missing.delete(source)
     const open = here.get(engine.id)
+    if (open && open.engine.capabilities.isolation !== engine.capabilities.isolation) {
+      const why = `${engine.id} is reached by another description already, which gives machines other walls`
+      if (!missing.has(source)) log.error({ from: source.description, engine: engine.id }, why)
+      missing.set(source, why)
+      await engine.shutdown({ machines_stay: true })
+      return null
+    }
+    missing.delete(source)
     if (open) {
       for (const code of source.regionCodes) open.regionCodes.add(code)
       return open

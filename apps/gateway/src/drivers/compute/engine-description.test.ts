@@ -25,7 +25,7 @@ describe('an engine’s description', () => {
     [{ driver: 'docker', url: 'unix:///run/user/1000/docker.sock' }],
     [TCP],
     [{ ...TCP, url: 'tcp://[fd00::2]', publish_address: 'fd00::2' }],
-    [SSH],
+    [{ ...SSH, runtime: 'io.containerd.kata.v2' }],
   ])('is taken: %o', described => {
     expect(engineDescriptionSchema.parse(described)).toEqual(described)
   })
@@ -47,6 +47,8 @@ describe('an engine’s description', () => {
     ['SSH to whoever answers', { ...SSH, host_key: undefined }, ['host_key']],
     ['a host key of another form', { ...SSH, host_key: 'MD5:00' }, ['host_key']],
     ['TLS files for a socket', { driver: 'docker', ca_file: 'ca.pem' }, ['ca_file']],
+    ['a runtime that is no name', { driver: 'docker', runtime: '../runsc' }, ['runtime']],
+    ['a runtime of sandboxes', { driver: 'sandbox', runtime: 'runsc' }, ['']],
     ['a field that is none', { driver: 'sandbox', url: 'tcp://x' }, ['']],
   ])('is refused with the field: %s', (_, described, paths) => {
     const { error } = engineDescriptionSchema.safeParse(described)

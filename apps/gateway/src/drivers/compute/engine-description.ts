@@ -5,6 +5,8 @@ const PATH_LENGTH_MAX = 4_096
 const URL_LENGTH_MAX = 512
 
 const pathField = z.string().min(1).max(PATH_LENGTH_MAX)
+/** As the daemon's own `daemon.json` names runtimes. */
+const RUNTIME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 const HOST_KEY = /^SHA256:[A-Za-z0-9+/]{43}=?$/
 
 /** Whatever this computer can run: Docker where its socket answers, else sandboxes. */
@@ -30,6 +32,8 @@ const docker = z
     host_key: z.string().regex(HOST_KEY, 'must look like SHA256:…, as ssh-keygen -l prints it').optional(),
     /** For `tcp`: the address of the engine's computer that machines' ports are published on. */
     publish_address: z.string().refine(isOneAddress, 'must be one address, such as 10.0.0.2').optional(),
+    /** What runs machines, of those that the daemon knows, such as `runsc`, `kata` or `nvidia`; without it, the daemon's own choice. */
+    runtime: z.string().regex(RUNTIME, 'must be the name of a runtime, such as runsc').optional(),
   })
   .superRefine((described, context) => {
     const complain = (path: string, message: string) =>

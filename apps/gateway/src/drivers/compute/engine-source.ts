@@ -45,6 +45,7 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
             place,
             cloudId: deps.cloudId,
             egress: deps.egress,
+            ...(described.runtime === undefined ? {} : { runtime: described.runtime }),
             log: deps.log,
           })
         },

@@ -509,6 +509,7 @@ test('the machine is what was asked for, as far as the computer has it, and says
   expect(listed?.machine).toEqual({
     driver: 'fake',
     notes: [
+      'None: nothing runs.',
       'the fake driver has no disk',
       'Its computer has 4 CPUs and 8 GB of memory: it has no more than that.',
     ],

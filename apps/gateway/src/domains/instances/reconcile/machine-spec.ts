@@ -41,7 +41,7 @@ export function machineSpec(row: SpecRow, image: ImageRecipe, host: HostSize): M
 }
 
 /**
- * What a customer should know of a machine's limits: only what is not as it seems.
+ * What a customer should know of a machine: how strong its walls are, and of its limits what is not as it seems.
  * @param capabilities The driver's, as found out at start.
  */
 export function machineNotes(
@@ -52,7 +52,10 @@ export function machineNotes(
   const { cpu_limit, memory_limit, disk_limit, egress_filter, root_apart } = capabilities
   const limits = [cpu_limit, memory_limit, disk_limit, egress_filter, root_apart]
   // What an engine said to the version before lacks what is asked only now.
-  const notes = limits.flatMap(limit => (limit?.enforced === false ? [limit.why] : []))
+  const notes = [
+    capabilities.isolation,
+    ...limits.flatMap(limit => (limit?.enforced === false ? [limit.why] : [])),
+  ]
   if (!capabilities.outbound_network) notes.push('It does not reach the internet.')
   if (spec.vcpu > host.cpu_count || spec.memory_gb * 1_024 > host.memory_mb) {
     const memoryGb = Math.max(1, Math.floor(host.memory_mb / 1_024))

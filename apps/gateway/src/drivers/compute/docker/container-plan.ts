@@ -144,13 +144,15 @@ export function planContainer(options: {
   origin: ImageOrigin
   cpusMax: number
   publishAddress: string
+  /** What runs the machine, by its name at the engine; left out for the engine's own choice. */
+  runtime: string | undefined
   /** The disk that the engine keeps machines on; null where its rate is not limited. */
   diskNode: string | null
   predecessor?: Predecessor
   /** The environment of an image that was made from a machine: none of it but the origin's is wanted. */
   imageEnv?: string[]
 }): Docker.ContainerCreateOptions {
-  const { spec, cloudId, origin, publishAddress, predecessor } = options
+  const { spec, cloudId, origin, publishAddress, runtime, predecessor } = options
   const names = createNames(cloudId)
   const ports = [
     ...[...new Set(spec.ports)].map(port => `${port}/tcp`),
@@ -164,7 +166,7 @@ export function planContainer(options: {
     Labels: {
       [CLOUD_LABEL]: cloudId,
       [INSTANCE_LABEL]: spec.id,
-      [SHAPE_LABEL]: shapeOf(spec, publishAddress),
+      [SHAPE_LABEL]: shapeOf(spec, { publishAddress, runtime }),
       [ORIGIN_LABEL]: JSON.stringify(origin),
     },
     Env: mergeEnv(origin.env, spec.env, predecessor?.env ?? options.imageEnv ?? []),
@@ -175,6 +177,7 @@ export function planContainer(options: {
     ExposedPorts: Object.fromEntries(ports.map(port => [port, {}])),
     HostConfig: {
       Init: true,
+      ...(runtime === undefined ? {} : { Runtime: runtime }),
       NetworkMode: names.network,
       PortBindings: Object.fromEntries(ports.map(port => [port, [{ HostIp: publishAddress, HostPort: '' }]])),
       ...limits,
@@ -224,8 +227,11 @@ export function planLimits(spec: Pick<MachineSpec, 'cpu_count' | 'memory_mb'>, c
   }
 }
 
-/** A digest of all in a spec that a container keeps for as long as it exists. */
-export function shapeOf(spec: MachineSpec, publishAddress: string): string {
+/** A digest of all in a spec, and of the engine's own terms, that a container keeps for as long as it exists. */
+export function shapeOf(
+  spec: MachineSpec,
+  { publishAddress, runtime }: { publishAddress: string; runtime: string | undefined },
+): string {
   const shape = [
     spec.hostname,
     Object.entries(spec.env).sort(([a], [b]) => (a < b ? -1 : 1)),
@@ -239,6 +245,7 @@ export function shapeOf(spec: MachineSpec, publishAddress: string): string {
       ? [{ on_command_end: spec.on_command_end }]
       : []),
     ...(spec.volumes?.length ? [{ volumes: spec.volumes }] : []),
+    ...(runtime === undefined ? [] : [{ runtime }]),
   ]
   return createHash('sha256').update(JSON.stringify(shape)).digest('hex')
 }

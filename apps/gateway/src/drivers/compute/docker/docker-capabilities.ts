@@ -1,9 +1,10 @@
 import { type Disk, VERSION_1_LACKS } from '../disk-rate.ts'
 import type { Capability } from '../port/capability.ts'
 import type { ComputeCapabilities } from '../port/engine.ts'
+import { isolationBy, type RuntimesTold } from './docker-runtime.ts'
 
 /** What the engine tells of itself, as far as it matters here. */
-export interface EngineInfo {
+export interface EngineInfo extends RuntimesTold {
   /** The daemon's own: made once, and kept beside its images and containers. */
   ID: string
   NCPU: number
@@ -11,7 +12,6 @@ export interface EngineInfo {
   MemoryLimit: boolean
   CPUCfsQuota?: boolean
   CpuCfsQuota?: boolean
-  Runtimes?: Record<string, unknown>
   OperatingSystem?: string
   DockerRootDir?: string
   /** As `uname -r` says it where the engine is. */
@@ -26,17 +26,17 @@ export interface EngineInfo {
 /**
  * What machines on this engine are held to.
  * @param disk What they store on, as far as its rate can be limited.
+ * @param runtime What runs them; undefined for the engine's own choice.
  */
 export function capabilitiesOf(
   info: EngineInfo,
   disk: Disk | { why: string },
+  runtime: string | undefined,
 ): Omit<ComputeCapabilities, 'ports_exposed' | 'egress_filter'> {
   const how = `control groups, by Docker on ${info.OperatingSystem ?? 'its host'}`
   const quota = info.CPUCfsQuota ?? info.CpuCfsQuota
   return {
-    isolation:
-      'A Docker container: its own processes, files and network, with few rights. ' +
-      'It shares the kernel of Docker’s host with the other machines.',
+    isolation: isolationBy(info, runtime),
     cpu_limit: quota
       ? { enforced: true, how }
       : { enforced: false, why: 'Docker’s host has no control group for processors' },

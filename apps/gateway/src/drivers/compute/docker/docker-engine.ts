@@ -15,6 +15,7 @@ import { createDockerLink, type DockerPlace } from './docker-link.ts'
 import { followLogs, readLogs } from './docker-logs.ts'
 import { createDockerMachines } from './docker-machines.ts'
 import { connectPort } from './docker-ports.ts'
+import { hostRuntime, mustKnowRuntime } from './docker-runtime.ts'
 import { limitableDisk, sizeOf } from './docker-size.ts'
 import { createDockerStats } from './docker-stats.ts'
 import { openUdp } from './docker-udp.ts'
@@ -28,6 +29,8 @@ export interface DockerDeps {
   cloudId: string
   /** What machines may reach; null leaves everything open to them that the engine does. */
   egress: EgressPolicy | null
+  /** What runs machines, of the runtimes that the daemon knows; left out for the daemon's own choice. */
+  runtime?: string
   log: Logger
   /** How long the engine may take to answer a short question. */
   answerTimeoutMs?: number
@@ -53,10 +56,13 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
   const askAboutItself = () => translated('asking Docker about itself', () => soon(askInfo))
   const info = await askAboutItself()
   if (!info.ID) throw new ComputeError('failed', 'Docker does not tell its id')
+  mustKnowRuntime(info, deps.runtime)
   const disk = await limitableDisk(info, link.is_here)
   const identity = watchIdentity({ docker, engineId: idOf(info), idOf, ask: askAboutItself })
   const keeper = createKeeperClient({ engine: `${info.ID}/${cloudId}`, place: deps.place })
-  const guard = deps.egress && createEgressGuard({ docker, cloudId, policy: deps.egress, log })
+  const guard =
+    deps.egress &&
+    createEgressGuard({ docker, cloudId, policy: deps.egress, runtime: hostRuntime(info), log })
   // Machines that run already need it, too; what it fails with is told as a capability.
   await guard?.hold().catch(() => undefined)
   const stats = createDockerStats(link.is_here)
@@ -65,6 +71,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     cloudId,
     cpusMax: info.NCPU,
     publishAddress: link.publish_address,
+    runtime: deps.runtime,
     diskNode: 'node' in disk ? disk.node : null,
     soon,
     log,
@@ -87,7 +94,11 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     kinds: ['POD'],
     get capabilities() {
       const { ports_exposed } = link
-      return { ...capabilitiesOf(info, disk), egress_filter: guard?.state() ?? NO_FILTER, ports_exposed }
+      return {
+        ...capabilitiesOf(info, disk, deps.runtime),
+        egress_filter: guard?.state() ?? NO_FILTER,
+        ports_exposed,
+      }
     },
     size: async () => {
       const told = await askAboutItself()

@@ -89,6 +89,9 @@ function codeOf(error: {
 }): ComputeErrorCode {
   const { statusCode, code, said } = error
   if (error.name === 'AbortError' || code === 'ABORT_ERR') return 'failed'
+  // Told as if something were missing.
+  if (/could not find an available.* address pool|all predefined address pools/i.test(said))
+    return 'exhausted'
   if (statusCode === undefined && code && CONNECTION_CODES.test(code)) return 'engine_unavailable'
   if (statusCode === 404 && /no such image|manifest|pull access denied|repository .*not found/i.test(said)) {
     return 'image_unavailable'

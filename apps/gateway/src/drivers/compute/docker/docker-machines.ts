@@ -41,6 +41,8 @@ export function createDockerMachines(deps: {
   cpusMax: number
   /** The address of the engine's computer that ports are published on. */
   publishAddress: string
+  /** What runs machines, by its name at the engine; left out for the engine's own choice. */
+  runtime: string | undefined
   /** The disk that the engine keeps machines on; null where its rate is not limited. */
   diskNode: string | null
   soon: Soon
@@ -52,7 +54,10 @@ export function createDockerMachines(deps: {
   /** Called when figures that were kept of a machine are those of another container. */
   onReplaced(id: string): void
 }) {
-  const { docker, cloudId, cpusMax, publishAddress, diskNode, soon, log } = deps
+  const { docker, cloudId, soon, log } = deps
+  const { cpusMax, publishAddress, runtime, diskNode } = deps
+  /** The engine's own part in each container. */
+  const terms = { cloudId, cpusMax, publishAddress, runtime, diskNode }
   const names = createNames(cloudId)
   const queue = createKeyedQueue()
   const containerOf = (id: string) => docker.getContainer(names.container(id))
@@ -114,16 +119,7 @@ export function createDockerMachines(deps: {
         }
     await queue('network', () => ensureNetwork(docker, cloudId))
     const imageEnv = inherited ? (Config.Env ?? []) : []
-    const plan = planContainer({
-      spec,
-      cloudId,
-      imageRef,
-      origin,
-      cpusMax,
-      publishAddress,
-      diskNode,
-      imageEnv,
-    })
+    const plan = planContainer({ ...terms, spec, imageRef, origin, imageEnv })
     try {
       await docker.createContainer({ ...plan, abortSignal: signal })
     } catch (error) {
@@ -145,11 +141,11 @@ export function createDockerMachines(deps: {
     if (stateOf(existing.State.Status) === 'running') return
     const { Labels } = existing.Config
     const origin = readOrigin(Labels)
-    if (origin && Labels[SHAPE_LABEL] !== shapeOf(spec, publishAddress)) {
+    if (origin && Labels[SHAPE_LABEL] !== shapeOf(spec, terms)) {
       await mustHaveVolumes(spec)
       await queue('network', () => ensureNetwork(docker, cloudId))
       await replacement.replace(spec.id, existing, (imageRef, predecessor) =>
-        planContainer({ spec, cloudId, imageRef, origin, predecessor, cpusMax, publishAddress, diskNode }),
+        planContainer({ ...terms, spec, imageRef, origin, predecessor }),
       )
       return deps.onReplaced(spec.id)
     }

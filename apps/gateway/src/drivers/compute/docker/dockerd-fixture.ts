@@ -12,6 +12,7 @@ const run = promisify(execFile)
 
 const READY_TIMEOUT_MS = 30_000
 const READY_POLL_MS = 100
+const RUNTIME = 'berth-test-runtime'
 const STOP_TIMEOUT_MS = 20_000
 
 /** A Docker daemon of a test's own, which listens on TCP with TLS. */
@@ -22,6 +23,8 @@ export interface TestDaemon {
   dir: string
   files: { ca_file: string; cert_file: string; key_file: string }
   docker: Docker
+  /** A second runtime that it knows, which is `runc` and notes how it was called. */
+  runtime: { name: string; calls(): Promise<string[]> }
   /** Ends the daemon, and with it every container. */
   stop(): Promise<void>
   /** Starts it again with what it stored. */
@@ -65,8 +68,14 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
   const port = await freePort()
   await makeCertificates(dir)
   // Before version 23 daemons of one computer shared one key, and with it their id, unless told otherwise.
-  const config = major < 23 ? { 'deprecated-key-path': at('key.json') } : {}
+  const config = {
+    ...(major < 23 ? { 'deprecated-key-path': at('key.json') } : {}),
+    runtimes: { [RUNTIME]: { path: at('runtime') } },
+  }
   await writeFile(at('daemon.json'), JSON.stringify(config))
+  await writeFile(at('runtime'), `#!/bin/sh\necho "$*" >> ${at('runtime.log')}\nexec runc "$@"\n`, {
+    mode: 0o755,
+  })
   const read = (name: string) => readFile(at(name), 'utf8')
   const [ca, cert, key] = await Promise.all(['ca.pem', 'client.pem', 'client-key.pem'].map(read))
   const socket_path = at('docker.sock')
@@ -103,12 +112,26 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
     clearTimeout(timer)
   }
 
+  /** Networks are bridges of the kernel, which outlive their daemon and take addresses from the next ones. */
+  async function removeBridges(): Promise<void> {
+    const networks = child
+      ? await docker.listNetworks({ filters: { driver: ['bridge'] } }).catch(() => [])
+      : []
+    await stop()
+    for (const { Id } of networks)
+      await run('ip', ['link', 'del', `br-${Id.slice(0, 12)}`]).catch(() => undefined)
+  }
+
   return {
     url: `tcp://127.0.0.1:${port}`,
     socket_path,
     dir,
     files: { ca_file: 'ca.pem', cert_file: 'client.pem', key_file: 'client-key.pem' },
     docker,
+    runtime: {
+      name: RUNTIME,
+      calls: async () => (await readFile(at('runtime.log'), 'utf8').catch(() => '')).split('\n').slice(0, -1),
+    },
     stop,
     async start() {
       const [program = '', ...rest] = [
@@ -123,11 +146,11 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
       failed.catch(() => undefined)
     },
     async replace() {
-      await stop()
+      await removeBridges()
       for (const name of ['data', 'key.json']) await rm(at(name), { recursive: true, force: true })
     },
     async remove() {
-      await stop()
+      await removeBridges()
       // Left over where a container had the network of its computer.
       await run('umount', [at('exec/netns/default')]).catch(() => undefined)
       await rm(dir, { recursive: true, force: true, maxRetries: 3 })

@@ -53,6 +53,8 @@ export function createEgressGuard(deps: {
   docker: Docker
   cloudId: string
   policy: EgressPolicy
+  /** What runs the guard, which works on its computer's own kernel; left out for the engine's own choice. */
+  runtime: string | undefined
   log: Logger
 }): EgressGuard {
   const { docker, cloudId, policy, log } = deps
@@ -64,7 +66,7 @@ export function createEgressGuard(deps: {
   async function hold(): Promise<void> {
     const network = await ensureNetwork(docker, cloudId)
     await ensureGuardImage(docker, guardImage)
-    const plan = planGuard(cloudId, policy, network)
+    const plan = planGuard(deps, network)
     const container = docker.getContainer(name)
     const found = await orNull(container.inspect())
     const isRight =
@@ -127,8 +129,7 @@ export function createEgressGuard(deps: {
 }
 
 function planGuard(
-  cloudId: string,
-  policy: EgressPolicy,
+  { cloudId, policy, runtime }: { cloudId: string; policy: EgressPolicy; runtime: string | undefined },
   network: CloudNetwork,
 ): Docker.ContainerCreateOptions {
   const { guard: name, guardImage } = createNames(cloudId)
@@ -148,6 +149,7 @@ function planGuard(
     Env: Object.entries(values).map(([key, value]) => `${key}=${value}`),
     Entrypoint: ['/bin/sh', '-c', GUARD_SCRIPT, 'guard', 'keep'],
     HostConfig: {
+      ...(runtime === undefined ? {} : { Runtime: runtime }),
       NetworkMode: 'host',
       // Rules belong to the engine's computer, whose users the machines' own are not.
       UsernsMode: 'host',

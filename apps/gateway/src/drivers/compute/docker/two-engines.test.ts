@@ -117,6 +117,36 @@ describe.skipIf(missing !== null)('two Docker daemons', () => {
     expect((await screen.end).reason).toBe('closed')
   })
 
+  test('one whose machines are to have a runtime that it does not know is not opened, and says what it knows', async () => {
+    const opening = open({ ...remote(), runtime: 'runsc' }).open()
+    await expect(opening).rejects.toMatchObject({ code: 'unsupported' })
+    await expect(opening).rejects.toThrow(
+      /no runtime “runsc”.* it knows berth-test-runtime,.* runc\..*daemon\.json/,
+    )
+  })
+
+  test('a machine takes on the runtime of its engine when it starts next, with all that it stored', async () => {
+    const { name, calls } = daemon.runtime
+    const container = () => daemon.docker.getContainer(`berth-${cloudId}-same-id`).inspect()
+    const { Id: before } = await container()
+    const held = await open({ ...remote(), runtime: name }).open()
+    expect(held.id).toBe(there.id)
+    expect(held.capabilities.isolation).toContain(`“${name}”`)
+    // One that runs goes on as it is.
+    await held.machines.create(specOf('same-id'), never)
+    expect((await container()).Id).toBe(before)
+    expect((await calls()).filter(call => call.includes(before))).toEqual([])
+    await held.machines.stop('same-id', never, { at_once: true })
+    await held.machines.create(specOf('same-id'), never)
+    await held.machines.start('same-id', never)
+    const { Id, HostConfig } = await container()
+    expect(HostConfig.Runtime).toBe(name)
+    // The program itself was asked to make it.
+    expect((await calls()).some(call => call.includes('create') && call.includes(Id))).toBe(true)
+    expect(await text(held, 'same-id', 'cat ~/where')).toBe('there\n')
+    await held.shutdown()
+  })
+
   test('one that goes away is told, and found again with its machines when it is back', async () => {
     const heard: string[] = []
     const unwatch = there.observation.watch(id => heard.push(id))

@@ -9,6 +9,7 @@ import { paymentRawRoutes } from './domains/billing/payments/raw-routes.ts'
 import { billingRoutes } from './domains/billing/routes.ts'
 import { createFleet, type Fleet, type FleetSource } from './domains/fleet/fleet.ts'
 import { createIdentity, type Identity } from './domains/identity/identity.ts'
+import type { PasswordCost } from './domains/identity/passwords/passwords.ts'
 import { identityRoutes } from './domains/identity/routes.ts'
 import { createImages } from './domains/images/images.ts'
 import { imagesRoutes } from './domains/images/routes.ts'
@@ -102,6 +103,8 @@ export interface GatewayParts {
   meteringMs: number
   /** Checks answers against the contract: for tests. */
   checkAnswers?: boolean
+  /** What hashing a password costs, less than it has to: for tests. */
+  passwordCost?: PasswordCost
 }
 
 /** A gateway that is put together. First `listen`, then `start`; the stops in their order here. */
@@ -210,6 +213,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     audit,
     events,
     countInstances: instances.countLive,
+    passwordCost: parts.passwordCost,
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
   })

@@ -24,6 +24,7 @@ import type { RateLimits } from '../src/platform/http/rate-limits.ts'
 import { createIds } from '../src/platform/ids.ts'
 import { fixedTokenKeys } from '../src/platform/installation/token-keys.ts'
 import { createJobs } from '../src/platform/jobs/jobs.ts'
+import { LOW_PASSWORD_COST } from './low-password-cost.ts'
 import { createTestDatabase } from './test-database.ts'
 import { testSealer } from './test-sealer.ts'
 import { startTestServer } from './test-server.ts'
@@ -75,6 +76,8 @@ interface BenchOptions {
   captcha?: 'Default' | CaptchaService
   /** Off when left out: these tests count what the domain itself limits. */
   rateLimits?: RateLimits
+  /** Hashes passwords at the cost that customers' have; the least that there is when left out. */
+  realPasswordCost?: true
 }
 
 /** The identity domain on a real database and behind the real server, with a clock that stands until it is moved. */
@@ -122,6 +125,7 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     countInstances: async () => 0,
     publicUrl: () => 'http://127.0.0.1:8080',
     brandName: () => 'Berth',
+    passwordCost: options.realPasswordCost ? undefined : LOW_PASSWORD_COST,
     pause: async (ms: number) => {
       pauses.push(ms)
     },

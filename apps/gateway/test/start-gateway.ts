@@ -21,6 +21,7 @@ import { type Catalogue, loadCatalogue } from '../src/platform/config/catalogue.
 import { RATE_LIMITS } from '../src/platform/http/rate-limits.ts'
 import { systemIds } from '../src/platform/ids.ts'
 import { fixedTokenKeys } from '../src/platform/installation/token-keys.ts'
+import { LOW_PASSWORD_COST } from './low-password-cost.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
 export interface CallOptions {
@@ -119,6 +120,7 @@ export async function startGateway(
     rateLimits: { ...RATE_LIMITS, ...NO_LIMITS },
     meteringMs: 60_000,
     checkAnswers: true,
+    passwordCost: LOW_PASSWORD_COST,
     ...overrides,
   })
   const origin = await gateway.listen(0)

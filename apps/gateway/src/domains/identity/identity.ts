@@ -30,7 +30,7 @@ import { createPasswordReset } from './links/password-reset.ts'
 import { createGuardMails } from './mails/guard-mails.ts'
 import { createKnownAddress } from './mails/known-address.ts'
 import { createPasswordChange } from './passwords/password-change.ts'
-import { createPasswords } from './passwords/passwords.ts'
+import { createPasswords, type PasswordCost } from './passwords/passwords.ts'
 import { createAccessTokens } from './sessions/access-token.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createLinkedIdentities } from './sign-in/linked-identities.ts'
@@ -49,7 +49,7 @@ const mailOf = wireOf(mail)
 
 /**
  * Makes the identity domain (R1.8).
- * @param deps `countInstances` comes from the instances domain; `mailbox` is null where mails go out by SMTP, and where others than this machine are served; `pause` waits, and is only passed by tests.
+ * @param deps `countInstances` comes from the instances domain; `mailbox` is null where mails go out by SMTP, and where others than this machine are served; `pause` waits, and it and `passwordCost` are only passed by tests.
  */
 export function createIdentity(deps: {
   db: Database
@@ -74,6 +74,7 @@ export function createIdentity(deps: {
   captcha: 'Default' | 'none' | CaptchaService
   publicUrl: () => string
   brandName: () => string
+  passwordCost?: PasswordCost | undefined
   pause?: (ms: number) => Promise<void>
 }) {
   const { db, clock, mailbox, source = null, providers, pause = setTimeout } = deps

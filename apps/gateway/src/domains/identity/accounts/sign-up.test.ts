@@ -14,7 +14,7 @@ import { userAccount } from '../tables.ts'
 
 let bench: IdentityBench
 beforeAll(async () => {
-  bench = await createIdentityBench()
+  bench = await createIdentityBench({ realPasswordCost: true })
 })
 afterAll(() => bench.close())
 

@@ -2,8 +2,17 @@ import { hash, verify } from '@node-rs/argon2'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 
+/** What a hash costs whoever makes it, and whoever guesses. */
+export interface PasswordCost {
+  /** Memory in KiB. */
+  memoryCost: number
+  /** Passes over it. */
+  timeCost: number
+  parallelism: number
+}
+
 /** Argon2id by the least that OWASP names for it: 19 MiB, two passes, one lane. */
-const PARAMETERS = { memoryCost: 19 * 1_024, timeCost: 2, parallelism: 1 }
+const COST: PasswordCost = { memoryCost: 19 * 1_024, timeCost: 2, parallelism: 1 }
 
 /** At once, so that hashing leaves half of libuv's four threads to everything else. */
 const AT_ONCE_MAX = 2
@@ -11,13 +20,17 @@ const AT_ONCE_MAX = 2
 const WAITING_MAX = 200
 const BUSY_RETRY_SECONDS = 5
 
-/** Hashes and checks passwords, a bounded number at a time. */
-export function createPasswords(deps: { ids: Ids }) {
+/**
+ * Hashes and checks passwords, a bounded number at a time.
+ * @param deps `passwordCost` is only passed by tests, where no hash has to withstand anybody.
+ */
+export function createPasswords(deps: { ids: Ids; passwordCost?: PasswordCost | undefined }) {
+  const cost = deps.passwordCost ?? COST
   const limited = createLimiter()
   // Nobody's password: a name that is unknown costs the same time as one that is known.
   let nobody: Promise<string> | null = null
   const nobodysHash = () => {
-    nobody ??= hash(deps.ids.secret(16), PARAMETERS)
+    nobody ??= hash(deps.ids.secret(16), cost)
     return nobody
   }
 
@@ -32,7 +45,7 @@ export function createPasswords(deps: { ids: Ids }) {
      * @returns Argon2id in PHC form.
      * @throws ApiError `too_many_requests` when too many wait already.
      */
-    hash: (password: string): Promise<string> => limited(() => hash(password, PARAMETERS)),
+    hash: (password: string): Promise<string> => limited(() => hash(password, cost)),
 
     /**
      * Checks a typed password.

@@ -11,6 +11,7 @@ import {
   PASSWORD,
   signUpBody,
 } from '../../../../test/identity-bench.ts'
+import { inTurn } from '../../../../test/in-turn.ts'
 import { sha256Hex } from '../../../platform/hash.ts'
 import { linkedIdentity, linkToken, session, userAccount } from '../tables.ts'
 import { DAY_RULE } from '../throttles/mail-limits.ts'
@@ -155,25 +156,40 @@ describe('deleting an account', () => {
     expect(await db.select().from(linkedIdentity).where(eq(linkedIdentity.userId, userId))).toEqual([])
   })
 
-  test.each(['password', 'link'] as const)(
-    'leaves no session to somebody who signs in by %s at the same time',
-    async way => {
-      for (let round = 0; round < 5; round++) {
-        const { userId, email, token } = await someone()
-        const secret = await bench.identity.createSignInLink(userId)
-        const place = { address: '203.0.113.7', userAgent: 'test', stay: true }
-        const entering = () =>
-          way === 'link'
-            ? bench.identity.signInByLink(secret, place)
-            : bench.identity.signInByPassword(email, PASSWORD, place, { type: '', token: '', captchaId: '' })
-        const [removed, entered] = await Promise.all([remove(token, email), entering().catch(() => null)])
-        expect(removed.code).toBeNull()
-        if (entered) expect((await bench.call(getAccount, {}, { token: entered })).code).toBe('login_expired')
-        const open = await bench.database.db.select().from(session).where(eq(session.userId, userId))
-        expect(open.filter(({ revokedAt }) => revokedAt === null)).toEqual([])
-      }
-    },
-  )
+  describe.each(['password', 'link'] as const)('with somebody who signs in by %s at the same time', way => {
+    async function entered() {
+      const account = await someone()
+      const secret = await bench.identity.createSignInLink(account.userId)
+      const place = { address: '203.0.113.7', userAgent: 'test', stay: true }
+      const captcha = { type: '', token: '', captchaId: '' }
+      const enter = () =>
+        way === 'link'
+          ? bench.identity.signInByLink(secret, place)
+          : bench.identity.signInByPassword(account.email, PASSWORD, place, captcha)
+      return { ...account, enter }
+    }
+
+    async function expectNoSession(userId: string) {
+      const open = await bench.database.db.select().from(session).where(eq(session.userId, userId))
+      expect(open.filter(({ revokedAt }) => revokedAt === null)).toEqual([])
+    }
+
+    test('ends the session that was being made', async () => {
+      const { userId, email, token, enter } = await entered()
+      const [its, removed] = await inTurn(bench.database.db, email, enter, () => remove(token, email))
+      expect(removed.code).toBeNull()
+      expect((await bench.call(getAccount, {}, { token: its })).code).toBe('login_expired')
+      await expectNoSession(userId)
+    })
+
+    test('lets none be made any more', async () => {
+      const { userId, email, token, enter } = await entered()
+      const refusal = () => enter().then(() => null, String)
+      const [removed, refused] = await inTurn(bench.database.db, email, () => remove(token, email), refusal)
+      expect([removed.code, refused]).toEqual([null, expect.any(String)])
+      await expectNoSession(userId)
+    })
+  })
 
   test('a name that is given to it at the same time is not kept', async () => {
     const { userId, email } = await someone()

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { dockerPartSchema } from './docker/docker-recipe.ts'
+import { qemuPartSchema } from './qemu/qemu-recipe.ts'
 import { sandboxPartSchema } from './sandbox/sandbox-recipe.ts'
 
 const PARTS: Readonly<Record<string, z.ZodType>> = {
   docker: dockerPartSchema,
+  qemu: qemuPartSchema,
   sandbox: sandboxPartSchema,
 }
 

@@ -21,6 +21,7 @@ describe('an engine’s description', () => {
     [{ driver: 'auto' }],
     [{ driver: 'sandbox' }],
     [{ driver: 'sandbox', dir: '/srv/machines' }],
+    [{ driver: 'qemu', dir: '/srv/vms' }],
     [{ driver: 'docker' }],
     [{ driver: 'docker', url: 'unix:///run/user/1000/docker.sock' }],
     [TCP],
@@ -49,6 +50,7 @@ describe('an engine’s description', () => {
     ['TLS files for a socket', { driver: 'docker', ca_file: 'ca.pem' }, ['ca_file']],
     ['a runtime that is no name', { driver: 'docker', runtime: '../runsc' }, ['runtime']],
     ['a runtime of sandboxes', { driver: 'sandbox', runtime: 'runsc' }, ['']],
+    ['virtual machines without a folder', { driver: 'qemu' }, ['dir']],
     ['a field that is none', { driver: 'sandbox', url: 'tcp://x' }, ['']],
   ])('is refused with the field: %s', (_, described, paths) => {
     const { error } = engineDescriptionSchema.safeParse(described)

@@ -18,6 +18,12 @@ const sandbox = z.strictObject({
   dir: pathField.optional(),
 })
 
+const qemu = z.strictObject({
+  driver: z.literal('qemu'),
+  /** A folder for that engine's virtual machines alone. */
+  dir: pathField,
+})
+
 const docker = z
   .strictObject({
     driver: z.literal('docker'),
@@ -58,7 +64,7 @@ const WANTED: Record<'unix' | 'tcp' | 'ssh', readonly (typeof FIELDS)[number][]>
 }
 
 /** How an operator says where an engine is: one entry of the catalogue. Paths count from where the caller says. */
-export const engineDescriptionSchema = z.discriminatedUnion('driver', [auto, sandbox, docker])
+export const engineDescriptionSchema = z.discriminatedUnion('driver', [auto, sandbox, qemu, docker])
 export type EngineDescription = z.infer<typeof engineDescriptionSchema>
 
 const TLS_PORT = 2376

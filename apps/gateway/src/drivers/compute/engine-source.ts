@@ -8,6 +8,7 @@ import { probeDocker } from './docker/probe-docker.ts'
 import { type EngineDescription, placeOf } from './engine-description.ts'
 import { ComputeError } from './port/compute-error.ts'
 import type { EngineSource } from './port/engine-source.ts'
+import { createQemuEngine } from './qemu/qemu-engine.ts'
 import { createSandboxEngine } from './sandbox/sandbox-engine.ts'
 
 export interface EngineSourceDeps {
@@ -32,6 +33,13 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
       return {
         description: `sandboxes in ${dataDir}`,
         open: () => createSandboxEngine({ dataDir, log: deps.log }),
+      }
+    }
+    case 'qemu': {
+      const dataDir = resolve(deps.baseDir, described.dir)
+      return {
+        description: `virtual machines in ${dataDir}`,
+        open: () => createQemuEngine({ dataDir, log: deps.log }),
       }
     }
     case 'docker':

@@ -107,7 +107,7 @@ function describeEngine(subject: Subject, options: ConformanceOptions): void {
 
   test('a facet that an engine lacks says why, in a sentence', () => {
     const { console, images, network, volumes } = subject.engine()
-    for (const part of [console.serial, images.own, network.udp, volumes]) {
+    for (const part of [console.serial, console.shells, images.own, network.udp, volumes]) {
       const why = lackOf(part)
       if (why === null) continue
       expect(why).toMatch(/^[A-Z].+\.$/)

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, type TestContext, test } from 'vitest'
 import type { Engine } from '../port/engine.ts'
+import { lackOf } from '../port/part.ts'
 import { openScreen } from './screen.ts'
 import { eventually, expectCode, never, type Subject } from './tools.ts'
 
@@ -8,7 +9,13 @@ import { eventually, expectCode, never, type Subject } from './tools.ts'
  * so that the fake passes too.
  */
 export function describeSessions(subject: Subject, options: { makeEngine(): Promise<Engine> }): void {
-  test('[B9] a shell outlives who opened it: a restarted gateway attaches to it and is shown what there was', async () => {
+  const skipWithout = (ctx: TestContext) => {
+    const why = lackOf(subject.engine().console.shells)
+    if (why !== null) ctx.skip(why)
+  }
+
+  test('[B9] a shell outlives who opened it: a restarted gateway attaches to it and is shown what there was', async ctx => {
+    skipWithout(ctx)
     const { id } = await subject.running()
     const first = await openScreen(subject.engine(), id, { env: { GIVEN: 'at-the-start' } })
     await first.shows('# ')
@@ -31,7 +38,8 @@ export function describeSessions(subject: Subject, options: { makeEngine(): Prom
     await eventually(async () => expect(await again.console.sessions(id)).toEqual([]))
   })
 
-  test('a name is one shell: opened once for many who come at once, and another name is another shell', async () => {
+  test('a name is one shell: opened once for many who come at once, and another name is another shell', async ctx => {
+    skipWithout(ctx)
     const engine = subject.engine()
     const { id } = await subject.running()
     const screens = await Promise.all(
@@ -51,7 +59,8 @@ export function describeSessions(subject: Subject, options: { makeEngine(): Prom
     await engine.console.closeSession(id, 'other')
   })
 
-  test('a machine that stops takes its shells along; its next run has none', async () => {
+  test('a machine that stops takes its shells along; its next run has none', async ctx => {
+    skipWithout(ctx)
     const engine = subject.engine()
     const { id } = await subject.running()
     const screen = await openScreen(engine, id)
@@ -66,7 +75,8 @@ export function describeSessions(subject: Subject, options: { makeEngine(): Prom
     await engine.console.closeSession(id, 'web')
   })
 
-  test('what is no name of a session is refused', async () => {
+  test('what is no name of a session is refused', async ctx => {
+    skipWithout(ctx)
     const { id } = await subject.running()
     await expectCode(subject.engine().console.attach(id, '../web', { cols: 80, rows: 24 }), 'failed')
   })

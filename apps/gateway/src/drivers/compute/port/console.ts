@@ -10,6 +10,12 @@ export interface MachineConsole {
   readonly shells_live: 'with_engine' | 'beside_gateway'
 
   /**
+   * Whether a machine opens a shell for each name. Where it does not, whatever is attached to is its serial line, which
+   * has one end that all share: it has no size, and to close it ends only the looking at it.
+   */
+  readonly shells: Part<{ by_name: true }>
+
+  /**
    * Attaches to a shell of the machine, which is opened with this size and environment if there is none of that name.
    * The shell and its last output belong to the machine's side: they outlive the line, the gateway, and the engine's
    * connection to it, until the shell exits, is closed, has had nobody at it for eight hours, or the machine stops. Any

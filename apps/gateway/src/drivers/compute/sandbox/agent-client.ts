@@ -55,7 +55,7 @@ export interface AgentClient {
 }
 
 export function createAgentClient(runDir: string): AgentClient {
-  const ask = (request: AgentRequest, timeoutMs = ANSWER_TIMEOUT_MS) => converse(runDir, request, timeoutMs)
+  const ask = (request: AgentRequest, timeoutMs?: number) => converse(runDir, request, timeoutMs)
   return {
     hello: async () => {
       const { answer, socket } = await ask({ op: 'hello' })
@@ -140,8 +140,12 @@ interface Conversation {
   socket: Socket
 }
 
-/** Sends the request and waits for the answer to it. */
-async function converse(runDir: string, request: AgentRequest, timeoutMs: number): Promise<Conversation> {
+/** Sends a request to whoever has the socket in `runDir`, and waits for the answer to it. */
+export async function converse(
+  runDir: string,
+  request: { op: string },
+  timeoutMs = ANSWER_TIMEOUT_MS,
+): Promise<Conversation> {
   const socket = openSocket(runDir)
   socket.write(encodeJson(FRAME.request, request))
   return { answer: await readAnswer(socket, timeoutMs), socket }

@@ -7,7 +7,9 @@ import type { AgentFiles } from './root-view.ts'
 import { assembleFilter } from './syscall-filter.ts'
 
 /** Laid into one folder, so no two of them may have a file of the same name. */
-const SOURCES = ['agent', '../sessions', '../oci/unpack'].map(name => join(import.meta.dirname, name))
+const SOURCES = ['agent', '../sessions', '../oci/unpack', '../qemu/keeper'].map(name =>
+  join(import.meta.dirname, name),
+)
 
 interface Script {
   name: string

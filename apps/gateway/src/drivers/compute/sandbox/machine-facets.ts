@@ -45,7 +45,7 @@ export function machineFacets({ life, store, statsReader, check }: MachineFacets
     list: life.list,
   }
   const connect: MachineNetwork['connect'] = (id, port) => talk(id, () => life.agentOf(id).connect(port))
-  const console: Omit<MachineConsole, 'serial'> = {
+  const console: Omit<MachineConsole, 'serial' | 'shells'> = {
     shells_live: 'with_engine',
     ...consoleOver((id, request) => talk(id, () => life.agentOf(id).session(request))),
     exec: (id, argv, options) => talk(id, () => life.agentOf(id).exec(argv, options ?? {})),

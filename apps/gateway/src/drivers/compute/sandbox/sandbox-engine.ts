@@ -152,6 +152,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     },
     console: {
       ...facets.console,
+      shells: { by_name: true },
       serial: { lacks: 'A sandbox boots no system of its own, so there is no serial line.' },
     },
     observation: facets.observation,

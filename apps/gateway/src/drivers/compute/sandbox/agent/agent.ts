@@ -5,22 +5,21 @@
  * 6 the report of its command's end.
  */
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeSync } from 'node:fs'
-import { connect, createServer, type Socket } from 'node:net'
-import { encodeFrame, encodeJson, type Failure, FRAME, FrameReader } from '../../sessions/frames.ts'
+import { existsSync, readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
 import { createSessionHost } from '../../sessions/session-host.ts'
 import { createCommandLog } from './command-log.ts'
+import { reportCommandEnd } from './command-report.ts'
 import { openShell } from './open-shell.ts'
 import { type CustomerProcess, customerProcesses, sumProcesses } from './processes.ts'
 import { AGENT_PROTOCOL, type AgentMachine, type AgentRequest, type AgentStats } from './requests.ts'
 import { runExec } from './run-exec.ts'
+import { answer, createWatchers, fail, failureOf, joinPort, serveRequests } from './serve-requests.ts'
 import { createStartCommand } from './start-command.ts'
 
 const LISTEN_FD = 3
 const LOG_FD = 4
 const REPORT_FD = 6
-/** Longer than any report, so that each is written over the one before in one go. */
-const REPORT_CHARS = 32
 const MACHINE_FILE = '/.berth/machine.json'
 const HOME = '/root'
 const STOP_POLL_MS = 20
@@ -39,48 +38,24 @@ const sessions = createSessionHost({
   failureOf,
 })
 
-/** Who is told that the command has ended. */
-const watchers = new Set<Socket>()
-/** A gateway that reads nothing is told nothing more. */
-const WATCHER_BYTES_MAX = 1_000
+const watchers = createWatchers()
 
 const startCommand = createStartCommand({
   machine,
   cwd: cwd(),
   env: environment(),
   log,
-  onEnd: ({ code, count, againS }) => {
-    report(`${code} ${count} ${againS ?? '-'}`)
-    for (const socket of watchers) {
-      if (socket.writableLength < WATCHER_BYTES_MAX) socket.write(encodeJson(FRAME.exit, {}))
-    }
+  onEnd: end => {
+    reportCommandEnd(REPORT_FD, end)
+    watchers.tell()
   },
   endMachine: code => process.exit(code),
 })
 
-const server = createServer({ allowHalfOpen: true, noDelay: true }, serve)
-server.listen({ fd: LISTEN_FD })
+serveRequests(LISTEN_FD, handle)
 
 /** Nothing of the customer's runs before the gateway says so: until then whatever is said here is said by us. */
 let waits = machine.command !== null
-
-/** Reads the one request that opens a conversation, and carries it out. */
-function serve(socket: Socket): void {
-  socket.on('error', () => socket.destroy())
-  const reader = new FrameReader((type, payload) => {
-    if (type !== FRAME.request) return
-    socket.off('data', onData)
-    handle(socket, JSON.parse(payload.toString()) as AgentRequest)
-  })
-  const onData = (chunk: Buffer) => {
-    try {
-      reader.push(chunk)
-    } catch (error) {
-      fail(socket, failureOf(error))
-    }
-  }
-  socket.on('data', onData)
-}
 
 function handle(socket: Socket, request: AgentRequest): void {
   switch (request.op) {
@@ -92,10 +67,7 @@ function handle(socket: Socket, request: AgentRequest): void {
       answer(socket, {})
       break
     case 'watch':
-      socket.write(encodeJson(FRAME.ok, {}))
       watchers.add(socket)
-      socket.on('close', () => watchers.delete(socket))
-      socket.on('end', () => socket.end()).resume()
       break
     case 'stats':
       readStats().then(stats => answer(socket, stats))
@@ -116,19 +88,6 @@ function handle(socket: Socket, request: AgentRequest): void {
       sessions.serve(socket, request)
       break
   }
-}
-
-function answer(socket: Socket, value: unknown): void {
-  socket.end(encodeJson(FRAME.ok, value))
-}
-
-function fail(socket: Socket, failure: Failure): void {
-  socket.end(encodeJson(FRAME.error, failure))
-}
-
-function failureOf(error: unknown): Failure {
-  const busy = /EAGAIN|ENOMEM|ENOSPC/.test(String(error))
-  return { code: busy ? 'exhausted' : 'failed', message: String(error) }
 }
 
 function environment(): Record<string, string> {
@@ -154,15 +113,6 @@ function begin(): void {
   if (machine.command) startCommand.run(machine.command)
 }
 
-/** Says how the command ended where the gateway looks for it. */
-function report(text: string): void {
-  try {
-    writeSync(REPORT_FD, text.padEnd(REPORT_CHARS), 0)
-  } catch {
-    // A full disk, or a machine of the version before, which has no such file: nobody hears how it ended.
-  }
-}
-
 /** Joins the caller's socket with a port of the machine, trying IPv4 first and then IPv6. */
 function openPort(socket: Socket, port: number): void {
   const attempt = (host: string, otherwise: (message: string) => void) => {
@@ -175,13 +125,7 @@ function openPort(socket: Socket, port: number): void {
     target.once('timeout', () => refuse(new Error('no answer')))
     target.once('connect', () => {
       target.off('error', refuse)
-      target.setTimeout(0)
-      target.on('error', () => socket.destroy())
-      target.on('close', () => socket.destroySoon())
-      socket.on('close', () => target.destroy())
-      socket.write(encodeFrame(FRAME.ok, Buffer.from('{}')))
-      socket.pipe(target)
-      target.pipe(socket)
+      joinPort(socket, target)
     })
   }
   attempt('127.0.0.1', () => {

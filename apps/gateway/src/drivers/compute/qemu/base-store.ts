@@ -1,0 +1,120 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { constants, createReadStream } from 'node:fs'
+import { access, chmod, copyFile, link, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ComputeError } from '../port/compute-error.ts'
+import type { ImageRecipe } from '../port/images.ts'
+import { type DiskFacts, readDiskFacts } from './disk-header.ts'
+import { type ImageSource, qemuLackFor, sourcesOf } from './qemu-recipe.ts'
+
+/** Readable for everybody, as machines have users of their own; the folder above is closed. */
+const MODE = 0o644
+
+/** What a machine was made from: names of files in the store. */
+export interface VmImage {
+  base: { name: string } & DiskFacts
+  kernel: string | null
+  initrd: string | null
+  cmdline: string | null
+}
+
+/**
+ * Disks and kernels that machines are made from, each kept as long as a machine is over it: a file that its operator
+ * replaces is another one from then on.
+ * @param dir A folder for them alone.
+ */
+export function createBaseStore(dir: string) {
+  const pathOf = (name: string) => join(dir, name)
+
+  /** By what it is kept; a file that has changed is another one. */
+  async function nameOf(source: ImageSource): Promise<string> {
+    const found = await stat(source.file).catch(() => null)
+    if (!found?.isFile()) unavailable(`there is no file ${source.file}`)
+    const facts = [source.file, found.size, found.mtimeMs, found.ino, source.sha256 ?? '']
+    return createHash('sha256').update(JSON.stringify(facts)).digest('hex')
+  }
+
+  async function isKept(name: string): Promise<boolean> {
+    return access(pathOf(name)).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async function keep(source: ImageSource): Promise<string> {
+    const name = await nameOf(source)
+    if (await isKept(name)) return name
+    await mkdir(dir, { recursive: true, mode: 0o700 })
+    const taken = `${pathOf(name)}.${randomBytes(4).toString('hex')}`
+    try {
+      await take(source.file, taken)
+      if (source.sha256 !== undefined && (await sha256Of(taken)) !== source.sha256) {
+        unavailable(`${source.file} is not what the catalogue says: its SHA-256 is another`)
+      }
+      await rename(taken, pathOf(name))
+    } finally {
+      await rm(taken, { force: true })
+    }
+    return name
+  }
+
+  function sourcesFor(image: ImageRecipe) {
+    const sources = sourcesOf(image)
+    return sources ?? unavailable(qemuLackFor(image) ?? '')
+  }
+
+  return {
+    pathOf,
+
+    /** Whether all that an image is made of is here. */
+    async has(image: ImageRecipe): Promise<boolean> {
+      const sources = sourcesOf(image)
+      if (!sources) return false
+      for (const source of [sources.disk, sources.kernel, sources.initrd]) {
+        const name = source && (await nameOf(source).catch(() => null))
+        if (source && (name === null || !(await isKept(name)))) return false
+      }
+      return true
+    },
+
+    /**
+     * Takes in all that an image is made of, as far as it is not here.
+     * @throws ComputeError `image_unavailable` where it is not there, or not what the catalogue says.
+     */
+    async take(image: ImageRecipe): Promise<VmImage> {
+      const { disk, kernel, initrd, cmdline } = sourcesFor(image)
+      const name = await keep(disk)
+      return {
+        base: { name, ...(await readDiskFacts(pathOf(name))) },
+        kernel: kernel && (await keep(kernel)),
+        initrd: initrd && (await keep(initrd)),
+        cmdline,
+      }
+    },
+  }
+}
+
+export type BaseStore = ReturnType<typeof createBaseStore>
+
+/** A second name for the file where that will do, else a copy. */
+async function take(from: string, to: string): Promise<void> {
+  const { mode } = await stat(from)
+  const isReadable = (mode & MODE) === MODE
+  try {
+    if (isReadable) return await link(from, to)
+  } catch {
+    // On another file system, or one without second names.
+  }
+  await copyFile(from, to, constants.COPYFILE_FICLONE)
+  await chmod(to, MODE)
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) hash.update(piece)
+  return hash.digest('hex')
+}
+
+function unavailable(why: string): never {
+  throw new ComputeError('image_unavailable', why)
+}

@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { findHypervisor } from './probe-qemu.ts'
+
+const run = promisify(execFile)
+
+const KERNEL_PACKAGE = 'linux-image-cloud-amd64'
+const FETCH_TIMEOUT_MS = 60_000
+const BUSYBOX = '/usr/bin/busybox'
+const DISK_BYTES = 16 * 1024 * 1024
+
+/** What a guest needs to find its disks, its network, who speaks with it and its power button. */
+const DRIVERS = ['virtio_pci', 'virtio_blk', 'virtio_net', 'virtio_console', 'isofs', 'button', 'evdev']
+
+/**
+ * A system small enough for tests: finds out who it is as cloud-init would, runs what it is told, has a shell on its
+ * serial line, and shuts down when its power button is pressed, unless its kernel was told that it is `deaf`.
+ */
+const initScript = (modules: string[]) => `#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
+for module in ${modules.join(' ')}; do insmod /modules/$module.ko; done
+ip link set lo up; ip addr add 10.0.2.15/24 dev eth0; ip link set eth0 up; ip route add default via 10.0.2.2
+mount -t iso9660 -o ro /dev/vdb /seed
+hostname "$(sed 's/.*"local-hostname":"\\([^"]*\\)".*/\\1/' /seed/meta-data)"
+export HOME=/root PATH=/bin
+grep -q deaf /proc/cmdline || for event in /dev/input/event*; do
+  (head -c 1 "$event" > /dev/null; echo berth-guest: power button > /dev/ttyS0; poweroff -f) &
+done
+[ "$(hostname)" = unprepared ] && printf '#!/bin/sh\\necho status: error; echo "no such module: users"; exit 1' > /bin/cloud-init && chmod +x /bin/cloud-init
+sed 1d /seed/user-data > /boot-script; sh /boot-script
+echo berth-guest: up > /dev/ttyS0
+while :; do setsid cttyhack sh -c 'exec sh -i < /dev/ttyS0 > /dev/ttyS0 2>&1'; done
+`
+
+/**
+ * A disk whose first sector is all that runs: it says back on the serial line what it hears there, and hears no power
+ * button. `again: in al, 0x3fd; test al, 1; jz wait; in al, 0x3f8; out 0x3f8, al; jmp again; wait: hlt; jmp again`.
+ */
+export function echoDisk(): Buffer {
+  const sector = Buffer.alloc(512)
+  Buffer.from('fbbafd03eca8017407baf803eceeebf1f4ebee', 'hex').copy(sector)
+  sector.writeUInt16BE(0x55aa, 510)
+  return sector
+}
+
+/** The parts of images that tests make machines from. */
+export interface Guest {
+  kernel: string
+  initrd: string
+  /** A disk with nothing on it. */
+  disk: string
+  cmdline: string
+}
+
+/** What tests say where there is nothing to boot: as probes do. */
+export type FoundGuest = { ok: true; guest: Guest } | { ok: false; why: string; how_to_get_it: string }
+
+/**
+ * Makes a guest in a folder: Debian's kernel for clouds, as the package manager gives it, with busybox around it. The
+ * kernel is kept for the next time.
+ */
+export async function makeGuest(folder: string): Promise<FoundGuest> {
+  const hypervisor = await findHypervisor()
+  if (!hypervisor.ok) return hypervisor
+  if (!existsSync(BUSYBOX)) {
+    return { ok: false, why: 'there is no busybox', how_to_get_it: 'apt install busybox-static' }
+  }
+  const tree = await kernelTree().catch((error: Error) => error)
+  if (tree instanceof Error) {
+    const why = `Debian’s kernel for clouds cannot be had: ${tree.message.slice(0, 200)}`
+    return { ok: false, why, how_to_get_it: `let apt reach its mirror, or keep ${KERNEL_PACKAGE} unpacked` }
+  }
+  await mkdir(folder, { recursive: true })
+  const guest: Guest = {
+    kernel: join(folder, 'vmlinuz'),
+    initrd: join(folder, 'initrd'),
+    disk: join(folder, 'disk.raw'),
+    cmdline: 'console=ttyS0 quiet panic=-1',
+  }
+  await copyFile(await onlyMatch(join(tree, 'boot'), /^vmlinuz-/), guest.kernel)
+  await writeFile(guest.initrd, await initrd(tree))
+  await writeFile(guest.disk, '')
+  await truncate(guest.disk, DISK_BYTES)
+  return { ok: true, guest }
+}
+
+/** Where the kernel's package lies unpacked. */
+async function kernelTree(): Promise<string> {
+  const { stdout } = await run('apt-cache', ['depends', KERNEL_PACKAGE])
+  const name = /Depends: (\S+)/.exec(stdout)?.[1]
+  if (!name) throw new Error(`apt knows no ${KERNEL_PACKAGE}`)
+  const tree = join(tmpdir(), `berth-test-${name}`)
+  if (existsSync(tree)) return tree
+  const made = `${tree}.${process.pid}`
+  await mkdir(made)
+  try {
+    await run('apt-get', ['download', '-q', name], { cwd: made, timeout: FETCH_TIMEOUT_MS })
+    const archive = await onlyMatch(made, /\.deb$/)
+    await run('dpkg-deb', ['-x', archive, made])
+    await rm(archive)
+    await rename(made, tree)
+  } finally {
+    await rm(made, { recursive: true, force: true })
+  }
+  return tree
+}
+
+async function onlyMatch(folder: string, pattern: RegExp): Promise<string> {
+  const name = (await readdir(folder)).find(one => pattern.test(one))
+  if (!name) throw new Error(`nothing in ${folder} is ${pattern}`)
+  return join(folder, name)
+}
+
+async function initrd(tree: string): Promise<Buffer> {
+  const modules = join(tree, 'lib/modules')
+  const found = await readdir(modules, { recursive: true })
+  const parts: Buffer[] = []
+  let inode = 1
+  const add = (name: string, mode: number, content: Buffer = Buffer.alloc(0)) =>
+    parts.push(cpioEntry({ name, mode, content, inode: inode++ }))
+  for (const name of ['bin', 'dev', 'modules', 'proc', 'root', 'run', 'seed', 'sys', 'tmp']) {
+    add(name, 0o40755)
+  }
+  const loaded = new Map<string, Buffer>()
+  for (const name of DRIVERS) await loadModule(modules, found, name, loaded)
+  add('init', 0o100755, Buffer.from(initScript([...loaded.keys()])))
+  add('bin/busybox', 0o100755, await readFile(BUSYBOX))
+  for (const [name, content] of loaded) add(`modules/${name}.ko`, 0o100644, content)
+  add('TRAILER!!!', 0)
+  return Buffer.concat(parts)
+}
+
+/** Reads a module of the kernel, behind those that it depends on. */
+async function loadModule(
+  folder: string,
+  files: string[],
+  name: string,
+  loaded: Map<string, Buffer>,
+): Promise<void> {
+  const path = files.find(one => one.replaceAll('-', '_').endsWith(`/${name}.ko`))
+  if (!path) throw new Error(`the kernel has no module ${name}`)
+  const content = await readFile(join(folder, path))
+  const depends = /\0depends=([^\0]*)\0/.exec(content.toString('latin1'))?.[1] ?? ''
+  for (const other of depends.split(',')) {
+    if (other !== '' && !loaded.has(other))
+      await loadModule(folder, files, other.replaceAll('-', '_'), loaded)
+  }
+  loaded.set(name, content)
+}
+
+/** One file of an archive of cpio, in the way that kernels read (newc). */
+function cpioEntry(file: { name: string; mode: number; content: Buffer; inode: number }): Buffer {
+  const { name, mode, content, inode } = file
+  const numbers = [inode, mode, 0, 0, 1, 0, content.length, 0, 0, 0, 0, name.length + 1, 0]
+  const head = `070701${numbers.map(number => number.toString(16).padStart(8, '0')).join('')}${name}\0`
+  const padded = (bytes: Buffer) => Buffer.concat([bytes, Buffer.alloc((4 - (bytes.length % 4)) % 4)])
+  return Buffer.concat([padded(Buffer.from(head)), padded(content)])
+}

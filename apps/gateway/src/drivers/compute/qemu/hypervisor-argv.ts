@@ -1,0 +1,76 @@
+import { DISK_RATE_BYTES_PER_S } from '../disk-rate.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import { GUEST_AGENT_PORT, HYPERVISOR_FDS, NETWORK, REPORT_PORT } from './keeper/keeper-orders.ts'
+import type { Hypervisor } from './probe-qemu.ts'
+
+/** Where a machine's files are within its walls. */
+export const INSIDE = {
+  folder: '/vm',
+  base: '/vm/base',
+  seed: '/vm/seed',
+  kernel: '/vm/kernel',
+  initrd: '/vm/initrd',
+  disk: '/root/disk.qcow2',
+} as const
+
+/** Memory for what QEMU translates, where it runs guests in software; it would take up to a gigabyte. */
+const TRANSLATED_MB = 128
+
+/** All that QEMU is started with. It has no window, no defaults, no files of settings, and stands still at first. */
+export function hypervisorArgv(
+  { program, acceleration }: Hypervisor,
+  spec: Pick<MachineSpec, 'cpu_count' | 'memory_mb'>,
+  boot: { kernel: boolean; initrd: boolean; cmdline: string | null },
+): string[] {
+  const isFast = acceleration.name === 'kvm'
+  return [
+    program,
+    ...['-nodefaults', '-no-user-config', '-display', 'none', '-S'],
+    '-sandbox',
+    'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny',
+    ...['-machine', 'q35,usb=off,vmport=off,dump-guest-core=off'],
+    ...['-accel', isFast ? 'kvm' : `tcg,tb-size=${TRANSLATED_MB}`],
+    ...['-cpu', isFast ? 'host' : 'max'],
+    ...['-smp', String(Math.max(1, Math.ceil(spec.cpu_count)))],
+    ...['-m', String(Math.floor(spec.memory_mb))],
+    ...['-rtc', 'base=utc'],
+    ...socketOf('monitor', HYPERVISOR_FDS.monitor),
+    ...['-mon', 'chardev=monitor,mode=control'],
+    ...socketOf('serial', HYPERVISOR_FDS.serial),
+    ...['-device', 'isa-serial,chardev=serial'],
+    ...['-device', 'virtio-serial-pci'],
+    ...socketOf('guest-agent', HYPERVISOR_FDS.guest_agent),
+    ...['-device', `virtserialport,chardev=guest-agent,name=${GUEST_AGENT_PORT}`],
+    ...socketOf('report', HYPERVISOR_FDS.report),
+    ...['-device', `virtserialport,chardev=report,name=${REPORT_PORT}`],
+    ...diskArgs(),
+    ...['-netdev', `user,id=${NETWORK},restrict=on`],
+    ...['-device', `virtio-net-pci,netdev=${NETWORK},romfile=`],
+    ...['-object', 'rng-random,id=random,filename=/dev/urandom', '-device', 'virtio-rng-pci,rng=random'],
+    ...(boot.kernel ? ['-kernel', INSIDE.kernel] : []),
+    ...(boot.initrd ? ['-initrd', INSIDE.initrd] : []),
+    ...(boot.kernel && boot.cmdline !== null ? ['-append', boot.cmdline] : []),
+  ]
+}
+
+function socketOf(id: string, fd: number): string[] {
+  return ['-chardev', `socket,id=${id},fd=${fd}`]
+}
+
+/** The machine's disk, held to its rate, and the one that it is told by who it is. */
+function diskArgs(): string[] {
+  const nodes = [
+    { driver: 'file', 'node-name': 'disk-file', filename: INSIDE.disk, discard: 'unmap' },
+    { driver: 'qcow2', 'node-name': 'disk-whole', file: 'disk-file', discard: 'unmap' },
+    { driver: 'throttle', 'node-name': 'disk', 'throttle-group': 'rate', file: 'disk-whole' },
+    { driver: 'file', 'node-name': 'seed-file', filename: INSIDE.seed, 'read-only': true },
+    { driver: 'raw', 'node-name': 'seed', file: 'seed-file', 'read-only': true },
+  ]
+  const rate = `x-bps-read=${DISK_RATE_BYTES_PER_S},x-bps-write=${DISK_RATE_BYTES_PER_S}`
+  return [
+    ...['-object', `throttle-group,id=rate,${rate}`],
+    ...nodes.flatMap(node => ['-blockdev', JSON.stringify(node)]),
+    ...['-device', 'virtio-blk-pci,drive=disk,bootindex=1'],
+    ...['-device', 'virtio-blk-pci,drive=seed'],
+  ]
+}

@@ -1,0 +1,178 @@
+/**
+ * The keeper of a virtual machine: runs beside its hypervisor, within the same walls and with the same rights, which are
+ * none. It has the only way to it, and does there what the gateway asks, in the words that agents of sandboxes know. It
+ * is started with the same open files: 3 the listening socket, 4 the log, 6 the report of the command's end.
+ */
+import { spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createCommandLog } from '../../sandbox/agent/command-log.ts'
+import { reportCommandEnd } from '../../sandbox/agent/command-report.ts'
+import { sumProcesses } from '../../sandbox/agent/processes.ts'
+import { AGENT_PROTOCOL, type AgentRequest, type AgentStats } from '../../sandbox/agent/requests.ts'
+import {
+  answer,
+  createWatchers,
+  fail,
+  failureOf,
+  joinPort,
+  serveRequests,
+} from '../../sandbox/agent/serve-requests.ts'
+import { encodeJson, FRAME } from '../../sessions/frames.ts'
+import { createSessionHost } from '../../sessions/session-host.ts'
+import { createGuestPorts } from './guest-ports.ts'
+import { readGuestReport } from './guest-report.ts'
+import { HYPERVISOR_FDS, type KeeperOrders } from './keeper-orders.ts'
+import { openQmp } from './qmp.ts'
+import { createSerialLine } from './serial-line.ts'
+import { readyDisk } from './vm-disk.ts'
+
+/** What the gateway asks of a keeper beside what it asks of agents: the serial line, as it is, from after `ok` on. */
+export type KeeperRequest = AgentRequest | { op: 'serial' }
+
+const LISTEN_FD = 3
+const LOG_FD = 4
+const REPORT_FD = 6
+const BLOCK_BYTES = 512
+/** A guest that boots hears no power button yet, so it is pressed again. */
+const PRESS_AGAIN_MS = 2_000
+const POWER_OFF_GRACE_MS = 20_000
+/** What hypervisors say at their end. */
+const SAID_CHARS_MAX = 2_000
+/** An end is told to those who wait for it before the keeper goes. */
+const LAST_WORDS_MS = 50
+
+const orders = JSON.parse(process.argv[2] ?? '') as KeeperOrders
+const log = createCommandLog(LOG_FD)
+process.title = 'berth-keeper'
+process.on('uncaughtException', error => log(`berth: ${error.message}\n`))
+
+await readyDisk(orders)
+const [program = '', ...args] = orders.hypervisor
+const hypervisor = spawn(program, args, {
+  stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+})
+let said = ''
+hypervisor.stderr?.on('data', chunk => {
+  said = `${said}${chunk}`.slice(-SAID_CHARS_MAX)
+})
+const ended = new Promise<void>(resolve => {
+  hypervisor.once('error', error => {
+    said += error.message
+    resolve()
+  })
+  hypervisor.once('close', () => resolve())
+})
+ended.then(async () => {
+  if (said.trim() !== '') process.stderr.write(`${said.trim()}\n`)
+  await sleep(LAST_WORDS_MS)
+  process.exit(endCode)
+})
+
+const way = (fd: number) => hypervisor.stdio[fd] as Duplex
+const serial = createSerialLine(way(HYPERVISOR_FDS.serial), log)
+const watchers = createWatchers()
+const endCode = 0
+readGuestReport(way(HYPERVISOR_FDS.report), {
+  onEnd: end => {
+    log(`berth: the start command ended with code ${end.code}\n`)
+    reportCommandEnd(REPORT_FD, end)
+    watchers.tell()
+    if (orders.on_command_end === 'stop') void powerOff(POWER_OFF_GRACE_MS).then(quit)
+  },
+  onSetupFailed: why => log(`berth: preparing the guest failed: ${why}\n`),
+})
+
+/** The line is shown as a shell is: it outlives whoever looks at it, and a gateway. */
+const sessions = createSessionHost({ open: (_, events) => serial.open(events), failureOf })
+
+const qmp = await openQmp(way(HYPERVISOR_FDS.monitor), () => undefined)
+const ports = createGuestPorts(qmp)
+let waits = true
+serveRequests(LISTEN_FD, handle)
+
+function handle(socket: Socket, request: KeeperRequest): void {
+  const tell = (work: Promise<unknown>) => {
+    work.then(
+      value => answer(socket, value ?? {}),
+      error => fail(socket, failureOf(error)),
+    )
+  }
+  switch (request.op) {
+    case 'hello':
+      answer(socket, { protocol: AGENT_PROTOCOL, waits })
+      break
+    case 'begin':
+      tell(begin())
+      break
+    case 'watch':
+      watchers.add(socket)
+      break
+    case 'stats':
+      answer(socket, readStats())
+      break
+    case 'stop':
+      tell(waits ? Promise.resolve() : powerOff(request.grace_ms))
+      break
+    case 'connect':
+      void openPort(socket, request.port)
+      break
+    case 'serial':
+      socket.write(encodeJson(FRAME.ok, {}))
+      serial.join(socket)
+      break
+    case 'exec':
+      fail(socket, {
+        code: 'unsupported',
+        message: 'No program can be run in a virtual machine from outside.',
+      })
+      break
+    case 'attach':
+    case 'sessions':
+    case 'close_session':
+      sessions.serve(socket, request)
+      break
+  }
+}
+
+/** Lets the processors go. */
+async function begin(): Promise<void> {
+  if (!waits) return
+  waits = false
+  await qmp.execute('cont')
+}
+
+/** Presses the power button, and returns when the machine is off or the grace is over. */
+async function powerOff(graceMs: number): Promise<void> {
+  const over = AbortSignal.timeout(graceMs)
+  while (!over.aborted) {
+    await qmp.execute('system_powerdown')
+    const pause = sleep(PRESS_AGAIN_MS, undefined, { signal: over }).catch(() => undefined)
+    if (await Promise.race([ended.then(() => true), pause.then(() => false)])) return
+  }
+}
+
+async function quit(): Promise<void> {
+  await qmp.execute('quit')
+}
+
+async function openPort(socket: Socket, port: number): Promise<void> {
+  try {
+    const target = await ports.open(port)
+    if (target) joinPort(socket, target)
+    else fail(socket, { code: 'port_closed', message: `nothing listens on ${port}` })
+  } catch (error) {
+    fail(socket, failureOf(error))
+  }
+}
+
+function readStats(): AgentStats {
+  const { cpuMs, memoryBytes } = sumProcesses()
+  return {
+    cpu_ms: cpuMs,
+    memory_bytes: memoryBytes,
+    disk_bytes: statSync(orders.disk.path).blocks * BLOCK_BYTES,
+  }
+}

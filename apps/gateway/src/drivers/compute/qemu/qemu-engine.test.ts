@@ -1,0 +1,302 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeConformance } from '../conformance/conformance.ts'
+import { openScreen } from '../conformance/screen.ts'
+import { smallMachine } from '../conformance/small-machine.ts'
+import { describeWhere, eventually, expectCode, never } from '../conformance/tools.ts'
+import type { Engine } from '../port/engine.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import { echoDisk, makeGuest } from './guest-fixture.ts'
+import { findHypervisor } from './probe-qemu.ts'
+import { createQemuEngine } from './qemu-engine.ts'
+
+const log = pino({ level: 'silent' })
+const folder = mkdtempSync(join(tmpdir(), 'berth-qemu-'))
+const hypervisor = await findHypervisor()
+const diskTool = hypervisor.ok ? hypervisor.hypervisor.disk_tool : ''
+const echo = join(folder, 'echo.raw')
+writeFileSync(echo, echoDisk())
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const echoImage = (part: object = {}) => ({ id: 'echo', parts: { qemu: { file: echo, ...part } } })
+/** No guest of these tests has more to do than they wait for. */
+const stopGraceMs = 100
+
+describeWhere('virtual machines', hypervisor, () => {
+  const dataDir = join(folder, `machines ${'x'.repeat(80)}`)
+  const open = (part: Partial<Parameters<typeof createQemuEngine>[0]> = {}) =>
+    createQemuEngine({ dataDir, log, stopGraceMs, ...part })
+
+  describeConformance('qemu', {
+    makeEngine: () => open(),
+    image: echoImage(),
+    missingImage: { id: 'docker-only', parts: { docker: 'debian:12' } },
+    noPrograms: 'Nobody runs a program in a virtual machine from outside.',
+    shutdownStops: true,
+  })
+
+  describe('what a machine is made from', () => {
+    let engine: Engine
+    const made: string[] = []
+    const specOf = (id: string, part: Partial<MachineSpec> = {}) => {
+      made.push(id)
+      return smallMachine(id, echoImage(), { memory_mb: 64, ...part })
+    }
+    beforeAll(async () => {
+      engine = await open()
+    })
+    afterAll(async () => {
+      for (const id of made) await engine.machines.remove(id, never)
+    })
+
+    test.each([
+      ['that is not there', () => ({ file: join(folder, 'nothing') }), 'there is no file'],
+      ['that is not what the catalogue says', () => ({ sha256: '0'.repeat(64) }), 'SHA-256'],
+      ['that leads to another file', () => ({ file: diskOver('/etc/passwd') }), 'leads to another file'],
+    ])('a disk %s makes no machine, and is said', async (_what, part, why) => {
+      const image = echoImage(part())
+      expect(engine.images.lackFor(image)).toBeNull()
+      expect(await engine.images.has(image)).toBe(false)
+      const pull = engine.images.pull(image, () => undefined, never)
+      await expect(pull).rejects.toMatchObject({
+        code: 'image_unavailable',
+        message: expect.stringContaining(why),
+      })
+      await expectCode(engine.machines.create(specOf('unmade', { image }), never), 'image_unavailable')
+      expect(await engine.observation.status('unmade')).toEqual({ state: 'absent' })
+    })
+
+    test('a disk of the right checksum does, and one that its operator replaces is another from then on', async () => {
+      const file = join(folder, 'replaced.raw')
+      writeFileSync(file, echoDisk())
+      const sha256 = createHash('sha256').update(echoDisk()).digest('hex')
+      const image = echoImage({ file, sha256 })
+      await engine.images.pull(image, () => undefined, never)
+      await engine.machines.create(specOf('before', { image }), never)
+      rmSync(file)
+      writeFileSync(file, Buffer.alloc(1024))
+      expect(await engine.images.has(image)).toBe(false)
+      await expectCode(
+        engine.images.pull(image, () => undefined, never),
+        'image_unavailable',
+      )
+      await engine.machines.start('before', never)
+      await engine.machines.begin('before', never)
+      const screen = await openScreen(engine, 'before')
+      await eventually(() => {
+        screen.type('o')
+        expect(screen.bytes().toString()).toContain('o')
+      })
+    })
+
+    test('what a machine cannot have is refused before it is made', async () => {
+      const volumes = [{ id: 'v', path: '/data', read_only: false }]
+      for (const part of [{ volumes }, { gpu_uuids: ['GPU-1'] }, { hostname: 'two words' }]) {
+        await expectCode(engine.machines.create(specOf('unmade', part), never), 'unsupported')
+      }
+      const large = join(folder, 'large.qcow2')
+      execFileSync(diskTool, ['create', '-q', '-f', 'qcow2', large, '2G'])
+      const image = echoImage({ file: large })
+      await expectCode(engine.machines.create(specOf('unmade', { image }), never), 'unsupported')
+    })
+
+    test('where the disk of all machines is nearly full none is started', async () => {
+      const short = await open({ keptFreeMb: 1e9 })
+      await short.machines.create(specOf('late'), never)
+      await expectCode(short.machines.start('late', never), 'exhausted')
+    })
+
+    test('a disk grows with its machine, and never shrinks', async () => {
+      await engine.machines.create(specOf('grows'), never)
+      const sizes: number[] = []
+      for (const disk_gb of [1, 3, 2]) {
+        await engine.machines.create(specOf('grows', { disk_gb }), never)
+        await engine.machines.start('grows', never)
+        await engine.machines.stop('grows', never, { at_once: true })
+        const disk = readFileSync(join(dataDir, 'machines/grows/home/disk.qcow2'))
+        sizes.push(Number(disk.readBigUInt64BE(24)) / 1024 ** 3)
+      }
+      expect(sizes).toEqual([1, 3, 3])
+    })
+  })
+
+  describe('its processes', () => {
+    let engine: Engine
+    const spec = smallMachine('walled', echoImage(), { memory_mb: 64 })
+    beforeAll(async () => {
+      engine = await open()
+      await engine.machines.create(spec, never)
+    })
+    afterAll(() => engine.machines.remove(spec.id, never))
+
+    test('QEMU runs without rights, with a filter of system calls, as nobody, in a network of its own', async () => {
+      await engine.machines.start(spec.id, never)
+      const pid = qemuOf(spec.id)
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+      expect(status).toMatch(/^CapEff:\s+0+$/m)
+      expect(status).toMatch(/^CapBnd:\s+0+$/m)
+      expect(status).toMatch(/^NoNewPrivs:\s+1$/m)
+      expect(status).toMatch(/^Seccomp:\s+2$/m)
+      if (process.getuid?.() === 0) expect(status).not.toMatch(/^Uid:\s+0\s/m)
+      expect(readlinkSync(`/proc/${pid}/ns/net`)).not.toBe(readlinkSync('/proc/self/ns/net'))
+      expect(readdirSync(`/proc/${pid}/root/vm`).sort()).toEqual(['base', 'seed'])
+      expect(() => readFileSync(`/proc/${pid}/root${import.meta.filename}`)).toThrowError()
+    })
+
+    test.each(['QEMU', 'its keeper'])(
+      'a machine whose %s was killed has stopped, nothing is left of it, and it starts again',
+      async what => {
+        await engine.machines.start(spec.id, never)
+        const heard: string[] = []
+        const unwatch = engine.observation.watch(id => heard.push(id))
+        const qemu = qemuOf(spec.id)
+        process.kill(what === 'QEMU' ? qemu : parentOf(qemu), 'SIGKILL')
+        await eventually(async () => {
+          expect(heard).toContain(spec.id)
+          expect((await engine.observation.status(spec.id)).state).toBe('stopped')
+          expect(() => qemuOf(spec.id)).toThrowError('no QEMU')
+        })
+        unwatch()
+        await engine.machines.start(spec.id, never)
+        expect((await engine.observation.status(spec.id)).state).toBe('running')
+      },
+    )
+
+    test('a guest that hears no power button has the plug pulled when its time is over', async () => {
+      await engine.machines.start(spec.id, never)
+      await engine.machines.begin(spec.id, never)
+      await engine.machines.stop(spec.id, never)
+      expect((await engine.observation.status(spec.id)).state).toBe('stopped')
+      expect(() => qemuOf(spec.id)).toThrowError('no QEMU')
+    })
+  })
+})
+
+const found = await makeGuest(join(folder, 'guest'))
+
+if (!found.ok) process.stdout.write(`SKIP a Linux in a virtual machine: ${found.why}\n`)
+
+describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
+  let engine: Engine
+  const dataDir = join(folder, 'guests')
+  const id = 'guest'
+  const greeting = 'it\'s $HOME; `id`\n"two" lines: é漢 \\'
+  const open = () => createQemuEngine({ dataDir, log })
+  const specOf = (part: Partial<MachineSpec>): MachineSpec => {
+    if (!found.ok) throw new Error(found.why)
+    const { kernel, initrd, disk, cmdline } = found.guest
+    const qemu = { file: disk, kernel: { file: kernel }, initrd: { file: initrd }, cmdline }
+    return smallMachine(id, { id: 'small-guest', parts: { qemu } }, { memory_mb: 128, ...part })
+  }
+  const logOf = () => engine.observation.logs(id, { lines_max: 200 })
+  const boot = async (part: Partial<MachineSpec>) => {
+    await engine.machines.create(specOf(part), never)
+    await engine.machines.start(id, never)
+    expect(await engine.observation.status(id)).toMatchObject({ state: 'running', waits: true })
+    await engine.machines.begin(id, never)
+    await eventually(async () => expect(await logOf()).toContain('berth-guest: up'))
+  }
+
+  beforeAll(async () => {
+    engine = await open()
+    const command = ['sh', '-c', 'printf "%s" "$GREETING" > /greeting; exec httpd -f -p 8080 -h /']
+    await boot({ hostname: 'first', env: { GREETING: greeting }, command, ports: [8080] })
+  }, 120_000)
+  afterAll(() => engine.machines.remove(id, never))
+
+  test('its serial line is a terminal that many share, with what there was before', async () => {
+    const one = await openScreen(engine, id)
+    await one.shows('berth-guest: up')
+    const two = await openScreen(engine, id, { session: 'other' })
+    await two.shows('berth-guest: up')
+    one.type('echo $((6 * 7)); hostname\r')
+    for (const screen of [one, two]) await screen.shows('42\r\nfirst\r\n')
+    one.line.close()
+    two.line.close()
+  })
+
+  test('its ports are reached, also by a gateway that comes later; one that nobody listens on is closed', async () => {
+    const later = await open()
+    for (const gateway of [engine, later]) {
+      expect(await eventually(() => read(gateway, 8080, 'GET /greeting HTTP/1.0\r\n\r\n'))).toContain(
+        greeting,
+      )
+      await expectCode(gateway.network.connect(id, 8081), 'port_closed')
+    }
+    expect((await later.machines.list()).map(({ state }) => state)).toEqual(['running'])
+  })
+
+  test('it reaches neither the gateway’s computer nor anything else', async () => {
+    const screen = await openScreen(engine, id)
+    // The computer as guests of QEMU see it, its name server, and an address that is nobody's.
+    for (const address of ['10.0.2.2', '10.0.2.3', '192.0.2.1']) {
+      screen.clear()
+      screen.type(`nc -w 1 ${address} 22 < /dev/null; echo reached-$?\r`)
+      await screen.shows('reached-1')
+    }
+    screen.line.close()
+  })
+
+  test('it is measured', async () => {
+    await engine.observation.sample(id)
+    const sample = await eventually(async () => {
+      const one = await engine.observation.sample(id)
+      expect(one.cpu_percent).not.toBeNull()
+      return one
+    })
+    expect(sample.memory_used_mb).toBeGreaterThan(20)
+    expect(sample.disk_used_mb).toBeGreaterThan(0)
+  })
+
+  test('it is shut down by its power button, and takes on another name and command when it starts next', async () => {
+    await engine.machines.stop(id, never)
+    expect(await logOf()).toContain('berth-guest: power button')
+    expect(await engine.observation.status(id)).toMatchObject({ state: 'stopped' })
+    await boot({ hostname: 'unprepared', command: ['sh', '-c', 'hostname; exit 3'] })
+    await eventually(async () => {
+      expect(await engine.observation.status(id)).toMatchObject({ command_end: { exit_code: 3, count: 1 } })
+    })
+    expect(await logOf()).toMatch(/^unprepared\r?$/m)
+    expect(await logOf()).toContain('preparing the guest failed: status: error no such module: users')
+  }, 120_000)
+})
+
+/** A disk that shows what lies in a file of this computer. */
+function diskOver(file: string): string {
+  const disk = join(folder, 'over.qcow2')
+  execFileSync(diskTool, ['create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', file, disk])
+  return disk
+}
+
+/** The process of a machine's QEMU. */
+function qemuOf(id: string): number {
+  const pid = readdirSync('/proc').find(name => {
+    if (!/^\d+$/.test(name)) return false
+    try {
+      const isQemu = readFileSync(`/proc/${name}/comm`, 'utf8').startsWith('qemu-system')
+      return isQemu && readFileSync(`/proc/${name}/mountinfo`, 'utf8').includes(`/machines/${id}/home`)
+    } catch {
+      return false
+    }
+  })
+  if (!pid) throw new Error('no QEMU')
+  return Number(pid)
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+}
+
+/** What a port says to a few words. */
+async function read(engine: Engine, port: number, words: string): Promise<string> {
+  const stream = await engine.network.connect('guest', port)
+  const pieces: Buffer[] = []
+  stream.write(words)
+  for await (const piece of stream) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces).toString()
+}

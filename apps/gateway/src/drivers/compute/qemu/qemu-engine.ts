@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto'
+import { mkdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { findDisk } from '../disk-rate.ts'
+import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { ComputeCapabilities, Engine } from '../port/engine.ts'
+import type { ImageRecipe } from '../port/images.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import { prepareAgentFiles } from '../sandbox/agent-scripts.ts'
+import { diskRoom } from '../sandbox/disk-room.ts'
+import { createDiskWatch } from '../sandbox/disk-watch.ts'
+import { createEraser } from '../sandbox/eraser.ts'
+import { findFilterLoader } from '../sandbox/filter-loader.ts'
+import { readHostId, thisComputer } from '../sandbox/host.ts'
+import { createLimiter } from '../sandbox/limits.ts'
+import { machineFacets } from '../sandbox/machine-facets.ts'
+import { createMachineLife } from '../sandbox/machine-life.ts'
+import { createMachineStore, makeMachineFolders } from '../sandbox/machine-store.ts'
+import { machineUid } from '../sandbox/plan-machine.ts'
+import { findLauncher } from '../sandbox/probe-sandbox.ts'
+import { createStatsReader } from '../sandbox/stats-reader.ts'
+import { createBaseStore } from './base-store.ts'
+import { createKeeperClient } from './keeper-client.ts'
+import { type Acceleration, findHypervisor } from './probe-qemu.ts'
+import { qemuLackFor } from './qemu-recipe.ts'
+import { checkSize, createVmLaunch, type VmRecord } from './vm-launch.ts'
+
+/** How long a guest has to shut down after its power button was pressed, before the plug is pulled. */
+const STOP_GRACE_MS = 20_000
+
+export interface QemuDeps {
+  /** A folder for the driver alone, in which all of its machines lie. */
+  dataDir: string
+  log: Logger
+  /** Without it, as long as a guest usually takes. */
+  stopGraceMs?: number
+  /** How much of the disk machines are to leave free; without it a twentieth, from 1 to 10 GB. */
+  keptFreeMb?: number
+}
+
+/**
+ * Opens the engine whose machines are computers of their own: QEMU, each in the walls of a sandbox, with a keeper that
+ * speaks for it. They outlive the gateway's crash; a new engine on the same `dataDir` finds them again. Fails with
+ * `unsupported`, and what to do about it, where that cannot work.
+ */
+export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
+  const found = await findHypervisor()
+  if (!found.ok) throw new ComputeError('unsupported', `${found.why}. To have it: ${found.how_to_get_it}`)
+  const { hypervisor } = found
+  const { launcher, ...none } = await findLauncher(null)
+  if (!launcher) throw new ComputeError('unsupported', 'why' in none ? none.why : 'no launcher')
+  await mkdir(deps.dataDir, { recursive: true, mode: 0o700 })
+  const dataDir = await realpath(deps.dataDir)
+  const installation = createHash('sha256').update(dataDir).digest('hex').slice(0, 10)
+  const log = deps.log.child({ driver: 'qemu' })
+  const [limiter, agent, hostId] = await Promise.all([
+    findDisk(dataDir).then(disk => createLimiter(installation, disk)),
+    prepareAgentFiles(dataDir),
+    readHostId(dataDir),
+  ])
+  const filter = await findFilterLoader(agent.scripts)
+  const room = () => diskRoom(dataDir, deps.keptFreeMb)
+  const eraser = createEraser(log)
+  const store = createMachineStore(dataDir, eraser)
+  const bases = createBaseStore(join(dataDir, 'bases'))
+
+  async function make(spec: MachineSpec): Promise<VmRecord> {
+    const vm = await bases.take(spec.image)
+    checkSize(spec, vm)
+    // What an earlier try has left is no part of this machine.
+    await store.remove(spec.id)
+    const uid = machineUid(installation, spec.id)
+    await makeMachineFolders(store.paths(spec.id), uid)
+    return { spec, uid, vm }
+  }
+
+  const life = createMachineLife({
+    store,
+    limiter,
+    folders: { pathOf: () => '' },
+    make,
+    launch: createVmLaunch({ store, bases, launcher, limiter, agent, filter, hypervisor }),
+    waits: () => true,
+    graceMs: deps.stopGraceMs ?? STOP_GRACE_MS,
+    room,
+    log,
+  })
+  const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
+  const facets = machineFacets({ life, store, statsReader: createStatsReader(limiter), check: checkSpec })
+  const found_running = await life.takeOver()
+  log.info({ acceleration: hypervisor.acceleration, found_running: found_running.length }, 'qemu ready')
+
+  return {
+    id: `qemu:${hostId}`,
+    driver: 'qemu',
+    kinds: ['VM'],
+    capabilities: capabilitiesOf(hypervisor.acceleration),
+    size: () => thisComputer(dataDir),
+    machines: facets.machines,
+    images: {
+      lackFor: qemuLackFor,
+      has: bases.has,
+      async pull(image, onProgress, signal) {
+        mustBeMakeable(image)
+        signal.throwIfAborted()
+        const { base } = await bases.take(image)
+        onProgress({ bytes_done: base.bytes, bytes_total: base.bytes })
+      },
+      own: { lacks: 'Images are not made of virtual machines here.' },
+    },
+    volumes: { lacks: 'A virtual machine has one disk of its own, and no volumes beside it.' },
+    network: {
+      connect: facets.connect,
+      udp: { lacks: 'The keeper of a virtual machine passes streams, not datagrams.' },
+    },
+    console: {
+      ...facets.console,
+      shells: {
+        lacks: 'A virtual machine lets nobody in but by its serial line, which all who look at it share.',
+      },
+      serial: {
+        open: id => facets.talk(id, () => createKeeperClient(store.paths(id).run).serial()),
+      },
+    },
+    observation: facets.observation,
+    shutdown: async options => {
+      await Promise.all([eraser.close(), diskWatch.close()])
+      return options?.machines_stay ? [] : life.stopAll()
+    },
+  }
+}
+
+function mustBeMakeable(image: ImageRecipe): void {
+  const why = qemuLackFor(image)
+  if (why !== null) throw new ComputeError('image_unavailable', why)
+}
+
+function checkSpec(spec: MachineSpec): void {
+  const refuse = (why: string) => {
+    throw new ComputeError('unsupported', why)
+  }
+  if (!MACHINE_ID_PATTERN.test(spec.id)) refuse(`not a machine id: ${spec.id}`)
+  if (!HOSTNAME_PATTERN.test(spec.hostname)) refuse(`not a hostname: ${spec.hostname}`)
+  if (spec.volumes?.length) refuse('a virtual machine has no volumes')
+  if (spec.gpu_uuids.length > 0) refuse('GPUs are not passed into virtual machines')
+  mustBeMakeable(spec.image)
+}
+
+function capabilitiesOf(acceleration: Acceleration): ComputeCapabilities {
+  const how =
+    acceleration.name === 'kvm'
+      ? 'It runs on the processor itself, by KVM.'
+      : `Its processors are emulated in software, which is many times slower: ${acceleration.why}.`
+  const own = (what: string) => ({ enforced: true as const, how: what })
+  return {
+    isolation: `A virtual machine with a kernel of its own. ${how} QEMU itself runs without rights, in a sandbox.`,
+    cpu_limit: own('it has so many processors'),
+    memory_limit: own('it has so much memory'),
+    disk_limit: own('its disk has that size'),
+    disk_rate_limit: own('QEMU holds its disk to it'),
+    network_rate_limit: own('its network leads to the gateway alone, which takes what comes out in turns'),
+    outbound_network: false,
+    egress_filter: own('its network leads to the gateway alone'),
+    root_apart: own('its root is one of a kernel of its own'),
+    ports_exposed: null,
+  }
+}

@@ -1,0 +1,53 @@
+import { isAbsolute } from 'node:path'
+import { z } from 'zod'
+import type { ImageRecipe } from '../port/images.ts'
+
+const PATH_LENGTH_MAX = 4_096
+const CMDLINE_LENGTH_MAX = 1_024
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits')
+
+const fileSource = z.strictObject({
+  /** A file of this computer. */
+  file: z.string().min(1).max(PATH_LENGTH_MAX).refine(isAbsolute, 'must be an absolute path'),
+  sha256: sha256.optional(),
+})
+
+export type ImageSource = z.infer<typeof fileSource>
+
+/**
+ * The part of a recipe in the catalogue that virtual machines are made from: a disk as qcow2 or as it is, and where that
+ * holds no boot loader a kernel, with what it begins with and is told.
+ */
+export const qemuPartSchema = z.strictObject({
+  ...fileSource.shape,
+  kernel: fileSource.optional(),
+  initrd: fileSource.optional(),
+  cmdline: z
+    .string()
+    .max(CMDLINE_LENGTH_MAX)
+    .regex(/^[ -~]*$/, 'must be printable ASCII')
+    .optional(),
+})
+
+/** The files that an image is made of. */
+export interface ImageSources {
+  disk: ImageSource
+  kernel: ImageSource | null
+  initrd: ImageSource | null
+  cmdline: string | null
+}
+
+/** What the catalogue says of an image for this driver; null where that is nothing. */
+export function sourcesOf(image: ImageRecipe): ImageSources | null {
+  const part = qemuPartSchema.safeParse(image.parts.qemu).data
+  if (!part) return null
+  const { kernel = null, initrd = null, cmdline = null, ...disk } = part
+  return { disk, kernel, initrd, cmdline }
+}
+
+/** Why no virtual machine can be made from an image, in a sentence; null where one can. */
+export function qemuLackFor(image: ImageRecipe): string | null {
+  if (sourcesOf(image) !== null) return null
+  return `${image.id} cannot run in a virtual machine: the catalogue names no disk that one could start from.`
+}

@@ -1,0 +1,130 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { COMMAND_PAUSES } from '../port/command-end.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import { createAgentClient } from '../sandbox/agent-client.ts'
+import type { FilterLoader } from '../sandbox/filter-loader.ts'
+import { INFO_FD, launchMachine } from '../sandbox/launch.ts'
+import type { Limiter } from '../sandbox/limiter.ts'
+import type { MachineRecord, MachineStore, ProcessIdentity } from '../sandbox/machine-store.ts'
+import { makeMachineFolders } from '../sandbox/machine-store.ts'
+import { hostViewPlan } from '../sandbox/plan-machine.ts'
+import type { Launcher } from '../sandbox/probe-sandbox.ts'
+import { type AgentFiles, type ViewStep, writeEtc, writeInsideFile } from '../sandbox/root-view.ts'
+import type { BaseStore, VmImage } from './base-store.ts'
+import { guestSeed } from './guest-seed.ts'
+import { hypervisorArgv, INSIDE } from './hypervisor-argv.ts'
+import type { KeeperOrders } from './keeper/keeper-orders.ts'
+import type { Hypervisor } from './probe-qemu.ts'
+
+const GB = 1024 ** 3
+/** What QEMU and its keeper take beside the memory that the guest sees. */
+const OVERHEAD_MB = 320
+/** Threads, most of which wait for the disk. */
+const PROCESSES_MAX = 512
+const KVM = '/dev/kvm'
+/** The keeper holds little; the limit keeps V8 from putting off its cleaning. */
+const KEEPER = ['/.berth/node', '--max-old-space-size=64', '/.berth/agent/keeper.mjs']
+
+/** A machine as this driver remembers it. */
+export interface VmRecord extends MachineRecord {
+  vm: VmImage
+}
+
+export interface VmLaunchDeps {
+  store: MachineStore
+  bases: BaseStore
+  launcher: Launcher
+  limiter: Limiter
+  agent: AgentFiles
+  filter: FilterLoader
+  hypervisor: Hypervisor
+}
+
+/**
+ * Starts the processes of a virtual machine: QEMU and its keeper, within the walls of a sandbox that holds nothing but
+ * the machine's own files. Its processors stand still until it is let begin.
+ */
+export function createVmLaunch(deps: VmLaunchDeps) {
+  const { store, limiter } = deps
+
+  return async function launch(
+    id: string,
+    record: MachineRecord,
+    signal: AbortSignal,
+  ): Promise<ProcessIdentity> {
+    const { spec, vm, uid } = record as VmRecord
+    const paths = store.paths(id)
+    const seed = join(paths.run, 'seed.iso')
+    const limits = { ...spec, memory_mb: spec.memory_mb + OVERHEAD_MB, processesMax: PROCESSES_MAX }
+    const [admission] = await Promise.all([
+      limiter.prepare(id, limits),
+      makeMachineFolders(paths, uid),
+      writeEtc(paths, spec.hostname),
+      writeInsideFile(paths, { command: null, on_command_end: 'keep', pauses: COMMAND_PAUSES, env: {} }),
+      writeFile(seed, guestSeed(spec), { mode: 0o644 }),
+    ])
+    const plan = hostViewPlan({
+      ...deps,
+      spec,
+      uid,
+      paths,
+      processesMax: PROCESSES_MAX,
+      command: [...KEEPER, JSON.stringify(ordersFor(deps.hypervisor, spec, vm))],
+    })
+    plan.steps.push(...vmSteps(deps, vm, seed))
+    plan.info_fd = INFO_FD
+    try {
+      const argv = deps.launcher.argv(plan)
+      return await launchMachine({ paths, argv, admission, agent: createAgentClient(paths.run), signal })
+    } catch (error) {
+      await limiter.release(id)
+      throw error
+    }
+  }
+}
+
+function ordersFor(hypervisor: Hypervisor, spec: MachineSpec, vm: VmImage): KeeperOrders {
+  const { format, bytes } = vm.base
+  return {
+    hypervisor: hypervisorArgv(hypervisor, spec, {
+      kernel: vm.kernel !== null,
+      initrd: vm.initrd !== null,
+      cmdline: vm.cmdline,
+    }),
+    disk_tool: hypervisor.disk_tool,
+    disk: {
+      path: INSIDE.disk,
+      bytes: Math.max(bytes, spec.disk_gb * GB),
+      base: { path: INSIDE.base, format },
+    },
+    on_command_end: (spec.command && spec.on_command_end) ?? 'keep',
+  }
+}
+
+/** What the keeper sees beside programs: the machine's own files. */
+function vmSteps({ bases, hypervisor }: VmLaunchDeps, vm: VmImage, seed: string): ViewStep[] {
+  const bind = (from: string, at: string): ViewStep => ({ do: 'bind', from, at, kind: 'file' })
+  return [
+    { do: 'dir', at: INSIDE.folder },
+    bind(bases.pathOf(vm.base.name), INSIDE.base),
+    bind(seed, INSIDE.seed),
+    ...(vm.kernel === null ? [] : [bind(bases.pathOf(vm.kernel), INSIDE.kernel)]),
+    ...(vm.initrd === null ? [] : [bind(bases.pathOf(vm.initrd), INSIDE.initrd)]),
+    ...(hypervisor.acceleration.name === 'kvm'
+      ? [{ do: 'bind', from: KVM, at: KVM, kind: 'file', writable: true, device: true } as const]
+      : []),
+  ]
+}
+
+/**
+ * Refuses what cannot be made.
+ * @throws ComputeError `unsupported` where a machine's disk would hold less than its image.
+ */
+export function checkSize(spec: MachineSpec, { base }: VmImage): void {
+  if (spec.disk_gb * GB < base.bytes) {
+    const needed = Math.ceil(base.bytes / GB)
+    throw new ComputeError('unsupported', `${spec.image.id} needs a disk of ${needed} GB at least`)
+  }
+}

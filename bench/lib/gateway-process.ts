@@ -17,8 +17,8 @@ export interface GatewayProcess {
   call<C extends Call>(call: C, input: CallInput<C>): Promise<CallData<C>>
   /** Deploys the cheapest sandbox, with more of the form where that is given, and gives its id at once. */
   deploy(part?: Partial<CallInput<typeof deployInstance>['body']>): Promise<string>
-  /** Asks for the list without a pause until the instance is as wanted. */
-  until(id: string, status: 'running' | 'gone'): Promise<void>
+  /** Asks for the list, with short pauses of that length, until the instance is as wanted. */
+  until(id: string, status: 'running' | 'gone', pauseMs?: number): Promise<void>
   terminate(id: string): Promise<void>
   stop(): Promise<void>
 }
@@ -26,8 +26,11 @@ export interface GatewayProcess {
 const UNTIL_MS = 60_000
 const ASK_PAUSE_MS = 2
 
-/** Starts it, with all loops as in production and no limit on how often one address may call. */
-export async function startGatewayProcess(): Promise<GatewayProcess> {
+/**
+ * Starts it, with all loops as in production and no limit on how often one address may call.
+ * @param settings Over the usual ones.
+ */
+export async function startGatewayProcess(settings: Record<string, string> = {}): Promise<GatewayProcess> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-'))
   const server = await startChildServer('apps/gateway/src/main.ts', /Console +(\S+)[\s\S]*ticket=([\w-]+)/, {
     BERTH_PORT: '0',
@@ -37,6 +40,7 @@ export async function startGatewayProcess(): Promise<GatewayProcess> {
     BERTH_RATE_LIMIT_PER_MINUTE: '0',
     BERTH_LOG_LEVEL: 'warn',
     DATABASE_URL: '',
+    ...settings,
   })
   const [, origin = '', secret = ''] = server.ready
   const pool = new Pool(origin, { connections: 4 })
@@ -69,14 +73,14 @@ export async function startGatewayProcess(): Promise<GatewayProcess> {
     },
   })
 
-  async function until(id: string, status: 'running' | 'gone'): Promise<void> {
+  async function until(id: string, status: 'running' | 'gone', pauseMs = ASK_PAUSE_MS): Promise<void> {
     const deadline = performance.now() + UNTIL_MS
     for (;;) {
       const found = (await call(listInstances, {})).find(one => one.instance_id === id)
       if ((found?.status ?? 'gone') === status) return
       if (found?.status === 'error') throw new Error(`${id} failed: ${found.reason?.detail}`)
       if (performance.now() > deadline) throw new Error(`${id} is ${found?.status}, not ${status}`)
-      await new Promise(resolve => setTimeout(resolve, ASK_PAUSE_MS))
+      await new Promise(resolve => setTimeout(resolve, pauseMs))
     }
   }
 

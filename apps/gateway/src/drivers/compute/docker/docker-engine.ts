@@ -76,6 +76,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     soon,
     log,
     layersMax: deps.layersMax,
+    prepare: () => guard?.prepare(),
     admit: async () => guard?.admit(),
     onReplaced: stats.forget,
   })
@@ -148,6 +149,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
       logs: (id, { lines_max }) => talk(id, 'reading the log', container => readLogs(container, lines_max)),
     },
     shutdown: async () => {
+      guard?.close()
       link.close()
       return []
     },

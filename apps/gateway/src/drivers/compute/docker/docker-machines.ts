@@ -49,6 +49,8 @@ export function createDockerMachines(deps: {
   log: Logger
   /** A machine on more layers than this is put on one when its container is made anew. */
   layersMax: number | undefined
+  /** Called when a machine is made that may start in a moment. */
+  prepare(): void
   /** Called before a machine starts; fails where it must not. */
   admit(): Promise<void>
   /** Called when figures that were kept of a machine are those of another container. */
@@ -204,6 +206,7 @@ export function createDockerMachines(deps: {
   const machines: Machines = {
     create: async (spec, signal) => {
       checkSpec(spec)
+      deps.prepare()
       await change(spec.id, 'creating', signal, () => create(spec, signal))
     },
     start: (id, signal) =>

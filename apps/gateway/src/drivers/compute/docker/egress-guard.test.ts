@@ -136,6 +136,9 @@ describe.skipIf(missing !== null)('what machines on Docker may reach', () => {
       why: expect.stringContaining('999.1.1.1'),
     })
     await expect(refusing.machines.start('one', never)).rejects.toMatchObject({ code: 'failed' })
+    // Nor where the look was taken while the machine was made.
+    await refusing.machines.create(spec('one'), never)
+    await expect(refusing.machines.start('one', never)).rejects.toMatchObject({ code: 'failed' })
     expect((await refusing.observation.status('one')).state).toBe('stopped')
 
     const lenient = await open({ ...broken, required: false })

@@ -2,13 +2,12 @@ import { createHash } from 'node:crypto'
 import type Docker from 'dockerode'
 import type { Logger } from 'pino'
 import type { Capability } from '../port/capability.ts'
-import { ComputeError } from '../port/compute-error.ts'
 import { CLOUD_LABEL, createNames } from './container-plan.ts'
 import { orNull, statusCodeOf, translated } from './docker-errors.ts'
-import { runExec } from './docker-exec.ts'
 import { type CloudNetwork, ensureNetwork } from './docker-network.ts'
 import { egressRules } from './egress-rules.ts'
 import { ensureGuardImage, HOST_ROOT } from './guard-image.ts'
+import { createGuardLine } from './guard-line.ts'
 import { GUARD_SCRIPT } from './guard-script.ts'
 
 /** What machines may reach besides the internet, and what is to be done where they cannot be kept from the rest. */
@@ -23,12 +22,16 @@ export interface EgressPolicy {
 export interface EgressGuard {
   /** Sees to it that the filter holds. @throws ComputeError that says why it does not. */
   hold(): Promise<void>
+  /** The same behind a caller who makes a machine that starts in a moment: that start then need not wait for it. */
+  prepare(): void
   /** The same before a machine starts. @throws ComputeError where it must not start without. */
   admit(): Promise<void>
   /** The same behind the caller, who looks at the engine every few seconds; not more often than is of use. */
   lookAgain(): void
   /** What came of the last look. */
   state(): Capability
+  /** Ends what is kept open; it is opened again when it is needed. */
+  close(): void
 }
 
 /** What the guard runs as, as a digest: another one takes its place. */
@@ -36,11 +39,10 @@ const GUARD_LABEL = 'berth.guard'
 const STATUS_CONFLICT = 409
 /** The guard itself looks every few seconds; this is for the guard. */
 const LOOK_PAUSE_MS = 60_000
-const HOLD_TIMEOUT_MS = 30_000
+/** A start takes a look that was begun this little before it, when its machine was made, for its own: the guard looks no oftener. */
+const PREPARED_MS = 2_000
 const MEMORY_BYTES_MAX = 128 * 1024 * 1024
 const PROCESSES_MAX = 64
-/** Of what a program of the engine's computer complained of. */
-const COMPLAINT_LENGTH_MAX = 300
 
 /** The networks of engines are the kernel's: only a process where the engine is can set rules for them. */
 const RIGHTS = ['NET_ADMIN', 'NET_RAW']
@@ -59,7 +61,9 @@ export function createEgressGuard(deps: {
 }): EgressGuard {
   const { docker, cloudId, policy, log } = deps
   const { guard: name, guardImage } = createNames(cloudId)
+  const line = createGuardLine(docker.getContainer(name))
   let holding: Promise<void> | null = null
+  let prepared: { look: Promise<void>; sinceMs: number } | null = null
   let heldAtMs = Number.NEGATIVE_INFINITY
   let state: Capability = { enforced: false, why: 'It is not known yet what it reaches' }
 
@@ -72,12 +76,7 @@ export function createEgressGuard(deps: {
     const isRight =
       found?.State.Running === true && found.Config.Labels[GUARD_LABEL] === plan.Labels?.[GUARD_LABEL]
     if (!isRight) await replace(container, plan)
-    const { exit_code, stderr } = await runExec(container, ['/bin/sh', '-c', GUARD_SCRIPT, 'guard', 'once'], {
-      timeout_ms: HOLD_TIMEOUT_MS,
-    })
-    if (exit_code === 0) return
-    const complaint = stderr.trim().slice(0, COMPLAINT_LENGTH_MAX)
-    throw new ComputeError('failed', `the engine’s computer does not take packet rules: ${complaint}`)
+    await line.ask()
   }
 
   async function replace(container: Docker.Container, plan: Docker.ContainerCreateOptions): Promise<void> {
@@ -111,9 +110,16 @@ export function createEgressGuard(deps: {
         })
       return holding
     },
+    prepare() {
+      const look = guard.hold()
+      // What it fails with is met by the start.
+      look.catch(() => undefined)
+      prepared = { look, sinceMs: performance.now() }
+    },
     async admit() {
+      const isPrepared = prepared !== null && performance.now() - prepared.sinceMs < PREPARED_MS
       try {
-        await guard.hold()
+        await (isPrepared ? prepared?.look : guard.hold())
       } catch (error) {
         if (policy.required) throw error
         log.warn({ err: error }, 'a machine starts that private networks are open to')
@@ -124,6 +130,7 @@ export function createEgressGuard(deps: {
       guard.hold().catch(error => log.warn({ err: error }, 'what machines send is not filtered'))
     },
     state: () => state,
+    close: line.close,
   }
   return guard
 }

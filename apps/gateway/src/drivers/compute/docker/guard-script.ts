@@ -2,8 +2,8 @@
 const LOOK_PAUSE_S = 5
 
 /**
- * What the guard runs, by the shell of the engine's computer. `keep` puts the rules in place again and again; `once`
- * does so once and says by its exit code whether they stand; `remove` takes them away. A chain is replaced as a whole,
+ * What the guard runs, by the shell of the engine's computer. `keep` puts the rules in place again and again; `answer`
+ * does so for each line that it reads and says whether they stand; `remove` takes them away. A chain is replaced as a whole,
  * so that there is no moment without it.
  *
  * Name servers stay reachable by their port alone: Docker asks them from inside the machine's network.
@@ -42,7 +42,12 @@ take_away() {
 }
 PATH=/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin
 case $1 in
-  once) put_all ;;
+  answer)
+    set -f
+    while read -r asked; do
+      if said=$(put_all 2>&1); then echo stands; else echo "refused:" $said; fi
+    done
+    ;;
   remove) take_away ;;
   keep)
     trap 'exit 0' TERM INT

@@ -31,6 +31,7 @@ import { createSettings } from './domains/settings/settings.ts'
 import { sshKeysRoutes } from './domains/ssh-keys/routes.ts'
 import { createSshKeys } from './domains/ssh-keys/ssh-keys.ts'
 import type { CaptchaService } from './drivers/captcha/port.ts'
+import type { RegistryAccess } from './drivers/compute/port/registry-access.ts'
 import type { IdentitySource } from './drivers/identity/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
@@ -97,6 +98,8 @@ export interface GatewayParts {
   /** Seals registry passwords: 32 bytes in base64; null takes the installation's. The former ones only open. */
   credentialsKey: string | null
   formerCredentialsKeys: readonly string[]
+  /** What pulls of the operator's images may show to registries; left out: nothing. */
+  registryAccess?: RegistryAccess
   /** Hosts of registries that may be private. */
   privateRegistries: readonly string[]
   rateLimits: RateLimits
@@ -161,7 +164,11 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const audit = createAudit({ ...base, events })
 
   const fleet = createFleet({ ...base, listen, selfId: parts.gatewayId, sources: parts.engines })
-  const images = createImages({ catalogue, fleet })
+  const images = createImages({
+    catalogue,
+    fleet,
+    ...(parts.registryAccess && { access: parts.registryAccess }),
+  })
   const regions = createRegions({ ...base, catalogue, fleet })
   fleet.onChange(regions.seedStock)
   const billing = createBilling({

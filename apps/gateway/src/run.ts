@@ -6,6 +6,7 @@ import { checkRecipeParts } from './drivers/compute/check-recipe.ts'
 import { engineDescriptionSchema } from './drivers/compute/engine-description.ts'
 import { createAutoSource, createEngineSource } from './drivers/compute/engine-source.ts'
 import type { Engine } from './drivers/compute/port/engine.ts'
+import { createRegistryAccess, registryDescriptionSchema } from './drivers/compute/registry-access.ts'
 import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.ts'
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
 import { createSmtpDriver } from './drivers/mail/smtp.ts'
@@ -73,6 +74,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   const catalogue = loadCatalogue(config.catalogueFile, config.serviceHost, {
     engine: engineDescriptionSchema,
     recipe: checkRecipeParts,
+    registry: registryDescriptionSchema,
   })
   const gatewayId = systemIds.uuid()
   const lock = needsDataDir(config) ? lockDataDir(config.dataDir, gatewayId) : null
@@ -101,6 +103,10 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
     secrets,
     catalogue,
     engines: engineSources({ catalogue, config, secrets, log }),
+    registryAccess: createRegistryAccess(
+      catalogue.registries.map(described => registryDescriptionSchema.parse(described)),
+      dirname(config.catalogueFile),
+    ),
     mail: config.smtp
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
       : { driver: kept, mailbox: kept },

@@ -28,7 +28,13 @@ export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 /** Why an instance is in its status; keys of the console's texts. */
 export const INSTANCE_REASON_CODES = [
   'image_unavailable',
+  'image_not_found',
+  'image_needs_login',
+  'image_login_refused',
+  'image_unfit',
+  'image_damaged',
   'registry_unreachable',
+  'registry_busy',
   'unsupported',
   'engine_unavailable',
   'exhausted',

@@ -1,5 +1,6 @@
 import type { Image } from '@berth/contract/images'
 import type { ImageRecipe } from '../../drivers/compute/port/images.ts'
+import { asNobody, type RegistryAccess } from '../../drivers/compute/port/registry-access.ts'
 import type { Catalogue, CatalogueImage } from '../../platform/config/catalogue.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -8,13 +9,15 @@ export type Images = ReturnType<typeof createImages>
 
 /**
  * Official images: entries of the catalogue that each driver knows how to make.
- * @param deps `fleet` says what can be made now, and where.
+ * @param deps `fleet` says what can be made now, and where; `access` what the operator's images may show to their
+ *   registries, left out for nothing.
  */
 export function createImages(deps: {
   catalogue: Pick<Catalogue, 'images' | 'regions'>
   fleet: Pick<Fleet, 'engines' | 'isReached'>
+  access?: RegistryAccess
 }) {
-  const { catalogue, fleet } = deps
+  const { catalogue, fleet, access = asNobody } = deps
 
   /** Drivers of the engines that answer now, of one region or of all. */
   function driversIn(regionCode: string | null): string[] {
@@ -43,10 +46,13 @@ export function createImages(deps: {
    * One image by id, as far as it can be made in a region, or anywhere when that is null.
    * @throws ApiError `image_unknown`.
    */
-  function find(id: string, regionCode: string | null = null): Image & { recipe: ImageRecipe } {
+  function find(
+    id: string,
+    regionCode: string | null = null,
+  ): Image & { recipe: ImageRecipe; access: RegistryAccess } {
     const entry = entryOf(id)
     const reason = unavailableReason(entry, driversIn(regionCode))
-    return { ...toImage(entry, reason), recipe: toRecipe(entry) }
+    return { ...toImage(entry, reason), recipe: toRecipe(entry), access }
   }
 
   /**

@@ -5,7 +5,14 @@ import type { ComputeErrorCode } from '../../drivers/compute/port/compute-error.
 export type FailureCode = ComputeErrorCode | 'timed_out'
 
 /** Failures that another try cannot mend. */
-const FINAL: ReadonlySet<string> = new Set<FailureCode>(['unsupported', 'image_unavailable'])
+const FINAL: ReadonlySet<string> = new Set<FailureCode>([
+  'unsupported',
+  'image_unavailable',
+  'image_not_found',
+  'image_needs_login',
+  'image_login_refused',
+  'image_unfit',
+])
 
 /**
  * Whether another try of the step is of no use.
@@ -18,6 +25,12 @@ export function isFinal(code: string | null): boolean {
 const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   unsupported: 'unsupported',
   image_unavailable: 'image_unavailable',
+  image_not_found: 'image_not_found',
+  image_needs_login: 'image_needs_login',
+  image_login_refused: 'image_login_refused',
+  image_unfit: 'image_unfit',
+  image_damaged: 'image_damaged',
+  registry_busy: 'registry_busy',
   registry_unreachable: 'registry_unreachable',
   not_running: 'start_failed',
   port_closed: 'start_failed',

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { askRegistry, parseChallenges } from './ask-registry.ts'
+import { parseChallenges } from '../../platform/http/parse-challenges.ts'
+import { askRegistry } from './ask-registry.ts'
 import { createOutbound, OutboundError } from './outbound.ts'
 import { KINDS, LOGIN, startRegistry, type TestRegistry } from './registry-fixture.ts'
 

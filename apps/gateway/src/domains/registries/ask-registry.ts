@@ -1,5 +1,6 @@
 import type { RegistryCheckResult } from '@berth/contract/registries'
 import * as z from 'zod'
+import { type Challenge, parseChallenges } from '../../platform/http/parse-challenges.ts'
 import { type Outbound, type OutboundAnswer, OutboundError } from './outbound.ts'
 
 /** Who a registry is asked about. */
@@ -8,14 +9,6 @@ export interface RegistryLogin {
   registry: string
   username: string
   password: string
-}
-
-/** How a server wants to be told who asks (RFC 9110, 11.6.1). */
-interface Challenge {
-  /** In lower case, such as `bearer`. */
-  scheme: string
-  /** By their names in lower case. */
-  parameters: ReadonlyMap<string, string>
 }
 
 /** All questions together; less than the console waits. */
@@ -28,9 +21,6 @@ const tokenAnswer = z.object({ token: z.string().optional(), access_token: z.str
 const WEB: readonly string[] = ['https:', 'http:']
 /** What may stand in a header. */
 const TOKEN = /^[\x21-\x7e]+$/
-
-/** A word; with an equals sign behind it a parameter, else a scheme. */
-const CHALLENGE_PART = /([\w!#$%&'*+.^`|~-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/g
 
 /** What an answer that is no answer of a registry comes to. */
 class NoRegistryError extends Error {}
@@ -110,20 +100,6 @@ function verdictOf({ status }: OutboundAnswer, denied: RegistryCheckResult = 're
   if (status === 200) return 'accepted'
   if (status === 401 || status === 403) return denied
   return status === 429 || status >= 500 ? 'unreachable' : 'not_a_registry'
-}
-
-/**
- * Reads `WWW-Authenticate`.
- * @param headers Each header of that name; one may hold several challenges.
- */
-export function parseChallenges(headers: readonly string[]): Challenge[] {
-  const challenges: { scheme: string; parameters: Map<string, string> }[] = []
-  for (const [, word = '', quoted, plain] of headers.join(', ').matchAll(CHALLENGE_PART)) {
-    const value = quoted?.replace(/\\(.)/g, '$1') ?? plain
-    if (value === undefined) challenges.push({ scheme: word.toLowerCase(), parameters: new Map() })
-    else challenges.at(-1)?.parameters.set(word.toLowerCase(), value)
-  }
-  return challenges
 }
 
 function tokenUrlOf({ parameters }: Challenge, username: string): URL {

@@ -65,6 +65,11 @@ describe('a mistake names file, line and field', () => {
     expect(messageOf(broken)).toContain(`catalogue.yaml:${lineOf(broken, to)}: ${field}`)
   })
 
+  test('a registry that is there twice', () => {
+    const twice = `${source}\nregistries:\n  - host: ghcr.io\n  - host: ghcr.io\n`
+    expect(messageOf(twice)).toContain('registries.1.host: is there twice: ghcr.io')
+  })
+
   test('text that is not YAML', () => {
     expect(messageOf('regions: [')).toMatch(/^catalogue\.yaml:1: not YAML/)
   })

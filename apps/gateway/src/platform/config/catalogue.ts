@@ -33,6 +33,7 @@ const price = z
 /** The engines that make a region's machines where it names none: whatever the gateway's computer has. */
 const ENGINES_DEFAULT = [{ driver: 'auto' }]
 const ENGINES_MAX = 100
+const REGISTRIES_MAX = 100
 
 /** Checks of what the catalogue says to drivers, handed in by who knows the drivers. */
 export interface DriverChecks {
@@ -40,9 +41,15 @@ export interface DriverChecks {
   engine: z.ZodType<{ driver: string }>
   /** What is wrong with drivers' parts of an image's recipe, by the name of the part. */
   recipe(parts: Record<string, unknown>): { part: string; why: string }[]
+  /** What is said of a registry: an object that names its host. */
+  registry: z.ZodType<{ host: string }>
 }
 
-const UNCHECKED: DriverChecks = { engine: z.looseObject({ driver: text }), recipe: () => [] }
+const UNCHECKED: DriverChecks = {
+  engine: z.looseObject({ driver: text }),
+  recipe: () => [],
+  registry: z.looseObject({ host: text }),
+}
 
 function regionOf({ engine }: DriverChecks) {
   return z.strictObject({
@@ -108,11 +115,13 @@ const catalogueOf = (checks: DriverChecks) =>
       regions: z.array(regionOf(checks)).min(1),
       gpu_specs: z.array(gpuSpec).min(1),
       images: z.array(imageOf(checks)).min(1),
+      registries: z.array(checks.registry).max(REGISTRIES_MAX).default([]),
     })
     .superRefine((value, context) => {
       refuseRepeats(value.regions, 'code', 'regions', context)
       refuseRepeats(value.gpu_specs, 'id', 'gpu_specs', context)
       refuseRepeats(value.images, 'id', 'images', context)
+      refuseRepeats(value.registries, 'host', 'registries', context)
       const codes = new Set(value.regions.map(({ code }) => code))
       value.gpu_specs.forEach((spec, index) => {
         for (const code of Object.keys(spec.stock)) {

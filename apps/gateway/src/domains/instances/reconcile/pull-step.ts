@@ -1,9 +1,9 @@
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import type { Engine } from '../../../drivers/compute/port/engine.ts'
-import type { ImageRecipe, PullProgress } from '../../../drivers/compute/port/images.ts'
+import type { PullProgress } from '../../../drivers/compute/port/images.ts'
 import { type InstanceRow, PROGRESS, type Progress } from '../rows.ts'
 import { withDeadline } from './deadline.ts'
-import type { Outcome, StepDeps } from './step-deps.ts'
+import type { FoundImage, Outcome, StepDeps } from './step-deps.ts'
 
 /** Progress is written at most this often: a customer's eye wants no more, and the table has other work. */
 const PROGRESS_WRITE_MS = 500
@@ -22,7 +22,7 @@ type PullDeps = Pick<StepDeps, 'clock' | 'images' | 'limits' | 'store' | 'transi
 export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: AbortSignal): Outcome {
   const { engine, limits, transitions } = deps
   const graceMs = limits.abortGraceMs
-  const recipe = recipeOf(deps.images, row.imageId)
+  const { recipe, access } = imageOf(deps.images, row.imageId)
   const writer = progressWriter(deps, row)
   const pullUnlessStalled = (superseded: AbortSignal) =>
     withDeadline({ deadlineMs: limits.pullStallMs, superseded, graceMs }, (signal, prolong) => {
@@ -32,7 +32,7 @@ export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: Ab
         bytes = progress.bytes_done
         writer.write(progress)
       }
-      return engine.images.pull(recipe, onProgress, signal)
+      return engine.images.pull(recipe, onProgress, signal, access)
     })
   const deadlineMs = limits.statusMs.pulling ?? limits.pullStallMs
   await withDeadline({ deadlineMs, superseded, graceMs }, pullUnlessStalled).finally(() => writer.close())
@@ -40,12 +40,12 @@ export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: Ab
 }
 
 /**
- * How an image is made.
+ * How an image is made, and what its pull may show to its registry.
  * @throws ComputeError `image_unavailable` when the catalogue has dropped it.
  */
-export function recipeOf(images: StepDeps['images'], imageId: string): ImageRecipe {
+export function imageOf(images: StepDeps['images'], imageId: string): FoundImage {
   try {
-    return images.find(imageId).recipe
+    return images.find(imageId)
   } catch (cause) {
     throw new ComputeError('image_unavailable', `${imageId} is not offered any more`, { cause })
   }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { ImageRecipe } from '../../../drivers/compute/port/images.ts'
+import type { RegistryAccess } from '../../../drivers/compute/port/registry-access.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { InstanceRow } from '../rows.ts'
@@ -7,12 +8,18 @@ import type { ReconcileLimits } from './limits.ts'
 import type { Store } from './store.ts'
 import type { Transitions } from './transitions.ts'
 
+/** How an image is made, and what its pull may show to its registry. */
+export interface FoundImage {
+  recipe: ImageRecipe
+  access: RegistryAccess
+}
+
 /** What the steps of a reconciler work with. */
 export interface StepDeps {
   clock: Clock
   log: Logger
   fleet: Pick<Fleet, 'engine' | 'known' | 'isReached'>
-  images: { find(id: string): { recipe: ImageRecipe } }
+  images: { find(id: string): FoundImage }
   limits: ReconcileLimits
   store: Store
   transitions: Transitions

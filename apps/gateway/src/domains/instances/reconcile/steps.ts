@@ -7,7 +7,7 @@ import { detailFor } from './failure-detail.ts'
 import type { ReconcileLimits } from './limits.ts'
 import { machineSpec } from './machine-spec.ts'
 import type { Observed, Step } from './plan.ts'
-import { pullImage, recipeOf } from './pull-step.ts'
+import { imageOf, pullImage } from './pull-step.ts'
 import type { Outcome, StepDeps } from './step-deps.ts'
 
 export interface Steps {
@@ -48,7 +48,7 @@ export function createSteps(deps: StepDeps): Steps {
       booting = await store.note(row, { progress: PROGRESS.booting })
       if (!booting) return null
     }
-    const recipe = recipeOf(deps.images, row.imageId)
+    const { recipe } = imageOf(deps.images, row.imageId)
     const known = fleet.known(driver.id)?.facts?.size
     await call(row, 'boot', superseded, async signal => {
       const size = known ?? (await driver.size())

@@ -1,8 +1,10 @@
 import type Docker from 'dockerode'
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { registryOf } from '../oci/reference.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ImageRecipe, ImageStore, OwnImages } from '../port/images.ts'
+import { asNobody } from '../port/registry-access.ts'
 import { createNames, INSTANCE_LABEL } from './container-plan.ts'
 import { isMissing, orNull, statusCodeOf, translated } from './docker-errors.ts'
 import { dockerImage, findDockerImage, ownReference } from './docker-recipe.ts'
@@ -24,14 +26,18 @@ export function createDockerImages(deps: {
     lackFor: image => (findDockerImage(image, cloudId) ? null : `${image.id} cannot run on Docker.`),
     async has(image) {
       const known = findDockerImage(image, cloudId)
-      if (!known) return false
+      if (!known || known.is_asked_for) return false
       const found = await translated(`looking for ${known.reference}`, () =>
         orNull(soon(() => docker.getImage(known.reference).inspect())),
       )
       return found !== null
     },
-    pull: async (image, onProgress, signal) =>
-      pullImage(docker, dockerImage(image, cloudId), onProgress, signal),
+    async pull(image, onProgress, signal, access = asNobody) {
+      const known = dockerImage(image, cloudId)
+      // What authorities it believes is the daemon's own affair.
+      const { login } = known.is_own ? { login: null } : await access(registryOf(known.reference))
+      await pullImage(docker, { ...known, login }, onProgress, signal)
+    },
     own: createOwnImages(docker, cloudId),
   }
 }

@@ -15,7 +15,13 @@ export const dockerPartSchema = z
 const ownPartSchema = z.strictObject({ own: z.string().regex(MACHINE_ID_PATTERN) })
 
 /** How Docker knows an image. */
-export type DockerImage = { reference: string; is_own: boolean }
+export interface DockerImage {
+  reference: string
+  /** Made on this engine from a machine. */
+  is_own: boolean
+  /** A customer's: that it is here says nothing of whether this one may have it. */
+  is_asked_for: boolean
+}
 
 /** The name and tag of a cloud's own image. No reference of the catalogue leads to it by chance. */
 export function ownReference(cloudId: string, imageId: string): { repo: string; tag: string } {
@@ -26,11 +32,12 @@ export function ownReference(cloudId: string, imageId: string): { repo: string; 
 export function findDockerImage(image: ImageRecipe, cloudId: string): DockerImage | null {
   const part = image.parts.docker
   const reference = dockerPartSchema.safeParse(part)
-  if (reference.success) return { reference: reference.data, is_own: false }
+  const is_asked_for = image.owner !== undefined
+  if (reference.success) return { reference: reference.data, is_own: false, is_asked_for }
   const own = ownPartSchema.safeParse(part)
   if (!own.success) return null
   const { repo, tag } = ownReference(cloudId, own.data.own)
-  return { reference: `${repo}:${tag}`, is_own: true }
+  return { reference: `${repo}:${tag}`, is_own: true, is_asked_for: false }
 }
 
 /** The same. Fails with `image_unavailable` when it cannot. */

@@ -174,8 +174,8 @@ async function ready(docker: Docker, child: ChildProcess, logFile: string): Prom
   }
 }
 
-/** An authority, and a certificate of its for the daemon and one for the client. */
-async function makeCertificates(dir: string): Promise<void> {
+/** An authority, and a certificate of its for a server at 127.0.0.1 and one for a client, in PEM. */
+export async function makeCertificates(dir: string): Promise<void> {
   const make = (name: string, extra: string[]) =>
     run(
       'openssl',

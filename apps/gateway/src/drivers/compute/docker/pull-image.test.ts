@@ -1,15 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
+import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import Docker from 'dockerode'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeWhere, expectCode, never } from '../conformance/tools.ts'
 import type { PullProgress } from '../port/images.ts'
-import type { DockerImage } from './docker-recipe.ts'
+import { createDockerImages } from './docker-images.ts'
 import { probeDocker } from './probe-docker.ts'
-import { createLayerSum, pullFailure, pullImage } from './pull-image.ts'
+import { createLayerSum, pullFailure } from './pull-image.ts'
 
 const LAYER_BYTES = 3_000_000
+const asNobody = { reference: 'a', hasLogin: false }
 
 test('layers add up, and the total is known once each layer has told its size', () => {
   const sum = createLayerSum()
@@ -44,26 +46,38 @@ describe('what a pull ended with', () => {
       `unexpected status from HEAD request to https://${host}/v2/a/manifests/1: 502 Bad Gateway`,
     ],
   ])('%s: the registry is unreachable', (_, message) => {
-    expect(pullFailure({ statusCode: 500, message }, 'pulling a').code).toBe('registry_unreachable')
-    expect(pullFailure(new Error(message), 'pulling a').code).toBe('registry_unreachable')
+    expect(pullFailure({ statusCode: 500, message }, asNobody).code).toBe('registry_unreachable')
+    expect(pullFailure(new Error(message), asNobody).code).toBe('registry_unreachable')
   })
 
+  const denied = `Head "https://${host}/v2/b/manifests/1": unauthorized: access to it is not allowed`
   test.each([
-    ['image_unavailable', 'manifest for debian:none not found: manifest unknown: manifest unknown'],
-    ['image_unavailable', 'pull access denied for nothing, repository does not exist or may require login'],
-    [
-      'image_unavailable',
-      `Head "https://${host}/v2/a/manifests/1": unauthorized: access to it is not allowed`,
-    ],
+    ['image_not_found', 'manifest for debian:none not found: manifest unknown: manifest unknown'],
+    ['image_not_found', 'name unknown: repository name not known to registry'],
+    ['image_needs_login', 'pull access denied for b, repository does not exist or may require login'],
+    ['image_needs_login', denied],
+    ['image_unfit', 'no matching manifest for linux/amd64 in the manifest list entries'],
+    ['image_damaged', 'filesystem layer verification failed for digest sha256:00'],
+    ['image_damaged', 'failed to register layer: archive/tar: invalid tar header'],
     ['exhausted', 'write /var/lib/docker/tmp/GetImageBlob1: no space left on device'],
-    ['failed', 'toomanyrequests: You have reached your pull rate limit.'],
-  ])('it stays %s: %s', (code, message) => {
-    expect(pullFailure(new Error(message), 'pulling a').code).toBe(code)
+    ['registry_busy', 'toomanyrequests: You have reached your pull rate limit.'],
+    ['failed', 'something else'],
+  ])('it is %s: %s', (code, message) => {
+    expect(pullFailure(new Error(message), asNobody).code).toBe(code)
+  })
+
+  test('with a login, it is the login that is refused; what an image is called says nothing', () => {
+    expect(pullFailure(new Error(denied), { reference: 'b:1', hasLogin: true }).code).toBe(
+      'image_login_refused',
+    )
+    const reference = 'localhost:5000/access-denied/toomanyrequests:1'
+    const message = `manifest for ${reference} not found: manifest unknown`
+    expect(pullFailure(new Error(message), { reference, hasLogin: false }).code).toBe('image_not_found')
   })
 
   test('an engine that is gone is not the registry', () => {
     const gone = Object.assign(new Error('connect ECONNREFUSED /run/docker.sock'), { code: 'ECONNREFUSED' })
-    expect(pullFailure(gone, 'pulling a').code).toBe('engine_unavailable')
+    expect(pullFailure(gone, asNobody).code).toBe('engine_unavailable')
   })
 })
 
@@ -78,9 +92,7 @@ describeWhere('pulling from a registry', probe, () => {
 
     beforeAll(async () => {
       registry = startRegistry(name)
-      await new Promise(resolve => registry.once('listening', resolve))
-      const address = registry.address()
-      host = `127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+      host = await hostOf(registry)
     })
     afterAll(async () => {
       registry.close()
@@ -90,10 +102,15 @@ describeWhere('pulling from a registry', probe, () => {
         .catch(() => undefined)
     })
 
-    const recipe = (reference: string): DockerImage => ({ reference, is_own: false })
+    const images = createDockerImages({
+      docker,
+      cloudId: 'pulls',
+      soon: ask => ask({ abortSignal: never }),
+    })
     const pull = async (reference: string, signal = never) => {
       const seen: PullProgress[] = []
-      await pullImage(docker, recipe(reference), progress => seen.push(progress), signal)
+      const recipe = { id: 'a', parts: { docker: reference } }
+      await images.pull(recipe, progress => seen.push(progress), signal)
       return seen
     }
 
@@ -110,8 +127,38 @@ describeWhere('pulling from a registry', probe, () => {
       expect(await pull(`${host}/${name}:1`)).toEqual([])
     })
 
-    test('an image that the registry does not have is unavailable for good', async () => {
-      await expectCode(pull(`${host}/${name}:other`), 'image_unavailable')
+    test.each([
+      ['other', 'is not there', 'image_not_found'],
+      ['busy', 'is asked for too often', 'registry_busy'],
+      ['spoilt', 'has a layer of other bytes than it names', 'image_damaged'],
+    ] as const)('an image (%s) that %s is told as such', async (tag, _what, code) => {
+      await expectCode(pull(`${host}/${name}:${tag}`), code)
+    })
+
+    test('a login is shown to the registry; what it was needed for is given to nobody else', async () => {
+      const { host: at, close } = await startPrivate(name)
+      try {
+        const own = (owner: string) => ({ id: 'a', parts: { docker: `${at}/${name}:1` }, owner })
+        const pullAs = (owner: string, password: string | null) => {
+          const login = password === null ? null : { username: 'me', password }
+          const access = async (asked: string) => ({ login: asked === at ? login : null, ca: null })
+          return images.pull(own(owner), () => undefined, never, access)
+        }
+        await expectCode(pullAs('one', null), 'image_needs_login')
+        const refused = await pullAs('one', 'wrong').catch(error => error)
+        expect(refused).toMatchObject({ code: 'image_login_refused' })
+        expect(inspect(refused, { depth: 9 })).not.toContain('wrong')
+        await pullAs('one', PASSWORD)
+        await docker.getImage(`${at}/${name}:1`).inspect()
+        await pullAs('one', PASSWORD)
+        // It is here by now, which is nobody else's business.
+        expect(await images.has(own('two'))).toBe(false)
+        await expectCode(pullAs('two', null), 'image_needs_login')
+        await expectCode(pullAs('two', 'wrong'), 'image_login_refused')
+      } finally {
+        close()
+        await docker.getImage(`${at}/${name}:1`).remove({ force: true })
+      }
     })
 
     test('a registry that is not there is told, and may be tried again', async () => {
@@ -124,18 +171,44 @@ describeWhere('pulling from a registry', probe, () => {
   })
 })
 
-/** A registry with one image of one layer, under the tag 1, and one that never answers, under the tag hangs. */
+async function hostOf(server: Server): Promise<string> {
+  await new Promise(resolve => server.once('listening', resolve))
+  const address = server.address()
+  return `127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+}
+
+const PASSWORD = 'open sesame'
+
+/** The same registry behind a login. */
+async function startPrivate(name: string) {
+  const inner = startRegistry(name)
+  const wanted = `Basic ${Buffer.from(`me:${PASSWORD}`).toString('base64')}`
+  const [answer] = inner.listeners('request')
+  inner.removeAllListeners('request').on('request', (request, response) => {
+    if (request.headers.authorization === wanted) return answer?.call(inner, request, response)
+    response.writeHead(401, { 'www-authenticate': 'Basic realm="here"', 'content-type': 'application/json' })
+    response.end('{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}')
+  })
+  return { host: await hostOf(inner), close: () => inner.close() }
+}
+
+/**
+ * A registry with one image of one layer, under the tag 1; one that never answers, under the tag hangs; one that it has
+ * no time for, under busy; and one that is not what it says, under spoilt.
+ */
 function startRegistry(name: string): Server {
   const tar = tarOf('file', randomBytes(LAYER_BYTES))
   const layer = gzipSync(tar)
-  const config = Buffer.from(
+  const configOf = (inside: Buffer) =>
     JSON.stringify({
       architecture: process.arch === 'x64' ? 'amd64' : process.arch,
       os: 'linux',
       config: {},
-      rootfs: { type: 'layers', diff_ids: [digestOf(tar)] },
-    }),
-  )
+      rootfs: { type: 'layers', diff_ids: [digestOf(inside)] },
+    })
+  const config = Buffer.from(configOf(tar))
+  // What the engine has by what is inside, it does not fetch.
+  const other = Buffer.from(configOf(layer))
   const mediaType = 'application/vnd.docker.distribution.manifest.v2+json'
   const manifest = Buffer.from(
     JSON.stringify({
@@ -155,7 +228,15 @@ function startRegistry(name: string): Server {
       ],
     }),
   )
-  const blobs = new Map([layer, config].map(blob => [digestOf(blob), blob]))
+  const spoilt = Buffer.from(
+    JSON.stringify({
+      ...JSON.parse(String(manifest)),
+      config: { ...JSON.parse(String(manifest)).config, size: other.length, digest: digestOf(other) },
+      layers: [{ ...JSON.parse(String(manifest)).layers[0], digest: digestOf(tar) }],
+    }),
+  )
+  const blobs = new Map([layer, config, other].map(blob => [digestOf(blob), blob]))
+  blobs.set(digestOf(tar), layer)
   return createServer((request, response) => {
     const url = request.url ?? ''
     const send = (body: Buffer, type: string) => {
@@ -169,7 +250,13 @@ function startRegistry(name: string): Server {
     const blob = blobs.get(url.split('/').at(-1) ?? '')
     if (url === '/v2/') send(Buffer.from('{}'), 'application/json')
     else if (url === `/v2/${name}/manifests/hangs`) return
-    else if (url === `/v2/${name}/manifests/1` || url.endsWith(digestOf(manifest))) send(manifest, mediaType)
+    else if (url === `/v2/${name}/manifests/busy`) {
+      response.writeHead(429, { 'content-type': 'application/json' })
+      response.end('{"errors":[{"code":"TOOMANYREQUESTS","message":"too many requests"}]}')
+    } else if (url === `/v2/${name}/manifests/spoilt` || url.endsWith(digestOf(spoilt))) {
+      send(spoilt, mediaType)
+    } else if (url === `/v2/${name}/manifests/1` || url.endsWith(digestOf(manifest)))
+      send(manifest, mediaType)
     else if (blob) send(blob, 'application/octet-stream')
     else {
       response.writeHead(404, { 'content-type': 'application/json' })

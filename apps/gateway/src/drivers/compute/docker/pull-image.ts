@@ -1,7 +1,9 @@
 import type Docker from 'dockerode'
-import { ComputeError } from '../port/compute-error.ts'
+import { registryOf } from '../oci/reference.ts'
+import { ComputeError, type ComputeErrorCode } from '../port/compute-error.ts'
 import type { PullProgress } from '../port/images.ts'
-import { isMissing, toComputeError } from './docker-errors.ts'
+import type { RegistryLogin } from '../port/registry-access.ts'
+import { orNull, toComputeError, translated } from './docker-errors.ts'
 import type { DockerImage } from './docker-recipe.ts'
 
 /** One line of the engine's answer to a pull. */
@@ -12,10 +14,6 @@ interface PullLine {
   progressDetail?: { current?: number; total?: number }
 }
 
-/** What registries and the engine say when trying again would not help. */
-const FINAL =
-  /not found|manifest unknown|denied|unauthorized|does not exist|invalid reference|no matching manifest/i
-
 /** What the engine says when it gets no answer, or no sound one, from where images come from. */
 const UNREACHABLE = [
   /dial tcp|proxyconnect|no such host|server misbehaving|temporary failure in name resolution/i,
@@ -25,43 +23,79 @@ const UNREACHABLE = [
   /unexpected (HTTP )?status\b.*\b5\d\d\b/i,
 ]
 
-/** Pulls an image that is not here yet and reports the bytes of all its layers together. */
+/** What else it says, the first that fits; registries speak through it. */
+const SAYINGS: readonly (readonly [RegExp, ComputeErrorCode | 'denied'])[] = [
+  [/toomanyrequests|too many requests/i, 'registry_busy'],
+  [/verification failed|wrong diff ?id|don't match image configuration|invalid checksum/i, 'image_damaged'],
+  [/gzip: invalid|zstd: invalid|archive\/tar:|corrupt input|unexpected commit digest/i, 'image_damaged'],
+  [/no matching manifest|cannot be used on this platform|unsupported manifest|mediaType/i, 'image_unfit'],
+  [/denied|unauthorized|authentication required|no basic auth|incorrect username|\b40[13]\b/i, 'denied'],
+  [/manifest unknown|name unknown|not found|does not exist|not known to registry/i, 'image_not_found'],
+  [/invalid reference/i, 'image_unavailable'],
+]
+
+/**
+ * Pulls an image that is not here yet, or that is not for everybody only because it is here, and reports the bytes of
+ * all its layers together.
+ * @param image.login What the engine shows to the registry; null for none.
+ */
 export async function pullImage(
   docker: Docker,
-  { reference, is_own }: DockerImage,
+  image: DockerImage & { login: RegistryLogin | null },
   onProgress: (progress: PullProgress) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const { reference, login } = image
   const doing = `pulling ${reference}`
+  const failure = (error: unknown) => pullFailure(error, { reference, hasLogin: login !== null })
+  const isHere = () =>
+    translated(doing, async () => (await orNull(docker.getImage(reference).inspect())) !== null)
+  // Asked to pull what is here, the engine asks the registry as whoever wants it, and fetches nothing.
+  if (!image.is_asked_for && (await isHere())) return
+  if (image.is_own) throw new ComputeError('image_unavailable', `${reference} is not on this engine any more`)
+  const authconfig = login && { ...login, serveraddress: registryOf(reference) }
   try {
-    await docker.getImage(reference).inspect()
-    return
+    const stream = await docker.pull(withTag(reference), {
+      abortSignal: signal,
+      ...(authconfig && { authconfig }),
+    })
+    await follow(docker, stream, onProgress, signal)
   } catch (error) {
-    if (!isMissing(error)) throw toComputeError(error, doing)
+    if (signal.aborted) {
+      throw new ComputeError('failed', `${doing}: the call was given up`, { cause: signal.reason })
+    }
+    throw failure(error)
   }
-  if (is_own) throw new ComputeError('image_unavailable', `${reference} is not on this engine any more`)
-  let stream: NodeJS.ReadableStream
-  try {
-    stream = await docker.pull(withTag(reference), { abortSignal: signal })
-  } catch (error) {
-    throw pullFailure(error, doing)
-  }
+  // An answer that ends early is no error of its own.
+  if (!(await isHere())) throw new ComputeError('failed', `${doing}: the engine ended it early`)
+}
+
+/** Waits for the end of the engine's answer. */
+async function follow(
+  docker: Docker,
+  stream: NodeJS.ReadableStream,
+  onProgress: (progress: PullProgress) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const layers = createLayerSum()
+  let said: Error | null = null
   await new Promise<void>((resolve, reject) => {
     const abort = () => {
       ;(stream as unknown as { destroy(): void }).destroy()
-      reject(new ComputeError('failed', `${doing}: the call was given up`, { cause: signal.reason }))
+      reject(signal.reason)
     }
     signal.addEventListener('abort', abort, { once: true })
     const done = (error: unknown) => {
       signal.removeEventListener('abort', abort)
-      if (error) reject(pullFailure(error, doing))
+      if (error || said) reject(error ?? said)
       else resolve()
     }
     docker.modem.followProgress(
       stream,
       error => done(error),
       (line: PullLine) => {
+        // What goes wrong once the answer has begun is a line of it like any other, and not an error of the stream.
+        if (line.error !== undefined) said = new Error(line.error)
         const progress = layers.take(line)
         if (progress) onProgress(progress)
       },
@@ -108,13 +142,25 @@ function withTag(reference: string): string {
   return name.includes(':') || name.includes('@') ? reference : `${reference}:latest`
 }
 
-/** Turns what a pull ended with into the port's error. `doing` completes "failed while …". */
-export function pullFailure(error: unknown, doing: string): ComputeError {
-  const translated = toComputeError(error, doing)
-  if (translated.code === 'engine_unavailable') return translated
-  if (translated.code === 'failed' && UNREACHABLE.some(pattern => pattern.test(translated.message))) {
-    return new ComputeError('registry_unreachable', translated.message, { cause: error })
-  }
-  const final = translated.code === 'not_found' || FINAL.test(translated.message)
-  return final ? new ComputeError('image_unavailable', translated.message, { cause: error }) : translated
+/**
+ * Turns what a pull ended with into the port's error.
+ * @param of.hasLogin Whether the registry was shown a login.
+ */
+export function pullFailure(error: unknown, of: { reference: string; hasLogin: boolean }): ComputeError {
+  const translated = toComputeError(error, `pulling ${of.reference}`)
+  const { code, message } = translated
+  if (code === 'engine_unavailable' || code === 'exhausted') return translated
+  // What an image is called may be one of the words that are looked for.
+  const [name = ''] = withTag(of.reference).split(/@|:[^/]*$/)
+  const named = new RegExp(`(^|[^\\w.-])${name.replace(/[^\w/-]/g, '\\$&')}($|[^\\w-])`)
+  const said = message
+    .split(/\s+/)
+    .filter(word => !named.test(word))
+    .join(' ')
+  const is = (found: ComputeErrorCode) => new ComputeError(found, message, { cause: error })
+  if (code === 'failed' && UNREACHABLE.some(pattern => pattern.test(said))) return is('registry_unreachable')
+  const [, found] = SAYINGS.find(([pattern]) => pattern.test(said)) ?? []
+  if (found === 'denied') return is(of.hasLogin ? 'image_login_refused' : 'image_needs_login')
+  if (found) return is(found)
+  return code === 'not_found' ? is('image_not_found') : translated
 }

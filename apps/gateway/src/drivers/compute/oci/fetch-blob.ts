@@ -88,7 +88,8 @@ async function hashOf(path: string) {
   return hash
 }
 
-async function sizeOf(path: string): Promise<number> {
+/** The size of a file in bytes; 0 where there is none. */
+export async function sizeOf(path: string): Promise<number> {
   const file = await open(path, 'r').catch(() => null)
   if (!file) return 0
   try {

@@ -10,8 +10,9 @@ import { type ImageRecord, imageRecordSchema } from './image-record.ts'
  *   images/<hash>.json      what is kept of an image, by its reference; its blobs are all there
  *   partial/<hash>/<digest> what there is so far of a blob that an image needs
  *   locks/<hash>            held while an image is fetched
+ *   held/<hash>/            the same again, of what was fetched with one owner's login; in the uppermost folder only
  *
- * Nothing in here is a name that a registry chose.
+ * Nothing in here is a name that a registry or a customer chose.
  */
 export function imageFiles(dir: string) {
   const keyOf = (reference: string) => createHash('sha256').update(reference).digest('hex').slice(0, 32)
@@ -24,6 +25,20 @@ export function imageFiles(dir: string) {
     lock: (reference: string) => join(dir, 'locks', keyOf(reference)),
     folders: ['blobs/sha256', 'images', 'partial', 'locks'].map(name => join(dir, name)),
   }
+}
+
+const HELD = 'held'
+
+/**
+ * Where lies what was fetched with a login: apart for each owner, blobs and all, since a blob is given to whoever knows
+ * its digest.
+ * @param dir The uppermost folder.
+ * @param owner The customer; undefined for the operator.
+ */
+export function heldFolder(dir: string, owner: string | undefined): string {
+  const name =
+    owner === undefined ? 'operator' : createHash('sha256').update(owner).digest('hex').slice(0, 32)
+  return join(dir, HELD, name)
 }
 
 /** Makes the folders. */
@@ -64,9 +79,16 @@ const UNNAMED_DAYS_MAX = 1
 /**
  * Removes images that were not used for long, then blobs and pieces that no image names. Machines need none of it: each
  * has its own copy.
+ * @param dir The uppermost folder.
  * @param now In ms.
  */
 export async function removeUnused(dir: string, now: number): Promise<void> {
+  const held = await readdir(join(dir, HELD)).catch(() => [])
+  for (const folder of [dir, ...held.map(name => join(dir, HELD, name))]) await removeUnusedOf(folder, now)
+}
+
+async function removeUnusedOf(dir: string, now: number): Promise<void> {
+  await makeImageFolders(dir)
   const [blobs = '', images = '', partials = ''] = imageFiles(dir).folders
   const isOlder = async (path: string, days: number) => {
     const found = await stat(path).catch(() => null)

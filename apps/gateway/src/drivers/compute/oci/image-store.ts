@@ -3,10 +3,12 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
-import { ComputeError } from '../port/compute-error.ts'
+import { ComputeError, type ComputeErrorCode } from '../port/compute-error.ts'
 import type { PullProgress } from '../port/images.ts'
-import { imageFiles, makeImageFolders, readRecord, touch } from './image-files.ts'
+import type { RegistryTerms } from '../port/registry-access.ts'
+import { heldFolder, imageFiles, makeImageFolders, readRecord, touch } from './image-files.ts'
 import type { ImageRecord } from './image-record.ts'
+import type { PullOrders } from './pull-orders.ts'
 
 const PULL_SCRIPT = join(import.meta.dirname, 'pull-process.ts')
 /** Of the process that fetches; blobs are never held in whole. */
@@ -14,62 +16,92 @@ const HEAP_MB_MAX = 256
 const ERROR_CHARS_MAX = 500
 
 const progressLine = z.object({ bytes_done: z.number(), bytes_total: z.number() })
+/** The process is ours: its words are taken for what they are. */
 const failureLine = z.object({
-  failed: z.object({ message: z.string(), passes: z.boolean(), no_room: z.boolean() }),
+  failed: z.object({
+    code: z.custom<ComputeErrorCode>(value => typeof value === 'string'),
+    message: z.string(),
+  }),
 })
 
 interface Pull {
-  reference: string
+  /** By which others find it: one for each image and folder. */
+  key: string
   done: Promise<void>
   listeners: Set<(progress: PullProgress) => void>
   stop: AbortController
 }
 
+/** One image, to whoever it is of. */
+export interface WantedImage {
+  reference: string
+  /** As in `ImageRecipe`. */
+  owner?: string | undefined
+}
+
 /**
- * Images of registries, kept in a folder that several gateways of one computer may share.
+ * Images of registries, kept in a folder that several gateways of one computer may share. What was fetched as nobody is
+ * for everybody; what a login was shown for is found by its owner alone.
  * @param dir A folder for images alone.
+ * @param room How many bytes images may take of its disk now.
  */
-export function createImageStore(dir: string) {
-  const files = imageFiles(dir)
+export function createImageStore(dir: string, room: () => Promise<number>) {
   const pulls = new Map<string, Pull>()
 
   function leave(pull: Pull): void {
-    if (pulls.get(pull.reference) === pull) pulls.delete(pull.reference)
+    if (pulls.get(pull.key) === pull) pulls.delete(pull.key)
   }
 
-  function joinOrBegin(reference: string): Pull {
-    const before = pulls.get(reference)
+  function joinOrBegin(folder: string, reference: string, terms: RegistryTerms): Pull {
+    const lock = imageFiles(folder).lock(reference)
+    const before = pulls.get(lock)
     if (before) return before
     const listeners: Pull['listeners'] = new Set()
     const stop = new AbortController()
     const tell = (progress: PullProgress) => {
       for (const listener of listeners) listener(progress)
     }
-    const done = makeImageFolders(dir)
-      .then(() => fetchOutside({ dir, reference, lock: files.lock(reference) }, tell, stop.signal))
-      .finally(() => leave(pull))
-    const pull: Pull = { reference, done, listeners, stop }
-    pulls.set(reference, pull)
+    const begin = async () => {
+      await makeImageFolders(folder)
+      const orders = { terms, roomBytes: await room() }
+      await fetchOutside({ dir, folder, reference, lock, orders }, tell, stop.signal)
+    }
+    const done = begin().finally(() => leave(pull))
+    const pull: Pull = { key: lock, done, listeners, stop }
+    pulls.set(lock, pull)
     return pull
   }
 
+  /** Where an image lies in whole, and what is kept of it. */
+  async function findIn({ reference, owner }: WantedImage) {
+    for (const folder of [heldFolder(dir, owner), dir]) {
+      const record = await readRecord(folder, reference)
+      if (record) return { folder, record }
+    }
+    return null
+  }
+
   return {
-    /** What is kept of an image; null where it is not here in whole. */
-    find: (reference: string): Promise<ImageRecord | null> => readRecord(dir, reference),
+    /** What is kept of an image; null where it is not here in whole, or not for its owner. */
+    find: async (image: WantedImage): Promise<ImageRecord | null> => (await findIn(image))?.record ?? null,
 
     /**
      * Fetches an image, in a process of its own. Asked several times for one image, by one gateway or several, it is
      * fetched once. It ends when all who asked have given up.
-     * @throws ComputeError `image_unavailable`, `registry_unreachable`, `exhausted`, `failed`.
+     * @param terms What its registry is shown.
+     * @throws ComputeError as `OciFailure` has them, and `failed`.
      */
     async pull(
-      reference: string,
+      image: WantedImage,
+      terms: RegistryTerms,
       onProgress: (progress: PullProgress) => void,
       signal: AbortSignal,
     ): Promise<void> {
       const givenUp = () => new ComputeError('failed', 'the call was given up', { cause: signal.reason })
       if (signal.aborted) throw givenUp()
-      const pull = joinOrBegin(reference)
+      if (await findIn(image)) return
+      const folder = terms.login === null ? dir : heldFolder(dir, image.owner)
+      const pull = joinOrBegin(folder, image.reference, terms)
       const listener = (progress: PullProgress) => onProgress(progress)
       pull.listeners.add(listener)
       try {
@@ -90,9 +122,13 @@ export function createImageStore(dir: string) {
     },
 
     /** The files of an image's layers, from the lowest on. It counts as used today. */
-    async layersOf(record: ImageRecord): Promise<string[]> {
+    async layersOf(image: WantedImage): Promise<{ record: ImageRecord; layers: string[] } | null> {
+      const found = await findIn(image)
+      if (!found) return null
+      const { folder, record } = found
+      const files = imageFiles(folder)
       await touch(files.record(record.reference))
-      return record.layers.map(({ digest }) => files.blob(digest))
+      return { record, layers: record.layers.map(({ digest }) => files.blob(digest)) }
     },
   }
 }
@@ -101,7 +137,7 @@ export type ImageStore = ReturnType<typeof createImageStore>
 
 /** Lets a process fetch an image while it holds the lock of it, which other gateways wait for. */
 async function fetchOutside(
-  what: { dir: string; reference: string; lock: string },
+  what: { dir: string; folder: string; reference: string; lock: string; orders: PullOrders },
   onProgress: (progress: PullProgress) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -110,7 +146,7 @@ async function fetchOutside(
     `--max-old-space-size=${HEAP_MB_MAX}`,
     '--disable-warning=ExperimentalWarning',
   ]
-  const argv = ['--no-fork', what.lock, ...node, PULL_SCRIPT, what.dir, what.reference]
+  const argv = ['--no-fork', what.lock, ...node, PULL_SCRIPT, what.dir, what.folder, what.reference]
   const child = spawn('flock', argv, {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -123,6 +159,8 @@ async function fetchOutside(
     said = `${said}${chunk}`.slice(-ERROR_CHARS_MAX)
   })
   child.stdin.on('error', () => undefined)
+  // Its end would be the end of that process.
+  child.stdin.write(`${JSON.stringify(what.orders)}\n`)
   createInterface({ input: child.stdout }).on('line', line => {
     const value = JSON.parse(line) as unknown
     const progress = progressLine.safeParse(value).data
@@ -138,8 +176,7 @@ async function fetchOutside(
 
 function asComputeError(
   reference: string,
-  { message, passes, no_room }: z.infer<typeof failureLine>['failed'],
+  { code, message }: z.infer<typeof failureLine>['failed'],
 ): ComputeError {
-  const code = no_room ? 'exhausted' : passes ? 'registry_unreachable' : 'image_unavailable'
   return new ComputeError(code, `${reference}: ${message}`.slice(0, ERROR_CHARS_MAX))
 }

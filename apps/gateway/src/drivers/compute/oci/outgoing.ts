@@ -25,6 +25,9 @@ export const PATIENCE: Patience = {
 
 const HEADER_BYTES_MAX = 16_384
 
+/** By which Node tells that a certificate is not believed. */
+const CERTIFICATE_CODES = /^(CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO_SELF_SIGNED)/
+
 /** Whether somewhere that a registry sends to may be asked, by where it leads. */
 export type MayVisit = (url: URL, addresses: readonly string[]) => boolean
 
@@ -39,22 +42,34 @@ export const mayVisitNamed: MayVisit = (url, addresses) =>
 /**
  * Sends a GET and gives the answer when its head is there. Redirects are answers like any other. The addresses that
  * were looked at are those that are connected to, whatever the name leads to a moment later.
- * @throws OciFailure `unreachable`; `refused` where it leads to what may not be visited.
+ * @param options.ca Authorities that vouch for it in place of the public ones.
+ * @throws OciFailure `unreachable`; `leads_astray` where it leads to what may not be visited.
  */
 export async function get(
   url: URL,
-  options: { headers: Record<string, string>; may: MayVisit; patience: Patience; signal: AbortSignal },
+  options: {
+    headers: Record<string, string>
+    may: MayVisit
+    patience: Patience
+    signal: AbortSignal
+    ca?: string | null
+  },
 ): Promise<IncomingMessage> {
   const addresses = await addressesOf(url)
   if (addresses.length === 0 || !options.may(url, addresses)) {
-    throw new OciFailure('refused', `it leads to ${url.host}, where nothing is to be asked from here`)
+    throw new OciFailure('leads_astray', url.host)
   }
   return new Promise((resolve, reject) => {
-    const fail = (cause: unknown) => reject(new OciFailure('unreachable', undefined, { cause }))
+    const fail = (cause: unknown) => {
+      const isStranger = CERTIFICATE_CODES.test((cause as NodeJS.ErrnoException).code ?? '')
+      const detail = isStranger ? 'nobody who is trusted here vouches for its certificate' : undefined
+      reject(new OciFailure('unreachable', detail, { cause }))
+    }
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest
     const request = send(url, {
       headers: { 'user-agent': 'berth', ...options.headers },
       signal: options.signal,
+      ...(options.ca && { ca: options.ca }),
       agent: false,
       maxHeaderSize: HEADER_BYTES_MAX,
       timeout: options.patience.silenceMs,

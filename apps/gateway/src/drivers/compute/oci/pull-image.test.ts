@@ -23,6 +23,8 @@ const image = makeImage(
   { Entrypoint: ['/go'], Cmd: ['now'], Env: ['A=1', 'B=2=3', 'odd'], WorkingDir: '/srv', User: 'me' },
 )
 const patience: Patience = { silenceMs: 150, stretchMs: 100_000, stretchBytesMin: 1, pauseMs: 1 }
+const asNobody = { login: null, ca: null }
+const anyRoom = async () => Number.MAX_SAFE_INTEGER
 const folder = mkdtempSync(join(tmpdir(), 'berth-oci-'))
 let registry: Awaited<ReturnType<typeof startRegistry>>
 let dir = ''
@@ -147,8 +149,8 @@ test('bytes that are not those of the digest are told, kept nowhere, and may com
 })
 
 test.each([
-  [401, 'refused'],
-  [403, 'refused'],
+  [401, 'needs_login'],
+  [403, 'needs_login'],
   [404, 'not_found'],
   [429, 'rate_limited'],
   [500, 'unreachable'],
@@ -214,7 +216,7 @@ test('a token is asked for as nobody, told to the registry alone, and blobs may 
       return true
     })
     // Where nobody said that it may be asked, it is not: not for a token, and not for a blob.
-    expect(await faultOf(pull())).toBe('refused')
+    expect(await faultOf(pull())).toBe('leads_astray')
     expect(seen).toEqual([])
     await pull(registry.reference, { mayVisit: url => url.port === String(port) })
     expect(seen[0]).toEqual({
@@ -230,34 +232,35 @@ test('a token is asked for as nobody, told to the registry alone, and blobs may 
 })
 
 test('two pulls of one image at one time are one, also of two gateways, and end when nobody waits', async () => {
-  const [one, two] = [createImageStore(dir), createImageStore(dir)]
+  const [one, two] = [createImageStore(dir, anyRoom), createImageStore(dir, anyRoom)]
+  const wanted = { reference: registry.reference }
   const givesUp = AbortSignal.timeout(50)
   registry.does(() => true)
   await expectCode(
-    one.pull(registry.reference, () => undefined, givesUp),
+    one.pull(wanted, asNobody, () => undefined, givesUp),
     'failed',
   )
   registry.does(() => false)
   const seen: PullProgress[] = []
   await Promise.all([
-    one.pull(registry.reference, progress => seen.push(progress), never),
-    one.pull(registry.reference, () => undefined, never),
-    two.pull(registry.reference, () => undefined, never),
+    one.pull(wanted, asNobody, progress => seen.push(progress), never),
+    one.pull(wanted, asNobody, () => undefined, never),
+    two.pull(wanted, asNobody, progress => seen.push(progress), never),
   ])
   expect(registry.asked.filter(({ url }) => url.endsWith(digestOf(layer)))).toHaveLength(1)
   expect(seen.at(-1)?.bytes_done).toBe(LAYER_BYTES + 10)
-  expect((await two.find(registry.reference))?.manifest).toBe(digestOf(image.manifest))
+  expect((await two.find(wanted))?.manifest).toBe(digestOf(image.manifest))
   registry.does((_request, response) => {
     response.writeHead(404).end()
     return true
   })
-  const missing = `${registry.host}/t/none:1`
+  const missing = { reference: `${registry.host}/t/none:1` }
   await expectCode(
-    one.pull(missing, () => undefined, never),
-    'image_unavailable',
+    one.pull(missing, asNobody, () => undefined, never),
+    'image_not_found',
   )
   await expectCode(
-    one.pull('127.0.0.1:9/t/none:1', () => undefined, never),
+    one.pull({ reference: '127.0.0.1:9/t/none:1' }, asNobody, () => undefined, never),
     'registry_unreachable',
   )
 })

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { link, rm } from 'node:fs/promises'
 import { z } from 'zod'
 import type { PullProgress } from '../port/images.ts'
-import { fetchBlob } from './fetch-blob.ts'
+import type { RegistryTerms } from '../port/registry-access.ts'
+import { fetchBlob, sizeOf } from './fetch-blob.ts'
 import { imageFiles, makeImageFolders, readRecord, replaceFile, touch, writeRecord } from './image-files.ts'
 import {
   configSchema,
@@ -16,6 +18,7 @@ import { bodyOf, type MayVisit, PATIENCE, type Patience } from './outgoing.ts'
 import { parseReference } from './reference.ts'
 import { createRegistryClient, parseJson, type RegistryClient } from './registry-client.ts'
 
+const NOTHING: RegistryTerms = { login: null, ca: null }
 const CONFIG_BYTES_MAX = 4 * 1024 * 1024
 const LAYERS_AT_ONCE = 3
 
@@ -28,21 +31,37 @@ const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = {
   riscv64: 'riscv64',
 }
 
+export interface PullOptions {
+  onProgress(progress: PullProgress): void
+  /** What is shown to the registry; left out: nothing. */
+  terms?: RegistryTerms
+  /** Another folder of this disk, whose blobs are for everybody: they are not fetched again. */
+  openDir?: string
+  /** How much may be fetched; left out: what the disk takes. */
+  roomBytes?: number
+  patience?: Patience
+  mayVisit?: MayVisit
+}
+
 /**
  * Fetches an image into a folder: every blob of it is checked by its digest, and those that another image brought are
  * not fetched again. Nobody else may fetch the same reference at the same time. Here already: returns.
- * @throws OciFailure.
+ * @throws OciFailure. What there is no room for leaves nothing.
  */
-export async function pullImage(
-  dir: string,
-  reference: string,
-  options: {
-    onProgress(progress: PullProgress): void
-    patience?: Patience
-    mayVisit?: MayVisit
-  },
-): Promise<ImageRecord> {
-  const { patience = PATIENCE, mayVisit } = options
+export async function pullImage(dir: string, reference: string, options: PullOptions): Promise<ImageRecord> {
+  try {
+    return await fetchImage(dir, reference, options)
+  } catch (error) {
+    const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
+    if (!isFull) throw error
+    // Kept for another try, the pieces would hold what machines need to go on.
+    await rm(imageFiles(dir).partials(reference), { recursive: true, force: true })
+    throw new OciFailure('no_room', undefined, { cause: error })
+  }
+}
+
+async function fetchImage(dir: string, reference: string, options: PullOptions): Promise<ImageRecord> {
+  const { patience = PATIENCE, mayVisit, terms = NOTHING } = options
   const parsed = parseReference(reference)
   if (!parsed) throw new OciFailure('not_an_image', 'its reference is none')
   await makeImageFolders(dir)
@@ -50,13 +69,19 @@ export async function pullImage(
   if (before) return before
   const stop = new AbortController()
   const { signal } = stop
-  const client = createRegistryClient({ reference: parsed, patience, signal, ...(mayVisit && { mayVisit }) })
+  const client = createRegistryClient({
+    reference: parsed,
+    terms,
+    patience,
+    signal,
+    ...(mayVisit && { mayVisit }),
+  })
   const found = await findManifest(client, parsed.version)
   const config = await fetchConfig(client, found.manifest.config, patience)
   const layers = layersOf(found.manifest, config.config)
   const record = recordOf(reference, { found, config, layers })
   const files = imageFiles(dir)
-  await fetchLayers(client, record, { dir, stop, patience, onProgress: options.onProgress })
+  await fetchLayers(client, record, { ...options, dir, stop, patience })
   await replaceFile(files.blob(record.manifest), found.body)
   await replaceFile(files.blob(record.config), config.body)
   await writeRecord(dir, record)
@@ -151,18 +176,20 @@ function recordOf(
 async function fetchLayers(
   client: RegistryClient,
   record: ImageRecord,
-  options: {
-    dir: string
-    stop: AbortController
-    patience: Patience
-    onProgress(progress: PullProgress): void
-  },
+  options: PullOptions & { dir: string; stop: AbortController; patience: Patience },
 ): Promise<void> {
-  const { stop, patience } = options
+  const { stop, patience, openDir, roomBytes = Number.POSITIVE_INFINITY } = options
   const files = imageFiles(options.dir)
   // One that an image has twice is fetched once.
   const waiting = [...new Map(record.layers.map(layer => [layer.digest, layer])).values()]
   const bytes_total = waiting.reduce((sum, { size }) => sum + size, 0)
+  let bytesHere = 0
+  for (const { digest } of waiting) {
+    const path = files.blob(digest)
+    if (openDir !== undefined) await link(imageFiles(openDir).blob(digest), path).catch(() => undefined)
+    bytesHere += (await sizeOf(path)) + (await sizeOf(files.partial(record.reference, digest)))
+  }
+  if (bytes_total - bytesHere > roomBytes) throw new OciFailure('no_room')
   const done = new Map<string, number>()
   const fetchSome = async () => {
     for (let layer = waiting.shift(); layer; layer = waiting.shift()) {

@@ -44,8 +44,22 @@ export function parseReference(text: string): ImageReference | null {
   if (!TAG.test(tag)) return null
   const { host, name } = splitHost(colon < 0 ? tagged : tagged.slice(0, colon))
   const repository = host === DOCKER_HUB && !name.includes('/') ? `library/${name}` : name
-  if (repository.length > REPOSITORY_LENGTH_MAX || !REPOSITORY.test(repository) || !isHost(host)) return null
+  if (repository.length > REPOSITORY_LENGTH_MAX || !REPOSITORY.test(repository) || host === '') return null
   return { host, repository, version: digest ?? tag }
+}
+
+/** The host of the registry that a reference leads to; empty for what is no reference. */
+export function registryOf(reference: string): string {
+  return parseReference(reference)?.host ?? ''
+}
+
+/**
+ * Reads where a registry is, as people write it: a host, perhaps with a port.
+ * @returns It as references have it; null for what is none.
+ */
+export function parseRegistryHost(text: string): string | null {
+  const host = DOCKER_HUB_NAMES.has(text) ? DOCKER_HUB : text
+  return isHost(host) ? host : null
 }
 
 /** What stands before the first slash is a host where a name could not be so. */
@@ -53,7 +67,7 @@ function splitHost(text: string): { host: string; name: string } {
   const slash = text.indexOf('/')
   const first = text.slice(0, Math.max(slash, 0))
   if (!/[.:]/.test(first) && first !== 'localhost') return { host: DOCKER_HUB, name: text }
-  return { host: DOCKER_HUB_NAMES.has(first) ? DOCKER_HUB : first, name: text.slice(slash + 1) }
+  return { host: parseRegistryHost(first) ?? '', name: text.slice(slash + 1) }
 }
 
 function isHost(text: string): boolean {

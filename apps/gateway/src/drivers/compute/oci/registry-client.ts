@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
+import { parseChallenges } from '../../../platform/http/parse-challenges.ts'
+import type { RegistryTerms } from '../port/registry-access.ts'
 import { OciFailure, type OciFault } from './oci-failure.ts'
 import { bodyOf, get, type MayVisit, mayVisitNamed, mayVisitStranger, type Patience } from './outgoing.ts'
 import { type ImageReference, isDigest } from './reference.ts'
@@ -17,50 +19,58 @@ const MANIFESTS = [
   'application/vnd.docker.distribution.manifest.v2+json',
 ]
 
-const CHALLENGE_FIELD = /(\w+)="([^"]*)"/g
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-const STATUS_FAULTS: ReadonlyMap<number, OciFault> = new Map([
-  [401, 'refused'],
-  [403, 'refused'],
-  [404, 'not_found'],
-  [429, 'rate_limited'],
-])
 
 const tokenAnswer = z.object({ token: z.string().optional(), access_token: z.string().optional() })
 /** What may stand in a header. */
 const TOKEN = /^[\x21-\x7e]+$/
 
 /**
- * Asks one registry about one image, as one who has no account there. A token that it gives is told to it alone: not to
- * the hosts that it sends to for its blobs.
+ * Asks one registry about one image. A login is told to the registry alone, and to the service that it names for its
+ * tokens; a token to the registry alone: neither to the hosts that it sends to for its blobs, and never by a redirect.
  * @param options.mayVisit Which other hosts than the registry's own may be asked.
  */
 export function createRegistryClient(options: {
   reference: ImageReference
+  terms: RegistryTerms
   patience: Patience
   signal: AbortSignal
   mayVisit?: MayVisit
 }) {
-  const { reference, patience, signal, mayVisit = mayVisitStranger } = options
+  const { reference, terms, patience, signal, mayVisit = mayVisitStranger } = options
   const { host, repository } = reference
-  const base = new URL(`${isLocal(host) ? 'http' : 'https'}://${host}/v2/${repository}/`)
-  let token: string | null = null
+  // One on this computer speaks TLS where somebody vouches for it.
+  const scheme = isLocal(host) && terms.ca === null ? 'http' : 'https'
+  const base = new URL(`${scheme}://${host}/v2/${repository}/`)
+  const denied: OciFault = terms.login === null ? 'needs_login' : 'login_refused'
+  const basic = terms.login && basicOf(terms.login)
+  /** What the registry is shown. */
+  let authorization: string | null = null
 
   const isRegistry = (url: URL) => url.origin === base.origin
 
-  function visit(url: URL, headers: Record<string, string>): Promise<IncomingMessage> {
-    const mine: Record<string, string> =
-      token !== null && isRegistry(url) ? { authorization: `Bearer ${token}` } : {}
-    const may = isRegistry(url) ? mayVisitNamed : mayVisit
-    return get(url, { headers: { ...headers, ...mine }, may, patience, signal })
+  function visit(url: URL, headers: Record<string, string>, shown: string | null): Promise<IncomingMessage> {
+    const isOurs = isRegistry(url)
+    return get(url, {
+      headers: { ...headers, ...(shown !== null && { authorization: shown }) },
+      may: isOurs ? mayVisitNamed : mayVisit,
+      ca: isOurs ? terms.ca : null,
+      patience,
+      signal,
+    })
   }
 
-  /** Asks, following where it is sent to. */
-  async function follow(start: URL, headers: Record<string, string>): Promise<IncomingMessage> {
+  /** Asks, following where it is sent to. `by` is whether the registry itself has answered in the end. */
+  async function follow(
+    start: URL,
+    headers: Record<string, string>,
+  ): Promise<{ response: IncomingMessage; status: number; byRegistry: boolean }> {
     let url = start
     for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
-      const response = await visit(url, headers)
-      if (!REDIRECTS.has(response.statusCode ?? 0)) return response
+      const byRegistry = isRegistry(url)
+      const response = await visit(url, headers, byRegistry ? authorization : null)
+      const status = response.statusCode ?? 0
+      if (!REDIRECTS.has(status)) return { response, status, byRegistry }
       response.destroy()
       const next = URL.parse(response.headers.location ?? '', url.href)
       if (next?.username !== '' || next.password !== '') break
@@ -71,35 +81,51 @@ export function createRegistryClient(options: {
 
   async function ask(path: string, headers: Record<string, string>): Promise<IncomingMessage> {
     const url = new URL(path, base)
-    let response = await follow(url, headers)
-    if (response.statusCode === 401) {
-      response.destroy()
-      token = await fetchToken(response.headers['www-authenticate'] ?? '')
-      response = await follow(url, headers)
+    let found = await follow(url, headers)
+    // What another host asks for is none of the registry's business.
+    if (found.status === 401 && found.byRegistry) {
+      found.response.destroy()
+      authorization = await authorize(found.response.headers['www-authenticate'] ?? '')
+      found = await follow(url, headers)
     }
-    const status = response.statusCode ?? 0
+    const { response, status, byRegistry } = found
     if (status === 200 || status === 206) return response
     response.destroy()
-    throw new OciFailure(STATUS_FAULTS.get(status) ?? 'unreachable', `status ${status}`)
+    throw byRegistry ? refusal(status) : new OciFailure('unreachable', `status ${status}`)
   }
 
-  async function fetchToken(challenge: string): Promise<string> {
-    const fields = new Map([...challenge.matchAll(CHALLENGE_FIELD)].map(([, name, value]) => [name, value]))
-    const realm = /^bearer\s/i.test(challenge) ? URL.parse(fields.get('realm') ?? '') : null
-    if (realm?.username !== '' || realm.password !== '') throw new OciFailure('refused')
-    token = null
-    realm.searchParams.set('service', fields.get('service') ?? '')
+  /** What shows the registry who asks, in the way that it wants to be shown. */
+  async function authorize(header: string): Promise<string> {
+    const challenges = parseChallenges([header])
+    const bearer = challenges.find(({ scheme }) => scheme === 'bearer')
+    if (bearer) return `Bearer ${await fetchToken(bearer.parameters)}`
+    if (basic === null || !challenges.some(({ scheme }) => scheme === 'basic')) throw new OciFailure(denied)
+    return basic
+  }
+
+  async function fetchToken(parameters: ReadonlyMap<string, string>): Promise<string> {
+    const realm = URL.parse(parameters.get('realm') ?? '')
+    if (realm?.username !== '' || realm.password !== '')
+      throw new OciFailure('unreachable', 'it names nobody')
+    realm.searchParams.set('service', parameters.get('service') ?? '')
     realm.searchParams.set('scope', `repository:${repository}:pull`)
-    const response = await visit(realm, { accept: 'application/json' })
+    const response = await visit(realm, { accept: 'application/json' }, basic)
     if (response.statusCode !== 200) {
       response.destroy()
-      throw new OciFailure(STATUS_FAULTS.get(response.statusCode ?? 0) ?? 'refused')
+      throw refusal(response.statusCode ?? 0, 'unreachable')
     }
     const body = await bodyOf(response, TOKEN_BYTES_MAX, patience)
     const answer = tokenAnswer.safeParse(parseJson(body))
     const given = answer.data?.token || answer.data?.access_token || ''
-    if (!TOKEN.test(given)) throw new OciFailure('refused', 'its tokens are none')
+    if (!TOKEN.test(given)) throw new OciFailure('unreachable', 'its tokens are none')
     return given
+  }
+
+  /** @param absent What it means that there is nothing. */
+  function refusal(status: number, absent: OciFault = 'not_found'): OciFailure {
+    if (status === 401 || status === 403) return new OciFailure(denied)
+    if (status === 404) return new OciFailure(absent)
+    return new OciFailure(status === 429 ? 'rate_limited' : 'unreachable', `status ${status}`)
   }
 
   return {
@@ -140,6 +166,10 @@ export function parseJson(body: Buffer): unknown {
   } catch {
     return null
   }
+}
+
+function basicOf({ username, password }: { username: string; password: string }): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 }
 
 function isLocal(host: string): boolean {

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createServer as createPort } from 'node:net'
+import { connect, createServer as createPort } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
@@ -18,10 +18,17 @@ export interface MadeImage {
 }
 
 const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch
+/** One that no registry here has. */
+const OTHER = { manifest: Buffer.from('other') }
+const INDEX_TYPE = 'application/vnd.oci.image.index.v1+json'
 const IMAGE_TYPE = 'application/vnd.oci.image.manifest.v1+json'
 
 export function digestOf(bytes: Buffer): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+}
+
+function described(bytes: Buffer, mediaType: string) {
+  return { mediaType, digest: digestOf(bytes), size: bytes.length }
 }
 
 /** A layer that is packed already; `holds` is what the image says is in it, where that is not true. */
@@ -41,11 +48,6 @@ export function makeImage(layers: MadeLayer[], said: Record<string, unknown> = {
       rootfs: { type: 'layers', diff_ids: layers.map(diffIdOf) },
     }),
   )
-  const described = (bytes: Buffer, mediaType: string) => ({
-    mediaType,
-    digest: digestOf(bytes),
-    size: bytes.length,
-  })
   const manifest = Buffer.from(
     JSON.stringify({
       schemaVersion: 2,
@@ -71,11 +73,17 @@ function diffIdOf({ bytes, packing, holds }: MadeLayer): string {
   )
 }
 
-/** The list of an image for this kind of computer, beside ones for others. */
-export function makeIndex(image: MadeImage, architecture = ARCHITECTURE): Buffer {
-  const other = { digest: digestOf(Buffer.from('other')), platform: { os: 'windows', architecture } }
-  const ours = { digest: digestOf(image.manifest), platform: { os: 'linux', architecture } }
-  return Buffer.from(JSON.stringify({ schemaVersion: 2, manifests: [other, ours] }))
+/** The list of an image for this kind of computer, behind one for another. */
+export function makeIndex(
+  image: MadeImage,
+  architecture = ARCHITECTURE,
+  other: Pick<MadeImage, 'manifest'> = OTHER,
+): Buffer {
+  const manifests = [
+    { ...described(other.manifest, IMAGE_TYPE), platform: { os: 'windows', architecture } },
+    { ...described(image.manifest, IMAGE_TYPE), platform: { os: 'linux', architecture } },
+  ]
+  return Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: INDEX_TYPE, manifests }))
 }
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => boolean
@@ -154,40 +162,79 @@ export function packOdd(entries: OddEntry[]): Buffer {
   return Buffer.concat([...blocks, Buffer.alloc(1024)])
 }
 
-/** Debian's registry, with one image put into it; it ends with `close`. */
+/** What a registry asks for: TLS by the certificate in two files, and a login of its file. */
+export interface Locks {
+  certificate: string
+  key: string
+  htpasswd: string
+}
+
+/**
+ * Debian's registry, with one image in it by the tag 1, and by the tag `many` as one of several kinds of computers; it
+ * ends with `close`.
+ */
 export async function startRealRegistry(image: MadeImage) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-registry-'))
   const port = await freePort()
   const host = `127.0.0.1:${port}`
-  const settings = `version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: ${folder}/data\nhttp:\n  addr: ${host}\n`
-  writeFileSync(join(folder, 'config.yml'), settings)
-  const child = spawn('docker-registry', ['serve', join(folder, 'config.yml')], { stdio: 'ignore' })
-  const base = `http://${host}/v2/t/${randomBytes(4).toString('hex')}`
+  let child = serve(folder, host, null)
+  const name = `t/${randomBytes(4).toString('hex')}`
+  const base = `http://${host}/v2/${name}`
   await eventually(async () => void (await fetch(`http://${host}/v2/`)))
-  for (const [digest, blob] of image.blobs) {
+  const put = async (url: URL | string, body: Buffer, type: string) => {
+    const answer = await fetch(url, {
+      method: 'PUT',
+      body: new Uint8Array(body),
+      headers: { 'content-type': type },
+    })
+    if (!answer.ok) throw new Error(`the registry refuses the image: ${await answer.text()}`)
+  }
+  const other = makeImage([], { User: 'of another computer' })
+  for (const [digest, blob] of [...image.blobs, ...other.blobs]) {
     const begun = await fetch(`${base}/blobs/uploads/`, { method: 'POST' })
     const location = new URL(begun.headers.get('location') ?? '', base)
     location.searchParams.set('digest', digest)
-    await fetch(location, {
-      method: 'PUT',
-      body: new Uint8Array(blob),
-      headers: { 'content-type': 'application/octet-stream' },
-    })
+    await put(location, blob, 'application/octet-stream')
   }
-  const put = await fetch(`${base}/manifests/1`, {
-    method: 'PUT',
-    body: new Uint8Array(image.manifest),
-    headers: { 'content-type': IMAGE_TYPE },
-  })
-  if (!put.ok) throw new Error(`the registry refuses the image: ${await put.text()}`)
+  await put(`${base}/manifests/1`, image.manifest, IMAGE_TYPE)
+  await put(`${base}/manifests/other`, other.manifest, IMAGE_TYPE)
+  await put(`${base}/manifests/many`, makeIndex(image, ARCHITECTURE, other), INDEX_TYPE)
+  const end = async () => {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
   return {
-    reference: `${base.slice('http://'.length).replace('/v2/', '/')}:1`,
+    host,
+    /** The image's name there, with the host and without a tag. */
+    name: `${host}/${name}`,
+    reference: `${host}/${name}:1`,
+    /** Lets nobody in any more but by TLS and with a login. */
+    async lock(locks: Locks) {
+      await end()
+      child = serve(folder, host, locks)
+      await eventually(async () => {
+        const socket = connect(port, '127.0.0.1')
+        await once(socket, 'connect').finally(() => socket.destroy())
+      })
+    },
     async close() {
-      child.kill('SIGKILL')
-      await once(child, 'exit')
+      await end()
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+function serve(folder: string, host: string, locks: Locks | null) {
+  const tls = locks && { tls: { certificate: locks.certificate, key: locks.key } }
+  // JSON is YAML.
+  const settings = {
+    version: 0.1,
+    storage: { filesystem: { rootdirectory: `${folder}/data` } },
+    http: { addr: host, ...tls },
+    ...(locks && { auth: { htpasswd: { realm: 'here', path: locks.htpasswd } } }),
+  }
+  writeFileSync(join(folder, 'config.yml'), JSON.stringify(settings))
+  return spawn('docker-registry', ['serve', join(folder, 'config.yml')], { stdio: 'ignore' })
 }
 
 async function freePort(): Promise<number> {

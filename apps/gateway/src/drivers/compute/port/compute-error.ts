@@ -1,8 +1,20 @@
 export type ComputeErrorCode =
   /** The engine cannot do this at all here. Final. */
   | 'unsupported'
-  /** The image does not exist or may not be read. Final. */
+  /** The image is not to be had, and nothing of what follows says why. Final. */
   | 'image_unavailable'
+  /** Its registry has no such image. Final. */
+  | 'image_not_found'
+  /** Its registry gives it to nobody without a login, or hides that it is not there. Final. */
+  | 'image_needs_login'
+  /** Its registry does not take the login, or does not give the image to it. Final. */
+  | 'image_login_refused'
+  /** What there is of it cannot be run here: another kind of processor or of thing, or too large. Final. */
+  | 'image_unfit'
+  /** Its bytes are not those that it names. Retry: they may have been spoilt on the way. */
+  | 'image_damaged'
+  /** The place that images come from is asked too often from here. Retry later. */
+  | 'registry_busy'
   /** The place that images come from cannot be reached, or is out of order. Retry. */
   | 'registry_unreachable'
   /** The machine does not run, so it cannot be talked to. */

@@ -1,4 +1,5 @@
 import type { Part } from './part.ts'
+import type { RegistryAccess } from './registry-access.ts'
 
 /** What machines are made from. */
 export interface ImageStore {
@@ -6,16 +7,22 @@ export interface ImageStore {
   lackFor(image: ImageRecipe): string | null
 
   /**
-   * Whether the image is here already, so that `pull` would have nothing to fetch. False also for one that this
+   * Whether the image is here already, so that `pull` would have nothing to ask. False also for one that this
    * engine cannot make. Fails with `engine_unavailable`; may take as long as the engine takes to answer.
    */
   has(image: ImageRecipe): Promise<boolean>
 
   /**
    * Makes the image available where the machine will run. Reports progress; `bytes_total` is null where it
-   * cannot be known. Returns at once when the image is there already.
+   * cannot be known. Returns at once when the image is there already for whoever it is of.
+   * @param access What may be shown to its registry; left out for nothing.
    */
-  pull(image: ImageRecipe, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<void>
+  pull(
+    image: ImageRecipe,
+    onProgress: (progress: PullProgress) => void,
+    signal: AbortSignal,
+    access?: RegistryAccess,
+  ): Promise<void>
 
   /** Images that are made from machines and stay on this engine. */
   readonly own: Part<OwnImages>
@@ -52,6 +59,12 @@ export interface ImageRecipe {
   id: string
   /** Each driver's own part, by the driver's name, checked by that driver; nobody else looks into one. */
   parts: Readonly<Record<string, unknown>>
+  /**
+   * The customer whose image it is; left out for the operator's, which are for everybody. What a login was needed for
+   * is used for nobody but whose login it was, only because it is here: a driver keeps it apart, or asks the registry
+   * anew each time.
+   */
+  owner?: string
 }
 
 export interface PullProgress {

@@ -11,6 +11,8 @@ const KEPT_FILES_SHARE = 0.02
 export interface DiskRoom {
   /** Whether machines have used up all but what is kept for the gateway and its database. */
   isShort: boolean
+  /** What images may still take of what is not kept, in bytes. */
+  freeBytes: number
   /** In words for operators. */
   left: string
 }
@@ -23,6 +25,8 @@ export async function diskRoom(folder: string, keptFreeMb?: number): Promise<Dis
   const { bsize, blocks, bavail, files, ffree } = await statfs(folder)
   const usual = Math.min(KEPT_MB_MAX, Math.max(KEPT_MB_MIN, (blocks * bsize * KEPT_SHARE) / MB))
   const freeMb = Math.floor((bavail * bsize) / MB)
-  const isShort = freeMb < (keptFreeMb ?? usual) || (files > 0 && ffree < files * KEPT_FILES_SHARE)
-  return { isShort, left: files > 0 ? `${freeMb} MB and ${ffree} files` : `${freeMb} MB` }
+  const keptMb = keptFreeMb ?? usual
+  const isShort = freeMb < keptMb || (files > 0 && ffree < files * KEPT_FILES_SHARE)
+  const freeBytes = Math.max(0, freeMb - keptMb) * MB
+  return { isShort, freeBytes, left: files > 0 ? `${freeMb} MB and ${ffree} files` : `${freeMb} MB` }
 }

@@ -60,9 +60,9 @@ export function createImageLayer(deps: LayImageDeps) {
     where: { reference: string; paths: MachinePaths; uid: number | null },
     signal: AbortSignal,
   ): Promise<MachineImage> {
-    const record = await deps.images.find(where.reference)
-    if (!record) throw new ComputeError('failed', `${where.reference} was not fetched yet`)
-    const layers = await deps.images.layersOf(record)
+    const found = await deps.images.layersOf({ reference: where.reference, owner: spec.image.owner })
+    if (!found) throw new ComputeError('failed', `${where.reference} was not fetched yet`)
+    const { record, layers } = found
     const { paths, uid } = where
     const orders: UnpackOrders = {
       layers: record.layers.map(({ packing, diff_id }, at) => ({ path: `/layers/${at}`, packing, diff_id })),

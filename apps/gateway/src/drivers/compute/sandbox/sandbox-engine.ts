@@ -5,10 +5,12 @@ import type { Logger } from 'pino'
 import { findDisk } from '../disk-rate.ts'
 import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { createImageStore } from '../oci/image-store.ts'
+import { registryOf } from '../oci/reference.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ComputeCapabilities, Engine } from '../port/engine.ts'
 import type { ImageRecipe } from '../port/images.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import { asNobody } from '../port/registry-access.ts'
 import { checkMounts } from '../volume-mounts.ts'
 import { prepareAgentFiles } from './agent-scripts.ts'
 import { diskRoom } from './disk-room.ts'
@@ -76,7 +78,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const store = createMachineStore(dataDir, eraser)
   const processesMax = deps.processesMax ?? PROCESSES_MAX
   const tools = await findImageTools(filter)
-  const images = createImageStore(join(dataDir, 'oci'))
+  const images = createImageStore(join(dataDir, 'oci'), async () => (await room()).freeBytes)
   const lackFor = (image: ImageRecipe) => sandboxLackFor(image, tools)
   const mustBeMakeable = (image: ImageRecipe) => {
     const why = lackFor(image)
@@ -132,13 +134,16 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
       lackFor,
       async has(image) {
         const reference = registryReference(image)
+        if (lackFor(image) !== null) return false
         // The computer's own programs need no pull.
-        return lackFor(image) === null && (reference === null || (await images.find(reference)) !== null)
+        return reference === null || (await images.find({ reference, owner: image.owner })) !== null
       },
-      async pull(image, onProgress, signal) {
+      async pull(image, onProgress, signal, access = asNobody) {
         mustBeMakeable(image)
         const reference = registryReference(image)
-        if (reference !== null) await images.pull(reference, onProgress, signal)
+        if (reference === null) return
+        const terms = await access(registryOf(reference))
+        await images.pull({ reference, owner: image.owner }, terms, onProgress, signal)
       },
       own: {
         lacks:

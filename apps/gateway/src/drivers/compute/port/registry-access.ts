@@ -1,0 +1,26 @@
+/** A login at a registry. It is a secret: it is in memory for the length of a pull, and nowhere else. */
+export interface RegistryLogin {
+  /** Without a colon. */
+  username: string
+  /** Or a token that the registry takes in place of one. */
+  password: string
+}
+
+/** What a pull goes by at one registry. */
+export interface RegistryTerms {
+  /** Null: the pull shows none. */
+  login: RegistryLogin | null
+  /** Authorities in PEM that vouch for the registry in place of the public ones; null for those. */
+  ca: string | null
+}
+
+/**
+ * What a pull may show to registries. A driver asks it once, for the registry of the image alone.
+ * @param host As it stands in references, with a port where one does: `ghcr.io`, `localhost:5000`; Docker Hub is
+ *   `registry-1.docker.io`.
+ * @throws ComputeError where it cannot be said now.
+ */
+export type RegistryAccess = (host: string) => Promise<RegistryTerms>
+
+/** Of whoever has no login anywhere. */
+export const asNobody: RegistryAccess = async () => ({ login: null, ca: null })

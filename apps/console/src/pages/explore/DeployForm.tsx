@@ -46,6 +46,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
       toast.good(t('deployed_meanwhile', { name: body.name }), { link: toInstances }),
   })
   const firstImage = images.find(image => image.available) ?? images[0]
+  const kindOf = (imageId: string) => images.find(({ id }) => id === imageId)?.kind ?? 'POD'
   const { form, submit, busy, failure } = useContractForm({
     schema: formSchema,
     initialValues: {
@@ -61,7 +62,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
       env: '',
     },
     onSubmit: async values => {
-      const body = { ...values, gpu_spec_id: offer.id }
+      const body = { ...values, kind: kindOf(values.image_id), gpu_spec_id: offer.id }
       const done = await deploy.send({ body })
       onDeployed(done.instance_id, values.name)
     },
@@ -82,7 +83,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
     setFieldValue('tcp_ports', portsToText(image.tcp_ports))
   }
   const quote = useQuote({
-    kind: 'POD',
+    kind: kindOf(values.image_id),
     billing_type: 'postpay',
     region_code: values.region_code,
     gpu_spec_id: offer.id,

@@ -1,3 +1,4 @@
+import type { Image } from '@berth/contract/images'
 import { getPrice } from '@berth/contract/instances'
 import { CONTAINER_DISK_GB_MAX, CONTAINER_DISK_GB_MIN } from '@berth/contract/limits'
 import { useDebouncedValue } from '@mantine/hooks'
@@ -7,7 +8,7 @@ import { useFormat } from '../../ui/format.ts'
 
 /** What is priced and checked. */
 export interface QuoteInput {
-  kind: 'POD'
+  kind: Image['kind']
   billing_type: 'postpay'
   region_code: string
   gpu_spec_id: string

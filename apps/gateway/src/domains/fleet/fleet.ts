@@ -313,6 +313,16 @@ export function createFleet(deps: FleetDeps) {
   }
 
   /**
+   * Refuses a kind of machine that no engine of a region makes, whether it answers now or not.
+   * @throws ApiError `kind_not_supported`.
+   */
+  function requireKind(regionCode: string, kind: MachineKind): void {
+    const inRegion = all.filter(({ facts }) => facts?.region_codes.includes(regionCode))
+    if (inRegion.length === 0 || inRegion.some(({ facts }) => facts?.kinds.includes(kind))) return
+    throw new ApiError('kind_not_supported', { fields: [{ path: 'kind', rule: 'not_allowed' }] })
+  }
+
+  /**
    * Engines that can take a new machine.
    * @returns Their ids; at least one.
    * @throws ApiError `compute_unavailable`; why there is none is its cause, for the operator.
@@ -394,6 +404,7 @@ export function createFleet(deps: FleetDeps) {
     known,
     engine,
     of,
+    requireKind,
     place,
     outlook,
     summary,

@@ -3,7 +3,7 @@ import type { ImageRecipe } from '../../drivers/compute/port/images.ts'
 import { asNobody, type RegistryAccess } from '../../drivers/compute/port/registry-access.ts'
 import type { Catalogue, CatalogueImage } from '../../platform/config/catalogue.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
-import type { Fleet } from '../fleet/fleet.ts'
+import type { Fleet, KnownEngine } from '../fleet/fleet.ts'
 
 export type Images = ReturnType<typeof createImages>
 
@@ -19,14 +19,11 @@ export function createImages(deps: {
 }) {
   const { catalogue, fleet, access = asNobody } = deps
 
-  /** Drivers of the engines that answer now, of one region or of all. */
-  function driversIn(regionCode: string | null): string[] {
-    return fleet
-      .engines()
-      .filter(({ id, facts }) => {
-        return fleet.isReached(id) && (regionCode === null || facts?.region_codes.includes(regionCode))
-      })
-      .map(({ driver }) => driver)
+  /** Engines that answer now, of one region or of all. */
+  function enginesIn(regionCode: string | null): KnownEngine[] {
+    return fleet.engines().filter(({ id, facts }) => {
+      return fleet.isReached(id) && (regionCode === null || facts?.region_codes.includes(regionCode))
+    })
   }
 
   /**
@@ -38,8 +35,8 @@ export function createImages(deps: {
     if (regionCode !== null && !catalogue.regions.some(({ code }) => code === regionCode)) {
       throw new ApiError('region_not_supported')
     }
-    const drivers = driversIn(regionCode)
-    return catalogue.images.map(entry => toImage(entry, unavailableReason(entry, drivers)))
+    const engines = enginesIn(regionCode)
+    return catalogue.images.map(entry => toImage(entry, unavailableReason(entry, engines)))
   }
 
   /**
@@ -51,7 +48,7 @@ export function createImages(deps: {
     regionCode: string | null = null,
   ): Image & { recipe: ImageRecipe; access: RegistryAccess } {
     const entry = entryOf(id)
-    const reason = unavailableReason(entry, driversIn(regionCode))
+    const reason = unavailableReason(entry, enginesIn(regionCode))
     return { ...toImage(entry, reason), recipe: toRecipe(entry), access }
   }
 
@@ -70,9 +67,12 @@ export function createImages(deps: {
   }
 
   /** Null when it can be made; else a key of the console's texts. */
-  function unavailableReason(entry: CatalogueImage, drivers: string[]): string | null {
-    if (drivers.length === 0) return 'no_driver'
-    return drivers.some(driver => canMake(entry, driver)) ? null : 'not_on_engine'
+  function unavailableReason(entry: CatalogueImage, engines: KnownEngine[]): string | null {
+    if (engines.length === 0) return 'no_driver'
+    const isMade = engines.some(
+      ({ driver, facts }) => facts?.kinds.includes(entry.kind) === true && canMake(entry, driver),
+    )
+    return isMade ? null : 'not_on_engine'
   }
 
   /** Each driver makes an image from its own part of the recipe; one that no recipe speaks to needs none. */
@@ -95,7 +95,7 @@ function toImage(entry: CatalogueImage, unavailable_reason: string | null): Imag
     description: entry.description,
     size: entry.size_mb,
     region_code: null,
-    kind: 'POD',
+    kind: entry.kind,
     tags: entry.tags,
     version_info: entry.version_info,
     http_ports: entry.http_ports,

@@ -79,6 +79,8 @@ const gpuSpec = z
 
 const imageFields = {
   id,
+  /** What machines are made of it: containers and sandboxes, or virtual machines. */
+  kind: z.enum(['POD', 'VM']).default('POD'),
   name: customerText,
   description: customerText,
   version_info: customerText,

@@ -26,7 +26,7 @@ export interface DeployDeps {
   billing: Pick<Billing, 'lockWallet' | 'hold'>
   regions: Pick<Regions, 'offer' | 'stock'>
   images: Pick<Images, 'find' | 'makes'>
-  fleet: Pick<Fleet, 'place'>
+  fleet: Pick<Fleet, 'place' | 'requireKind'>
   quotes: Pick<Quotes, 'rates'>
 }
 
@@ -92,8 +92,10 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
 /** Engines that can make it. An image that none can make would only fail later: it is refused before money moves (B7). */
 function findPlaces({ fleet, images }: DeployDeps, body: DeployBody): string[] {
   const { region_code: regionCode, image_id: imageId, kind } = body
+  fleet.requireKind(regionCode, kind)
   fleet.place({ regionCode, kind, canMake: () => true })
-  if (!images.find(imageId, regionCode).available) {
+  const image = images.find(imageId, regionCode)
+  if (!image.available || image.kind !== kind) {
     throw new ApiError('validation_failed', { fields: [{ path: 'image_id', rule: 'not_allowed' }] })
   }
   return fleet.place({ regionCode, kind, canMake: driver => images.makes(imageId, driver) })

@@ -57,7 +57,7 @@ export function createQuotes(deps: {
   regions: Pick<Regions, 'offer' | 'stock'>
   images: Pick<Images, 'find'>
   billing: Pick<Billing, 'totals'>
-  fleet: Pick<Fleet, 'place' | 'engine'>
+  fleet: Pick<Fleet, 'place' | 'requireKind' | 'engine'>
 }): Quotes {
   const { db, catalogue, regions, images, billing, fleet } = deps
 
@@ -77,7 +77,7 @@ export function createQuotes(deps: {
   /** Engines that can make it, the best ones first; null where there is none. */
   function placesFor(body: CheckBody): string[] | null {
     try {
-      return fleet.place({ regionCode: body.region_code, kind: 'POD', canMake: () => true })
+      return fleet.place({ regionCode: body.region_code, kind: body.kind, canMake: () => true })
     } catch (error) {
       if (error instanceof ApiError && error.code === 'compute_unavailable') return null
       throw error
@@ -102,6 +102,7 @@ export function createQuotes(deps: {
     async price({ query, caller }) {
       requireOnDemand(query)
       const { spec } = regions.offer(query.region_code, query.gpu_spec_id)
+      fleet.requireKind(query.region_code, query.kind)
       const cost = rates({
         regionCode: query.region_code,
         specId: query.gpu_spec_id,
@@ -181,12 +182,9 @@ export function createQuotes(deps: {
 
 /**
  * Refuses what is not offered yet.
- * @throws ApiError `kind_not_supported` or `billing_type_not_supported`.
+ * @throws ApiError `billing_type_not_supported`.
  */
-export function requireOnDemand(input: { kind: string; billing_type: string }): void {
-  if (input.kind !== 'POD') {
-    throw new ApiError('kind_not_supported', { fields: [{ path: 'kind', rule: 'not_allowed' }] })
-  }
+export function requireOnDemand(input: { billing_type: string }): void {
   if (input.billing_type !== 'postpay') {
     throw new ApiError('billing_type_not_supported', {
       fields: [{ path: 'billing_type', rule: 'not_allowed' }],

@@ -14,6 +14,8 @@ const TRIES = {
   files: { short: 3_000, long: 500_000 },
   /** Random lives of an instance whose machine is hostile. */
   lives: { short: 6, long: 100 },
+  /** Gateways killed with -9 while they fetch and unpack an image. */
+  unpacks: { short: 1, long: 40 },
 } as const
 
 const DAY_MS = 86_400_000

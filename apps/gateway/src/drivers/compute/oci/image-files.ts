@@ -10,6 +10,8 @@ import { type ImageRecord, imageRecordSchema } from './image-record.ts'
  *   images/<hash>.json      what is kept of an image, by its reference; its blobs are all there
  *   partial/<hash>/<digest> what there is so far of a blob that an image needs
  *   locks/<hash>            held while an image is fetched
+ *   trees/<digest>/root     the files of an image, by its manifest; in the uppermost folder only; see `image-trees.ts`
+ *   locks/tree-<digest>     held while those are made, used for a machine, or removed
  *   held/<hash>/            the same again, of what was fetched with one owner's login; in the uppermost folder only
  *
  * Nothing in here is a name that a registry or a customer chose.
@@ -23,6 +25,9 @@ export function imageFiles(dir: string) {
     partial: (reference: string, digest: string) => join(dir, 'partial', keyOf(reference), hexOf(digest)),
     partials: (reference: string) => join(dir, 'partial', keyOf(reference)),
     lock: (reference: string) => join(dir, 'locks', keyOf(reference)),
+    trees: join(dir, 'trees'),
+    tree: (key: string) => join(dir, 'trees', key),
+    treeLock: (key: string) => join(dir, 'locks', `tree-${key}`),
     folders: ['blobs/sha256', 'images', 'partial', 'locks'].map(name => join(dir, name)),
   }
 }
@@ -57,6 +62,17 @@ export async function writeRecord(dir: string, record: ImageRecord): Promise<voi
   await replaceFile(imageFiles(dir).record(record.reference), JSON.stringify(record))
 }
 
+/** An image that was fetched, and the folder that it lies in: the uppermost, or an owner's. */
+export interface FetchedImage {
+  folder: string
+  record: ImageRecord
+}
+
+/** The files of an image's layers, from the lowest on. */
+export function layersOf({ folder, record }: FetchedImage): string[] {
+  return record.layers.map(({ digest }) => imageFiles(folder).blob(digest))
+}
+
 /** Writes a file under another name first, so that one of the right name is always whole. */
 export async function replaceFile(path: string, content: string | Buffer): Promise<void> {
   const next = `${path}.${randomBytes(4).toString('hex')}`
@@ -76,15 +92,41 @@ const UNUSED_DAYS_MAX = 30
 /** A pull that is under way has blobs that no image names yet. */
 const UNNAMED_DAYS_MAX = 1
 
+/** The uppermost folder, and those of owners. */
+async function foldersOf(dir: string): Promise<string[]> {
+  const held = await readdir(join(dir, HELD)).catch(() => [])
+  return [dir, ...held.map(name => join(dir, HELD, name))]
+}
+
 /**
- * Removes images that were not used for long, then blobs and pieces that no image names. Machines need none of it: each
- * has its own copy.
+ * The manifests of all images that are kept.
+ * @param dir The uppermost folder.
+ */
+export async function namedManifests(dir: string): Promise<Set<string>> {
+  const records = await Promise.all((await foldersOf(dir)).map(readRecords))
+  return new Set(records.flat().map(({ manifest }) => manifest))
+}
+
+async function readRecords(dir: string): Promise<ImageRecord[]> {
+  const [, images = ''] = imageFiles(dir).folders
+  const names = await readdir(images).catch(() => [])
+  const found = await Promise.all(
+    names.map(async name => {
+      const body = await readFile(join(images, name), 'utf8').catch(() => '')
+      return imageRecordSchema.safeParse(parse(body)).data ?? []
+    }),
+  )
+  return found.flat()
+}
+
+/**
+ * Removes images that were not used for long, then blobs and pieces that no image names. Machines need none of it once
+ * the image is unpacked.
  * @param dir The uppermost folder.
  * @param now In ms.
  */
 export async function removeUnused(dir: string, now: number): Promise<void> {
-  const held = await readdir(join(dir, HELD)).catch(() => [])
-  for (const folder of [dir, ...held.map(name => join(dir, HELD, name))]) await removeUnusedOf(folder, now)
+  for (const folder of await foldersOf(dir)) await removeUnusedOf(folder, now)
 }
 
 async function removeUnusedOf(dir: string, now: number): Promise<void> {
@@ -97,12 +139,10 @@ async function removeUnusedOf(dir: string, now: number): Promise<void> {
   const named = new Set<string>()
   for (const name of await readdir(images)) {
     const path = join(images, name)
-    if (await isOlder(path, UNUSED_DAYS_MAX)) {
-      await rm(path, { force: true })
-      continue
-    }
-    const record = imageRecordSchema.safeParse(parse(await readFile(path, 'utf8').catch(() => ''))).data
-    for (const digest of record ? digestsOf(record) : []) named.add(digest.slice('sha256:'.length))
+    if (await isOlder(path, UNUSED_DAYS_MAX)) await rm(path, { force: true })
+  }
+  for (const record of await readRecords(dir)) {
+    for (const digest of digestsOf(record)) named.add(digest.slice('sha256:'.length))
   }
   for (const name of await readdir(blobs)) {
     const path = join(blobs, name)

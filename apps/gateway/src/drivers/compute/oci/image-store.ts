@@ -6,8 +6,7 @@ import { z } from 'zod'
 import { ComputeError, type ComputeErrorCode } from '../port/compute-error.ts'
 import type { PullProgress } from '../port/images.ts'
 import type { RegistryTerms } from '../port/registry-access.ts'
-import { heldFolder, imageFiles, makeImageFolders, readRecord, touch } from './image-files.ts'
-import type { ImageRecord } from './image-record.ts'
+import { type FetchedImage, heldFolder, imageFiles, makeImageFolders, readRecord } from './image-files.ts'
 import type { PullOrders } from './pull-orders.ts'
 
 const PULL_SCRIPT = join(import.meta.dirname, 'pull-process.ts')
@@ -39,41 +38,66 @@ export interface WantedImage {
   owner?: string | undefined
 }
 
+/** What is done with an image that was fetched, before it counts as here; done already: returns. */
+export type LayImage = (
+  image: FetchedImage,
+  onBytes: (done: number) => void,
+  signal: AbortSignal,
+) => Promise<void>
+
 /**
  * Images of registries, kept in a folder that several gateways of one computer may share. What was fetched as nobody is
  * for everybody; what a login was shown for is found by its owner alone.
  * @param dir A folder for images alone.
- * @param room How many bytes images may take of its disk now.
+ * @param deps.room How many bytes images may take of its disk now.
+ * @param deps.lay Goes through the bytes of the layers once more; each time is one half of a pull's progress.
  */
-export function createImageStore(dir: string, room: () => Promise<number>) {
+export function createImageStore(dir: string, deps: { room(): Promise<number>; lay: LayImage }) {
   const pulls = new Map<string, Pull>()
 
   function leave(pull: Pull): void {
     if (pulls.get(pull.key) === pull) pulls.delete(pull.key)
   }
 
+  async function fetchAndLay(
+    what: { folder: string; reference: string; terms: RegistryTerms },
+    tell: (progress: PullProgress) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { folder, reference, terms } = what
+    const half = ({ bytes_done, bytes_total }: PullProgress) =>
+      tell({ bytes_done: Math.floor(bytes_done / 2), bytes_total })
+    await makeImageFolders(folder)
+    if (!(await readRecord(folder, reference))) {
+      const orders = { terms, roomBytes: await deps.room() }
+      const lock = imageFiles(folder).lock(reference)
+      await fetchOutside({ dir, folder, reference, lock, orders }, half, signal)
+    }
+    const record = await readRecord(folder, reference)
+    if (!record) throw new ComputeError('failed', `${reference} is gone again`)
+    const total = record.layers.reduce((sum, { size }) => sum + size, 0)
+    const onBytes = (done: number) => half({ bytes_done: total + done, bytes_total: total })
+    await deps.lay({ folder, record }, onBytes, signal)
+    tell({ bytes_done: total, bytes_total: total })
+  }
+
   function joinOrBegin(folder: string, reference: string, terms: RegistryTerms): Pull {
-    const lock = imageFiles(folder).lock(reference)
-    const before = pulls.get(lock)
+    const key = imageFiles(folder).lock(reference)
+    const before = pulls.get(key)
     if (before) return before
     const listeners: Pull['listeners'] = new Set()
     const stop = new AbortController()
     const tell = (progress: PullProgress) => {
       for (const listener of listeners) listener(progress)
     }
-    const begin = async () => {
-      await makeImageFolders(folder)
-      const orders = { terms, roomBytes: await room() }
-      await fetchOutside({ dir, folder, reference, lock, orders }, tell, stop.signal)
-    }
-    const done = begin().finally(() => leave(pull))
-    const pull: Pull = { key: lock, done, listeners, stop }
-    pulls.set(lock, pull)
+    const done = fetchAndLay({ folder, reference, terms }, tell, stop.signal).finally(() => leave(pull))
+    const pull: Pull = { key, done, listeners, stop }
+    pulls.set(key, pull)
     return pull
   }
 
   /** Where an image lies in whole, and what is kept of it. */
-  async function findIn({ reference, owner }: WantedImage) {
+  async function find({ reference, owner }: WantedImage): Promise<FetchedImage | null> {
     for (const folder of [heldFolder(dir, owner), dir]) {
       const record = await readRecord(folder, reference)
       if (record) return { folder, record }
@@ -82,14 +106,14 @@ export function createImageStore(dir: string, room: () => Promise<number>) {
   }
 
   return {
-    /** What is kept of an image; null where it is not here in whole, or not for its owner. */
-    find: async (image: WantedImage): Promise<ImageRecord | null> => (await findIn(image))?.record ?? null,
+    /** An image that was fetched in whole; null where it is not here, or not for its owner. */
+    find,
 
     /**
-     * Fetches an image, in a process of its own. Asked several times for one image, by one gateway or several, it is
+     * Fetches an image, in a process of its own, and lays it. Asked several times for one image, by one gateway or several, it is
      * fetched once. It ends when all who asked have given up.
      * @param terms What its registry is shown.
-     * @throws ComputeError as `OciFailure` has them, and `failed`.
+     * @throws ComputeError as `OciFailure` has them, `failed`, and what laying throws.
      */
     async pull(
       image: WantedImage,
@@ -99,8 +123,8 @@ export function createImageStore(dir: string, room: () => Promise<number>) {
     ): Promise<void> {
       const givenUp = () => new ComputeError('failed', 'the call was given up', { cause: signal.reason })
       if (signal.aborted) throw givenUp()
-      if (await findIn(image)) return
-      const folder = terms.login === null ? dir : heldFolder(dir, image.owner)
+      const before = await find(image)
+      const folder = before?.folder ?? (terms.login === null ? dir : heldFolder(dir, image.owner))
       const pull = joinOrBegin(folder, image.reference, terms)
       const listener = (progress: PullProgress) => onProgress(progress)
       pull.listeners.add(listener)
@@ -119,16 +143,6 @@ export function createImageStore(dir: string, room: () => Promise<number>) {
           pull.stop.abort()
         }
       }
-    },
-
-    /** The files of an image's layers, from the lowest on. It counts as used today. */
-    async layersOf(image: WantedImage): Promise<{ record: ImageRecord; layers: string[] } | null> {
-      const found = await findIn(image)
-      if (!found) return null
-      const { folder, record } = found
-      const files = imageFiles(folder)
-      await touch(files.record(record.reference))
-      return { record, layers: record.layers.map(({ digest }) => files.blob(digest)) }
     },
   }
 }

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { expectCode, never } from '../conformance/tools.ts'
 import type { PullProgress } from '../port/images.ts'
 import { imageFiles, readRecord, removeUnused } from './image-files.ts'
-import { createImageStore } from './image-store.ts'
+import { createImageStore, type LayImage } from './image-store.ts'
 import type { MayVisit, Patience } from './outgoing.ts'
 import { pullImage } from './pull-image.ts'
 import { digestOf, makeImage, makeIndex, startRegistry } from './registry-fixture.ts'
@@ -232,7 +232,12 @@ test('a token is asked for as nobody, told to the registry alone, and blobs may 
 })
 
 test('two pulls of one image at one time are one, also of two gateways, and end when nobody waits', async () => {
-  const [one, two] = [createImageStore(dir, anyRoom), createImageStore(dir, anyRoom)]
+  const laid: string[] = []
+  const lay: LayImage = async ({ record }) => void laid.push(record.reference)
+  const [one, two] = [
+    createImageStore(dir, { room: anyRoom, lay }),
+    createImageStore(dir, { room: anyRoom, lay }),
+  ]
   const wanted = { reference: registry.reference }
   const givesUp = AbortSignal.timeout(50)
   registry.does(() => true)
@@ -249,7 +254,8 @@ test('two pulls of one image at one time are one, also of two gateways, and end 
   ])
   expect(registry.asked.filter(({ url }) => url.endsWith(digestOf(layer)))).toHaveLength(1)
   expect(seen.at(-1)?.bytes_done).toBe(LAYER_BYTES + 10)
-  expect((await two.find(wanted))?.manifest).toBe(digestOf(image.manifest))
+  expect(laid).toEqual([registry.reference, registry.reference])
+  expect((await two.find(wanted))?.record.manifest).toBe(digestOf(image.manifest))
   registry.does((_request, response) => {
     response.writeHead(404).end()
     return true

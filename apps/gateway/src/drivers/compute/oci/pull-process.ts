@@ -5,7 +5,6 @@
  * whoever started it.
  */
 import { createInterface } from 'node:readline'
-import { removeUnused } from './image-files.ts'
 import { OciFailure } from './oci-failure.ts'
 import { pullImage } from './pull-image.ts'
 import { type PullOrders, pullOrdersSchema } from './pull-orders.ts'
@@ -37,7 +36,6 @@ try {
       tell(progress)
     },
   })
-  await removeUnused(openDir, Date.now())
 } catch (error) {
   const code = error instanceof OciFailure ? error.code : 'failed'
   tell({ failed: { code, message: error instanceof Error ? error.message : String(error) } })

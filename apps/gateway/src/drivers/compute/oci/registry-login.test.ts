@@ -13,6 +13,9 @@ import type { Patience } from './outgoing.ts'
 import { pullImage } from './pull-image.ts'
 import { digestOf, makeImage, startRealRegistry, startRegistry } from './registry-fixture.ts'
 
+/** Images are not unpacked here. */
+const unlaid = { room: async () => Number.MAX_SAFE_INTEGER, lay: async () => undefined }
+
 const USERNAME = 'me'
 const PASSWORD = 'open sesame'
 const BASIC = basic(PASSWORD)
@@ -130,7 +133,7 @@ describe('a login at a registry', () => {
   })
 
   test('is in no argument, environment, file or error', async () => {
-    const store = createImageStore(dir, async () => Number.MAX_SAFE_INTEGER)
+    const store = createImageStore(dir, unlaid)
     const wanted = { reference: registry.reference, owner: 'one' }
     const held = Promise.withResolvers<void>()
     registry.does(({ headers }, response) => {
@@ -156,7 +159,7 @@ describe('a login at a registry', () => {
 })
 
 test('what was fetched with a login is found by its owner alone, and no part of it by its digest', async () => {
-  const store = createImageStore(dir, async () => Number.MAX_SAFE_INTEGER)
+  const store = createImageStore(dir, unlaid)
   const { reference } = registry
   const has = async (owner?: string) => (await store.find({ reference, owner })) !== null
   const pullAs = (owner: string | undefined, password: string | null) =>
@@ -209,7 +212,7 @@ describe.skipIf(!hasRegistry)('a real registry by TLS, with a login', () => {
       const at = (name: string) => join(folder, name)
       writeFileSync(at('htpasswd'), HTPASSWD)
       await real.lock({ certificate: at('server.pem'), key: at('server-key.pem'), htpasswd: at('htpasswd') })
-      const store = createImageStore(dir, async () => Number.MAX_SAFE_INTEGER)
+      const store = createImageStore(dir, unlaid)
       const wanted = { reference: `${real.name}:many` }
       const pullBy = async (described: object) => {
         const parsed = registryDescriptionSchema.parse({ host: real.host, ...described })
@@ -227,7 +230,9 @@ describe.skipIf(!hasRegistry)('a real registry by TLS, with a login', () => {
       // A file is read at each pull.
       writeFileSync(at('password'), `${PASSWORD}\n`)
       await pullBy({ ...login, ca_file: 'ca.pem' })
-      expect(await store.find(wanted)).toMatchObject({ manifest: digestOf(image.manifest), user: 'mine' })
+      expect(await store.find(wanted)).toMatchObject({
+        record: { manifest: digestOf(image.manifest), user: 'mine' },
+      })
     } finally {
       await real.close()
     }

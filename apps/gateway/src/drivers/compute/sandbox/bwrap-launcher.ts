@@ -10,7 +10,9 @@ const RIGHTS_TO_BECOME = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SYS_ADMIN']
 /** The exact arguments by which bubblewrap makes the machine. `sized` says that it knows `--size`. */
 export function bwrapArgv(plan: LaunchPlan, options: { sized: boolean }): string[] {
   const asRoot = plan.enter.uid !== null
-  const inside = plan.enter.image?.user ?? { uid: 0, gid: 0 }
+  const { image } = plan.enter
+  const inside = image?.user ?? { uid: 0, gid: 0 }
+  const enter = image ? { ...plan.enter, image: { ...image, mapped: !asRoot } } : plan.enter
   const rights = asRoot ? [...RIGHTS_TO_ENTER, ...RIGHTS_TO_BECOME] : RIGHTS_TO_ENTER
   return [
     'bwrap',
@@ -32,7 +34,7 @@ export function bwrapArgv(plan: LaunchPlan, options: { sized: boolean }): string
     '--',
     '/bin/sh',
     '-c',
-    enterScript(plan.enter),
+    enterScript(enter),
     'berth',
     ...plan.command,
   ]

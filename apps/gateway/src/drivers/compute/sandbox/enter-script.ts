@@ -20,6 +20,8 @@ export interface EnterOptions {
   image?: {
     /** Who its programs are to themselves. To the kernel it is one and the same user. */
     user: { uid: number; gid: number }
+    /** Where `uid` is null: whether the launcher has made the gateway's own user that one already. */
+    mapped?: boolean
     /** What runs a shell there: an image may have none, or another one by that name. */
     shell: string[]
   }
@@ -42,10 +44,10 @@ export function enterScript(options: EnterOptions): string {
   const kept = image ? RIGHTS_TO_ENTER_ROOT : '-all'
   const drop = `setpriv --no-new-privs --inh-caps=${kept} --ambient-caps=${kept} --bounding-set=${kept} --`
   const closed = `/bin/sh -c ${shellQuote(`${NO_MORE_USERS}; exec "$@"`)} berth ${drop}`
-  const become =
-    uid === null
-      ? closed
-      : `setpriv --reuid ${uid} --regid ${uid} --clear-groups -- unshare --user ${mapping(image?.user.uid ?? 0, image?.user.gid ?? 0)} -- ${closed}`
+  const inside = image?.user ?? { uid: 0, gid: 0 }
+  const isThere = uid === null && (inside.uid === 0 || image?.mapped)
+  const mapped = isThere ? closed : `unshare --user ${mapping(inside.uid, inside.gid)} -- ${closed}`
+  const become = uid === null ? mapped : `setpriv --reuid ${uid} --regid ${uid} --clear-groups -- ${mapped}`
   const shell = image ? image.shell.map(shellQuote).join(' ') : '/bin/sh'
   return [
     'unset XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS OLDPWD',

@@ -1,20 +1,30 @@
 /**
  * A stand-in for the gateway that tests may kill or run as another user: makes a driver on the folder that is
  * its first argument, creates and starts the machine that is its second, and writes one line for each step.
- * With a third argument, `--round`, it uses the machine in every way, removes it, and ends.
+ * With a third argument, `--round`, it uses the machine in every way, removes it, and ends. A fourth argument is an
+ * image of a registry, which it fetches and makes the machine of; a fifth one names a launcher.
  */
 import pino from 'pino'
 import { smallMachine } from '../conformance/small-machine.ts'
 import { openLine } from '../port/console-line.ts'
 import { createSandboxEngine } from './sandbox-engine.ts'
 
-const [dataDir = '', id = '', mode = ''] = process.argv.slice(2)
+const [dataDir = '', id = '', mode = '', reference = '', launcher] = process.argv.slice(2)
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const never = new AbortController().signal
-const spec = smallMachine(id, { id: 'host', parts: { sandbox: 'host' } })
+const image = { id: 'image', parts: { sandbox: reference === '' ? 'host' : { image: reference } } }
+const spec = smallMachine(id, image)
 
-const engine = await createSandboxEngine({ dataDir, log: pino({ level: 'silent' }) })
+const engine = await createSandboxEngine({
+  dataDir,
+  log: pino({ level: 'silent' }),
+  ...(launcher === 'unshare' && { launcher }),
+})
 say('made')
+if (reference !== '') {
+  await engine.images.pull(image, () => undefined, never)
+  say('pulled')
+}
 await engine.machines.create(spec, never)
 say('created')
 await engine.machines.start(id, never)

@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { FilterLoader } from './filter-loader.ts'
-import type { ViewStep } from './root-view.ts'
+import type { AgentFiles, ViewStep } from './root-view.ts'
 
 const LDD_TIMEOUT_MS = 5_000
 const INSIDE = '/.berth'
@@ -23,8 +23,14 @@ export interface ImageTools {
   filter: (root: string) => string
 }
 
-/** Finds all of that, or why no image of a registry can run here. */
-export async function findImageTools(filter: FilterLoader): Promise<ImageTools | { lacks: string }> {
+/**
+ * Finds all of that, or why no image of a registry can run here.
+ * @param agent Whose terminals have libraries, too.
+ */
+export async function findImageTools(
+  filter: FilterLoader,
+  agent: AgentFiles,
+): Promise<ImageTools | { lacks: string }> {
   const into_root = filter.words === null ? null : filter.into_root
   if (into_root === null) {
     return {
@@ -33,7 +39,7 @@ export async function findImageTools(filter: FilterLoader): Promise<ImageTools |
     }
   }
   const programs = { sh: await realpath('/bin/sh'), node: process.execPath }
-  const libraries = await librariesOf(Object.values(programs))
+  const libraries = await librariesOf([...Object.values(programs), agent.pty])
   const loader = libraries.find(path => /^ld[-.]/.test(basename(path)))
   if (loader === undefined) {
     return {

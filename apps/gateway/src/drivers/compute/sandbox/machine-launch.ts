@@ -4,6 +4,7 @@ import { ComputeError } from '../port/compute-error.ts'
 import { createAgentClient } from './agent-client.ts'
 import type { FilterLoader } from './filter-loader.ts'
 import { homeMounting } from './home-images.ts'
+import type { ImageRoots } from './image-roots.ts'
 import type { ImageTools } from './image-tools.ts'
 import { imageEnvironment, linkCheck } from './image-view.ts'
 import { INFO_FD, launchMachine } from './launch.ts'
@@ -29,6 +30,7 @@ export interface MachineLaunchDeps {
   filter: FilterLoader
   /** What brings machines up whose root came from an image, or why there are none. */
   tools: ImageTools | { lacks: string }
+  roots: ImageRoots
   processesMax: number
   /** Whether a machine runs. */
   runs(id: string): Promise<boolean>
@@ -69,6 +71,8 @@ export function createMachineLaunch(deps: MachineLaunchDeps) {
     }
     const visible = { NVIDIA_VISIBLE_DEVICES: spec.gpu_uuids.join(',') }
     const { image } = record
+    const mounting = await homeMounting(paths)
+    const over = await deps.roots.words(record, paths)
     const [admission] = await Promise.all([
       limiter.prepare(id, { ...spec, processesMax: deps.processesMax }),
       makeMachineFolders(paths, record.uid),
@@ -82,7 +86,7 @@ export function createMachineLaunch(deps: MachineLaunchDeps) {
           ...(gpu_minors.length > 0 && visible),
           ...spec.env,
         },
-        ...(image && { cwd: image.working_dir, stores_in: '/' }),
+        ...(image && { cwd: image.working_dir, stores_in: '/', own_disk: mounting.length > 0 }),
       }),
     ])
     const mounts = await takeVolumes(id, record)
@@ -90,7 +94,7 @@ export function createMachineLaunch(deps: MachineLaunchDeps) {
     try {
       const check = image ? linkCheck(paths, mounts) : []
       const launcher = deps.launcher.argv({ ...plan, info_fd: INFO_FD })
-      const argv = [...(await homeMounting(paths)), ...check, ...launcher]
+      const argv = [...mounting, ...over, ...check, ...launcher]
       return await launchMachine({ paths, argv, admission, agent: createAgentClient(paths.run), signal })
     } catch (error) {
       await limiter.release(id)

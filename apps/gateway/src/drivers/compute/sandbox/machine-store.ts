@@ -10,7 +10,8 @@ import { type Eraser, goingOf } from './eraser.ts'
  *
  *   machine.json   what was asked for; its presence is what makes the machine exist
  *   state.json     which processes run it, or that it was stopped; absent until the first start
- *   home/          the machine's /root, the only thing in it that lasts; or its root, where that came from an image
+ *   home/          the machine's /root, the only thing in it that lasts; or its root, where that came from an image, or
+ *                  what it changed of that
  *   home.img       the same as a file system in a file, where that can be; `home` is then where it is mounted
  *   removing       there from when a removal began
  *   home.going/    what is then left of the home
@@ -26,20 +27,22 @@ export interface MachinePaths {
   root: string
 }
 
-/** What a machine goes by of the image that its root was laid from. */
+/** What a machine goes by of the image that it was made from. */
 export interface MachineImage {
   entrypoint: string[]
   command: string[]
   env: Record<string, string>
   working_dir: string
   user: { uid: number; gid: number; name: string; home: string }
+  /** The image's tree that its root lies over (`overlay-root.ts`); left out where its home is all of its root. */
+  tree?: string
 }
 
 export interface MachineRecord {
   spec: MachineSpec
   /** The host's user id that the machine runs as, or null for the gateway's own. */
   uid: number | null
-  /** Where its home is its root; left out of a machine that runs on its computer's own programs. */
+  /** Where it has a root of its own; left out of a machine that runs on its computer's own programs. */
   image?: MachineImage
 }
 
@@ -130,7 +133,7 @@ export function createMachineStore(dataDir: string, eraser: Eraser): MachineStor
 }
 
 /** Whose a folder is; null where there is none. */
-async function ownerOf(folder: string): Promise<{ uid: number } | null> {
+export async function ownerOf(folder: string): Promise<{ uid: number } | null> {
   const [found] = [await lstat(folder).catch(ignoreMissing)].flat()
   return found ?? null
 }

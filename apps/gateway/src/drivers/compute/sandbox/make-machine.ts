@@ -1,7 +1,12 @@
 import type { MachineSpec } from '../port/machines.ts'
 import type { HomeImages } from './home-images.ts'
-import type { LayImage } from './lay-image.ts'
-import { type MachineRecord, type MachineStore, makeMachineFolders } from './machine-store.ts'
+import type { ImageRoots } from './image-roots.ts'
+import {
+  type MachineImage,
+  type MachineRecord,
+  type MachineStore,
+  makeMachineFolders,
+} from './machine-store.ts'
 import { machineUid } from './plan-machine.ts'
 import { seedHome } from './root-view.ts'
 import { registryReference } from './sandbox-recipe.ts'
@@ -11,11 +16,11 @@ export interface MakeMachineDeps {
   store: MachineStore
   /** What makes homes of a size of their own; null where they are plain folders. */
   homes: HomeImages | null
-  layImage: LayImage
+  roots: ImageRoots
 }
 
 /** Lays the home of a new sandbox, which is its root where it is made from an image of a registry. */
-export function createMachineMaker({ installation, store, homes, layImage }: MakeMachineDeps) {
+export function createMachineMaker({ installation, store, homes, roots }: MakeMachineDeps) {
   return async function make(spec: MachineSpec, signal: AbortSignal): Promise<MachineRecord> {
     const reference = registryReference(spec.image)
     // What an earlier try has laid of an image, and perhaps not all of it, is not to be a part of this machine.
@@ -23,9 +28,14 @@ export function createMachineMaker({ installation, store, homes, layImage }: Mak
     const paths = store.paths(spec.id)
     const uid = machineUid(installation, spec.id)
     await makeMachineFolders(paths, uid)
-    if (reference === null) await seedHome(paths, uid)
+    if (reference !== null) {
+      const recordWith = (image: MachineImage): MachineRecord => ({ spec, uid, image })
+      // It is written down while its image is held, so that nobody takes that for unused.
+      const write = (image: MachineImage) => store.writeRecord(spec.id, recordWith(image))
+      return recordWith(await roots.make(spec, { reference, paths, uid, write }, signal))
+    }
+    await seedHome(paths, uid)
     await homes?.make(paths, uid, spec.disk_gb)
-    const image = reference === null ? null : await layImage(spec, { reference, paths, uid }, signal)
-    return { spec, uid, ...(image && { image }) }
+    return { spec, uid }
   }
 }

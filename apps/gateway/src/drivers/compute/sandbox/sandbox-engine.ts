@@ -1,16 +1,11 @@
 import { createHash } from 'node:crypto'
 import { mkdir, realpath } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { findDisk } from '../disk-rate.ts'
 import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
-import { createImageStore } from '../oci/image-store.ts'
-import { registryOf } from '../oci/reference.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ComputeCapabilities, Engine } from '../port/engine.ts'
-import type { ImageRecipe } from '../port/images.ts'
 import type { MachineSpec } from '../port/machines.ts'
-import { asNobody } from '../port/registry-access.ts'
 import { checkMounts } from '../volume-mounts.ts'
 import { prepareAgentFiles } from './agent-scripts.ts'
 import { diskRoom } from './disk-room.ts'
@@ -21,7 +16,6 @@ import { type FilterLoader, findFilterLoader } from './filter-loader.ts'
 import { findHomeImages } from './home-images.ts'
 import { readHostId, thisComputer } from './host.ts'
 import { findImageTools } from './image-tools.ts'
-import { createImageLayer } from './lay-image.ts'
 import type { Limiter } from './limiter.ts'
 import { createLimiter } from './limits.ts'
 import { machineFacets } from './machine-facets.ts'
@@ -31,7 +25,7 @@ import { createMachineStatus } from './machine-status.ts'
 import { commandOf, createMachineStore } from './machine-store.ts'
 import { createMachineMaker } from './make-machine.ts'
 import { findLauncher, type Launcher, type LauncherName } from './probe-sandbox.ts'
-import { registryReference, sandboxLackFor } from './sandbox-recipe.ts'
+import { createSandboxImages } from './sandbox-images.ts'
 import { createSandboxVolumes } from './sandbox-volumes.ts'
 import { createStatsReader } from './stats-reader.ts'
 import { createVolumeFolders } from './volume-folders.ts'
@@ -49,6 +43,8 @@ export interface SandboxDeps {
   processesMax?: number
   /** How machines keep their homes; without it as images of their size where that works here. */
   homes?: 'folders'
+  /** How machines of images get their roots; without it over one that they share, where that works here. */
+  roots?: 'copies'
   /** How much of the disk machines are to leave free; without it a twentieth, from 1 to 10 GB. */
   keptFreeMb?: number
 }
@@ -77,21 +73,19 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const eraser = createEraser(log)
   const store = createMachineStore(dataDir, eraser)
   const processesMax = deps.processesMax ?? PROCESSES_MAX
-  const tools = await findImageTools(filter)
-  const images = createImageStore(join(dataDir, 'oci'), async () => (await room()).freeBytes)
-  const lackFor = (image: ImageRecipe) => sandboxLackFor(image, tools)
-  const mustBeMakeable = (image: ImageRecipe) => {
-    const why = lackFor(image)
-    if (why !== null) throw new ComputeError('image_unavailable', why)
-  }
+  const tools = await findImageTools(filter, agent)
   const folders = createVolumeFolders({ dataDir, eraser, log })
-  const layImage = createImageLayer({ images, launcher, limiter, agent, filter, processesMax })
+  const images = await createSandboxImages({
+    ...{ dataDir, installation, store, eraser, homes: homes.images, tools, room, log },
+    ...{ launcher, limiter, agent, filter, processesMax },
+    ...(deps.roots && { roots: deps.roots }),
+  })
   const { firstProcess } = createMachineStatus(store)
   const life = createMachineLife({
     store,
     folders,
     limiter,
-    make: createMachineMaker({ installation, store, homes: homes.images, layImage }),
+    make: createMachineMaker({ installation, store, homes: homes.images, roots: images.roots }),
     launch: createMachineLaunch({
       store,
       folders,
@@ -100,6 +94,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
       agent,
       filter,
       tools,
+      roots: images.roots,
       processesMax,
       runs: async id => (await firstProcess(id)) !== null,
     }),
@@ -111,7 +106,8 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
   const statsReader = createStatsReader(limiter)
   const found_running = await life.takeOver()
-  log.info({ launcher: launcher.name, found_running: found_running.length }, 'sandbox ready')
+  const roots = images.shared ? 'shared' : 'copies'
+  log.info({ launcher: launcher.name, roots, found_running: found_running.length }, 'sandbox ready')
 
   const facets = machineFacets({
     life,
@@ -119,7 +115,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     statsReader,
     check: spec => {
       checkSpec(spec)
-      mustBeMakeable(spec.image)
+      images.check(spec.image)
     },
   })
 
@@ -130,26 +126,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     capabilities: capabilitiesOf({ launcher, limiter, filter, homes }),
     size: () => thisComputer(dataDir),
     machines: facets.machines,
-    images: {
-      lackFor,
-      async has(image) {
-        const reference = registryReference(image)
-        if (lackFor(image) !== null) return false
-        // The computer's own programs need no pull.
-        return reference === null || (await images.find({ reference, owner: image.owner })) !== null
-      },
-      async pull(image, onProgress, signal, access = asNobody) {
-        mustBeMakeable(image)
-        const reference = registryReference(image)
-        if (reference === null) return
-        const terms = await access(registryOf(reference))
-        await images.pull({ reference, owner: image.owner }, terms, onProgress, signal)
-      },
-      own: {
-        lacks:
-          'A sandbox runs on the programs of its computer and keeps only its home: there is no image to make of it.',
-      },
-    },
+    images: images.facet,
     volumes: createSandboxVolumes(store, folders),
     network: {
       connect: facets.connect,
@@ -162,7 +139,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     },
     observation: facets.observation,
     shutdown: async options => {
-      await Promise.all([eraser.close(), diskWatch.close()])
+      await Promise.all([eraser.close(), diskWatch.close(), images.close()])
       return options?.machines_stay ? [] : life.stopAll()
     },
   }

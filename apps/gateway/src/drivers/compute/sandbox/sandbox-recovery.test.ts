@@ -1,11 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -13,14 +11,13 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import pino from 'pino'
 import { afterAll, describe, expect, test } from 'vitest'
 import { smallMachine } from '../conformance/small-machine.ts'
 import { commands, describeWhere, eventually, never, text } from '../conformance/tools.ts'
 import type { Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import { processesOf, startGateway } from './gateway-process-fixture.ts'
 import { identifyProcess, isAlive, killProcess } from './host-process.ts'
 import { probeSandbox } from './probe-sandbox.ts'
 import { createSandboxEngine } from './sandbox-engine.ts'
@@ -259,45 +256,4 @@ function specOf(id: string): MachineSpec {
 async function start(engine: Engine, id: string): Promise<void> {
   await engine.machines.create(specOf(id), never)
   await engine.machines.start(id, never)
-}
-
-/** Runs `gateway-fixture.ts` as a process of its own. */
-function startGateway(dataDir: string, id: string, options: { args?: string[]; uid?: number } = {}) {
-  const script = fileURLToPath(import.meta.resolve('./gateway-fixture.ts'))
-  const { uid } = options
-  const child: ChildProcess = spawn(process.execPath, [script, dataDir, id, ...(options.args ?? [])], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    ...(uid === undefined ? {} : { uid, gid: uid, env: { PATH: process.env.PATH, HOME: '/' } }),
-  })
-  const lines: string[] = []
-  const reader = createInterface({ input: child.stdout ?? process.stdin })
-  reader.on('line', line => lines.push(line))
-  const gone = once(child, 'close')
-  return {
-    says: async (line: string) => {
-      await eventually(() => expect(lines).toContain(line))
-    },
-    kill: async () => {
-      child.kill('SIGKILL')
-      await gone
-    },
-    end: async () => {
-      await gone
-      return lines
-    },
-  }
-}
-
-/** The host's processes that have to do with a data folder: launchers name it, and machines run in it. */
-function processesOf(dataDir: string): string[] {
-  return readdirSync('/proc').flatMap(pid => {
-    if (!/^\d+$/.test(pid)) return []
-    try {
-      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-      const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8')
-      return words.includes(dataDir) || mounts.includes(`${dataDir}/`) ? [words.replaceAll('\0', ' ')] : []
-    } catch {
-      return []
-    }
-  })
 }

@@ -116,14 +116,12 @@ export class ImageTree {
     mkdirSync(path)
   }
 
-  /** Puts a small file in place of whatever is there. */
-  put(name: string, text: string): void {
+  /** Puts an empty file in place of whatever is there. */
+  put(name: string): void {
     const parts = partsOf(name)
     const path = `${this.folder(parts.slice(0, -1))}/${parts.at(-1)}`
     this.#remove(path, statOf(path))
-    const sink = writeFile(path, { mode: 0o644, changed_s: Date.now() / 1000 })
-    sink.write(Buffer.from(text))
-    sink.end()
+    writeFile(path, { mode: 0o644, changed_s: Date.now() / 1000 }).end()
   }
 
   #resolve(parts: readonly string[], make: boolean): string | null {

@@ -1,4 +1,4 @@
-/** What is to be laid into a machine's root, and what it may take. */
+/** What is to be laid into a root, and what it may take. */
 export interface UnpackOrders {
   /** From the lowest on, where they are within the walls. */
   layers: {
@@ -8,16 +8,30 @@ export interface UnpackOrders {
     diff_id: string
   }[]
   bytes_max: number
+  /** What the disk has to spare of that. */
+  bytes_to_spare: number
   files_max: number
-  /** Files that each machine has of its own, by their paths. */
-  files: Record<string, string>
+  /** Empty files that machines have something of their own in, by their paths. */
+  files: string[]
   /** As the image says it. */
   user: string
   working_dir: string
+}
+
+/** What it writes, a line each: how far it is, in packed bytes, from time to time. */
+export interface UnpackProgress {
+  bytes_done: number
 }
 
 /** What it has come to. */
 export interface UnpackAnswer {
   /** Who the image's programs are to be. */
   user: { uid: number; gid: number; name: string; home: string }
+}
+
+/** Why it came to nothing. */
+export interface UnpackFailure {
+  failed: string
+  /** Whether it is the disk that is full. */
+  no_room: boolean
 }

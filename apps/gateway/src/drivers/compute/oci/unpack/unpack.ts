@@ -1,7 +1,7 @@
 /**
- * Lays an image's layers into a machine's new root. It runs as the machine's own user within the walls of a machine,
- * where nothing can be written but that root: whatever is in a layer, nothing else is in reach. Its orders are its first
- * argument; it writes one JSON value, and ends when whoever started it closes file 3.
+ * Lays an image's layers into a new root. It runs as a user of its own within the walls of a machine, where nothing can
+ * be written but that root: whatever is in a layer, nothing else is in reach. Its orders are its first argument; it
+ * writes a JSON value a line, the last one what it has come to, and ends when whoever started it closes file 3.
  */
 import { createHash } from 'node:crypto'
 import { chmodSync, createReadStream, readFileSync } from 'node:fs'
@@ -11,10 +11,12 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { BadEntry, ImageTree } from './image-tree.ts'
 import { NotAnArchive, TarReader } from './tar-reader.ts'
-import type { UnpackAnswer, UnpackOrders } from './unpack-orders.ts'
+import type { UnpackAnswer, UnpackFailure, UnpackOrders, UnpackProgress } from './unpack-orders.ts'
 
 const ROOT = '/root'
 const PARENT_FD = 3
+/** How often it is told at most how far it is. */
+const TELL_MS = 500
 /** Places of a machine's root where its walls put something, and those that programs take for granted. */
 const PLACES = ['proc', 'sys', 'dev', '.berth', 'tmp', 'root', 'etc']
 const USERS_BYTES_MAX = 1024 * 1024
@@ -24,7 +26,11 @@ const parent = new Socket({ fd: PARENT_FD, readable: true, writable: false })
 parent.on('error', () => process.exit(1))
 parent.on('end', () => process.exit(1)).resume()
 
+class NoRoom extends Error {}
+
 let bytes = 0
+let bytes_done = 0
+let toldAt = Date.now()
 const tree = new ImageTree(ROOT, orders.files_max)
 
 function unpackerOf(packing: UnpackOrders['layers'][number]['packing']): Transform {
@@ -36,14 +42,18 @@ async function layLayer({ path, packing, diff_id }: UnpackOrders['layers'][numbe
   tree.nextLayer()
   const reader = new TarReader(entry => tree.lay(entry))
   const hash = createHash('sha256')
-  await pipeline(createReadStream(path), unpackerOf(packing), async pieces => {
+  const file = createReadStream(path)
+  await pipeline(file, unpackerOf(packing), async pieces => {
     for await (const piece of pieces as AsyncIterable<Buffer>) {
       bytes += piece.length
-      if (bytes > orders.bytes_max) throw new BadEntry('it does not fit on the disk')
+      if (bytes > orders.bytes_max) throw new BadEntry('it is larger than may be')
+      if (bytes > orders.bytes_to_spare) throw new NoRoom()
+      tellNowAndThen(bytes_done + file.bytesRead)
       hash.update(piece)
       reader.push(piece)
     }
   })
+  bytes_done += file.bytesRead
   reader.end()
   if (`sha256:${hash.digest('hex')}` !== diff_id)
     throw new BadEntry('a layer of it is not what it says it is')
@@ -75,25 +85,36 @@ function rowsOf(name: string): string[][] {
   }
 }
 
-function answer(value: UnpackAnswer | { failed: string }): void {
-  process.stdout.write(JSON.stringify(value))
+function say(value: UnpackProgress | UnpackAnswer | UnpackFailure): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`)
+}
+
+function tellNowAndThen(bytes_done: number): void {
+  if (Date.now() - toldAt < TELL_MS) return
+  toldAt = Date.now()
+  say({ bytes_done })
+}
+
+function failureOf(error: unknown): UnpackFailure {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (error instanceof NoRoom || /^(ENOSPC|EDQUOT)$/.test(code)) {
+    return { failed: 'the disk has no room for it', no_room: true }
+  }
+  if (error instanceof BadEntry || error instanceof NotAnArchive) return { failed: message, no_room: false }
+  if (!/^(Z_|ERR_ZSTD|ZSTD_|ENAMETOOLONG|ELOOP)/.test(code)) throw error
+  return { failed: 'a layer of it is damaged', no_room: false }
 }
 
 try {
   for (const layer of orders.layers) await layLayer(layer)
   for (const place of PLACES) tree.clear(place)
   chmodSync(`${ROOT}/tmp`, 0o1777)
-  for (const [name, text] of Object.entries(orders.files)) tree.put(name, text)
+  for (const name of orders.files) tree.put(name)
   tree.folder(orders.working_dir.split('/').filter(part => part !== '' && part !== '.' && part !== '..'))
   const user = userOf(orders.user)
   chmodSync(ROOT, 0o755)
-  answer({ user })
+  say({ user })
 } catch (error) {
-  const { code = '', message } = error as NodeJS.ErrnoException
-  if (error instanceof BadEntry || error instanceof NotAnArchive) answer({ failed: message })
-  else if (/^(Z_|ERR_ZSTD|ZSTD_|ENAMETOOLONG|ELOOP)/.test(code))
-    answer({ failed: 'a layer of it is damaged' })
-  else if (/^(ENOSPC|EDQUOT)$/.test(code)) answer({ failed: 'it does not fit on the disk' })
-  else throw error
+  say(failureOf(error))
 }
 parent.destroy()

@@ -6,6 +6,7 @@
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { createSessionHost } from '../../sessions/session-host.ts'
 import { createCommandLog } from './command-log.ts'
@@ -166,7 +167,7 @@ async function readStats(): Promise<AgentStats> {
 let disk: { bytes: number; at: number } | null = null
 let measuring: Promise<void> | null = null
 
-/** What the home takes, as last measured; waits a little for the first measurement, null when it takes long. */
+/** What the machine stores, as last measured; waits a little for the first measurement, null when it takes long. */
 async function diskBytes(): Promise<number | null> {
   if (!disk || Date.now() - disk.at > DISK_FRESH_MS) {
     measuring ??= measureDisk().finally(() => {
@@ -177,9 +178,15 @@ async function diskBytes(): Promise<number | null> {
   return disk?.bytes ?? null
 }
 
-function measureDisk(): Promise<void> {
-  return new Promise(resolve => {
-    const du = spawn('du', ['-skx', machine.stores_in ?? HOME], { stdio: ['ignore', 'pipe', 'ignore'] })
+async function measureDisk(): Promise<void> {
+  const folder = machine.stores_in ?? HOME
+  if (machine.own_disk) {
+    const { bsize, blocks, bfree } = await statfs(folder)
+    disk = { bytes: (blocks - bfree) * bsize, at: Date.now() }
+    return
+  }
+  await new Promise<void>(resolve => {
+    const du = spawn('du', ['-skx', folder], { stdio: ['ignore', 'pipe', 'ignore'] })
     let out = ''
     du.stdout.on('data', chunk => {
       out += chunk

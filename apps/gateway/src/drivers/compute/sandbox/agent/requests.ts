@@ -40,4 +40,6 @@ export interface AgentMachine {
   cwd?: string
   /** The folder that counts as its disk; left out for the home. */
   stores_in?: string
+  /** Whether that is a file system of its own, which knows what is stored in it. */
+  own_disk?: boolean
 }

@@ -295,7 +295,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     payments: shown,
     consoleDir: CONSOLE_DIR,
     signInSources: typeof parts.captcha === 'string' ? null : parts.captcha.pageSources,
-    openApi: openApiDocument(calls),
+    openApi: () => openApiDocument(calls),
     upgrades: [reach.terminals.upgrade],
     serviceOrigin: reach.serviceOrigin,
     health,

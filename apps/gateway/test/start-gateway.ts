@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { resolve } from 'node:path'
 import type { Call, CallData, CallInput } from '@berth/contract/call'
 import {
   type ErrorEnvelope,
@@ -17,11 +16,12 @@ import type { Engine } from '../src/drivers/compute/port/engine.ts'
 import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
 import { createTestcardDriver } from '../src/drivers/payments/testcard/testcard-driver.ts'
 import { systemClock } from '../src/platform/clock.ts'
-import { type Catalogue, loadCatalogue } from '../src/platform/config/catalogue.ts'
+import type { Catalogue } from '../src/platform/config/catalogue.ts'
 import { RATE_LIMITS } from '../src/platform/http/rate-limits.ts'
 import { systemIds } from '../src/platform/ids.ts'
 import { fixedTokenKeys } from '../src/platform/installation/token-keys.ts'
 import { LOW_PASSWORD_COST } from './low-password-cost.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
 export interface CallOptions {
@@ -56,7 +56,6 @@ export interface TestGateway {
   stop(): Promise<void>
 }
 
-const CATALOGUE = resolve(import.meta.dirname, '../../../config/catalogue.yaml')
 /** Signs the test cards' webhooks. */
 export const WEBHOOK_SECRET = new Uint8Array(32).fill(8)
 /** A test signs up more often than an address may in a minute. */
@@ -75,7 +74,7 @@ export async function startGateway(
 ): Promise<TestGateway> {
   const database = await createTestDatabase()
   const clock = overrides.clock ?? systemClock
-  const catalogue = overrides.catalogue ?? loadCatalogue(CATALOGUE)
+  const catalogue = overrides.catalogue ?? shippedCatalogue()
   const silent = pino({ level: 'silent' })
   const base = { db: database.db, clock, ids: systemIds }
   const mailbox = createMailboxDriver(base)

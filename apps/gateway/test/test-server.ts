@@ -56,7 +56,7 @@ export async function startTestServer(
     brands: brands.parse([{ hosts: ['default'], name: 'Berth', docs_url: '/gateway/docs' }]),
     payments: 'offered',
     consoleDir: null,
-    openApi: openApiDocument(routes.map(({ call }) => call as Call)),
+    openApi: () => openApiDocument(routes.map(({ call }) => call as Call)),
     health: async () => {
       await db.execute('select 1')
     },

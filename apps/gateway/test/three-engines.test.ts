@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { officialImagesIn } from '@berth/contract/images'
 import { deployInstance, listInstances, terminateInstance } from '@berth/contract/instances'
 import Docker from 'dockerode'
@@ -15,10 +15,9 @@ import { importTestImage } from '../src/drivers/compute/docker/test-image.ts'
 import { type EngineDescription, engineDescriptionSchema } from '../src/drivers/compute/engine-description.ts'
 import { createEngineSource } from '../src/drivers/compute/engine-source.ts'
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
-import { loadCatalogue } from '../src/platform/config/catalogue.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
-const CATALOGUE = resolve(import.meta.dirname, '../../../config/catalogue.yaml')
 /** Real daemons on a computer that does other work, too. */
 const TEST_MS = 180_000
 const RUNNING_MS = 90_000
@@ -61,7 +60,7 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
   beforeAll(async () => {
     const image = await importTestImage(local)
     expect(await importTestImage(second.docker)).toBe(image)
-    const catalogue = loadCatalogue(CATALOGUE)
+    const catalogue = shippedCatalogue()
     const images = catalogue.images.map(entry =>
       entry.id === 'berth-base' ? { ...entry, recipe: { ...entry.recipe, docker: image } } : entry,
     )

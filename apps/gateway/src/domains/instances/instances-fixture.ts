@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { resolve } from 'node:path'
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import type { DeployBody } from '@berth/contract/instances'
 import { and, asc, eq, isNull } from 'drizzle-orm'
 import { expect } from 'vitest'
+import { shippedCatalogue } from '../../../test/shipped-catalogue.ts'
 import { computeFailure, createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import type { RealGpu } from '../../drivers/compute/port/engine.ts'
-import { loadCatalogue } from '../../platform/config/catalogue.ts'
 import { CONTAINER_DISK_SKU } from '../../platform/config/skus.ts'
 import type { Meter } from '../billing/billing.ts'
 import { type BillingFixture, createBillingFixture } from '../billing/billing-fixture.ts'
@@ -25,8 +24,6 @@ import { RECONCILE_LIMITS, type ReconcileLimits } from './reconcile/limits.ts'
 import type { InstanceRow } from './rows.ts'
 import { isHeld, MEANING, metersOf } from './status-meaning.ts'
 import { instance } from './tables.ts'
-
-const CATALOGUE = resolve(import.meta.dirname, '../../../../../config/catalogue.yaml')
 
 /** Calls that hang are given up within a test's patience; what follows the clock stays as it is. */
 const TEST_LIMITS: ReconcileLimits = {
@@ -92,7 +89,7 @@ interface GatewayOptions {
 export async function createInstancesFixture(options: GatewayOptions = {}): Promise<InstancesFixture> {
   const base = await createBillingFixture()
   const { db, clock, ids, log, billing } = base
-  const catalogue = loadCatalogue(CATALOGUE)
+  const catalogue = shippedCatalogue()
   const size = { cpu_count: 4, memory_mb: 8_192, gpus: options.gpus ?? [] }
   const compute = options.compute ?? createFakeEngine({ clock, size })
   const started: Instances[] = []

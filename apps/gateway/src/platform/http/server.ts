@@ -47,8 +47,8 @@ export interface ServerOptions extends FrontDoorOptions {
   consoleDir: string | null
   /** Others' origins that the sign-in page may load from; null or left out: none. */
   signInSources?: PageSources | null
-  /** The published document, as an object. */
-  openApi: object
+  /** Makes the published document; asked once. */
+  openApi: () => object
   /** Resolves when the gateway can do its work. */
   health(): Promise<void>
   checkAnswers?: boolean

@@ -22,6 +22,8 @@ export const INSTANCE_EVENT_CODES = [
   'gateway_restarted',
   'renamed',
   'command_ended',
+  'guest_silent',
+  'guest_unprepared',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 
@@ -51,5 +53,7 @@ export const INSTANCE_REASON_CODES = [
   'driver_silent',
   'engine_away',
   'gateway_restarted',
+  'guest_silent',
+  'guest_unprepared',
 ] as const
 export type InstanceReasonCode = (typeof INSTANCE_REASON_CODES)[number]

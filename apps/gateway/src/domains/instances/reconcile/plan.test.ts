@@ -241,6 +241,24 @@ const keeps: Case[] = [
     expected: { kind: 'confirm_running', until: at(10) },
   },
   {
+    given: 'a machine whose system is in trouble',
+    row: { status: 'running', observedAt: at(-1) },
+    observed: { ...running, guest_trouble: { code: 'guest_silent', detail: 'x' } },
+    expected: { kind: 'note_trouble', trouble: { code: 'guest_silent', detail: 'x' } },
+  },
+  {
+    given: 'a machine whose system is in the trouble that is known',
+    row: { status: 'running', observedAt: at(-1), reasonCode: 'guest_silent' },
+    observed: { ...running, guest_trouble: { code: 'guest_silent', detail: 'y' } },
+    expected: { kind: 'confirm_running', until: at(10) },
+  },
+  {
+    given: 'a machine whose system is in trouble no more',
+    row: { status: 'running', observedAt: at(-1), reasonCode: 'guest_silent' },
+    observed: running,
+    expected: { kind: 'note_trouble', trouble: null },
+  },
+  {
     given: 'a machine that ended with its command, as wanted, while no gateway was there',
     row: { status: 'running', observedAt: at(-10) },
     observed: { ...crashed, cause: 'command_ended' },

@@ -1,5 +1,5 @@
 import type { InstanceReasonCode } from '@berth/contract/instance-codes'
-import type { CommandEnd, MachineStatus } from '../../../drivers/compute/port/machines.ts'
+import type { CommandEnd, GuestTrouble, MachineStatus } from '../../../drivers/compute/port/machines.ts'
 import { isFinal, reasonOf } from '../codes.ts'
 import type { InstanceRow } from '../rows.ts'
 import type { ReconcileLimits } from './limits.ts'
@@ -58,6 +58,8 @@ export type Step =
   | { kind: 'confirm_running'; until: Date }
   /** The machine runs, and says that its command has ended. */
   | { kind: 'note_command_end'; end: CommandEnd }
+  /** The machine runs, and the system in it is in trouble, or is not any more. */
+  | { kind: 'note_trouble'; trouble: GuestTrouble | null }
   /** The stopping half of a restart. */
   | { kind: 'cycle' }
   | { kind: 'stop' }
@@ -172,6 +174,9 @@ function planKeep(situation: Situation): Step {
       }
       if (observed.command_end && isNews(situation, observed.command_end)) {
         return { kind: 'note_command_end', end: observed.command_end }
+      }
+      if ((observed.guest_trouble?.code ?? null) !== row.reasonCode) {
+        return { kind: 'note_trouble', trouble: observed.guest_trouble ?? null }
       }
       return { kind: 'confirm_running', until: after(now, limits.observeMs) }
     case 'unreachable':

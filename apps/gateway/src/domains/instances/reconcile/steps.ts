@@ -149,6 +149,8 @@ export function createSteps(deps: StepDeps): Steps {
           return transitions.gpusCleared(row)
         case 'note_command_end':
           return transitions.commandEnded(row, step.end)
+        case 'note_trouble':
+          return transitions.troubled(row, step.trouble)
         case 'mark_exited':
           return transitions.exited(row, step)
         case 'mark_unknown':

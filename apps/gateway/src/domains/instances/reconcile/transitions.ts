@@ -1,6 +1,6 @@
 import type { InstanceReasonCode } from '@berth/contract/instance-codes'
 import { eq } from 'drizzle-orm'
-import type { CommandEnd } from '../../../drivers/compute/port/machines.ts'
+import type { CommandEnd, GuestTrouble } from '../../../drivers/compute/port/machines.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
@@ -45,6 +45,8 @@ export interface Transitions {
   exited(row: InstanceRow, how: { exitCode: number | null; cause: ExitCause }): Outcome
   /** Its command has ended, and its machine runs. An event tells it at once, and then once an hour. */
   commandEnded(row: InstanceRow, end: CommandEnd): Outcome
+  /** The system in its machine is in trouble, or is not any more; the machine runs, and is charged. */
+  troubled(row: InstanceRow, trouble: GuestTrouble | null): Outcome
   /** Its engine does not answer, or nobody reaches it: not charged from when it was last seen. */
   lostSight(row: InstanceRow, reason: 'driver_silent' | 'engine_away'): Outcome
   seenAgain(row: InstanceRow): Outcome
@@ -186,6 +188,16 @@ export function createTransitions(deps: {
           .returning()
         if (isDue)
           await addEvent(tx, fresh, { at: end.ended_at, code: 'command_ended', detail: endDetail(end) })
+        return noted ?? null
+      }),
+    troubled: (row, trouble) =>
+      store.withLocks(row, async (tx, fresh) => {
+        const [noted] = await tx
+          .update(instance)
+          .set({ reasonCode: trouble?.code ?? null, reasonDetail: trouble?.detail ?? null })
+          .where(eq(instance.id, fresh.id))
+          .returning()
+        if (trouble) await addEvent(tx, fresh, { at: clock.now(), ...trouble })
         return noted ?? null
       }),
     lostSight: (row, reason) =>

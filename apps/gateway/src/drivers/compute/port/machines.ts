@@ -82,11 +82,27 @@ export interface CommandEnd {
   again_at: Date | null
 }
 
+/**
+ * What is amiss in a machine that boots a system of its own, by its own word or for lack of any: it has shown no sign of
+ * life since it was let begin, or what prepares it for its customer failed.
+ */
+export interface GuestTrouble {
+  code: 'guest_silent' | 'guest_unprepared'
+  /** What it says itself, in one line without controls. */
+  detail: string
+}
+
 export type MachineStatus =
   | { state: 'absent' }
   | { state: 'created' }
   /** `waits`: it runs nothing of its customer's before `begin`. `command_end` is of a machine that went on all the same. */
-  | { state: 'running'; started_at: Date; waits?: true; command_end?: CommandEnd }
+  | {
+      state: 'running'
+      started_at: Date
+      waits?: true
+      command_end?: CommandEnd
+      guest_trouble?: GuestTrouble
+    }
   /**
    * `cause` where that is known: the disk of its computer was nearly full, and it took most of that; or its command
    * ended, and it was to end with it.

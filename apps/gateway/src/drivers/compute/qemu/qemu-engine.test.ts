@@ -109,6 +109,7 @@ describeWhere('virtual machines', hypervisor, () => {
       const short = await open({ keptFreeMb: 1e9 })
       await short.machines.create(specOf('late'), never)
       await expectCode(short.machines.start('late', never), 'exhausted')
+      await short.shutdown({ machines_stay: true })
     })
 
     test('a disk grows with its machine, and never shrinks', async () => {
@@ -166,6 +167,29 @@ describeWhere('virtual machines', hypervisor, () => {
         expect((await engine.observation.status(spec.id)).state).toBe('running')
       },
     )
+
+    test('a guest that says nothing after it began is told of, until it does', async () => {
+      const watching = await open({ guestSilentMs: 50 })
+      const heard: string[] = []
+      const unwatch = watching.observation.watch(id => heard.push(id))
+      await watching.machines.stop(spec.id, never, { at_once: true })
+      await watching.machines.start(spec.id, never)
+      await watching.machines.begin(spec.id, never)
+      await eventually(async () => {
+        expect(heard).toContain(spec.id)
+        const status = await watching.observation.status(spec.id)
+        expect(status).toMatchObject({
+          guest_trouble: { code: 'guest_silent', detail: 'nothing on its serial line for 0.05 s' },
+        })
+      })
+      unwatch()
+      const screen = await openScreen(watching, spec.id)
+      await eventually(async () => {
+        screen.type('o')
+        expect(await watching.observation.status(spec.id)).not.toHaveProperty('guest_trouble')
+      })
+      await watching.machines.stop(spec.id, never)
+    })
 
     test('a guest that hears no power button has the plug pulled when its time is over', async () => {
       await engine.machines.start(spec.id, never)
@@ -262,7 +286,10 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
       expect(await engine.observation.status(id)).toMatchObject({ command_end: { exit_code: 3, count: 1 } })
     })
     expect(await logOf()).toMatch(/^unprepared\r?$/m)
-    expect(await logOf()).toContain('preparing the guest failed: status: error no such module: users')
+    const why = 'status: error no such module: users'
+    expect(await logOf()).toContain(`preparing the guest failed: ${why}`)
+    const status = await engine.observation.status(id)
+    expect(status).toMatchObject({ guest_trouble: { code: 'guest_unprepared', detail: why } })
   }, 120_000)
 })
 

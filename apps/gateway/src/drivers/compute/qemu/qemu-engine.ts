@@ -29,6 +29,8 @@ import { checkSize, createVmLaunch, type VmRecord } from './vm-launch.ts'
 
 /** How long a guest has to shut down after its power button was pressed, before the plug is pulled. */
 const STOP_GRACE_MS = 20_000
+/** How long a guest may say nothing before that is told: even in software a kernel speaks in less. */
+const SILENT_MS = 180_000
 
 export interface QemuDeps {
   /** A folder for the driver alone, in which all of its machines lie. */
@@ -36,6 +38,8 @@ export interface QemuDeps {
   log: Logger
   /** Without it, as long as a guest usually takes. */
   stopGraceMs?: number
+  /** Without it, longer than any system takes to speak. */
+  guestSilentMs?: number
   /** How much of the disk machines are to leave free; without it a twentieth, from 1 to 10 GB. */
   keptFreeMb?: number
 }
@@ -73,7 +77,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
     await store.remove(spec.id)
     const uid = machineUid(installation, spec.id)
     await makeMachineFolders(store.paths(spec.id), uid)
-    return { spec, uid, vm }
+    return { spec, uid, vm, has_guest: true }
   }
 
   const life = createMachineLife({
@@ -81,7 +85,16 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
     limiter,
     folders: { pathOf: () => '' },
     make,
-    launch: createVmLaunch({ store, bases, launcher, limiter, agent, filter, hypervisor }),
+    launch: createVmLaunch({
+      store,
+      bases,
+      launcher,
+      limiter,
+      agent,
+      filter,
+      hypervisor,
+      silentMs: deps.guestSilentMs ?? SILENT_MS,
+    }),
     waits: () => true,
     graceMs: deps.stopGraceMs ?? STOP_GRACE_MS,
     room,

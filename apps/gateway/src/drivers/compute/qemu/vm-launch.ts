@@ -40,6 +40,8 @@ export interface VmLaunchDeps {
   agent: AgentFiles
   filter: FilterLoader
   hypervisor: Hypervisor
+  /** How long a guest may be silent before that is said, in ms. */
+  silentMs: number
 }
 
 /**
@@ -71,7 +73,7 @@ export function createVmLaunch(deps: VmLaunchDeps) {
       uid,
       paths,
       processesMax: PROCESSES_MAX,
-      command: [...KEEPER, JSON.stringify(ordersFor(deps.hypervisor, spec, vm))],
+      command: [...KEEPER, JSON.stringify(ordersFor(deps, spec, vm))],
     })
     plan.steps.push(...vmSteps(deps, vm, seed))
     plan.info_fd = INFO_FD
@@ -85,7 +87,7 @@ export function createVmLaunch(deps: VmLaunchDeps) {
   }
 }
 
-function ordersFor(hypervisor: Hypervisor, spec: MachineSpec, vm: VmImage): KeeperOrders {
+function ordersFor({ hypervisor, silentMs }: VmLaunchDeps, spec: MachineSpec, vm: VmImage): KeeperOrders {
   const { format, bytes } = vm.base
   return {
     hypervisor: hypervisorArgv(hypervisor, spec, {
@@ -100,6 +102,7 @@ function ordersFor(hypervisor: Hypervisor, spec: MachineSpec, vm: VmImage): Keep
       base: { path: INSIDE.base, format },
     },
     on_command_end: (spec.command && spec.on_command_end) ?? 'keep',
+    silentMs,
   }
 }
 

@@ -3,7 +3,8 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { COMMAND_REPORT_BYTES_MAX, readCommandEnd } from '../port/command-end.ts'
-import type { CommandEnd, MachineStatus } from '../port/machines.ts'
+import { readGuestTrouble, TROUBLE_BYTES_MAX, TROUBLE_OFFSET_BYTES } from '../port/guest-trouble.ts'
+import type { CommandEnd, GuestTrouble, MachineStatus } from '../port/machines.ts'
 import { isAlive } from './host-process.ts'
 import { COMMAND_REPORT } from './launch.ts'
 import type { MachineState, MachineStore } from './machine-store.ts'
@@ -18,20 +19,35 @@ export function createMachineStatus(store: MachineStore) {
     return { process, started_at: new Date(started_at), waits }
   }
 
-  /** What an agent reported of its command's end, of a machine that started then. */
-  async function commandEnd(id: string, started_at: Date): Promise<CommandEnd | null> {
+  /** What an agent reported: the bytes of it from an offset on, and when; null where there is nothing. */
+  async function reported(
+    id: string,
+    offset: number,
+    bytesMax: number,
+  ): Promise<{ text: string; at: Date } | null> {
     const path = join(store.paths(id).run, COMMAND_REPORT)
     // A machine writes to it, so it is never followed elsewhere, and never read further than a report is long.
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => null)
     if (!file) return null
     try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(COMMAND_REPORT_BYTES_MAX), 0)
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(bytesMax), 0, bytesMax, offset)
       const { mtime } = await file.stat()
-      const report = buffer.toString('latin1', 0, bytesRead)
-      return readCommandEnd(report, { started_at, ended_at: mtime, now: new Date() })
+      return { text: buffer.toString('utf8', 0, bytesRead), at: mtime }
     } finally {
       await file.close()
     }
+  }
+
+  /** What an agent reported of its command's end, of a machine that started then. */
+  async function commandEnd(id: string, started_at: Date): Promise<CommandEnd | null> {
+    const report = await reported(id, 0, COMMAND_REPORT_BYTES_MAX)
+    return report && readCommandEnd(report.text, { started_at, ended_at: report.at, now: new Date() })
+  }
+
+  /** What is amiss in a machine that boots a system of its own. */
+  async function guestTrouble(id: string): Promise<GuestTrouble | null> {
+    const report = await reported(id, TROUBLE_OFFSET_BYTES, TROUBLE_BYTES_MAX)
+    return report && readGuestTrouble(report.text)
   }
 
   /** What is to be written down of a machine that ended by itself: whether that was since its command did. */
@@ -58,12 +74,13 @@ export function createMachineStatus(store: MachineStore) {
       if (running) {
         const { started_at, waits } = running
         if (waits) return { state: 'running', started_at, waits }
+        const guest_trouble = record.has_guest ? await guestTrouble(id) : null
+        const runs = { state: 'running' as const, started_at, ...(guest_trouble && { guest_trouble }) }
         // One that ends with its command is about to.
-        if (record.spec.on_command_end === 'stop' && record.spec.command)
-          return { state: 'running', started_at }
+        if (record.spec.on_command_end === 'stop' && record.spec.command) return runs
         // An image's own command ends unnoticed.
         const command_end = record.spec.command ? await commandEnd(id, started_at) : null
-        return { state: 'running', started_at, ...(command_end && { command_end }) }
+        return { ...runs, ...(command_end && { command_end }) }
       }
       if (!(await store.readState(id))) return { state: 'created' }
       const { cause, exit_code = null } = await ended(id)

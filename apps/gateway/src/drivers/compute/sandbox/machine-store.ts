@@ -42,6 +42,8 @@ export interface MachineRecord {
   spec: MachineSpec
   /** The host's user id that the machine runs as, or null for the gateway's own. */
   uid: number | null
+  /** It boots a system of its own, which may be in trouble. */
+  has_guest?: true
   /** Where it has a root of its own; left out of a machine that runs on its computer's own programs. */
   image?: MachineImage
 }

@@ -18,4 +18,6 @@ export interface KeeperOrders {
   disk_tool: string
   disk: { path: string; bytes: number; base: { path: string; format: 'raw' | 'qcow2' } }
   on_command_end: CommandEndRule
+  /** How long a guest may be silent once it runs before that is said, in ms. */
+  silentMs: number
 }

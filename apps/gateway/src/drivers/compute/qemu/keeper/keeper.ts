@@ -27,6 +27,7 @@ import { readGuestReport } from './guest-report.ts'
 import { HYPERVISOR_FDS, type KeeperOrders } from './keeper-orders.ts'
 import { openQmp } from './qmp.ts'
 import { createSerialLine } from './serial-line.ts'
+import { reportTrouble } from './trouble-report.ts'
 import { readyDisk } from './vm-disk.ts'
 
 /** What the gateway asks of a keeper beside what it asks of agents: the serial line, as it is, from after `ok` on. */
@@ -36,6 +37,7 @@ const LISTEN_FD = 3
 const LOG_FD = 4
 const REPORT_FD = 6
 const BLOCK_BYTES = 512
+const MS_PER_S = 1_000
 /** A guest that boots hears no power button yet, so it is pressed again. */
 const PRESS_AGAIN_MS = 2_000
 const POWER_OFF_GRACE_MS = 20_000
@@ -68,21 +70,32 @@ const ended = new Promise<void>(resolve => {
 ended.then(async () => {
   if (said.trim() !== '') process.stderr.write(`${said.trim()}\n`)
   await sleep(LAST_WORDS_MS)
-  process.exit(endCode)
+  process.exit()
 })
 
 const way = (fd: number) => hypervisor.stdio[fd] as Duplex
-const serial = createSerialLine(way(HYPERVISOR_FDS.serial), log)
+const serial = createSerialLine(way(HYPERVISOR_FDS.serial), chunk => {
+  heard()
+  log(chunk)
+})
 const watchers = createWatchers()
-const endCode = 0
+/** Ends when the guest has been silent for too long. */
+let silence: NodeJS.Timeout | null = null
+let isSilent = false
 readGuestReport(way(HYPERVISOR_FDS.report), {
   onEnd: end => {
+    heard()
     log(`berth: the start command ended with code ${end.code}\n`)
     reportCommandEnd(REPORT_FD, end)
     watchers.tell()
     if (orders.on_command_end === 'stop') void powerOff(POWER_OFF_GRACE_MS).then(quit)
   },
-  onSetupFailed: why => log(`berth: preparing the guest failed: ${why}\n`),
+  onSetupFailed: why => {
+    heard()
+    log(`berth: preparing the guest failed: ${why}\n`)
+    reportTrouble(REPORT_FD, { code: 'guest_unprepared', words: why })
+    watchers.tell()
+  },
 })
 
 /** The line is shown as a shell is: it outlives whoever looks at it, and a gateway. */
@@ -141,7 +154,24 @@ function handle(socket: Socket, request: KeeperRequest): void {
 async function begin(): Promise<void> {
   if (!waits) return
   waits = false
+  silence = setTimeout(() => {
+    isSilent = true
+    const words = `nothing on its serial line for ${orders.silentMs / MS_PER_S} s`
+    log(`berth: the guest has said ${words}: it may not boot\n`)
+    reportTrouble(REPORT_FD, { code: 'guest_silent', words })
+    watchers.tell()
+  }, orders.silentMs)
   await qmp.execute('cont')
+}
+
+/** The guest has said something, which is a sign of life. */
+function heard(): void {
+  if (silence) clearTimeout(silence)
+  silence = null
+  if (!isSilent) return
+  isSilent = false
+  reportTrouble(REPORT_FD, null)
+  watchers.tell()
 }
 
 /** Presses the power button, and returns when the machine is off or the grace is over. */

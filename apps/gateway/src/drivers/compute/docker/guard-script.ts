@@ -54,7 +54,8 @@ case $1 in
     while :; do
       put_all > /dev/null 2>&1
       sleep ${LOOK_PAUSE_S} &
-      wait $!
+      # Where nothing can be run any more, the container ends, rather than ask again at once and for ever.
+      wait $! || exit 1
     done
     ;;
 esac

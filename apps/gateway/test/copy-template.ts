@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { Client } from 'pg'
+import { Pool } from 'pg'
+
+const CONNECTIONS_MAX = 4
+
+const servers = new Map<string, Pool>()
 
 /** A database of a test. */
 export interface CopiedDatabase {
@@ -22,12 +26,14 @@ export async function copyTemplate(serverUrl: string, templateName: string): Pro
   }
 }
 
+/** By a connection that this process keeps for the next one, and that keeps no process from ending. */
 async function onServer(url: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
+  let server = servers.get(url)
+  if (server === undefined) {
+    server = new Pool({ connectionString: url, max: CONNECTIONS_MAX, allowExitOnIdle: true })
+    // The server of a run ends before the processes that used it.
+    server.on('error', () => {})
+    servers.set(url, server)
   }
+  await server.query(statement)
 }

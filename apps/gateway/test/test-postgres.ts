@@ -74,6 +74,8 @@ function start(dataDir: string) {
       full_page_writes: 'off',
       max_connections: '300',
       max_wal_size: '256MB',
+      // No database lives long enough to have anything to clean up.
+      autovacuum: 'off',
     },
   })
 }

@@ -8,7 +8,11 @@ const LIST_LENGTH_MAX = 1_024
 /** Far more than any image has that one would start a machine from. */
 export const IMAGE_BYTES_MAX = 256 * 1024 ** 3
 
-const text = z.string().max(TEXT_LENGTH_MAX)
+/** Of what a registry sends: nothing that ends early in the hands of the system. */
+const text = z
+  .string()
+  .max(TEXT_LENGTH_MAX)
+  .refine(value => !value.includes('\0'))
 const texts = z
   .array(text)
   .max(LIST_LENGTH_MAX)

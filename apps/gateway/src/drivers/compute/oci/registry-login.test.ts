@@ -9,7 +9,7 @@ import { eventually, expectCode, never } from '../conformance/tools.ts'
 import { makeCertificates } from '../docker/dockerd-fixture.ts'
 import { createRegistryAccess, registryDescriptionSchema } from '../registry-access.ts'
 import { createImageStore } from './image-store.ts'
-import type { Patience } from './outgoing.ts'
+import type { MayVisit, Patience } from './outgoing.ts'
 import { pullImage } from './pull-image.ts'
 import { digestOf, makeImage, startRealRegistry, startRegistry } from './registry-fixture.ts'
 
@@ -43,6 +43,7 @@ afterAll(() => {
 beforeEach(() => {
   dir = join(folder, `${++count}`)
   elsewhere.told.length = 0
+  elsewhere.gives = authorization => authorization === BASIC
 })
 
 function basic(password: string): string {
@@ -57,20 +58,28 @@ const loginWith = (password: string | null) => ({
 async function startElsewhere() {
   const told: { path: string; authorization: string | undefined }[] = []
   const server = createServer((request, response) => {
-    const path = (request.url ?? '').split('?')[0] ?? ''
+    const path = request.url ?? ''
     const { authorization } = request.headers
     told.push({ path, authorization })
     if (path === '/asks')
       response.writeHead(401, { 'www-authenticate': `Bearer realm="${origin()}/token"` }).end()
-    else if (path !== '/token') response.end(image.blobs.get(path.slice(1)))
-    else if (authorization === BASIC) response.end('{"token":"t-1"}')
+    else if (!path.startsWith('/token')) response.end(image.blobs.get(path.slice(1)))
+    else if (made.gives(authorization)) response.end('{"token":"t-1"}')
     else response.writeHead(401).end()
   }).listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
   const address = server.address()
   const host = `127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
   const origin = () => `http://${host}`
-  return { host, origin, told, close: () => server.close() }
+  const made = {
+    host,
+    origin,
+    told,
+    /** To whom there is a token. */
+    gives: (authorization?: string) => authorization === BASIC,
+    close: () => server.close(),
+  }
+  return made
 }
 
 /** Lets nobody in without that, and sends whoever is in elsewhere for blobs. */
@@ -89,14 +98,30 @@ function lock(challenge: string, wanted: string, blobsAt = (digest: string) => `
 
 const bearer = () => `Bearer realm="${elsewhere.origin()}/token",service="s",scope="ignored"`
 
-function pull(password: string | null) {
-  return pullImage(dir, registry.reference, {
-    onProgress: () => undefined,
-    terms: loginWith(password),
-    patience,
-    mayVisit: url => url.host === elsewhere.host,
-  })
+const alsoElsewhere = { mayVisit: (url: URL) => url.host === elsewhere.host }
+
+function pull(password: string | null, part: { mayVisit?: MayVisit } = alsoElsewhere) {
+  const terms = loginWith(password)
+  return pullImage(dir, registry.reference, { onProgress: () => undefined, terms, patience, ...part })
 }
+
+test('a token is asked for as nobody where there is no login, and is told to the registry alone', async () => {
+  elsewhere.gives = () => true
+  lock(bearer(), 'Bearer t-1')
+  await pull(null)
+  expect(elsewhere.told[0]?.path).toBe('/token?service=s&scope=repository%3At%2Fimage%3Apull')
+  expect(elsewhere.told).toHaveLength(3)
+  expect(elsewhere.told.every(({ authorization }) => authorization === undefined)).toBe(true)
+})
+
+test.each([
+  ['a token', bearer, 'Bearer t-1'],
+  ['a blob', () => 'Basic realm="here"', BASIC],
+])('where nobody said that it may be asked for %s, it is not', async (_what, challenge, wanted) => {
+  lock(challenge(), wanted)
+  await expect(pull(PASSWORD, {})).rejects.toMatchObject({ fault: 'leads_astray' })
+  expect(elsewhere.told).toEqual([])
+})
 
 describe('a login at a registry', () => {
   test('goes to the service that the registry names for its tokens, and to nobody who has its blobs', async () => {
@@ -105,7 +130,7 @@ describe('a login at a registry', () => {
     expect(registry.asked.some(({ authorization }) => authorization?.startsWith('Basic'))).toBe(false)
     expect([...new Set(elsewhere.told.map(({ authorization }) => authorization))]).toEqual([BASIC, undefined])
     expect(elsewhere.told.filter(({ authorization }) => authorization).map(({ path }) => path)).toEqual([
-      '/token',
+      expect.stringMatching(/^\/token\?/),
     ])
   })
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { officialImagesIn } from '@berth/contract/images'
@@ -14,6 +15,8 @@ import { probeDocker } from '../src/drivers/compute/docker/probe-docker.ts'
 import { importTestImage } from '../src/drivers/compute/docker/test-image.ts'
 import { type EngineDescription, engineDescriptionSchema } from '../src/drivers/compute/engine-description.ts'
 import { createEngineSource } from '../src/drivers/compute/engine-source.ts'
+import { digestOf, makeImage, packOdd, startRegistry } from '../src/drivers/compute/oci/registry-fixture.ts'
+import { createRegistryAccess } from '../src/drivers/compute/registry-access.ts'
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
@@ -21,6 +24,8 @@ import { startGateway, type TestGateway } from './start-gateway.ts'
 /** Real daemons on a computer that does other work, too. */
 const TEST_MS = 180_000
 const RUNNING_MS = 90_000
+const LAYER_BYTES = 200_000
+const PASSWORD = 'open sesame'
 
 const [docker, sandbox] = await Promise.all([probeDocker(), probeSandbox()])
 const daemon = docker.ok && sandbox.ok ? await startDockerd() : null
@@ -41,6 +46,11 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
   const second = daemon as TestDaemon
   const local = new Docker({ socketPath: docker.ok ? docker.socket_path : '' })
   let gateway: TestGateway
+  /** It gives `t/image:1` to a login, and has nothing else; the other gives nothing to anybody. */
+  let registry: Awaited<ReturnType<typeof startRegistry>>
+  let stranger: typeof registry
+  /** The rest of a layer waits for that. */
+  const seen = Promise.withResolvers<void>()
 
   function source(described: EngineDescription, regionCode: string): FleetSource {
     const deps = {
@@ -60,9 +70,15 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
   beforeAll(async () => {
     const image = await importTestImage(local)
     expect(await importTestImage(second.docker)).toBe(image)
+    const pulled = await startRegistries()
     const catalogue = shippedCatalogue()
-    const images = catalogue.images.map(entry =>
-      entry.id === 'berth-base' ? { ...entry, recipe: { ...entry.recipe, docker: image } } : entry,
+    const images = catalogue.images.flatMap(entry =>
+      entry.id === 'berth-base'
+        ? [
+            { ...entry, recipe: { ...entry.recipe, docker: image } },
+            ...pulled.map(({ id, recipe }) => ({ ...entry, id, recipe })),
+          ]
+        : [entry],
     )
     const remote = {
       driver: 'docker',
@@ -70,8 +86,11 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
       ...second.files,
       publish_address: '127.0.0.1',
     } as const
+    writeFileSync(join(folder, 'password'), `${PASSWORD}\n`)
+    const login = { host: registry.host, username: 'me', password_file: 'password' }
     gateway = await startGateway({
       catalogue: { ...catalogue, images },
+      registryAccess: createRegistryAccess([login], folder),
       engines: [
         source({ driver: 'docker' }, 'us-west'),
         source(remote, 'eu-frankfurt'),
@@ -87,9 +106,40 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
         .remove()
         .catch(() => {})
     }
+    for (const { close } of [registry, stranger]) close()
     await second.remove()
     rmSync(folder, { recursive: true, force: true })
   }, TEST_MS)
+
+  /** @returns What is made of images that lie there. */
+  async function startRegistries() {
+    const layer = packOdd([{ name: 'big', content: randomBytes(LAYER_BYTES) }])
+    registry = await startRegistry(makeImage([{ bytes: layer, packing: '' }]))
+    stranger = await startRegistry(makeImage([]))
+    const refuse = (response: ServerResponse) => {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="here"' }).end('{}')
+      return true
+    }
+    stranger.does((_request, response) => refuse(response))
+    registry.does(({ url = '', headers }, response) => {
+      if (headers.authorization !== `Basic ${Buffer.from(`me:${PASSWORD}`).toString('base64')}`) {
+        return refuse(response)
+      }
+      if (url === '/v2/') response.end('{}')
+      else if (url.endsWith(digestOf(layer))) {
+        response.write(layer.subarray(0, LAYER_BYTES / 2))
+        seen.promise.then(() => response.end(layer.subarray(LAYER_BYTES / 2)))
+      } else return false
+      return true
+    })
+    const missing = `${registry.host}/t/image:none`
+    const secret = `${stranger.host}/t/image:1`
+    return [
+      { id: 'pulled', recipe: { sandbox: { image: registry.reference } } },
+      { id: 'missing', recipe: { sandbox: { image: missing }, docker: missing } },
+      { id: 'secret', recipe: { sandbox: { image: secret }, docker: secret } },
+    ]
+  }
 
   const containers = async (engine: Docker) => {
     const label = `berth.cloud=${cloudId}`
@@ -131,6 +181,44 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
       for (const id of ids) await gateway.data(terminateInstance, { params: { id } }, { token })
       await expect.poll(list, { timeout: RUNNING_MS }).toEqual([])
       expect([await containers(local), await containers(second.docker)]).toEqual([0, 0])
+    },
+    TEST_MS,
+  )
+
+  test(
+    'an image is pulled from its registry before the customer’s eyes, and one that cannot be says why',
+    async () => {
+      const { userId, token } = await gateway.signUp()
+      await gateway.grant(userId, 1_000)
+      const list = () => gateway.data(listInstances, {}, { token })
+      const of = async (id: string) => (await list()).find(({ instance_id }) => instance_id === id)
+      const deploy = async (image_id: string, region_code: string) => {
+        const body = deployBody({ image_id, region_code, http_ports: [], tcp_ports: [] })
+        return (await gateway.data(deployInstance, { body }, { token })).instance_id
+      }
+      const pulled = await deploy('pulled', 'ap-singapore')
+      await expect
+        .poll(async () => (await of(pulled))?.progress, { timeout: RUNNING_MS })
+        .toMatchObject({ step: 'pulling', bytes_done: expect.any(Number), bytes_total: expect.any(Number) })
+      seen.resolve()
+      await expect.poll(async () => (await of(pulled))?.status, { timeout: RUNNING_MS }).toBe('running')
+
+      for (const [image, region, code, words] of [
+        ['missing', 'ap-singapore', 'image_not_found', 'the registry has no such image'],
+        ['missing', 'us-west', 'image_not_found', 'manifest unknown'],
+        ['secret', 'ap-singapore', 'image_needs_login', 'does not give the image to everybody'],
+        ['secret', 'us-west', 'image_needs_login', 'no basic auth credentials'],
+      ] as const) {
+        const id = await deploy(image, region)
+        await expect.poll(async () => (await of(id))?.status, { timeout: RUNNING_MS }).toBe('error')
+        const reason = (await of(id))?.reason
+        expect(reason).toEqual({ code, detail: expect.stringContaining(words) })
+        expect(JSON.stringify(reason)).not.toContain(PASSWORD)
+      }
+      for (const { instance_id: id } of await list()) {
+        await gateway.data(terminateInstance, { params: { id } }, { token })
+      }
+      await expect.poll(list, { timeout: RUNNING_MS }).toEqual([])
     },
     TEST_MS,
   )

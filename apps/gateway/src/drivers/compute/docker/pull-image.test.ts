@@ -54,6 +54,7 @@ describe('what a pull ended with', () => {
   test.each([
     ['image_not_found', 'manifest for debian:none not found: manifest unknown: manifest unknown'],
     ['image_not_found', 'name unknown: repository name not known to registry'],
+    ['image_not_found', 'error parsing HTTP 404 response body: no error details found: "{}"'],
     ['image_needs_login', 'pull access denied for b, repository does not exist or may require login'],
     ['image_needs_login', denied],
     ['image_unfit', 'no matching manifest for linux/amd64 in the manifest list entries'],

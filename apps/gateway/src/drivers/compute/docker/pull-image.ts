@@ -25,12 +25,15 @@ const UNREACHABLE = [
 
 /** What else it says, the first that fits; registries speak through it. */
 const SAYINGS: readonly (readonly [RegExp, ComputeErrorCode | 'denied'])[] = [
-  [/toomanyrequests|too many requests/i, 'registry_busy'],
+  [/toomanyrequests|too many requests|\b429\b/i, 'registry_busy'],
   [/verification failed|wrong diff ?id|don't match image configuration|invalid checksum/i, 'image_damaged'],
   [/gzip: invalid|zstd: invalid|archive\/tar:|corrupt input|unexpected commit digest/i, 'image_damaged'],
   [/no matching manifest|cannot be used on this platform|unsupported manifest|mediaType/i, 'image_unfit'],
   [/denied|unauthorized|authentication required|no basic auth|incorrect username|\b40[13]\b/i, 'denied'],
-  [/manifest unknown|name unknown|not found|does not exist|not known to registry/i, 'image_not_found'],
+  [
+    /manifest unknown|name unknown|not found|does not exist|not known to registry|HTTP 404/i,
+    'image_not_found',
+  ],
   [/invalid reference/i, 'image_unavailable'],
 ]
 

@@ -25,7 +25,7 @@ const image = makeImage(
   ],
   { Entrypoint: ['/go'], Cmd: ['now'], Env: ['A=1', 'B=2=3', 'odd'], WorkingDir: '/srv', User: 'me' },
 )
-const patience: Patience = { silenceMs: 150, stretchMs: 100_000, stretchBytesMin: 1, pauseMs: 1 }
+const patience: Patience = { silenceMs: 10_000, stretchMs: 100_000, stretchBytesMin: 1, pauseMs: 1 }
 const asNobody = { login: null, ca: null }
 const anyRoom = async () => Number.MAX_SAFE_INTEGER
 const folder = mkdtempSync(join(tmpdir(), 'berth-oci-'))
@@ -179,7 +179,8 @@ test.each([
 
 test('a registry that says nothing, or without end, is left', async () => {
   registry.does(() => true)
-  expect(await faultOf(pull())).toBe('unreachable')
+  const hasty = { ...patience, silenceMs: 150 }
+  expect(await faultOf(pull(registry.reference, { patience: hasty }))).toBe('unreachable')
   registry.does((_request, response) => {
     const more = () => response.write(Buffer.alloc(512 * 1024), error => error || more())
     more()
@@ -225,17 +226,13 @@ async function pullOnSmallDisk(reference: string): Promise<string | null> {
 test('two pulls of one image at one time are one, also of two gateways, and end when nobody waits', async () => {
   const laid: string[] = []
   const lay: LayImage = async ({ record }) => void laid.push(record.reference)
-  const [one, two] = [
-    createImageStore(dir, { room: anyRoom, lay }),
-    createImageStore(dir, { room: anyRoom, lay }),
-  ]
+  const open = () => createImageStore(dir, { room: anyRoom, lay })
+  const [one, two] = [open(), open()]
   const wanted = { reference: registry.reference }
   const givesUp = AbortSignal.timeout(50)
+  const ignore = () => undefined
   registry.does(() => true)
-  await expectCode(
-    one.pull(wanted, asNobody, () => undefined, givesUp),
-    'failed',
-  )
+  await expectCode(one.pull(wanted, asNobody, ignore, givesUp), 'failed')
   registry.does(() => false)
   const seen: PullProgress[] = []
   await Promise.all([
@@ -252,14 +249,9 @@ test('two pulls of one image at one time are one, also of two gateways, and end 
     return true
   })
   const missing = { reference: `${registry.host}/t/none:1` }
-  await expectCode(
-    one.pull(missing, asNobody, () => undefined, never),
-    'image_not_found',
-  )
-  await expectCode(
-    one.pull({ reference: '127.0.0.1:9/t/none:1' }, asNobody, () => undefined, never),
-    'registry_unreachable',
-  )
+  await expectCode(one.pull(missing, asNobody, ignore, never), 'image_not_found')
+  const nowhere = { reference: '127.0.0.1:9/t/none:1' }
+  await expectCode(one.pull(nowhere, asNobody, ignore, never), 'registry_unreachable')
 })
 
 test.each([

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, createServer as createPort } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { eventually } from '../conformance/tools.ts'
 
@@ -104,7 +104,7 @@ export async function startRegistry(image: MadeImage) {
     }
     const blob = image.blobs.get(wanted)
     if (!blob) {
-      response.writeHead(404).end('{}')
+      response.writeHead(404).end('{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}')
       return
     }
     const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0)
@@ -161,6 +161,11 @@ export function packOdd(entries: OddEntry[]): Buffer {
   })
   return Buffer.concat([...blocks, Buffer.alloc(1024)])
 }
+
+/** Whether Debian's registry is on this computer. */
+export const hasRealRegistry = (process.env.PATH ?? '')
+  .split(delimiter)
+  .some(folder => existsSync(join(folder, 'docker-registry')))
 
 /** What a registry asks for: TLS by the certificate in two files, and a login of its file. */
 export interface Locks {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventually, expectCode, never } from '../conformance/tools.ts'
@@ -11,7 +11,7 @@ import { createRegistryAccess, registryDescriptionSchema } from '../registry-acc
 import { createImageStore } from './image-store.ts'
 import type { MayVisit, Patience } from './outgoing.ts'
 import { pullImage } from './pull-image.ts'
-import { digestOf, makeImage, startRealRegistry, startRegistry } from './registry-fixture.ts'
+import { digestOf, hasRealRegistry, makeImage, startRealRegistry, startRegistry } from './registry-fixture.ts'
 
 /** Images are not unpacked here. */
 const unlaid = { room: async () => Number.MAX_SAFE_INTEGER, lay: async () => undefined }
@@ -23,7 +23,7 @@ const BASIC = basic(PASSWORD)
 const HTPASSWD = `${USERNAME}:$2b$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n`
 const layer = randomBytes(5_000)
 const image = makeImage([{ bytes: layer, packing: '' }], { User: 'mine' })
-const patience: Patience = { silenceMs: 2_000, stretchMs: 100_000, stretchBytesMin: 1, pauseMs: 1 }
+const patience: Patience = { silenceMs: 10_000, stretchMs: 100_000, stretchBytesMin: 1, pauseMs: 1 }
 const folder = mkdtempSync(join(tmpdir(), 'berth-login-'))
 let registry: Awaited<ReturnType<typeof startRegistry>>
 /** Where the registry sends for tokens and blobs, and what it was told there. */
@@ -224,12 +224,9 @@ test('what was fetched with a login is found by its owner alone, and no part of 
   expect(registry.asked.filter(isLayer)).toEqual([])
 })
 
-const hasRegistry = (process.env.PATH ?? '')
-  .split(delimiter)
-  .some(one => existsSync(join(one, 'docker-registry')))
-if (!hasRegistry) process.stdout.write('SKIP a real registry by TLS: docker-registry is not installed\n')
+if (!hasRealRegistry) process.stdout.write('SKIP a real registry by TLS: docker-registry is not installed\n')
 
-describe.skipIf(!hasRegistry)('a real registry by TLS, with a login', () => {
+describe.skipIf(!hasRealRegistry)('a real registry by TLS, with a login', () => {
   test('gives its image of this kind of computer by what the operator wrote of it, and says what is wrong', async () => {
     const real = await startRealRegistry(image)
     try {

@@ -53,7 +53,7 @@ export function createImageRoots({ images, trees, homes, overlay }: ImageRootsDe
     /**
      * Makes the root of a machine that was not made yet, in its empty home: laid over the image's tree, or a copy of it.
      * @param where.write Writes the machine down, while its image stays.
-     * @throws ComputeError `image_unavailable` where the image is none, `exhausted` where the disk has no room for it,
+     * @throws ComputeError `image_unfit` where the image does not fit, `exhausted` where the disk has no room for it,
      * `failed` where it was not fetched.
      */
     async make(
@@ -126,7 +126,7 @@ async function copyTree(
   const [code] = await once(child, 'close')
   if (code === 0) return
   if (/No space left|quota exceeded/.test(said)) {
-    throw new ComputeError('image_unavailable', 'the image does not fit on the machine’s disk')
+    throw new ComputeError('image_unfit', 'the image does not fit on the machine’s disk')
   }
   throw new ComputeError('failed', `the image was not copied: ${said.trim()}`)
 }

@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,6 +8,7 @@ import { describeConformance } from '../conformance/conformance.ts'
 import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, eventually, expectCode, never, text } from '../conformance/tools.ts'
 import {
+  hasRealRegistry,
   makeImage,
   type OddEntry,
   packOdd,
@@ -22,10 +23,7 @@ import { createSandboxEngine } from './sandbox-engine.ts'
 
 const log = pino({ level: 'silent' })
 const probe = await probeSandbox()
-const hasRegistry = (process.env.PATH ?? '')
-  .split(delimiter)
-  .some(folder => existsSync(join(folder, 'docker-registry')))
-if (!hasRegistry) process.stdout.write('SKIP at a real registry: docker-registry is not installed\n')
+if (!hasRealRegistry) process.stdout.write('SKIP at a real registry: docker-registry is not installed\n')
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-images-'))
 
@@ -38,7 +36,7 @@ describeWhere('images in sandboxes', probe, () => {
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  describe.skipIf(!hasRegistry)('at a real registry', () => {
+  describe.skipIf(!hasRealRegistry)('at a real registry', () => {
     let real: Awaited<ReturnType<typeof startRealRegistry>>
     const image = { id: 'made', parts: { sandbox: { image: '' } } }
     describeConformance('a sandbox of an image', {
@@ -212,7 +210,7 @@ describeWhere('images in sandboxes', probe, () => {
       ['a user that is not there', []],
     ])('is not made of an image with %s, and leaves nothing', async (name, entries) => {
       const said = entries.length === 0 ? { User: 'nobody-here' } : {}
-      await expectCode(make('bad', entries, said), 'image_unavailable')
+      await expectCode(make('bad', entries, said), 'image_unfit')
       expect(await machines().observation.status('bad')).toEqual({ state: 'absent' })
       expect(name).not.toBe('')
     })
@@ -222,7 +220,7 @@ describeWhere('images in sandboxes', probe, () => {
       const layer = { bytes: gzipSync(bytes), packing: '+gzip' as const }
       const failed = fetched('swapped', makeImage([{ ...layer, holds: packOdd([{ name: 'meant' }]) }]))
       await expect(failed).rejects.toThrow('a layer of it is not what it says it is')
-      await expectCode(failed, 'image_unavailable')
+      await expectCode(failed, 'image_damaged')
     })
   })
 })

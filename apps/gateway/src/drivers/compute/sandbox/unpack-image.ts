@@ -34,7 +34,7 @@ const HOSTNAME = 'image'
 export const ROOT_FOLDER = 'root'
 
 const answerLine = z.object({ user: imageUserSchema })
-const failureLine = z.object({ failed: z.string(), no_room: z.boolean() })
+const failureLine = z.object({ failed: z.string(), why: z.enum(['no_room', 'damaged', 'unfit']) })
 const progressLine = z.object({ bytes_done: z.number() })
 
 export interface UnpackImageDeps {
@@ -50,8 +50,8 @@ export interface UnpackImageDeps {
 /**
  * Unpacks images. That is done within the walls of a machine, by a process with a user and limits of its own, which can
  * write to nothing but the new root: what is in an image never runs or is read in the gateway.
- * @returns A function that unpacks an image into a folder. It fails with ComputeError `image_unavailable` where the image
- * is none, `exhausted` where the disk has no room for it.
+ * @returns A function that unpacks an image into a folder. It fails with ComputeError `image_unfit` where the image is
+ * none that can be laid, `image_damaged` where it is not what it says, `exhausted` where the disk has no room for it.
  */
 export function createImageUnpacker(deps: UnpackImageDeps): ImageTreesDeps['unpack'] {
   return async function unpackImage(folder, image, { lock, onBytes, signal }) {
@@ -160,8 +160,8 @@ async function unpack(
   throw new ComputeError('failed', `unpacking ${reference} ended early: ${said.trim().slice(-500)}`)
 }
 
-function asComputeError(reference: string, { failed, no_room }: z.infer<typeof failureLine>): ComputeError {
-  const code = no_room ? 'exhausted' : 'image_unavailable'
+function asComputeError(reference: string, { failed, why }: z.infer<typeof failureLine>): ComputeError {
+  const code = ({ no_room: 'exhausted', damaged: 'image_damaged', unfit: 'image_unfit' } as const)[why]
   return new ComputeError(code, `${reference} cannot be unpacked: ${failed}`)
 }
 

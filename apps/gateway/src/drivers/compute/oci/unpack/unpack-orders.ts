@@ -32,6 +32,6 @@ export interface UnpackAnswer {
 /** Why it came to nothing. */
 export interface UnpackFailure {
   failed: string
-  /** Whether it is the disk that is full. */
-  no_room: boolean
+  /** Whether the disk is full, the image is not what it says, or it is none that can be laid. */
+  why: 'no_room' | 'damaged' | 'unfit'
 }

@@ -26,6 +26,8 @@ const parent = new Socket({ fd: PARENT_FD, readable: true, writable: false })
 parent.on('error', () => process.exit(1))
 parent.on('end', () => process.exit(1)).resume()
 
+/** A layer that holds something else than the image says. */
+class NotWhatItSays extends Error {}
 class NoRoom extends Error {}
 
 let bytes = 0
@@ -56,7 +58,7 @@ async function layLayer({ path, packing, diff_id }: UnpackOrders['layers'][numbe
   bytes_done += file.bytesRead
   reader.end()
   if (`sha256:${hash.digest('hex')}` !== diff_id)
-    throw new BadEntry('a layer of it is not what it says it is')
+    throw new NotWhatItSays('a layer of it is not what it says it is')
 }
 
 /** Who an image's programs are to be: a name or a number, perhaps with a group's behind a colon. */
@@ -98,11 +100,12 @@ function tellNowAndThen(bytes_done: number): void {
 function failureOf(error: unknown): UnpackFailure {
   const { code = '', message } = error as NodeJS.ErrnoException
   if (error instanceof NoRoom || /^(ENOSPC|EDQUOT)$/.test(code)) {
-    return { failed: 'the disk has no room for it', no_room: true }
+    return { failed: 'the disk has no room for it', why: 'no_room' }
   }
-  if (error instanceof BadEntry || error instanceof NotAnArchive) return { failed: message, no_room: false }
+  if (error instanceof NotWhatItSays) return { failed: message, why: 'damaged' }
+  if (error instanceof BadEntry || error instanceof NotAnArchive) return { failed: message, why: 'unfit' }
   if (!/^(Z_|ERR_ZSTD|ZSTD_|ENAMETOOLONG|ELOOP)/.test(code)) throw error
-  return { failed: 'a layer of it is damaged', no_room: false }
+  return { failed: 'a layer of it is damaged', why: 'damaged' }
 }
 
 try {

@@ -250,7 +250,9 @@ function aboutEngine({ driver, capabilities }: Engine): string[] {
       wall.enforced ? [] : [`A machine’s walls: ${wall.why}`],
     ),
     ...(capabilities.ports_exposed === null ? [] : [capabilities.ports_exposed]),
-    ...(capabilities.outbound_network ? [] : ['Machines do not reach the internet.']),
+    ...(capabilities.outbound_network.offered
+      ? []
+      : [`Machines do not reach the internet: ${capabilities.outbound_network.why}.`]),
   ]
 }
 

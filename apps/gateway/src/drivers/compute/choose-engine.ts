@@ -76,7 +76,11 @@ async function chooseSandbox(settings: ComputeSettings): Promise<ComputeChoice> 
   const probe = await probeSandbox()
   if (!probe.ok) return { engine: null, why: probe.why, how_to_get_it: probe.how_to_get_it }
   return orWhy('see that the data folder can be written to', () =>
-    createSandboxEngine({ dataDir: settings.dataDir, log: settings.log }),
+    createSandboxEngine({
+      dataDir: settings.dataDir,
+      outbound: { opened: settings.egress?.opened ?? [] },
+      log: settings.log,
+    }),
   )
 }
 

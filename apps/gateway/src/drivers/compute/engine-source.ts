@@ -32,7 +32,12 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
       const dataDir = described.dir === undefined ? deps.sandboxDir : resolve(deps.baseDir, described.dir)
       return {
         description: `sandboxes in ${dataDir}`,
-        open: () => createSandboxEngine({ dataDir, log: deps.log }),
+        open: () =>
+          createSandboxEngine({
+            dataDir,
+            outbound: { opened: deps.egress?.opened ?? [] },
+            log: deps.log,
+          }),
       }
     }
     case 'qemu': {

@@ -233,9 +233,9 @@ export const SETTINGS = {
     default: '',
     takes: 'addresses or networks with commas between, such as 10.1.2.0/24,fd12::7',
     about:
-      'What machines on Docker may reach although it is private or an address of their own computer. Everything of that ' +
-      'kind is denied them else, by IPv4 and IPv6: the computer itself, private and link-local networks, and clouds’ ' +
-      'metadata services.',
+      'What machines on Docker and in sandboxes may reach although it is private or an address of their own computer. ' +
+      'Everything of that kind is denied them else, by IPv4 and IPv6: the computer itself, private and link-local ' +
+      'networks, and clouds’ metadata services.',
   }),
   BERTH_UNFILTERED_MACHINES: setting(z.enum(['auto', 'machines-may-reach-private-networks']), {
     default: 'auto',

@@ -66,6 +66,7 @@ test('[R1.1] [R3.5] a deployed instance is listed with all that was asked for', 
         notes: [
           'None: nothing runs.',
           'the fake driver has no disk',
+          'It reaches the internet in name only.',
           'Its computer has 4 CPUs and 8 GB of memory: it has no more than that.',
         ],
       },

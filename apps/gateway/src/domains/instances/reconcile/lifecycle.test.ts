@@ -511,6 +511,7 @@ test('the machine is what was asked for, as far as the computer has it, and says
     notes: [
       'None: nothing runs.',
       'the fake driver has no disk',
+      'It reaches the internet in name only.',
       'Its computer has 4 CPUs and 8 GB of memory: it has no more than that.',
     ],
   })

@@ -56,7 +56,10 @@ export function machineNotes(
     capabilities.isolation,
     ...limits.flatMap(limit => (limit?.enforced === false ? [limit.why] : [])),
   ]
-  if (!capabilities.outbound_network) notes.push('It does not reach the internet.')
+  const { outbound_network: outbound } = capabilities
+  // An engine told the version before only yes or no.
+  if (outbound?.offered === true) notes.push(`It reaches the internet ${outbound.how}.`)
+  if (outbound?.offered === false) notes.push(`It does not reach the internet: ${outbound.why}.`)
   if (spec.vcpu > host.cpu_count || spec.memory_gb * 1_024 > host.memory_mb) {
     const memoryGb = Math.max(1, Math.floor(host.memory_mb / 1_024))
     notes.push(

@@ -49,7 +49,7 @@ export function capabilitiesOf(
     },
     disk_rate_limit: diskRate(info, disk, how),
     network_rate_limit: { enforced: false, why: 'Docker bounds the rate of no network' },
-    outbound_network: true,
+    outbound_network: { offered: true, how: 'through Docker’s own network' },
     root_apart: rootApart(info.SecurityOptions ?? []),
   }
 }

@@ -1,21 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isIPv6 } from 'node:net'
-
-/**
- * Where no machine may go by itself. Addresses of the engine's own computer are denied besides, whatever they are; the
- * metadata services of clouds are among these (169.254.169.254, fd00:ec2::254, 100.100.100.200), but for Azure's.
- */
-const DENIED_4 = [
-  ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '169.254.0.0/16', '168.63.129.16/32'],
-  // This network, loopback, protocols, measurements, multicast and what is kept for later.
-  ...['0.0.0.0/8', '127.0.0.0/8', '192.0.0.0/24', '198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
-]
-const DENIED_6 = [
-  ...['::/127', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
-  // Ways to an IPv4 address within one of IPv6: mapped, 6to4, Teredo, and a translator of the network's own.
-  ...['::ffff:0:0/96', '2002::/16', '2001::/32', '64:ff9b:1::/48'],
-  ...DENIED_4.map(translated),
-]
+import { DENIED_4, DENIED_6, isOfSix } from '../denied-networks.ts'
 
 /** What the filter of one cloud's network is made of. */
 export interface EgressRules {
@@ -39,7 +23,7 @@ export interface EgressRules {
 export function egressRules(cloudId: string, opened: readonly string[]): EgressRules {
   const chain = `BERTH-${createHash('sha256').update(cloudId).digest('hex').slice(0, 16)}`
   const add = (rule: string) => `-A ${chain} ${rule}`
-  const family = (before: string[], denied: string[], open: string[]) => ({
+  const family = (before: string[], denied: readonly string[], open: readonly string[]) => ({
     head: [
       '*mangle',
       `:${chain} - [0:0]`,
@@ -57,20 +41,13 @@ export function egressRules(cloudId: string, opened: readonly string[]): EgressR
   const neighbours = ['neighbour-solicitation', 'neighbour-advertisement'].map(
     type => `-p icmpv6 --icmpv6-type ${type} -j RETURN`,
   )
-  const isSix = (network: string) => isIPv6(network.split('/')[0] ?? '')
   return {
     chain,
     ipv4: family(
       [],
       DENIED_4,
-      opened.filter(network => !isSix(network)),
+      opened.filter(network => !isOfSix(network)),
     ),
-    ipv6: family(neighbours, DENIED_6, opened.filter(isSix)),
+    ipv6: family(neighbours, DENIED_6, opened.filter(isOfSix)),
   }
-}
-
-/** An IPv4 network as a translator (NAT64) on the way makes it reachable by IPv6. */
-function translated(network: string): string {
-  const [address = '', length = '32'] = network.split('/')
-  return `64:ff9b::${address}/${96 + Number(length)}`
 }

@@ -28,6 +28,7 @@ const GREETER =
 /** Two network namespaces: the computer of an engine, and everything that lies around it. */
 export interface TestNetworks {
   engine: string
+  outside: string
   /** Runs a program in one of them, and gives what it wrote. */
   inside(namespace: 'engine' | 'outside', program: string, ...args: string[]): Promise<string>
   remove(): Promise<void>
@@ -98,7 +99,7 @@ export async function makeNetworks(): Promise<TestNetworks | { why: string }> {
     await inside('engine', 'sh', '-c', 'echo 1 > /proc/sys/net/ipv6/conf/all/forwarding')
     await listen('engine', [OPEN_PORT])
     await listen('outside', [OPEN_PORT, DNS_PORT])
-    return { engine: names.engine, inside, remove }
+    return { ...names, inside, remove }
   } catch (error) {
     await remove()
     return { why: `network namespaces cannot be made: ${(error as Error).message}` }

@@ -215,7 +215,7 @@ export function createFakeEngine(options: {
       disk_limit: { enforced: false, why: 'the fake driver has no disk' },
       disk_rate_limit: { enforced: true, how: 'there is no disk' },
       network_rate_limit: { enforced: true, how: 'nothing is sent' },
-      outbound_network: true,
+      outbound_network: { offered: true, how: 'in name only' },
       egress_filter: { enforced: true, how: 'nothing is sent' },
       root_apart: { enforced: true, how: 'there is no root' },
       ports_exposed: null,

@@ -65,8 +65,8 @@ export interface ComputeCapabilities {
   disk_rate_limit: Capability
   /** What a machine sends and is sent in a second. */
   network_rate_limit: Capability
-  /** Whether machines reach the internet. */
-  outbound_network: boolean
+  /** Whether machines reach the internet: through what, or why not. */
+  outbound_network: { offered: true; how: string } | { offered: false; why: string }
   /** Whether machines are kept from their engine's computer, from private networks and from metadata services. */
   egress_filter: Capability
   /** Whether root in a machine is nobody on its engine's computer. */

@@ -174,7 +174,7 @@ function capabilitiesOf(acceleration: Acceleration): ComputeCapabilities {
     disk_limit: own('its disk has that size'),
     disk_rate_limit: own('QEMU holds its disk to it'),
     network_rate_limit: own('its network leads to the gateway alone, which takes what comes out in turns'),
-    outbound_network: false,
+    outbound_network: { offered: false, why: 'its network leads to the gateway alone' },
     egress_filter: own('its network leads to the gateway alone'),
     root_apart: own('its root is one of a kernel of its own'),
     ports_exposed: null,

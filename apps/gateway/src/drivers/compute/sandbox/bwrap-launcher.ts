@@ -18,7 +18,7 @@ export function bwrapArgv(plan: LaunchPlan, options: { sized: boolean }): string
     'bwrap',
     '--unshare-ipc',
     '--unshare-pid',
-    '--unshare-net',
+    ...(plan.network === 'own' ? ['--unshare-net'] : []),
     '--unshare-uts',
     '--unshare-cgroup-try',
     ...(asRoot ? [] : ['--unshare-user', '--uid', String(inside.uid), '--gid', String(inside.gid)]),

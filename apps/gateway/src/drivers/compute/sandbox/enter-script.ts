@@ -16,6 +16,8 @@ export interface EnterOptions {
   processesMax: number
   /** Shell words that put the filter of system calls over what follows them; null where there is none. */
   filter: string | null
+  /** The computer's own network, by the kernel's name for it: nothing of a machine begins in there. */
+  host_network: string
   /** Where the machine's root came from an image: what is otherwise then. */
   image?: {
     /** Who its programs are to themselves. To the kernel it is one and the same user. */
@@ -49,10 +51,12 @@ export function enterScript(options: EnterOptions): string {
   const mapped = isThere ? closed : `unshare --user ${mapping(inside.uid, inside.gid)} -- ${closed}`
   const become = uid === null ? mapped : `setpriv --reuid ${uid} --regid ${uid} --clear-groups -- ${mapped}`
   const shell = image ? image.shell.map(shellQuote).join(' ') : '/bin/sh'
+  const astray = shellQuote('the machine is in the network of its computer')
   return [
+    `[ "$(readlink /proc/self/ns/net)" != ${shellQuote(options.host_network)} ] || { echo ${astray} >&2; exit 1; }`,
     'unset XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS OLDPWD',
     // With this, the machine's root may listen on port 80 although it has no rights over its network.
-    '(echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start) 2>/dev/null',
+    '(echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start) 2>/dev/null || :',
     `exec ${become} ${options.filter ?? ''} ${shell} /.berth/agent/first-process.sh ${options.processesMax} "$@"`,
   ].join('\n')
 }

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { nvidiaDeviceMinors } from '../nvidia.ts'
 import { COMMAND_PAUSES } from '../port/command-end.ts'
 import { ComputeError } from '../port/compute-error.ts'
@@ -8,7 +9,7 @@ import type { ImageRoots } from './image-roots.ts'
 import type { ImageTools } from './image-tools.ts'
 import { imageEnvironment, linkCheck } from './image-view.ts'
 import { INFO_FD, launchMachine } from './launch.ts'
-import type { Limiter } from './limiter.ts'
+import type { Admission, Limiter } from './limiter.ts'
 import {
   commandOf,
   type MachineRecord,
@@ -16,6 +17,7 @@ import {
   makeMachineFolders,
   type ProcessIdentity,
 } from './machine-store.ts'
+import { forgetNetwork, type MachineNetwork, type OutboundNetwork } from './outbound-network.ts'
 import { planMachine } from './plan-machine.ts'
 import type { Launcher } from './probe-sandbox.ts'
 import { type AgentFiles, type BoundVolume, writeEtc, writeInsideFile } from './root-view.ts'
@@ -32,6 +34,9 @@ export interface MachineLaunchDeps {
   tools: ImageTools | { lacks: string }
   roots: ImageRoots
   processesMax: number
+  /** The way to the internet; null where machines have none. */
+  outbound: OutboundNetwork | null
+  log: Logger
   /** Whether a machine runs. */
   runs(id: string): Promise<boolean>
 }
@@ -58,47 +63,82 @@ export function createMachineLaunch(deps: MachineLaunchDeps) {
     return mounts
   }
 
+  /** Makes the network of a machine, where machines have a way to the internet. */
+  async function networkOf(run: string, uid: number | null): Promise<MachineNetwork | null> {
+    if (deps.outbound) return deps.outbound.make({ run, uid })
+    await forgetNetwork(run)
+    return null
+  }
+
+  /** Starts the machine's processes, all that it takes being ready. */
+  async function startWith(
+    ready: {
+      id: string
+      record: MachineRecord
+      gpu_minors: number[]
+      /** What mounts its home. */
+      mounting: string[]
+      admission: Admission
+      network: MachineNetwork | null
+    },
+    signal: AbortSignal,
+  ): Promise<ProcessIdentity> {
+    const { id, record, admission, network } = ready
+    const paths = store.paths(id)
+    const mounts = await takeVolumes(id, record)
+    const plan = planMachine({ ...deps, ...ready, paths, mounts, network: network ? 'joined' : 'own' })
+    const check = record.image ? linkCheck(paths, mounts) : []
+    const launcher = deps.launcher.argv({ ...plan, info_fd: INFO_FD })
+    const over = await deps.roots.words(record, paths)
+    const argv = [...(network?.joining ?? []), ...ready.mounting, ...over, ...check, ...launcher]
+    const agent = createAgentClient(paths.run)
+    const first = await launchMachine({ paths, argv, admission, agent, signal })
+    if (network && !(await network.isUp()))
+      deps.log.warn({ machine: id }, 'a machine starts before its way to the internet is there')
+    return first
+  }
+
   return async function launch(
     id: string,
     record: MachineRecord,
     signal: AbortSignal,
   ): Promise<ProcessIdentity> {
-    const { spec } = record
+    const { spec, image } = record
     const paths = store.paths(id)
     const gpu_minors = spec.gpu_uuids.length > 0 ? await nvidiaDeviceMinors(spec.gpu_uuids) : []
     if (gpu_minors.length < spec.gpu_uuids.length) {
       throw new ComputeError('unsupported', 'a GPU that the machine needs is not in this computer')
     }
     const visible = { NVIDIA_VISIBLE_DEVICES: spec.gpu_uuids.join(',') }
-    const { image } = record
+    await makeMachineFolders(paths, record.uid)
     const mounting = await homeMounting(paths)
-    const over = await deps.roots.words(record, paths)
-    const [admission] = await Promise.all([
-      limiter.prepare(id, { ...spec, processesMax: deps.processesMax }),
-      makeMachineFolders(paths, record.uid),
-      writeEtc(paths, spec.hostname),
-      writeInsideFile(paths, {
-        command: commandOf(record),
-        on_command_end: (spec.command && spec.on_command_end) ?? 'keep',
-        pauses: COMMAND_PAUSES,
-        env: {
-          ...(image && imageEnvironment(image)),
-          ...(gpu_minors.length > 0 && visible),
-          ...spec.env,
-        },
-        ...(image && { cwd: image.working_dir, stores_in: '/', own_disk: mounting.length > 0 }),
-      }),
-    ])
-    const mounts = await takeVolumes(id, record)
-    const plan = planMachine({ ...deps, record, paths, gpu_minors, mounts })
+    const network = networkOf(paths.run, record.uid)
     try {
-      const check = image ? linkCheck(paths, mounts) : []
-      const launcher = deps.launcher.argv({ ...plan, info_fd: INFO_FD })
-      const argv = [...mounting, ...over, ...check, ...launcher]
-      return await launchMachine({ paths, argv, admission, agent: createAgentClient(paths.run), signal })
+      const [admission] = await Promise.all([
+        limiter.prepare(id, { ...spec, processesMax: deps.processesMax }),
+        writeEtc(paths, spec.hostname),
+        writeInsideFile(paths, {
+          command: commandOf(record),
+          on_command_end: (spec.command && spec.on_command_end) ?? 'keep',
+          pauses: COMMAND_PAUSES,
+          env: {
+            ...(image && imageEnvironment(image)),
+            ...(gpu_minors.length > 0 && visible),
+            ...spec.env,
+          },
+          ...(image && { cwd: image.working_dir, stores_in: '/', own_disk: mounting.length > 0 }),
+        }),
+      ])
+      return await startWith({ id, record, gpu_minors, mounting, admission, network: await network }, signal)
     } catch (error) {
       await limiter.release(id)
       throw error
+    } finally {
+      // It is the machine's processes that hold the network now, or nobody.
+      await network.then(
+        made => made?.letGo(),
+        () => undefined,
+      )
     }
   }
 }

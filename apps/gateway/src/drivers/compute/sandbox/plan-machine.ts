@@ -9,6 +9,7 @@ import { type ImageTools, insideTool } from './image-tools.ts'
 import { IMAGE_ROOT, imageAgentCommand, planImageView } from './image-view.ts'
 import type { LaunchPlan } from './launch-plan.ts'
 import { type MachinePaths, type MachineRecord, machinePaths, makeMachineFolders } from './machine-store.ts'
+import { hostNetworkName } from './outbound-network.ts'
 import { findLauncher } from './probe-sandbox.ts'
 import { type AgentFiles, type BoundVolume, planRootView, writeEtc, writeInsideFile } from './root-view.ts'
 
@@ -36,6 +37,7 @@ export function planMachine(options: {
   mounts: BoundVolume[]
   processesMax: number
   filter: FilterLoader
+  network: LaunchPlan['network']
 }): LaunchPlan {
   const { record, agent, paths, tools, processesMax } = options
   const { spec, uid, image } = record
@@ -43,11 +45,13 @@ export function planMachine(options: {
   if ('lacks' in tools) throw new ComputeError('unsupported', tools.lacks)
   return {
     hostname: spec.hostname,
+    network: options.network,
     ...planImageView({ ...options, agent, paths, tools, memory_mb: spec.memory_mb }),
     enter: {
       uid,
       processesMax,
       filter: tools.filter(IMAGE_ROOT),
+      host_network: hostNetworkName(),
       image: { user: image.user, shell: insideTool(tools, 'sh') },
     },
     mount_point: paths.root,
@@ -66,14 +70,17 @@ export function hostViewPlan(options: {
   mounts?: BoundVolume[]
   processesMax: number
   filter: FilterLoader
+  /** Without it, one of its own. */
+  network?: LaunchPlan['network']
   command: string[]
 }): LaunchPlan {
   const { spec, uid, paths, agent, gpu_minors = [], mounts = [], processesMax, filter } = options
   return {
     hostname: spec.hostname,
+    network: options.network ?? 'own',
     steps: planRootView({ paths, agent, memory_mb: spec.memory_mb, gpu_minors, mounts }),
     read_only: ['/'],
-    enter: { uid, processesMax, filter: filter.words },
+    enter: { uid, processesMax, filter: filter.words, host_network: hostNetworkName() },
     mount_point: paths.root,
     info_fd: null,
     command: options.command,

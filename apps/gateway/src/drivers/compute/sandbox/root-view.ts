@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { VolumeMount } from '../port/volumes.ts'
 import type { AgentMachine } from './agent/requests.ts'
 import type { MachinePaths } from './machine-store.ts'
+import { INNER_NAME_SERVERS } from './network-rules.ts'
 
 /** One step of making what a machine sees, in order. Each launcher carries these out in its own way. */
 export type ViewStep =
@@ -89,7 +90,7 @@ export async function writeEtc(paths: MachinePaths, hostname: string): Promise<v
     'resolv.conf': resolv,
     passwd: 'root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n',
     group: 'root:x:0:\ntty:x:5:\nnogroup:x:65534:\n',
-    'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n',
+    'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n',
     'bash.bashrc': "PS1='\\u@\\h:\\w\\$ '\n",
     profile:
       'PS1=\'\\u@\\h:\\w\\$ \'\nif [ -r "$HOME/.bashrc" ] && [ -n "$BASH" ]; then . "$HOME/.bashrc"; fi\n',
@@ -101,12 +102,14 @@ export async function writeEtc(paths: MachinePaths, hostname: string): Promise<v
   ])
 }
 
-/** Files that are each machine's own, whatever it is made from; by their paths. */
+/** Files that are each machine's own, whatever it is made from; by their paths. Without a network it asks for names in vain. */
 export function etcFiles(hostname: string): Record<string, string> {
   return {
     '/etc/hostname': `${hostname}\n`,
     '/etc/hosts': `127.0.0.1 localhost\n::1 localhost\n127.0.1.1 ${hostname}\n`,
-    '/etc/resolv.conf': '# This machine has no network but its own loopback.\n',
+    '/etc/resolv.conf': Object.values(INNER_NAME_SERVERS)
+      .map(address => `nameserver ${address}\n`)
+      .join(''),
   }
 }
 

@@ -24,6 +24,8 @@ import { createMachineLife } from './machine-life.ts'
 import { createMachineStatus } from './machine-status.ts'
 import { commandOf, createMachineStore } from './machine-store.ts'
 import { createMachineMaker } from './make-machine.ts'
+import { createNetworkWatch } from './network-watch.ts'
+import { findOutboundNetwork } from './outbound-network.ts'
 import { findLauncher, type Launcher, type LauncherName } from './probe-sandbox.ts'
 import { createSandboxImages } from './sandbox-images.ts'
 import { createSandboxVolumes } from './sandbox-volumes.ts'
@@ -47,6 +49,8 @@ export interface SandboxDeps {
   roots?: 'copies'
   /** How much of the disk machines are to leave free; without it a twentieth, from 1 to 10 GB. */
   keptFreeMb?: number
+  /** The way of machines to the internet, with what private networks they may reach; without it they have none. */
+  outbound?: { opened: readonly string[] }
 }
 
 /**
@@ -61,11 +65,12 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const dataDir = await realpath(deps.dataDir)
   const installation = createHash('sha256').update(dataDir).digest('hex').slice(0, 10)
   const log = deps.log.child({ driver: 'sandbox' })
-  const [limiter, agent, hostId, homes] = await Promise.all([
+  const [limiter, agent, hostId, homes, outbound] = await Promise.all([
     findDisk(dataDir).then(disk => createLimiter(installation, disk)),
     prepareAgentFiles(dataDir),
     readHostId(dataDir),
     deps.homes === 'folders' ? { images: null, why: 'homes are plain folders' } : findHomeImages(),
+    deps.outbound ? findOutboundNetwork(deps.outbound.opened) : { lacks: 'no way there was asked for' },
   ])
   const room = () => diskRoom(dataDir, deps.keptFreeMb)
   const filter = await findFilterLoader(agent.scripts)
@@ -96,6 +101,8 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
       tools,
       roots: images.roots,
       processesMax,
+      outbound: 'lacks' in outbound ? null : outbound,
+      log,
       runs: async id => (await firstProcess(id)) !== null,
     }),
     waits: record => commandOf(record) !== null,
@@ -104,6 +111,14 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     log,
   })
   const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
+  const machines = async () => {
+    const found = (await store.ids()).map(async id => {
+      const running = await firstProcess(id)
+      return running ? [{ id, run: store.paths(id).run, first_pid: running.process.pid }] : []
+    })
+    return (await Promise.all(found)).flat()
+  }
+  const networkWatch = createNetworkWatch({ log, machines })
   const statsReader = createStatsReader(limiter)
   const found_running = await life.takeOver()
   const roots = images.shared ? 'shared' : 'copies'
@@ -123,7 +138,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     id: `sandbox:${hostId}`,
     driver: 'sandbox',
     kinds: ['POD'],
-    capabilities: capabilitiesOf({ launcher, limiter, filter, homes }),
+    capabilities: capabilitiesOf({ launcher, limiter, filter, homes, outbound }),
     size: () => thisComputer(dataDir),
     machines: facets.machines,
     images: images.facet,
@@ -139,7 +154,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     },
     observation: facets.observation,
     shutdown: async options => {
-      await Promise.all([eraser.close(), diskWatch.close(), images.close()])
+      await Promise.all([eraser.close(), diskWatch.close(), networkWatch.close(), images.close()])
       return options?.machines_stay ? [] : life.stopAll()
     },
   }
@@ -164,8 +179,9 @@ function capabilitiesOf(host: {
   limiter: Limiter
   filter: FilterLoader
   homes: Awaited<ReturnType<typeof findHomeImages>>
+  outbound: Awaited<ReturnType<typeof findOutboundNetwork>>
 }): ComputeCapabilities {
-  const { launcher, limiter, filter, homes } = host
+  const { launcher, limiter, filter, homes, outbound } = host
   const by = launcher.name === 'bwrap' ? 'bubblewrap' : 'unshare'
   const calls =
     filter.words === null ? `no filter of system calls (${filter.why})` : 'a filter of system calls'
@@ -185,10 +201,20 @@ function capabilitiesOf(host: {
     disk_rate_limit: limiter.diskRate,
     network_rate_limit: {
       enforced: true,
-      how: 'a machine has no network but its own loopback, and the gateway takes what comes out in turns',
+      how:
+        'lacks' in outbound
+          ? 'a machine has no network but its own loopback, and the gateway takes what comes out in turns'
+          : outbound.rate,
     },
-    outbound_network: false,
-    egress_filter: { enforced: true, how: 'a machine has no network but its own loopback' },
+    outbound_network:
+      'lacks' in outbound ? { offered: false, why: outbound.lacks } : { offered: true, how: outbound.how },
+    egress_filter: {
+      enforced: true,
+      how:
+        'lacks' in outbound
+          ? 'a machine has no network but its own loopback'
+          : 'packet rules of each machine’s own network',
+    },
     root_apart: { enforced: true, how: 'user namespaces' },
     ports_exposed: null,
   }

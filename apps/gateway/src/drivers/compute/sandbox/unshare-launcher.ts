@@ -8,7 +8,8 @@ import type { ViewStep } from './root-view.ts'
  */
 export function unshareArgv(plan: LaunchPlan): string[] {
   const user = plan.enter.uid === null ? ['--user', '--map-root-user'] : []
-  const spaces = ['--mount', '--uts', '--ipc', '--net', '--pid', '--cgroup', '--fork']
+  const net = plan.network === 'own' ? ['--net'] : []
+  const spaces = ['--mount', '--uts', '--ipc', ...net, '--pid', '--cgroup', '--fork']
   return ['unshare', ...user, ...spaces, '--', '/bin/sh', '-c', setupScript(plan), 'berth', ...plan.command]
 }
 
@@ -24,7 +25,8 @@ export const LOOPBACK_WAYS = [
   `python3 -c 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(2, 2), 0x8914, struct.pack("16sh14x", b"lo", 0x41))'`,
 ]
 
-const LOOPBACK_UP = `
+/** Shell lines that bring it up, in whatever way there is. */
+export const LOOPBACK_UP = `
 loopback_up() {
 ${LOOPBACK_WAYS.map(way => `  ${way} 2>/dev/null && return`).join('\n')}
   echo 'no way to bring up the loopback: install iproute2 or perl' >&2
@@ -67,7 +69,7 @@ function setupScript(plan: LaunchPlan): string {
           `exec ${plan.info_fd}>&-`,
         ]),
     'umask 022',
-    LOOPBACK_UP,
+    ...(plan.network === 'own' ? [LOOPBACK_UP] : []),
     BIND,
     `hostname ${q(plan.hostname)}`,
     `root=${q(root)}`,

@@ -12,9 +12,8 @@ const PAUSE_MAX_S = 60
 const MTU_BYTES = 65_520
 const INTERFACE = 'tap0'
 
-/** Files in a machine's run folder: what the keeper of its network says, and how it knows that the machine is there. */
+/** What the keeper of a machine's network says, in its run folder. */
 export const NETWORK_REPORT = 'network'
-const LIFELINE = 'network.life'
 
 /**
  * Makes a network with the rules (`$1`) and no way out, as root of a user namespace of its own, and stays until its
@@ -75,7 +74,8 @@ done
 
 /**
  * What goes before a launcher's own arguments so that the machine is in the network of a holder, and a helper brings it
- * to the internet. Open files: 7 is held by the machine's first process (`first-process.sh`).
+ * to the internet. Open files: 7 is held by the machine's first process (`first-process.sh`), where its name can be
+ * read, which therefore says nothing.
  * @param machine.uid The host's user id of the machine, which the helper gets; null for the gateway's own.
  */
 export function attaching(machine: {
@@ -94,12 +94,11 @@ export function attaching(machine: {
   const join = uid === null ? '--preserve-credentials --user="/proc/$holder/ns/user"' : ''
   const script = `
 run=$1; holder=$2; shift 2
-rm -f "$run/${LIFELINE}"
-mkfifo -m 600 "$run/${LIFELINE}" || exit 1
+life=$(mktemp -u) && mkfifo -m 600 "$life" || exit 1
 : > "$run/${NETWORK_REPORT}" || exit 1
-exec 7<> "$run/${LIFELINE}"
-exec 8< "$run/${LIFELINE}" 7> "$run/${LIFELINE}"
-rm -f "$run/${LIFELINE}"
+exec 7<> "$life"
+exec 8< "$life" 7> "$life"
+rm -f "$life"
 (
   exec 7<&8 3< "/proc/$holder/ns/user" 9< "/proc/$holder/ns/net"
   exec 8>> "$run/${NETWORK_REPORT}"

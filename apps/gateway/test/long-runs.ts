@@ -15,7 +15,7 @@ const TRIES = {
   /** Random lives of an instance whose machine is hostile. */
   lives: { short: 6, long: 100 },
   /** Gateways killed with -9 while they fetch and unpack an image. */
-  unpacks: { short: 1, long: 40 },
+  unpacks: { short: 1, long: 20 },
 } as const
 
 const DAY_MS = 86_400_000

@@ -32,6 +32,8 @@ import { createSandboxEngine } from './sandbox-engine.ts'
 const MB = 1024 * 1024
 const DAY_MS = 86_400_000
 const NOBODY = 65_534
+/** A kill, and all that must be right after it, take some seconds on a busy computer. */
+const KILLS_TIMEOUT_MS = 90_000 + triesOf('unpacks') * 20_000
 const log = pino({ level: 'silent' })
 const probe = await probeSandbox()
 const folder = mkdtempSync(join(tmpdir(), 'berth-image-faults-'))
@@ -191,21 +193,25 @@ describeWhere('images of sandboxes when something goes wrong', probe, () => {
     await expectToConverge()
   })
 
-  test('a gateway may be killed at any moment between an image and its machine', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: 1_500 }), async afterMs => {
-        newDir()
-        const gateway = startGateway(dataDir, 'victim', { args: ['', registry.reference] })
-        await new Promise(resolve => setTimeout(resolve, afterMs))
-        await gateway.kill()
-        const engine = await open()
-        await engine.machines.remove('victim', never)
-        await engine.shutdown()
-        await expectToConverge()
-      }),
-      { numRuns: triesOf('unpacks') },
-    )
-  })
+  test(
+    'a gateway may be killed at any moment between an image and its machine',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.integer({ min: 0, max: 1_500 }), async afterMs => {
+          newDir()
+          const gateway = startGateway(dataDir, 'victim', { args: ['', registry.reference] })
+          await new Promise(resolve => setTimeout(resolve, afterMs))
+          await gateway.kill()
+          const engine = await open()
+          await engine.machines.remove('victim', never)
+          await engine.shutdown()
+          await expectToConverge()
+        }),
+        { numRuns: triesOf('unpacks') },
+      )
+    },
+    KILLS_TIMEOUT_MS,
+  )
 
   test('an image that the disk has no room for is not unpacked, and nothing of it stays', async () => {
     newDir()

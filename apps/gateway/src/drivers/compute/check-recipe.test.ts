@@ -9,7 +9,7 @@ test('a recipe’s parts are checked each by its driver', () => {
   )
   const wrong = checkRecipeParts({
     docker: 'two words',
-    qemu: { file: 'debian.qcow2' },
+    qemu: { url: 'https://cloud.example/debian.qcow2' },
     sandbox: 'guest',
     podman: 'debian:12',
   })

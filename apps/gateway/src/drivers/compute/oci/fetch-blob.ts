@@ -19,7 +19,7 @@ const TRIES_MAX = 40
  * @throws OciFailure.
  */
 export async function fetchBlob(
-  client: RegistryClient,
+  client: Pick<RegistryClient, 'blob'>,
   blob: { digest: string; size: number; path: string; partial: string },
   options: { patience: Patience; signal: AbortSignal; onBytes(done: number): void },
 ): Promise<void> {
@@ -47,7 +47,7 @@ export async function fetchBlob(
 }
 
 async function fetchRest(
-  client: RegistryClient,
+  client: Pick<RegistryClient, 'blob'>,
   blob: { digest: string; size: number; partial: string },
   options: { patience: Patience; onBytes(done: number): void },
 ): Promise<void> {

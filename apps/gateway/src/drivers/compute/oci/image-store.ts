@@ -1,27 +1,12 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { z } from 'zod'
-import { ComputeError, type ComputeErrorCode } from '../port/compute-error.ts'
+import { ComputeError } from '../port/compute-error.ts'
 import type { PullProgress } from '../port/images.ts'
 import type { RegistryTerms } from '../port/registry-access.ts'
+import { fetchOutside } from './fetch-outside.ts'
 import { type FetchedImage, heldFolder, imageFiles, makeImageFolders, readRecord } from './image-files.ts'
 import type { PullOrders } from './pull-orders.ts'
 
 const PULL_SCRIPT = join(import.meta.dirname, 'pull-process.ts')
-/** Of the process that fetches; blobs are never held in whole. */
-const HEAP_MB_MAX = 256
-const ERROR_CHARS_MAX = 500
-
-const progressLine = z.object({ bytes_done: z.number(), bytes_total: z.number() })
-/** The process is ours: its words are taken for what they are. */
-const failureLine = z.object({
-  failed: z.object({
-    code: z.custom<ComputeErrorCode>(value => typeof value === 'string'),
-    message: z.string(),
-  }),
-})
 
 interface Pull {
   /** By which others find it: one for each image and folder. */
@@ -69,9 +54,10 @@ export function createImageStore(dir: string, deps: { room(): Promise<number>; l
       tell({ bytes_done: Math.floor(bytes_done / 2), bytes_total })
     await makeImageFolders(folder)
     if (!(await readRecord(folder, reference))) {
-      const orders = { terms, roomBytes: await deps.room() }
+      const orders: PullOrders = { terms, roomBytes: await deps.room() }
       const lock = imageFiles(folder).lock(reference)
-      await fetchOutside({ dir, folder, reference, lock, orders }, half, signal)
+      const script = [PULL_SCRIPT, dir, folder, reference] as const
+      await fetchOutside({ name: reference, script, orders, lock }, half, signal)
     }
     const record = await readRecord(folder, reference)
     if (!record) throw new ComputeError('failed', `${reference} is gone again`)
@@ -148,49 +134,3 @@ export function createImageStore(dir: string, deps: { room(): Promise<number>; l
 }
 
 export type ImageStore = ReturnType<typeof createImageStore>
-
-/** Lets a process fetch an image while it holds the lock of it, which other gateways wait for. */
-async function fetchOutside(
-  what: { dir: string; folder: string; reference: string; lock: string; orders: PullOrders },
-  onProgress: (progress: PullProgress) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const node = [
-    process.execPath,
-    `--max-old-space-size=${HEAP_MB_MAX}`,
-    '--disable-warning=ExperimentalWarning',
-  ]
-  const argv = ['--no-fork', what.lock, ...node, PULL_SCRIPT, what.dir, what.folder, what.reference]
-  const child = spawn('flock', argv, {
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
-    stdio: ['pipe', 'pipe', 'pipe'],
-    killSignal: 'SIGKILL',
-    signal,
-  })
-  let failure: z.infer<typeof failureLine>['failed'] | null = null
-  let said = ''
-  child.stderr.on('data', chunk => {
-    said = `${said}${chunk}`.slice(-ERROR_CHARS_MAX)
-  })
-  child.stdin.on('error', () => undefined)
-  // Its end would be the end of that process.
-  child.stdin.write(`${JSON.stringify(what.orders)}\n`)
-  createInterface({ input: child.stdout }).on('line', line => {
-    const value = JSON.parse(line) as unknown
-    const progress = progressLine.safeParse(value).data
-    if (progress) onProgress(progress)
-    failure = failureLine.safeParse(value).data?.failed ?? failure
-  })
-  const [code] = await once(child, 'close').catch(cause => {
-    throw new ComputeError('failed', `fetching ${what.reference} ended early: ${cause.message}`, { cause })
-  })
-  if (failure) throw asComputeError(what.reference, failure)
-  if (code !== 0) throw new ComputeError('failed', `fetching ${what.reference} failed: ${said.trim()}`)
-}
-
-function asComputeError(
-  reference: string,
-  { code, message }: z.infer<typeof failureLine>['failed'],
-): ComputeError {
-  return new ComputeError(code, `${reference}: ${message}`.slice(0, ERROR_CHARS_MAX))
-}

@@ -2,13 +2,16 @@ import { createHash, randomBytes } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
 import { access, chmod, copyFile, link, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fetchOutside } from '../oci/fetch-outside.ts'
 import { ComputeError } from '../port/compute-error.ts'
-import type { ImageRecipe } from '../port/images.ts'
+import type { ImageRecipe, PullProgress } from '../port/images.ts'
 import { type DiskFacts, readDiskFacts } from './disk-header.ts'
+import type { BaseOrders } from './fetch-base.ts'
 import { type ImageSource, qemuLackFor, sourcesOf } from './qemu-recipe.ts'
 
 /** Readable for everybody, as machines have users of their own; the folder above is closed. */
 const MODE = 0o644
+const FETCH_SCRIPT = join(import.meta.dirname, 'fetch-base-process.ts')
 
 /** What a machine was made from: names of files in the store. */
 export interface VmImage {
@@ -22,12 +25,14 @@ export interface VmImage {
  * Disks and kernels that machines are made from, each kept as long as a machine is over it: a file that its operator
  * replaces is another one from then on.
  * @param dir A folder for them alone.
+ * @param room How many bytes they may take of its disk now.
  */
-export function createBaseStore(dir: string) {
+export function createBaseStore(dir: string, room: () => Promise<number>) {
   const pathOf = (name: string) => join(dir, name)
 
   /** By what it is kept; a file that has changed is another one. */
   async function nameOf(source: ImageSource): Promise<string> {
+    if ('url' in source) return source.sha256
     const found = await stat(source.file).catch(() => null)
     if (!found?.isFile()) unavailable(`there is no file ${source.file}`)
     const facts = [source.file, found.size, found.mtimeMs, found.ino, source.sha256 ?? '']
@@ -44,6 +49,7 @@ export function createBaseStore(dir: string) {
   async function keep(source: ImageSource): Promise<string> {
     const name = await nameOf(source)
     if (await isKept(name)) return name
+    if ('url' in source) throw new ComputeError('failed', `${source.url} was not fetched yet`)
     await mkdir(dir, { recursive: true, mode: 0o700 })
     const taken = `${pathOf(name)}.${randomBytes(4).toString('hex')}`
     try {
@@ -75,6 +81,27 @@ export function createBaseStore(dir: string) {
         if (source && (name === null || !(await isKept(name)))) return false
       }
       return true
+    },
+
+    /**
+     * Fetches what of an image is to be fetched, each file in a process of its own; the disk's progress is told.
+     * @throws ComputeError as `OciFailure` has them.
+     */
+    async fetch(
+      image: ImageRecipe,
+      onProgress: (progress: PullProgress) => void,
+      signal: AbortSignal,
+    ): Promise<void> {
+      const { disk, kernel, initrd } = sourcesFor(image)
+      for (const source of [kernel, initrd, disk]) {
+        if (!source || !('url' in source) || (await isKept(source.sha256))) continue
+        const partial = join(dir, 'partial', source.sha256)
+        await mkdir(join(dir, 'partial'), { recursive: true, mode: 0o700 })
+        const { url, sha256 } = source
+        const orders: BaseOrders = { url, sha256, path: pathOf(sha256), partial, roomBytes: await room() }
+        const fetch = { name: url, script: [FETCH_SCRIPT] as const, orders, lock: `${partial}.lock` }
+        await fetchOutside(fetch, source === disk ? onProgress : () => undefined, signal)
+      }
     },
 
     /**

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
@@ -92,6 +94,44 @@ describeWhere('virtual machines', hypervisor, () => {
         screen.type('o')
         expect(screen.bytes().toString()).toContain('o')
       })
+    })
+
+    test('a disk is fetched from an address, goes on where it was cut off, and is what the catalogue says', async () => {
+      const asked: string[] = []
+      const whole = Buffer.concat([echoDisk(), Buffer.alloc(300_000, 7)])
+      const server = createServer((request, response) => {
+        const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0)
+        asked.push(`${request.url} ${from}`)
+        if (request.url !== '/disk') return void response.writeHead(404).end()
+        const rest = whole.subarray(from)
+        response.writeHead(from > 0 ? 206 : 200, { 'content-length': rest.length })
+        // The first two are given up: the one that only asks how large it is, and the one that is cut off.
+        if (asked.length > 2) response.end(rest)
+        else response.write(rest.subarray(0, 100_000), () => setTimeout(() => response.destroy(), 20))
+      })
+      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+      const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      const imageAt = (path: string, sha256: string) => ({
+        id: 'fetched',
+        parts: { qemu: { url: `${at}${path}`, sha256 } },
+      })
+      const sha256 = createHash('sha256').update(whole).digest('hex')
+      const image = imageAt('/disk', sha256)
+      expect(await engine.images.has(image)).toBe(false)
+      await expectCode(engine.machines.create(specOf('fetched', { image }), never), 'failed')
+      const progress: number[] = []
+      await engine.images.pull(image, ({ bytes_done }) => progress.push(bytes_done), never)
+      expect(progress.at(-1)).toBe(whole.length)
+      expect(asked).toEqual(['/disk 0', '/disk 0', '/disk 100000'])
+      expect(await engine.images.has(image)).toBe(true)
+      await engine.machines.create(specOf('fetched', { image }), never)
+      const nothing = () => undefined
+      await expectCode(
+        engine.images.pull(imageAt('/none', 'a'.repeat(64)), nothing, never),
+        'image_not_found',
+      )
+      await expectCode(engine.images.pull(imageAt('/disk', 'b'.repeat(64)), nothing, never), 'image_damaged')
+      server.close()
     })
 
     test('what a machine cannot have is refused before it is made', async () => {

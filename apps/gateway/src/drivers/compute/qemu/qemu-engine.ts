@@ -68,7 +68,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
   const room = () => diskRoom(dataDir, deps.keptFreeMb)
   const eraser = createEraser(log)
   const store = createMachineStore(dataDir, eraser)
-  const bases = createBaseStore(join(dataDir, 'bases'))
+  const bases = createBaseStore(join(dataDir, 'bases'), async () => (await room()).freeBytes)
 
   async function make(spec: MachineSpec): Promise<VmRecord> {
     const vm = await bases.take(spec.image)
@@ -117,7 +117,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
       has: bases.has,
       async pull(image, onProgress, signal) {
         mustBeMakeable(image)
-        signal.throwIfAborted()
+        await bases.fetch(image, onProgress, signal)
         const { base } = await bases.take(image)
         onProgress({ bytes_done: base.bytes, bytes_total: base.bytes })
       },

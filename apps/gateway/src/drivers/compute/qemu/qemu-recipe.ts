@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { ImageRecipe } from '../port/images.ts'
 
 const PATH_LENGTH_MAX = 4_096
+const URL_LENGTH_MAX = 2_048
 const CMDLINE_LENGTH_MAX = 1_024
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits')
@@ -13,22 +14,29 @@ const fileSource = z.strictObject({
   sha256: sha256.optional(),
 })
 
-export type ImageSource = z.infer<typeof fileSource>
+const urlSource = z.strictObject({
+  /** By TLS, on this computer also without. */
+  url: z.url({ protocol: /^https?$/ }).max(URL_LENGTH_MAX),
+  sha256,
+})
 
-/**
- * The part of a recipe in the catalogue that virtual machines are made from: a disk as qcow2 or as it is, and where that
- * holds no boot loader a kernel, with what it begins with and is told.
- */
-export const qemuPartSchema = z.strictObject({
-  ...fileSource.shape,
-  kernel: fileSource.optional(),
-  initrd: fileSource.optional(),
+const source = z.union([fileSource, urlSource])
+export type ImageSource = z.infer<typeof source>
+
+const boot = {
+  kernel: source.optional(),
+  initrd: source.optional(),
   cmdline: z
     .string()
     .max(CMDLINE_LENGTH_MAX)
     .regex(/^[ -~]*$/, 'must be printable ASCII')
     .optional(),
-})
+}
+/**
+ * The part of a recipe in the catalogue that virtual machines are made from: a disk as qcow2 or as it is, and where that
+ * holds no boot loader a kernel, with what it begins with and is told.
+ */
+export const qemuPartSchema = z.union([fileSource.extend(boot), urlSource.extend(boot)])
 
 /** The files that an image is made of. */
 export interface ImageSources {

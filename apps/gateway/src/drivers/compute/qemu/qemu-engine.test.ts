@@ -232,6 +232,21 @@ describeWhere('virtual machines', hypervisor, () => {
       await watching.machines.remove(spec.id, never)
     })
 
+    test('a machine that waits runs nothing, while one that was let begin does', async () => {
+      const other = { ...spec, id: 'begun' }
+      await engine.machines.create(other, never)
+      for (const { id } of [spec, other]) await engine.machines.start(id, never)
+      await engine.machines.begin(other.id, never)
+      const [waits, runs] = [await openScreen(engine, spec.id), await openScreen(engine, other.id)]
+      await eventually(() => {
+        for (const screen of [waits, runs]) screen.type('o')
+        expect(runs.bytes().toString()).toContain('oooo')
+      })
+      expect(waits.bytes().toString()).toBe('')
+      await engine.machines.remove(other.id, never)
+      await engine.machines.stop(spec.id, never, { at_once: true })
+    })
+
     test('a guest that hears no power button has the plug pulled when its time is over', async () => {
       await engine.machines.start(spec.id, never)
       await engine.machines.begin(spec.id, never)

@@ -339,8 +339,12 @@ test('a deleted account is gone at once: its sessions end, and its address is fr
 
 const row = (what: string) => page.getByRole('row').filter({ has: page.getByText(what, { exact: true }) })
 
+/** By its link beside the section that is open, which loads no page anew; from elsewhere by its address. */
 async function openSection(section: string): Promise<void> {
-  await page.goto(`/settings?section=${section}`)
+  const address = `/settings?section=${section}`
+  const sections = page.getByRole('navigation', { name: 'Sections of the settings' })
+  if (new URL(page.url()).pathname === '/settings') await sections.locator(`a[href="${address}"]`).click()
+  else await page.goto(address)
 }
 
 async function logIn(where: Page, password: string): Promise<void> {

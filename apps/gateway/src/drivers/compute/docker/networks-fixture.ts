@@ -56,7 +56,12 @@ export async function makeNetworks(): Promise<TestNetworks | { why: string }> {
     const args = [`--net=/run/netns/${names[namespace]}`, 'perl', '-e', GREETER, ...ports.map(String)]
     const listener = spawn('nsenter', args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true })
     listeners.push(listener)
-    for (const _ of ports) await once(listener.stdout, 'data')
+    let up = 0
+    // Two that come at once are one piece.
+    listener.stdout.on('data', (dots: Buffer) => {
+      up += dots.length
+    })
+    while (up < ports.length) await once(listener.stdout, 'data')
   }
 
   try {

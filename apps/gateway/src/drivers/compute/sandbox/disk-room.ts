@@ -13,6 +13,8 @@ export interface DiskRoom {
   isShort: boolean
   /** What images may still take of what is not kept, in bytes. */
   freeBytes: number
+  /** What is kept, in bytes and in files. */
+  kept: { bytes: number; files: number }
   /** In words for operators. */
   left: string
 }
@@ -26,7 +28,8 @@ export async function diskRoom(folder: string, keptFreeMb?: number): Promise<Dis
   const usual = Math.min(KEPT_MB_MAX, Math.max(KEPT_MB_MIN, (blocks * bsize * KEPT_SHARE) / MB))
   const freeMb = Math.floor((bavail * bsize) / MB)
   const keptMb = keptFreeMb ?? usual
-  const isShort = freeMb < keptMb || (files > 0 && ffree < files * KEPT_FILES_SHARE)
+  const kept = { bytes: keptMb * MB, files: files * KEPT_FILES_SHARE }
+  const isShort = freeMb < keptMb || ffree < kept.files
   const freeBytes = Math.max(0, freeMb - keptMb) * MB
-  return { isShort, freeBytes, left: files > 0 ? `${freeMb} MB and ${ffree} files` : `${freeMb} MB` }
+  return { isShort, freeBytes, kept, left: files > 0 ? `${freeMb} MB and ${ffree} files` : `${freeMb} MB` }
 }

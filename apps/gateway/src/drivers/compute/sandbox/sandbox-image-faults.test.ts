@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -31,6 +32,8 @@ import { createSandboxEngine } from './sandbox-engine.ts'
 
 const MB = 1024 * 1024
 const DAY_MS = 86_400_000
+/** Of a disk's files, what machines and images leave free. */
+const KEPT_FILES_SHARE = 0.02
 const NOBODY = 65_534
 /** A kill, and all that must be right after it, take some seconds on a busy computer. */
 const KILLS_TIMEOUT_MS = 90_000 + triesOf('unpacks') * 20_000
@@ -223,6 +226,31 @@ describeWhere('images of sandboxes when something goes wrong', probe, () => {
     expect(treesIn(dataDir)).toEqual([])
     expect(await engine.images.has(recipe())).toBe(false)
     await expectToConverge()
+  })
+
+  test('what an image takes of a disk is what the disk says, and what is kept of it stays free', async context => {
+    if (process.getuid?.() !== 0) return context.skip('only root may mount a disk of its own')
+    newDir()
+    mkdirSync(dataDir)
+    const shell = (script: string) => execFileSync('sh', ['-c', script, 'sh', dataDir])
+    shell('mount -t tmpfs -o size=256m,nr_inodes=10000 tmpfs "$1"')
+    try {
+      const engine = await open({ keptFreeMb: 1 })
+      const { files, ffree } = statfsSync(dataDir)
+      const folders = ffree - Math.floor((files * KEPT_FILES_SHARE) / 2)
+      const deep = 45
+      const entries = Array.from({ length: folders / deep }, (_, at) => ({
+        name: `${at}/${'a/'.repeat(deep - 1)}`,
+      }))
+      const many = await startRegistry(makeImage([{ bytes: packOdd(entries), packing: '' }]))
+      const deepImage = { id: 'deep', parts: { sandbox: { image: many.reference } } }
+      const refused = engine.images.pull(deepImage, () => undefined, never)
+      await expectCode(refused.finally(many.close), 'exhausted')
+      expect(treesIn(dataDir)).toEqual([])
+      await engine.shutdown()
+    } finally {
+      shell('umount --lazy "$1"')
+    }
   })
 
   test('an image that nobody used for long is removed, but not from under a machine', async context => {

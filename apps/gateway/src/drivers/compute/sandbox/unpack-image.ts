@@ -59,7 +59,7 @@ export function createImageUnpacker(deps: UnpackImageDeps): ImageTreesDeps['unpa
     const paths = pathsIn(folder)
     const name = `image-${record.manifest.slice(-12)}`
     const layers = layersOf(image)
-    const orders = ordersFor(record, (await deps.room()).freeBytes)
+    const orders = ordersFor(record, (await deps.room()).kept)
     const uid = machineUid(deps.installation, name)
     await makeMachineFolders(paths, uid)
     const limits = {
@@ -98,11 +98,11 @@ function pathsIn(dir: string): MachinePaths {
   return { dir, home: home ?? dir, etc: etc ?? dir, run: run ?? dir, root: root ?? dir }
 }
 
-function ordersFor(record: ImageRecord, freeBytes: number): UnpackOrders {
+function ordersFor(record: ImageRecord, kept: DiskRoom['kept']): UnpackOrders {
   return {
     layers: record.layers.map(({ packing, diff_id }, at) => ({ path: `/layers/${at}`, packing, diff_id })),
     bytes_max: IMAGE_BYTES_MAX,
-    bytes_to_spare: freeBytes,
+    kept,
     files_max: FILES_MAX,
     files: Object.keys(etcFiles(HOSTNAME)),
     user: record.user,

@@ -131,6 +131,7 @@ test.each<[string, OddEntry[]]>([
     [{ name: 'a', type: '2', target: 'b' }, { name: 'b', type: '2', target: 'a' }, { name: 'a/file' }],
   ],
   ['more files than may be', Array.from({ length: FILES_MAX + 1 }, (_, at) => ({ name: `${at}` }))],
+  ['more folders than may be, by one name', [{ name: `${'a/'.repeat(FILES_MAX)}one` }]],
 ])('%s is refused', (_name, entries) => {
   expect(() => lay([entries])).toThrow(BadEntry)
   expect(existsSync(join(root, '../outside'))).toBe(false)

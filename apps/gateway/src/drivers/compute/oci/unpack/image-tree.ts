@@ -53,7 +53,7 @@ export class ImageTree {
     const parts = partsOf(entry.name)
     const name = parts.pop()
     if (name === undefined) return null
-    if (++this.#files > this.#filesMax) throw new BadEntry(`it has more than ${this.#filesMax} files`)
+    this.#count()
     const folder = this.folder(parts)
     if (name.startsWith(WHITEOUT)) {
       this.#hide(folder, name)
@@ -124,6 +124,10 @@ export class ImageTree {
     writeFile(path, { mode: 0o644, changed_s: Date.now() / 1000 }).end()
   }
 
+  #count(): void {
+    if (++this.#files > this.#filesMax) throw new BadEntry(`it has more than ${this.#filesMax} files`)
+  }
+
   #resolve(parts: readonly string[], make: boolean): string | null {
     let path = this.#root
     let links = 0
@@ -144,6 +148,8 @@ export class ImageTree {
       }
       if (!there?.isDirectory()) {
         if (!make) return null
+        // One name may stand for thousands of folders.
+        this.#count()
         this.#remove(next, there)
         mkdirSync(next)
         chmodSync(next, 0o755)

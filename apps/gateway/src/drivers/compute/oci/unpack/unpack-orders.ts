@@ -8,8 +8,8 @@ export interface UnpackOrders {
     diff_id: string
   }[]
   bytes_max: number
-  /** What the disk has to spare of that. */
-  bytes_to_spare: number
+  /** What the disk is to have left, whoever else fills it meanwhile. */
+  kept: { bytes: number; files: number }
   files_max: number
   /** Empty files that machines have something of their own in, by their paths. */
   files: string[]

@@ -4,7 +4,7 @@
  * writes a JSON value a line, the last one what it has come to, and ends when whoever started it closes file 3.
  */
 import { createHash } from 'node:crypto'
-import { chmodSync, createReadStream, readFileSync } from 'node:fs'
+import { chmodSync, createReadStream, readFileSync, statfsSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { PassThrough, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -40,6 +40,13 @@ function unpackerOf(packing: UnpackOrders['layers'][number]['packing']): Transfo
   return packing === 'zstd' ? createZstdDecompress() : new PassThrough()
 }
 
+/** Asks the disk: small files and folders take more of it than an archive says, and others fill it as well. */
+function mustHaveRoom(): void {
+  const { bavail, bsize, ffree } = statfsSync(ROOT)
+  const { kept } = orders
+  if (bavail * bsize < kept.bytes || ffree < kept.files) throw new NoRoom()
+}
+
 async function layLayer({ path, packing, diff_id }: UnpackOrders['layers'][number]): Promise<void> {
   tree.nextLayer()
   const reader = new TarReader(entry => tree.lay(entry))
@@ -49,10 +56,10 @@ async function layLayer({ path, packing, diff_id }: UnpackOrders['layers'][numbe
     for await (const piece of pieces as AsyncIterable<Buffer>) {
       bytes += piece.length
       if (bytes > orders.bytes_max) throw new BadEntry('it is larger than may be')
-      if (bytes > orders.bytes_to_spare) throw new NoRoom()
       tellNowAndThen(bytes_done + file.bytesRead)
       hash.update(piece)
       reader.push(piece)
+      mustHaveRoom()
     }
   })
   bytes_done += file.bytesRead

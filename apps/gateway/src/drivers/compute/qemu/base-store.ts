@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
-import { access, chmod, copyFile, link, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { access, chmod, copyFile, link, mkdir, realpath, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fetchOutside } from '../oci/fetch-outside.ts'
 import { ComputeError } from '../port/compute-error.ts'
@@ -128,7 +128,8 @@ async function take(from: string, to: string): Promise<void> {
   const { mode } = await stat(from)
   const isReadable = (mode & MODE) === MODE
   try {
-    if (isReadable) return await link(from, to)
+    // A second name for a link would be another link, which leads to whatever lies there later.
+    if (isReadable) return await link(await realpath(from), to)
   } catch {
     // On another file system, or one without second names.
   }

@@ -1,6 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -75,7 +83,8 @@ describeWhere('virtual machines', hypervisor, () => {
 
     test('a disk of the right checksum does, and one that its operator replaces is another from then on', async () => {
       const file = join(folder, 'replaced.raw')
-      writeFileSync(file, echoDisk())
+      writeFileSync(join(folder, 'replaced-1.raw'), echoDisk())
+      symlinkSync('replaced-1.raw', file)
       const sha256 = createHash('sha256').update(echoDisk()).digest('hex')
       const image = echoImage({ file, sha256 })
       await engine.images.pull(image, () => undefined, never)

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +13,8 @@ const run = promisify(execFile)
 const READY_TIMEOUT_MS = 30_000
 const READY_POLL_MS = 100
 const RUNTIME = 'berth-test-runtime'
+/** Of a disk in a file, which takes room only as it fills. */
+const DISK_BYTES = 4 * 1024 ** 3
 const STOP_TIMEOUT_MS = 20_000
 
 /** A Docker daemon of a test's own, which listens on TCP with TLS. */
@@ -23,10 +25,14 @@ export interface TestDaemon {
   dir: string
   files: { ca_file: string; cert_file: string; key_file: string }
   docker: Docker
+  /** `btrfs` or `vfs`. */
+  storage: string
   /** A second runtime that it knows, which is `runc` and notes how it was called. */
   runtime: { name: string; calls(): Promise<string[]> }
   /** Ends the daemon, and with it every container. */
   stop(): Promise<void>
+  /** Ends it with SIGKILL; what runs on it goes on until it is started again. */
+  kill(): Promise<void>
   /** Starts it again with what it stored. */
   start(): Promise<void>
   /** Has another one in its place, which never heard of what it stored. It is started by `start`. */
@@ -36,6 +42,8 @@ export interface TestDaemon {
 }
 
 interface DaemonOptions {
+  /** Has its storage in a file that is a disk of Btrfs, whose quotas it uses; where that cannot be, on plain folders. */
+  btrfs?: true
   network_namespace?: string
 }
 
@@ -65,6 +73,7 @@ export async function startDockerd(options: DaemonOptions = {}): Promise<TestDae
 
 async function prepare(dir: string, major: number, options: DaemonOptions): Promise<TestDaemon> {
   const at = (name: string) => join(dir, name)
+  const storage = options.btrfs && (await mountDisk(dir)) ? 'btrfs' : 'vfs'
   const port = await freePort()
   await makeCertificates(dir)
   // Before version 23 daemons of one computer shared one key, and with it their id, unless told otherwise.
@@ -86,7 +95,7 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
   const docker = new Docker(place)
   const args = [
     ...['--config-file', at('daemon.json'), '--data-root', at('data'), '--exec-root', at('exec')],
-    ...['--pidfile', at('pid'), '--storage-driver=vfs', '--bridge=none'],
+    ...['--pidfile', at('pid'), `--storage-driver=${storage}`, '--bridge=none'],
     ...(options.network_namespace ? [] : ['--iptables=false']),
     ...[
       '--host',
@@ -128,11 +137,25 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
     dir,
     files: { ca_file: 'ca.pem', cert_file: 'client.pem', key_file: 'client-key.pem' },
     docker,
+    storage,
     runtime: {
       name: RUNTIME,
       calls: async () => (await readFile(at('runtime.log'), 'utf8').catch(() => '')).split('\n').slice(0, -1),
     },
     stop,
+    async kill() {
+      const ending = child
+      child = null
+      if (!ending || ending.exitCode !== null) return
+      const ended = once(ending, 'exit')
+      const containerd = Number(await readFile(at('exec/containerd/containerd.pid'), 'utf8').catch(() => ''))
+      ending.kill('SIGKILL')
+      await ended
+      // It dies with its daemon, and a new one that sees it dying takes it for one that is of use.
+      const deadline = Date.now() + READY_TIMEOUT_MS
+      while (containerd > 0 && isAlive(containerd) && Date.now() < deadline)
+        await new Promise(resolve => setTimeout(resolve, READY_POLL_MS))
+    },
     async start() {
       const [program = '', ...rest] = [
         ...(options.network_namespace ? ['nsenter', `--net=/run/netns/${options.network_namespace}`] : []),
@@ -147,12 +170,19 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
     },
     async replace() {
       await removeBridges()
-      for (const name of ['data', 'key.json']) await rm(at(name), { recursive: true, force: true })
+      await rm(at('key.json'), { force: true })
+      if (storage === 'vfs') await rm(at('data'), { recursive: true, force: true })
+      else {
+        await run('umount', [at('data')])
+        await mountDisk(dir)
+      }
     },
     async remove() {
       await removeBridges()
       // Left over where a container had the network of its computer.
       await run('umount', [at('exec/netns/default')]).catch(() => undefined)
+      // Its disk, or what is left over by one that was killed.
+      await run('umount', ['-l', at('data')]).catch(() => undefined)
       await rm(dir, { recursive: true, force: true, maxRetries: 3 })
     },
   }
@@ -171,6 +201,30 @@ async function ready(docker: Docker, child: ChildProcess, logFile: string): Prom
       }
       await new Promise(resolve => setTimeout(resolve, READY_POLL_MS))
     }
+  }
+}
+
+/** A disk of Btrfs in a file, empty, where a daemon in that folder stores. False where that cannot be had. */
+async function mountDisk(dir: string): Promise<boolean> {
+  const file = join(dir, 'disk')
+  const data = join(dir, 'data')
+  try {
+    await mkdir(data, { recursive: true })
+    await writeFile(file, '')
+    await truncate(file, DISK_BYTES)
+    await run('mkfs.btrfs', ['-q', '-f', file])
+    await run('mount', ['-o', 'loop', file, data])
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }
 

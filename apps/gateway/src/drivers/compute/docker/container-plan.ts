@@ -4,6 +4,7 @@ import { isLoopback } from '../../../platform/http/hosts.ts'
 import { DISK_RATE_BYTES_PER_S } from '../disk-rate.ts'
 import { COMMAND_PAUSES } from '../port/command-end.ts'
 import type { CommandEndRule, MachineSpec } from '../port/machines.ts'
+import { boundedBytes, type DiskBound } from './disk-bound.ts'
 
 /** Names the cloud that a container, network or saved image belongs to. */
 export const CLOUD_LABEL = 'berth.cloud'
@@ -108,6 +109,8 @@ export function createNames(cloudId: string) {
     /** The container that keeps machines from private networks, and what it is made from. */
     guard: `berth-${cloudId}.guard`,
     guardImage: { repo: `berth-${cloudId}.guard`, tag: '1' },
+    /** Never started: by it the engine says whether it bounds disks. */
+    diskTrial: `berth-${cloudId}.disk-trial`,
     isVolume: (name: string) => name.startsWith(`berth-${cloudId}-`) && name.endsWith('.volume'),
   }
 }
@@ -124,6 +127,8 @@ export interface ImageOrigin {
 /** What passes from a container to the one that takes its place, beside its files. */
 export interface Predecessor {
   id: string
+  /** All layers of the image that holds its files. */
+  image_bytes: number
   env: string[]
   user: string
   working_dir: string
@@ -148,6 +153,7 @@ export function planContainer(options: {
   runtime: string | undefined
   /** The disk that the engine keeps machines on; null where its rate is not limited. */
   diskNode: string | null
+  diskBound: DiskBound
   predecessor?: Predecessor
   /** The environment of an image that was made from a machine: none of it but the origin's is wanted. */
   imageEnv?: string[]
@@ -159,6 +165,10 @@ export function planContainer(options: {
     ...[...new Set(spec.udp_ports)].map(port => `${port}/udp`),
   ]
   const limits = planLimits(spec, options.cpusMax)
+  const diskBytes = boundedBytes(options.diskBound, spec.disk_gb, {
+    image: origin.size_bytes,
+    before: predecessor?.image_bytes ?? null,
+  })
   return {
     name: names.container(spec.id),
     Image: options.imageRef,
@@ -166,7 +176,7 @@ export function planContainer(options: {
     Labels: {
       [CLOUD_LABEL]: cloudId,
       [INSTANCE_LABEL]: spec.id,
-      [SHAPE_LABEL]: shapeOf(spec, { publishAddress, runtime }),
+      [SHAPE_LABEL]: shapeOf(spec, options),
       [ORIGIN_LABEL]: JSON.stringify(origin),
     },
     Env: mergeEnv(origin.env, spec.env, predecessor?.env ?? options.imageEnv ?? []),
@@ -181,6 +191,7 @@ export function planContainer(options: {
       NetworkMode: names.network,
       PortBindings: Object.fromEntries(ports.map(port => [port, [{ HostIp: publishAddress, HostPort: '' }]])),
       ...limits,
+      ...(diskBytes === null ? {} : { StorageOpt: { size: String(diskBytes) } }),
       ...planDiskRate(options.diskNode),
       // PyTorch's loaders exchange tensors through shared memory; Docker's own 64 MB are not enough for them.
       ShmSize: Math.floor(limits.Memory / 2),
@@ -230,8 +241,9 @@ export function planLimits(spec: Pick<MachineSpec, 'cpu_count' | 'memory_mb'>, c
 /** A digest of all in a spec, and of the engine's own terms, that a container keeps for as long as it exists. */
 export function shapeOf(
   spec: MachineSpec,
-  { publishAddress, runtime }: { publishAddress: string; runtime: string | undefined },
+  terms: { publishAddress: string; runtime: string | undefined; diskBound: DiskBound },
 ): string {
+  const { publishAddress, runtime, diskBound } = terms
   const shape = [
     spec.hostname,
     Object.entries(spec.env).sort(([a], [b]) => (a < b ? -1 : 1)),
@@ -246,6 +258,7 @@ export function shapeOf(
       : []),
     ...(spec.volumes?.length ? [{ volumes: spec.volumes }] : []),
     ...(runtime === undefined ? [] : [{ runtime }]),
+    ...('why' in diskBound ? [] : [{ disk_gb: spec.disk_gb }]),
   ]
   return createHash('sha256').update(JSON.stringify(shape)).digest('hex')
 }

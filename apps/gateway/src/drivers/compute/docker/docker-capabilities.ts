@@ -1,10 +1,11 @@
 import { type Disk, VERSION_1_LACKS } from '../disk-rate.ts'
 import type { Capability } from '../port/capability.ts'
 import type { ComputeCapabilities } from '../port/engine.ts'
+import type { DiskBound, StorageTold } from './disk-bound.ts'
 import { isolationBy, type RuntimesTold } from './docker-runtime.ts'
 
 /** What the engine tells of itself, as far as it matters here. */
-export interface EngineInfo extends RuntimesTold {
+export interface EngineInfo extends RuntimesTold, StorageTold {
   /** The daemon's own: made once, and kept beside its images and containers. */
   ID: string
   NCPU: number
@@ -25,13 +26,17 @@ export interface EngineInfo extends RuntimesTold {
 
 /**
  * What machines on this engine are held to.
- * @param disk What they store on, as far as its rate can be limited.
- * @param runtime What runs them; undefined for the engine's own choice.
+ * @param found.disk What they store on, as far as its rate can be limited.
+ * @param found.diskBound By what its storage bounds them.
+ * @param found.runtime What runs them; undefined for the engine's own choice.
  */
 export function capabilitiesOf(
   info: EngineInfo,
-  disk: Disk | { why: string },
-  runtime: string | undefined,
+  {
+    disk,
+    diskBound,
+    runtime,
+  }: { disk: Disk | { why: string }; diskBound: DiskBound; runtime: string | undefined },
 ): Omit<ComputeCapabilities, 'ports_exposed' | 'egress_filter'> {
   const how = `control groups, by Docker on ${info.OperatingSystem ?? 'its host'}`
   const quota = info.CPUCfsQuota ?? info.CpuCfsQuota
@@ -43,10 +48,8 @@ export function capabilitiesOf(
     memory_limit: info.MemoryLimit
       ? { enforced: true, how }
       : { enforced: false, why: 'Docker’s host has no control group for memory' },
-    disk_limit: {
-      enforced: false,
-      why: 'Docker limits disks only on few file systems, so it is not asked to',
-    },
+    disk_limit:
+      'why' in diskBound ? { enforced: false, why: diskBound.why } : { enforced: true, how: diskBound.how },
     disk_rate_limit: diskRate(info, disk, how),
     network_rate_limit: { enforced: false, why: 'Docker bounds the rate of no network' },
     outbound_network: { offered: true, how: 'through Docker’s own network' },

@@ -5,6 +5,7 @@ import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
 import { createNames } from './container-plan.ts'
+import { findDiskBound } from './disk-bound.ts'
 import { capabilitiesOf, type EngineInfo } from './docker-capabilities.ts'
 import { answeredWithin, translated } from './docker-errors.ts'
 import { followEvents } from './docker-events.ts'
@@ -58,6 +59,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
   if (!info.ID) throw new ComputeError('failed', 'Docker does not tell its id')
   mustKnowRuntime(info, deps.runtime)
   const disk = await limitableDisk(info, link.is_here)
+  const diskBound = await findDiskBound(docker, info, { name: names.diskTrial, image: names.guardImage })
   const identity = watchIdentity({ docker, engineId: idOf(info), idOf, ask: askAboutItself })
   const keeper = createKeeperClient({ engine: `${info.ID}/${cloudId}`, place: deps.place })
   const guard =
@@ -72,6 +74,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     cpusMax: info.NCPU,
     publishAddress: link.publish_address,
     runtime: deps.runtime,
+    diskBound,
     diskNode: 'node' in disk ? disk.node : null,
     soon,
     log,
@@ -96,7 +99,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     get capabilities() {
       const { ports_exposed } = link
       return {
-        ...capabilitiesOf(info, disk, deps.runtime),
+        ...capabilitiesOf(info, { disk, diskBound, runtime: deps.runtime }),
         egress_filter: guard?.state() ?? NO_FILTER,
         ports_exposed,
       }

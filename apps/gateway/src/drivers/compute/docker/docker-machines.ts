@@ -16,6 +16,7 @@ import {
   SHAPE_LABEL,
   shapeOf,
 } from './container-plan.ts'
+import type { DiskBound } from './disk-bound.ts'
 import { readReport } from './docker-command-end.ts'
 import { isMissing, orNull, statusCodeOf, toComputeError, translated } from './docker-errors.ts'
 import { ensureNetwork } from './docker-network.ts'
@@ -45,6 +46,7 @@ export function createDockerMachines(deps: {
   runtime: string | undefined
   /** The disk that the engine keeps machines on; null where its rate is not limited. */
   diskNode: string | null
+  diskBound: DiskBound
   soon: Soon
   log: Logger
   /** A machine on more layers than this is put on one when its container is made anew. */
@@ -57,9 +59,9 @@ export function createDockerMachines(deps: {
   onReplaced(id: string): void
 }) {
   const { docker, cloudId, soon, log } = deps
-  const { cpusMax, publishAddress, runtime, diskNode } = deps
+  const { cpusMax, publishAddress, runtime, diskNode, diskBound } = deps
   /** The engine's own part in each container. */
-  const terms = { cloudId, cpusMax, publishAddress, runtime, diskNode }
+  const terms = { cloudId, cpusMax, publishAddress, runtime, diskNode, diskBound }
   const names = createNames(cloudId)
   const queue = createKeyedQueue()
   const containerOf = (id: string) => docker.getContainer(names.container(id))

@@ -74,11 +74,13 @@ export function createReplacement({ docker, cloudId, layersMax, log }: Replaceme
     ): Promise<void> {
       const old = docker.getContainer(existing.Id)
       const imageRef = await save(id, old, existing.Image)
+      const saved = await docker.getImage(imageRef).inspect()
       const { Config } = existing
       const volumes = volumesOf(existing)
       const declared = volumes.filter(({ name }) => !names.isVolume(name))
       const options = plan(imageRef, {
         id: existing.Id,
+        image_bytes: saved.Size,
         env: Config.Env ?? [],
         user: Config.User,
         working_dir: Config.WorkingDir,

@@ -20,7 +20,7 @@ import { importTestImage } from './test-image.ts'
 
 const log = pino({ level: 'silent' })
 const probe = await probeDocker()
-const started = probe.ok ? await startDockerd() : { why: probe.why }
+const started = probe.ok ? await startDockerd({ btrfs: true }) : { why: probe.why }
 const missing = 'why' in started ? started.why : null
 if (missing !== null) process.stdout.write(`SKIP two Docker daemons: ${missing}\n`)
 
@@ -145,6 +145,35 @@ describe.skipIf(missing !== null)('two Docker daemons', () => {
     expect((await calls()).some(call => call.includes('create') && call.includes(Id))).toBe(true)
     expect(await text(held, 'same-id', 'cat ~/where')).toBe('there\n')
     await held.shutdown()
+  })
+
+  test('a machine stores no more than its disk where the engine’s storage has quotas, and more once it was given more', async context => {
+    const limit = there.capabilities.disk_limit
+    if (daemon.storage === 'vfs') {
+      expect(limit).toMatchObject({ enforced: false, why: expect.stringContaining('vfs') })
+      return context.skip('there is no Btrfs here, whose quotas Docker could use')
+    }
+    expect(limit).toMatchObject({ enforced: true, how: expect.stringContaining('btrfs') })
+    const small = { ...specOf('small-disk'), disk_gb: 0.1 }
+    await there.machines.create(small, never)
+    await there.machines.start('small-disk', never)
+    const fill = (name: string, mb: number) =>
+      there.console.exec('small-disk', ['fallocate', '-l', `${mb}M`, `/root/${name}`])
+    expect(await fill('hog', 150)).toMatchObject({
+      exit_code: 1,
+      stderr: expect.stringMatching(/quota|No space/),
+    })
+    await text(there, 'small-disk', 'rm -f ~/hog; echo kept > ~/file')
+    expect((await fill('fits', 60)).exit_code).toBe(0)
+    await there.machines.stop('small-disk', never, { at_once: true })
+    await there.machines.create({ ...small, disk_gb: 0.3 }, never)
+    await there.machines.start('small-disk', never)
+    expect(await text(there, 'small-disk', 'cat ~/file; stat -c %s ~/fits')).toBe(`kept\n${60 * 1024 ** 2}\n`)
+    expect((await fill('more', 150)).exit_code).toBe(0)
+    expect((await fill('beyond', 150)).exit_code).toBe(1)
+    await there.machines.remove('small-disk', never)
+    const names = (await daemon.docker.listContainers({ all: true })).flatMap(({ Names }) => Names)
+    expect(names.filter(name => name.includes('disk'))).toEqual([])
   })
 
   test('one that goes away is told, and found again with its machines when it is back', async () => {

@@ -128,7 +128,7 @@ export interface ImageOrigin {
 export interface Predecessor {
   id: string
   /** All layers of the image that holds its files. */
-  image_bytes: number
+  imageBytes: number
   env: string[]
   user: string
   working_dir: string
@@ -167,7 +167,7 @@ export function planContainer(options: {
   const limits = planLimits(spec, options.cpusMax)
   const diskBytes = boundedBytes(options.diskBound, spec.disk_gb, {
     image: origin.size_bytes,
-    before: predecessor?.image_bytes ?? null,
+    before: predecessor?.imageBytes ?? null,
   })
   return {
     name: names.container(spec.id),

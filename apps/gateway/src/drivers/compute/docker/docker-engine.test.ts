@@ -1,15 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Docker from 'dockerode'
 import pino from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import { describeConformance } from '../conformance/conformance.ts'
-import { describeWhere, expectCode } from '../conformance/tools.ts'
+import { smallMachine } from '../conformance/small-machine.ts'
+import { describeWhere, expectCode, never } from '../conformance/tools.ts'
 import { createDockerEngine } from './docker-engine.ts'
+import { toComputeError } from './docker-errors.ts'
 import { listensOn } from './docker-ports.ts'
+import { makeCertificates } from './dockerd-fixture.ts'
 import { probeDocker } from './probe-docker.ts'
 import { importTestImage } from './test-image.ts'
 
@@ -59,6 +65,84 @@ test('an engine that stops answering is told when an image is looked for', async
     daemon.closeAllConnections()
     daemon.close()
   }
+})
+
+test('an engine that comes back with another’s certificate, or breaks off in an answer, is told, and used again when it is right', async () => {
+  const dirs = [0, 1].map(() => mkdtempSync(join(tmpdir(), 'berth-tls-')))
+  const [own = '', foreign = ''] = dirs
+  await Promise.all(dirs.map(makeCertificates))
+  const read = (dir: string, name: string) => readFileSync(join(dir, name), 'utf8')
+  let half = false
+  const serve = async (dir: string, port: number) => {
+    const files = { cert: read(dir, 'server.pem'), key: read(dir, 'server-key.pem') }
+    const server = createTlsServer(files, (request, response) => {
+      if (request.url?.startsWith('/info'))
+        response.end('{"ID":"x","NCPU":1,"MemTotal":1,"MemoryLimit":true}')
+      else if (!half) response.writeHead(404).end('{"message":"No such container"}')
+      else {
+        response.writeHead(200, { 'content-length': 99 }).write('{"State":')
+        setImmediate(() => response.destroy())
+      }
+    }).listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    return server
+  }
+  const end = async (server: Server) => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  }
+  let server: Server = await serve(own, 0)
+  try {
+    const { port } = server.address() as AddressInfo
+    const tls = { ca: read(own, 'ca.pem'), cert: read(own, 'client.pem'), key: read(own, 'client-key.pem') }
+    const engine = await createDockerEngine({
+      place: { kind: 'tcp', host: '127.0.0.1', port, ...tls, publish_address: '127.0.0.1' },
+      cloudId: 'x',
+      egress: null,
+      log,
+    })
+    expect(await engine.observation.status('one')).toEqual({ state: 'absent' })
+    half = true
+    // At once, and also where nobody counts the time.
+    await expectCode(
+      engine.machines.create(smallMachine('one', { id: 'x', parts: { docker: 'x' } }), never),
+      'engine_unavailable',
+    )
+    await expectCode(engine.machines.remove('one', never), 'engine_unavailable')
+    half = false
+    await end(server)
+    server = await serve(foreign, port)
+    await expect(engine.observation.status('one')).rejects.toMatchObject({
+      code: 'engine_unavailable',
+      message: expect.stringContaining('the engine’s certificate is not one that'),
+    })
+    await end(server)
+    server = await serve(own, port)
+    expect(await engine.observation.status('one')).toEqual({ state: 'absent' })
+  } finally {
+    await end(server)
+    for (const dir of dirs) rmSync(dir, { recursive: true })
+  }
+})
+
+test.each([
+  [
+    'driver failed programming external connectivity: Bind for 127.0.0.2:32768 failed: port is already allocated',
+    500,
+    'exhausted',
+  ],
+  [
+    'could not find an available, non-overlapping IPv4 address pool among the defaults to assign to the network',
+    404,
+    'exhausted',
+  ],
+  ['write /var/lib/docker/tmp/x: no space left on device', 500, 'exhausted'],
+  ['unknown or invalid runtime name: runsc', 400, 'unsupported'],
+  ['Unknown runtime specified runsc', 400, 'unsupported'],
+])('what an engine says is told by its code: %s', (message, statusCode, code) => {
+  const error = Object.assign(new Error(message), { statusCode, json: { message } })
+  expect(toComputeError(error, 'starting')).toMatchObject({ code, message: `starting: ${message}` })
 })
 
 test('a listener is found in the kernel’s list by its port and its state', () => {

@@ -19,6 +19,18 @@ const CONNECTION_CODES = new RegExp(
     '|ERR_TLS_.*|ERR_SSL_.*|CERT_.*|.*_SELF_SIGNED_CERT|SELF_SIGNED_CERT_.*|UNABLE_TO_.*)$',
 )
 
+/** What an operator would have to guess from an engine's own words. */
+const MEANINGS = [
+  {
+    is: /^(ERR_TLS_CERT_.*|CERT_.*|.*_SELF_SIGNED_CERT|SELF_SIGNED_CERT_.*|UNABLE_TO_.*(CERT|SIGNATURE).*)$/,
+    means: 'the engine’s certificate is not one that the authority of its description signed',
+  },
+  {
+    is: /could not select device driver/i,
+    means: 'Docker’s host gives no machine a GPU: it lacks the NVIDIA Container Toolkit',
+  },
+]
+
 /** Whether the engine said that the thing named does not exist. */
 export function isMissing(error: unknown): boolean {
   return statusCodeOf(error) === 404
@@ -69,7 +81,9 @@ export function toComputeError(error: unknown, doing: string): ComputeError {
   if (name === ENGINE_SILENT || cause?.name === ENGINE_SILENT) {
     return new ComputeError('engine_unavailable', `${doing}: Docker does not answer`, { cause: error })
   }
-  return new ComputeError(codeOf({ statusCode, code, name, said }), `${doing}: ${said}`, { cause: error })
+  const means = MEANINGS.find(({ is }) => is.test(code ?? '') || is.test(said))?.means
+  const sentence = means === undefined ? said : `${means} (${said})`
+  return new ComputeError(codeOf({ statusCode, code, name, said }), `${doing}: ${sentence}`, { cause: error })
 }
 
 /** Runs Docker calls so that all that they throw is the port's own error. */
@@ -89,6 +103,8 @@ function codeOf(error: {
 }): ComputeErrorCode {
   const { statusCode, code, said } = error
   if (error.name === 'AbortError' || code === 'ABORT_ERR') return 'failed'
+  if (/port is already allocated|address already in use|all ports are allocated/i.test(said))
+    return 'exhausted'
   // Told as if something were missing.
   if (/could not find an available.* address pool|all predefined address pools/i.test(said))
     return 'exhausted'
@@ -103,6 +119,6 @@ function codeOf(error: {
   ) {
     return 'exhausted'
   }
-  if (/could not select device driver|unknown runtime/i.test(said)) return 'unsupported'
+  if (/could not select device driver|unknown (or invalid )?runtime/i.test(said)) return 'unsupported'
   return 'failed'
 }

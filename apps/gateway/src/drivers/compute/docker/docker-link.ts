@@ -1,4 +1,5 @@
-import type { Agent } from 'node:http'
+import { Agent } from 'node:http'
+import { Agent as TlsAgent } from 'node:https'
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import Docker from 'dockerode'
@@ -6,6 +7,7 @@ import type { Logger } from 'pino'
 import { OTHER_LOOPBACK } from '../../../platform/direct-host.ts'
 import { READ_AHEAD } from '../../../platform/read-ahead.ts'
 import { createSshLink, type SshPlace } from './ssh-link.ts'
+import { failBrokenAnswers } from './whole-answers.ts'
 
 /** Where a Docker Engine is, with all that is needed to speak to it. */
 export type DockerPlace = { kind: 'unix'; socket_path: string } | TcpPlace | ({ kind: 'ssh' } & SshPlace)
@@ -48,10 +50,12 @@ const NOT_FROM_ENVIRONMENT = { ca: undefined, cert: undefined, key: undefined, t
 /** Makes the way to an engine; opens nothing yet. */
 export function createDockerLink(place: DockerPlace, log: Logger): DockerLink {
   switch (place.kind) {
-    case 'unix':
+    case 'unix': {
+      const ways = { agent: failBrokenAnswers(new Agent({ keepAlive: true })) }
       return {
         docker: new Docker({
           ...NOT_FROM_ENVIRONMENT,
+          ...ways,
           socketPath: place.socket_path,
           host: undefined,
           protocol: 'http',
@@ -66,11 +70,12 @@ export function createDockerLink(place: DockerPlace, log: Logger): DockerLink {
         dial,
         close: () => undefined,
       }
+    }
     case 'tcp':
       return tcpLink(place)
     case 'ssh': {
       const ssh = createSshLink(place, log)
-      const agent: { agent: Agent } = { agent: ssh.agent }
+      const agent = { agent: failBrokenAnswers(ssh.agent) }
       return {
         docker: new Docker({ ...NOT_FROM_ENVIRONMENT, ...agent, host: 'docker', port: 80, protocol: 'http' }),
         is_here: false,
@@ -87,8 +92,10 @@ export function createDockerLink(place: DockerPlace, log: Logger): DockerLink {
 
 function tcpLink(place: TcpPlace): DockerLink {
   const { host, port, ca, cert, key, publish_address } = place
+  const ways = { agent: failBrokenAnswers(new TlsAgent({ keepAlive: true })) }
+  const tls = { host, port, ca, cert, key, protocol: 'https' as const }
   return {
-    docker: new Docker({ ...NOT_FROM_ENVIRONMENT, host, port, ca, cert, key, protocol: 'https' }),
+    docker: new Docker({ ...NOT_FROM_ENVIRONMENT, ...ways, ...tls }),
     is_here: false,
     publish_address,
     reaches_containers: false,

@@ -78,7 +78,7 @@ export function createDockerMachines(deps: {
       const places = [containerOf(id), docker.getContainer(names.before(id))]
       for (const container of places) {
         const found = await orNull(soon(options => container.inspect(options)))
-        if (!found) continue
+        if (!found || !isOurs(id, found)) continue
         const { State } = found
         const state = stateOf(State.Status)
         if (state === 'created') return { state }
@@ -107,7 +107,10 @@ export function createDockerMachines(deps: {
   async function create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     await replacement.settle(spec.id)
     const existing = await orNull(containerOf(spec.id).inspect())
-    if (existing) return takeOn(spec, existing)
+    if (existing) {
+      mustBeOurs(spec.id, existing)
+      return takeOn(spec, existing)
+    }
     const { reference: imageRef } = dockerImage(spec.image, cloudId)
     await mustHaveVolumes(spec)
     const { Config, Size } = await docker.getImage(imageRef).inspect()
@@ -129,7 +132,20 @@ export function createDockerMachines(deps: {
     } catch (error) {
       // Another process of the same cloud was quicker.
       if (statusCodeOf(error) !== STATUS_CONFLICT) throw error
+      mustBeOurs(spec.id, await containerOf(spec.id).inspect())
     }
+  }
+
+  const isOurs = (id: string, { Config }: Docker.ContainerInspectInfo) =>
+    machineOf(Config.Labels, cloudId) === id
+
+  /** Whoever may speak to the engine may give a container any name. */
+  function mustBeOurs(id: string, found: Docker.ContainerInspectInfo): void {
+    if (isOurs(id, found)) return
+    throw new ComputeError(
+      'failed',
+      `the name ${names.container(id)} is taken by a container that is not Berth’s`,
+    )
   }
 
   /** The engine would make a volume that is not there, and nobody would know of it. */
@@ -176,7 +192,7 @@ export function createDockerMachines(deps: {
   async function remove(id: string): Promise<void> {
     for (const container of [containerOf(id), docker.getContainer(names.before(id))]) {
       const found = await orNull(container.inspect())
-      if (!found) continue
+      if (!found || !isOurs(id, found)) continue
       await removeContainer(container)
       // What its image declared goes with it, also where the engine takes it for a volume that somebody named.
       for (const { name } of volumesOf(found)) {

@@ -173,8 +173,8 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
       await rm(at('key.json'), { force: true })
       if (storage === 'vfs') await rm(at('data'), { recursive: true, force: true })
       else {
-        await run('umount', [at('data')])
-        await mountDisk(dir)
+        await unmountAll(at('data'))
+        if (!(await mountDisk(dir))) throw new Error('there is no other disk to be had')
       }
     },
     async remove() {
@@ -182,7 +182,7 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
       // Left over where a container had the network of its computer.
       await run('umount', [at('exec/netns/default')]).catch(() => undefined)
       // Its disk, or what is left over by one that was killed.
-      await run('umount', ['-l', at('data')]).catch(() => undefined)
+      await unmountAll(at('data'))
       await rm(dir, { recursive: true, force: true, maxRetries: 3 })
     },
   }
@@ -206,7 +206,8 @@ async function ready(docker: Docker, child: ChildProcess, logFile: string): Prom
 
 /** A disk of Btrfs in a file, empty, where a daemon in that folder stores. False where that cannot be had. */
 async function mountDisk(dir: string): Promise<boolean> {
-  const file = join(dir, 'disk')
+  // The one before may be in use for a moment.
+  const file = join(dir, `disk-${Date.now()}`)
   const data = join(dir, 'data')
   try {
     await mkdir(data, { recursive: true })
@@ -218,6 +219,12 @@ async function mountDisk(dir: string): Promise<boolean> {
   } catch {
     return false
   }
+}
+
+/** A daemon mounts its folder once more over itself where it is not shared with its containers. */
+async function unmountAll(folder: string): Promise<void> {
+  const { stdout } = await run('findmnt', ['--noheadings', '--output', 'TARGET', '--list'])
+  for (const target of stdout.split('\n')) if (target === folder) await run('umount', ['-l', folder])
 }
 
 function isAlive(pid: number): boolean {

@@ -88,6 +88,54 @@ describeWhere('replacing containers', probe, () => {
       expect(await engine.machines.list()).toEqual([])
     })
 
+    test('the kernel holds a machine to the processors, the memory and the number of processes that it was given', async () => {
+      const spec = await stopped()
+      await engine.machines.create({ ...spec, memory_mb: 200, cpu_count: 0.5 }, never)
+      await engine.machines.start(spec.id, never)
+      // By control groups of version 1 or 2.
+      const held = await text(
+        engine,
+        spec.id,
+        'cd /sys/fs/cgroup; cat memory/memory.limit_in_* memory.max pids/pids.max pids.max ' +
+          'cpu/cpu.cfs_quota_us cpu.max 2> /dev/null; true',
+      )
+      expect(held.trim().split('\n')).toEqual([
+        String(200 * 1024 ** 2),
+        '4096',
+        expect.stringMatching(/^50000( 100000)?$/),
+      ])
+    })
+
+    test('a GPU that the engine cannot give is refused for good, in a sentence', async context => {
+      const { Runtimes } = (await docker.info()) as { Runtimes: object }
+      if ('nvidia' in Runtimes) return context.skip('this engine gives GPUs')
+      const spec = await stopped()
+      await engine.machines.create({ ...spec, gpu_uuids: ['GPU-1'] }, never)
+      const { HostConfig } = await docker.getContainer(names.container(spec.id)).inspect()
+      expect(HostConfig.DeviceRequests).toMatchObject([
+        { Driver: 'nvidia', Count: 0, DeviceIDs: ['GPU-1'], Capabilities: [['gpu']] },
+      ])
+      const starting = engine.machines.start(spec.id, never)
+      await expect(starting).rejects.toMatchObject({ code: 'unsupported' })
+      await expect(starting).rejects.toThrow(/lacks the NVIDIA Container Toolkit/)
+    })
+
+    test('a container of somebody else that has a machine’s name is told, and neither taken nor removed', async () => {
+      const id = `t-${randomBytes(5).toString('hex')}`
+      const spec = smallMachine(id, { id: 'test', parts: { docker: image } })
+      const other = await docker.createContainer({ name: names.container(id), Image: image })
+      try {
+        await expect(engine.machines.create(spec, never)).rejects.toThrow(
+          /taken by a container that is not Berth’s/,
+        )
+        expect(await engine.observation.status(id)).toEqual({ state: 'absent' })
+        await engine.machines.remove(id, never)
+        expect((await other.inspect()).State.Status).toBe('created')
+      } finally {
+        await other.remove()
+      }
+    })
+
     test('other limits alone are set on the same container', async () => {
       const spec = await stopped()
       const before = await docker.getContainer(names.container(spec.id)).inspect()

@@ -80,7 +80,7 @@ export function createReplacement({ docker, cloudId, layersMax, log }: Replaceme
       const declared = volumes.filter(({ name }) => !names.isVolume(name))
       const options = plan(imageRef, {
         id: existing.Id,
-        image_bytes: saved.Size,
+        imageBytes: saved.Size,
         env: Config.Env ?? [],
         user: Config.User,
         working_dir: Config.WorkingDir,

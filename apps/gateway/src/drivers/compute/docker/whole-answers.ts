@@ -1,0 +1,23 @@
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
+
+/** Node calls it with each request of an agent; its type declarations do not know it. */
+interface AddsRequests {
+  addRequest(request: ClientRequest, ...rest: unknown[]): void
+}
+
+/**
+ * Has the requests of an agent fail when their answer breaks off. The client of the engine waits for the end of an
+ * answer and hears of no other: a daemon that is killed half way through one would be waited for without an end, and the
+ * machine could not be changed any more.
+ */
+export function failBrokenAnswers<T extends Agent>(agent: T): T {
+  const adding = agent as unknown as AddsRequests
+  const add = adding.addRequest.bind(agent)
+  adding.addRequest = (request, ...rest) => {
+    request.once('response', (answer: IncomingMessage) => {
+      answer.on('error', error => request.emit('error', error))
+    })
+    add(request, ...rest)
+  }
+  return agent
+}

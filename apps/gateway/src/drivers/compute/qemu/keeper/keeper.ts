@@ -82,13 +82,17 @@ const watchers = createWatchers()
 /** Ends when the guest has been silent for too long. */
 let silence: NodeJS.Timeout | null = null
 let isSilent = false
+let isEnding = false
 readGuestReport(way(HYPERVISOR_FDS.report), {
   onEnd: end => {
     heard()
     log(`berth: the start command ended with code ${end.code}\n`)
     reportCommandEnd(REPORT_FD, end)
     watchers.tell()
-    if (orders.on_command_end === 'stop') void powerOff(POWER_OFF_GRACE_MS).then(quit)
+    if (orders.on_command_end !== 'stop' || isEnding) return
+    // A guest may say so again and again.
+    isEnding = true
+    void powerOff(POWER_OFF_GRACE_MS).then(quit)
   },
   onSetupFailed: why => {
     heard()

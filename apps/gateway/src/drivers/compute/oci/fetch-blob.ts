@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { access, mkdir, open, rename, rm } from 'node:fs/promises'
+import { access, mkdir, open, rename, rm, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { OciFailure } from './oci-failure.ts'
 import { type Patience, piecesOf } from './outgoing.ts'
@@ -11,17 +11,27 @@ const EMPTY_TRIES_MAX = 4
 /** Tries in all, against a registry that gives a byte at a time. */
 const TRIES_MAX = 40
 
+/** How much is fetched between two looks at what the disk has left. */
+const LOOK_BYTES = 4 * 1024 * 1024
+
+interface FetchOptions {
+  patience: Patience
+  keptBytes: number
+  onBytes(done: number): void
+}
+
 /**
  * Fetches a blob, going on where an earlier try broke off, and puts it in its place once its digest is the right one.
  * There already: returns.
  * @param blob.partial Where it lies until then; nobody else writes there.
- * @param onBytes Called with how many bytes are there.
- * @throws OciFailure.
+ * @param options.keptBytes What the disk is to have left, whoever else fills it meanwhile.
+ * @param options.onBytes Called with how many bytes are there.
+ * @throws OciFailure. What the disk had no room for is not kept.
  */
 export async function fetchBlob(
   client: Pick<RegistryClient, 'blob'>,
   blob: { digest: string; size: number; path: string; partial: string },
-  options: { patience: Patience; signal: AbortSignal; onBytes(done: number): void },
+  options: FetchOptions & { signal: AbortSignal },
 ): Promise<void> {
   const there = await access(blob.path).then(
     () => true,
@@ -36,6 +46,11 @@ export async function fetchBlob(
       await fetchRest(client, blob, options)
       break
     } catch (error) {
+      if (isFull(error)) {
+        // Kept for another try, it would hold what machines need to go on.
+        await rm(blob.partial, { force: true })
+        throw new OciFailure('no_room', undefined, { cause: error })
+      }
       if (!(error instanceof OciFailure) || error.fault !== 'unreachable') throw error
       empty = (await sizeOf(blob.partial)) > before ? 0 : empty + 1
       if (options.signal.aborted || empty >= EMPTY_TRIES_MAX || tries >= TRIES_MAX) throw error
@@ -49,7 +64,7 @@ export async function fetchBlob(
 async function fetchRest(
   client: Pick<RegistryClient, 'blob'>,
   blob: { digest: string; size: number; partial: string },
-  options: { patience: Patience; onBytes(done: number): void },
+  options: FetchOptions,
 ): Promise<void> {
   let hash = createHash('sha256')
   const file = await open(blob.partial, 'a', 0o644)
@@ -60,8 +75,13 @@ async function fetchRest(
       if (from === 0 && done > 0) await file.truncate(0)
       done = from
       if (done > 0) hash = await hashOf(blob.partial)
+      let looked = Number.NEGATIVE_INFINITY
       try {
         for await (const piece of piecesOf(response, blob.size - done, options.patience)) {
+          if (done - looked >= LOOK_BYTES) {
+            await mustHaveLeft(blob.partial, options.keptBytes)
+            looked = done
+          }
           hash.update(piece)
           await file.write(piece)
           done += piece.length
@@ -80,6 +100,17 @@ async function fetchRest(
   // None of it is worth keeping.
   await rm(blob.partial, { force: true })
   throw new OciFailure('digest_wrong', blob.digest)
+}
+
+async function mustHaveLeft(path: string, keptBytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(path)
+  if (bavail * bsize < keptBytes) throw new OciFailure('no_room')
+}
+
+/** Whether an error says that the disk is full, or has no more than it is to have left. */
+export function isFull(error: unknown): boolean {
+  if (error instanceof OciFailure) return error.fault === 'no_room'
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
 }
 
 async function hashOf(path: string) {

@@ -4,7 +4,7 @@ import type { PullProgress } from '../port/images.ts'
 import type { RegistryTerms } from '../port/registry-access.ts'
 import { fetchOutside } from './fetch-outside.ts'
 import { type FetchedImage, heldFolder, imageFiles, makeImageFolders, readRecord } from './image-files.ts'
-import type { PullOrders } from './pull-orders.ts'
+import type { ImageRoom, PullOrders } from './pull-orders.ts'
 
 const PULL_SCRIPT = join(import.meta.dirname, 'pull-process.ts')
 
@@ -34,10 +34,10 @@ export type LayImage = (
  * Images of registries, kept in a folder that several gateways of one computer may share. What was fetched as nobody is
  * for everybody; what a login was shown for is found by its owner alone.
  * @param dir A folder for images alone.
- * @param deps.room How many bytes images may take of its disk now.
+ * @param deps.room What its disk has for images now.
  * @param deps.lay Goes through the bytes of the layers once more; each time is one half of a pull's progress.
  */
-export function createImageStore(dir: string, deps: { room(): Promise<number>; lay: LayImage }) {
+export function createImageStore(dir: string, deps: { room(): Promise<ImageRoom>; lay: LayImage }) {
   const pulls = new Map<string, Pull>()
 
   function leave(pull: Pull): void {
@@ -54,7 +54,7 @@ export function createImageStore(dir: string, deps: { room(): Promise<number>; l
       tell({ bytes_done: Math.floor(bytes_done / 2), bytes_total })
     await makeImageFolders(folder)
     if (!(await readRecord(folder, reference))) {
-      const orders: PullOrders = { terms, roomBytes: await deps.room() }
+      const orders: PullOrders = { terms, room: await deps.room() }
       const lock = imageFiles(folder).lock(reference)
       const script = [PULL_SCRIPT, dir, folder, reference] as const
       await fetchOutside({ name: reference, script, orders, lock }, half, signal)
@@ -108,8 +108,9 @@ export function createImageStore(dir: string, deps: { room(): Promise<number>; l
       signal: AbortSignal,
     ): Promise<void> {
       const givenUp = () => new ComputeError('failed', 'the call was given up', { cause: signal.reason })
-      if (signal.aborted) throw givenUp()
       const before = await find(image)
+      // Whoever gave up by now is not heard again.
+      if (signal.aborted) throw givenUp()
       const folder = before?.folder ?? (terms.login === null ? dir : heldFolder(dir, image.owner))
       const pull = joinOrBegin(folder, image.reference, terms)
       const listener = (progress: PullProgress) => onProgress(progress)

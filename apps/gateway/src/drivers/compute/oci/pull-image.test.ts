@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -27,7 +27,8 @@ const image = makeImage(
 )
 const patience: Patience = { silenceMs: 10_000, stretchMs: 100_000, stretchBytesMin: 1, pauseMs: 1 }
 const asNobody = { login: null, ca: null }
-const anyRoom = async () => Number.MAX_SAFE_INTEGER
+const roomOf = (freeBytes: number, kept = 0) => ({ freeBytes, kept: { bytes: kept } })
+const anyRoom = async () => roomOf(Number.MAX_SAFE_INTEGER)
 const folder = mkdtempSync(join(tmpdir(), 'berth-oci-'))
 let registry: Awaited<ReturnType<typeof startRegistry>>
 let dir = ''
@@ -198,9 +199,13 @@ test('a registry that says nothing, or without end, is left', async () => {
 })
 
 test('what the disk has no room for is not begun, and what fills it all the same is kept nowhere', async ctx => {
-  expect(await faultOf(pull(registry.reference, { roomBytes: LAYER_BYTES }))).toBe('no_room')
+  expect(await faultOf(pull(registry.reference, { room: roomOf(LAYER_BYTES) }))).toBe('no_room')
   expect(registry.asked.filter(({ url }) => url.endsWith(digestOf(layer)))).toEqual([])
-  await pull(registry.reference, { roomBytes: LAYER_BYTES + 10 })
+  // Others take of the disk while it is fetched.
+  const taken = roomOf(LAYER_BYTES + 10, Number.MAX_SAFE_INTEGER)
+  expect(await faultOf(pull(registry.reference, { room: taken }))).toBe('no_room')
+  expect(existsSync(join(dir, 'partial')) && readdirSync(join(dir, 'partial'))).toEqual([])
+  await pull(registry.reference, { room: roomOf(LAYER_BYTES + 10) })
 
   const told = await pullOnSmallDisk(registry.reference)
   if (told === null) return ctx.skip('no user namespaces here')
@@ -217,7 +222,7 @@ async function pullOnSmallDisk(reference: string): Promise<string | null> {
   mkdirSync(dir, { recursive: true })
   const argv = ['-rm', 'sh', '-c', shell, 'sh', dir, process.execPath, script, reference]
   const child = spawn('unshare', argv, { stdio: ['pipe', 'pipe', 'ignore'] })
-  const orders: PullOrders = { terms: asNobody, roomBytes: LAYER_BYTES * 2 }
+  const orders: PullOrders = { terms: asNobody, room: roomOf(LAYER_BYTES * 2) }
   child.stdin.write(`${JSON.stringify(orders)}\n`)
   const [told] = await Promise.all([text(child.stdout), once(child, 'close')])
   return child.exitCode === 0 ? told : null
@@ -233,6 +238,10 @@ test('two pulls of one image at one time are one, also of two gateways, and end 
   const ignore = () => undefined
   registry.does(() => true)
   await expectCode(one.pull(wanted, asNobody, ignore, givesUp), 'failed')
+  const gaveUp = new AbortController()
+  const atOnce = one.pull(wanted, asNobody, ignore, gaveUp.signal)
+  gaveUp.abort()
+  await expectCode(atOnce, 'failed')
   registry.does(() => false)
   const seen: PullProgress[] = []
   await Promise.all([

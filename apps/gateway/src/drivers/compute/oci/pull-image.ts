@@ -3,7 +3,7 @@ import { link, rm } from 'node:fs/promises'
 import { z } from 'zod'
 import type { PullProgress } from '../port/images.ts'
 import type { RegistryTerms } from '../port/registry-access.ts'
-import { fetchBlob, sizeOf } from './fetch-blob.ts'
+import { fetchBlob, isFull, sizeOf } from './fetch-blob.ts'
 import { imageFiles, makeImageFolders, readRecord, replaceFile, touch, writeRecord } from './image-files.ts'
 import {
   configSchema,
@@ -15,6 +15,7 @@ import {
 } from './image-record.ts'
 import { OciFailure } from './oci-failure.ts'
 import { bodyOf, type MayVisit, PATIENCE, type Patience } from './outgoing.ts'
+import type { ImageRoom } from './pull-orders.ts'
 import { parseReference } from './reference.ts'
 import { createRegistryClient, parseJson, type RegistryClient } from './registry-client.ts'
 
@@ -31,14 +32,16 @@ const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = {
   riscv64: 'riscv64',
 }
 
+const ALL_ROOM: ImageRoom = { freeBytes: Number.POSITIVE_INFINITY, kept: { bytes: 0 } }
+
 export interface PullOptions {
   onProgress(progress: PullProgress): void
   /** What is shown to the registry; left out: nothing. */
   terms?: RegistryTerms
   /** Another folder of this disk, whose blobs are for everybody: they are not fetched again. */
   openDir?: string
-  /** How much may be fetched; left out: what the disk takes. */
-  roomBytes?: number
+  /** What the disk has for it; left out: all that there is. */
+  room?: ImageRoom
   patience?: Patience
   mayVisit?: MayVisit
 }
@@ -52,8 +55,7 @@ export async function pullImage(dir: string, reference: string, options: PullOpt
   try {
     return await fetchImage(dir, reference, options)
   } catch (error) {
-    const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
-    if (!isFull) throw error
+    if (!isFull(error)) throw error
     // Kept for another try, the pieces would hold what machines need to go on.
     await rm(imageFiles(dir).partials(reference), { recursive: true, force: true })
     throw new OciFailure('no_room', undefined, { cause: error })
@@ -178,7 +180,7 @@ async function fetchLayers(
   record: ImageRecord,
   options: PullOptions & { dir: string; stop: AbortController; patience: Patience },
 ): Promise<void> {
-  const { stop, patience, openDir, roomBytes = Number.POSITIVE_INFINITY } = options
+  const { stop, patience, openDir, room = ALL_ROOM } = options
   const files = imageFiles(options.dir)
   // One that an image has twice is fetched once.
   const waiting = [...new Map(record.layers.map(layer => [layer.digest, layer])).values()]
@@ -189,7 +191,7 @@ async function fetchLayers(
     if (openDir !== undefined) await link(imageFiles(openDir).blob(digest), path).catch(() => undefined)
     bytesHere += (await sizeOf(path)) + (await sizeOf(files.partial(record.reference, digest)))
   }
-  if (bytes_total - bytesHere > roomBytes) throw new OciFailure('no_room')
+  if (bytes_total - bytesHere > room.freeBytes) throw new OciFailure('no_room')
   const done = new Map<string, number>()
   const fetchSome = async () => {
     for (let layer = waiting.shift(); layer; layer = waiting.shift()) {
@@ -200,7 +202,8 @@ async function fetchLayers(
       }
       const path = files.blob(digest)
       const partial = files.partial(record.reference, digest)
-      await fetchBlob(client, { digest, size, path, partial }, { patience, signal: stop.signal, onBytes })
+      const how = { patience, signal: stop.signal, keptBytes: room.kept.bytes, onBytes }
+      await fetchBlob(client, { digest, size, path, partial }, how)
       // It was not used for long, perhaps, and is again now.
       await touch(path)
     }

@@ -7,6 +7,6 @@ import { pullOrdersSchema } from './pull-orders.ts'
 import { serveFetch } from './serve-fetch.ts'
 
 const [openDir = '', dir = '', reference = ''] = process.argv.slice(2)
-await serveFetch(pullOrdersSchema.parse, ({ terms, roomBytes }, onProgress) =>
-  pullImage(dir, reference, { terms, openDir, roomBytes, onProgress }),
+await serveFetch(pullOrdersSchema.parse, ({ terms, room }, onProgress) =>
+  pullImage(dir, reference, { terms, openDir, room, onProgress }),
 )

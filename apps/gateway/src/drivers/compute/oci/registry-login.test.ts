@@ -14,7 +14,10 @@ import { pullImage } from './pull-image.ts'
 import { digestOf, hasRealRegistry, makeImage, startRealRegistry, startRegistry } from './registry-fixture.ts'
 
 /** Images are not unpacked here. */
-const unlaid = { room: async () => Number.MAX_SAFE_INTEGER, lay: async () => undefined }
+const unlaid = {
+  room: async () => ({ freeBytes: Number.MAX_SAFE_INTEGER, kept: { bytes: 0 } }),
+  lay: async () => undefined,
+}
 
 const USERNAME = 'me'
 const PASSWORD = 'open sesame'

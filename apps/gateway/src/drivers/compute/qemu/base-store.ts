@@ -3,6 +3,7 @@ import { constants, createReadStream } from 'node:fs'
 import { access, chmod, copyFile, link, mkdir, realpath, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fetchOutside } from '../oci/fetch-outside.ts'
+import type { ImageRoom } from '../oci/pull-orders.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ImageRecipe, PullProgress } from '../port/images.ts'
 import { type DiskFacts, readDiskFacts } from './disk-header.ts'
@@ -25,9 +26,9 @@ export interface VmImage {
  * Disks and kernels that machines are made from, each kept as long as a machine is over it: a file that its operator
  * replaces is another one from then on.
  * @param dir A folder for them alone.
- * @param room How many bytes they may take of its disk now.
+ * @param room What its disk has for them now.
  */
-export function createBaseStore(dir: string, room: () => Promise<number>) {
+export function createBaseStore(dir: string, room: () => Promise<ImageRoom>) {
   const pathOf = (name: string) => join(dir, name)
 
   /** By what it is kept; a file that has changed is another one. */
@@ -98,7 +99,7 @@ export function createBaseStore(dir: string, room: () => Promise<number>) {
         const partial = join(dir, 'partial', source.sha256)
         await mkdir(join(dir, 'partial'), { recursive: true, mode: 0o700 })
         const { url, sha256 } = source
-        const orders: BaseOrders = { url, sha256, path: pathOf(sha256), partial, roomBytes: await room() }
+        const orders: BaseOrders = { url, sha256, path: pathOf(sha256), partial, room: await room() }
         const fetch = { name: url, script: [FETCH_SCRIPT] as const, orders, lock: `${partial}.lock` }
         await fetchOutside(fetch, source === disk ? onProgress : () => undefined, signal)
       }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { fetchBlob } from '../oci/fetch-blob.ts'
 import { OciFailure } from '../oci/oci-failure.ts'
 import { get, mayVisitNamed, mayVisitStranger, PATIENCE, type Patience } from '../oci/outgoing.ts'
+import { roomSchema } from '../oci/pull-orders.ts'
 
 const REDIRECTS_MAX = 5
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -13,8 +14,7 @@ export const baseOrdersSchema = z.object({
   /** Where it belongs, and where it lies until it is whole. */
   path: z.string(),
   partial: z.string(),
-  /** How much may be fetched. */
-  roomBytes: z.number(),
+  room: roomSchema,
 })
 export type BaseOrders = z.infer<typeof baseOrdersSchema>
 
@@ -24,7 +24,7 @@ export type BaseOrders = z.infer<typeof baseOrdersSchema>
  * @throws OciFailure.
  */
 export async function fetchBase(
-  { url, sha256, path, partial, roomBytes }: BaseOrders,
+  { url, sha256, path, partial, room }: BaseOrders,
   onProgress: (progress: { bytes_done: number; bytes_total: number }) => void,
   patience: Patience = PATIENCE,
 ): Promise<void> {
@@ -34,11 +34,11 @@ export async function fetchBase(
   const size = Number(first.response.headers['content-length'])
   first.response.destroy()
   if (!Number.isSafeInteger(size)) throw new OciFailure('unreachable', 'it does not say how large it is')
-  if (size > roomBytes) throw new OciFailure('no_room')
+  if (size > room.freeBytes) throw new OciFailure('no_room')
   const client = { blob: (_digest: string, from: number) => ask(from) }
   const blob = { digest: `sha256:${sha256}`, size, path, partial }
   const onBytes = (done: number) => onProgress({ bytes_done: done, bytes_total: size })
-  await fetchBlob(client, blob, { patience, signal, onBytes })
+  await fetchBlob(client, blob, { patience, signal, keptBytes: room.kept.bytes, onBytes })
 }
 
 /** Asks for a file from one of its bytes on, wherever it is sent to. */

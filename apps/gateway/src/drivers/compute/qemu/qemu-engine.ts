@@ -68,7 +68,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
   const room = () => diskRoom(dataDir, deps.keptFreeMb)
   const eraser = createEraser(log)
   const store = createMachineStore(dataDir, eraser)
-  const bases = createBaseStore(join(dataDir, 'bases'), async () => (await room()).freeBytes)
+  const bases = createBaseStore(join(dataDir, 'bases'), room)
 
   async function make(spec: MachineSpec): Promise<VmRecord> {
     const vm = await bases.take(spec.image)

@@ -38,7 +38,7 @@ export async function createSandboxImages(deps: SandboxImagesDeps) {
     erase: folder => eraseTree(folder, eraser),
   })
   const images = createImageStore(dir, {
-    room: async () => (await deps.room()).freeBytes,
+    room: deps.room,
     lay: trees.make,
   })
   const found =

@@ -122,6 +122,14 @@ export async function call(origin: string, method: string, path: string, options
   return envelope.data
 }
 
+/**
+ * Whether what a browser complains of is its computer's doing: other tests make networks on it meanwhile, at which a
+ * browser breaks off what it loads, and the page asks for it again.
+ */
+export function isOfComputer(complaint: string): boolean {
+  return complaint.includes('net::ERR_NETWORK_CHANGED')
+}
+
 /** An ed25519 key as `ssh-keygen` writes it: the type, and base64 of type and key with their lengths. */
 export function sshLineOf(key: KeyObject): string {
   const raw = Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')

@@ -172,6 +172,8 @@ function chooseOfRow(name: string) {
       .getByRole('button', { name: /^All actions of/ })
       .click()
     await where.getByRole('menuitem', { name: new RegExp(`^${name}`) }).click()
+    // The menu fades, and lies over the dialog until it has.
+    await expect(where.getByRole('menu')).toHaveCount(0)
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -150,11 +151,20 @@ async function isHealthy(origin: string): Promise<boolean> {
   )
 }
 
+/** Below those that the kernel gives to whoever asks for any: it must be free again when a gateway comes back to it. */
+const PORTS = { from: 20_000, to: 32_000 }
+const PORT_TRIES_MAX = 100
+
 async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise(resolve => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('No free port.')
-  return address.port
+  for (let tries = 0; tries < PORT_TRIES_MAX; tries++) {
+    const port = randomInt(PORTS.from, PORTS.to)
+    const server = createServer()
+    const isFree = await new Promise<boolean>(resolve => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    await new Promise(resolve => server.close(resolve))
+    if (isFree) return port
+  }
+  throw new Error('No free port.')
 }

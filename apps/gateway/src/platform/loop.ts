@@ -14,6 +14,8 @@ export interface LoopOptions {
   atOnce?: boolean
   /** Of all gateways one runs the loop, as long as it lives; left out: each runs its own. */
   lease?: LoopLease
+  /** A process that has nothing else to do may end between two rounds. */
+  mayEnd?: boolean
   log: Pick<Logger, 'error'>
   /** @param signal Aborts when the loop is stopped, and when the lease was lost. */
   run(signal: AbortSignal): Promise<unknown>
@@ -71,6 +73,7 @@ export function createLoop(options: LoopOptions): Loop {
     timer = setTimeout(() => {
       running = round(options.lease)
     }, ms)
+    if (options.mayEnd) timer.unref()
   }
 
   return {

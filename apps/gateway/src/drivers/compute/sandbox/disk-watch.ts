@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Logger } from 'pino'
+import { createLoop } from '../../../platform/loop.ts'
 import type { DiskRoom } from './disk-room.ts'
 
 /** A disk takes a few GB a second at most, and what is kept free is at least one. */
@@ -32,9 +33,6 @@ export interface DiskWatchDeps {
  */
 export function createDiskWatch(deps: DiskWatchDeps) {
   const { log } = deps
-  let timer: NodeJS.Timeout | undefined
-  let looking: Promise<void> = Promise.resolve()
-  let open = true
 
   async function look(): Promise<void> {
     const { isShort, left } = await deps.room()
@@ -48,25 +46,9 @@ export function createDiskWatch(deps: DiskWatchDeps) {
     await deps.stop(worst.id)
   }
 
-  function lookLater(): void {
-    if (!open) return
-    timer = setTimeout(() => {
-      looking = look()
-        .catch(error => log.error({ err: error }, 'what is left of the disk could not be looked after'))
-        .then(lookLater)
-    }, LOOK_MS)
-    // It keeps no process alive: without machines there is nothing to look after.
-    timer.unref()
-  }
-
-  lookLater()
-  return {
-    async close(): Promise<void> {
-      open = false
-      clearTimeout(timer)
-      await looking
-    },
-  }
+  const loop = createLoop({ name: 'disk-watch', pauseMs: LOOK_MS, mayEnd: true, log, run: look })
+  loop.start()
+  return { close: loop.stop }
 }
 
 /** The machine that takes the largest share of what it was given; null where there are none. */

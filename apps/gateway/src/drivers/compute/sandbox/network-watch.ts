@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { createLoop } from '../../../platform/loop.ts'
 import { readLocalAddresses } from './local-addresses.ts'
 import { localRules } from './network-rules.ts'
 import { NETWORK_REPORT } from './network-scripts.ts'
@@ -29,9 +30,6 @@ export interface NetworkedMachine {
 export function createNetworkWatch(deps: { log: Logger; machines(): Promise<NetworkedMachine[]> }) {
   const { log } = deps
   const down = new Set<string>()
-  let timer: NodeJS.Timeout | undefined
-  let looking: Promise<void> = Promise.resolve()
-  let open = true
 
   async function look(): Promise<void> {
     const machines = await deps.machines()
@@ -60,24 +58,9 @@ export function createNetworkWatch(deps: { log: Logger; machines(): Promise<Netw
     log.error({ machine: id, complaint }, 'new addresses of this computer are not closed to a machine')
   }
 
-  function lookLater(): void {
-    if (!open) return
-    timer = setTimeout(() => {
-      looking = look()
-        .catch(error => log.error({ err: error }, 'the networks of machines could not be looked after'))
-        .then(lookLater)
-    }, LOOK_MS)
-    timer.unref()
-  }
-
-  lookLater()
-  return {
-    async close(): Promise<void> {
-      open = false
-      clearTimeout(timer)
-      await looking
-    },
-  }
+  const loop = createLoop({ name: 'network-watch', pauseMs: LOOK_MS, mayEnd: true, log, run: look })
+  loop.start()
+  return { close: loop.stop }
 }
 
 /** Puts rules in a machine's network. Who is not root takes the rights over it from its keeper's user namespace. */

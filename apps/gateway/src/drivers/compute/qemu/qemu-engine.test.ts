@@ -111,6 +111,7 @@ describeWhere('virtual machines', hypervisor, () => {
       const server = createServer((request, response) => {
         const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0)
         asked.push(`${request.url} ${from}`)
+        if (request.url === '/away') return void response.writeHead(302, { location: elsewhere }).end()
         if (request.url !== '/disk') return void response.writeHead(404).end()
         const rest = whole.subarray(from)
         response.writeHead(from > 0 ? 206 : 200, { 'content-length': rest.length })
@@ -120,6 +121,7 @@ describeWhere('virtual machines', hypervisor, () => {
       })
       await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
       const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      const elsewhere = `${at.replace('127.0.0.1', 'localhost')}/disk`
       const imageAt = (path: string, sha256: string) => ({
         id: 'fetched',
         parts: { qemu: { url: `${at}${path}`, sha256 } },
@@ -140,6 +142,10 @@ describeWhere('virtual machines', hypervisor, () => {
         'image_not_found',
       )
       await expectCode(engine.images.pull(imageAt('/disk', 'b'.repeat(64)), nothing, never), 'image_damaged')
+      // Whoever has a disk at an address leads nobody into this computer's own networks.
+      const led = engine.images.pull(imageAt('/away', 'c'.repeat(64)), nothing, never)
+      await expectCode(led, 'image_unavailable')
+      expect(asked.at(-1)).toBe('/away 0')
       server.close()
     })
 

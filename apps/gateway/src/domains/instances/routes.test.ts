@@ -10,10 +10,10 @@ import {
   terminateInstance,
 } from '@berth/contract/instances'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PATIENCE_MS } from '../../../../../scripts/test/patience-ms.ts'
 import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
 import { deployBody } from './instances-fixture.ts'
 
-const EVENTUALLY_MS = 15_000
 const POLL_MS = 15
 
 let gateway: TestGateway
@@ -154,7 +154,7 @@ function deploy(customer: { token: string }) {
 
 /** Waits until an instance has a status, or until it is no longer listed. */
 async function until(customer: { token: string }, id: string, status: string | null): Promise<void> {
-  const deadline = performance.now() + EVENTUALLY_MS
+  const deadline = performance.now() + PATIENCE_MS
   for (;;) {
     const list = await gateway.data(listInstances, {}, customer)
     const found = list.find(({ instance_id }) => instance_id === id)?.status ?? null

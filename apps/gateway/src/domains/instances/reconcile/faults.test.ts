@@ -52,6 +52,7 @@ describe('[B6] a start that fails ends in an error with a cause, and costs nothi
     { step: 'start', deaf: true },
     { step: 'probe', deaf: true },
   ])('$step hangs (deaf to its signal: $deaf)', async ({ step, deaf }) => {
+    fixture.giveUpSoon()
     fixture.compute.faults.block(step, { deaf })
     const userId = await fixture.payer()
     const id = await fixture.deploy(userId)
@@ -68,6 +69,7 @@ describe('[B6] a start that fails ends in an error with a cause, and costs nothi
     const create = fixture.compute.faults.block('create')
     const id = await fixture.deploy(userId)
     await create.reached
+    fixture.giveUpSoon()
     fixture.compute.faults.block('status', { deaf: true })
     create.release()
     const row = await fixture.until(id, 'error', { seconds: 10 })
@@ -106,6 +108,7 @@ test('a failure that passes is got over', async () => {
 })
 
 test('a machine that starts after it was given up is stopped again', async () => {
+  fixture.giveUpSoon()
   const block = fixture.compute.faults.block('start', { deaf: true })
   const id = await fixture.deploy(await fixture.payer())
   await fixture.until(id, 'error', { seconds: 1 })
@@ -138,7 +141,10 @@ describe('[B6] a stop that stalls', () => {
     const userId = await fixture.payer()
     const id = await fixture.running(userId)
     if (deaf === null) fixture.compute.faults.fail('stop', computeFailure('failed'))
-    else fixture.compute.faults.block('stop', { deaf })
+    else {
+      fixture.giveUpSoon()
+      fixture.compute.faults.block('stop', { deaf })
+    }
     await fixture.instances.stop({ userId, instanceId: id })
     const askedAt = fixture.clock.now()
     const row = await fixture.until(id, 'error', { seconds: 5 })
@@ -162,7 +168,10 @@ describe('[R4.5] a removal that stalls', () => {
       const userId = await fixture.payer()
       const id = await fixture.running(userId)
       if (row.how === 'fails') fixture.compute.faults.fail('remove', computeFailure('engine_unavailable'))
-      else fixture.compute.faults.block('remove', { deaf: true })
+      else {
+        fixture.giveUpSoon()
+        fixture.compute.faults.block('remove', { deaf: true })
+      }
       await fixture.instances.terminate({ userId, instanceId: id })
       expect(await fixture.until(id, 'error', { seconds: 30 })).toMatchObject({
         reasonCode: 'remove_failed',
@@ -218,6 +227,7 @@ test('[B6] a silent driver makes a running instance unknown, which is charged to
   const userId = await fixture.payer()
   const id = await fixture.running(userId)
   const seen = fixture.clock.now()
+  fixture.giveUpSoon()
   fixture.compute.faults.block('status', { deaf: true })
   const unknown = await fixture.until(id, 'unknown', { seconds: 4 })
   expect(unknown).toMatchObject({ reasonCode: 'driver_silent', desired: 'running' })

@@ -38,8 +38,6 @@ describeWhere('the sandbox', await probeSandbox(), () => {
           open: async () => engine,
         },
       ],
-      // As long as programs that ignore TERM are waited for, and longer.
-      limits: { stepMs: { status: 5_000, boot: 30_000, probe: 10_000, stop: 20_000, remove: 20_000 } },
     })
     // What a real machine does takes real time.
     fixture.clock.now = () => new Date()

@@ -407,6 +407,7 @@ describe('[R4.5] an instance can be terminated from every state', () => {
     running: userId => fixture.running(userId),
     restarting: async userId => {
       const id = await fixture.running(userId)
+      fixture.giveUpSoon()
       const stop = fixture.compute.faults.block('stop')
       await fixture.instances.restart({ userId, instanceId: id })
       await stop.reached
@@ -414,6 +415,7 @@ describe('[R4.5] an instance can be terminated from every state', () => {
     },
     stopping: async userId => {
       const id = await fixture.running(userId)
+      fixture.giveUpSoon()
       const stop = fixture.compute.faults.block('stop')
       await fixture.instances.stop({ userId, instanceId: id })
       await stop.reached
@@ -439,6 +441,7 @@ describe('[R4.5] an instance can be terminated from every state', () => {
     },
     unknown: async userId => {
       const id = await fixture.running(userId)
+      fixture.giveUpSoon()
       const status = fixture.compute.faults.block('status', { deaf: true })
       await fixture.until(id, 'unknown', { seconds: 5 })
       status.release()

@@ -90,6 +90,7 @@ describe('[B6] after a restart of the gateway', () => {
   })
 
   test.each(['pull', 'create', 'start', 'probe'])('a start that was in its %s goes on', async step => {
+    fixture.giveUpSoon()
     await fixture.instances.reconciler.start()
     const block = fixture.compute.faults.block(step, { deaf: true })
     const id = await fixture.deploy(await fixture.payer())

@@ -39,9 +39,7 @@ type Act = typeof act extends fc.Arbitrary<infer Value> ? Value : never
 let fixture: InstancesFixture
 let machine: ReturnType<typeof hostileMachine>
 beforeAll(async () => {
-  // Nothing hangs here, however slow the computer is.
-  const stepMs = { status: 60_000, boot: 60_000, probe: 60_000, stop: 60_000, remove: 60_000 }
-  fixture = await createInstancesFixture({ limits: { stepMs } })
+  fixture = await createInstancesFixture()
   machine = hostileMachine()
   await fixture.instances.reconciler.start()
 })

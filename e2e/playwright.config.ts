@@ -26,7 +26,7 @@ export default defineConfig({
   forbidOnly: process.env.CI === 'true',
   retries: 0,
   timeout: 120_000,
-  expect: { timeout: 15_000 },
+  expect: { timeout: 30_000 },
   // The JSON report is for `npm test`, which names a file for it; without one it would go to the screen.
   reporter: process.env.PLAYWRIGHT_JSON_OUTPUT_FILE === undefined ? 'list' : [['list'], ['json']],
   use: {

@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 afterAll(() => database.drop())
 
-const WAIT = { timeout: 15_000, interval: 5 }
+const WAIT = { interval: 5 }
 const A_LONG_TIME_MS = 3_600_000
 
 describe('a loop', () => {

@@ -51,7 +51,7 @@ test('[B12] notes wait while the database is away, and are written once when it 
   await vi.waitUntil(() => warnings.length > 0)
   expect(await rowsOf(userId)).toEqual([])
   away = false
-  await vi.waitUntil(async () => (await rowsOf(userId)).length === 1, { timeout: 10_000 })
+  await vi.waitUntil(async () => (await rowsOf(userId)).length === 1)
   await writer.stop()
   expect(await rowsOf(userId)).toHaveLength(1)
 })

@@ -22,7 +22,7 @@ describe('[B12] the audit log', () => {
     const { token, userId } = await gateway.signUp()
     await gateway.grant(userId, 5_000)
     const { instance_id: id } = await gateway.data(deployInstance, { body: DEPLOY }, { token })
-    await vi.waitUntil(async () => (await statusOf(token, id)) === 'running', { timeout: 15_000 })
+    await vi.waitUntil(async () => (await statusOf(token, id)) === 'running')
     await gateway.data(stopInstance, { params: { id } }, { token })
     const { items, total } = await gateway.data(listAuditLog, {}, { token })
     expect(items.slice(0, 2)).toMatchObject([
@@ -159,12 +159,12 @@ describe('[B12] the audit log', () => {
       const status = async () =>
         (await other.data(listInstances, {}, { token: owner.token })).find(one => one.instance_id === id)
           ?.status
-      await vi.waitUntil(async () => (await status()) === 'running', { timeout: 15_000 })
+      await vi.waitUntil(async () => (await status()) === 'running')
       // As if it had run for two days, with its hour used up.
       await other.database.pool.query(`update usage_interval set started_at = started_at - interval '2 days'`)
       const read = () =>
         other.data(listAuditLog, { query: { action: 'instance.stop' } }, { token: owner.token })
-      await vi.waitUntil(async () => (await read()).total > 0, { timeout: 15_000 })
+      await vi.waitUntil(async () => (await read()).total > 0)
       expect((await read()).items).toMatchObject([{ actor: 'system', target: id, address: '' }])
     } finally {
       await other.stop()

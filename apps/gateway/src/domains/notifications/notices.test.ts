@@ -243,13 +243,10 @@ function mails() {
 
 /** Waits until no mail waits to be sent. */
 async function idle(): Promise<void> {
-  await vi.waitUntil(
-    async () => {
-      const { rows } = await database.pool.query<{ n: number }>(
-        `select count(*)::int as n from pgboss.job where state in ('created', 'active', 'retry')`,
-      )
-      return rows[0]?.n === 0
-    },
-    { timeout: 15_000 },
-  )
+  await vi.waitUntil(async () => {
+    const { rows } = await database.pool.query<{ n: number }>(
+      `select count(*)::int as n from pgboss.job where state in ('created', 'active', 'retry')`,
+    )
+    return rows[0]?.n === 0
+  })
 }

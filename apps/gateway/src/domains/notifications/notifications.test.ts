@@ -72,7 +72,7 @@ test('[R1.7] [B3] a top-up is followed by one receipt, however often it is sent'
   await gateway.data(topup, { body }, { token, idempotencyKey })
   const declined = { ...body, source: '4000 0000 0000 0002' }
   await gateway.call(topup, { body: declined }, { token })
-  const mail = await vi.waitUntil(async () => (await mailsTo(email))[0], { timeout: 15_000 })
+  const mail = await vi.waitUntil(async () => (await mailsTo(email))[0])
   expect(mail.subject).toBe('Your Berth top-up of $19.99')
   expect(mail.text).toContain(transaction_id)
   expect(mail.text).toContain('4242')
@@ -112,13 +112,10 @@ async function mailsTo(to: string) {
 
 /** Waits until no mail waits to be sent. */
 async function idle(): Promise<void> {
-  await vi.waitUntil(
-    async () => {
-      const { rows } = await gateway.database.pool.query<{ n: number }>(
-        `select count(*)::int as n from pgboss.job where state in ('created', 'active', 'retry')`,
-      )
-      return rows[0]?.n === 0
-    },
-    { timeout: 15_000 },
-  )
+  await vi.waitUntil(async () => {
+    const { rows } = await gateway.database.pool.query<{ n: number }>(
+      `select count(*)::int as n from pgboss.job where state in ('created', 'active', 'retry')`,
+    )
+    return rows[0]?.n === 0
+  })
 }

@@ -19,7 +19,7 @@ import { gateway } from './tables.ts'
 
 const KEY = new Uint8Array(32).fill(5)
 const MIB = 1024 * 1024
-const PATIENCE = { timeout: 20_000, interval: 50 }
+const PATIENCE = { interval: 50 }
 
 let database: TestDatabase
 const running: Gateways[] = []
@@ -280,7 +280,7 @@ async function expectStandsStill(read: () => number): Promise<void> {
         last = read()
         return same
       },
-      { timeout: 20_000, interval: 300 },
+      { interval: 300 },
     )
     .toBe(true)
 }

@@ -15,7 +15,7 @@ import { fixedTokenKeys } from './token-keys.ts'
 const MASTER = new Uint8Array(32).fill(1)
 const OTHER_MASTER = new Uint8Array(32).fill(2)
 const FORMER = { rootKey: Buffer.alloc(32, 3), installationId: '0123456789ab' }
-const PATIENCE = { timeout: 20_000, interval: 50 }
+const PATIENCE = { interval: 50 }
 
 let database: TestDatabase
 beforeEach(async () => {

@@ -98,13 +98,10 @@ test('[B3] a card that settles late is pending, then there, once; so is one whos
     await settled(pending.transaction_id)
     expect(await balance()).toBe(2_500 * (count + 1))
   }
-  await vi.waitFor(
-    async () => {
-      const left = await gateway.database.db.select().from(testcardEvent)
-      expect(left.filter(({ deliverAt }) => deliverAt !== null)).toEqual([])
-    },
-    { timeout: 15_000 },
-  )
+  await vi.waitFor(async () => {
+    const left = await gateway.database.db.select().from(testcardEvent)
+    expect(left.filter(({ deliverAt }) => deliverAt !== null)).toEqual([])
+  })
   expect(await balance()).toBe(5_000)
   expect(await gateway.gateway.billing.checkBooks()).toEqual([])
 })
@@ -112,10 +109,8 @@ test('[B3] a card that settles late is pending, then there, once; so is one whos
 test('[R3.10] [B2] what is refunded later goes out of the wallet, as a transaction of its own', async () => {
   const paid = await pay(REFUNDED)
   expect(paid.status).toBe('settled')
-  await vi.waitFor(
-    async () =>
-      expect(await state(paid.transaction_id)).toMatchObject({ status: 'refunded', refunded_amount: 2_500 }),
-    { timeout: 15_000 },
+  await vi.waitFor(async () =>
+    expect(await state(paid.transaction_id)).toMatchObject({ status: 'refunded', refunded_amount: 2_500 }),
   )
   expect(await balance()).toBe(0)
   const [refund, charge] = await transactions()
@@ -134,9 +129,8 @@ test('[R3.10] [B2] what is refunded later goes out of the wallet, as a transacti
 
 test('[R3.10] [B2] a refund that does not arrive is in the wallet again, and its row says so', async () => {
   const paid = await pay(REFUND_FAILS)
-  await vi.waitFor(
-    async () => expect(await transactions()).toMatchObject([{ type: 'refund', status: 'failed' }, {}]),
-    { timeout: 15_000 },
+  await vi.waitFor(async () =>
+    expect(await transactions()).toMatchObject([{ type: 'refund', status: 'failed' }, {}]),
   )
   expect(await balance()).toBe(2_500)
   expect(await state(paid.transaction_id)).toMatchObject({ status: 'settled', refunded_amount: 0 })
@@ -241,9 +235,7 @@ function state(id: string) {
 }
 
 async function settled(id: string): Promise<void> {
-  await vi.waitFor(async () => expect(await state(id)).toMatchObject({ status: 'settled' }), {
-    timeout: 15_000,
-  })
+  await vi.waitFor(async () => expect(await state(id)).toMatchObject({ status: 'settled' }))
 }
 
 function open() {

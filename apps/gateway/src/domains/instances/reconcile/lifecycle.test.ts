@@ -76,7 +76,7 @@ test('a deploy pulls once: its own change of status does not cut the pull short'
     await listening.instances.reconciler.start()
     const id = await listening.deploy(await listening.payer())
     // Nothing is kicked here: only what the database tells counts.
-    await expect.poll(async () => (await listening.row(id)).status, { timeout: 10_000 }).toBe('running')
+    await expect.poll(async () => (await listening.row(id)).status).toBe('running')
     expect({ pulls, aborted }).toEqual({ pulls: 1, aborted: 0 })
   } finally {
     await listening.close()

@@ -153,13 +153,10 @@ test('a refund that does not arrive comes back by itself, whole, and can be give
   const again = driverOn(database.db)
   const sending = again.embedded?.start(async () => 200)
   await expect
-    .poll(
-      async () => {
-        nowMs += 5_000
-        return (await again.retrieve(intent_id)).refunds_failed_cents
-      },
-      { timeout: 20_000 },
-    )
+    .poll(async () => {
+      nowMs += 5_000
+      return (await again.retrieve(intent_id)).refunds_failed_cents
+    })
     .toBe(2_500)
   await sending?.stop()
   const request = { intent_id, idempotency_key: randomUUID(), amount_cents: 1_000 }
@@ -260,15 +257,12 @@ test('[B3] webhooks are sent until they are taken; those of the disorderly card 
   })
   // However much of it goes by at once, as on a computer that has little time for us.
   await expect
-    .poll(
-      async () => {
-        nowMs += 10_000
-        // Asking wakes the sender.
-        await driver.retrieve(intent_id)
-        return taken.map(({ status }) => status)
-      },
-      { timeout: 20_000 },
-    )
+    .poll(async () => {
+      nowMs += 10_000
+      // Asking wakes the sender.
+      await driver.retrieve(intent_id)
+      return taken.map(({ status }) => status)
+    })
     .toEqual(['succeeded', 'succeeded', 'processing', 'processing'])
   await sending?.stop()
   expect(new Set(taken.map(({ event_id }) => event_id)).size).toBe(2)
@@ -281,13 +275,10 @@ test('the card that is refunded later gives everything back by itself', async ()
   const again = driverOn(database.db)
   const sending = again.embedded?.start(async () => 200)
   await expect
-    .poll(
-      async () => {
-        nowMs += 5_000
-        return (await again.retrieve(intent_id)).refunded_cents
-      },
-      { timeout: 20_000 },
-    )
+    .poll(async () => {
+      nowMs += 5_000
+      return (await again.retrieve(intent_id)).refunded_cents
+    })
     .toBe(2_500)
   await sending?.stop()
 })

@@ -10,7 +10,7 @@ import { isDatabaseUnavailable } from '../unavailable.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
 
 const log = pino({ level: 'silent' })
-const RECOVERY = { timeout: 20_000, interval: 50 }
+const RECOVERY = { interval: 50 }
 
 /** One for all tests, as one gateway after another uses it: making it takes longer than most of them. */
 const dataDir = makeFolder()

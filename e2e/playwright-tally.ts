@@ -1,15 +1,17 @@
 import type { JSONReport, JSONReportSpec, JSONReportSuite } from '@playwright/test/reporter'
-import type { Tally } from '../scripts/test/tally.ts'
+import { shortReason, type Tally } from '../scripts/test/tally.ts'
 
 /** Reads Playwright's JSON report. Errors outside of any test count as one failure each. */
 export function playwrightTally(report: JSONReport): Tally {
   const tally: Tally = { passed: 0, failed: [], skipped: [] }
-  for (const error of report.errors) tally.failed.push(`e2e: ${firstLine(error.message)}`)
+  for (const error of report.errors) tally.failed.push({ name: 'e2e', why: shortReason(error.message) })
   for (const { title, spec } of report.suites.flatMap(suite => specsOf(suite, ''))) {
     for (const test of spec.tests) {
       const name = `e2e/${spec.file} > ${title}`
-      if (test.status === 'unexpected') tally.failed.push(name)
-      else if (test.status === 'skipped') {
+      if (test.status === 'unexpected') {
+        const error = test.results.flatMap(({ errors }) => errors)[0]
+        tally.failed.push({ name, why: shortReason(error?.message) })
+      } else if (test.status === 'skipped') {
         const note = test.annotations.find(({ type }) => type === 'skip' || type === 'fixme')
         tally.skipped.push({ name, why: note?.description })
       } else tally.passed += 1
@@ -29,8 +31,4 @@ function specsOf(suite: JSONReportSuite, prefix: string): { title: string; spec:
     ...suite.specs.map(spec => ({ title: `${prefix}${spec.title}`, spec })),
     ...(suite.suites ?? []).flatMap(child => specsOf(child, `${prefix}${child.title} > `)),
   ]
-}
-
-function firstLine(message: string | undefined): string {
-  return message?.split('\n')[0] ?? 'an error without a message'
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stopRunningCommands } from './command.ts'
 import { buildConsole, checkArrows, checkStyle, checkTypes, checkUnused } from './static-checks.ts'
-import { slowestLine, summaryLine, sumTallies, type Tally, tallyDetails } from './tally.ts'
+import { shortReason, slowestLine, summaryLine, sumTallies, type Tally, tallyDetails } from './tally.ts'
 import { runBrowserTests, runVitest, timedTestsOver } from './test-runs.ts'
 
 interface Stage {
@@ -66,7 +66,7 @@ async function runStage(stage: Stage): Promise<Tally> {
     tally = await stage.run()
   } catch (error) {
     console.log(error)
-    tally = { passed: 0, failed: [stage.title], skipped: [] }
+    tally = { passed: 0, failed: [{ name: stage.title, why: shortReason(String(error)) }], skipped: [] }
   }
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`── ${stage.title}: ${summaryLine(tally)} (${seconds} s)`)

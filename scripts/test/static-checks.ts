@@ -55,7 +55,7 @@ async function checkWith(tool: string, args: readonly string[], name: string): P
 }
 
 function outcome(ok: boolean, name: string): Tally {
-  return { passed: ok ? 1 : 0, failed: ok ? [] : [name], skipped: [] }
+  return { passed: ok ? 1 : 0, failed: ok ? [] : [{ name }], skipped: [] }
 }
 
 function addTo(sum: Tally, tally: Tally): void {

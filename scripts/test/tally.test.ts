@@ -7,6 +7,7 @@ import { playwrightTally } from '../../e2e/playwright-tally.ts'
 import { pinnedNode, root, toolPath } from '../lib/paths.mjs'
 import {
   printedSkipReasons,
+  shortReason,
   slowestLine,
   summaryLine,
   sumTallies,
@@ -18,7 +19,11 @@ import { VITEST_TALLY_FILE } from './vitest-tally-reporter.ts'
 
 describe('the summary', () => {
   const clean: Tally = { passed: 2, failed: [], skipped: [] }
-  const mixed: Tally = { passed: 1, failed: ['a > b'], skipped: [{ name: 'c', why: undefined }] }
+  const mixed: Tally = {
+    passed: 1,
+    failed: [{ name: 'a > b', why: 'expected 1' }],
+    skipped: [{ name: 'c', why: undefined }],
+  }
 
   test('adds stages up, and names skips only when there are some', () => {
     expect(summaryLine(clean)).toBe('2 passed, 0 failed')
@@ -33,10 +38,16 @@ describe('the summary', () => {
       'Skipped:',
       '  compute.test.ts > docker driver > starts: no engine answers',
       'Failed:',
-      '  a > b',
+      '  a > b: expected 1',
     ])
     expect(tallyDetails(mixed)).toContain('  c: no reason given')
     expect(tallyDetails(clean)).toEqual([])
+  })
+
+  test('says what an error says on one line, without colours, and not at any length', () => {
+    expect(shortReason('\u001b[31mexpected 1\n\n  to be 2\u001b[39m')).toBe('expected 1 to be 2')
+    expect(shortReason('x'.repeat(10_000)).length).toBeLessThan(500)
+    expect(shortReason(undefined)).toBe('an error without a message')
   })
 
   test('names the ten files that took longest, of all stages together', () => {
@@ -84,10 +95,10 @@ describe('the runners', () => {
 
     const tally: Tally = JSON.parse(readFileSync(report, 'utf8'))
     expect(tally.passed).toBe(1)
-    expect(tally.failed.sort()).toEqual([
-      'broken.test.ts (the file itself)',
-      'mixed.test.ts > group (hooks)',
-      'mixed.test.ts > wrong',
+    expect(tally.failed.sort((one, other) => one.name.localeCompare(other.name))).toEqual([
+      { name: 'broken.test.ts (the file itself)', why: 'at import' },
+      { name: 'mixed.test.ts > group (hooks)', why: 'hook' },
+      { name: 'mixed.test.ts > wrong', why: 'expected 1 to be 2 // Object.is equality' },
     ])
     expect(tally.times?.map(({ file }) => file).sort()).toEqual(['broken.test.ts', 'mixed.test.ts'])
     expect(tally.skipped).toContainEqual({ name: 'mixed.test.ts > absent', why: 'no engine' })
@@ -103,7 +114,9 @@ describe('the runners', () => {
     )
     expect(await playwright()).toMatchObject({
       passed: 1,
-      failed: ['e2e/mixed.spec.ts > group > wrong'],
+      failed: [
+        { name: 'e2e/mixed.spec.ts > group > wrong', why: expect.stringMatching(/Expected: 2 Received: 1/) },
+      ],
       skipped: [{ name: 'e2e/mixed.spec.ts > absent', why: 'no engine' }],
       times: [{ file: 'e2e/mixed.spec.ts', seconds: expect.any(Number) }],
     })
@@ -112,7 +125,7 @@ describe('the runners', () => {
   test('Playwright: a file that breaks is a failure', async () => {
     writeFileSync(join(folder, 'broken.spec.ts'), `throw new Error('at import')`)
     const tally = await playwright()
-    expect(tally.failed[0]).toContain('at import')
+    expect(tally.failed[0]?.why).toContain('at import')
   })
 
   async function playwright(): Promise<Tally> {

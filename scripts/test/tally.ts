@@ -1,7 +1,15 @@
+import { stripVTControlCharacters } from 'node:util'
+
 /** One test that did not run, and the reason that its author or the machine gave. */
 export interface Skip {
   name: string
   why: string | undefined
+}
+
+/** One test that failed, and the first that its error says, as long as there is one. */
+export interface Failure {
+  name: string
+  why?: string
 }
 
 /** How long one test file took, its preparation included. */
@@ -13,12 +21,15 @@ export interface FileTime {
 /** What a stage, or all of them, came to. A static check counts as one test. */
 export interface Tally {
   passed: number
-  /** Names of the failed tests, each once. */
-  failed: string[]
+  /** The failed tests, each once. */
+  failed: Failure[]
   skipped: Skip[]
   /** Left out by stages that run no test files. */
   times?: FileTime[]
 }
+
+/** Long enough for what was expected and what came instead. */
+const REASON_LENGTH_MAX = 400
 
 /** Files named at the end: enough to see what a slow run spends its time on. */
 const SLOWEST_FILES = 10
@@ -40,16 +51,28 @@ export function summaryLine(tally: Tally): string {
 }
 
 /**
- * The skipped tests by name, one a line, with reasons, then the failed ones, which stay in sight where only
+ * The skipped tests by name, one a line, with reasons, then the failed ones likewise, which stay in sight where only
  * the end of a long output is kept; empty when there are none.
  */
 export function tallyDetails(tally: Tally): string[] {
-  const failed = tally.failed.map(name => `  ${name}`)
+  const failed = tally.failed.map(({ name, why }) => `  ${name}${why === undefined ? '' : `: ${why}`}`)
   const skipped = tally.skipped.map(({ name, why }) => `  ${name}: ${why ?? 'no reason given'}`)
   return [
     ...(skipped.length === 0 ? [] : ['Skipped:', ...skipped]),
     ...(failed.length === 0 ? [] : ['Failed:', ...failed]),
   ]
+}
+
+/**
+ * What an error says, on one line, short enough to be listed.
+ * @param message As the runner gives it; colours for a screen are left out.
+ */
+export function shortReason(message: string | undefined): string {
+  const line = stripVTControlCharacters(message ?? '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  if (line === '') return 'an error without a message'
+  return line.length > REASON_LENGTH_MAX ? `${line.slice(0, REASON_LENGTH_MAX)}…` : line
 }
 
 /** The files that took longest, longest first, on one line; empty when no file ran. */

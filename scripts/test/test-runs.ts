@@ -53,7 +53,7 @@ export async function runBrowserTests(scratch: string): Promise<Tally> {
   if (findChromium() === undefined) {
     const why = 'no Chromium was found; install one, or name it in BERTH_CHROMIUM'
     console.log(`SKIP browser tests: ${why}`)
-    if (isCi()) return { ...empty(), failed: [`browser tests: ${why}`] }
+    if (isCi()) return { ...empty(), failed: [{ name: 'browser tests', why }] }
     return { ...empty(), skipped: [{ name: 'browser tests', why }] }
   }
   const report = join(scratch, 'playwright.json')
@@ -75,7 +75,7 @@ function isCi(): boolean {
 /** A runner that ended badly has failed, even when no single test says so. */
 function orFailed(tally: Tally, ok: boolean, runner: string): Tally {
   if (ok || tally.failed.length > 0) return tally
-  return { ...tally, failed: [`${runner}: it ended with an error outside of any test`] }
+  return { ...tally, failed: [{ name: runner, why: 'it ended with an error outside of any test' }] }
 }
 
 function empty(): Tally {

@@ -3,7 +3,7 @@ import { relative } from 'node:path'
 import type { Reporter, TestModule, TestSpecification } from 'vitest/node'
 import { root } from '../lib/paths.mjs'
 import { TIMED } from './longest-first.ts'
-import type { Tally } from './tally.ts'
+import { shortReason, type Tally } from './tally.ts'
 
 /** Names the file that {@link VitestTallyReporter} writes. */
 export const VITEST_TALLY_FILE = 'BERTH_VITEST_TALLY_FILE'
@@ -43,19 +43,32 @@ class VitestTallyReporter implements Reporter {
         const name = `${module.relativeModuleId} > ${test.fullName}`
         const result = test.result()
         if (result.state === 'passed') tally.passed += 1
-        else if (result.state === 'failed') tally.failed.push(name)
+        else if (result.state === 'failed') tally.failed.push({ name, why: reasonOf(result.errors) })
         else if (result.state === 'skipped') tally.skipped.push({ name, why: result.note })
-        else tally.failed.push(`${name} (it never ended)`)
+        else tally.failed.push({ name, why: 'it never ended' })
       }
-      if (module.errors().length > 0) tally.failed.push(`${module.relativeModuleId} (the file itself)`)
+      if (module.errors().length > 0) {
+        tally.failed.push({
+          name: `${module.relativeModuleId} (the file itself)`,
+          why: reasonOf(module.errors()),
+        })
+      }
       for (const suite of module.children.allSuites()) {
-        if (suite.errors().length > 0)
-          tally.failed.push(`${module.relativeModuleId} > ${suite.fullName} (hooks)`)
+        if (suite.errors().length === 0) continue
+        const name = `${module.relativeModuleId} > ${suite.fullName} (hooks)`
+        tally.failed.push({ name, why: reasonOf(suite.errors()) })
       }
     }
-    if (unhandledErrors.length > 0) tally.failed.push(`Vitest: ${unhandledErrors.length} unhandled errors`)
+    if (unhandledErrors.length > 0) {
+      const name = `Vitest: ${unhandledErrors.length} unhandled errors`
+      tally.failed.push({ name, why: reasonOf(unhandledErrors) })
+    }
     writeFileSync(file, JSON.stringify(tally))
   }
+}
+
+function reasonOf(errors: readonly { message: string }[]): string {
+  return shortReason(errors[0]?.message)
 }
 
 function secondsOf(spent: ReturnType<TestModule['diagnostic']>): number {

@@ -8,7 +8,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: PATIENCE_MS } },
-    setupFiles: ['scripts/test/patience.ts'],
+    setupFiles: ['scripts/test/patience.ts', 'scripts/test/stalls.ts'],
     pool: 'forks',
     // Many files mostly wait, for boots, machines and pauses: four at once keep two cores busy.
     maxWorkers: 4,

@@ -1,4 +1,5 @@
 import { defineConfig } from '@playwright/test'
+import { PATIENCE_MS } from '../scripts/test/patience-ms.ts'
 import { findChromium } from './chromium.ts'
 
 const executablePath = findChromium()
@@ -26,7 +27,7 @@ export default defineConfig({
   forbidOnly: process.env.CI === 'true',
   retries: 0,
   timeout: 120_000,
-  expect: { timeout: 30_000 },
+  expect: { timeout: PATIENCE_MS },
   // The JSON report is for `npm test`, which names a file for it; without one it would go to the screen.
   reporter: process.env.PLAYWRIGHT_JSON_OUTPUT_FILE === undefined ? 'list' : [['list'], ['json']],
   use: {

@@ -6,6 +6,7 @@ import {
   test as base,
   expect,
 } from '@playwright/test'
+import { PATIENCE_MS } from '../scripts/test/patience-ms.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 
 /**
@@ -29,7 +30,6 @@ export const test = base.extend<object, { gateway: Gateway }>({
 /** What a proxy says of a customer from another network, whose mistakes count for nobody else. */
 export const FROM_ELSEWHERE = { 'x-forwarded-for': '127.0.0.99' }
 
-const MAIL_MS = 15_000
 const APPLICATION = { application: 'berth-console', organization: 'berth' }
 
 /** Who walks. */
@@ -56,7 +56,7 @@ export async function verifyAddress({ origin }: Gateway, email: string): Promise
       .flatMap(({ text }) => /activty\?token=([\w-]+)/.exec(text)?.[1] ?? [])
     token = tokens[0] ?? ''
     expect(token, `a mail to ${email}`).not.toBe('')
-  }).toPass({ timeout: MAIL_MS })
+  }).toPass({ timeout: PATIENCE_MS })
   const query = new URLSearchParams({ application: 'berth-console', token })
   await call(origin, 'GET', `/api/account/verify-email?${query}`)
 }

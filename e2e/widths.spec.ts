@@ -48,7 +48,7 @@ test.beforeAll(async ({ browser, gateway: shared }) => {
   })
   // Its second line says so, in as many words as there are.
   await page.goto('/instance-list')
-  await expect(page.getByText(/^Command ended/)).toBeVisible({ timeout: 30_000 })
+  await expect(page.getByText(/^Command ended/)).toBeVisible()
   // Somebody else's device, which can be signed out from here.
   await (await openSignedIn(browser, gateway, WIDA, { userAgent: 'Mozilla/5.0 Firefox/144.0' })).close()
 })

@@ -17,6 +17,7 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as z from 'zod'
+import { PATIENCE_MS } from '../../../scripts/test/patience-ms.ts'
 import { triesOf } from './long-runs.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -51,7 +52,8 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
 }
 /** After so many, sign-outs are made good and the ids that are filled in are looked up again. */
 const BATCH = 250
-const ANSWER_MAX_MS = 8_000
+/** Whoever says nothing for so long after half a request has nothing to say. */
+const SILENCE_MS = 8_000
 const ERROR_CHARS_MAX = 100_000
 const COMPLAINTS_MAX = 20
 /** Nothing listens there. */
@@ -200,7 +202,7 @@ async function complaintOf(wanted: Wanted): Promise<string | null> {
   const { status, text, ms } = answer
   const path = wanted.path.split(/[?#]/)[0] ?? ''
   const told = `${status} ${text.slice(0, 300)}`
-  if (ms > ANSWER_MAX_MS) return `an answer after ${Math.round(ms)} ms: ${told}`
+  if (ms > PATIENCE_MS) return `an answer after ${Math.round(ms)} ms: ${told}`
   if (PRIVATE_FILES.includes(text)) return `a file from outside: ${told}`
   const ours = path === GATEWAY_PREFIX || path.startsWith(`${GATEWAY_PREFIX}/`)
   const isJson = String(answer.headers['content-type']).startsWith('application/json')
@@ -259,7 +261,7 @@ function send(wanted: Wanted): Promise<Answer> {
     const began = performance.now()
     const { method, path } = wanted
     const place = { host: '127.0.0.1', port: gateway.port, agent, method, path: fillIn(path), headers }
-    const request = httpRequest({ ...place, timeout: ANSWER_MAX_MS * 2 }, response => {
+    const request = httpRequest({ ...place, timeout: PATIENCE_MS * 2 }, response => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('error', failed)
@@ -285,7 +287,7 @@ function sendRaw(text: string): Promise<string> {
     })
     socket.on('error', () => {})
     socket.on('close', () => done(answer))
-    socket.setTimeout(ANSWER_MAX_MS, () => socket.destroy())
+    socket.setTimeout(SILENCE_MS, () => socket.destroy())
   })
 }
 

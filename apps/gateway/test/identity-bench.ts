@@ -5,6 +5,7 @@ import type { ErrorCode } from '@berth/contract/errors'
 import type { Language } from '@berth/contract/limits'
 import { eq } from 'drizzle-orm'
 import { pino } from 'pino'
+import { PATIENCE_MS } from '../../../scripts/test/patience-ms.ts'
 import { createAudit } from '../src/domains/audit/audit.ts'
 import { auditRoutes } from '../src/domains/audit/routes.ts'
 import { createBilling } from '../src/domains/billing/billing.ts'
@@ -256,11 +257,11 @@ export async function eventually<T>(
   what: string,
   read: () => Promise<T | null | undefined | false>,
 ): Promise<T> {
-  const deadline = performance.now() + 15_000
+  const deadline = performance.now() + PATIENCE_MS
   for (;;) {
     const value = await read()
     if (value) return value
-    if (performance.now() > deadline) throw new Error(`${what}: not within 15 seconds`)
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS} ms`)
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }

@@ -53,11 +53,17 @@ export interface TestGateway {
   signUp(): Promise<{ userId: string; token: string; email: string }>
   /** Gives a customer credit. */
   grant(userId: string, cents: number): Promise<void>
+  /** The time of the test cards' platform. */
+  cardsNow(): Date
+  /** Lets so much time pass there that what cards do later has come. */
+  passTimeAtCards(): Promise<void>
   stop(): Promise<void>
 }
 
 /** Signs the test cards' webhooks. */
 export const WEBHOOK_SECRET = new Uint8Array(32).fill(8)
+/** What cards do later comes when a test lets time pass, however slow the computer is. */
+const CARDS_TAKE_MS = 3_600_000
 /** A test signs up more often than an address may in a minute. */
 const NO_LIMITS = {
   general_per_minute: 0,
@@ -78,6 +84,17 @@ export async function startGateway(
   const silent = pino({ level: 'silent' })
   const base = { db: database.db, clock, ids: systemIds }
   const mailbox = createMailboxDriver(base)
+  let cardsAheadMs = 0
+  const cardsNow = () => new Date(clock.now().getTime() + cardsAheadMs)
+  const cards = createTestcardDriver({
+    ...base,
+    clock: { now: cardsNow },
+    log: silent,
+    webhook_secret: () => WEBHOOK_SECRET,
+    offered: true,
+    lateMs: CARDS_TAKE_MS,
+    refundMs: CARDS_TAKE_MS,
+  })
   const gateway = await composeGateway({
     ...base,
     gatewayId: systemIds.uuid(),
@@ -93,16 +110,7 @@ export async function startGateway(
     engines: [everywhere(overrides.compute ?? createFakeEngine({ clock }), catalogue)],
     mail: { driver: mailbox, mailbox },
     captcha: 'Default',
-    payments: [
-      createTestcardDriver({
-        ...base,
-        log: silent,
-        webhook_secret: () => WEBHOOK_SECRET,
-        offered: true,
-        lateMs: 300,
-        refundMs: 300,
-      }),
-    ],
+    payments: [cards],
     identityProviders: [],
     host: '127.0.0.1',
     publicUrl: null,
@@ -156,6 +164,12 @@ export async function startGateway(
     async grant(userId, cents) {
       const grant = { id: systemIds.uuid(), userId, amountMicro: microFromCents(cents), reason: 'test' }
       await database.db.transaction(tx => gateway.billing.grantCredit(tx, grant))
+    },
+    cardsNow,
+    async passTimeAtCards() {
+      cardsAheadMs += CARDS_TAKE_MS
+      // Whoever asks wakes it.
+      await cards.forgetMethod('none')
     },
     async stop() {
       await gateway.stopRequests()

@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { freePort } from '../../../../scripts/test/free-port.ts'
 import { endProcesses, processesOf } from './processes-fixture.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
@@ -149,22 +148,4 @@ async function isHealthy(origin: string): Promise<boolean> {
     answer => answer.ok,
     () => false,
   )
-}
-
-/** Below those that the kernel gives to whoever asks for any: it must be free again when a gateway comes back to it. */
-const PORTS = { from: 20_000, to: 32_000 }
-const PORT_TRIES_MAX = 100
-
-async function freePort(): Promise<number> {
-  for (let tries = 0; tries < PORT_TRIES_MAX; tries++) {
-    const port = randomInt(PORTS.from, PORTS.to)
-    const server = createServer()
-    const isFree = await new Promise<boolean>(resolve => {
-      server.once('error', () => resolve(false))
-      server.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    await new Promise(resolve => server.close(resolve))
-    if (isFree) return port
-  }
-  throw new Error('No free port.')
 }

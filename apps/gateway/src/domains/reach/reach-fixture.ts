@@ -114,6 +114,7 @@ export async function startConnectFixture(
   }
 
   return {
+    database,
     server,
     connect,
     clock,

@@ -14,7 +14,6 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { startGateway, type TestGateway, WEBHOOK_SECRET } from '../../../../test/start-gateway.ts'
 import { testcardEvent } from '../../../drivers/payments/tables.ts'
 import { SIGNATURE_HEADER, signWebhook } from '../../../drivers/payments/testcard/testcard-signature.ts'
-import { systemClock } from '../../../platform/clock.ts'
 import { paymentEvent } from './tables.ts'
 
 const ASKS = '4000 0025 0000 3155'
@@ -95,6 +94,7 @@ test('[B3] a card that settles late is pending, then there, once; so is one whos
         about: expect.objectContaining({ waits_for: 'bank' }),
       }),
     )
+    await gateway.passTimeAtCards()
     await settled(pending.transaction_id)
     expect(await balance()).toBe(2_500 * (count + 1))
   }
@@ -109,6 +109,7 @@ test('[B3] a card that settles late is pending, then there, once; so is one whos
 test('[R3.10] [B2] what is refunded later goes out of the wallet, as a transaction of its own', async () => {
   const paid = await pay(REFUNDED)
   expect(paid.status).toBe('settled')
+  await gateway.passTimeAtCards()
   await vi.waitFor(async () =>
     expect(await state(paid.transaction_id)).toMatchObject({ status: 'refunded', refunded_amount: 2_500 }),
   )
@@ -129,6 +130,9 @@ test('[R3.10] [B2] what is refunded later goes out of the wallet, as a transacti
 
 test('[R3.10] [B2] a refund that does not arrive is in the wallet again, and its row says so', async () => {
   const paid = await pay(REFUND_FAILS)
+  await gateway.passTimeAtCards()
+  await vi.waitFor(async () => expect(await state(paid.transaction_id)).toMatchObject({ status: 'refunded' }))
+  await gateway.passTimeAtCards()
   await vi.waitFor(async () =>
     expect(await transactions()).toMatchObject([{ type: 'refund', status: 'failed' }, {}]),
   )
@@ -263,7 +267,7 @@ interface Sent {
 }
 
 async function send(body: string, { platform = 'testcard', signed = body, signature }: Sent = {}) {
-  const header = signWebhook(WEBHOOK_SECRET, Buffer.from(signed), systemClock.now())
+  const header = signWebhook(WEBHOOK_SECRET, Buffer.from(signed), gateway.cardsNow())
   const answered = await fetch(`${gateway.origin}/gateway/api/bill/webhook/${platform}`, {
     method: 'POST',
     headers: {

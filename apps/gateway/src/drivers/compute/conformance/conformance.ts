@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PATIENCE_MS } from '../../../../../../scripts/test/patience-ms.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
 import type { ImageRecipe } from '../port/images.ts'
@@ -312,7 +313,7 @@ function describeEnds(subject: Subject, options: ConformanceOptions): void {
     const { id } = await subject.running({ command })
     const began = Date.now()
     await engine.machines.stop(id, never)
-    expect(Date.now() - began).toBeLessThan(15_000)
+    expect(Date.now() - began).toBeLessThan(PATIENCE_MS)
     expect((await engine.observation.status(id)).state).toBe('stopped')
   })
 

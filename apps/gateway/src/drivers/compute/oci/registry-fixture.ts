@@ -3,10 +3,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect, createServer as createPort } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { freePort } from '../../../../../../scripts/test/free-port.ts'
 import { eventually } from '../conformance/tools.ts'
 
 /** An image as a registry has it. */
@@ -240,12 +241,4 @@ function serve(folder: string, host: string, locks: Locks | null) {
   }
   writeFileSync(join(folder, 'config.yml'), JSON.stringify(settings))
   return spawn('docker-registry', ['serve', join(folder, 'config.yml')], { stdio: 'ignore' })
-}
-
-async function freePort(): Promise<number> {
-  const server = createPort().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address ? address.port : 0
 }

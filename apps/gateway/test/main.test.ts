@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { sign } from 'node:crypto'
+import { randomUUID, sign } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
+import { deployInstance } from '@berth/contract/instances'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { digestOf, makeImage, packOdd, startRegistry } from '../src/drivers/compute/oci/registry-fixture.ts'
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
 import { tokenKeyOf } from '../src/platform/installation/token-keys.ts'
 import { deriveKey } from '../src/platform/secrets.ts'
@@ -12,6 +15,7 @@ import { keepAway } from './keep-away.ts'
 import { createTestDatabase } from './test-database.ts'
 
 const MAIN = resolve(import.meta.dirname, '../src/main.ts')
+const CATALOGUE = resolve(import.meta.dirname, '../../../config/catalogue.yaml')
 const ROTATE = resolve(import.meta.dirname, '../src/rotate-token-key.ts')
 // A start takes seconds, and many times that on a computer that does much else.
 vi.setConfig({ testTimeout: 400_000 })
@@ -81,6 +85,53 @@ test('beside machines of another database it starts, says so, and removes none',
   run.child.kill('SIGTERM')
   expect(await run.ended).toBe(0)
   expect(existsSync(home)).toBe(true)
+})
+
+test('an image of the catalogue is pulled with the login that the catalogue’s registries name', async ctx => {
+  const sandbox = await probeSandbox()
+  if (!sandbox.ok) return ctx.skip(`no sandbox here: ${sandbox.why}`)
+  const layer = packOdd([{ name: 'file', content: 'of a layer' }])
+  const registry = await startRegistry(makeImage([{ bytes: layer, packing: '' }]))
+  onTestFinished(registry.close)
+  const login = `Basic ${Buffer.from('me:open sesame').toString('base64')}`
+  registry.does(({ headers }, response) => {
+    if (headers.authorization === login) return false
+    response.writeHead(401, { 'www-authenticate': 'Basic realm="here"' }).end()
+    return true
+  })
+  writeFileSync(join(folder, 'password'), 'open sesame\n')
+  const file = join(folder, 'catalogue.yaml')
+  const shipped = readFileSync(CATALOGUE, 'utf8').replace(
+    /^ +sandbox: host$/m,
+    `    sandbox: { image: "${registry.reference}" }`,
+  )
+  writeFileSync(
+    file,
+    `${shipped}\nregistries:\n  - { host: "${registry.host}", username: me, password_file: password }\n`,
+  )
+  const run = start({ ...(await databaseBeside()), BERTH_COMPUTE: 'sandbox', BERTH_CATALOGUE: file })
+  const token = await signInByLink(await run.signInLink)
+  const answer = await fetch(`${await run.address}${GATEWAY_PREFIX}${deployInstance.path}`, {
+    method: deployInstance.method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      [IDEMPOTENCY_KEY_HEADER]: randomUUID(),
+    },
+    body: JSON.stringify({
+      name: 'private',
+      region_code: 'us-west',
+      gpu_spec_id: 'cpu',
+      gpu_count: 1,
+      image_id: 'berth-base',
+      container_disk_gb: 20,
+    }),
+  })
+  expect(await answer.json()).toMatchObject({ status: 'ok' })
+  const isLayer = ({ url = '' }) => url.endsWith(digestOf(layer))
+  await expect
+    .poll(() => registry.asked.filter(isLayer).map(({ authorization }) => authorization), RECOVERY)
+    .toEqual([login])
 })
 
 test('for others than this computer it says that mails reach nobody, and that no money is real', async () => {

@@ -37,6 +37,7 @@ export const INSTANCE_REASON_CODES = [
   'image_damaged',
   'registry_unreachable',
   'registry_busy',
+  'registry_slow',
   'unsupported',
   'engine_unavailable',
   'exhausted',

@@ -12,6 +12,7 @@ const FINAL: ReadonlySet<string> = new Set<FailureCode>([
   'image_needs_login',
   'image_login_refused',
   'image_unfit',
+  'image_damaged',
 ])
 
 /**
@@ -31,6 +32,7 @@ const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   image_unfit: 'image_unfit',
   image_damaged: 'image_damaged',
   registry_busy: 'registry_busy',
+  registry_slow: 'registry_slow',
   registry_unreachable: 'registry_unreachable',
   not_running: 'start_failed',
   port_closed: 'start_failed',

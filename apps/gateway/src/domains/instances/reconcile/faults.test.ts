@@ -15,7 +15,9 @@ describe('[B6] a start that fails ends in an error with a cause, and costs nothi
   test.each([
     { step: 'pull', code: 'image_unavailable', reason: 'image_unavailable', tries: 1 },
     { step: 'pull', code: 'image_login_refused', reason: 'image_login_refused', tries: 1 },
+    { step: 'pull', code: 'image_damaged', reason: 'image_damaged', tries: 1 },
     { step: 'pull', code: 'registry_busy', reason: 'registry_busy', tries: 3 },
+    { step: 'pull', code: 'registry_slow', reason: 'registry_slow', tries: 3 },
     { step: 'pull', code: 'registry_unreachable', reason: 'registry_unreachable', tries: 3 },
     { step: 'pull', code: 'engine_unavailable', reason: 'engine_unavailable', tries: 3 },
     { step: 'create', code: 'unsupported', reason: 'unsupported', tries: 1 },

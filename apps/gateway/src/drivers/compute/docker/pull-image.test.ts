@@ -142,7 +142,7 @@ describeWhere('pulling from a registry', probe, () => {
         const own = (owner: string) => ({ id: 'a', parts: { docker: `${at}/${name}:1` }, owner })
         const pullAs = (owner: string, password: string | null) => {
           const login = password === null ? null : { username: 'me', password }
-          const access = async (asked: string) => ({ login: asked === at ? login : null, ca: null })
+          const access = async (asked: string) => ({ login: asked === at ? login : null, ca: null, also: [] })
           return images.pull(own(owner), () => undefined, never, access)
         }
         await expectCode(pullAs('one', null), 'image_needs_login')

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { access, mkdir, open, rename, rm, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { OciFailure } from './oci-failure.ts'
+import { OciFailure, type OciFault } from './oci-failure.ts'
 import { type Patience, piecesOf } from './outgoing.ts'
 import type { RegistryClient } from './registry-client.ts'
 
@@ -10,6 +10,8 @@ import type { RegistryClient } from './registry-client.ts'
 const EMPTY_TRIES_MAX = 4
 /** Tries in all, against a registry that gives a byte at a time. */
 const TRIES_MAX = 40
+/** What another try may mend. */
+const PASSING: ReadonlySet<OciFault> = new Set(['unreachable', 'too_slow'])
 
 /** How much is fetched between two looks at what the disk has left. */
 const LOOK_BYTES = 4 * 1024 * 1024
@@ -18,6 +20,7 @@ interface FetchOptions {
   patience: Patience
   keptBytes: number
   onBytes(done: number): void
+  onReceived(bytes: number): void
 }
 
 /**
@@ -26,7 +29,8 @@ interface FetchOptions {
  * @param blob.partial Where it lies until then; nobody else writes there.
  * @param options.keptBytes What the disk is to have left, whoever else fills it meanwhile.
  * @param options.onBytes Called with how many bytes are there.
- * @throws OciFailure. What the disk had no room for is not kept.
+ * @param options.onReceived Called with how many more came just now.
+ * @throws OciFailure. What the disk had no room for is not kept; `digest_wrong` only of what came in one go.
  */
 export async function fetchBlob(
   client: Pick<RegistryClient, 'blob'>,
@@ -51,7 +55,7 @@ export async function fetchBlob(
         await rm(blob.partial, { force: true })
         throw new OciFailure('no_room', undefined, { cause: error })
       }
-      if (!(error instanceof OciFailure) || error.fault !== 'unreachable') throw error
+      if (!(error instanceof OciFailure) || !PASSING.has(error.fault)) throw error
       empty = (await sizeOf(blob.partial)) > before ? 0 : empty + 1
       if (options.signal.aborted || empty >= EMPTY_TRIES_MAX || tries >= TRIES_MAX) throw error
       const pauseMs = options.patience.pauseMs * 2 ** empty
@@ -67,13 +71,16 @@ async function fetchRest(
   options: FetchOptions,
 ): Promise<void> {
   let hash = createHash('sha256')
+  let isPatched: boolean
   const file = await open(blob.partial, 'a', 0o644)
   try {
     let { size: done } = await file.stat()
+    isPatched = done > 0
     if (done < blob.size) {
       const { response, from } = await client.blob(blob.digest, done)
       if (from === 0 && done > 0) await file.truncate(0)
       done = from
+      isPatched = done > 0
       if (done > 0) hash = await hashOf(blob.partial)
       let looked = Number.NEGATIVE_INFINITY
       try {
@@ -85,6 +92,7 @@ async function fetchRest(
           hash.update(piece)
           await file.write(piece)
           done += piece.length
+          options.onReceived(piece.length)
           options.onBytes(done)
         }
       } catch (error) {
@@ -99,6 +107,8 @@ async function fetchRest(
   }
   // None of it is worth keeping.
   await rm(blob.partial, { force: true })
+  // A connection, or this computer, that broke off may have spoilt it; what comes in one go is what the registry has.
+  if (isPatched) throw new OciFailure('unreachable', 'what came before and after it broke off does not fit')
   throw new OciFailure('digest_wrong', blob.digest)
 }
 

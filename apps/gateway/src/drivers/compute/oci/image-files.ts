@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { removePieces } from './image-pieces.ts'
 import { type ImageRecord, imageRecordSchema } from './image-record.ts'
 
 /**
@@ -24,7 +25,9 @@ export function imageFiles(dir: string) {
     blob: (digest: string) => join(dir, 'blobs/sha256', hexOf(digest)),
     partial: (reference: string, digest: string) => join(dir, 'partial', keyOf(reference), hexOf(digest)),
     partials: (reference: string) => join(dir, 'partial', keyOf(reference)),
+    allPartials: join(dir, 'partial'),
     lock: (reference: string) => join(dir, 'locks', keyOf(reference)),
+    lockOf: (key: string) => join(dir, 'locks', key),
     trees: join(dir, 'trees'),
     tree: (key: string) => join(dir, 'trees', key),
     treeLock: (key: string) => join(dir, 'locks', `tree-${key}`),
@@ -126,12 +129,14 @@ async function readRecords(dir: string): Promise<ImageRecord[]> {
  * @param now In ms.
  */
 export async function removeUnused(dir: string, now: number): Promise<void> {
-  for (const folder of await foldersOf(dir)) await removeUnusedOf(folder, now)
+  const folders = await foldersOf(dir)
+  for (const folder of folders) await removeUnusedOf(folder, now)
+  await removePieces(folders.map(imageFiles), now)
 }
 
 async function removeUnusedOf(dir: string, now: number): Promise<void> {
   await makeImageFolders(dir)
-  const [blobs = '', images = '', partials = ''] = imageFiles(dir).folders
+  const [blobs = '', images = ''] = imageFiles(dir).folders
   const isOlder = async (path: string, days: number) => {
     const found = await stat(path).catch(() => null)
     return found !== null && now - found.mtimeMs > days * DAY_MS
@@ -147,10 +152,6 @@ async function removeUnusedOf(dir: string, now: number): Promise<void> {
   for (const name of await readdir(blobs)) {
     const path = join(blobs, name)
     if (!named.has(name) && (await isOlder(path, UNNAMED_DAYS_MAX))) await rm(path, { force: true })
-  }
-  for (const name of await readdir(partials)) {
-    const path = join(partials, name)
-    if (await isOlder(path, UNUSED_DAYS_MAX)) await rm(path, { recursive: true, force: true })
   }
 }
 

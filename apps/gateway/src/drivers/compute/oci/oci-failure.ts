@@ -7,6 +7,7 @@ export type OciFault =
   | 'login_refused'
   | 'leads_astray'
   | 'rate_limited'
+  | 'too_slow'
   | 'unreachable'
   | 'digest_wrong'
   | 'not_an_image'
@@ -18,8 +19,12 @@ const MEANINGS: Readonly<Record<OciFault, readonly [ComputeErrorCode, string]>> 
   not_found: ['image_not_found', 'the registry has no such image'],
   needs_login: ['image_needs_login', 'the registry does not give the image to everybody'],
   login_refused: ['image_login_refused', 'the registry does not give the image to this login'],
-  leads_astray: ['image_unavailable', 'the registry sends to where nothing may be asked from here'],
+  leads_astray: [
+    'image_unavailable',
+    'it sends to a host in a private network, or without TLS, that nobody here named for it',
+  ],
   rate_limited: ['registry_busy', 'the registry is asked too often from here'],
+  too_slow: ['registry_slow', 'the registry sends too slowly'],
   unreachable: ['registry_unreachable', 'the registry does not answer, or breaks off'],
   digest_wrong: ['image_damaged', 'what the registry sends is not what the image names by its digest'],
   not_an_image: ['image_unfit', 'what the registry has under that name is no image that can run here'],

@@ -35,7 +35,7 @@ export type MayVisit = (url: URL, addresses: readonly string[]) => boolean
 export const mayVisitStranger: MayVisit = (url, addresses) =>
   url.protocol === 'https:' && addresses.every(isPublicAddress)
 
-/** The registry that the operator named: anywhere by TLS, on this computer also without. */
+/** What the operator named: anywhere by TLS, on this computer also without. */
 export const mayVisitNamed: MayVisit = (url, addresses) =>
   url.protocol === 'https:' || addresses.every(isLoopbackAddress)
 
@@ -109,7 +109,7 @@ async function addressesOf(url: URL): Promise<string[]> {
 
 /**
  * The pieces of a body, as they come.
- * @throws OciFailure `unreachable` where it breaks off or comes too slowly; `too_large` beyond the limit.
+ * @throws OciFailure `unreachable` where it breaks off; `too_slow`; `too_large` beyond the limit.
  */
 export async function* piecesOf(
   response: IncomingMessage,
@@ -124,7 +124,7 @@ export async function* piecesOf(
       stretch.bytes += piece.length
       if (bytes > bytesMax) throw new OciFailure('too_large')
       if (Date.now() > stretch.until) {
-        if (stretch.bytes < patience.stretchBytesMin) throw new OciFailure('unreachable', 'it is too slow')
+        if (stretch.bytes < patience.stretchBytesMin) throw new OciFailure('too_slow')
         stretch = { until: Date.now() + patience.stretchMs, bytes: 0 }
       }
       yield piece

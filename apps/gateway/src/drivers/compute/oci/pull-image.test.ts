@@ -1,14 +1,25 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { expectCode, never } from '../conformance/tools.ts'
+import { eventually, expectCode, never } from '../conformance/tools.ts'
 import type { PullProgress } from '../port/images.ts'
+import { takeLock } from './host-lock.ts'
 import { imageFiles, readRecord, removeUnused } from './image-files.ts'
+import { removePieces } from './image-pieces.ts'
 import { createImageStore, type LayImage } from './image-store.ts'
 import type { Patience } from './outgoing.ts'
 import { type PullOptions, pullImage } from './pull-image.ts'
@@ -26,7 +37,7 @@ const image = makeImage(
   { Entrypoint: ['/go'], Cmd: ['now'], Env: ['A=1', 'B=2=3', 'odd'], WorkingDir: '/srv', User: 'me' },
 )
 const patience: Patience = { silenceMs: 10_000, stretchMs: 100_000, stretchBytesMin: 1, pauseMs: 1 }
-const asNobody = { login: null, ca: null }
+const asNobody = { login: null, ca: null, also: [] }
 const roomOf = (freeBytes: number, kept = 0) => ({ freeBytes, kept: { bytes: kept } })
 const anyRoom = async () => roomOf(Number.MAX_SAFE_INTEGER)
 const folder = mkdtempSync(join(tmpdir(), 'berth-oci-'))
@@ -195,7 +206,44 @@ test('a registry that says nothing, or without end, is left', async () => {
     return true
   })
   const impatient = { ...patience, stretchMs: 100, stretchBytesMin: 1_000 }
-  expect(await faultOf(pull(registry.reference, { patience: impatient }))).toBe('unreachable')
+  expect(await faultOf(pull(registry.reference, { patience: impatient }))).toBe('too_slow')
+})
+
+test('a registry that gives a drop at a time, as fast as each connection must, is left over all', async () => {
+  const open = new Set<string>()
+  registry.does(({ url = '' }, response) => {
+    if (!url.endsWith(digestOf(layer))) return false
+    open.add(url)
+    response.on('close', () => open.delete(url))
+    response.writeHead(200, { 'content-length': LAYER_BYTES })
+    const drop = setInterval(() => response.write('x'), 20)
+    response.on('close', () => clearInterval(drop))
+    return true
+  })
+  const anyTime = { graceMs: 1e9, bytesPerSecondMin: 0, wholeMsMax: 1e9 }
+  const late = await pull(registry.reference, { pace: { ...anyTime, wholeMsMax: 200 } }).catch(error => error)
+  expect(late).toMatchObject({ fault: 'too_slow', code: 'registry_slow' })
+  expect(late.message).toContain('it takes too long')
+  const onAverage = pull(registry.reference, { pace: { ...anyTime, graceMs: 200, bytesPerSecondMin: 1e6 } })
+  expect(await faultOf(onAverage)).toBe('too_slow')
+  await eventually(async () => expect([...open]).toEqual([]))
+  // Within the grace nobody asks.
+  registry.does(() => false)
+  await pull(registry.reference, { pace: { ...anyTime, graceMs: 1e9, bytesPerSecondMin: 1e12 } })
+})
+
+test('a piece that was spoilt when it broke off is begun anew, and what the registry has is believed', async () => {
+  const files = imageFiles(dir)
+  const piece = files.partial(registry.reference, digestOf(layer))
+  for (const bytes of [HALF, LAYER_BYTES]) {
+    mkdirSync(files.partials(registry.reference), { recursive: true })
+    writeFileSync(piece, randomBytes(bytes))
+    registry.asked.length = 0
+    await pull()
+    const ranges = registry.asked.filter(({ url }) => url.endsWith(digestOf(layer))).map(({ range }) => range)
+    expect(ranges).toEqual(bytes === HALF ? [`bytes=${HALF}-`, undefined] : [undefined])
+    rmSync(dir, { recursive: true })
+  }
 })
 
 test('what the disk has no room for is not begun, and what fills it all the same is kept nowhere', async ctx => {
@@ -298,6 +346,39 @@ test('what nobody used for long is removed, with the blobs that no other image h
   utimesSync(files.record(kept), old, old)
   await removeUnused(dir, Date.now())
   expect(existsSync(files.blob(digestOf(layer)))).toBe(false)
+})
+
+test('pieces of what a registry changed meanwhile are cleared by age and by size, and never while it is fetched', async () => {
+  const files = imageFiles(dir)
+  const plant = (reference: string, name: string, daysAgo: number) => {
+    const path = files.partial(reference, digestOf(Buffer.from(name)))
+    mkdirSync(files.partials(reference), { recursive: true })
+    writeFileSync(path, randomBytes(100))
+    const at = new Date(Date.now() - daysAgo * 86_400_000)
+    utimesSync(path, at, at)
+    return path
+  }
+  await pull()
+  const [older, newer, kept] = [plant('a', 'one', 2), plant('b', 'two', 1), plant('b', 'three', 0)]
+  const limits = { ageMsMax: 10 * 86_400_000, bytesMax: 200 }
+  const held = await takeLock(files.lock('a'), { kind: 'exclusive', wait: false, signal: never })
+  await removePieces([files], Date.now(), limits)
+  expect([older, newer, kept].map(existsSync)).toEqual([true, true, true])
+  held?.release()
+  await removePieces([files], Date.now(), limits)
+  expect([older, newer, kept].map(existsSync)).toEqual([false, true, true])
+  expect(existsSync(files.partials('a'))).toBe(false)
+
+  // The store's own clearing goes by age as well, and leaves what is whole.
+  const old = plant('b', 'four', 4)
+  await removeUnused(dir, Date.now())
+  expect([old, newer, kept].map(existsSync)).toEqual([false, true, true])
+  expect(await readRecord(dir, registry.reference)).not.toBeNull()
+
+  // A pull that came to its end leaves none of its name.
+  const former = plant(`${registry.host}/t/next:1`, 'former', 0)
+  await pull(`${registry.host}/t/next:1`)
+  expect(existsSync(former)).toBe(false)
 })
 
 function manyLayers(layers: number): string {

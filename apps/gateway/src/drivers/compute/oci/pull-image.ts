@@ -14,12 +14,13 @@ import {
   packingOf,
 } from './image-record.ts'
 import { OciFailure } from './oci-failure.ts'
-import { bodyOf, type MayVisit, PATIENCE, type Patience } from './outgoing.ts'
+import { bodyOf, PATIENCE, type Patience } from './outgoing.ts'
 import type { ImageRoom } from './pull-orders.ts'
+import { PACE, type Pace, type PacedFetch, withPace } from './pull-pace.ts'
 import { parseReference } from './reference.ts'
 import { createRegistryClient, parseJson, type RegistryClient } from './registry-client.ts'
 
-const NOTHING: RegistryTerms = { login: null, ca: null }
+const NOTHING: RegistryTerms = { login: null, ca: null, also: [] }
 const CONFIG_BYTES_MAX = 4 * 1024 * 1024
 const LAYERS_AT_ONCE = 3
 
@@ -43,7 +44,7 @@ export interface PullOptions {
   /** What the disk has for it; left out: all that there is. */
   room?: ImageRoom
   patience?: Patience
-  mayVisit?: MayVisit
+  pace?: Pace
 }
 
 /**
@@ -53,7 +54,7 @@ export interface PullOptions {
  */
 export async function pullImage(dir: string, reference: string, options: PullOptions): Promise<ImageRecord> {
   try {
-    return await fetchImage(dir, reference, options)
+    return await withPace(options.pace ?? PACE, paced => fetchImage(dir, reference, { ...options, ...paced }))
   } catch (error) {
     if (!isFull(error)) throw error
     // Kept for another try, the pieces would hold what machines need to go on.
@@ -62,31 +63,34 @@ export async function pullImage(dir: string, reference: string, options: PullOpt
   }
 }
 
-async function fetchImage(dir: string, reference: string, options: PullOptions): Promise<ImageRecord> {
-  const { patience = PATIENCE, mayVisit, terms = NOTHING } = options
+async function fetchImage(
+  dir: string,
+  reference: string,
+  options: PullOptions & PacedFetch,
+): Promise<ImageRecord> {
+  const { patience = PATIENCE, terms = NOTHING } = options
   const parsed = parseReference(reference)
   if (!parsed) throw new OciFailure('not_an_image', 'its reference is none')
   await makeImageFolders(dir)
   const before = await readRecord(dir, reference)
   if (before) return before
-  const stop = new AbortController()
-  const { signal } = stop
   const client = createRegistryClient({
     reference: parsed,
     terms,
     patience,
-    signal,
-    ...(mayVisit && { mayVisit }),
+    signal: options.stop.signal,
   })
   const found = await findManifest(client, parsed.version)
   const config = await fetchConfig(client, found.manifest.config, patience)
   const layers = layersOf(found.manifest, config.config)
   const record = recordOf(reference, { found, config, layers })
   const files = imageFiles(dir)
-  await fetchLayers(client, record, { ...options, dir, stop, patience })
+  await fetchLayers(client, record, { ...options, dir, patience })
   await replaceFile(files.blob(record.manifest), found.body)
   await replaceFile(files.blob(record.config), config.body)
   await writeRecord(dir, record)
+  // What is left are pieces of what the registry had under this name before.
+  await rm(files.partials(reference), { recursive: true, force: true })
   return record
 }
 
@@ -178,9 +182,9 @@ function recordOf(
 async function fetchLayers(
   client: RegistryClient,
   record: ImageRecord,
-  options: PullOptions & { dir: string; stop: AbortController; patience: Patience },
+  options: PullOptions & PacedFetch & { dir: string; patience: Patience },
 ): Promise<void> {
-  const { stop, patience, openDir, room = ALL_ROOM } = options
+  const { stop, onReceived, patience, openDir, room = ALL_ROOM } = options
   const files = imageFiles(options.dir)
   // One that an image has twice is fetched once.
   const waiting = [...new Map(record.layers.map(layer => [layer.digest, layer])).values()]
@@ -202,7 +206,7 @@ async function fetchLayers(
       }
       const path = files.blob(digest)
       const partial = files.partial(record.reference, digest)
-      const how = { patience, signal: stop.signal, keptBytes: room.kept.bytes, onBytes }
+      const how = { patience, signal: stop.signal, keptBytes: room.kept.bytes, onBytes, onReceived }
       await fetchBlob(client, { digest, size, path, partial }, how)
       // It was not used for long, perhaps, and is again now.
       await touch(path)

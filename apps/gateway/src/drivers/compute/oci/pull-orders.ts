@@ -14,6 +14,7 @@ export const pullOrdersSchema = z.object({
   terms: z.object({
     login: z.object({ username: z.string(), password: z.string() }).nullable(),
     ca: z.string().nullable(),
+    also: z.array(z.string()).readonly(),
   }),
   room: roomSchema,
 })

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { parseChallenges } from '../../../platform/http/parse-challenges.ts'
 import type { RegistryTerms } from '../port/registry-access.ts'
 import { OciFailure, type OciFault } from './oci-failure.ts'
-import { bodyOf, get, type MayVisit, mayVisitNamed, mayVisitStranger, type Patience } from './outgoing.ts'
+import { bodyOf, get, mayVisitNamed, mayVisitStranger, type Patience } from './outgoing.ts'
 import { type ImageReference, isDigest } from './reference.ts'
 
 /** As registries keep to themselves. */
@@ -28,16 +28,14 @@ const TOKEN = /^[\x21-\x7e]+$/
 /**
  * Asks one registry about one image. A login is told to the registry alone, and to the service that it names for its
  * tokens; a token to the registry alone: neither to the hosts that it sends to for its blobs, and never by a redirect.
- * @param options.mayVisit Which other hosts than the registry's own may be asked.
  */
 export function createRegistryClient(options: {
   reference: ImageReference
   terms: RegistryTerms
   patience: Patience
   signal: AbortSignal
-  mayVisit?: MayVisit
 }) {
-  const { reference, terms, patience, signal, mayVisit = mayVisitStranger } = options
+  const { reference, terms, patience, signal } = options
   const { host, repository } = reference
   // One on this computer speaks TLS where somebody vouches for it.
   const scheme = isLocal(host) && terms.ca === null ? 'http' : 'https'
@@ -48,16 +46,28 @@ export function createRegistryClient(options: {
   let authorization: string | null = null
 
   const isRegistry = (url: URL) => url.origin === base.origin
+  /** Whether the operator named a host, with or without the port that its scheme has anyway. */
+  const isNamed = (url: URL) =>
+    isRegistry(url) || terms.also.some(name => URL.parse(`${url.protocol}//${name}`)?.origin === url.origin)
 
-  function visit(url: URL, headers: Record<string, string>, shown: string | null): Promise<IncomingMessage> {
-    const isOurs = isRegistry(url)
-    return get(url, {
-      headers: { ...headers, ...(shown !== null && { authorization: shown }) },
-      may: isOurs ? mayVisitNamed : mayVisit,
-      ca: isOurs ? terms.ca : null,
-      patience,
-      signal,
-    })
+  async function visit(
+    url: URL,
+    headers: Record<string, string>,
+    shown: string | null,
+  ): Promise<IncomingMessage> {
+    const isOurs = isNamed(url)
+    try {
+      return await get(url, {
+        headers: { ...headers, ...(shown !== null && { authorization: shown }) },
+        may: isOurs ? mayVisitNamed : mayVisitStranger,
+        ca: isOurs ? terms.ca : null,
+        patience,
+        signal,
+      })
+    } catch (error) {
+      if (!(error instanceof OciFailure) || error.fault !== 'leads_astray') throw error
+      throw new OciFailure('leads_astray', `${url.host}; \`also\` of ${host} in \`registries\` may name it`)
+    }
   }
 
   /** Asks, following where it is sent to. `by` is whether the registry itself has answered in the end. */

@@ -9,7 +9,7 @@ import { eventually, expectCode, never } from '../conformance/tools.ts'
 import { makeCertificates } from '../docker/dockerd-fixture.ts'
 import { createRegistryAccess, registryDescriptionSchema } from '../registry-access.ts'
 import { createImageStore } from './image-store.ts'
-import type { MayVisit, Patience } from './outgoing.ts'
+import type { Patience } from './outgoing.ts'
 import { pullImage } from './pull-image.ts'
 import { digestOf, hasRealRegistry, makeImage, startRealRegistry, startRegistry } from './registry-fixture.ts'
 
@@ -56,6 +56,7 @@ function basic(password: string): string {
 const loginWith = (password: string | null) => ({
   login: password === null ? null : { username: USERNAME, password },
   ca: null,
+  also: [] as string[],
 })
 
 async function startElsewhere() {
@@ -101,12 +102,34 @@ function lock(challenge: string, wanted: string, blobsAt = (digest: string) => `
 
 const bearer = () => `Bearer realm="${elsewhere.origin()}/token",service="s",scope="ignored"`
 
-const alsoElsewhere = { mayVisit: (url: URL) => url.host === elsewhere.host }
-
-function pull(password: string | null, part: { mayVisit?: MayVisit } = alsoElsewhere) {
-  const terms = loginWith(password)
-  return pullImage(dir, registry.reference, { onProgress: () => undefined, terms, patience, ...part })
+function pull(password: string | null, also = [elsewhere.host]) {
+  const terms = { ...loginWith(password), also }
+  return pullImage(dir, registry.reference, { onProgress: () => undefined, terms, patience })
 }
+
+test('a host that the registry’s entry names may have its tokens and blobs, and nobody else’s entry counts', async () => {
+  const described = { host: registry.host, also: [elsewhere.host] }
+  const access = createRegistryAccess([registryDescriptionSchema.parse(described)], folder)
+  elsewhere.gives = () => true
+  lock(bearer(), 'Bearer t-1')
+  const store = createImageStore(dir, unlaid)
+  const wanted = { reference: registry.reference }
+  await store.pull(wanted, await access(registry.host), () => undefined, never)
+  expect(elsewhere.told.map(({ path }) => path)).toContain(`/${digestOf(layer)}`)
+  // What the entry of another registry names is nothing to this one.
+  dir = `${dir}-other`
+  const other = createRegistryAccess(
+    [registryDescriptionSchema.parse({ ...described, host: 'localhost:1' })],
+    folder,
+  )
+  const refused = createImageStore(dir, unlaid).pull(
+    wanted,
+    await other(registry.host),
+    () => undefined,
+    never,
+  )
+  await expectCode(refused, 'image_unavailable')
+})
 
 test('a token is asked for as nobody where there is no login, and is told to the registry alone', async () => {
   elsewhere.gives = () => true
@@ -122,7 +145,12 @@ test.each([
   ['a blob', () => 'Basic realm="here"', BASIC],
 ])('where nobody said that it may be asked for %s, it is not', async (_what, challenge, wanted) => {
   lock(challenge(), wanted)
-  await expect(pull(PASSWORD, {})).rejects.toMatchObject({ fault: 'leads_astray' })
+  const refused = await pull(PASSWORD, ['127.0.0.1:1', 'localhost']).catch(error => error)
+  expect(refused).toMatchObject({ fault: 'leads_astray' })
+  // The operator reads what to write where.
+  expect(refused.message).toContain(
+    `${elsewhere.host}; \`also\` of ${registry.host} in \`registries\` may name it`,
+  )
   expect(elsewhere.told).toEqual([])
 })
 
@@ -284,10 +312,11 @@ describe('what an operator says of a registry', () => {
     ['no password', { host: 'ghcr.io', username: 'me' }, 'password_file'],
     ['nobody', { host: 'ghcr.io', password_file: 'password' }, 'username'],
     ['nothing', { host: 'ghcr.io' }, 'username'],
+    ['an address in place of another host', { host: 'ghcr.io', also: ['https://ghcr.io'] }, 'also'],
     ['a colon in the name', { host: 'ghcr.io', ...login, username: 'a:b' }, 'username'],
   ])('is refused with %s', (_what, described, field) => {
     const { error } = registryDescriptionSchema.safeParse(described)
-    expect(error?.issues[0]?.path).toEqual([field])
+    expect(error?.issues[0]?.path[0]).toBe(field)
   })
 })
 

@@ -11,10 +11,12 @@ export type ComputeErrorCode =
   | 'image_login_refused'
   /** What there is of it cannot be run here: another kind of processor or of thing, or too large. Final. */
   | 'image_unfit'
-  /** Its bytes are not those that it names. Retry: they may have been spoilt on the way. */
+  /** Its bytes are not those that it names, and were not spoilt on the way. Final. */
   | 'image_damaged'
   /** The place that images come from is asked too often from here. Retry later. */
   | 'registry_busy'
+  /** The place that images come from sends so slowly that it was given up. Retry later: what came is gone on with. */
+  | 'registry_slow'
   /** The place that images come from cannot be reached, or is out of order. Retry. */
   | 'registry_unreachable'
   /** The machine does not run, so it cannot be talked to. */

@@ -12,6 +12,11 @@ export interface RegistryTerms {
   login: RegistryLogin | null
   /** Authorities in PEM that vouch for the registry in place of the public ones; null for those. */
   ca: string | null
+  /**
+   * Other hosts, as they stand in references, that it may send to for tokens and blobs although they are private; the
+   * same authorities vouch for them. To any other it may send on the public internet alone.
+   */
+  also: readonly string[]
 }
 
 /**
@@ -23,4 +28,4 @@ export interface RegistryTerms {
 export type RegistryAccess = (host: string) => Promise<RegistryTerms>
 
 /** Of whoever has no login anywhere. */
-export const asNobody: RegistryAccess = async () => ({ login: null, ca: null })
+export const asNobody: RegistryAccess = async () => ({ login: null, ca: null, also: [] })

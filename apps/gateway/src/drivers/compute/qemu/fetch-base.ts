@@ -3,6 +3,7 @@ import { fetchBlob } from '../oci/fetch-blob.ts'
 import { OciFailure } from '../oci/oci-failure.ts'
 import { get, mayVisitNamed, mayVisitStranger, PATIENCE, type Patience } from '../oci/outgoing.ts'
 import { roomSchema } from '../oci/pull-orders.ts'
+import { PACE, type PacedFetch, withPace } from '../oci/pull-pace.ts'
 
 const REDIRECTS_MAX = 5
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -24,11 +25,19 @@ export type BaseOrders = z.infer<typeof baseOrdersSchema>
  * @throws OciFailure.
  */
 export async function fetchBase(
-  { url, sha256, path, partial, room }: BaseOrders,
+  orders: BaseOrders,
   onProgress: (progress: { bytes_done: number; bytes_total: number }) => void,
   patience: Patience = PATIENCE,
 ): Promise<void> {
-  const { signal } = new AbortController()
+  await withPace(PACE, paced => fetchPaced(orders, onProgress, { ...paced, patience }))
+}
+
+async function fetchPaced(
+  { url, sha256, path, partial, room }: BaseOrders,
+  onProgress: (progress: { bytes_done: number; bytes_total: number }) => void,
+  { stop, onReceived, patience }: PacedFetch & { patience: Patience },
+): Promise<void> {
+  const { signal } = stop
   const ask = (from: number) => follow(new URL(url), from, patience, signal)
   const first = await ask(0)
   const size = Number(first.response.headers['content-length'])
@@ -38,7 +47,7 @@ export async function fetchBase(
   const client = { blob: (_digest: string, from: number) => ask(from) }
   const blob = { digest: `sha256:${sha256}`, size, path, partial }
   const onBytes = (done: number) => onProgress({ bytes_done: done, bytes_total: size })
-  await fetchBlob(client, blob, { patience, signal, keptBytes: room.kept.bytes, onBytes })
+  await fetchBlob(client, blob, { patience, signal, keptBytes: room.kept.bytes, onBytes, onReceived })
 }
 
 /** Asks for a file from one of its bytes on, wherever it is sent to. */

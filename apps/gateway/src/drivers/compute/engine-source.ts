@@ -44,7 +44,8 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
       const dataDir = resolve(deps.baseDir, described.dir)
       return {
         description: `virtual machines in ${dataDir}`,
-        open: () => createQemuEngine({ dataDir, log: deps.log }),
+        open: () =>
+          createQemuEngine({ dataDir, outbound: { opened: deps.egress?.opened ?? [] }, log: deps.log }),
       }
     }
     case 'docker':

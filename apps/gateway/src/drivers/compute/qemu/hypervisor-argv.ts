@@ -20,7 +20,13 @@ const TRANSLATED_MB = 128
 export function hypervisorArgv(
   { program, acceleration }: Hypervisor,
   spec: Pick<MachineSpec, 'cpu_count' | 'memory_mb'>,
-  boot: { kernel: boolean; initrd: boolean; cmdline: string | null },
+  machine: {
+    kernel: boolean
+    initrd: boolean
+    cmdline: string | null
+    /** Where its network leads on to; null for nowhere. */
+    network: { ipv6: boolean } | null
+  },
 ): string[] {
   const isFast = acceleration.name === 'kvm'
   return [
@@ -44,13 +50,19 @@ export function hypervisorArgv(
     ...socketOf('report', HYPERVISOR_FDS.report),
     ...['-device', `virtserialport,chardev=report,name=${REPORT_PORT}`],
     ...diskArgs(),
-    ...['-netdev', `user,id=${NETWORK},restrict=on`],
+    ...['-netdev', `user,id=${NETWORK},${networkOptions(machine.network)}`],
     ...['-device', `virtio-net-pci,netdev=${NETWORK},romfile=`],
     ...['-object', 'rng-random,id=random,filename=/dev/urandom', '-device', 'virtio-rng-pci,rng=random'],
-    ...(boot.kernel ? ['-kernel', INSIDE.kernel] : []),
-    ...(boot.initrd ? ['-initrd', INSIDE.initrd] : []),
-    ...(boot.kernel && boot.cmdline !== null ? ['-append', boot.cmdline] : []),
+    ...(machine.kernel ? ['-kernel', INSIDE.kernel] : []),
+    ...(machine.initrd ? ['-initrd', INSIDE.initrd] : []),
+    ...(machine.kernel && machine.cmdline !== null ? ['-append', machine.cmdline] : []),
   ]
+}
+
+/** Guests' packets end in the hypervisor, which sends on by sockets in the network that it is in. */
+function networkOptions(network: { ipv6: boolean } | null): string {
+  if (network === null) return 'restrict=on'
+  return `ipv4=on,ipv6=${network.ipv6 ? 'on' : 'off'}`
 }
 
 function socketOf(id: string, fd: number): string[] {

@@ -21,7 +21,7 @@ import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, eventually, expectCode, never } from '../conformance/tools.ts'
 import type { Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
-import { echoDisk, makeGuest } from './guest-fixture.ts'
+import { echoDisk } from './guest-fixture.ts'
 import { findHypervisor } from './probe-qemu.ts'
 import { createQemuEngine } from './qemu-engine.ts'
 
@@ -272,104 +272,6 @@ describeWhere('virtual machines', hypervisor, () => {
   })
 })
 
-const found = await makeGuest(join(folder, 'guest'))
-
-if (!found.ok) process.stdout.write(`SKIP a Linux in a virtual machine: ${found.why}\n`)
-
-describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
-  let engine: Engine
-  let later: Engine
-  const dataDir = join(folder, 'guests')
-  const id = 'guest'
-  const greeting = 'it\'s $HOME; `id`\n"two" lines: é漢 \\'
-  const open = () => createQemuEngine({ dataDir, log })
-  const specOf = (part: Partial<MachineSpec>): MachineSpec => {
-    if (!found.ok) throw new Error(found.why)
-    const { kernel, initrd, disk, cmdline } = found.guest
-    const qemu = { file: disk, kernel: { file: kernel }, initrd: { file: initrd }, cmdline }
-    return smallMachine(id, { id: 'small-guest', parts: { qemu } }, { memory_mb: 128, ...part })
-  }
-  const logOf = () => engine.observation.logs(id, { lines_max: 200 })
-  const boot = async (part: Partial<MachineSpec>) => {
-    await engine.machines.create(specOf(part), never)
-    await engine.machines.start(id, never)
-    expect(await engine.observation.status(id)).toMatchObject({ state: 'running', waits: true })
-    await engine.machines.begin(id, never)
-    await eventually(async () => expect(await logOf()).toContain('berth-guest: up'))
-  }
-
-  beforeAll(async () => {
-    engine = await open()
-    const command = ['sh', '-c', 'printf "%s" "$GREETING" > /greeting; exec httpd -f -p 8080 -h /']
-    await boot({ hostname: 'first', env: { GREETING: greeting }, command, ports: [8080] })
-  }, 120_000)
-  afterAll(() => engine.machines.remove(id, never))
-
-  test('its serial line is a terminal that many share, with what there was before', async () => {
-    const one = await openScreen(engine, id)
-    await one.shows('berth-guest: up')
-    const two = await openScreen(engine, id, { session: 'other' })
-    await two.shows('berth-guest: up')
-    one.type('echo $((6 * 7)); hostname\r')
-    for (const screen of [one, two]) await screen.shows('42\r\nfirst\r\n')
-    one.line.close()
-    two.line.close()
-  })
-
-  test('its ports are reached, also by a gateway that comes later; one that nobody listens on is closed', async () => {
-    later = await open()
-    for (const gateway of [engine, later]) {
-      expect(await eventually(() => read(gateway, 8080, 'GET /greeting HTTP/1.0\r\n\r\n'))).toContain(
-        greeting,
-      )
-      await expectCode(gateway.network.connect(id, 8081), 'port_closed')
-    }
-    expect((await later.machines.list()).map(({ state }) => state)).toEqual(['running'])
-  })
-
-  test('it reaches neither the gateway’s computer nor anything else', async () => {
-    const screen = await openScreen(engine, id)
-    // The computer as guests of QEMU see it, its name server, and an address that is nobody's.
-    for (const address of ['10.0.2.2', '10.0.2.3', '192.0.2.1']) {
-      screen.clear()
-      screen.type(`nc -w 1 ${address} 22 < /dev/null; echo reached-$?\r`)
-      await screen.shows('reached-1')
-    }
-    screen.line.close()
-  })
-
-  test('it is measured', async () => {
-    await engine.observation.sample(id)
-    const sample = await eventually(async () => {
-      const one = await engine.observation.sample(id)
-      expect(one.cpu_percent).not.toBeNull()
-      return one
-    })
-    expect(sample.memory_used_mb).toBeGreaterThan(20)
-    expect(sample.disk_used_mb).toBeGreaterThan(0)
-  })
-
-  test('it is shut down by its power button, and takes on another name and command when it starts next', async () => {
-    const heard: string[] = []
-    const unwatch = later.observation.watch(one => heard.push(one))
-    await engine.machines.stop(id, never)
-    // What the other one does about it is done before the machine starts again.
-    await eventually(() => expect(heard).toContain(id))
-    unwatch()
-    expect(await logOf()).toContain('berth-guest: power button')
-    expect(await engine.observation.status(id)).toMatchObject({ state: 'stopped' })
-    await boot({ hostname: 'unprepared', command: ['sh', '-c', 'hostname; exit 3'] })
-    await eventually(async () => {
-      expect(await engine.observation.status(id)).toMatchObject({ command_end: { exit_code: 3, count: 1 } })
-    })
-    expect(await logOf()).toMatch(/unprepared\r?$/m)
-    const why = 'status: error no such module: users'
-    expect(await logOf()).toContain(`preparing the guest failed: ${why}`)
-    const status = await engine.observation.status(id)
-    expect(status).toMatchObject({ guest_trouble: { code: 'guest_unprepared', detail: why } })
-  }, 120_000)
-})
-
 /** A disk that shows what lies in a file of this computer. */
 function diskOver(file: string): string {
   const disk = join(folder, 'over.qcow2')
@@ -394,13 +296,4 @@ function qemuOf(id: string): number {
 
 function parentOf(pid: number): number {
   return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
-}
-
-/** What a port says to a few words. */
-async function read(engine: Engine, port: number, words: string): Promise<string> {
-  const stream = await engine.network.connect('guest', port)
-  const pieces: Buffer[] = []
-  stream.write(words)
-  for await (const piece of stream) pieces.push(piece as Buffer)
-  return Buffer.concat(pieces).toString()
 }

@@ -18,6 +18,8 @@ import { createLimiter } from '../sandbox/limits.ts'
 import { machineFacets } from '../sandbox/machine-facets.ts'
 import { createMachineLife } from '../sandbox/machine-life.ts'
 import { createMachineStore, makeMachineFolders } from '../sandbox/machine-store.ts'
+import { createNetworkWatch } from '../sandbox/network-watch.ts'
+import { findOutboundNetwork, networkCapabilities } from '../sandbox/outbound-network.ts'
 import { machineUid } from '../sandbox/plan-machine.ts'
 import { findLauncher } from '../sandbox/probe-sandbox.ts'
 import { createStatsReader } from '../sandbox/stats-reader.ts'
@@ -42,6 +44,8 @@ export interface QemuDeps {
   guestSilentMs?: number
   /** How much of the disk machines are to leave free; without it a twentieth, from 1 to 10 GB. */
   keptFreeMb?: number
+  /** The way of machines to the internet, with what private networks they may reach; without it they have none. */
+  outbound?: { opened: readonly string[] }
 }
 
 /**
@@ -59,10 +63,11 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
   const dataDir = await realpath(deps.dataDir)
   const installation = createHash('sha256').update(dataDir).digest('hex').slice(0, 10)
   const log = deps.log.child({ driver: 'qemu' })
-  const [limiter, agent, hostId] = await Promise.all([
+  const [limiter, agent, hostId, outbound] = await Promise.all([
     findDisk(dataDir).then(disk => createLimiter(installation, disk)),
     prepareAgentFiles(dataDir),
     readHostId(dataDir),
+    deps.outbound ? findOutboundNetwork(deps.outbound.opened) : { lacks: 'no way there was asked for' },
   ])
   const filter = await findFilterLoader(agent.scripts)
   const room = () => diskRoom(dataDir, deps.keptFreeMb)
@@ -93,7 +98,9 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
       agent,
       filter,
       hypervisor,
+      outbound: 'lacks' in outbound ? null : outbound,
       silentMs: deps.guestSilentMs ?? SILENT_MS,
+      log,
     }),
     waits: () => true,
     graceMs: deps.stopGraceMs ?? STOP_GRACE_MS,
@@ -101,6 +108,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
     log,
   })
   const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
+  const networkWatch = createNetworkWatch({ log, store })
   const facets = machineFacets({ life, store, statsReader: createStatsReader(limiter), check: checkSpec })
   const found_running = await life.takeOver()
   log.info({ acceleration: hypervisor.acceleration, found_running: found_running.length }, 'qemu ready')
@@ -109,7 +117,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
     id: `qemu:${hostId}`,
     driver: 'qemu',
     kinds: ['VM'],
-    capabilities: capabilitiesOf(hypervisor.acceleration),
+    capabilities: capabilitiesOf(hypervisor.acceleration, outbound),
     size: () => thisComputer(dataDir),
     machines: facets.machines,
     images: {
@@ -139,7 +147,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
     },
     observation: facets.observation,
     shutdown: async options => {
-      await Promise.all([eraser.close(), diskWatch.close()])
+      await Promise.all([eraser.close(), diskWatch.close(), networkWatch.close()])
       return options?.machines_stay ? [] : life.stopAll()
     },
   }
@@ -161,7 +169,10 @@ function checkSpec(spec: MachineSpec): void {
   mustBeMakeable(spec.image)
 }
 
-function capabilitiesOf(acceleration: Acceleration): ComputeCapabilities {
+function capabilitiesOf(
+  acceleration: Acceleration,
+  outbound: Awaited<ReturnType<typeof findOutboundNetwork>>,
+): ComputeCapabilities {
   const how =
     acceleration.name === 'kvm'
       ? 'It runs on the processor itself, by KVM.'
@@ -173,9 +184,10 @@ function capabilitiesOf(acceleration: Acceleration): ComputeCapabilities {
     memory_limit: own('it has so much memory'),
     disk_limit: own('its disk has that size'),
     disk_rate_limit: own('QEMU holds its disk to it'),
-    network_rate_limit: own('its network leads to the gateway alone, which takes what comes out in turns'),
-    outbound_network: { offered: false, why: 'its network leads to the gateway alone' },
-    egress_filter: own('its network leads to the gateway alone'),
+    ...networkCapabilities(outbound, {
+      leads: 'its network leads to the gateway alone',
+      rate: 'its network leads to the gateway alone, which takes what comes out in turns',
+    }),
     root_apart: own('its root is one of a kernel of its own'),
     ports_exposed: null,
   }

@@ -1,14 +1,17 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Logger } from 'pino'
 import { COMMAND_PAUSES } from '../port/command-end.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { MachineSpec } from '../port/machines.ts'
 import { createAgentClient } from '../sandbox/agent-client.ts'
 import type { FilterLoader } from '../sandbox/filter-loader.ts'
+import { joiningNetwork } from '../sandbox/join-network.ts'
 import { INFO_FD, launchMachine } from '../sandbox/launch.ts'
 import type { Limiter } from '../sandbox/limiter.ts'
 import type { MachineRecord, MachineStore, ProcessIdentity } from '../sandbox/machine-store.ts'
 import { makeMachineFolders } from '../sandbox/machine-store.ts'
+import type { MachineNetwork, OutboundNetwork } from '../sandbox/outbound-network.ts'
 import { hostViewPlan } from '../sandbox/plan-machine.ts'
 import type { Launcher } from '../sandbox/probe-sandbox.ts'
 import { type AgentFiles, type ViewStep, writeEtc, writeInsideFile } from '../sandbox/root-view.ts'
@@ -40,8 +43,11 @@ export interface VmLaunchDeps {
   agent: AgentFiles
   filter: FilterLoader
   hypervisor: Hypervisor
+  /** The way to the internet; null where machines have none. */
+  outbound: OutboundNetwork | null
   /** How long a guest may be silent before that is said, in ms. */
   silentMs: number
+  log: Logger
 }
 
 /**
@@ -60,40 +66,49 @@ export function createVmLaunch(deps: VmLaunchDeps) {
     const paths = store.paths(id)
     const seed = join(paths.run, 'seed.iso')
     const limits = { ...spec, memory_mb: spec.memory_mb + OVERHEAD_MB, processesMax: PROCESSES_MAX }
-    const [admission] = await Promise.all([
-      limiter.prepare(id, limits),
-      makeMachineFolders(paths, uid),
-      writeEtc(paths, spec.hostname),
-      writeInsideFile(paths, { command: null, on_command_end: 'keep', pauses: COMMAND_PAUSES, env: {} }),
-      writeFile(seed, guestSeed(spec), { mode: 0o644 }),
-    ])
-    const plan = hostViewPlan({
-      ...deps,
-      spec,
-      uid,
-      paths,
-      processesMax: PROCESSES_MAX,
-      command: [...KEEPER, JSON.stringify(ordersFor(deps, spec, vm))],
+    await makeMachineFolders(paths, uid)
+    return joiningNetwork(deps, { id, paths, uid }, async network => {
+      try {
+        const [admission] = await Promise.all([
+          limiter.prepare(id, limits),
+          writeEtc(paths, spec.hostname),
+          writeInsideFile(paths, { command: null, on_command_end: 'keep', pauses: COMMAND_PAUSES, env: {} }),
+          writeFile(seed, guestSeed(spec), { mode: 0o644 }),
+        ])
+        const joined = await network
+        const plan = hostViewPlan({
+          ...deps,
+          spec,
+          uid,
+          paths,
+          processesMax: PROCESSES_MAX,
+          network: joined ? 'joined' : 'own',
+          command: [...KEEPER, JSON.stringify(ordersFor(deps, { spec, vm, network: joined }))],
+        })
+        plan.steps.push(...vmSteps(deps, vm, seed))
+        plan.info_fd = INFO_FD
+        const argv = [...(joined?.joining ?? []), ...deps.launcher.argv(plan)]
+        return await launchMachine({ paths, argv, admission, agent: createAgentClient(paths.run), signal })
+      } catch (error) {
+        await limiter.release(id)
+        throw error
+      }
     })
-    plan.steps.push(...vmSteps(deps, vm, seed))
-    plan.info_fd = INFO_FD
-    try {
-      const argv = deps.launcher.argv(plan)
-      return await launchMachine({ paths, argv, admission, agent: createAgentClient(paths.run), signal })
-    } catch (error) {
-      await limiter.release(id)
-      throw error
-    }
   }
 }
 
-function ordersFor({ hypervisor, silentMs }: VmLaunchDeps, spec: MachineSpec, vm: VmImage): KeeperOrders {
+function ordersFor(
+  { hypervisor, silentMs }: VmLaunchDeps,
+  machine: { spec: MachineSpec; vm: VmImage; network: MachineNetwork | null },
+): KeeperOrders {
+  const { spec, vm, network } = machine
   const { format, bytes } = vm.base
   return {
     hypervisor: hypervisorArgv(hypervisor, spec, {
       kernel: vm.kernel !== null,
       initrd: vm.initrd !== null,
       cmdline: vm.cmdline,
+      network: network && { ipv6: network.reaches_ipv6 },
     }),
     disk_tool: hypervisor.disk_tool,
     disk: {

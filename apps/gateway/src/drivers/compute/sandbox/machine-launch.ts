@@ -8,6 +8,7 @@ import { homeMounting } from './home-images.ts'
 import type { ImageRoots } from './image-roots.ts'
 import type { ImageTools } from './image-tools.ts'
 import { imageEnvironment, linkCheck } from './image-view.ts'
+import { joiningNetwork } from './join-network.ts'
 import { INFO_FD, launchMachine } from './launch.ts'
 import type { Admission, Limiter } from './limiter.ts'
 import {
@@ -17,7 +18,7 @@ import {
   makeMachineFolders,
   type ProcessIdentity,
 } from './machine-store.ts'
-import { forgetNetwork, type MachineNetwork, type OutboundNetwork } from './outbound-network.ts'
+import type { MachineNetwork, OutboundNetwork } from './outbound-network.ts'
 import { planMachine } from './plan-machine.ts'
 import type { Launcher } from './probe-sandbox.ts'
 import { type AgentFiles, type BoundVolume, writeEtc, writeInsideFile } from './root-view.ts'
@@ -63,13 +64,6 @@ export function createMachineLaunch(deps: MachineLaunchDeps) {
     return mounts
   }
 
-  /** Makes the network of a machine, where machines have a way to the internet. */
-  async function networkOf(run: string, uid: number | null): Promise<MachineNetwork | null> {
-    if (deps.outbound) return deps.outbound.make({ run, uid })
-    await forgetNetwork(run)
-    return null
-  }
-
   /** Starts the machine's processes, all that it takes being ready. */
   async function startWith(
     ready: {
@@ -92,10 +86,7 @@ export function createMachineLaunch(deps: MachineLaunchDeps) {
     const over = await deps.roots.words(record, paths)
     const argv = [...(network?.joining ?? []), ...ready.mounting, ...over, ...check, ...launcher]
     const agent = createAgentClient(paths.run)
-    const first = await launchMachine({ paths, argv, admission, agent, signal })
-    if (network && !(await network.isUp()))
-      deps.log.warn({ machine: id }, 'a machine starts before its way to the internet is there')
-    return first
+    return launchMachine({ paths, argv, admission, agent, signal })
   }
 
   return async function launch(
@@ -112,33 +103,29 @@ export function createMachineLaunch(deps: MachineLaunchDeps) {
     const visible = { NVIDIA_VISIBLE_DEVICES: spec.gpu_uuids.join(',') }
     await makeMachineFolders(paths, record.uid)
     const mounting = await homeMounting(paths)
-    const network = networkOf(paths.run, record.uid)
-    try {
-      const [admission] = await Promise.all([
-        limiter.prepare(id, { ...spec, processesMax: deps.processesMax }),
-        writeEtc(paths, spec.hostname),
-        writeInsideFile(paths, {
-          command: commandOf(record),
-          on_command_end: (spec.command && spec.on_command_end) ?? 'keep',
-          pauses: COMMAND_PAUSES,
-          env: {
-            ...(image && imageEnvironment(image)),
-            ...(gpu_minors.length > 0 && visible),
-            ...spec.env,
-          },
-          ...(image && { cwd: image.working_dir, stores_in: '/', own_disk: mounting.length > 0 }),
-        }),
-      ])
-      return await startWith({ id, record, gpu_minors, mounting, admission, network: await network }, signal)
-    } catch (error) {
-      await limiter.release(id)
-      throw error
-    } finally {
-      // It is the machine's processes that hold the network now, or nobody.
-      await network.then(
-        made => made?.letGo(),
-        () => undefined,
-      )
-    }
+    return joiningNetwork(deps, { id, paths, uid: record.uid }, async network => {
+      try {
+        const [admission] = await Promise.all([
+          limiter.prepare(id, { ...spec, processesMax: deps.processesMax }),
+          writeEtc(paths, spec.hostname),
+          writeInsideFile(paths, {
+            command: commandOf(record),
+            on_command_end: (spec.command && spec.on_command_end) ?? 'keep',
+            pauses: COMMAND_PAUSES,
+            env: {
+              ...(image && imageEnvironment(image)),
+              ...(gpu_minors.length > 0 && visible),
+              ...spec.env,
+            },
+            ...(image && { cwd: image.working_dir, stores_in: '/', own_disk: mounting.length > 0 }),
+          }),
+        ])
+        const ready = { id, record, gpu_minors, mounting, admission, network: await network }
+        return await startWith(ready, signal)
+      } catch (error) {
+        await limiter.release(id)
+        throw error
+      }
+    })
   }
 }

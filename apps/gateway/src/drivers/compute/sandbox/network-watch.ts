@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { createLoop } from '../../../platform/loop.ts'
 import { readLocalAddresses } from './local-addresses.ts'
+import { createMachineStatus } from './machine-status.ts'
+import type { MachineStore } from './machine-store.ts'
 import { localRules } from './network-rules.ts'
 import { NETWORK_REPORT } from './network-scripts.ts'
 import { NETWORK_LOCAL, readNetworkReport } from './outbound-network.ts'
@@ -16,7 +18,7 @@ const COMPLAINT_LENGTH_MAX = 300
 const PATH = '/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin'
 
 /** A machine that runs. */
-export interface NetworkedMachine {
+interface NetworkedMachine {
   id: string
   /** Its run folder. */
   run: string
@@ -27,12 +29,20 @@ export interface NetworkedMachine {
  * Looks after the networks of machines that run, also of those that an earlier gateway started: keeps this computer's
  * own addresses closed to them as these change, and tells the log where the way out is gone or back.
  */
-export function createNetworkWatch(deps: { log: Logger; machines(): Promise<NetworkedMachine[]> }) {
-  const { log } = deps
+export function createNetworkWatch({ log, store }: { log: Logger; store: MachineStore }) {
+  const { firstProcess } = createMachineStatus(store)
   const down = new Set<string>()
 
+  async function running(): Promise<NetworkedMachine[]> {
+    const found = (await store.ids()).map(async id => {
+      const first = await firstProcess(id)
+      return first ? [{ id, run: store.paths(id).run, first_pid: first.process.pid }] : []
+    })
+    return (await Promise.all(found)).flat()
+  }
+
   async function look(): Promise<void> {
-    const machines = await deps.machines()
+    const machines = await running()
     for (const id of down) if (!machines.some(machine => machine.id === id)) down.delete(id)
     if (machines.length === 0) return
     const { networks } = await readLocalAddresses()

@@ -2,9 +2,9 @@
  * A stand-in for the gateway in a network of a test's own: makes an engine on the folder that is its first argument,
  * with the launcher and the opened networks that follow, and does what each line of its input asks for.
  */
-import { createInterface } from 'node:readline'
 import pino from 'pino'
 import { smallMachine } from '../conformance/small-machine.ts'
+import { serveOrders } from './orders-fixture.ts'
 import { createSandboxEngine } from './sandbox-engine.ts'
 
 /** One line of input; the answer is one line, too. */
@@ -41,14 +41,7 @@ async function carryOut(order: Order): Promise<unknown> {
   }
 }
 
-process.stdout.write('{}\n')
-for await (const line of createInterface({ input: process.stdin })) {
-  const answer = await carryOut(JSON.parse(line)).then(
-    result => ({ result }),
-    error => ({ error: String(error) }),
-  )
-  process.stdout.write(`${JSON.stringify(answer)}\n`)
-}
+await serveOrders(carryOut)
 
 // Its machines end with it, so that a test that failed leaves none behind.
 await engine.shutdown()

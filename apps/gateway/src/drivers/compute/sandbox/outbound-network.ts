@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { ComputeError } from '../port/compute-error.ts'
+import type { ComputeCapabilities } from '../port/engine.ts'
 import { readLocalAddresses } from './local-addresses.ts'
 import { NETWORK_RATE_MIB_PER_S, networkRules } from './network-rules.ts'
 import { attaching, HOLD_SCRIPT, NETWORK_REPORT } from './network-scripts.ts'
@@ -35,6 +36,8 @@ export interface OutboundNetwork {
 export interface MachineNetwork {
   /** Goes before a launcher's own arguments, which makes no network then. */
   joining: string[]
+  /** Whether it leads on by IPv6 as well. */
+  reaches_ipv6: boolean
   /** Waits until the way out is there. @returns Whether it came in time; it may come later. */
   isUp(): Promise<boolean>
   /** To be called when the machine's processes are there, or are not going to be. */
@@ -66,6 +69,28 @@ export async function findOutboundNetwork(
   }
   const why = await tryOut(network)
   return why === null ? network : { lacks: why }
+}
+
+/**
+ * What an engine says of its machines' networks.
+ * @param alone Where they lead without a way to the internet, in a clause; and what then bounds what they send.
+ */
+export function networkCapabilities(
+  found: OutboundNetwork | { lacks: string },
+  alone: { leads: string; rate: string },
+): Pick<ComputeCapabilities, 'network_rate_limit' | 'outbound_network' | 'egress_filter'> {
+  if ('lacks' in found) {
+    return {
+      network_rate_limit: { enforced: true, how: alone.rate },
+      outbound_network: { offered: false, why: found.lacks },
+      egress_filter: { enforced: true, how: alone.leads },
+    }
+  }
+  return {
+    network_rate_limit: { enforced: true, how: found.rate },
+    outbound_network: { offered: true, how: found.how },
+    egress_filter: { enforced: true, how: 'packet rules of each machine’s own network' },
+  }
 }
 
 /** Brings up a network with nothing in it. Returns what went wrong, or null. */
@@ -114,6 +139,7 @@ async function makeNetwork(
     const report = join(run, NETWORK_REPORT)
     return {
       joining: attaching({ run, uid, holder_pid, ipv6: local.reaches_ipv6 }),
+      reaches_ipv6: local.reaches_ipv6,
       isUp: () => becomesUp(report),
       letGo,
     }

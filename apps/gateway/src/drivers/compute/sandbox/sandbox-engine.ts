@@ -25,7 +25,7 @@ import { createMachineStatus } from './machine-status.ts'
 import { commandOf, createMachineStore } from './machine-store.ts'
 import { createMachineMaker } from './make-machine.ts'
 import { createNetworkWatch } from './network-watch.ts'
-import { findOutboundNetwork } from './outbound-network.ts'
+import { findOutboundNetwork, networkCapabilities } from './outbound-network.ts'
 import { findLauncher, type Launcher, type LauncherName } from './probe-sandbox.ts'
 import { createSandboxImages } from './sandbox-images.ts'
 import { createSandboxVolumes } from './sandbox-volumes.ts'
@@ -111,14 +111,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     log,
   })
   const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
-  const machines = async () => {
-    const found = (await store.ids()).map(async id => {
-      const running = await firstProcess(id)
-      return running ? [{ id, run: store.paths(id).run, first_pid: running.process.pid }] : []
-    })
-    return (await Promise.all(found)).flat()
-  }
-  const networkWatch = createNetworkWatch({ log, machines })
+  const networkWatch = createNetworkWatch({ log, store })
   const statsReader = createStatsReader(limiter)
   const found_running = await life.takeOver()
   const roots = images.shared ? 'shared' : 'copies'
@@ -199,22 +192,10 @@ function capabilitiesOf(host: {
           why: `${homes.why}; when the disk is nearly full, the machine that takes most of it is stopped`,
         },
     disk_rate_limit: limiter.diskRate,
-    network_rate_limit: {
-      enforced: true,
-      how:
-        'lacks' in outbound
-          ? 'a machine has no network but its own loopback, and the gateway takes what comes out in turns'
-          : outbound.rate,
-    },
-    outbound_network:
-      'lacks' in outbound ? { offered: false, why: outbound.lacks } : { offered: true, how: outbound.how },
-    egress_filter: {
-      enforced: true,
-      how:
-        'lacks' in outbound
-          ? 'a machine has no network but its own loopback'
-          : 'packet rules of each machine’s own network',
-    },
+    ...networkCapabilities(outbound, {
+      leads: 'a machine has no network but its own loopback',
+      rate: 'a machine has no network but its own loopback, and the gateway takes what comes out in turns',
+    }),
     root_apart: { enforced: true, how: 'user namespaces' },
     ports_exposed: null,
   }

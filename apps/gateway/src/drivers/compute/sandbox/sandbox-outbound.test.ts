@@ -21,6 +21,7 @@ import {
   type TestNetworks,
 } from '../docker/networks-fixture.ts'
 import type { ComputeCapabilities } from '../port/engine.ts'
+import { NAME_SERVER_FILE, startNameServer } from './name-server-fixture.ts'
 import { type Gateway, type GatewayOptions, openGateway } from './outbound-gateway-fixture.ts'
 import { findOutboundNetwork } from './outbound-network.ts'
 import { probeSandbox } from './probe-sandbox.ts'
@@ -76,12 +77,6 @@ const UDP_GREETER =
   'bind(S,$six?pack_sockaddr_in6($p,inet_pton(AF_INET6,$a)):pack_sockaddr_in($p,inet_aton($a)))or die"$a $!";print".\\n";' +
   'while(my $from=recv(S,$b,99,0)){my($port)=$six?unpack_sockaddr_in6($from):unpack_sockaddr_in($from);print"$a $port\\n";send(S,"hello",0,$from)}}1 while wait>0'
 
-/** A name server for datagrams that knows one answer. */
-const NAME_SERVER =
-  'use Socket qw(:all);$|=1;socket(S,AF_INET,SOCK_DGRAM,0);bind(S,pack_sockaddr_in(53,inet_aton("127.0.0.53")))or die;print".\\n";' +
-  'while(my $from=recv(S,$q,512,0)){my($name)=substr($q,12)=~/^((?:[^\\0].*?)?\\0....)/s;my $four=substr($name,-4,2)eq"\\0\\1";' +
-  'send(S,substr($q,0,2)."\\x81\\x80\\0\\1".($four?"\\0\\1":"\\0\\0")."\\0\\0\\0\\0".$name.($four?"\\xc0\\x0c\\0\\1\\0\\1\\0\\0\\0\\1\\0\\4".inet_aton("203.0.113.9"):""),0,$from)}'
-
 const folder = mkdtempSync(join(tmpdir(), 'berth-outbound-'))
 
 describe.skipIf(missing !== null)('what sandboxes may reach', () => {
@@ -92,12 +87,12 @@ describe.skipIf(missing !== null)('what sandboxes may reach', () => {
 
   beforeAll(async () => {
     chmodSync(folder, 0o755)
-    writeFileSync(join(folder, 'resolv.conf'), 'nameserver 127.0.0.53\n')
+    writeFileSync(join(folder, 'resolv.conf'), NAME_SERVER_FILE)
     for (const address of OWN) await networks.inside('engine', 'ip', 'addr', 'add', address, 'dev', 'lo')
     const known = [...OUTSIDE.public, ...OUTSIDE.private, ...OUTSIDE.metadata]
     heard = await serve('outside', UDP_GREETER, String(OPEN_PORT), ...known)
     await serve('engine', UDP_GREETER, String(OPEN_PORT), ENGINE_ADDRESS, ...OWN, '127.0.0.1')
-    await serve('engine', NAME_SERVER)
+    servers.push(await startNameServer(networks, { address: '203.0.113.9' }))
   })
   afterAll(async () => {
     for (const gateway of gateways) await gateway.end()

@@ -1,0 +1,204 @@
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openScreen, type Screen } from '../conformance/screen.ts'
+import { smallMachine } from '../conformance/small-machine.ts'
+import { eventually, expectCode, never } from '../conformance/tools.ts'
+import { ENGINE_ADDRESS, makeNetworks, OPEN_PORT, OUTSIDE } from '../docker/networks-fixture.ts'
+import type { ComputeCapabilities, Engine } from '../port/engine.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import { NAME_SERVER_FILE, startNameServer } from '../sandbox/name-server-fixture.ts'
+import { openOrderedProcess } from '../sandbox/orders-fixture.ts'
+import { findOutboundNetwork } from '../sandbox/outbound-network.ts'
+import type { VmOrder } from './gateway-fixture.ts'
+import { makeGuest } from './guest-fixture.ts'
+import { createQemuEngine } from './qemu-engine.ts'
+
+const log = pino({ level: 'silent' })
+const folder = mkdtempSync(join(tmpdir(), 'berth-guest-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const found = await makeGuest(join(folder, 'guest'))
+/** What a name is the name of, and a private address that machines may reach. */
+const KNOWN = '203.0.113.99'
+const OPENED = '192.168.7.7'
+/** The computer as guests of QEMU see it, their name server's other ports, and the helper's own addresses. */
+const DETOURS = ['10.0.2.2', '10.0.2.3', '198.51.100.2', '198.51.100.3', 'fec0::2', 'fd00::2']
+const networks = found.ok ? await makeNetworks() : found
+const outbound = 'why' in networks ? { lacks: networks.why } : await findOutboundNetwork([])
+const unconnected = 'lacks' in outbound ? outbound.lacks : null
+const connected = 'why' in networks || unconnected !== null ? null : networks
+if (unconnected !== null) process.stdout.write(`SKIP what virtual machines may reach: ${unconnected}\n`)
+
+if (!found.ok) process.stdout.write(`SKIP a Linux in a virtual machine: ${found.why}\n`)
+
+describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
+  let engine: Engine
+  let later: Engine
+  const dataDir = join(folder, 'guests')
+  const id = 'guest'
+  const greeting = 'it\'s $HOME; `id`\n"two" lines: é漢 \\'
+  const open = () => createQemuEngine({ dataDir, log })
+  const specOf = (part: Partial<MachineSpec>): MachineSpec => {
+    if (!found.ok) throw new Error(found.why)
+    const { kernel, initrd, disk, cmdline } = found.guest
+    const qemu = { file: disk, kernel: { file: kernel }, initrd: { file: initrd }, cmdline }
+    return smallMachine(id, { id: 'small-guest', parts: { qemu } }, { memory_mb: 128, ...part })
+  }
+  const logOf = () => engine.observation.logs(id, { lines_max: 200 })
+  const boot = async (part: Partial<MachineSpec>) => {
+    await engine.machines.create(specOf(part), never)
+    await engine.machines.start(id, never)
+    expect(await engine.observation.status(id)).toMatchObject({ state: 'running', waits: true })
+    await engine.machines.begin(id, never)
+    await eventually(async () => expect(await logOf()).toContain('berth-guest: up'))
+  }
+
+  const first = {
+    hostname: 'first',
+    env: { GREETING: greeting },
+    command: ['sh', '-c', 'printf "%s" "$GREETING" > /greeting; exec httpd -f -p 8080 -h /'],
+    ports: [8080],
+  }
+
+  beforeAll(async () => {
+    if (connected) await bootElsewhere()
+    engine = await open()
+    await boot(first)
+  }, 120_000)
+  afterAll(async () => {
+    await engine.machines.remove(id, never)
+    if (nameServer?.pid !== undefined) process.kill(-nameServer.pid, 'SIGKILL')
+    await connected?.remove()
+  })
+
+  let nameServer: ChildProcess | null = null
+  /** Starts it on a computer with a network of the test's own, by a gateway that is then gone. */
+  async function bootElsewhere(): Promise<void> {
+    if (!connected) return
+    nameServer = await startNameServer(connected, { address: KNOWN })
+    const resolv = join(folder, 'resolv.conf')
+    writeFileSync(resolv, NAME_SERVER_FILE)
+    const script = join(import.meta.dirname, 'gateway-fixture.ts')
+    const gateway = await openOrderedProcess<VmOrder>({
+      namespace: connected.engine,
+      uid: process.getuid?.() ?? 0,
+      program: [process.execPath, script, dataDir, JSON.stringify({ outbound: { opened: [OPENED] } })],
+      before: `mount --bind ${resolv} /etc/resolv.conf`,
+    })
+    const { outbound_network } = (await gateway.ask({ do: 'capabilities' })) as ComputeCapabilities
+    expect(outbound_network).toMatchObject({ offered: true, how: expect.stringContaining('slirp4netns') })
+    await gateway.ask({ do: 'create', spec: specOf(first) })
+    await gateway.ask({ do: 'start', id })
+    await gateway.kill()
+  }
+  afterAll(() => engine.machines.remove(id, never))
+
+  test('its serial line is a terminal that many share, with what there was before', async () => {
+    const one = await openScreen(engine, id)
+    await one.shows('berth-guest: up')
+    const two = await openScreen(engine, id, { session: 'other' })
+    await two.shows('berth-guest: up')
+    one.type('echo $((6 * 7)); hostname\r')
+    for (const screen of [one, two]) await screen.shows('42\r\nfirst\r\n')
+    one.line.close()
+    two.line.close()
+  })
+
+  test('its ports are reached, also by a gateway that comes later; one that nobody listens on is closed', async () => {
+    later = await open()
+    for (const gateway of [engine, later]) {
+      expect(await eventually(() => read(gateway, 8080, 'GET /greeting HTTP/1.0\r\n\r\n'))).toContain(
+        greeting,
+      )
+      await expectCode(gateway.network.connect(id, 8081), 'port_closed')
+    }
+    expect((await later.machines.list()).map(({ state }) => state)).toEqual(['running'])
+  })
+
+  test('it reaches the internet, by IPv4, IPv6 and name; not its computer, nor what is private', async ctx => {
+    if (!connected) return ctx.skip(String(unconnected))
+    const screen = await openScreen(engine, id)
+    const [four = '', six = ''] = OUTSIDE.public
+    // A router announces IPv6 a moment after the start.
+    await eventually(async () => expect(await reached(screen, [six])).toEqual([six]))
+    const others = OUTSIDE.private.filter(address => address !== OPENED)
+    const closed = [...others, ...OUTSIDE.metadata, ENGINE_ADDRESS, ...DETOURS]
+    const open = [four, six, OPENED].toSorted()
+    expect(await reached(screen, open)).toEqual(open)
+    expect(await reached(screen, closed, { patience_s: 2 })).toEqual([])
+    screen.clear()
+    screen.type(`nslookup cloud.example 10.0.2.3\r`)
+    await screen.shows(KNOWN)
+    screen.line.close()
+  })
+
+  test('it is measured', async () => {
+    await engine.observation.sample(id)
+    const sample = await eventually(async () => {
+      const one = await engine.observation.sample(id)
+      expect(one.cpu_percent).not.toBeNull()
+      return one
+    })
+    expect(sample.memory_used_mb).toBeGreaterThan(20)
+    expect(sample.disk_used_mb).toBeGreaterThan(0)
+  })
+
+  test('it is shut down by its power button, and takes on another name and command when it starts next', async () => {
+    const heard: string[] = []
+    const unwatch = later.observation.watch(one => heard.push(one))
+    await engine.machines.stop(id, never)
+    // What the other one does about it is done before the machine starts again.
+    await eventually(() => expect(heard).toContain(id))
+    unwatch()
+    expect(await logOf()).toContain('berth-guest: power button')
+    expect(await engine.observation.status(id)).toMatchObject({ state: 'stopped' })
+    await boot({ hostname: 'unprepared', command: ['sh', '-c', 'hostname; exit 3'] })
+    // This gateway was told of no way to the internet.
+    expect(engine.capabilities.outbound_network).toMatchObject({ offered: false })
+    const screen = await openScreen(engine, id)
+    expect(await reached(screen, ['10.0.2.2', '10.0.2.3', '192.0.2.1'], { port: 53, patience_s: 2 })).toEqual(
+      [],
+    )
+    screen.line.close()
+    await eventually(async () => {
+      expect(await engine.observation.status(id)).toMatchObject({ command_end: { exit_code: 3, count: 1 } })
+    })
+    expect(await logOf()).toMatch(/unprepared\r?$/m)
+    const why = 'status: error no such module: users'
+    expect(await logOf()).toContain(`preparing the guest failed: ${why}`)
+    const status = await engine.observation.status(id)
+    expect(status).toMatchObject({ guest_trouble: { code: 'guest_unprepared', detail: why } })
+  }, 120_000)
+})
+
+/** Which of these take a connection of the guest's. */
+async function reached(
+  screen: Screen,
+  addresses: string[],
+  { port = OPEN_PORT, patience_s = 30 } = {},
+): Promise<string[]> {
+  // What is typed before the shell is there is lost.
+  await screen.shows('/ # ', 60_000)
+  screen.clear()
+  const one = `(nc -w ${patience_s} $a ${port} < /dev/null > /dev/null 2>&1 && echo through-$a) &`
+  screen.type(`for a in ${addresses.join(' ')}; do ${one} done; wait; echo all-$((1)); \r`)
+  await screen.shows('all-1', 60_000)
+  const found = screen
+    .bytes()
+    .toString()
+    .matchAll(/^through-(\S+)/gm)
+  return [...found].map(([, address]) => address ?? '').toSorted()
+}
+
+/** What a port says to a few words. */
+async function read(engine: Engine, port: number, words: string): Promise<string> {
+  const stream = await engine.network.connect('guest', port)
+  const pieces: Buffer[] = []
+  stream.write(words)
+  for await (const piece of stream) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces).toString()
+}

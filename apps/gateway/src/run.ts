@@ -246,7 +246,7 @@ function aboutEngine({ driver, capabilities }: Engine): string[] {
     ...Object.entries(limits).flatMap(([what, limit]) =>
       limit.enforced ? [] : [`No ${what} limit: ${limit.why}`],
     ),
-    ...[capabilities.egress_filter, capabilities.root_apart].flatMap(wall =>
+    ...[capabilities.egress_filter, capabilities.root_apart, capabilities.own_users].flatMap(wall =>
       wall.enforced ? [] : [`A machine’s walls: ${wall.why}`],
     ),
     ...(capabilities.ports_exposed === null ? [] : [capabilities.ports_exposed]),

@@ -49,8 +49,8 @@ export function machineNotes(
   capabilities: ComputeCapabilities,
   host: HostSize,
 ): string[] {
-  const { cpu_limit, memory_limit, disk_limit, egress_filter, root_apart } = capabilities
-  const limits = [cpu_limit, memory_limit, disk_limit, egress_filter, root_apart]
+  const { cpu_limit, memory_limit, disk_limit, egress_filter, root_apart, own_users } = capabilities
+  const limits = [cpu_limit, memory_limit, disk_limit, egress_filter, root_apart, own_users]
   // What an engine said to the version before lacks what is asked only now.
   const notes = [
     capabilities.isolation,

@@ -54,6 +54,7 @@ export function capabilitiesOf(
     network_rate_limit: { enforced: false, why: 'Docker bounds the rate of no network' },
     outbound_network: { offered: true, how: 'through Docker’s own network' },
     root_apart: rootApart(info.SecurityOptions ?? []),
+    own_users: { enforced: true, how: 'the users that its image has' },
   }
 }
 

@@ -218,6 +218,7 @@ export function createFakeEngine(options: {
       outbound_network: { offered: true, how: 'in name only' },
       egress_filter: { enforced: true, how: 'nothing is sent' },
       root_apart: { enforced: true, how: 'there is no root' },
+      own_users: { enforced: true, how: 'there are no users' },
       ports_exposed: null,
     },
     faults,

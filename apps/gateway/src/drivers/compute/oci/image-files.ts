@@ -11,7 +11,8 @@ import { type ImageRecord, imageRecordSchema } from './image-record.ts'
  *   images/<hash>.json      what is kept of an image, by its reference; its blobs are all there
  *   partial/<hash>/<digest> what there is so far of a blob that an image needs
  *   locks/<hash>            held while an image is fetched
- *   trees/<digest>/root     the files of an image, by its manifest; in the uppermost folder only; see `image-trees.ts`
+ *   trees/<digest>/root     the files of an image, by its manifest; in the uppermost folder only; see `image-trees.ts`.
+ *                           `-owners` behind it where they have the owners that the image gives them
  *   locks/tree-<digest>     held while those are made, used for a machine, or removed
  *   held/<hash>/            the same again, of what was fetched with one owner's login; in the uppermost folder only
  *

@@ -18,6 +18,8 @@ import type { UnpackAnswer } from './unpack/unpack-orders.ts'
 /** Written last: a tree without it was begun and not finished. */
 const TREE_FILE = 'tree.json'
 const ROOT_FOLDER = 'root'
+/** Ends the key of a tree whose files have the owners that the image gives them. */
+const WITH_OWNERS = '-owners'
 /** A tree may be gone again before it was used; that happens once, if ever. */
 const TRIES_MAX = 3
 
@@ -41,6 +43,8 @@ export interface ImageTree {
 export interface ImageTreesDeps {
   /** The uppermost folder of images. */
   dir: string
+  /** Whether files keep their owners: such a tree is another one than that in which all are one user's. */
+  keepsOwners: boolean
   /**
    * Lays an image into a new folder's `root`.
    * @param options.lock An open file that whoever does it is to hold.
@@ -59,9 +63,11 @@ export interface ImageTreesDeps {
  * with all that it names, has all that is in its tree. Who makes or removes a
  * tree has its lock alone; who makes a machine of it shares the lock until that machine is written down.
  */
-export function createImageTrees({ dir, unpack, erase }: ImageTreesDeps) {
+export function createImageTrees({ dir, keepsOwners, unpack, erase }: ImageTreesDeps) {
   const files = imageFiles(dir)
-  const keyOf = ({ record }: FetchedImage) => record.manifest.slice('sha256:'.length)
+  const keyOf = ({ record }: FetchedImage) =>
+    record.manifest.slice('sha256:'.length) + (keepsOwners ? WITH_OWNERS : '')
+  const isOfNow = (key: string) => key.endsWith(WITH_OWNERS) === keepsOwners
 
   async function makeFolders(): Promise<void> {
     await makeImageFolders(dir)
@@ -165,7 +171,8 @@ export function createImageTrees({ dir, unpack, erase }: ImageTreesDeps) {
         if (!lock) continue
         try {
           const isWhole = (await find(key)) !== null
-          const isNamed = (await namedManifests(dir)).has(`sha256:${key}`)
+          const manifest = `sha256:${key.replace(WITH_OWNERS, '')}`
+          const isNamed = isOfNow(key) && (await namedManifests(dir)).has(manifest)
           if (isWhole && (isNamed || (await isUsed(key)))) continue
           // Whatever is begun of it from here on, it is no tree.
           await rm(join(files.tree(key), TREE_FILE), { force: true })

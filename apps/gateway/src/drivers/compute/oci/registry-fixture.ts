@@ -139,17 +139,25 @@ export interface OddEntry {
   target?: string
   content?: string | Buffer
   mode?: number
+  uid?: number
+  gid?: number
   /** What it says of its size, where that is not true. */
   size?: number
 }
 
 /** Packs entries without looking at them. */
 export function packOdd(entries: OddEntry[]): Buffer {
-  const blocks = entries.flatMap(({ name, type = '0', target = '', content = '', mode = 0o644, size }) => {
+  const blocks = entries.flatMap(entry => {
+    const { name, type = '0', target = '', content = '', mode = 0o644, uid = 0, gid = 0, size } = entry
     const body = Buffer.from(content)
     const header = Buffer.alloc(512)
     header.write(name, 0, 100)
     header.write(`${mode.toString(8).padStart(7, '0')}\0`, 100)
+    for (const [id, at] of [
+      [uid, 108],
+      [gid, 116],
+    ] as const)
+      header.write(`${id.toString(8).padStart(7, '0')}\0`, at)
     header.write(`${(size ?? body.length).toString(8).padStart(11, '0')}\0`, 124)
     header.write('00000000000\0', 136)
     header.write('        ', 148)

@@ -71,6 +71,8 @@ export interface ComputeCapabilities {
   egress_filter: Capability
   /** Whether root in a machine is nobody on its engine's computer. */
   root_apart: Capability
+  /** Whether a machine has users beside its root, as package managers and services need them. */
+  own_users: Capability
   /** Who else than the gateway reaches machines' ports, in a sentence for the operator; null where nobody does. */
   ports_exposed: string | null
 }

@@ -189,6 +189,7 @@ function capabilitiesOf(
       rate: 'its network leads to the gateway alone, which takes what comes out in turns',
     }),
     root_apart: own('its root is one of a kernel of its own'),
+    own_users: own('its users are those of a kernel of its own'),
     ports_exposed: null,
   }
 }

@@ -5,6 +5,7 @@ import { chown, mkdir, rename, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ComputeError } from '../port/compute-error.ts'
+import { overFilesOf, usersFrom } from './machine-users.ts'
 
 /** Folders that are erased at the same time: running machines need the disk more. */
 const ERASURES_MAX = 2
@@ -55,11 +56,14 @@ export function createEraser(log: Logger) {
 
   /** One turn of erasing what lies in `going`. Gives what was said of what stays; null where the turn was cut. */
   async function turn(going: string, uid: number | null, turnMs: number): Promise<string | null> {
-    const child = spawn('nice', ['-n', '10', '/bin/sh', '-c', ERASE_SCRIPT], {
+    const isMany = uid !== null && usersFrom(uid) > 1
+    const words = ['nice', '-n', '10', ...(isMany ? overFilesOf(uid) : []), '/bin/sh', '-c', ERASE_SCRIPT]
+    const [file = '', ...args] = words
+    const child = spawn(file, args, {
       // Entered before the process becomes that user, who could not come here by itself.
       cwd: going,
-      ...(uid === null ? {} : { uid, gid: uid }),
-      env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' },
+      ...(uid === null || isMany ? {} : { uid, gid: uid }),
+      env: { PATH: '/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' },
       detached: true,
       stdio: ['ignore', 'pipe', 'ignore'],
     })
@@ -107,7 +111,8 @@ export function createEraser(log: Logger) {
     /**
      * Erases a folder and all that is in it. Returns when it is gone, or was not there. Asked twice, it is done once.
      * @param folder Its name is given by the gateway, and everything above it is the gateway's own.
-     * @param uid Who owns all of it, and erases it; null for the gateway's own user.
+     * @param uid Who owns all of it, and erases it: the first of its users, where they are a range; null for the gateway's
+     * own user.
      * @throws ComputeError `failed` with what stands in the way; another call then goes on with the rest.
      */
     erase(folder: string, uid: number | null): Promise<void> {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { shellQuote } from './enter-script.ts'
+import { CALLS, RIGHTS_OVER_USERS } from './machine-users.ts'
 import { assembleFilter } from './syscall-filter.ts'
 
 const TRIAL_TIMEOUT_MS = 5_000
@@ -15,6 +16,14 @@ const SCRIPTS_INSIDE = '/.berth/agent'
 /** Numbers of the calls `prctl` and `capset`, which perl knows only by number. */
 const PRCTL: Readonly<Record<string, number>> = { x64: 157, arm64: 167 }
 const CAPSET: Readonly<Record<string, number>> = { x64: 126, arm64: 91 }
+const { setgroups, setresgid, setresuid } = CALLS[process.arch] ?? {
+  setgroups: 0,
+  setresgid: 0,
+  setresuid: 0,
+}
+
+/** Rights over a machine's own users, as the kernel writes sets of rights. */
+const OVER_USERS = Object.values(RIGHTS_OVER_USERS).reduce<number>((set, right) => set | (1 << right), 0)
 
 const READ_FILTER = 'open my $file, "<:raw", shift or die; my $code = join "", <$file>; close $file;'
 const PUT_FILTER =
@@ -23,14 +32,17 @@ const PUT_FILTER =
   ' exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n"'
 
 /**
- * Makes a folder the root, then gives up for good the rights that took (PR_CAPBSET_DROP for each, and all that it has).
- * Only then is anything in that folder looked at.
+ * Makes a folder the root, then gives up for good the rights that took (PR_CAPBSET_DROP for each, and all that it has)
+ * but those that are named, and becomes another user where one is. Only then is anything in that folder looked at.
  */
 const ENTER_ROOT =
-  ' my $root = shift; chroot $root or die "$root: $!\\n"; chdir "/" or die "/: $!\\n";' +
-  ` syscall(${PRCTL[process.arch] ?? 0}, 24, $_, 0, 0, 0) for 0 .. 63;` +
-  ' my ($head, $none) = (pack("L2", 0x20080522, 0), pack("L6", 0, 0, 0, 0, 0, 0));' +
-  ` syscall(${CAPSET[process.arch] ?? 0}, $head, $none) == 0 or die "rights stay: $!\\n";`
+  ' my ($root, $kept, @user) = splice @ARGV, 0, 4; chroot $root or die "$root: $!\\n"; chdir "/" or die "/: $!\\n";' +
+  ` $kept & 1 << $_ or syscall(${PRCTL[process.arch] ?? 0}, 24, $_, 0, 0, 0) for 0 .. 63;` +
+  ' if ($user[0] ne "") { my ($uid, $gid) = map { [($_ + 0) x 3] } @user; my $groups = pack "L", $user[1];' +
+  ` syscall(${setgroups}, 1, $groups) == 0 && syscall(${setresgid}, @$gid) == 0 && syscall(${setresuid}, @$uid) == 0` +
+  ' or die "another user: $!\\n" }' +
+  ' my ($head, $rights) = (pack("L2", 0x20080522, 0), pack("L6", $kept, $kept, 0, 0, 0, 0));' +
+  ` syscall(${CAPSET[process.arch] ?? 0}, $head, $rights) == 0 or die "rights stay: $!\\n";`
 
 /**
  * Programs that put the filter over themselves (PR_SET_SECCOMP, SECCOMP_MODE_FILTER) and then become another one.
@@ -56,12 +68,18 @@ const WAYS: readonly { tool: 'perl' | 'python3'; program: string; flag: string }
   },
 ]
 
+/**
+ * Shell words that enter a root under the filter.
+ * @param user Who it is entered as where the machine has many users; null where it has one.
+ */
+export type EnterRoot = (root: string, user: { uid: number; gid: number } | null) => string
+
 /** How a machine comes under the filter of system calls: shell words that go before its command, or why it does not. */
 export type FilterLoader =
   | {
       words: string
       /** The same for a machine whose root came from an image, which is entered with that; null where it takes another. */
-      into_root: ((root: string) => string) | null
+      into_root: EnterRoot | null
     }
   | { words: null; why: string }
 
@@ -87,8 +105,14 @@ export async function findFilterLoader(scripts: string): Promise<FilterLoader> {
     const enter = [tool, flag, READ_FILTER + ENTER_ROOT + PUT_FILTER, file]
     return {
       words: words([...load, file]),
-      into_root: tool === 'perl' ? root => words([...enter, root]) : null,
+      into_root: tool === 'perl' ? (root, user) => words([...enter, root, ...enteredAs(user)]) : null,
     }
   }
   return { words: null, why: 'it takes perl or python3, and a kernel with seccomp' }
+}
+
+/** Root of a machine with many users keeps its rights over them; whoever is another one there has none. */
+function enteredAs(user: { uid: number; gid: number } | null): string[] {
+  if (user === null) return ['0', '', '']
+  return [String(user.uid === 0 ? OVER_USERS : 0), String(user.uid), String(user.gid)]
 }

@@ -5,8 +5,10 @@ import type { ImageStore } from '../oci/image-store.ts'
 import type { ImageTree, ImageTrees } from '../oci/image-trees.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import { shellQuote } from './enter-script.ts'
 import { type HomeImages, homeMounting } from './home-images.ts'
 import type { MachineImage, MachinePaths, MachineRecord } from './machine-store.ts'
+import { overFilesOf, usersFrom } from './machine-users.ts'
 import { makeUpper, type RootOverlay } from './overlay-root.ts'
 import { etcFiles } from './root-view.ts'
 
@@ -18,6 +20,12 @@ as() { user=$1; shift
   exec setpriv --reuid "$user" --regid "$user" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all -- "$@"; }
 `
 
+/** The same of two ranges of users, over whose files each has rights. */
+const asRootsOf = (...uids: number[]) => {
+  const ways = uids.map(uid => `${uid}) exec ${overFilesOf(uid).map(shellQuote).join(' ')} "$@" ;;`)
+  return `as() { user=$1; shift; case "$user" in ${ways.join(' ')} esac; }`
+}
+
 /** Puts words in pairs, a path below the current folder and its text, into files that are there. */
 const FILL = 'while [ $# -gt 1 ]; do printf %s "$2" > "./$1" || exit 1; shift 2; done'
 
@@ -25,9 +33,9 @@ const FILL = 'while [ $# -gt 1 ]; do printf %s "$2" > "./$1" || exit 1; shift 2;
  * Copies a tree (`$1`) of one user (`$3`) as one of another (`$4`) into a home (`$2`): one reads, the other writes, and
  * neither can do more. It ends badly where either does.
  */
-const COPY_AS_OTHERS = `${AS_USER}
+const copyAsOthers = (from: number, to: number) => `${usersFrom(to) > 1 ? asRootsOf(from, to) : AS_USER}
 tree=$1 home=$2 from=$3 to=$4; shift 4
-{ (cd "$tree" && as "$from" tar -cf - .) || kill -9 $$; } | (cd "$home" && as "$to" tar -xpf -) || exit 1
+{ (cd "$tree" && as "$from" tar -cf - .) || kill -9 $$; } | (cd "$home" && as "$to" tar -xpf - --same-owner) || exit 1
 (cd "$home" && as "$to" /bin/sh -c '${FILL}' berth "$@")
 `
 
@@ -109,9 +117,10 @@ async function copyTree(
 ): Promise<void> {
   const { spec, paths, uid, signal } = machine
   const files = Object.entries(etcFiles(spec.hostname)).flat()
-  const users = uid === null ? [] : [String((await stat(tree.root)).uid), String(uid)]
-  const script = uid === null ? COPY_AS_SELF : COPY_AS_OTHERS
-  const copy = ['/bin/sh', '-c', script, 'berth', tree.root, paths.home, ...users, ...files]
+  const users = uid === null ? null : ([(await stat(tree.root)).uid, uid] as const)
+  const script = users === null ? COPY_AS_SELF : copyAsOthers(...users)
+  const words = [tree.root, paths.home, ...(users ?? []).map(String), ...files]
+  const copy = ['/bin/sh', '-c', script, 'berth', ...words]
   const [file = '', ...args] = [...(await homeMounting(paths)), ...copy]
   const child = spawn(file, args, {
     env: { PATH: '/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' },

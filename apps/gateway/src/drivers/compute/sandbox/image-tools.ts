@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
-import type { FilterLoader } from './filter-loader.ts'
+import type { EnterRoot, FilterLoader } from './filter-loader.ts'
 import type { AgentFiles, ViewStep } from './root-view.ts'
 
 const LDD_TIMEOUT_MS = 5_000
@@ -19,8 +19,7 @@ export interface ImageTools {
   libraries: readonly string[]
   /** Which of the libraries loads the others. */
   loader: string
-  /** Shell words that enter a root under the filter of system calls. */
-  filter: (root: string) => string
+  filter: EnterRoot
 }
 
 /**

@@ -13,6 +13,7 @@ import { type Eraser, goingOf } from './eraser.ts'
  *   home/          the machine's /root, the only thing in it that lasts; or its root, where that came from an image, or
  *                  what it changed of that
  *   home.img       the same as a file system in a file, where that can be; `home` is then where it is mounted
+ *   users          the first of the user ids that are the machine's, where it has a range of them
  *   removing       there from when a removal began
  *   home.going/    what is then left of the home
  *   etc/           the machine's /etc, made anew at each start
@@ -40,7 +41,7 @@ export interface MachineImage {
 
 export interface MachineRecord {
   spec: MachineSpec
-  /** The host's user id that the machine runs as, or null for the gateway's own. */
+  /** The host's user id that the machine runs as, or the first of its range; null for the gateway's own. */
   uid: number | null
   /** It boots a system of its own, which may be in trouble. */
   has_guest?: true

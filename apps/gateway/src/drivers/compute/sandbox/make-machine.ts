@@ -10,6 +10,7 @@ import {
 import { machineUid } from './plan-machine.ts'
 import { seedHome } from './root-view.ts'
 import { registryReference } from './sandbox-recipe.ts'
+import type { UserRanges } from './user-ranges.ts'
 
 export interface MakeMachineDeps {
   installation: string
@@ -17,16 +18,20 @@ export interface MakeMachineDeps {
   /** What makes homes of a size of their own; null where they are plain folders. */
   homes: HomeImages | null
   roots: ImageRoots
+  /** What gives machines of images users of their own; null where each has one. */
+  ranges: UserRanges | null
 }
 
 /** Lays the home of a new sandbox, which is its root where it is made from an image of a registry. */
-export function createMachineMaker({ installation, store, homes, roots }: MakeMachineDeps) {
+export function createMachineMaker(deps: MakeMachineDeps) {
+  const { installation, store, homes, roots, ranges } = deps
   return async function make(spec: MachineSpec, signal: AbortSignal): Promise<MachineRecord> {
     const reference = registryReference(spec.image)
     // What an earlier try has laid of an image, and perhaps not all of it, is not to be a part of this machine.
     if (reference !== null) await store.remove(spec.id)
     const paths = store.paths(spec.id)
-    const uid = machineUid(installation, spec.id)
+    const hasMany = reference !== null && ranges !== null
+    const uid = hasMany ? await ranges.take(spec.id) : machineUid(installation, spec.id)
     await makeMachineFolders(paths, uid)
     if (reference !== null) {
       const recordWith = (image: MachineImage): MachineRecord => ({ spec, uid, image })

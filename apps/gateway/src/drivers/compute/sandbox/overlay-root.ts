@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { chown, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { CALLS, usersFrom } from './machine-users.ts'
 import { etcFiles } from './root-view.ts'
 
 const TRIAL_TIMEOUT_MS = 5_000
@@ -14,23 +15,20 @@ const UPPER = 'upper'
 const WORK = 'work'
 const LOWER = 'lower'
 
-/** The number of the call `unshare`; the others have one number on all processors. */
-const UNSHARE: Readonly<Record<string, number>> = { x64: 272, arm64: 97 }
-
 /**
- * Mounts a tree (`$ARGV[2]`) at a place (`$ARGV[3]`), read-only, where what belongs to one user (`$ARGV[0]`) belongs to
- * another (`$ARGV[1]`), then becomes what follows. Which user is which is told to the kernel by a user namespace, which
+ * Mounts a tree (`$ARGV[3]`) at a place (`$ARGV[4]`), read-only, where what belongs to so many users (`$ARGV[2]`) from one
+ * on (`$ARGV[0]`) belongs to those from another on (`$ARGV[1]`), then becomes what follows. Which user is which is told to the kernel by a user namespace, which
  * a child makes: open_tree, mount_setattr with MOUNT_ATTR_IDMAP, move_mount.
  */
 const MAPPED_TREE = [
-  'my ($from, $to, $tree, $at) = splice @ARGV, 0, 4; my $none = "";',
+  'my ($from, $to, $count, $tree, $at) = splice @ARGV, 0, 5; my $none = "";',
   'pipe my $made, my $making; pipe my $wait, my $go; my $child = fork // die "fork: $!\\n";',
   'if (!$child) { close $made; close $go;',
-  `syscall(${UNSHARE[process.arch] ?? 0}, 0x10000000) == 0 or die "unshare: $!\\n";`,
+  `syscall(${CALLS[process.arch]?.unshare ?? 0}, 0x10000000) == 0 or die "unshare: $!\\n";`,
   'syswrite $making, "x"; sysread $wait, my $end, 1; exit }',
   'close $making; close $wait; sysread $made, my $begun, 1 or die "no user namespace\\n";',
   'for my $kind ("uid", "gid") { open my $map, ">", "/proc/$child/$kind" . "_map" or die "$kind: $!\\n";',
-  'defined syswrite $map, "$from $to 1" or die "$kind: $!\\n" }',
+  'defined syswrite $map, "$from $to $count" or die "$kind: $!\\n" }',
   'open my $users, "<", "/proc/$child/ns/user" or die "users: $!\\n";',
   'my $mount = syscall(428, -100, $tree, 0x80001); $mount >= 0 or die "open_tree: $!\\n";',
   'my $how = pack "Q4", 0x100007, 0, 0, fileno $users;',
@@ -115,7 +113,7 @@ export async function makeUpper({ home, uid }: LaidMachine, hostname: string): P
 }
 
 /**
- * As root, the tree is mounted as one of the machine's user, whose id is the home's; else all of it is the gateway's own
+ * As root, the tree is mounted as one of the machine's users, the first of which has the home; else all of it is the gateway's own
  * user's, and the mounts are made in a user namespace.
  */
 async function wordsOf(tree: string, { home, uid }: LaidMachine): Promise<string[]> {
@@ -126,6 +124,7 @@ async function wordsOf(tree: string, { home, uid }: LaidMachine): Promise<string
   const apart = ['--mount', '--propagation', 'private', '--']
   if (uid === null) return ['unshare', '--user', '--map-root-user', ...apart, ...over(USER_OPTIONS, tree)]
   const { uid: from } = await stat(tree)
-  const mapped = ['perl', '-e', MAPPED_TREE, String(from), String(uid), tree, join(home, LOWER)]
+  const users = [from, uid, usersFrom(uid)].map(String)
+  const mapped = ['perl', '-e', MAPPED_TREE, ...users, tree, join(home, LOWER)]
   return ['unshare', ...apart, ...mapped, ...over(ROOT_OPTIONS, '')]
 }

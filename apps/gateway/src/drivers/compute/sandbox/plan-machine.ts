@@ -9,6 +9,7 @@ import { type ImageTools, insideTool } from './image-tools.ts'
 import { IMAGE_ROOT, imageAgentCommand, planImageView } from './image-view.ts'
 import type { LaunchPlan } from './launch-plan.ts'
 import { type MachinePaths, type MachineRecord, machinePaths, makeMachineFolders } from './machine-store.ts'
+import { usersFrom } from './machine-users.ts'
 import { hostNetworkName } from './outbound-network.ts'
 import { findLauncher } from './probe-sandbox.ts'
 import { type AgentFiles, type BoundVolume, planRootView, writeEtc, writeInsideFile } from './root-view.ts'
@@ -50,7 +51,7 @@ export function planMachine(options: {
     enter: {
       uid,
       processesMax,
-      filter: tools.filter(IMAGE_ROOT),
+      filter: tools.filter(IMAGE_ROOT, uid !== null && usersFrom(uid) > 1 ? image.user : null),
       host_network: hostNetworkName(),
       image: { user: image.user, shell: insideTool(tools, 'sh') },
     },

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { layTestTree } from '../docker/test-image.ts'
 
@@ -16,5 +16,6 @@ export async function programsLayer(folder: string): Promise<Buffer> {
   writeFileSync(join(tree, 'etc/passwd'), 'root:x:0:0::/root:/bin/sh\nme:x:1000:1001::/home/me:/bin/sh\n')
   writeFileSync(join(tree, 'etc/shadow'), 'kept\n', { mode: 0o600 })
   mkdirSync(join(tree, 'home/me'), { recursive: true })
+  if (process.getuid?.() === 0) chownSync(join(tree, 'home/me'), 1000, 1001)
   return execFileSync('tar', ['-C', tree, '-c', '.'], { maxBuffer: 200 * 1024 * 1024 })
 }

@@ -23,6 +23,7 @@ import { createMachineLaunch } from './machine-launch.ts'
 import { createMachineLife } from './machine-life.ts'
 import { createMachineStatus } from './machine-status.ts'
 import { commandOf, createMachineStore } from './machine-store.ts'
+import { findOwnUsers } from './machine-users.ts'
 import { createMachineMaker } from './make-machine.ts'
 import { createNetworkWatch } from './network-watch.ts'
 import { findOutboundNetwork, networkCapabilities } from './outbound-network.ts'
@@ -30,6 +31,7 @@ import { findLauncher, type Launcher, type LauncherName } from './probe-sandbox.
 import { createSandboxImages } from './sandbox-images.ts'
 import { createSandboxVolumes } from './sandbox-volumes.ts'
 import { createStatsReader } from './stats-reader.ts'
+import { createUserRanges } from './user-ranges.ts'
 import { createVolumeFolders } from './volume-folders.ts'
 
 /** How long a machine's processes have to end in good order after they were asked to. */
@@ -47,6 +49,8 @@ export interface SandboxDeps {
   homes?: 'folders'
   /** How machines of images get their roots; without it over one that they share, where that works here. */
   roots?: 'copies'
+  /** Which users machines of images have; without it as many as images name, where that works here. */
+  users?: 'one'
   /** How much of the disk machines are to leave free; without it a twentieth, from 1 to 10 GB. */
   keptFreeMb?: number
   /** The way of machines to the internet, with what private networks they may reach; without it they have none. */
@@ -65,12 +69,13 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const dataDir = await realpath(deps.dataDir)
   const installation = createHash('sha256').update(dataDir).digest('hex').slice(0, 10)
   const log = deps.log.child({ driver: 'sandbox' })
-  const [limiter, agent, hostId, homes, outbound] = await Promise.all([
+  const [limiter, agent, hostId, homes, outbound, users] = await Promise.all([
     findDisk(dataDir).then(disk => createLimiter(installation, disk)),
     prepareAgentFiles(dataDir),
     readHostId(dataDir),
     deps.homes === 'folders' ? { images: null, why: 'homes are plain folders' } : findHomeImages(),
     deps.outbound ? findOutboundNetwork(deps.outbound.opened) : { lacks: 'no way there was asked for' },
+    deps.users === 'one' ? { why: 'one user was asked for' } : findOwnUsers(dataDir),
   ])
   const room = () => diskRoom(dataDir, deps.keptFreeMb)
   const filter = await findFilterLoader(agent.scripts)
@@ -82,7 +87,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const folders = createVolumeFolders({ dataDir, eraser, log })
   const images = await createSandboxImages({
     ...{ dataDir, installation, store, eraser, homes: homes.images, tools, room, log },
-    ...{ launcher, limiter, agent, filter, processesMax },
+    ...{ launcher, limiter, agent, filter, processesMax, ownUsers: users.why === null },
     ...(deps.roots && { roots: deps.roots }),
   })
   const { firstProcess } = createMachineStatus(store)
@@ -90,7 +95,10 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     store,
     folders,
     limiter,
-    make: createMachineMaker({ installation, store, homes: homes.images, roots: images.roots }),
+    make: createMachineMaker({
+      ...{ installation, store, homes: homes.images, roots: images.roots },
+      ranges: users.why === null ? createUserRanges({ dataDir, installation, store }) : null,
+    }),
     launch: createMachineLaunch({
       store,
       folders,
@@ -131,7 +139,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     id: `sandbox:${hostId}`,
     driver: 'sandbox',
     kinds: ['POD'],
-    capabilities: capabilitiesOf({ launcher, limiter, filter, homes, outbound }),
+    capabilities: capabilitiesOf({ launcher, limiter, filter, homes, outbound, users }),
     size: () => thisComputer(dataDir),
     machines: facets.machines,
     images: images.facet,
@@ -173,8 +181,9 @@ function capabilitiesOf(host: {
   filter: FilterLoader
   homes: Awaited<ReturnType<typeof findHomeImages>>
   outbound: Awaited<ReturnType<typeof findOutboundNetwork>>
+  users: Awaited<ReturnType<typeof findOwnUsers>>
 }): ComputeCapabilities {
-  const { launcher, limiter, filter, homes, outbound } = host
+  const { launcher, limiter, filter, homes, outbound, users } = host
   const by = launcher.name === 'bwrap' ? 'bubblewrap' : 'unshare'
   const calls =
     filter.words === null ? `no filter of system calls (${filter.why})` : 'a filter of system calls'
@@ -197,6 +206,15 @@ function capabilitiesOf(host: {
       rate: 'a machine has no network but its own loopback, and the gateway takes what comes out in turns',
     }),
     root_apart: { enforced: true, how: 'user namespaces' },
+    own_users:
+      users.why === null
+        ? { enforced: true, how: 'a range of users for each machine' }
+        : {
+            enforced: false,
+            why:
+              'A machine of an image has one user, who owns all of its files: apt-get install, chown, su and services ' +
+              `that change their user do not work there (${users.why}).`,
+          },
     ports_exposed: null,
   }
 }

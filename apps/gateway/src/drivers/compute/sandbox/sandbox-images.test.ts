@@ -1,11 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import pino from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { describeConformance } from '../conformance/conformance.ts'
-import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, eventually, expectCode, never, text } from '../conformance/tools.ts'
 import {
   hasRealRegistry,
@@ -13,12 +12,10 @@ import {
   type OddEntry,
   packOdd,
   startRealRegistry,
-  startRegistry,
 } from '../oci/registry-fixture.ts'
-import type { Engine } from '../port/engine.ts'
 import { offered } from '../port/part.ts'
+import { useImageEngine, usePrograms } from './image-engine-fixture.ts'
 import { probeSandbox } from './probe-sandbox.ts'
-import { programsLayer } from './programs-layer-fixture.ts'
 import { createSandboxEngine } from './sandbox-engine.ts'
 
 const log = pino({ level: 'silent' })
@@ -28,13 +25,7 @@ if (!hasRealRegistry) process.stdout.write('SKIP at a real registry: docker-regi
 const folder = mkdtempSync(join(tmpdir(), 'berth-images-'))
 
 describeWhere('images in sandboxes', probe, () => {
-  let layer: Buffer
-  let packed: Buffer
-  beforeAll(async () => {
-    layer = await programsLayer(folder)
-    packed = zstdCompressSync(layer)
-  })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const programs = usePrograms(folder)
 
   describe.skipIf(!hasRealRegistry)('at a real registry', () => {
     let real: Awaited<ReturnType<typeof startRealRegistry>>
@@ -42,7 +33,7 @@ describeWhere('images in sandboxes', probe, () => {
     describeConformance('a sandbox of an image', {
       makeEngine: async () => {
         if (image.parts.sandbox.image === '') {
-          const bytes = gzipSync(layer, { level: 1 })
+          const bytes = gzipSync(programs.plain(), { level: 1 })
           const said = { Env: ['PATH=/usr/local/bin:/usr/bin:/bin'], WorkingDir: '/root' }
           real = await startRealRegistry(makeImage([{ bytes, packing: '+gzip' }], said))
           image.parts.sandbox.image = real.reference
@@ -60,54 +51,15 @@ describeWhere('images in sandboxes', probe, () => {
     afterAll(() => real.close())
   })
 
-  /** An engine on a folder of its own, and what tests do with it. */
-  function useEngine(name: string, options: Partial<Parameters<typeof createSandboxEngine>[0]>) {
-    let engine: Engine
-    const closing: (() => void)[] = []
-    beforeAll(async () => {
-      engine = await createSandboxEngine({ dataDir: join(folder, name), log, ...options })
-    })
-    afterAll(async () => {
-      for (const { id } of await engine.machines.list()) await engine.machines.remove(id, never)
-      await engine.shutdown()
-      for (const close of closing) close()
-    })
-    /** Puts an image into a registry of its own, fetches it, and gives what a machine of it is made from. */
-    async function fetched(id: string, image: ReturnType<typeof makeImage>) {
-      const registry = await startRegistry(image)
-      closing.push(registry.close)
-      const recipe = { id, parts: { sandbox: { image: registry.reference } } }
-      await engine.images.pull(recipe, () => undefined, never)
-      return recipe
-    }
-    return {
-      engine: () => engine,
-      fetched,
-      /** Makes a machine of an image that has these entries over the programs. */
-      async make(
-        id: string,
-        entries: OddEntry[],
-        said: Record<string, unknown> = {},
-        part: Parameters<typeof smallMachine>[2] = {},
-      ) {
-        const layers = [
-          { bytes: packed, packing: '+zstd' as const },
-          { bytes: packOdd(entries), packing: '' as const },
-        ]
-        const spec = smallMachine(id, await fetched(id, makeImage(layers, said)), part)
-        await engine.machines.create(spec, never)
-        return spec
-      },
-      async start(id: string) {
-        await engine.machines.start(id, never)
-        await engine.machines.begin(id, never)
-      },
-    }
-  }
-
   for (const launcher of ['bwrap', 'unshare'] as const) {
     describe(`a machine of an image by ${launcher}`, () => {
-      const { engine: machines, make, start } = useEngine(launcher, { launcher })
+      const {
+        engine: machines,
+        make,
+        start,
+      } = useImageEngine(programs.packed, {
+        ...{ dataDir: join(folder, launcher), launcher },
+      })
 
       test('runs the image’s entry point as its user, where and with what the image says', async () => {
         const go = '#!/bin/sh\n(id -u; id -g; pwd; echo "$HOME $A $B $*") > ~/told\n'
@@ -181,7 +133,14 @@ describeWhere('images in sandboxes', probe, () => {
   }
 
   describe('a machine of an image that means harm', () => {
-    const { engine: machines, fetched, make, start } = useEngine('folders', { homes: 'folders' })
+    const {
+      engine: machines,
+      fetched,
+      make,
+      start,
+    } = useImageEngine(programs.packed, {
+      ...{ dataDir: join(folder, 'folders'), homes: 'folders' },
+    })
 
     test('is made of what its image holds and of nothing beside it', async () => {
       const before = readdirSync(folder).sort()

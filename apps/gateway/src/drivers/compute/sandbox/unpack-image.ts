@@ -17,6 +17,7 @@ import type { FilterLoader } from './filter-loader.ts'
 import { aborted, withAdmission } from './launch.ts'
 import type { Limiter } from './limiter.ts'
 import { type MachinePaths, makeMachineFolders } from './machine-store.ts'
+import { TREES_UID, USERS_EACH } from './machine-users.ts'
 import { hostViewPlan, machineUid } from './plan-machine.ts'
 import type { Launcher } from './probe-sandbox.ts'
 import { type AgentFiles, etcFiles, writeEtc, writeInsideFile } from './root-view.ts'
@@ -44,6 +45,8 @@ export interface UnpackImageDeps {
   agent: AgentFiles
   filter: FilterLoader
   processesMax: number
+  /** Whether files keep their owners; else all are one user's. */
+  ownUsers: boolean
   room(): Promise<DiskRoom>
 }
 
@@ -59,8 +62,11 @@ export function createImageUnpacker(deps: UnpackImageDeps): ImageTreesDeps['unpa
     const paths = pathsIn(folder)
     const name = `image-${record.manifest.slice(-12)}`
     const layers = layersOf(image)
-    const orders = ordersFor(record, (await deps.room()).kept)
-    const uid = machineUid(deps.installation, name)
+    const orders = ordersFor(record, {
+      kept: (await deps.room()).kept,
+      users: deps.ownUsers ? USERS_EACH : null,
+    })
+    const uid = deps.ownUsers ? TREES_UID : machineUid(deps.installation, name)
     await makeMachineFolders(paths, uid)
     const limits = {
       cpu_count: PROCESSORS_MAX,
@@ -98,11 +104,12 @@ function pathsIn(dir: string): MachinePaths {
   return { dir, home: home ?? dir, etc: etc ?? dir, run: run ?? dir, root: root ?? dir }
 }
 
-function ordersFor(record: ImageRecord, kept: DiskRoom['kept']): UnpackOrders {
+function ordersFor(record: ImageRecord, { kept, users }: Pick<UnpackOrders, 'kept' | 'users'>): UnpackOrders {
   return {
     layers: record.layers.map(({ packing, diff_id }, at) => ({ path: `/layers/${at}`, packing, diff_id })),
     bytes_max: IMAGE_BYTES_MAX,
     kept,
+    users,
     files_max: FILES_MAX,
     files: Object.keys(etcFiles(HOSTNAME)),
     user: record.user,

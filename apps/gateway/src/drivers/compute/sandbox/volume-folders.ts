@@ -1,21 +1,17 @@
-import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Logger } from 'pino'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import { eraseWithPatience } from './erase-with-patience.ts'
 import type { Eraser } from './eraser.ts'
-
-/** How long giving a volume to another machine's user may take; it walks over every file. */
-const CHOWN_TIMEOUT_MS = 120_000
+import { giveVolume } from './volume-owners.ts'
 
 /**
  * Volumes as folders under `<dataDir>/volumes`:
  *
  *   <id>/data     what machines see
- *   <id>/owner    the user id that all of it belongs to, once that is certain
+ *   <id>/owner    the user id that all of it belongs to, or the first of a range of them, once that is certain
  */
 export function createVolumeFolders(deps: { dataDir: string; eraser: Eraser; log: Logger }) {
   const { dataDir, eraser, log } = deps
@@ -39,7 +35,9 @@ export function createVolumeFolders(deps: { dataDir: string; eraser: Eraser; log
     mustExist,
 
     async make(id: string): Promise<void> {
-      await mkdir(join(folderOf(id), 'data'), { recursive: true, mode: 0o700 })
+      await mkdir(folderOf(id), { recursive: true, mode: 0o700 })
+      // A machine's users come to it as to any folder.
+      await mkdir(join(folderOf(id), 'data'), { recursive: true, mode: 0o755 })
     },
 
     /**
@@ -53,10 +51,7 @@ export function createVolumeFolders(deps: { dataDir: string; eraser: Eraser; log
       const owner = await readFile(note, 'utf8').catch(() => '')
       if (owner === String(uid)) return data
       await rm(note, { force: true })
-      // Never through a link: what lies in there was put there by a customer.
-      await promisify(execFile)('chown', ['-R', '-P', '-h', `${uid}:${uid}`, '--', data], {
-        timeout: CHOWN_TIMEOUT_MS,
-      })
+      await giveVolume(data, uid)
       await writeFile(note, String(uid), { mode: 0o600 })
       return data
     },

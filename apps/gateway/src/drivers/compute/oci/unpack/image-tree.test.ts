@@ -27,7 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Lays layers one over the other, their archives cut into pieces of that many bytes. */
 function lay(layers: OddEntry[][], pieceBytes = 700): ImageTree {
-  const tree = new ImageTree(root, FILES_MAX)
+  const tree = new ImageTree(root, { files_max: FILES_MAX, users: null })
   for (const entries of layers) {
     tree.nextLayer()
     const reader = new TarReader(entry => tree.lay(entry))

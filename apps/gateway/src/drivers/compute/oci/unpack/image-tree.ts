@@ -2,6 +2,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  lchownSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -20,6 +21,8 @@ import type { FileSink, TarEntry } from './tar-reader.ts'
 export class BadEntry extends Error {}
 
 const LINKS_FOLLOWED_MAX = 40
+/** Who owns what belongs to a user that machines do not have. */
+const NOBODY = 65_534
 const WHITEOUT = '.wh.'
 /** All that lower layers have in that folder is hidden. */
 const OPAQUE = '.wh..wh..opq'
@@ -33,15 +36,22 @@ const MARKS = '.wh..wh.'
 export class ImageTree {
   readonly #root: string
   readonly #filesMax: number
+  readonly #users: number | null
   #files = 0
   /** What the layer under way has laid, since its own whiteouts are for lower ones. */
   #laid = new Set<string>()
   /** The folder that was found last; most entries follow others of the same. */
   #last: { name: string; path: string } | null = null
 
-  constructor(root: string, filesMax: number) {
+  /**
+   * @param limits.files_max How many files it may have.
+   * @param limits.users How many users there are that files may belong to, each as its entry says; null where all are to
+   * be this process's own.
+   */
+  constructor(root: string, limits: { files_max: number; users: number | null }) {
     this.#root = root
-    this.#filesMax = filesMax
+    this.#filesMax = limits.files_max
+    this.#users = limits.users
   }
 
   nextLayer(): void {
@@ -64,12 +74,12 @@ export class ImageTree {
     const there = statOf(path)
     this.#laid.add(path)
     if (entry.kind === 'folder') {
-      if (there?.isDirectory()) chmodSync(path, folderMode(entry))
-      else {
+      if (!there?.isDirectory()) {
         this.#remove(path, there)
         mkdirSync(path)
-        chmodSync(path, folderMode(entry))
       }
+      this.#giveAway(path, entry)
+      chmodSync(path, this.#users === null ? ownersFolder(entry) : entry.mode & 0o3777)
       return null
     }
     if (entry.kind === 'hardlink') {
@@ -85,9 +95,11 @@ export class ImageTree {
     if (entry.kind === 'symlink') {
       if (entry.target === '' || entry.target.includes('\0')) throw new BadEntry('a link in it leads nowhere')
       symlinkSync(entry.target, path)
+      this.#giveAway(path, entry)
       return null
     }
-    return writeFile(path, entry)
+    const mode = this.#users === null ? (entry.mode & 0o777) | 0o600 : entry.mode & 0o777
+    return writeFile(path, { ...entry, mode }, () => this.#giveAway(path, entry))
   }
 
   /** Where something is, with the links on the way to it followed; null where a part on the way is no folder. */
@@ -122,6 +134,14 @@ export class ImageTree {
     const path = `${this.folder(parts.slice(0, -1))}/${parts.at(-1)}`
     this.#remove(path, statOf(path))
     writeFile(path, { mode: 0o644, changed_s: Date.now() / 1000 }).end()
+  }
+
+  /** Makes something its owner's, as its entry says; whoever no machine has is nobody. */
+  #giveAway(path: string, { uid, gid }: TarEntry): void {
+    const users = this.#users
+    if (users === null) return
+    const known = (id: number) => (id >= 0 && id < users ? id : NOBODY)
+    lchownSync(path, known(uid), known(gid))
   }
 
   #count(): void {
@@ -191,15 +211,19 @@ function partsOf(name: string): string[] {
 }
 
 /**
- * A machine's root is nobody special to the kernel, and goes by its owner's rights: without them it could neither read
- * nor change what the root of another machine could.
+ * Where a machine has one user, its root is nobody special to the kernel, and goes by its owner's rights: without them it
+ * could neither read nor change what the root of another machine could.
  */
-function folderMode({ mode }: { mode: number }): number {
+function ownersFolder({ mode }: { mode: number }): number {
   return (mode & 0o1777) | 0o700
 }
 
 /** Opened anew and never through a link. Rights that a program would have beyond its user's are not given. */
-function writeFile(path: string, { mode, changed_s }: { mode: number; changed_s: number }): FileSink {
+function writeFile(
+  path: string,
+  { mode, changed_s }: { mode: number; changed_s: number },
+  onWritten?: () => void,
+): FileSink {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
   const file = openSync(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, 0o600)
   return {
@@ -208,7 +232,8 @@ function writeFile(path: string, { mode, changed_s }: { mode: number; changed_s:
     },
     end() {
       closeSync(file)
-      chmodSync(path, (mode & 0o777) | 0o600)
+      onWritten?.()
+      chmodSync(path, mode)
       utimesSync(path, changed_s, changed_s)
     },
   }

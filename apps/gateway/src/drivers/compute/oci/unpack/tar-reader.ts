@@ -13,6 +13,8 @@ export interface TarEntry {
   target: string
   size: number
   mode: number
+  uid: number
+  gid: number
   changed_s: number
 }
 
@@ -38,7 +40,8 @@ const KINDS: Readonly<Record<string, TarEntry['kind']>> = {
 /** Entries about the next one: pax, GNU's long name, GNU's long target; and pax about all that follow. */
 const EXTRA: ReadonlySet<string> = new Set(['x', 'L', 'K', 'g'])
 
-type Extra = Partial<Record<'path' | 'linkpath' | 'size' | 'mtime', string>>
+const KEPT = ['path', 'linkpath', 'size', 'mtime', 'uid', 'gid'] as const
+type Extra = Partial<Record<(typeof KEPT)[number], string>>
 
 interface Body {
   left: number
@@ -145,6 +148,8 @@ export class TarReader {
       target: this.#extra.linkpath ?? untilNul(block.subarray(157, 257)),
       size,
       mode: readNumber(block.subarray(100, 108)) & 0o7777,
+      uid: Number(this.#extra.uid ?? readNumber(block.subarray(108, 116))),
+      gid: Number(this.#extra.gid ?? readNumber(block.subarray(116, 124))),
       changed_s: Number(this.#extra.mtime ?? readNumber(block.subarray(136, 148))) || 0,
     }
   }
@@ -180,12 +185,14 @@ function readPax(text: Buffer): Extra {
     const key = record.slice(0, equals)
     // A file with holes in it is stored in a way of its own, which no builder of images uses.
     if (key.startsWith('GNU.sparse.')) throw new NotAnArchive('a file has holes')
-    if (key === 'path' || key === 'linkpath' || key === 'size' || key === 'mtime') {
-      found[key] = record.slice(equals + 1)
-    }
+    if (isKept(key)) found[key] = record.slice(equals + 1)
     at += length
   }
   return found
+}
+
+function isKept(key: string): key is (typeof KEPT)[number] {
+  return (KEPT as readonly string[]).includes(key)
 }
 
 function untilNul(bytes: Buffer): string {

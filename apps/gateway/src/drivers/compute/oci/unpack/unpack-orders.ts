@@ -11,6 +11,8 @@ export interface UnpackOrders {
   /** What the disk is to have left, whoever else fills it meanwhile. */
   kept: { bytes: number; files: number }
   files_max: number
+  /** How many users there are whose files can be laid; null where all are to be one user's. */
+  users: number | null
   /** Empty files that machines have something of their own in, by their paths. */
   files: string[]
   /** As the image says it. */

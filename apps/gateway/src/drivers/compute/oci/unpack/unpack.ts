@@ -33,7 +33,7 @@ class NoRoom extends Error {}
 let bytes = 0
 let bytes_done = 0
 let toldAt = Date.now()
-const tree = new ImageTree(ROOT, orders.files_max)
+const tree = new ImageTree(ROOT, orders)
 
 function unpackerOf(packing: UnpackOrders['layers'][number]['packing']): Transform {
   if (packing === 'gzip') return createGunzip()
@@ -80,7 +80,7 @@ function userOf(said: string): UnpackAnswer['user'] {
 
 function idOf(text: string): number {
   const id = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (!(id < 2 ** 31)) throw new BadEntry('the user that it wants to be is not in it')
+  if (!(id < (orders.users ?? 2 ** 31))) throw new BadEntry('the user that it wants to be is not in it')
   return id
 }
 

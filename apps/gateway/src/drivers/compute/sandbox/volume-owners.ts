@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { RANGES, USERS_EACH, usersFrom } from './machine-users.ts'
+
+/** How long giving a volume to another machine's users may take; it walks over every file. */
+const CHOWN_TIMEOUT_MS = 120_000
+
+/** Gives a file to a user, and where it is a link the link: `lchown`, or `fchownat` where there is no other. */
+const LCHOWN: Readonly<Partial<Record<string, string>>> = {
+  x64: 'syscall(94, $at, $uid, $gid)',
+  arm64: 'syscall(54, -100, $at, $uid, $gid, 0x100)',
+}
+
+/**
+ * Gives a folder (`$ARGV[0]`) and all that is in it to the users from one on (`$ARGV[1]`): whoever owned a file in one
+ * range owns it in the other, and what was in none is its root's. It goes from folder to folder, since no path is long
+ * enough for all that may be in there, and through no link. Nobody changes any of it meanwhile.
+ */
+const MOVE_OWNERS = [
+  'my ($folder, $first) = @ARGV;',
+  `sub moved { my $id = shift; $first + ($id >= ${RANGES.first} && $id < ${RANGES.end} ? $id % ${USERS_EACH} : 0) }`,
+  'sub give { my $at = "./" . shift; my @is = lstat $at or die "$at: $!\\n"; my $is_folder = -d _;',
+  `my ($uid, $gid) = (moved($is[4]), moved($is[5])); ${LCHOWN[process.arch]} == 0 or die "$at: $!\\n"; $is_folder }`,
+  'sub walk { opendir my $all, "." or die "$!\\n"; my @names = grep { $_ ne "." && $_ ne ".." } readdir $all; closedir $all;',
+  'for my $name (@names) { give($name) or next;',
+  'chdir "./$name" or die "$name: $!\\n"; walk(); chdir ".." or die "$name: $!\\n" } }',
+  'chdir $folder or die "$folder: $!\\n"; give("."); walk()',
+].join(' ')
+
+/**
+ * Gives a volume to a machine. Whatever lies in there was put there by customers.
+ * @param data The volume's folder.
+ * @param uid Who the machine is outside, or the first of its users.
+ */
+export async function giveVolume(data: string, uid: number): Promise<void> {
+  const many = ['perl', '-e', MOVE_OWNERS, data, String(uid)]
+  const [file = '', ...args] =
+    usersFrom(uid) > 1 ? many : ['chown', '-R', '-P', '-h', `${uid}:${uid}`, '--', data]
+  await promisify(execFile)(file, args, { timeout: CHOWN_TIMEOUT_MS })
+}

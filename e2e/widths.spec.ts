@@ -114,7 +114,7 @@ test('a deploy is read without scrolling; on a phone its price and its button st
 /** What opens each dialog and menu: the path of its page, and what is pressed there. */
 const DIALOGS: readonly [string, (page: Page) => Promise<void>][] = [
   ['/instance-list', press(/^Connect/)],
-  ...['Stop', 'Restart', 'Rename', 'Events', 'Log', 'Terminate'].map(
+  ...['Stop', 'Restart', 'Edit', 'Events', 'Log', 'Terminate'].map(
     (name): [string, (page: Page) => Promise<void>] => ['/instance-list', chooseOfRow(name)],
   ),
   ['/instance-list', press(/^All actions of/)],

@@ -27,8 +27,8 @@ import { ResetRequestForm } from './pages/auth/ResetRequestForm.tsx'
 import { SignupForm } from './pages/auth/SignupForm.tsx'
 import { DeployForm } from './pages/explore/DeployForm.tsx'
 import { offersOf } from './pages/explore/offers.ts'
+import { EditDialog } from './pages/instance-list/EditDialog.tsx'
 import { madeInstance } from './pages/instance-list/instance-fixture.ts'
-import { RenameDialog } from './pages/instance-list/RenameDialog.tsx'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
@@ -103,12 +103,12 @@ const FORMS: readonly FormCase[] = [
     submit: 'Deploy',
   },
   {
-    file: 'instance-list/RenameDialog.tsx',
+    file: 'instance-list/EditDialog.tsx',
     call: editInstance,
-    Form: () => <RenameDialog instance={madeInstance({})} opened onClose={nothing} />,
+    Form: () => <EditDialog instance={madeInstance({})} opened onClose={nothing} />,
     namespaces: ['instances'],
     typed: { Name: 'other' },
-    submit: 'Rename',
+    submit: 'Save',
   },
   {
     file: 'payments/TopupForm.tsx',

@@ -116,6 +116,7 @@ export const ERRORS = {
   instance_state: rule(409, 'change'),
   instance_changed: rule(409, 'retry'),
   instance_not_running: rule(409, 'change'),
+  spend_limit_reached: rule(409, 'change'),
   create_image_pod: rule(409, 'change'),
   create_image_vm: rule(409, 'change'),
   terminal_ticket_invalid: rule(401, 'retry'),
@@ -171,6 +172,10 @@ export const FIELD_RULES = [
   'ports_max',
   'port_duplicate',
   'env_name',
+  'moment',
+  'moment_past',
+  'moment_far',
+  'below_cost',
   'invalid_amount',
 ] as const
 export type FieldRule = (typeof FIELD_RULES)[number]

@@ -15,6 +15,7 @@ import {
   INSTANCE_NAME_PATTERN,
   PORT_MAX,
   PORTS_MAX,
+  SPEND_LIMIT_CENTS_MAX,
   START_COMMAND_CHARS_MAX,
 } from './limits.ts'
 
@@ -68,6 +69,17 @@ const env = z
 export const COMMAND_END_RULES = ['keep', 'restart', 'stop'] as const
 export type CommandEndRule = (typeof COMMAND_END_RULES)[number]
 
+/** When an instance is stopped by itself (B5): later than now, and no more than a year ahead; null: never. */
+export const stopAt = z.iso.datetime(by('moment')).nullable()
+
+/** What an instance may cost in all, its disk included, before it is stopped by itself (B5); null: any amount. */
+export const spendLimitCents = z
+  .number(by('not_a_number'))
+  .int(by('not_whole'))
+  .min(1, by('too_small'))
+  .max(SPEND_LIMIT_CENTS_MAX, by('too_large'))
+  .nullable()
+
 /** What a deploy form holds: the same object checks the form and the call. */
 export const deployBody = z.object({
   name: instanceName,
@@ -86,6 +98,8 @@ export const deployBody = z.object({
   start_command: z.string(by('wrong_type')).max(START_COMMAND_CHARS_MAX, by('too_long')).default(''),
   /** What happens when that command has ended: nothing, it is run again after a pause that grows, or the instance stops. */
   on_command_end: z.enum(COMMAND_END_RULES, by('not_allowed')).default('keep'),
+  stop_at: stopAt.default(null),
+  spend_limit_cents: spendLimitCents.default(null),
 })
 z.globalRegistry.add(deployBody, { id: 'DeployBody' })
 export type DeployBody = z.infer<typeof deployBody>
@@ -190,6 +204,10 @@ export const instance = z.object({
   on_command_end: z.enum(COMMAND_END_RULES),
   /** Null while it has not ended since the machine became ready, and while the instance does not run. */
   command_end: commandEnd.nullable(),
+  /** When it is stopped by itself unless it stopped before; null: never. */
+  stop_at: timestamp.nullable(),
+  /** What it may cost in all before it is stopped by itself; null: any amount. */
+  spend_limit_cents: z.number().int().nullable(),
   currency: z.string(),
   running_micro_per_hour: micro,
   stopped_micro_per_day: micro,
@@ -258,13 +276,19 @@ export const editInstance = defineCall({
   operation: 'instance.edit',
   method: 'PUT',
   path: '/api/instance/',
-  summary: "Changes an instance's name.",
+  summary:
+    'Changes the name of an instance, or when it is stopped by itself. What is left out stays as it is.',
   audience: 'verified',
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },
   // A receipt tells what the instance went through.
   stales: ['instance.list', 'instance.events', 'bill.transaction-receipt'],
-  body: z.object({ instance_id: instanceId, name: instanceName }),
+  body: z.object({
+    instance_id: instanceId,
+    name: instanceName.optional(),
+    stop_at: stopAt.optional(),
+    spend_limit_cents: spendLimitCents.optional(),
+  }),
   data: instanceChange,
 })
 

@@ -109,6 +109,10 @@ export const BODY_BYTES_MAX = 16_000
 export const LONG_TEXT_BODY_BYTES_MAX = 80_000
 export const DEPLOY_BODY_BYTES_MAX = 1_500_000
 
+/** What one instance may cost before it is stopped by itself, and how far ahead it may be told to stop (B5). */
+export const SPEND_LIMIT_CENTS_MAX = 100_000_000
+export const STOP_AT_DAYS_MAX = 366
+
 /** Stopped pods are deleted after this many days, announced by mail on these days before (R9.6). */
 export const STOPPED_POD_KEPT_DAYS = 30
 export const STOPPED_POD_NOTICE_DAYS = [7, 3, 1] as const

@@ -1,15 +1,19 @@
 import type { CommandEndRule } from '@berth/contract/instances'
 import { PORTS_MAX, START_COMMAND_CHARS_MAX, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
+import { centsFromText } from '@berth/contract/money'
 import { NumberInput, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useTranslation } from 'react-i18next'
+import { useFormat } from '../../ui/format.ts'
+import { StopRuleFields } from '../../ui/StopRuleFields.tsx'
+import type { StopRuleValues } from '../../ui/stop-rules.ts'
 import { CommandEndField } from './CommandEndField.tsx'
 import fold from './Fold.module.css'
 import { Fold } from './Fold.tsx'
 import { envFromText, portsFromText } from './field-texts.ts'
 
 /** Fields that most leave as they are, as the form holds them. */
-export interface FoldValues {
+export interface FoldValues extends StopRuleValues {
   container_disk_gb: number | string
   http_ports: string
   tcp_ports: string
@@ -24,11 +28,14 @@ interface DeployFoldsProps {
   fieldOf: (path: keyof FoldValues) => ReturnType<UseFormReturnType<FoldValues>['getInputProps']>
   /** What the disk costs by the hour; unknown until it is priced. */
   diskRate: string | undefined
+  /** That of the wallet. */
+  currency: string
 }
 
 /** Disk, ports, command and environment, folded; each fold says what it holds. */
-export function DeployFolds({ values, fieldOf, diskRate }: DeployFoldsProps) {
+export function DeployFolds({ values, fieldOf, diskRate, currency }: DeployFoldsProps) {
   const { t } = useTranslation('explore')
+  const format = useFormat()
   const diskGb = Number(values.container_disk_gb)
   const variables = Object.keys(envFromText(values.env)).length
   return (
@@ -100,8 +107,21 @@ export function DeployFolds({ values, fieldOf, diskRate }: DeployFoldsProps) {
           {...fieldOf('env')}
         />
       </Fold>
+      <Fold title={t('folds.by_itself')} holds={ruleTexts().join(' · ') || t('folds.never')}>
+        <StopRuleFields fieldOf={fieldOf} currency={currency} />
+      </Fold>
     </>
   )
+
+  /** When it is stopped by itself, as far as what is typed can be read. */
+  function ruleTexts(): string[] {
+    const moment = new Date(values.stop_at)
+    const cents = centsFromText(values.spend_limit_cents)
+    return [
+      ...(Number.isNaN(moment.getTime()) ? [] : [format.moment(moment)]),
+      ...(cents === null ? [] : [t('folds.at_cost', { amount: format.cents(cents, currency) })]),
+    ]
+  }
 
   /** The command, and what happens when it ends where that is not as usual. */
   function commandTexts(): string[] {

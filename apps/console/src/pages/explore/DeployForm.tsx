@@ -7,7 +7,7 @@ import {
   instanceName,
   ports,
 } from '@berth/contract/instances'
-import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
+import { CURRENCIES, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import type { Region } from '@berth/contract/regions'
 import { Select, TextInput } from '@mantine/core'
 import { useEffect } from 'react'
@@ -17,6 +17,7 @@ import { useChange } from '../../api/use-change.ts'
 import { useWayTo } from '../../app/way-to.ts'
 import { Card } from '../../ui/Card.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
+import { NO_STOP_RULES, stopRuleFields } from '../../ui/stop-rules.ts'
 import { toast } from '../../ui/toast.ts'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import { DeployFolds } from './DeployFolds.tsx'
@@ -60,6 +61,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
       start_command: '',
       on_command_end: COMMAND_END_RULES[0] as CommandEndRule,
       env: '',
+      ...NO_STOP_RULES,
     },
     onSubmit: async values => {
       const body = { ...values, kind: kindOf(values.image_id), gpu_spec_id: offer.id }
@@ -146,7 +148,12 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
               />
             </div>
           </div>
-          <DeployFolds values={values} fieldOf={path => form.getInputProps(path)} diskRate={quote.diskRate} />
+          <DeployFolds
+            values={values}
+            fieldOf={path => form.getInputProps(path)}
+            diskRate={quote.diskRate}
+            currency={quote.price.data?.currency ?? CURRENCIES[0]}
+          />
         </Card>
       </div>
       <div className={classes.side}>
@@ -171,4 +178,5 @@ const formSchema = z.object({
   start_command: deployBody.shape.start_command.unwrap(),
   on_command_end: deployBody.shape.on_command_end.unwrap(),
   env: z.string().transform(envFromText).pipe(deployBody.shape.env.unwrap()),
+  ...stopRuleFields,
 })

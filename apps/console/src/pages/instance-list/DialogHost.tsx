@@ -15,7 +15,7 @@ const DIALOGS: Record<RowAction, LazyDialog> = {
   start: lazyPart(() => confirms().then(module => module.StartDialog)),
   stop: lazyPart(() => confirms().then(module => module.StopDialog)),
   restart: lazyPart(() => confirms().then(module => module.RestartDialog)),
-  edit: lazyPart(() => import('./RenameDialog.tsx').then(module => module.RenameDialog)),
+  edit: lazyPart(() => import('./EditDialog.tsx').then(module => module.EditDialog)),
   events: lazyPart(() => import('./EventsDialog.tsx').then(module => module.EventsDialog)),
   logs: lazyPart(() => import('./LogsDialog.tsx').then(module => module.LogsDialog)),
   terminate: lazyPart(() => confirms().then(module => module.TerminateDialog)),

@@ -36,6 +36,8 @@ export function madeInstance(part: Partial<Instance>): Instance {
     start_command: '',
     on_command_end: 'keep',
     command_end: null,
+    stop_at: null,
+    spend_limit_cents: null,
     currency: 'USD',
     running_micro_per_hour: '420000',
     stopped_micro_per_day: '0',

@@ -33,6 +33,12 @@ describe('what an instance costs', () => {
     })
   })
 
+  test('[B5] one with a limit: what it has cost of that', () => {
+    const limited = { cost_micro: '2604000', spend_limit_cents: 1_000 }
+    expect(costOf(limited).second).toBe('$2.60 of $10.00 so far')
+    expect(costOf({ ...limited, status: 'error' }).first).toBe('$2.60 of $10.00')
+  })
+
   test('[R4.7] a stopped one: what its disk costs a day', () => {
     const cost = costOf({ status: 'stopped', stopped_micro_per_day: '110000', cost_micro: '81230000' })
     expect(cost).toEqual({ first: '$0.11 /day', second: '$81.23 so far' })
@@ -63,6 +69,12 @@ describe('what an instance costs', () => {
 })
 
 describe('under the status', () => {
+  test('[B5] one that runs and will be stopped by itself says when', () => {
+    const stop_at = new Date(2026, 10, 22, 18, 5).toISOString()
+    const under = texts.underStatus(madeInstance({ stop_at }))
+    expect(under).toBe('stops by itself 22 Nov, 18:05')
+  })
+
   test('[B6] a pull counts its bytes', () => {
     const progress = {
       step: 'pulling',

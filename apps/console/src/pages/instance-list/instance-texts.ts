@@ -90,7 +90,7 @@ function underMachine(instance: Instance, t: Texts): string {
 }
 
 function underStatus(instance: Instance, t: Texts, format: Format): string {
-  const { status, reason, deleted_on } = instance
+  const { status, reason, deleted_on, stop_at } = instance
   if (CHANGING_STATUSES.includes(status)) {
     const progress = progressText(instance, t)
     if (progress !== null) return progress
@@ -101,6 +101,9 @@ function underStatus(instance: Instance, t: Texts, format: Format): string {
   const ended = commandText(instance, t, format)
   if (ended !== null) return ended
   const moment = format.moment(instance.status_since)
+  if (status === 'running' && !reason && stop_at !== null) {
+    return t('status.stops', { moment: format.moment(stop_at) })
+  }
   if (reason) {
     const why = t(`events:reason.${reason.code}`, { defaultValue: reason.code })
     return t('status.why_since', { why, moment })
@@ -142,7 +145,11 @@ function amount(bytes: number, size: number): string {
 
 function costText(instance: Instance, t: Texts, format: Format): CostText {
   const { status, currency, cost_micro, ready_at } = instance
-  const total = format.money(cost_micro, currency)
+  const spent = format.money(cost_micro, currency)
+  const limit = instance.spend_limit_cents
+  // What it may cost is said beside what it has cost, wherever that is said.
+  const total =
+    limit === null ? spent : t('cost.of_limit', { total: spent, limit: format.cents(limit, currency) })
   const billed = BigInt(cost_micro) > 0n
   switch (status) {
     case 'running': {

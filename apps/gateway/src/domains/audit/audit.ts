@@ -69,7 +69,7 @@ function writeSystemActs(
     writer.write(tx, { userId, actor: 'system', action: 'account.session-ended', target: sessionId }),
   )
   events.on(instancesInTrouble, 'audit', async (tx, { userId, cause, instances }) => {
-    if (cause !== 'balance_used_up') return
+    if (cause !== 'balance_used_up' && cause !== 'spend_limit_reached') return
     for (const { id } of instances) {
       await writer.write(tx, { userId, actor: 'system', action: 'instance.stop', target: id })
     }

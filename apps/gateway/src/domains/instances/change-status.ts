@@ -50,6 +50,7 @@ type ChangeableColumn =
   | 'simulated'
   | 'runningMicroPerHour'
   | 'stoppedMicroPerHour'
+  | 'stopAt'
 
 /**
  * Changes an instance's status, with all that follows from it: metering, the hold, the GPUs, the event, the

@@ -7,7 +7,7 @@ export const instancesInTrouble = defineEvent(
   z.object({
     userId: z.uuid(),
     at: z.iso.datetime(),
-    cause: z.enum(['error', 'exited', 'balance_used_up']),
+    cause: z.enum(['error', 'exited', 'balance_used_up', 'spend_limit_reached']),
     instances: z.array(z.object({ id: z.string(), name: z.string() })).min(1),
   }),
 )

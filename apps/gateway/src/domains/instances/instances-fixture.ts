@@ -282,6 +282,8 @@ export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
     env: {},
     start_command: '',
     on_command_end: 'keep',
+    stop_at: null,
+    spend_limit_cents: null,
     ...part,
   }
 }

@@ -89,8 +89,11 @@ export function createInstances(deps: InstancesDeps) {
     restart: (target: Target) => thenKick(actions.restart(deps, target)),
     /** Removes an instance and all that it stored, from every state. @throws ApiError `not_found`. */
     terminate: (target: Target) => thenKick(actions.terminate(deps, target)),
-    /** Changes an instance's name. @throws ApiError `not_found` or `instance_state`. */
-    rename: (target: Target, name: string) => actions.rename(deps, target, name),
+    /**
+     * Changes an instance's name, or the rules by which it is stopped (B5).
+     * @throws ApiError `not_found`, `instance_state` or `validation_failed`.
+     */
+    edit: (target: Target, wanted: actions.EditWanted) => thenKick(actions.edit(deps, target, wanted)),
     /** What happened to an instance, newest first. @throws ApiError `not_found`. */
     events: (target: Target) => reads.events(deps, target),
     /** A customer's own instance, whether or not it runs. @throws ApiError `not_found`. */

@@ -40,7 +40,14 @@ export function instancesRoutes(
       }))
     }),
     route(editInstance, ({ caller, body }) =>
-      instances.rename({ userId: caller.userId, instanceId: body.instance_id }, body.name),
+      instances.edit(
+        { userId: caller.userId, instanceId: body.instance_id },
+        {
+          name: body.name,
+          stopAt: typeof body.stop_at === 'string' ? new Date(body.stop_at) : body.stop_at,
+          spendLimitCents: body.spend_limit_cents,
+        },
+      ),
     ),
     route(terminateInstance, ({ caller, params }) =>
       instances.terminate({ userId: caller.userId, instanceId: params.id }),

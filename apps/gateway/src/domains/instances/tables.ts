@@ -32,6 +32,9 @@ export const instance = pgTable(
     env: jsonb('env').$type<Record<string, string>>().notNull(),
     startCommand: text('start_command').notNull(),
     onCommandEnd: text('on_command_end', { enum: COMMAND_END_RULES }).notNull().default('keep'),
+    /** When it is stopped by itself, and what it may cost before it is (B5). */
+    stopAt: moment('stop_at'),
+    spendLimitCents: integer('spend_limit_cents'),
     /** Prices as quoted when it was deployed or last started. */
     runningMicroPerHour: amount('running_micro_per_hour').notNull(),
     stoppedMicroPerHour: amount('stopped_micro_per_hour').notNull(),

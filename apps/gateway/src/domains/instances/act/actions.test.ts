@@ -14,7 +14,7 @@ const ACTIONS = {
   stop: (fixture: InstancesFixture, target: Target) => fixture.instances.stop(target),
   restart: (fixture: InstancesFixture, target: Target) => fixture.instances.restart(target),
   terminate: (fixture: InstancesFixture, target: Target) => fixture.instances.terminate(target),
-  edit: (fixture: InstancesFixture, target: Target) => fixture.instances.rename(target, 'renamed'),
+  edit: (fixture: InstancesFixture, target: Target) => fixture.instances.edit(target, { name: 'renamed' }),
 } as const
 type Action = keyof typeof ACTIONS
 type Target = { userId: string; instanceId: string }

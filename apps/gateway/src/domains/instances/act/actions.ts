@@ -1,6 +1,6 @@
 import { type InstanceAction, instanceCan } from '@berth/contract/instance-states'
 import { type InstanceChange, startInstance } from '@berth/contract/instances'
-import { and, eq, inArray, isNull } from 'drizzle-orm'
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { notify } from '../../../platform/database/open-database.ts'
@@ -23,6 +23,7 @@ import { instancesInTrouble } from '../events.ts'
 import type { Quotes } from '../offer/quotes.ts'
 import { takeStock } from '../offer/stock.ts'
 import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
+import { isUsedUp, requireAhead } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
 
 export interface ActionDeps {
@@ -69,7 +70,7 @@ export interface StartWanted {
  * Starts an instance on the GPUs named, and sets its first hour aside at today's price. The same key again gives the
  * instance as it is then.
  * @throws ApiError `not_found`, `instance_state`, `region_not_supported`, `gpu_spec_unknown`, `gpu_sold_out`,
- *   `insufficient_balance` or `compute_unavailable`.
+ *   `insufficient_balance`, `spend_limit_reached` or `compute_unavailable`.
  */
 export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Promise<InstanceChange> {
   const call = { userId: target.userId, operation: startInstance.operation, key: wanted.idempotencyKey }
@@ -80,6 +81,7 @@ export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Pr
     'start',
     async (tx, row, at) => {
       await keepResult(tx, call, row.id)
+      await requireUnspent(deps, tx, row)
       return await changeStatus(tx, statusDeps(deps), row, {
         status: 'creating',
         at,
@@ -87,6 +89,8 @@ export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Pr
         patch: {
           desired: 'running',
           progress: PROGRESS.scheduled,
+          // It has done its work, or passed while the instance was stopped.
+          ...(row.stopAt && row.stopAt <= at && { stopAt: null }),
           ...(await reserve(deps, tx, row, wanted, at)),
         },
       })
@@ -127,18 +131,54 @@ export function terminate(deps: ActionDeps, target: Target): Promise<InstanceCha
   })
 }
 
+/** What of an instance is to be changed; what is left out stays as it is. */
+export interface EditWanted {
+  name?: string | undefined
+  stopAt?: Date | null | undefined
+  spendLimitCents?: number | null | undefined
+}
+
 /**
- * Changes an instance's name.
- * @throws ApiError `not_found` or `instance_state`.
+ * Changes an instance's name, or the rules by which it is stopped (B5): those hold from now on.
+ * @throws ApiError `not_found`, `instance_state`, or `validation_failed` for a moment that is not ahead, or a limit
+ *   that is used up already.
  */
-export function rename(deps: ActionDeps, target: Target, name: string): Promise<InstanceChange> {
+export function edit(deps: ActionDeps, target: Target, wanted: EditWanted): Promise<InstanceChange> {
   return act(deps, target, 'edit', async (tx, row, at) => {
-    if (row.name === name) return row
-    await tx.update(instance).set({ name }).where(eq(instance.id, row.id))
-    await addEvent(tx, row, { at, code: 'renamed', detail: name })
+    const { name = row.name, stopAt = row.stopAt, spendLimitCents = row.spendLimitCents } = wanted
+    const isRenamed = name !== row.name
+    const isBound = stopAt?.getTime() !== row.stopAt?.getTime() || spendLimitCents !== row.spendLimitCents
+    if (!isRenamed && !isBound) return row
+    if (wanted.stopAt) requireAhead(wanted.stopAt, at)
+    if (wanted.spendLimitCents) await requireAbove(deps, tx, row.id, wanted.spendLimitCents)
+    const [changed] = await tx
+      .update(instance)
+      .set({
+        name,
+        stopAt,
+        spendLimitCents,
+        // Whoever looks after it, and has gone to sleep until the next look, is to know of the new rules.
+        ...(isBound && { version: sql`${instance.version} + 1`, nextAttemptAt: at }),
+      })
+      .where(eq(instance.id, row.id))
+      .returning()
+    if (isRenamed) await addEvent(tx, row, { at, code: 'renamed', detail: name })
+    if (isBound) await addEvent(tx, row, { at, code: 'stop_rules_changed' })
     await notify(tx, INSTANCE_CHANNEL, row.id)
-    return row
+    return changed ?? row
   })
+}
+
+async function requireAbove(
+  { billing }: Pick<ActionDeps, 'billing'>,
+  tx: Transaction,
+  instanceId: string,
+  spendLimitCents: number,
+): Promise<void> {
+  const cost = await billing.costMicro(tx, 'instance', [instanceId])
+  if (isUsedUp(spendLimitCents, cost.get(instanceId) ?? 0n)) {
+    throw new ApiError('validation_failed', { fields: [{ path: 'spend_limit_cents', rule: 'below_cost' }] })
+  }
 }
 
 /**
@@ -226,6 +266,17 @@ async function act(
     return run(tx, found, clock.now())
   })
   return changeOf(row)
+}
+
+/** One that has cost what it may cost would be stopped again as soon as it runs. */
+async function requireUnspent(
+  { billing }: Pick<ActionDeps, 'billing'>,
+  tx: Transaction,
+  { id, spendLimitCents }: InstanceRow,
+): Promise<void> {
+  if (spendLimitCents === null) return
+  const cost = await billing.costMicro(tx, 'instance', [id])
+  if (isUsedUp(spendLimitCents, cost.get(id) ?? 0n)) throw new ApiError('spend_limit_reached')
 }
 
 /** GPUs, prices and the first hour of an instance that has none of them. */

@@ -15,6 +15,7 @@ import type { Images } from '../../images/images.ts'
 import type { Regions } from '../../regions/regions.ts'
 import { addEvent, INSTANCE_CHANNEL, instanceSubject } from '../change-status.ts'
 import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
+import { requireAhead } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
 import { type Quotes, requireOnDemand } from './quotes.ts'
 import { takeStock } from './stock.ts'
@@ -48,6 +49,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
   const { db, billing, regions } = deps
   const { userId, idempotencyKey, body } = input
   requireOnDemand(body)
+  if (body.stop_at !== null) requireAhead(new Date(body.stop_at), deps.clock.now())
   const offer = regions.offer(body.region_code, body.gpu_spec_id)
   const engineIds = findPlaces(deps, body)
   const rates = deps.quotes.rates({
@@ -131,6 +133,7 @@ function newRow({ clock, ids }: DeployDeps, { userId, body }: DeployInput, id: s
     id,
     userId,
     ...columnsOf(body),
+    stopAt: body.stop_at === null ? null : new Date(body.stop_at),
     serviceSecret: ids.hostSecret(),
     desired: 'running' as const,
     status: 'creating' as const,

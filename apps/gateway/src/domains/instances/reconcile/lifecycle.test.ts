@@ -524,7 +524,7 @@ test('a renamed instance shows its new name and goes on undisturbed', async () =
   const userId = await fixture.payer()
   const id = await fixture.running(userId)
   const before = await fixture.row(id)
-  await fixture.instances.rename({ userId, instanceId: id }, 'renamed')
+  await fixture.instances.edit({ userId, instanceId: id }, { name: 'renamed' })
   expect(await fixture.instances.list(userId)).toMatchObject([{ name: 'renamed', status: 'running' }])
   expect((await fixture.row(id)).version).toBe(before.version)
 })

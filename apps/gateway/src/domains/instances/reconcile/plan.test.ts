@@ -30,6 +30,8 @@ interface Case {
   expected: Step
   /** When this process began to watch; an hour ago unless told otherwise. */
   watchedSince?: Date
+  /** Nothing unless told otherwise. */
+  costMicro?: bigint
 }
 
 const failed = (attempts: number, code: string, retryAt: Date): Partial<PlanRow> => ({
@@ -479,10 +481,67 @@ const removals: Case[] = [
   },
 ]
 
+/** An hour costs a unit: a cent is used up in 36 seconds. */
+const cent = { spendLimitCents: 1, runningMicroPerHour: 1_000_000n }
+const rules: Case[] = [
+  ...(['creating', 'pulling', 'running', 'restarting'] as const).map(status => ({
+    given: `${status} when the moment has come`,
+    row: { status, stopAt: NOW },
+    observed: status === 'running' ? running : absent,
+    expected: { kind: 'stop_by_rule' as const, rule: 'stop_time_reached' as const },
+  })),
+  {
+    given: 'a machine that has cost what it may',
+    row: { status: 'running', ...cent },
+    costMicro: 10_000n,
+    observed: running,
+    expected: { kind: 'stop_by_rule', rule: 'spend_limit_reached' },
+  },
+  {
+    given: 'a machine that is about to have cost that: it is looked at then',
+    row: { status: 'running', ...cent },
+    costMicro: 9_000n,
+    observed: running,
+    expected: { kind: 'confirm_running', until: at(4) },
+  },
+  {
+    given: 'a moment that comes before the next look',
+    row: { status: 'running', stopAt: at(2), ...cent },
+    costMicro: 9_000n,
+    observed: running,
+    expected: { kind: 'confirm_running', until: at(2) },
+  },
+  {
+    given: 'a moment and a limit that are far',
+    row: { status: 'running', stopAt: at(3_600), ...cent },
+    observed: running,
+    expected: { kind: 'confirm_running', until: at(10) },
+  },
+  {
+    given: 'a machine out of sight: it costs nothing, and is stopped once it is seen',
+    row: { status: 'unknown', stopAt: at(-60) },
+    observed: running,
+    expected: { kind: 'mark_seen' },
+  },
+  {
+    given: 'what is stopped already',
+    row: { status: 'stopped', desired: 'stopped', stopAt: at(-60) },
+    observed: stopped,
+    expected: { kind: 'wait', until: at(3_600) },
+  },
+  {
+    given: 'what is to be removed',
+    row: { status: 'deleting', desired: 'terminated', stopAt: at(-60) },
+    observed: stopped,
+    expected: { kind: 'remove' },
+  },
+]
+
 test.each(starts)('[B6] start: $given', expectStep)
 test.each(restarts)('restart: $given', expectStep)
 test.each(keeps)('keep: $given', expectStep)
 test.each(stops)('stop: $given', expectStep)
+test.each(rules)('[B5] stopped by a rule: $given', expectStep)
 test.each(removals)('[R4.5] removal: $given', expectStep)
 
 test('[R4.4] every status has a plan for every machine, and a machine that is to stop is never started', () => {
@@ -500,16 +559,22 @@ test('[R4.4] every status has a plan for every machine, and a machine that is to
 
 test('a plan changes nothing of what it is made from', () => {
   const row = Object.freeze(fullRow({ status: 'creating' }))
-  const situation = { row, observed: absent, now: NOW, watchedSince: at(-9), limits: RECONCILE_LIMITS }
+  const when = { now: NOW, watchedSince: at(-9) }
+  const situation = { row, observed: absent, costMicro: 0n, ...when, limits: RECONCILE_LIMITS }
   expect(planInstance(Object.freeze(situation))).toEqual(planInstance(situation))
 })
 
-function expectStep({ row, observed, watchedSince, expected }: Case): void {
-  expect(plan(row, observed, watchedSince)).toEqual(expected)
+function expectStep({ row, observed, expected, ...more }: Case): void {
+  expect(plan(row, observed, more)).toEqual(expected)
 }
 
-function plan(row: Partial<PlanRow>, observed: Observed, watchedSince = at(-3_600)): Step {
-  return planInstance({ row: fullRow(row), observed, now: NOW, watchedSince, limits: RECONCILE_LIMITS })
+function plan(
+  row: Partial<PlanRow>,
+  observed: Observed,
+  { watchedSince = at(-3_600), costMicro = 0n }: Partial<Case> = {},
+): Step {
+  const when = { now: NOW, watchedSince }
+  return planInstance({ row: fullRow(row), observed, costMicro, ...when, limits: RECONCILE_LIMITS })
 }
 
 function fullRow(row: Partial<PlanRow>): PlanRow {
@@ -530,6 +595,9 @@ function fullRow(row: Partial<PlanRow>): PlanRow {
     failureDetail: null,
     nextAttemptAt: at(-1),
     terminatedAt: null,
+    stopAt: null,
+    spendLimitCents: null,
+    runningMicroPerHour: 80_000n,
     ...row,
   }
 }

@@ -1,7 +1,9 @@
 import type { InstanceReasonCode } from '@berth/contract/instance-codes'
+import type { InstanceStatus } from '@berth/contract/instance-states'
 import type { CommandEnd, GuestTrouble, MachineStatus } from '../../../drivers/compute/port/machines.ts'
 import { isFinal, reasonOf } from '../codes.ts'
 import type { InstanceRow } from '../rows.ts'
+import { nextStop, type StopRule, type StopRules, stopRuleOf } from '../stop-rules.ts'
 import type { ReconcileLimits } from './limits.ts'
 
 /** The machine as the driver just said, or `unreachable` when it did not answer. */
@@ -26,6 +28,7 @@ export type PlanRow = Pick<
   | 'failureDetail'
   | 'nextAttemptAt'
   | 'terminatedAt'
+  | keyof StopRules
 >
 
 /** Everything that a plan is made from. */
@@ -33,6 +36,8 @@ export interface Situation {
   row: PlanRow
   observed: Observed
   now: Date
+  /** All that it has cost by now, where a limit asks for it. */
+  costMicro: bigint
   /** Since when this process looks after instances: time before it counts against nobody. */
   watchedSince: Date
   limits: ReconcileLimits
@@ -63,6 +68,8 @@ export type Step =
   /** The stopping half of a restart. */
   | { kind: 'cycle' }
   | { kind: 'stop' }
+  /** What its customer told it to be stopped by has come. */
+  | { kind: 'stop_by_rule'; rule: StopRule }
   | { kind: 'remove' }
   /** Nothing runs any more, and the machine goes on from there. */
   | { kind: 'confirm_halted' }
@@ -78,6 +85,9 @@ export type Step =
   | { kind: 'bring_back' }
   | { kind: 'fail'; reason: InstanceReasonCode; detail: string }
 
+/** Where something runs, or is about to. */
+const STOPPABLE: readonly InstanceStatus[] = ['creating', 'pulling', 'running', 'restarting']
+
 /**
  * What to do next for one instance. Pure: no clock, no I/O, no mutation; the executor checks again that it
  * still applies.
@@ -87,6 +97,8 @@ export function planInstance(situation: Situation): Step {
   if (row.terminatedAt) return settled(situation)
   if (row.desired === 'terminated') return planRemoval(situation)
   if (row.desired === 'stopped') return planStop(situation)
+  const rule = ruleOf(situation)
+  if (rule) return { kind: 'stop_by_rule', rule }
   switch (row.status) {
     case 'running':
     case 'unknown':
@@ -178,7 +190,7 @@ function planKeep(situation: Situation): Step {
       if ((observed.guest_trouble?.code ?? null) !== row.reasonCode) {
         return { kind: 'note_trouble', trouble: observed.guest_trouble ?? null }
       }
-      return { kind: 'confirm_running', until: after(now, limits.observeMs) }
+      return { kind: 'confirm_running', until: nextLook(situation) }
     case 'unreachable':
       if (row.status === 'running' && now.getTime() - seenAt.getTime() >= limits.silentMs) {
         return { kind: 'mark_unknown' }
@@ -201,6 +213,18 @@ function isNews({ row, now, limits }: Situation, end: CommandEnd): boolean {
   if (!known) return true
   if (known.count === end.count && known.ended_at === end.ended_at.toISOString()) return false
   return now.getTime() - Date.parse(known.noted_at) >= limits.observeMs
+}
+
+/** What stops an instance by itself. One that is out of sight costs nothing: it is stopped once it is seen. */
+function ruleOf({ row, now, costMicro }: Situation): StopRule | null {
+  return STOPPABLE.includes(row.status) ? stopRuleOf(row, now, costMicro) : null
+}
+
+/** When a machine that runs is looked at again: what stops it by itself is not to be late. */
+function nextLook({ row, now, costMicro, limits }: Situation): Date {
+  const usual = after(now, limits.observeMs)
+  const stop = nextStop(row, now, costMicro)
+  return stop && stop < usual ? stop : usual
 }
 
 function markExited(observed: Observed): Step {

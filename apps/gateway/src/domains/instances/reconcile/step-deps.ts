@@ -2,6 +2,8 @@ import type { Logger } from 'pino'
 import type { ImageRecipe } from '../../../drivers/compute/port/images.ts'
 import type { RegistryAccess } from '../../../drivers/compute/port/registry-access.ts'
 import type { Clock } from '../../../platform/clock.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import type { Billing } from '../../billing/billing.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { InstanceRow } from '../rows.ts'
 import type { ReconcileLimits } from './limits.ts'
@@ -16,8 +18,10 @@ export interface FoundImage {
 
 /** What the steps of a reconciler work with. */
 export interface StepDeps {
+  db: Database
   clock: Clock
   log: Logger
+  billing: Pick<Billing, 'costMicro'>
   fleet: Pick<Fleet, 'engine' | 'known' | 'isReached'>
   images: { find(id: string): FoundImage }
   limits: ReconcileLimits

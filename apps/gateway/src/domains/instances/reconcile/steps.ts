@@ -13,6 +13,8 @@ import type { Outcome, StepDeps } from './step-deps.ts'
 export interface Steps {
   /** Asks the driver what the machine is; never throws for a driver that is away. */
   look(row: InstanceRow, superseded: AbortSignal): Promise<Observed>
+  /** All that it has cost by now, in micro-units; 0 where no limit asks for it, and nothing is looked up. */
+  costMicro(row: InstanceRow): Promise<bigint>
   /**
    * Carries out one step, and notes a failed try on the row.
    * @throws StepSuperseded, or errors of the database.
@@ -26,7 +28,7 @@ export interface Steps {
 
 /** What the reconciler does with the driver. Driver calls are made outside transactions, each with a deadline. */
 export function createSteps(deps: StepDeps): Steps {
-  const { clock, log, fleet, limits, store, transitions } = deps
+  const { db, clock, log, billing, fleet, limits, store, transitions } = deps
 
   const engineOf = ({ engineId }: InstanceRow) => (engineId === null ? null : fleet.engine(engineId))
   const isReached = ({ engineId }: InstanceRow) => engineId !== null && fleet.isReached(engineId)
@@ -137,6 +139,11 @@ export function createSteps(deps: StepDeps): Steps {
         return { state: 'unreachable' }
       }
     },
+    async costMicro(row) {
+      if (row.spendLimitCents === null) return 0n
+      const costs = await billing.costMicro(db, 'instance', [row.id])
+      return costs.get(row.id) ?? 0n
+    },
     async execute(step, row, superseded) {
       switch (step.kind) {
         case 'confirm_halted':
@@ -145,6 +152,8 @@ export function createSteps(deps: StepDeps): Steps {
           return transitions.stopped(row)
         case 'confirm_terminated':
           return transitions.terminated(row)
+        case 'stop_by_rule':
+          return transitions.stoppedByRule(row, step.rule)
         case 'clear_gpus':
           return transitions.gpusCleared(row)
         case 'note_command_end':

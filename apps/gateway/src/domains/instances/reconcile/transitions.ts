@@ -1,4 +1,4 @@
-import type { InstanceReasonCode } from '@berth/contract/instance-codes'
+import type { InstanceEventCode, InstanceReasonCode } from '@berth/contract/instance-codes'
 import { eq } from 'drizzle-orm'
 import type { CommandEnd, GuestTrouble } from '../../../drivers/compute/port/machines.ts'
 import type { Clock } from '../../../platform/clock.ts'
@@ -9,6 +9,7 @@ import type { Stock } from '../../regions/regions.ts'
 import { addEvent, type Change, changeStatus, giveBackStock, noteMayRun } from '../change-status.ts'
 import { instancesInTrouble } from '../events.ts'
 import { type InstanceRow, NO_FAILURE, PROGRESS } from '../rows.ts'
+import type { StopRule } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
 import type { ReconcileLimits } from './limits.ts'
 import type { ExitCause } from './plan.ts'
@@ -18,6 +19,18 @@ type Outcome = Promise<InstanceRow | null>
 
 /** Events of one start in which its command ended, at most so often. */
 const COMMAND_TOLD_MS = 3_600_000
+
+const EVENT_OF_RULE: Record<StopRule, InstanceEventCode> = {
+  stop_time_reached: 'stopped_at_time',
+  spend_limit_reached: 'stopped_at_limit',
+}
+
+/** Why something else than its customer's call stopped it: that is said as long as it is stopped. */
+const OUTLIVES_STOP: readonly InstanceReasonCode[] = [
+  'balance_used_up',
+  'stop_time_reached',
+  'spend_limit_reached',
+]
 
 /** How late a look may be: the poll's pause and the driver's answer come on top of when it is due. */
 const LATE_LOOK_MS = 2_000
@@ -37,6 +50,8 @@ export interface Transitions {
   starting(row: InstanceRow): Outcome
   /** The driver has confirmed that nothing runs for now: in the midst of a restart, or before a removal. */
   halted(row: InstanceRow): Outcome
+  /** A rule of its customer's stops it (B5): it is charged until nothing runs any more, as if they had stopped it. */
+  stoppedByRule(row: InstanceRow, rule: StopRule): Outcome
   /** The driver has confirmed that nothing runs. */
   stopped(row: InstanceRow): Outcome
   /** The driver has confirmed that nothing is left. */
@@ -97,10 +112,12 @@ export function createTransitions(deps: {
 
   /** The customer hears of it once, when it comes about; what fails while it is removed is the operator's trouble. */
   async function tellTrouble(tx: Transaction, before: InstanceRow, row: InstanceRow): Promise<void> {
-    const { id, userId, status, name, statusSince: at } = row
+    const { id, userId, status, name, reasonCode, statusSince: at } = row
     if (status === before.status || row.desired === 'terminated') return
-    if (status !== 'error' && status !== 'exited') return
-    const trouble = { userId, at: at.toISOString(), cause: status, instances: [{ id, name }] }
+    const isLimit = status === 'stopping' && reasonCode === 'spend_limit_reached'
+    const cause = isLimit ? reasonCode : status
+    if (cause !== 'error' && cause !== 'exited' && cause !== 'spend_limit_reached') return
+    const trouble = { userId, at: at.toISOString(), cause, instances: [{ id, name }] }
     await events.emit(tx, instancesInTrouble, trouble)
   }
 
@@ -142,14 +159,26 @@ export function createTransitions(deps: {
           }),
         },
       })),
+    stoppedByRule: (row, rule) =>
+      change(row, fresh => ({
+        status: 'stopping',
+        event: { code: EVENT_OF_RULE[rule] },
+        reason: { code: rule, detail: '' },
+        patch: {
+          desired: 'stopped',
+          // It has done its work; the limit goes on until its customer changes it.
+          stopAt: rule === 'stop_time_reached' ? null : fresh.stopAt,
+        },
+      })),
     stopped: row =>
       change(row, (fresh, at) => ({
         status: 'stopped',
         event: { code: 'stopped' },
         billedUntil: endOf(fresh, at),
-        ...(fresh.reasonCode === 'balance_used_up' && {
-          reason: { code: 'balance_used_up', detail: '' },
-        }),
+        ...(fresh.reasonCode &&
+          OUTLIVES_STOP.includes(fresh.reasonCode) && {
+            reason: { code: fresh.reasonCode, detail: '' },
+          }),
         patch: { stoppedAt: at, gpuUuids: [] },
       })),
     terminated: row =>

@@ -79,7 +79,7 @@ async function carryOut({ kind, spec }: Act, target: { userId: string; instanceI
   try {
     if (kind === 'die') machine.die()
     else if (kind === 'start') await instances.start(target, startWanted({ specId: spec, gpuCount: 1 }))
-    else if (kind === 'rename') await instances.rename(target, `n${fixture.clock.now().getTime()}`)
+    else if (kind === 'rename') await instances.edit(target, { name: `n${fixture.clock.now().getTime()}` })
     else await instances[kind](target)
   } catch (error) {
     // What its state does not allow is refused.

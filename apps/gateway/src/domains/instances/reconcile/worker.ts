@@ -74,7 +74,8 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
       try {
         const observed = await steps.look(current, work.step.signal)
         const now = clock.now()
-        const step = planInstance({ row: current, observed, now, watchedSince, limits })
+        const costMicro = await steps.costMicro(current)
+        const step = planInstance({ row: current, observed, now, costMicro, watchedSince, limits })
         if (step.kind === 'wait' || step.kind === 'confirm_running') {
           const seen = step.kind === 'confirm_running' ? { observedAt: now } : undefined
           if (await store.rest(current, step.until, seen)) return

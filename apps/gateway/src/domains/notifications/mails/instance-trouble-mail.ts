@@ -22,6 +22,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       meaning:
         'It was stopped because the balance is used up. Nothing was deleted: top up, then start it again.',
     },
+    spend_limit_reached: {
+      subject: 'was stopped: it has reached its spend limit',
+      meaning:
+        'It was stopped because it has cost what you allowed it to cost. Nothing was deleted, and its disk goes on costing its fee: raise the limit or remove it, then start it again.',
+    },
   },
   zh: {
     error: { subject: '发生故障', meaning: '实例发生故障，此后不再计费。原因请见其页面。' },
@@ -29,6 +34,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
     balance_used_up: {
       subject: '因余额用尽已停止',
       meaning: '因余额用尽，实例已停止。没有任何数据被删除：充值后即可重新启动。',
+    },
+    spend_limit_reached: {
+      subject: '因达到支出上限已停止',
+      meaning:
+        '实例的费用已达到您设置的上限，因此已停止。没有任何数据被删除，磁盘仍继续计费：提高或取消上限后即可重新启动。',
     },
   },
   ja: {
@@ -44,6 +54,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       subject: 'は残高不足のため停止しました',
       meaning: '残高がなくなったため停止しました。何も削除されていません。チャージすると、再び起動できます。',
     },
+    spend_limit_reached: {
+      subject: 'は支出上限に達したため停止しました',
+      meaning:
+        '料金が設定された上限に達したため停止しました。何も削除されておらず、ディスクの料金は引き続きかかります。上限を引き上げるか解除すると、再び起動できます。',
+    },
   },
   ko: {
     error: {
@@ -57,6 +72,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
     balance_used_up: {
       subject: '잔액 소진으로 중지됨',
       meaning: '잔액이 소진되어 중지되었습니다. 삭제된 것은 없습니다. 충전한 뒤 다시 시작해 주세요.',
+    },
+    spend_limit_reached: {
+      subject: '지출 한도에 도달하여 중지됨',
+      meaning:
+        '요금이 설정하신 한도에 도달하여 중지되었습니다. 삭제된 것은 없으며 디스크 요금은 계속 부과됩니다. 한도를 올리거나 해제한 뒤 다시 시작해 주세요.',
     },
   },
 }

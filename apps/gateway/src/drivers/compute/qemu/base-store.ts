@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
-import { access, chmod, copyFile, link, mkdir, realpath, rename, rm, stat } from 'node:fs/promises'
+import { access, chmod, copyFile, link, realpath, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fetchOutside } from '../oci/fetch-outside.ts'
+import { takeLock } from '../oci/host-lock.ts'
 import type { ImageRoom } from '../oci/pull-orders.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ImageRecipe, PullProgress } from '../port/images.ts'
+import { baseFiles, makeBaseFolders, markUsed } from './base-tidying.ts'
 import { type DiskFacts, readDiskFacts } from './disk-header.ts'
 import type { BaseOrders } from './fetch-base.ts'
 import { type ImageSource, qemuLackFor, sourcesOf } from './qemu-recipe.ts'
@@ -22,14 +24,19 @@ export interface VmImage {
   cmdline: string | null
 }
 
+/** The files that a machine of an image cannot do without. */
+export function namesOf({ base, kernel, initrd }: VmImage): string[] {
+  return [base.name, kernel, initrd].flatMap(name => name ?? [])
+}
+
 /**
- * Disks and kernels that machines are made from, each kept as long as a machine is over it: a file that its operator
- * replaces is another one from then on.
+ * Disks and kernels that machines are made from, each kept as long as a machine is over it and a while longer
+ * (`base-tidying.ts`): a file that its operator replaces is another one from then on.
  * @param dir A folder for them alone.
  * @param room What its disk has for them now.
  */
 export function createBaseStore(dir: string, room: () => Promise<ImageRoom>) {
-  const pathOf = (name: string) => join(dir, name)
+  const pathOf = baseFiles(dir).path
 
   /** By what it is kept; a file that has changed is another one. */
   async function nameOf(source: ImageSource): Promise<string> {
@@ -47,11 +54,16 @@ export function createBaseStore(dir: string, room: () => Promise<ImageRoom>) {
     )
   }
 
+  /** Takes a file in where it is not here, as one that is used today. Whoever does shares the store's lock. */
   async function keep(source: ImageSource): Promise<string> {
     const name = await nameOf(source)
-    if (await isKept(name)) return name
+    if (!(await isKept(name))) await takeIn(source, name)
+    await markUsed(dir, name)
+    return name
+  }
+
+  async function takeIn(source: ImageSource, name: string): Promise<void> {
     if ('url' in source) throw new ComputeError('failed', `${source.url} was not fetched yet`)
-    await mkdir(dir, { recursive: true, mode: 0o700 })
     const taken = `${pathOf(name)}.${randomBytes(4).toString('hex')}`
     try {
       await take(source.file, taken)
@@ -62,7 +74,6 @@ export function createBaseStore(dir: string, room: () => Promise<ImageRoom>) {
     } finally {
       await rm(taken, { force: true })
     }
-    return name
   }
 
   function sourcesFor(image: ImageRecipe) {
@@ -96,8 +107,8 @@ export function createBaseStore(dir: string, room: () => Promise<ImageRoom>) {
       const { disk, kernel, initrd } = sourcesFor(image)
       for (const source of [kernel, initrd, disk]) {
         if (!source || !('url' in source) || (await isKept(source.sha256))) continue
-        const partial = join(dir, 'partial', source.sha256)
-        await mkdir(join(dir, 'partial'), { recursive: true, mode: 0o700 })
+        const partial = join(baseFiles(dir).partials, source.sha256)
+        await makeBaseFolders(dir)
         const { url, sha256 } = source
         const orders: BaseOrders = { url, sha256, path: pathOf(sha256), partial, room: await room() }
         const fetch = { name: url, script: [FETCH_SCRIPT] as const, orders, lock: `${partial}.lock` }
@@ -106,17 +117,23 @@ export function createBaseStore(dir: string, room: () => Promise<ImageRoom>) {
     },
 
     /**
-     * Takes in all that an image is made of, as far as it is not here.
+     * Takes in all that an image is made of, as far as it is not here; it counts as used today.
      * @throws ComputeError `image_unavailable` where it is not there, or not what the catalogue says.
      */
-    async take(image: ImageRecipe): Promise<VmImage> {
+    async take(image: ImageRecipe, signal: AbortSignal): Promise<VmImage> {
       const { disk, kernel, initrd, cmdline } = sourcesFor(image)
-      const name = await keep(disk)
-      return {
-        base: { name, ...(await readDiskFacts(pathOf(name))) },
-        kernel: kernel && (await keep(kernel)),
-        initrd: initrd && (await keep(initrd)),
-        cmdline,
+      await makeBaseFolders(dir)
+      const lock = await takeLock(baseFiles(dir).lock, { kind: 'shared', wait: true, signal })
+      try {
+        const name = await keep(disk)
+        return {
+          base: { name, ...(await readDiskFacts(pathOf(name))) },
+          kernel: kernel && (await keep(kernel)),
+          initrd: initrd && (await keep(initrd)),
+          cmdline,
+        }
+      } finally {
+        lock?.release()
       }
     },
   }
@@ -138,7 +155,8 @@ async function take(from: string, to: string): Promise<void> {
   await chmod(to, MODE)
 }
 
-async function sha256Of(path: string): Promise<string> {
+/** The SHA-256 of a file, in hexadecimal. */
+export async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) hash.update(piece)
   return hash.digest('hex')

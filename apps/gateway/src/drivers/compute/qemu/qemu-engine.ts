@@ -23,7 +23,8 @@ import { findOutboundNetwork, networkCapabilities } from '../sandbox/outbound-ne
 import { machineUid } from '../sandbox/plan-machine.ts'
 import { findLauncher } from '../sandbox/probe-sandbox.ts'
 import { createStatsReader } from '../sandbox/stats-reader.ts'
-import { createBaseStore } from './base-store.ts'
+import { createBaseStore, namesOf } from './base-store.ts'
+import { tidyBases } from './base-tidying.ts'
 import { createKeeperClient } from './keeper-client.ts'
 import { type Acceleration, findHypervisor } from './probe-qemu.ts'
 import { qemuLackFor } from './qemu-recipe.ts'
@@ -73,10 +74,17 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
   const room = () => diskRoom(dataDir, deps.keptFreeMb)
   const eraser = createEraser(log)
   const store = createMachineStore(dataDir, eraser)
-  const bases = createBaseStore(join(dataDir, 'bases'), room)
+  const basesDir = join(dataDir, 'bases')
+  const bases = createBaseStore(basesDir, room)
 
-  async function make(spec: MachineSpec): Promise<VmRecord> {
-    const vm = await bases.take(spec.image)
+  /** The files of the store that machines lie over. */
+  async function usedNames(): Promise<Set<string>> {
+    const records = await Promise.all((await store.ids()).map(id => store.readRecord(id)))
+    return new Set(records.flatMap(record => (record ? namesOf((record as VmRecord).vm) : [])))
+  }
+
+  async function make(spec: MachineSpec, signal: AbortSignal): Promise<VmRecord> {
+    const vm = await bases.take(spec.image, signal)
     checkSize(spec, vm)
     // What an earlier try has left is no part of this machine.
     await store.remove(spec.id)
@@ -109,6 +117,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
   })
   const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
   const networkWatch = createNetworkWatch({ log, store })
+  const tidying = tidyBases({ dir: basesDir, usedNames, log })
   const facets = machineFacets({ life, store, statsReader: createStatsReader(limiter), check: checkSpec })
   const found_running = await life.takeOver()
   log.info({ acceleration: hypervisor.acceleration, found_running: found_running.length }, 'qemu ready')
@@ -126,7 +135,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
       async pull(image, onProgress, signal) {
         mustBeMakeable(image)
         await bases.fetch(image, onProgress, signal)
-        const { base } = await bases.take(image)
+        const { base } = await bases.take(image, signal)
         onProgress({ bytes_done: base.bytes, bytes_total: base.bytes })
       },
       own: { lacks: 'Images are not made of virtual machines here.' },
@@ -147,7 +156,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
     },
     observation: facets.observation,
     shutdown: async options => {
-      await Promise.all([eraser.close(), diskWatch.close(), networkWatch.close()])
+      await Promise.all([eraser.close(), diskWatch.close(), networkWatch.close(), tidying.close()])
       return options?.machines_stay ? [] : life.stopAll()
     },
   }

@@ -48,6 +48,7 @@ import { createGateways } from './platform/gateways/gateways.ts'
 import type { Route } from './platform/http/handler.ts'
 import { servesThisComputerOnly } from './platform/http/hosts.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
+import { createRateCounts } from './platform/http/rate-counts.ts'
 import type { RateLimits } from './platform/http/rate-limits.ts'
 import { createServer, type GatewayServer } from './platform/http/server.ts'
 import type { Ids } from './platform/ids.ts'
@@ -94,6 +95,10 @@ export interface GatewayParts {
   serviceHost: string
   /** Where direct TCP ports listen; null for an address that this computer has besides the console's. */
   directHost: string | null
+  /** Where the SSH server listens, on `host`; 0: any port that is free; null or left out: no SSH. */
+  sshPort?: number | null
+  /** `host:port` that customers reach it by; null or left out: the console's host and that port. */
+  sshAddress?: string | null
   trustedProxies: readonly string[]
   /** Seals registry passwords: 32 bytes in base64; null takes the installation's. The former ones only open. */
   credentialsKey: string | null
@@ -119,6 +124,8 @@ export interface Gateway {
   fleet: Fleet
   instances: Instances
   reach: Reach
+  /** Where the SSH server listens, or why it does not; null where none is wanted. Known once started. */
+  readonly ssh: { port: number; why: string | null } | null
   registries: Registries
   models: Models
   server: GatewayServer
@@ -161,6 +168,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     address: parts.internalAddress,
   })
   metrics.gauge('berth_gateway_streams', 'Streams to and from other gateways.', gateways.streamCount)
+  const sshPort = parts.sshPort ?? null
   const audit = createAudit({ ...base, events })
 
   const fleet = createFleet({ ...base, listen, selfId: parts.gatewayId, sources: parts.engines })
@@ -233,6 +241,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
   })
+  const sshKeys = createSshKeys({ ...base, events })
   const reach = createReach({
     ...base,
     events,
@@ -245,9 +254,17 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: parts.publicUrl,
     serviceHost: parts.serviceHost,
     directHost: await findDirectHost(parts.directHost),
+    ssh:
+      sshPort === null
+        ? null
+        : {
+            rootKey: parts.secrets.rootKey,
+            sshKeys,
+            languageOf: async userId => (await identity.recipient(userId))?.language ?? 'en',
+            countRefusal: createRateCounts(base).exact('ssh'),
+            place: placeOf(parts.sshAddress ?? null),
+          },
   })
-
-  const sshKeys = createSshKeys({ ...base, events })
   const registries = createRegistries({
     ...base,
     events,
@@ -323,6 +340,22 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await registries.resealFormer()
     },
   })
+  /** Where the SSH server listens, or why it does not: without it the rest of a gateway is as good. */
+  let ssh: Gateway['ssh'] = null
+  async function listenForSsh(): Promise<void> {
+    if (!reach.ssh || sshPort === null) return
+    try {
+      await reach.ssh.listen(parts.host, sshPort)
+      ssh = { port: reach.ssh.address()?.port ?? sshPort, why: null }
+    } catch (error) {
+      log.warn(
+        { err: error, port: sshPort },
+        'the SSH server cannot listen: nobody reaches instances by SSH here',
+      )
+      ssh = { port: sshPort, why: String((error as NodeJS.ErrnoException).code ?? error) }
+    }
+  }
+
   /** What the gateway before held must not be waited for until it runs out: nobody will give it back. */
   async function forget(gatewayId: string): Promise<void> {
     await gateways.forget(gatewayId)
@@ -359,6 +392,9 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     fleet,
     instances,
     reach,
+    get ssh() {
+      return ssh
+    },
     registries,
     models,
     server,
@@ -378,6 +414,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     async start() {
       stops.push(await identity.start())
       stops.push(await reach.start())
+      await listenForSsh()
       await jobs.start()
       await instances.reconciler.start()
       await registries.resealFormer()
@@ -412,6 +449,13 @@ function credentialsKeys(
   const former = parts.formerCredentialsKeys.map(text => Buffer.from(text, 'base64'))
   if (parts.credentialsKey === null) return [own, ...former]
   return [Buffer.from(parts.credentialsKey, 'base64'), ...former, own]
+}
+
+/** @param address `host:port`, or `[host]:port`. */
+function placeOf(address: string | null): { host: string; port: number } | null {
+  if (address === null) return null
+  const colon = address.lastIndexOf(':')
+  return { host: address.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(address.slice(colon + 1)) }
 }
 
 /** Where the console is found from this computer. */

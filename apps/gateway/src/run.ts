@@ -191,6 +191,7 @@ async function greet({ gateway, config, address, managementAddress }: Greeting):
         : 'Mails      reach nobody until SMTP_URL is set; the newest are kept in the database',
     )
   }
+  lines.push(...aboutSsh(gateway.ssh, config.host))
   lines.push(...aboutPayments(gateway.paymentsShown))
   if (config.casdoor !== null) lines.push(`Accounts   are kept by Casdoor at ${config.casdoor.url}`)
   lines.push(`Metrics    ${managementAddress}/metrics`)
@@ -205,6 +206,14 @@ async function greet({ gateway, config, address, managementAddress }: Greeting):
     )
   }
   say(`\nBerth runs.\n\n${lines.map(line => `  ${line}`).join('\n')}\n\nCtrl+C stops it.`)
+}
+
+/** How machines are reached by SSH, or why they are not. */
+function aboutSsh(ssh: Gateway['ssh'], host: string): string[] {
+  if (ssh === null) return []
+  if (ssh.why === null) return [`SSH        ssh <instance>@${host} -p ${ssh.port}`]
+  const why = ssh.why === 'EADDRINUSE' ? 'another program uses it' : ssh.why
+  return [`SSH        does not listen on port ${ssh.port}: ${why}. Choose another one with BERTH_SSH_PORT.`]
 }
 
 /** What an operator must know of payments before customers do. */

@@ -362,7 +362,16 @@ export const connection = z.object({
     }),
   ),
   /** Null where this installation offers no SSH. */
-  ssh: z.object({ command: z.string() }).nullable(),
+  ssh: z
+    .object({
+      host: z.string(),
+      port: z.number().int(),
+      /** Says which instance is meant. */
+      user: z.string(),
+      /** Of the server's keys, as `ssh-keygen -l` prints them: what a client shows at the first time. */
+      fingerprints: z.array(z.object({ type: z.string(), fingerprint: z.string() })),
+    })
+    .nullable(),
   tcp: z.array(directPort),
   udp: z.array(directPort),
   terminal: z.object({ running: z.boolean() }),

@@ -9,6 +9,7 @@ import { Answer } from '../../ui/Answer.tsx'
 import { CopyText } from '../../ui/CopyText.tsx'
 import classes from './ConnectDialog.module.css'
 import type { InstanceDialogProps } from './instance-dialog.ts'
+import { SshPart } from './SshPart.tsx'
 import { TerminalPart } from './TerminalPart.tsx'
 
 /** A service that is just starting is seen soon after it listens. */
@@ -53,11 +54,7 @@ function Ways({ connection }: { connection: Connection }) {
         <TerminalPart instanceId={instance_id} running={terminal.running} />
       </Part>
       <Part title={t('connect.ssh')}>
-        {ssh ? (
-          <CopyText mono value={ssh.command} label={t('connect.ssh_command')} />
-        ) : (
-          <p className={classes.none}>{t('connect.no_ssh')}</p>
-        )}
+        {ssh ? <SshPart ssh={ssh} /> : <p className={classes.none}>{t('connect.no_ssh')}</p>}
       </Part>
       <Part title={t('connect.tcp')}>
         <DirectPorts ports={tcp} none={t('connect.no_tcp')} />

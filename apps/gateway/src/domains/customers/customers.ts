@@ -1,4 +1,4 @@
-import { and, eq, isNull } from 'drizzle-orm'
+import { and, eq, isNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { customer } from './tables.ts'
@@ -35,4 +35,9 @@ export async function closeCustomer(tx: Transaction, input: { userId: string; at
     .where(and(eq(customer.id, input.userId), isNull(customer.closedAt)))
     .returning({ id: customer.id })
   if (closed.length === 0) throw new ApiError('login_expired')
+}
+
+/** Whether the account of that id is open, as a condition of a query: for what only looks and holds nothing back. */
+export function isOpen(userId: SQLWrapper): SQL<boolean> {
+  return sql<boolean>`exists (select 1 from ${customer} where ${customer.id} = ${userId} and ${customer.closedAt} is null)`
 }

@@ -100,6 +100,8 @@ export function createInstances(deps: InstancesDeps) {
     findOwn: (target: Target) => reads.findOwn(db, target),
     /** A customer's own instance, if it runs. @throws ApiError `not_found` or `instance_not_running`. */
     findRunning: (userId: string, instanceId: string) => reads.findRunning(db, { userId, instanceId }),
+    /** Whose instance that is; null where there is none. */
+    ownerOf: (instanceId: string) => reads.ownerOf(db, instanceId),
     /** The instance whose HTTP services live on the origin of that secret. */
     findService: (secret: string) => reads.findService(db, secret),
     /** Where an instance's machine is: here, at another gateway, or nowhere that anybody reaches. */

@@ -113,6 +113,15 @@ export async function findOwn(q: Queryable, { userId, instanceId }: Target): Pro
   return row
 }
 
+/** Whose instance that is, whatever its state; null where there is none. */
+export async function ownerOf(q: Queryable, instanceId: string): Promise<string | null> {
+  const [row] = await q
+    .select({ userId: instance.userId })
+    .from(instance)
+    .where(and(eq(instance.id, instanceId), isNull(instance.terminatedAt)))
+  return row?.userId ?? null
+}
+
 /** The engine of an instance, whatever its state; none for one that is not there. */
 export async function engineOf(q: Queryable, instanceId: string): Promise<Pick<InstanceRow, 'engineId'>> {
   const [row] = await q

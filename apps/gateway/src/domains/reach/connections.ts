@@ -7,6 +7,7 @@ import { INSTANCE_CHANNEL, type Instances, type Target } from '../instances/inst
 import type { MachineWays } from './machine-ways.ts'
 import type { TcpForwards } from './ports/tcp-forwards.ts'
 import { isRunning } from './running.ts'
+import type { SshServer } from './ssh/ssh-server.ts'
 import type { Terminals } from './terminal/terminals.ts'
 
 /** How a customer reaches an instance (R2.23). */
@@ -31,6 +32,10 @@ export interface ConnectionsDeps {
   identity: { watchSessions(onChange: () => void): Promise<() => void> }
   /** Null where customers do not reach this computer's own ports. */
   tcp: { forwards: TcpForwards; host: string } | null
+  /** Null where no SSH is offered. */
+  ssh: Pick<SshServer, 'address' | 'hostKeys'> | null
+  /** Where customers reach it, where that is elsewhere than the console's host and the port that is listened on. */
+  sshPlace: { host: string; port: number } | null
 }
 
 /** How long a port may take to say whether anything listens on it. */
@@ -73,7 +78,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
           url: serviceUrl(origin, `${row.serviceSecret}-${port}.${deps.serviceHost}`),
           listening: listening[at] ?? null,
         })),
-        ssh: null,
+        ssh: sshWay(deps, instanceId, origin),
         tcp: [...tcpPorts].map(([port, public_port]) => ({ port, host: tcp?.host ?? '', public_port })),
         udp: [],
         terminal: { running: hasShell },
@@ -91,6 +96,20 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       }
     },
   }
+}
+
+/** The way by SSH; null where it is not offered, or where its port could not be had. */
+function sshWay({ ssh, sshPlace }: ConnectionsDeps, user: string, origin: string): Connection['ssh'] {
+  const address = ssh?.address()
+  const place = sshPlace ?? (address ? { host: bareHost(origin), port: address.port } : null)
+  if (!ssh || !place) return null
+  const fingerprints = ssh.hostKeys.map(({ type, fingerprint }) => ({ type, fingerprint }))
+  return { ...place, user, fingerprints }
+}
+
+/** Without the brackets that an IPv6 address has in an address of the web. */
+function bareHost(origin: string): string {
+  return new URL(origin).hostname.replace(/^\[|\]$/g, '')
 }
 
 function targetsOf(tcp: ConnectionsDeps['tcp']): Target[] {

@@ -5,9 +5,10 @@ import { LOG_LINES_MAX } from '@berth/contract/limits'
 import * as z from 'zod'
 import { encodeAnswer, encodeFailure, readAnswer } from '../../drivers/compute/port/answers.ts'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
-import type { AttachOptions, MachineConsole } from '../../drivers/compute/port/console.ts'
+import type { AttachOptions, MachineConsole, RunOptions } from '../../drivers/compute/port/console.ts'
 import type { MachineNetwork } from '../../drivers/compute/port/network.ts'
 import type { Observation } from '../../drivers/compute/port/observation.ts'
+import { offered } from '../../drivers/compute/port/part.ts'
 import type { Gateways } from '../../platform/gateways/gateways.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { WhereAsked } from '../fleet/fleet.ts'
@@ -18,7 +19,7 @@ import type { MachineTurns } from './streams/machine-turns.ts'
 /** The parts of an engine by which machines are reached. */
 export interface ReachedEngine {
   network: Pick<MachineNetwork, 'connect'>
-  console: Pick<MachineConsole, 'attach' | 'sessions' | 'closeSession'>
+  console: Pick<MachineConsole, 'attach' | 'sessions' | 'closeSession' | 'programs'>
   observation: Pick<Observation, 'logs'>
 }
 
@@ -38,6 +39,8 @@ export interface MachineWays {
   connect(instanceId: string, port: number): Promise<Duplex>
   /** Opens a line to a shell of the machine, to be taken up with `openLine`. */
   attach(instanceId: string, session: string, options: AttachOptions): Promise<Duplex>
+  /** Runs a program in the machine: a line, to be taken up with `openProgram`; `exhausted` as of `connect`. */
+  run(instanceId: string, options: RunOptions): Promise<Duplex>
   /** Names of the machine's shells. */
   sessions(instanceId: string): Promise<string[]>
   /** Ends a shell of the machine. */
@@ -79,6 +82,13 @@ const request = z.discriminatedUnion('way', [
     rows: size,
     env: z.record(z.string(), z.string()),
   }),
+  z.object({
+    way: z.literal('run'),
+    instance_id: z.string(),
+    command: z.string().nullable(),
+    env: z.record(z.string(), z.string()),
+    pty: z.object({ cols: z.number(), rows: z.number() }).nullable(),
+  }),
   z.object({ way: z.literal('sessions'), instance_id: z.string() }),
   z.object({ way: z.literal('close_session'), instance_id: z.string(), session: z.string() }),
   z.object({ way: z.literal('logs'), instance_id: z.string() }),
@@ -102,7 +112,7 @@ export function createMachineWays({
   async function go(asked: Request): Promise<Opened> {
     const deadline = performance.now() + findMs
     const avoid = new Set<string>()
-    const shells = asked.way !== 'connect' && asked.way !== 'logs'
+    const shells = !['connect', 'run', 'logs'].includes(asked.way)
     for (;;) {
       const place = await whereIs(asked.instance_id, { avoid, shells })
       try {
@@ -124,7 +134,7 @@ export function createMachineWays({
   async function openThere(gatewayId: string, asked: Request): Promise<Opened> {
     const stream = await gateways.open(gatewayId, KIND, asked)
     const answer = await readAnswer(stream, ANSWER_MS, GONE)
-    if (asked.way === 'connect' || asked.way === 'attach') return { answer, stream }
+    if (['connect', 'attach', 'run'].includes(asked.way)) return { answer, stream }
     stream.destroy()
     return { answer, stream: null }
   }
@@ -149,7 +159,7 @@ export function createMachineWays({
   /** Puts what a way opens under the turns of its machine. */
   async function inTurns(asked: Request, open: () => Promise<Opened>): Promise<Opened> {
     const { instance_id } = asked
-    if (asked.way === 'connect') {
+    if (asked.way === 'connect' || asked.way === 'run') {
       return { answer: null, stream: await turns.connect(instance_id, async () => streamOf(await open())) }
     }
     const { answer, stream } = await open()
@@ -161,6 +171,8 @@ export function createMachineWays({
     connect: async (instance_id, port) => streamOf(await enter({ way: 'connect', instance_id, port })),
     attach: async (instance_id, session, { cols, rows, env = {} }) =>
       streamOf(await enter({ way: 'attach', instance_id, session, cols, rows, env })),
+    run: async (instance_id, { command, env = {}, pty = null }) =>
+      streamOf(await enter({ way: 'run', instance_id, command, env, pty })),
     sessions: async instance_id => {
       const { answer } = await go({ way: 'sessions', instance_id })
       return z.array(z.string()).parse(answer)
@@ -179,6 +191,8 @@ async function openHere(engine: ReachedEngine, asked: Request): Promise<Opened> 
       return { answer: null, stream: await engine.network.connect(instance_id, asked.port) }
     case 'attach':
       return { answer: null, stream: await engine.console.attach(instance_id, asked.session, asked) }
+    case 'run':
+      return { answer: null, stream: await offered(engine.console.programs).run(instance_id, asked) }
     case 'sessions':
       return { answer: await engine.console.sessions(instance_id), stream: null }
     case 'close_session':

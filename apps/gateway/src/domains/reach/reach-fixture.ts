@@ -47,6 +47,7 @@ export interface ConnectParts {
   database?: TestDatabase
   gateways?: ReachDeps['gateways']
   whereIs?: ReachDeps['whereIs']
+  ssh?: ReachDeps['ssh']
 }
 
 /** A gateway that is the only one. */
@@ -81,6 +82,7 @@ export async function startConnectFixture(
       findRunning: (userId, instanceId) => reads.findRunning(db, { userId, instanceId }),
       findOwn: target => reads.findOwn(db, target),
       findService: secret => reads.findService(db, secret),
+      ownerOf: instanceId => reads.ownerOf(db, instanceId),
     },
     identity: sessions,
     events: createTestEvents(db),
@@ -88,6 +90,7 @@ export async function startConnectFixture(
     publicUrl: null,
     serviceHost: 'localhost',
     directHost: await findDirectHost(null),
+    ssh: parts.ssh ?? null,
     limits,
   })
   const server = await startTestServer(db, connect.routes, {

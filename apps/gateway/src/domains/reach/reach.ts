@@ -10,11 +10,13 @@ import { isLoopback } from '../../platform/http/hosts.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { accountDeleted } from '../identity/events.ts'
 import type { Instances } from '../instances/instances.ts'
-import { createConnections } from './connections.ts'
+import { type ConnectionsDeps, createConnections } from './connections.ts'
 import { createMachineWays, type MachineWaysDeps } from './machine-ways.ts'
 import { createTcpForwards } from './ports/tcp-forwards.ts'
 import { reachRoutes } from './routes.ts'
 import { createServiceProxy, type ServiceLimits, type ServiceTarget } from './services/service-proxy.ts'
+import type { SshLimits } from './ssh/ssh-limits.ts'
+import { createSshServer, SSH_TURNS, type SshParts, type SshServer } from './ssh/ssh-server.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from './streams/machine-turns.ts'
 import { STREAM_LIMITS, type StreamLimits } from './streams/stream-limits.ts'
 import { terminalTicket } from './tables.ts'
@@ -28,6 +30,8 @@ export interface Reach {
   routes: Route[]
   /** Begins to close what belongs to instances that stop and sessions that end. @returns The way to stop. */
   start(): Promise<() => void>
+  /** Null where this installation offers no SSH. */
+  ssh: SshServer | null
   shutdown(): void
 }
 
@@ -40,7 +44,7 @@ export interface ReachDeps {
   /** Which gateway reaches an instance's machine. */
   whereIs: MachineWaysDeps['whereIs']
   gateways: MachineWaysDeps['gateways']
-  instances: Pick<Instances, 'findOwn' | 'findRunning' | 'findService'>
+  instances: Pick<Instances, 'findOwn' | 'findRunning' | 'findService' | 'ownerOf'>
   events: Pick<Events, 'on'>
   identity: {
     isSessionOpen(sessionId: string): Promise<boolean>
@@ -52,8 +56,11 @@ export interface ReachDeps {
   serviceHost: string
   /** Where forwarded TCP ports listen: an address of this computer alone, whatever the gateway does. */
   directHost: string
+  /** What the SSH server is made of; null where none is wanted. */
+  ssh: (SshParts & { place: ConnectionsDeps['sshPlace'] }) | null
   limits?: {
     findMs?: number
+    ssh?: Partial<SshLimits>
     terminal?: Partial<TerminalLimits>
     service?: Partial<ServiceLimits>
     streams?: Partial<StreamLimits>
@@ -73,7 +80,23 @@ export function createReach(deps: ReachDeps): Reach {
   const tcp = isLoopback(deps.host)
     ? { host: deps.directHost, forwards: createTcpForwards({ ...deps, ways, host: deps.directHost }) }
     : null
-  const connections = createConnections({ ...deps, ways, terminals, tcp })
+  const ssh =
+    deps.ssh &&
+    createSshServer({
+      ...deps,
+      ...deps.ssh,
+      ways,
+      turns: createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...SSH_TURNS } }),
+      limits: limits.ssh,
+    })
+  const connections = createConnections({
+    ...deps,
+    ways,
+    terminals,
+    tcp,
+    ssh,
+    sshPlace: deps.ssh?.place ?? null,
+  })
   return {
     terminals,
     serviceOrigin: createServiceProxy({
@@ -83,8 +106,15 @@ export function createReach(deps: ReachDeps): Reach {
       limits: limits.service ?? {},
     }),
     routes: reachRoutes({ connections, terminals, instances, ways }),
-    start: connections.start,
+    ssh,
+    start: async () => {
+      const stops = await Promise.all([connections.start(), ssh?.watch()])
+      return () => {
+        for (const stop of stops) stop?.()
+      }
+    },
     shutdown: () => {
+      ssh?.shutdown()
       terminals.shutdown()
       tcp?.forwards.shutdown()
     },

@@ -151,6 +151,7 @@ function isOdd(number: Buffer): boolean {
   return ((number.at(-1) ?? 0) & 1) === 1
 }
 
-function fingerprintOf(blob: Buffer): string {
+/** A key's fingerprint, as `ssh-keygen -l` prints it. @param blob The key as SSH sends it. */
+export function fingerprintOf(blob: Buffer): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
 }

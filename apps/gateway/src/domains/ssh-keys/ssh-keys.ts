@@ -1,18 +1,22 @@
 import { KEY_NAME_CHARS_MAX, SSH_KEYS_PER_USER_MAX } from '@berth/contract/limits'
 import { type SshKey, sshKey as sshKeyEntity } from '@berth/contract/ssh-keys'
-import { and, count, desc, eq } from 'drizzle-orm'
+import { and, count, desc, eq, sql } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
+import { notify } from '../../platform/database/open-database.ts'
 import { lockForUser } from '../../platform/database/user-lock.ts'
 import type { Events } from '../../platform/events/events.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
-import { forCustomer } from '../customers/customers.ts'
+import { forCustomer, isOpen } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { sshKeyAdded } from './events.ts'
-import { type PublicKey, PublicKeyFault, parsePublicKey } from './public-key.ts'
+import { fingerprintOf, type PublicKey, PublicKeyFault, parsePublicKey } from './public-key.ts'
 import { sshKey } from './tables.ts'
+
+/** Told of each key that was removed; the payload is its id. */
+export const SSH_KEY_CHANNEL = 'ssh_key'
 
 const keyOf = wireOf(sshKeyEntity)
 
@@ -27,7 +31,8 @@ interface SshKeysDeps {
 export function createSshKeys({ db, clock, ids, events }: SshKeysDeps) {
   events.on(accountDeleted, 'ssh-keys', async (tx, { userId }) => {
     await lockForUser(tx, 'ssh_key', userId)
-    await tx.delete(sshKey).where(eq(sshKey.userId, userId))
+    const removed = await tx.delete(sshKey).where(eq(sshKey.userId, userId)).returning({ id: sshKey.id })
+    for (const { id } of removed) await notify(tx, SSH_KEY_CHANNEL, id)
   })
 
   return {
@@ -85,7 +90,35 @@ export function createSshKeys({ db, clock, ids, events }: SshKeysDeps) {
           .where(and(eq(sshKey.userId, userId), eq(sshKey.id, id)))
           .returning({ id: sshKey.id })
         if (removed.length === 0) throw new ApiError('not_found')
+        await notify(tx, SSH_KEY_CHANNEL, id)
       })
+    },
+
+    /**
+     * Who has stored a key, of those whose accounts are open.
+     * @param blob The key as SSH sends it.
+     * @param userId Asks for one customer's alone; left out: any who has it.
+     * @returns The key's fingerprint in any case; null for a key that nobody has.
+     */
+    async holder(blob: Buffer, userId?: string) {
+      const fingerprint = fingerprintOf(blob)
+      const isTheirs = userId === undefined ? undefined : eq(sshKey.userId, userId)
+      const [key] = await db
+        .select({ id: sshKey.id, userId: sshKey.userId, publicKey: sshKey.publicKey })
+        .from(sshKey)
+        .where(and(eq(sshKey.fingerprint, fingerprint), isTheirs, isOpen(sshKey.userId)))
+        .limit(1)
+      return { fingerprint, key: key ?? null }
+    },
+
+    /** What became of a key that somebody signed in with. */
+    async fate(userId: string, id: string): Promise<'stored' | 'removed' | 'account_closed'> {
+      const [found] = await db
+        .select({ isOpen: isOpen(sql`${userId}::uuid`), keyId: sshKey.id })
+        .from(sql`(select 1) as one`)
+        .leftJoin(sshKey, and(eq(sshKey.userId, userId), eq(sshKey.id, id)))
+      if (!found?.isOpen) return 'account_closed'
+      return found.keyId === null ? 'removed' : 'stored'
     },
   }
 }

@@ -17,6 +17,8 @@ export const sshKey = pgTable(
   },
   table => [
     index('ssh_key_user').on(table.userId),
+    // Whoever connects by SSH shows a key before anything else.
+    index('ssh_key_by_fingerprint').on(table.fingerprint),
     uniqueIndex('ssh_key_fingerprint').on(table.userId, table.fingerprint),
   ],
 )

@@ -18,6 +18,10 @@ export interface Config {
   readonly internalAddress: string | null
   readonly serviceHost: string
   readonly directHost: string | null
+  /** Null where no SSH is offered. */
+  readonly sshPort: number | null
+  /** `host:port` that customers reach it by; null: the console's host and that port. */
+  readonly sshAddress: string | null
   readonly trustedProxies: readonly string[]
   readonly dataDir: string
   /** Where the sandbox keeps its machines. */
@@ -91,6 +95,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     internalAddress: values.BERTH_INTERNAL_ADDRESS,
     serviceHost: values.BERTH_SERVICE_HOST,
     directHost: values.BERTH_DIRECT_HOST,
+    sshPort: values.BERTH_SSH_PORT || null,
+    sshAddress: values.BERTH_SSH_ADDRESS,
     trustedProxies: values.BERTH_TRUSTED_PROXIES,
     dataDir: resolve(PROJECT_DIR, values.BERTH_DATA_DIR),
     sandboxDir: resolve(PROJECT_DIR, values.BERTH_SANDBOX_DIR ?? join(values.BERTH_DATA_DIR, 'machines')),

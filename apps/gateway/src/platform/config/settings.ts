@@ -111,6 +111,21 @@ export const SETTINGS = {
       'console’s: browsers send an address’s cookies to each of its ports, and what listens there is a customer’s. ' +
       'Empty: 127.0.0.2, or 127.0.0.1 where this computer lacks that one.',
   }),
+  BERTH_SSH_PORT: setting(wholeNumber(0, 65_535), {
+    default: '2222',
+    takes: 'a port, 1 to 65535, or 0 for no SSH',
+    about:
+      'Port of the SSH server, on the interface of `BERTH_HOST`: `ssh <instance>@<host> -p 2222` leads into any instance ' +
+      'of whoever holds a key that is stored in the console. A port that is taken is said at the start, and the rest of ' +
+      'the gateway runs. 0: customers are told that there is no SSH.',
+  }),
+  BERTH_SSH_ADDRESS: setting(optional(z.string().regex(REACHABLE)), {
+    default: '',
+    takes: 'a host and a port, such as ssh.example.com:22',
+    about:
+      'Where customers reach the SSH server of any gateway, such as a load balancer that passes TCP on. Empty: the host ' +
+      'of the console’s address and `BERTH_SSH_PORT`.',
+  }),
   BERTH_TRUSTED_PROXIES: setting(listOf(z.string().regex(NETWORK)), {
     default: '',
     takes: 'addresses or networks with commas between, such as 10.0.0.0/8,127.0.0.1',

@@ -42,6 +42,7 @@ beforeAll(async () => {
       attach: () => Promise.reject(new ComputeError('unsupported', 'no shell here')),
       sessions: async () => [],
       closeSession: async () => undefined,
+      programs: { lacks: 'No programs here.' },
     },
   })
   const { secret } = await fixture.addInstance({ httpPorts: [PORT] })

@@ -444,6 +444,7 @@ function networkOf(ports: ReadonlyMap<number, number>): ReachedEngine {
       attach: () => Promise.reject(new ComputeError('unsupported', 'no shell here')),
       sessions: async () => [],
       closeSession: async () => undefined,
+      programs: { lacks: 'No programs here.' },
     },
   }
 }

@@ -10,6 +10,7 @@ import { describeExec } from './exec.ts'
 import { describeImages } from './images.ts'
 import { describeNetwork } from './network.ts'
 import { describeObservation } from './observation.ts'
+import { describePrograms } from './programs.ts'
 import { describeRespec } from './respec.ts'
 import { describeSerial } from './serial.ts'
 import { describeSessions } from './sessions.ts'
@@ -86,6 +87,7 @@ export function describeConformance(name: string, options: ConformanceOptions): 
     describeVolumes(subject)
     describeNetwork(subject)
     describeExec(subject)
+    describePrograms(subject)
     describeTerminal(subject)
     describeSerial(subject)
     describeObservation(subject)
@@ -108,7 +110,7 @@ function describeEngine(subject: Subject, options: ConformanceOptions): void {
 
   test('a facet that an engine lacks says why, in a sentence', () => {
     const { console, images, network, volumes } = subject.engine()
-    for (const part of [console.serial, console.shells, images.own, network.udp, volumes]) {
+    for (const part of [console.serial, console.shells, console.programs, images.own, network.udp, volumes]) {
       const why = lackOf(part)
       if (why === null) continue
       expect(why).toMatch(/^[A-Z].+\.$/)

@@ -16,6 +16,7 @@ import { createDockerLink, type DockerPlace } from './docker-link.ts'
 import { followLogs, readLogs } from './docker-logs.ts'
 import { createDockerMachines } from './docker-machines.ts'
 import { connectPort } from './docker-ports.ts'
+import { runProgram } from './docker-program.ts'
 import { hostRuntime, mustKnowRuntime } from './docker-runtime.ts'
 import { limitableDisk, sizeOf } from './docker-size.ts'
 import { createDockerStats } from './docker-stats.ts'
@@ -138,6 +139,9 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
       }),
       exec: (id, argv, options) =>
         talk(id, 'running a command', container => runExec(container, argv, options ?? {})),
+      programs: {
+        run: (id, options) => talk(id, 'running a program', container => runProgram(container, options)),
+      },
       serial: { lacks: 'A container boots no system of its own, so there is no serial line.' },
     },
     observation: {

@@ -9,7 +9,7 @@ import { killGroup } from './docker-exec.ts'
  * best shell that the image has. Docker has no other way to end an exec than through its process.
  */
 const SHELL_SCRIPT =
-  'printf "\\033]berth;%s\\007" $$; cd ~ 2>/dev/null; if [ -x /bin/bash ]; then exec /bin/bash; else exec /bin/sh; fi'
+  'printf "\\033]berth;%s\\007" $$; cd ~ 2>/dev/null; if [ -x /bin/bash ]; then exec /bin/bash "$@"; else exec /bin/sh "$@"; fi'
 const PID_PREFIX = '\x1b]berth;'
 const PID_END = '\x07'
 const PID_BYTES_MAX = 64
@@ -17,11 +17,12 @@ const SHELL_START_TIMEOUT_MS = 15_000
 /** A shell that was hung up may say goodbye for this long; one that ignores it is killed. */
 const HANG_UP_MS = 5_000
 
-/** Opens a shell on a pty in a container. Throws what dockerode throws. */
+/** Opens a shell on a pty in a container, with what it is to do; none to talk. Throws what dockerode throws. */
 export async function openDockerShell(
   container: Docker.Container,
   options: Size & { env: Record<string, string> },
   events: PtyEvents,
+  args: string[] = [],
 ): Promise<PtyProcess> {
   const env = { TERM: 'xterm-256color', PS1: '\\u@\\h:\\w\\$ ', ...options.env }
   const exec = await container.exec({
@@ -30,7 +31,7 @@ export async function openDockerShell(
     AttachStderr: true,
     Tty: true,
     Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
-    Cmd: ['/bin/sh', '-c', SHELL_SCRIPT],
+    Cmd: ['/bin/sh', '-c', SHELL_SCRIPT, 'berth', ...args],
   })
   const socket = (await exec.start({ hijack: true, stdin: true, Tty: true })) as unknown as Socket
   socket.setNoDelay?.(true)
@@ -110,8 +111,8 @@ function readPid(socket: Socket): Promise<number> {
   })
 }
 
-/** The stream may end a moment before the engine has written down how the process ended. */
-async function exitCode(exec: Docker.Exec): Promise<number | null> {
+/** The code that an exec ended with, null where nobody knows. The stream may end a moment before the engine has written down how the process ended. */
+export async function exitCode(exec: Docker.Exec): Promise<number | null> {
   for (let tries = 0; tries < 20; tries++) {
     const { Running, ExitCode } = await exec.inspect()
     if (!Running && ExitCode !== null) return ExitCode

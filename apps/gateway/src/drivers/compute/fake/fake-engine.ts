@@ -300,6 +300,7 @@ export function createFakeEngine(options: {
         if (program === 'echo') return { exit_code: 0, stdout: `${words.join(' ')}\n`, stderr: '' }
         return { exit_code: 127, stdout: '', stderr: `${program}: not found\n` }
       },
+      programs: { lacks: 'No program runs in a machine of the fake engine.' },
       serial: {
         async open(id) {
           const machine = runningMachine(id)

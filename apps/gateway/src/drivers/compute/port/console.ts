@@ -35,8 +35,32 @@ export interface MachineConsole {
   /** Runs a command to its end without a pty and returns what it wrote. For probes and tests. */
   exec(id: string, argv: string[], options?: ExecOptions): Promise<ExecResult>
 
+  /** Programs that are run with streams of their own, for as long as somebody holds their line. */
+  readonly programs: Part<MachinePrograms>
+
   /** The machine's serial line, for what comes before a shell, and for a machine that lets nobody in. */
   readonly serial: Part<SerialConsole>
+}
+
+/** Programs in a machine, each with its input, its outputs and its end. */
+export interface MachinePrograms {
+  /**
+   * Runs a line in the machine's shell, or the shell itself. It begins where the machine's own programs do, with the
+   * machine's environment.
+   * @returns A line, to be taken up with `openProgram` here or passed on as it is. Whoever destroys it takes away what the
+   *   program reads and writes, and hangs up its terminal; without one a program that neither reads nor writes goes on.
+   * @throws ComputeError `not_found` or `not_running`; `exhausted`, or `failed` when no shell can be started in the machine.
+   */
+  run(id: string, options: RunOptions): Promise<Duplex>
+}
+
+export interface RunOptions {
+  /** A line for the shell; null for a shell that reads its lines from its input, or talks where it has a terminal. */
+  command: string | null
+  /** Added to the machine's own. */
+  env?: Record<string, string>
+  /** The size of its terminal; left out for none: then its two outputs are apart. */
+  pty?: { cols: number; rows: number } | null
 }
 
 export interface SerialConsole {

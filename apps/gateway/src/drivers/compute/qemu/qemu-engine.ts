@@ -150,6 +150,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
       shells: {
         lacks: 'A virtual machine lets nobody in but by its serial line, which all who look at it share.',
       },
+      programs: { lacks: 'No program can be run in a virtual machine from outside.' },
       serial: {
         open: id => facets.talk(id, () => createKeeperClient(store.paths(id).run).serial()),
       },

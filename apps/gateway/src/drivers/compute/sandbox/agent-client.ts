@@ -5,7 +5,7 @@ import { READ_AHEAD } from '../../../platform/read-ahead.ts'
 import { createPile, type Pile } from '../pile.ts'
 import { fieldsOf, finite, parseJson, readAnswer } from '../port/answers.ts'
 import { ComputeError } from '../port/compute-error.ts'
-import type { ExecOptions, ExecResult } from '../port/console.ts'
+import type { ExecOptions, ExecResult, RunOptions } from '../port/console.ts'
 import { encodeJson, FRAME, FrameReader, type SessionRequest } from '../sessions/frames.ts'
 import { AGENT_PROTOCOL, type AgentRequest } from './agent/requests.ts'
 
@@ -51,6 +51,8 @@ export interface AgentClient {
   exec(argv: string[], options: ExecOptions): Promise<ExecResult>
   /** What concerns shells. For `attach` the socket then is the line. */
   session(request: SessionRequest): Promise<Conversation>
+  /** Runs a program; the socket then is its line. */
+  run(options: RunOptions): Promise<Duplex>
   connect(port: number): Promise<Duplex>
 }
 
@@ -88,6 +90,7 @@ export function createAgentClient(runDir: string): AgentClient {
     },
     exec: (argv, options) => runExec(ask, argv, options),
     session: async request => ask(request),
+    run: async ({ command, env = {}, pty = null }) => (await ask({ op: 'run', command, env, pty })).socket,
     connect: async port => (await ask({ op: 'connect', port })).socket,
   }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { consoleOver } from '../console-over.ts'
-import type { MachineConsole } from '../port/console.ts'
+import type { MachineConsole, MachinePrograms } from '../port/console.ts'
 import type { MachineSpec, Machines } from '../port/machines.ts'
 import type { MachineNetwork } from '../port/network.ts'
 import type { Observation } from '../port/observation.ts'
@@ -45,7 +45,7 @@ export function machineFacets({ life, store, statsReader, check }: MachineFacets
     list: life.list,
   }
   const connect: MachineNetwork['connect'] = (id, port) => talk(id, () => life.agentOf(id).connect(port))
-  const console: Omit<MachineConsole, 'serial' | 'shells'> = {
+  const console: Omit<MachineConsole, 'programs' | 'serial' | 'shells'> = {
     shells_live: 'with_engine',
     ...consoleOver((id, request) => talk(id, () => life.agentOf(id).session(request))),
     exec: (id, argv, options) => talk(id, () => life.agentOf(id).exec(argv, options ?? {})),
@@ -67,5 +67,8 @@ export function machineFacets({ life, store, statsReader, check }: MachineFacets
       return followTail(logOf(id), lines_max, isOver)
     },
   }
-  return { talk, machines, connect, console, observation }
+  const programs: MachinePrograms = {
+    run: (id, options) => talk(id, () => life.agentOf(id).run(options)),
+  }
+  return { talk, machines, connect, console, programs, observation }
 }

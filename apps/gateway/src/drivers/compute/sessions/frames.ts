@@ -9,6 +9,8 @@
  *    `replay_end`, then `data` as it comes, and at last one `exit` (JSON, see `SessionEnd`). A line that ends without
  *    one is lost, not its shell.
  *  - `sessions`, `close_session`: nothing more.
+ *  - `run`: a program's line. The gateway sends `data` (the program's input), `eof`, `resize` and `signal`. It gets `data`
+ *    and `stderr`, and at last one `exit` (JSON, see `ProgramEnd`). A line that ends without one is lost.
  *  - what else a peer understands: see `sandbox/agent/requests.ts`.
  *
  * One stream for each conversation means that its own buffers are the flow control of typing: whoever does not read
@@ -29,6 +31,10 @@ export const FRAME = {
   /** A viewer is to clear its screen: what comes until `replay_end` it may have seen. */
   replay_begin: 9,
   replay_end: 10,
+  /** Nothing more is typed to a program: its input ends. */
+  eof: 11,
+  /** The name of a signal for a program, without its `SIG`. */
+  signal: 12,
 } as const
 
 /** Names that a session may have. */
@@ -39,6 +45,22 @@ export type SessionRequest =
   | { op: 'attach'; session: string; cols: number; rows: number; env: Record<string, string> }
   | { op: 'sessions' }
   | { op: 'close_session'; session: string }
+
+/** How a program is run. */
+export interface RunRequest {
+  op: 'run'
+  /** A line for the machine's shell; null for a shell that reads its lines from the input. */
+  command: string | null
+  env: Record<string, string>
+  /** The terminal that it has; null for none: then its two outputs are apart. */
+  pty: { cols: number; rows: number } | null
+}
+
+/** How a program ended: by its code, or by the signal of that name, without `SIG`. Both null where nobody knows. */
+export interface ProgramEnd {
+  code: number | null
+  signal: string | null
+}
 
 /** Why a line ended in good order. */
 export interface SessionEnd {

@@ -141,6 +141,7 @@ function handle(socket: Socket, request: KeeperRequest): void {
       serial.join(socket)
       break
     case 'exec':
+    case 'run':
       fail(socket, {
         code: 'unsupported',
         message: 'No program can be run in a virtual machine from outside.',

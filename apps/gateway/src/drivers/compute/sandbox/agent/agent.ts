@@ -8,9 +8,11 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
+import { serveProgram } from '../../sessions/serve-program.ts'
 import { createSessionHost } from '../../sessions/session-host.ts'
 import { createCommandLog } from './command-log.ts'
 import { reportCommandEnd } from './command-report.ts'
+import { openProgram } from './open-program.ts'
 import { openShell } from './open-shell.ts'
 import { type CustomerProcess, customerProcesses, sumProcesses } from './processes.ts'
 import { AGENT_PROTOCOL, type AgentMachine, type AgentRequest, type AgentStats } from './requests.ts'
@@ -82,6 +84,13 @@ function handle(socket: Socket, request: AgentRequest): void {
       break
     case 'exec':
       runExec(socket, request, { cwd: cwd(), env: environment() })
+      break
+    case 'run':
+      serveProgram(
+        socket,
+        events => openProgram(request, { cwd: cwd(), env: environment() }, events),
+        failureOf,
+      )
       break
     case 'attach':
     case 'sessions':

@@ -6,8 +6,14 @@ import { openNativePty } from './pty-native.ts'
 const PTY_BINARY = '/.berth/pty.node'
 const SHELLS = ['/bin/bash', '/bin/sh']
 
+/** The best shell that the machine has. */
+export function findShell(): string {
+  return SHELLS.find(path => existsSync(path)) ?? '/bin/sh'
+}
+
 /**
- * Opens the best shell that the machine has.
+ * Opens the best shell that the machine has, on a terminal.
+ * @param args What it is to do; none to talk.
  * @param machine Where it begins, and the machine's own environment.
  * @param added What goes before it and before what terminals are told of themselves.
  */
@@ -16,14 +22,15 @@ export function openShell(
   machine: { cwd: string; env: Record<string, string> },
   added: Record<string, string>,
   events: PtyEvents,
+  args: string[] = [],
 ): PtyProcess {
-  const shell = SHELLS.find(path => existsSync(path)) ?? '/bin/sh'
+  const shell = findShell()
   return asKernelsFirstChoice(() =>
     openNativePty(
       PTY_BINARY,
       {
         file: shell,
-        args: [],
+        args,
         env: { ...machine.env, SHELL: shell, TERM: 'xterm-256color', PS1: '\\u@\\h:\\w\\$ ', ...added },
         cwd: machine.cwd,
         ...size,

@@ -1,6 +1,6 @@
 import type { CommandPauses } from '../../port/command-end.ts'
 import type { CommandEndRule } from '../../port/machines.ts'
-import type { SessionRequest } from '../../sessions/frames.ts'
+import type { RunRequest, SessionRequest } from '../../sessions/frames.ts'
 
 /** Raised when the words change, so that a gateway knows a machine that an older one started. */
 export const AGENT_PROTOCOL = 2
@@ -11,6 +11,7 @@ export const AGENT_PROTOCOL = 2
  *  - `watch`: an empty `exit` frame each time that the command ends; the socket stays open for as long as the machine
  *    lives. How it ended is in the report (open file 6), which is there also for a gateway that comes later.
  *  - `exec`: `data` and `stderr` frames, then one `exit` frame.
+ *  - `run`: a program's line, see `sessions/frames.ts`.
  *  - `connect`: no more frames at all: the socket now carries the port's bytes, both ways.
  */
 export type AgentRequest =
@@ -21,6 +22,7 @@ export type AgentRequest =
   | { op: 'stop'; grace_ms: number }
   | { op: 'connect'; port: number }
   | { op: 'exec'; argv: string[]; timeout_ms: number; output_bytes_max: number }
+  | RunRequest
   | SessionRequest
 
 /** What the agent answers to `stats`: sums over every process of the machine. */

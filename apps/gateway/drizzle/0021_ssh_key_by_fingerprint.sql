@@ -1,0 +1,1 @@
+CREATE INDEX "ssh_key_by_fingerprint" ON "ssh_key" USING btree ("fingerprint");

@@ -1,0 +1,155 @@
+import type { Duplex } from 'node:stream'
+import type { Language } from '@berth/contract/limits'
+import type { Logger } from 'pino'
+import type { Connection } from 'ssh2'
+import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import type { Instances } from '../../instances/instances.ts'
+import type { MachineWays } from '../machine-ways.ts'
+import { isRunning } from '../running.ts'
+import { serveForwards } from './forwards.ts'
+import { PROHIBITED, rejectWith } from './library-gaps.ts'
+import { createOutlet } from './outlet.ts'
+import { type SshSession, serveSession } from './session.ts'
+import type { SshCustomer } from './sign-in.ts'
+import { CHANNEL_WINDOW_BYTES, type SshLimits } from './ssh-limits.ts'
+import { type SshWord, sshSentence } from './ssh-words.ts'
+
+/** A connection of somebody who has signed in. */
+export interface SshConnection extends SshCustomer {
+  /** Ends it where its instance does not run any more. */
+  checkInstance(): Promise<void>
+  /** Says why on every terminal, and ends it. */
+  end(word: SshWord): void
+}
+
+export interface ConnectionDeps {
+  ways: Pick<MachineWays, 'connect' | 'run'>
+  instances: Pick<Instances, 'findOwn' | 'findRunning'>
+  limits: SshLimits
+  log: Pick<Logger, 'warn' | 'debug'>
+}
+
+/** Serves what a customer opens over a connection, all of it in the one instance whose name was given. */
+export function serveConnection(
+  deps: ConnectionDeps,
+  client: Connection,
+  socket: Duplex,
+  customer: SshCustomer,
+  languageOf: (userId: string) => Promise<Language>,
+): SshConnection {
+  const { instances, limits, log, ways } = deps
+  const target = { userId: customer.userId, instanceId: customer.name }
+  const sessions = new Set<SshSession>()
+  const outlet = createOutlet(socket, limits)
+  const notes = new Set<SshWord>()
+  let language: Language = 'en'
+  /** Sentences wait for it; what goes well does not. */
+  const knowsLanguage = languageOf(customer.userId).then(
+    known => {
+      language = known
+    },
+    error => log.warn({ err: error }, 'the language of a customer is not known'),
+  )
+  const say = (word: SshWord) => sshSentence(language, word, customer.name)
+  let ending: SshWord | null = null
+
+  /** The word for what went wrong on the way into the machine. */
+  function wordOf(error: unknown): SshWord {
+    if (error instanceof CommandTooLong) return 'command_too_long'
+    if (error instanceof ApiError) {
+      if (error.code === 'not_found') return 'not_yours'
+      if (error.code === 'instance_not_running') return 'not_running'
+    }
+    if (error instanceof ComputeError) {
+      if (error.code === 'not_found' || error.code === 'not_running') return 'not_running'
+      if (error.code === 'unsupported') return 'no_programs'
+      if (error.code === 'exhausted') return 'busy'
+      if (error.code === 'port_closed') return 'port_closed'
+    }
+    log.warn({ err: error, instance: customer.name }, 'an instance could not be reached by SSH')
+    return 'unreachable'
+  }
+
+  function end(word: SshWord): void {
+    if (ending) return
+    ending = word
+    forwards.closeAll()
+    void knowsLanguage.then(() => {
+      for (const session of sessions) session.end(say(word))
+      // Without a session nobody would see the words: it is about to be opened.
+      if (sessions.size > 0) setImmediate(() => client.end())
+    })
+    setTimeout(() => socket.destroy(), limits.closeMs).unref()
+  }
+
+  client.on('session', (accept, reject) => {
+    if (sessions.size >= limits.sessionsPerConnectionMax) {
+      return rejectWith(client, reject, PROHIBITED, say('too_many_sessions'))
+    }
+    const session = serveSession(accept(), {
+      outlet,
+      limits,
+      notes: () => [...notes].map(say),
+      run: async options => {
+        await knowsLanguage
+        if (ending) throw new Error('the connection is ending')
+        if (lengthOf(options.command) > limits.commandBytesMax) throw new CommandTooLong()
+        await instances.findRunning(target.userId, target.instanceId)
+        return ways.run(target.instanceId, options)
+      },
+      subsystem: () => false,
+      words: {
+        lost: () => say(ending ?? 'unreachable'),
+        noSubsystem: () => say('no_subsystem'),
+        failed: error => say(ending ?? wordOf(error)),
+      },
+      onClose: () => {
+        sessions.delete(session)
+        if (ending && sessions.size === 0) client.end()
+      },
+    })
+    sessions.add(session)
+  })
+  const forwards = serveForwards(client, {
+    outlet,
+    countMax: limits.forwardsPerConnectionMax,
+    connect: async port => {
+      await knowsLanguage
+      if (ending) throw new Error('the connection is ending')
+      await instances.findRunning(target.userId, target.instanceId)
+      return ways.connect(target.instanceId, port)
+    },
+    words: {
+      otherHost: () => say('other_host'),
+      tooMany: () => say('busy'),
+      failed: error => say(ending ?? wordOf(error)),
+    },
+  })
+  client.on('request', (_, reject, name) => {
+    if (name === 'tcpip-forward') notes.add('remote_forwards')
+    reject?.()
+  })
+  // The library takes what is past a window; whoever sends it is none that we want.
+  socket.on('data', () => {
+    const bytesMax = CHANNEL_WINDOW_BYTES + limits.pastWindowBytesMax
+    const held = Math.max(forwards.unreadBytesMost(), ...[...sessions].map(one => one.unreadBytes()))
+    if (held > bytesMax) socket.destroy()
+  })
+
+  return {
+    ...customer,
+    async checkInstance() {
+      if (!(await isRunning(instances, target))) end('stopped')
+    },
+    end,
+  }
+}
+
+/** A command that does not fit into what one gateway asks of another. */
+class CommandTooLong extends Error {}
+
+/** In bytes, as it goes to another gateway. */
+function lengthOf(command: string | null): number {
+  return command === null ? 0 : Buffer.byteLength(JSON.stringify(command))
+}

@@ -1,0 +1,103 @@
+import type { Duplex } from 'node:stream'
+import type { Connection, ServerChannel, TcpipRequestInfo } from 'ssh2'
+import { isLoopback } from '../../../platform/http/hosts.ts'
+import { carry } from '../streams/carry.ts'
+import { CONNECT_FAILED, PROHIBITED, rejectWith } from './library-gaps.ts'
+import type { Outlet } from './outlet.ts'
+
+/** Ways to ports of an instance that are open over one connection. */
+export interface SshForwards {
+  /** What is not read of their clients yet, the most of all, in bytes. */
+  unreadBytesMost(): number
+  closeAll(): void
+}
+
+interface ForwardDeps {
+  outlet: Outlet
+  countMax: number
+  /** Opens a port of the instance; what it throws is told by `wordsOf`. */
+  connect(port: number): Promise<Duplex>
+  words: { otherHost(): string; tooMany(): string; failed(error: unknown): string }
+}
+
+/**
+ * Serves what `-L` and `-D` open: ports of the instance's own loopback and nothing else, since a server between two
+ * networks is asked for the other one first of all.
+ */
+export function serveForwards(client: Connection, deps: ForwardDeps): SshForwards {
+  const { words } = deps
+  const channels = new Set<ServerChannel>()
+  let opening = 0
+
+  async function open(port: number, accept: () => ServerChannel, reject: () => void): Promise<void> {
+    opening++
+    try {
+      const stream = await deps.connect(port)
+      const channel = accept() as ServerChannel | undefined
+      // A client that left meanwhile has no channel.
+      if (!channel) return void stream.on('error', () => undefined).destroy()
+      channels.add(channel)
+      channel.once('close', () => channels.delete(channel))
+      join(channel, stream, deps.outlet)
+    } catch (error) {
+      rejectWith(client, reject, CONNECT_FAILED, words.failed(error))
+    } finally {
+      opening--
+    }
+  }
+
+  client.on('tcpip', (accept, reject, { destIP, destPort }: TcpipRequestInfo) => {
+    if (!isLoopback(destIP)) rejectWith(client, reject, PROHIBITED, words.otherHost())
+    else if (channels.size + opening >= deps.countMax) rejectWith(client, reject, PROHIBITED, words.tooMany())
+    else void open(destPort, accept, reject)
+  })
+  return {
+    unreadBytesMost: () => Math.max(0, ...[...channels].map(channel => channel.readableLength)),
+    closeAll: () => {
+      for (const channel of channels) channel.end()
+    },
+  }
+}
+
+/** Carries both ways; each side ends its own, and either that closes ends both. */
+function join(channel: ServerChannel, stream: Duplex, outlet: Outlet): void {
+  stream.on('error', () => stream.destroy())
+  channel.on('error', () => channel.destroy())
+  carry(channel, stream)
+  let pieces: Buffer[] = []
+  let ended = false
+  let isClosed = false
+  let isWriting = false
+  const flush = () => {
+    if (isWriting) return
+    if (pieces.length === 0) {
+      // What the other direction still carries goes on.
+      if (isClosed) channel.end()
+      else if (ended) channel.eof()
+      return
+    }
+    isWriting = true
+    stream.pause()
+    const bytes = Buffer.concat(pieces)
+    pieces = []
+    channel.write(bytes, () => {
+      isWriting = false
+      outlet.whenRoom(() => {
+        stream.resume()
+        flush()
+      })
+    })
+  }
+  stream.on('data', (piece: Buffer) => {
+    if (pieces.push(piece) === 1) process.nextTick(flush)
+  })
+  stream.once('end', () => {
+    ended = true
+    flush()
+  })
+  stream.once('close', () => {
+    isClosed = true
+    flush()
+  })
+  channel.once('close', () => stream.destroy())
+}

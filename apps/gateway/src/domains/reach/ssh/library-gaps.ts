@@ -1,0 +1,54 @@
+import type { Connection } from 'ssh2'
+
+/** What the library has and does not offer: it can refuse without a reason alone, and shows a banner to everybody. */
+interface Inside {
+  _protocol?: {
+    channelOpenFail(remote: number, code: number, why: string): void
+    _packetRW?: {
+      write: { allocStart: number; alloc(bytes: number): Buffer; finalize(packet: Buffer): Buffer }
+    }
+    _cipher?: { encrypt(packet: Buffer): void }
+    /** Set while keys are exchanged: then nothing else may be sent. */
+    _kexinit?: unknown
+  }
+}
+
+const USERAUTH_BANNER = 53
+/** RFC 4254, 5.1. */
+export const PROHIBITED = 1
+export const CONNECT_FAILED = 2
+
+/**
+ * Refuses to open a channel, and says why: OpenSSH shows it.
+ * @param reject The library's own refusal, which has no words.
+ */
+export function rejectWith(client: Connection, reject: () => void, code: number, why: string): void {
+  const protocol = (client as unknown as Inside)._protocol
+  const plain = protocol?.channelOpenFail
+  if (!protocol || !plain) {
+    reject()
+    return
+  }
+  protocol.channelOpenFail = remote => plain.call(protocol, remote, code, why)
+  try {
+    reject()
+  } finally {
+    protocol.channelOpenFail = plain
+  }
+}
+
+/** Shows a line to whoever has not signed in yet (RFC 4252, 5.4). */
+export function showBanner(client: Connection, line: string): void {
+  const protocol = (client as unknown as Inside)._protocol
+  if (!protocol?._packetRW || !protocol._cipher || protocol._kexinit !== undefined) return
+  const { write } = protocol._packetRW
+  const text = Buffer.from(`${line}\r\n`)
+  const bytes = 1 + 4 + text.length + 4
+  let at = write.allocStart
+  const packet = write.alloc(bytes)
+  packet.fill(0, at, at + bytes)
+  at = packet.writeUInt8(USERAUTH_BANNER, at)
+  at = packet.writeUInt32BE(text.length, at)
+  text.copy(packet, at)
+  protocol._cipher.encrypt(write.finalize(packet))
+}

@@ -1,0 +1,81 @@
+import type { Duplex } from 'node:stream'
+import { Writable } from 'node:stream'
+import type { ServerChannel } from 'ssh2'
+import {
+  openProgram,
+  type ProgramLine,
+  type ProgramLineEnd,
+} from '../../../drivers/compute/port/program-line.ts'
+import { carry } from '../streams/carry.ts'
+import type { Outlet } from './outlet.ts'
+
+/** What shells say of a program whose end nobody knows. */
+const EXIT_UNKNOWN = 255
+
+/**
+ * Joins a channel with a program's line until either ends. Whoever does not read, stops whoever writes.
+ * @param onLost Gives the words for a line that broke.
+ */
+export function joinProgram(options: {
+  channel: ServerChannel
+  stream: Duplex
+  outlet: Outlet
+  onLost(): string
+}): ProgramLine {
+  const { channel, stream, outlet } = options
+  let output: Buffer[] = []
+  let errors: Buffer[] = []
+  let underWay = 0
+  let end: ProgramLineEnd | null = null
+
+  const written = () => {
+    underWay--
+    if (underWay > 0) return
+    if (output.length > 0 || errors.length > 0) flush()
+    else if (end) finish(end)
+    else outlet.whenRoom(line.resume)
+  }
+  /** One write of each output is under way at a time: a flood of tiny pieces waits where it comes from. */
+  function flush(): void {
+    if (underWay > 0) return
+    line.pause()
+    const pieces = [
+      { to: channel, bytes: Buffer.concat(output) },
+      { to: channel.stderr, bytes: Buffer.concat(errors) },
+    ].filter(({ bytes }) => bytes.length > 0)
+    output = []
+    errors = []
+    underWay = pieces.length
+    for (const { to, bytes } of pieces) to.write(bytes, written)
+  }
+  const gather = (pieces: () => Buffer[]) => (bytes: Buffer) => {
+    const isFirst = output.length === 0 && errors.length === 0
+    pieces().push(bytes)
+    if (isFirst) process.nextTick(flush)
+  }
+  function finish({ code, signal, lost }: ProgramLineEnd): void {
+    if (lost) channel.stderr.write(`\r\n${options.onLost()}\r\n`)
+    if (signal !== null) channel.exit(signal)
+    else channel.exit(code ?? EXIT_UNKNOWN)
+    channel.end()
+  }
+
+  const line = openProgram(stream, {
+    onOutput: gather(() => output),
+    onErrors: gather(() => errors),
+    onEnd: how => {
+      end = how
+      if (underWay === 0 && output.length === 0 && errors.length === 0) finish(how)
+    },
+  })
+  const input = new Writable({
+    write: (bytes, _, done) => line.write(bytes, done),
+    final: done => {
+      line.end()
+      done()
+    },
+  })
+  carry(channel, input)
+  channel.once('close', line.close)
+  return line
+}

@@ -1,0 +1,109 @@
+import { constants } from 'node:os'
+import type { Duplex } from 'node:stream'
+import type { ServerChannel, Session } from 'ssh2'
+import type { RunOptions } from '../../../drivers/compute/port/console.ts'
+import type { ProgramLine } from '../../../drivers/compute/port/program-line.ts'
+import type { Outlet } from './outlet.ts'
+import { joinProgram } from './program-channel.ts'
+import type { SshLimits } from './ssh-limits.ts'
+
+/** A session of a connection: one program in the machine, with its terminal or without. */
+export interface SshSession {
+  /** What is not read of its client yet, in bytes. */
+  unreadBytes(): number
+  /** Says why, and ends it. */
+  end(sentence: string): void
+}
+
+export interface SessionDeps {
+  outlet: Outlet
+  limits: SshLimits
+  /** Runs a program in the instance. @throws SessionRefusal */
+  run(options: RunOptions): Promise<Duplex>
+  /** Serves a channel as the subsystem of that name; false: there is none. */
+  subsystem(name: string, channel: ServerChannel): boolean
+  /** Sentences that are said when the session opens. */
+  notes(): string[]
+  words: { lost(): string; noSubsystem(): string; failed(error: unknown): string }
+  onClose(): void
+}
+
+/** What a client may set: its language and what its terminal can. */
+const VARIABLE = /^(LANG|LC_[A-Z]{1,20}|COLORTERM)$/
+const TERM = /^[A-Za-z0-9._+-]{1,64}$/
+const EXIT_REFUSED = 255
+
+/** Serves a session that was just accepted. */
+export function serveSession(session: Session, deps: SessionDeps): SshSession {
+  const { limits, words } = deps
+  const env: Record<string, string> = {}
+  let pty: { cols: number; rows: number } | null = null
+  let channel: ServerChannel | null = null
+  let line: ProgramLine | null = null
+
+  const take = (opened: ServerChannel): ServerChannel => {
+    channel = opened
+    // Its errors are those of the connection.
+    opened.on('error', () => opened.destroy())
+    for (const note of deps.notes()) opened.stderr.write(`${note}\r\n`)
+    return opened
+  }
+  const start = (opened: ServerChannel, command: string | null) => {
+    const asked = pty
+    deps.run({ command, env, pty: asked }).then(
+      stream => {
+        // Whoever left meanwhile would never close it.
+        if (!opened.writable) return void stream.on('error', () => undefined).destroy()
+        line = joinProgram({ channel: opened, stream, outlet: deps.outlet, onLost: words.lost })
+        if (pty && pty !== asked) line.resize(pty.cols, pty.rows)
+      },
+      error => refuse(opened, words.failed(error)),
+    )
+  }
+
+  session.on('pty', (accept, _, { cols, rows, term }) => {
+    pty = { cols, rows }
+    if (TERM.test(term)) env.TERM = term
+    accept?.()
+  })
+  session.on('env', (accept, reject, { key, val }) => {
+    const fits =
+      VARIABLE.test(key) && key.length + val.length <= limits.variableCharsMax && !val.includes('\0')
+    if (!fits || Object.keys(env).length >= limits.variablesMax) return reject?.()
+    env[key] = val
+    accept?.()
+  })
+  session.on('window-change', (accept, _, { cols, rows }) => {
+    if (pty) pty = { cols, rows }
+    line?.resize(cols, rows)
+    accept?.()
+  })
+  session.on('signal', (accept, _, { name }) => {
+    if (`SIG${name}` in constants.signals) line?.signal(name)
+    accept?.()
+  })
+  session.on('shell', accept => start(take(accept()), null))
+  session.on('exec', (accept, _, { command }) => start(take(accept()), command))
+  session.on('subsystem', (accept, _, { name }) => {
+    const opened = take(accept())
+    if (!deps.subsystem(name, opened)) refuse(opened, words.noSubsystem())
+  })
+  session.once('close', deps.onClose)
+
+  return {
+    unreadBytes: () => channel?.readableLength ?? 0,
+    end: sentence => {
+      line?.close()
+      if (channel) refuse(channel, sentence)
+    },
+  }
+}
+
+function refuse(channel: ServerChannel, sentence: string): void {
+  if (!channel.writable) return
+  channel.stderr.write(`\r\n${sentence}\r\n`)
+  channel.exit(EXIT_REFUSED)
+  channel.end()
+  // Whatever still comes is for nobody.
+  channel.resume()
+}

@@ -1,0 +1,63 @@
+/** Bounds of the SSH server of one gateway. Tests hand in smaller ones. */
+export interface SshLimits {
+  /** Connections in all. */
+  connectionsMax: number
+  /** Connections of which nobody knows yet whose they are: in all, and from one address. */
+  strangersMax: number
+  strangersPerAddressMax: number
+  /** Connections of one customer. */
+  connectionsPerCustomerMax: number
+  /** How long whoever connects has to sign in: a passphrase is typed meanwhile. */
+  signInMs: number
+  /** Keys that are tried on one connection: agents hold many. */
+  triesMax: number
+  /** Keys that are refused of one address in a minute, over all gateways. */
+  refusalsPerMinuteMax: number
+  /** What somebody may send who has not signed in: far more than keys and signatures take. */
+  strangerBytesMax: number
+  /** Shells, commands and file transfers of one connection: what OpenSSH's own server allows. */
+  sessionsPerConnectionMax: number
+  /** Ways to ports of one connection. */
+  forwardsPerConnectionMax: number
+  /** Variables of one session, and the length of each with its name. */
+  variablesMax: number
+  variableCharsMax: number
+  /** A command, as it goes to another gateway; what is longer comes by the input of a shell. */
+  commandBytesMax: number
+  /** Machines are not read while a connection has more than this to send. */
+  waitingBytesMax: number
+  /** Whoever does not take this much is not read either: each packet may have an answer. */
+  unreadBytesMax: number
+  /** How much more than its window a channel may hold before its peer is taken for a hostile one. */
+  pastWindowBytesMax: number
+  /** Silence after which a sign of life is asked for, and how many may be missed. */
+  keepAliveMs: number
+  keepAlivesMissedMax: number
+  /** After its last word a connection has so long to close. */
+  closeMs: number
+}
+
+export const SSH_LIMITS: SshLimits = {
+  connectionsMax: 1_000,
+  strangersMax: 100,
+  strangersPerAddressMax: 20,
+  connectionsPerCustomerMax: 50,
+  signInMs: 60_000,
+  triesMax: 12,
+  refusalsPerMinuteMax: 60,
+  strangerBytesMax: 256 * 1024,
+  sessionsPerConnectionMax: 10,
+  forwardsPerConnectionMax: 64,
+  variablesMax: 16,
+  variableCharsMax: 256,
+  commandBytesMax: 10_000,
+  waitingBytesMax: 512 * 1024,
+  unreadBytesMax: 1024 * 1024,
+  pastWindowBytesMax: 64 * 1024,
+  keepAliveMs: 30_000,
+  keepAlivesMissedMax: 3,
+  closeMs: 2_000,
+}
+
+/** What the library offers of a channel before somebody reads, in bytes. */
+export const CHANNEL_WINDOW_BYTES = 2 * 1024 * 1024

@@ -1,0 +1,150 @@
+import type { Socket } from 'node:net'
+import { type Duplex, duplexPair } from 'node:stream'
+import type Docker from 'dockerode'
+import { asFailure, readAnswer } from '../port/answers.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { RunOptions } from '../port/console.ts'
+import { type Program, type ProgramEvents, serveProgram } from '../sessions/serve-program.ts'
+import { terminalSide } from '../sessions/session-limits.ts'
+import { createDemuxer, killGroup } from './docker-exec.ts'
+import { exitCode, openDockerShell } from './docker-shell.ts'
+
+/**
+ * Tells its own id in the first line, since Docker reaches an exec only through its process, and becomes the best shell
+ * that the image has, with what it is to do.
+ */
+const PIPES_SCRIPT =
+  'echo $$; cd ~ 2>/dev/null; [ -x /bin/bash ] && SHELL=/bin/bash || SHELL=/bin/sh; export SHELL; exec $SHELL "$@"'
+const START_TIMEOUT_MS = 20_000
+const PID_BYTES_MAX = 32
+const SIGNALS: ReadonlySet<string> = new Set(['HUP', 'INT', 'QUIT', 'TERM', 'KILL', 'USR1', 'USR2'])
+
+/**
+ * Runs a program in a container, with streams of its own.
+ * @returns Its line, as the port says.
+ * @throws ComputeError, and what dockerode throws.
+ */
+export async function runProgram(container: Docker.Container, options: RunOptions): Promise<Duplex> {
+  const { command, env = {}, pty = null } = options
+  const args = command === null ? [] : ['-c', command]
+  const [near, far] = duplexPair()
+  let failed: unknown = null
+  void serveProgram(
+    far,
+    events =>
+      pty ? onTerminal(container, { ...pty, args, env }, events) : onPipes(container, args, env, events),
+    error => {
+      failed = error
+      return asFailure(error)
+    },
+  )
+  try {
+    await readAnswer(near, START_TIMEOUT_MS)
+    return near
+  } catch (error) {
+    near.destroy()
+    throw failed ?? error
+  }
+}
+
+async function onTerminal(
+  container: Docker.Container,
+  options: { cols: number; rows: number; args: string[]; env: Record<string, string> },
+  events: ProgramEvents,
+): Promise<Program> {
+  const { cols, rows, args, env } = options
+  const size = { cols: terminalSide(cols), rows: terminalSide(rows) }
+  const onEnd = (code: number | null) => events.onEnd({ code, signal: null })
+  const shell = await openDockerShell(
+    container,
+    { ...size, env },
+    { onData: events.onData, onDrain: events.onDrain, onEnd },
+    args,
+  )
+  // A terminal's input never ends, and its keys are its signals.
+  return { ...shell, end: () => undefined, signal: () => undefined }
+}
+
+async function onPipes(
+  container: Docker.Container,
+  args: string[],
+  env: Record<string, string>,
+  events: ProgramEvents,
+): Promise<Program> {
+  const exec = await container.exec({
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
+    Cmd: ['/bin/sh', '-c', PIPES_SCRIPT, 'berth', ...args],
+  })
+  const socket = (await exec.start({ hijack: true, stdin: true })) as unknown as Socket
+  const program = joinExec(container, exec, socket, events)
+  await program.started
+  return program
+}
+
+/** Joins an exec's one stream with the two outputs of a program; its first line is the process's id. */
+function joinExec(
+  container: Docker.Container,
+  exec: Docker.Exec,
+  socket: Socket,
+  events: ProgramEvents,
+): Program & { started: Promise<void> } {
+  const started = Promise.withResolvers<void>()
+  let head: Buffer | null = Buffer.alloc(0)
+  let said = ''
+  let pid = 0
+  let ended = false
+
+  const demux = createDemuxer((isStderr, piece) => {
+    if (head === null) return isStderr ? events.onStderr(piece) : events.onData(piece)
+    if (isStderr) {
+      said = `${said}${piece}`.slice(0, 300)
+      return
+    }
+    head = Buffer.concat([head, piece])
+    const lineEnd = head.indexOf(10)
+    if (lineEnd < 0) {
+      if (head.length > PID_BYTES_MAX) socket.destroy()
+      return
+    }
+    pid = Number(head.subarray(0, lineEnd).toString())
+    const rest = head.subarray(lineEnd + 1)
+    head = null
+    started.resolve()
+    if (rest.length > 0) events.onData(rest)
+  })
+  const end = () => {
+    if (ended) return
+    ended = true
+    socket.destroy()
+    if (head !== null) {
+      // An engine that could not start even the shell says why in place of the output.
+      started.reject(new ComputeError('failed', `no shell came up: ${said || head.toString().slice(0, 300)}`))
+      return
+    }
+    exitCode(exec).then(
+      code => events.onEnd({ code, signal: null }),
+      () => events.onEnd({ code: null, signal: null }),
+    )
+  }
+  socket.on('error', () => socket.destroy())
+  socket.on('data', demux)
+  socket.on('end', end)
+  socket.on('close', end)
+  socket.on('drain', events.onDrain)
+
+  return {
+    started: started.promise,
+    write: data => socket.destroyed || socket.writableEnded || socket.write(data),
+    end: () => void socket.end(),
+    resize: () => undefined,
+    signal: name => {
+      if (pid > 0 && !ended && SIGNALS.has(name)) killGroup(container, pid, name).catch(() => undefined)
+    },
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+    hangUp: () => void socket.destroy(),
+  }
+}

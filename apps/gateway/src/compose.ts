@@ -335,6 +335,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await identity.purge()
       await audit.purge()
       await billing.purge()
+      await gateways.purge()
       await server.pruneIdempotency(billing.openTopupsAmong)
       await server.pruneRateCounts()
       await registries.resealFormer()

@@ -32,7 +32,7 @@ describe('a loop', () => {
     await vi.waitUntil(() => rounds >= 4, WAIT)
   })
 
-  test('waits longer after an error where that is said', async () => {
+  test('waits otherwise after an error where that is said', async () => {
     let rounds = 0
     start({
       errorPauseMs: A_LONG_TIME_MS,
@@ -56,6 +56,28 @@ describe('a loop', () => {
     const run = async () => void ran.push('next')
     start({ lease: lease('next'), name: 'at-once', atOnce: true, pauseMs: A_LONG_TIME_MS, run })
     await vi.waitUntil(() => ran.includes('next'), WAIT)
+  })
+
+  test('comes when something is due, and when it is woken, also during a round, before its pause is over', async () => {
+    const due = [0, 0, null]
+    let rounds = 0
+    const loop = start({
+      pauseMs: A_LONG_TIME_MS,
+      atOnce: true,
+      run: async () => {
+        rounds += 1
+        if (rounds === 4) loop.wake()
+      },
+      dueInMs: () => due[rounds - 1] ?? null,
+    })
+    await vi.waitUntil(() => rounds === 3, WAIT)
+    loop.wake()
+    await vi.waitUntil(() => rounds === 5, WAIT)
+    // A later wake puts off no earlier one.
+    loop.wake(A_LONG_TIME_MS)
+    loop.wake(1)
+    loop.wake(A_LONG_TIME_MS)
+    await vi.waitUntil(() => rounds === 6, WAIT)
   })
 
   test('stops when the round under way has ended, and tells it', async () => {

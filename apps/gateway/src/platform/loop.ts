@@ -6,9 +6,14 @@ import { withLease } from './lease.ts'
 export interface LoopOptions {
   /** For the log, and the lease's name. */
   name: string
-  /** Between the end of one round and the start of the next. */
+  /** Between the end of one round and the start of the next, at the most. */
   pauseMs: number
-  /** Pause after a round that failed, where that is longer; left out: the same. */
+  /**
+   * After each round: how soon there is something to do, in ms; null where nothing is known. The pause lasts no longer
+   * than that, so that it can be long and nothing is late.
+   */
+  dueInMs?(): number | null
+  /** Pause after a round that failed; left out: the same. */
   errorPauseMs?: number
   /** The first round comes at once and without the lease: a dead process may still hold it. It must be safe beside others. */
   atOnce?: boolean
@@ -30,6 +35,8 @@ interface LoopLease {
 
 export interface Loop {
   start(): void
+  /** Something will be to do: a round begins within so many ms, after the one under way. Before `start` it is nothing. */
+  wake(withinMs?: number): void
   /** Begins no round any more, and returns when none runs. */
   stop(): Promise<void>
 }
@@ -42,10 +49,14 @@ const LEASE_MARGIN_MS = 5_000
  * again.
  */
 export function createLoop(options: LoopOptions): Loop {
-  const { name, pauseMs, errorPauseMs = 0, atOnce = false, log } = options
+  const { name, pauseMs, errorPauseMs = pauseMs, atOnce = false, log } = options
   const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
+  let isStarted = false
+  let isBusy = false
+  /** When the next round begins at the latest, by `performance.now()`. */
+  let nextAt = Number.POSITIVE_INFINITY
 
   async function once(lease: LoopLease | undefined): Promise<void> {
     if (!lease) {
@@ -58,28 +69,43 @@ export function createLoop(options: LoopOptions): Loop {
     })
   }
 
-  async function round(lease: LoopLease | undefined): Promise<void> {
+  /** @returns How long to pause. */
+  async function round(lease: LoopLease | undefined): Promise<number> {
     try {
       await once(lease)
-      schedule(pauseMs)
+      const dueMs = options.dueInMs?.()
+      return Math.max(0, Math.min(pauseMs, dueMs ?? pauseMs))
     } catch (error) {
       log.error({ err: error, loop: name }, 'a round failed; the next one tries again')
-      schedule(Math.max(pauseMs, errorPauseMs))
+      return errorPauseMs
     }
   }
 
+  function begin(lease: LoopLease | undefined): void {
+    isBusy = true
+    nextAt = Number.POSITIVE_INFINITY
+    running = round(lease).then(ms => {
+      isBusy = false
+      schedule(ms)
+    })
+  }
+
   function schedule(ms: number): void {
-    if (stopping.signal.aborted) return
-    timer = setTimeout(() => {
-      running = round(options.lease)
-    }, ms)
+    nextAt = Math.min(nextAt, performance.now() + ms)
+    if (isBusy || stopping.signal.aborted) return
+    clearTimeout(timer)
+    timer = setTimeout(() => begin(options.lease), Math.max(0, nextAt - performance.now()))
     if (options.mayEnd) timer.unref()
   }
 
   return {
     start() {
-      if (atOnce) running = round(undefined)
+      isStarted = true
+      if (atOnce) begin(undefined)
       else schedule(pauseMs)
+    },
+    wake(withinMs = 0) {
+      if (isStarted) schedule(withinMs)
     },
     async stop() {
       stopping.abort()

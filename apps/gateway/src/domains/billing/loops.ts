@@ -26,7 +26,7 @@ const RECOVERY_MS = 15_000
  * The domain's two loops. Each runs in one replica at a time, and outlives every error of the database.
  * `start` also finishes at once what a killed gateway left behind. `stop` returns when nothing runs any more.
  */
-export function createBillingLoops(deps: LoopDeps): Loop {
+export function createBillingLoops(deps: LoopDeps): Pick<Loop, 'start' | 'stop'> {
   const { billing, log, onExhausted, afterTick } = deps
   // Metering waits for its first tick: whatever died with the last gateway is first found dead.
   const metering = createLoop({

@@ -8,7 +8,18 @@ export const FLEET_CHANNEL = 'fleet'
 
 /** A gateway that does not say again that it reaches an engine is taken not to, so long after it last did. */
 const REACH_MS = 12_000
+/** That is said again after this: looks come more often, and one that fails is followed by others in time. */
+const RENEW_MS = 5_000
 const KEPT_MS = 3_600_000
+
+/** An engine that a gateway reaches. */
+interface Reached {
+  id: string
+  driver: string
+  facts: EngineFacts
+  /** What the version before called it; its row becomes this one. */
+  formerId: string | null
+}
 
 /** An engine as the database knows it. */
 export interface KnownEngine {
@@ -28,6 +39,64 @@ export interface KnownEngine {
  */
 export function createEngineStore({ db, selfId }: { db: Database; selfId: string }) {
   const until = sql`now() + make_interval(secs => ${REACH_MS / 1_000})`
+  /** When this gateway last wrote that it reaches an engine, by `performance.now()`, and what it wrote. */
+  const written = new Map<string, { at: number; facts: string }>()
+
+  /** Says again what was said. @returns False where that does not stand there any more. */
+  async function renew(id: string, facts: EngineFacts): Promise<boolean> {
+    const renewed = await db
+      .update(engineReach)
+      .set({ seenUntil: until })
+      .from(engine)
+      .where(
+        and(
+          eq(engineReach.engineId, id),
+          eq(engineReach.gatewayId, selfId),
+          gt(engineReach.seenUntil, sql`now()`),
+          eq(engine.id, id),
+          eq(engine.facts, facts),
+        ),
+      )
+      .returning({ id: engineReach.engineId })
+    return renewed.length > 0
+  }
+
+  async function writeWhole({ id, driver, facts, formerId }: Reached): Promise<void> {
+    await db.transaction(async tx => {
+      const [before] = await tx.select().from(engine).where(eq(engine.id, id))
+      const [former] = formerId ? await tx.delete(engine).where(eq(engine.id, formerId)).returning() : []
+      const [row] = await tx
+        .insert(engine)
+        .values({
+          id,
+          driver,
+          facts,
+          ...(former && { firstSeenAt: former.firstSeenAt, pairedAt: former.pairedAt }),
+        })
+        .onConflictDoUpdate({
+          target: engine.id,
+          set: {
+            facts,
+            lastSeenAt: sql`now()`,
+            pairedAt: sql`coalesce(${engine.pairedAt}, excluded.paired_at)`,
+          },
+        })
+        .returning({ facts: engine.facts })
+      const [reach] = await tx
+        .insert(engineReach)
+        .values({ engineId: id, gatewayId: selfId, seenUntil: until })
+        .onConflictDoUpdate({
+          target: [engineReach.engineId, engineReach.gatewayId],
+          set: { seenUntil: until },
+        })
+        // Zero where the row was not there before.
+        .returning({ isNew: sql<boolean>`xmax = 0` })
+      const changed = JSON.stringify(before?.facts) !== JSON.stringify(row?.facts)
+      if (reach?.isNew || changed || former) await notify(tx, FLEET_CHANNEL, id)
+      const old = sql`now() - make_interval(secs => ${KEPT_MS / 1_000})`
+      await tx.delete(engineReach).where(lt(engineReach.seenUntil, old))
+    })
+  }
 
   /** Tells the others of what is gone. */
   async function remove(which: SQL | undefined): Promise<void> {
@@ -37,54 +106,27 @@ export function createEngineStore({ db, selfId }: { db: Database; selfId: string
 
   return {
     /**
-     * Writes that this gateway reaches an engine, and what that is. Others are told when it is news.
-     * @param formerId What the version before called it; its row becomes this one.
+     * Says that this gateway reaches an engine, and what that is; as often as it looks. Others are told when it is news.
      */
-    async reached(found: { id: string; driver: string; facts: EngineFacts; formerId: string | null }) {
-      const { id, driver, facts, formerId } = found
-      await db.transaction(async tx => {
-        const [before] = await tx.select().from(engine).where(eq(engine.id, id))
-        const [former] = formerId ? await tx.delete(engine).where(eq(engine.id, formerId)).returning() : []
-        const [row] = await tx
-          .insert(engine)
-          .values({
-            id,
-            driver,
-            facts,
-            ...(former && { firstSeenAt: former.firstSeenAt, pairedAt: former.pairedAt }),
-          })
-          .onConflictDoUpdate({
-            target: engine.id,
-            set: {
-              facts,
-              lastSeenAt: sql`now()`,
-              pairedAt: sql`coalesce(${engine.pairedAt}, excluded.paired_at)`,
-            },
-          })
-          .returning({ facts: engine.facts })
-        const [reach] = await tx
-          .insert(engineReach)
-          .values({ engineId: id, gatewayId: selfId, seenUntil: until })
-          .onConflictDoUpdate({
-            target: [engineReach.engineId, engineReach.gatewayId],
-            set: { seenUntil: until },
-          })
-          // Zero where the row was not there before.
-          .returning({ isNew: sql<boolean>`xmax = 0` })
-        const changed = JSON.stringify(before?.facts) !== JSON.stringify(row?.facts)
-        if (reach?.isNew || changed || former) await notify(tx, FLEET_CHANNEL, id)
-        const old = sql`now() - make_interval(secs => ${KEPT_MS / 1_000})`
-        await tx.delete(engineReach).where(lt(engineReach.seenUntil, old))
-      })
+    async reached(found: Reached): Promise<void> {
+      const { id, facts } = found
+      const last = written.get(id)
+      const asText = JSON.stringify(facts)
+      const isSame = last?.facts === asText
+      if (isSame && performance.now() - last.at < RENEW_MS) return
+      if (!isSame || !(await renew(id, facts))) await writeWhole(found)
+      written.set(id, { at: performance.now(), facts: asText })
     },
 
     /** Takes back that this gateway reaches an engine: others may take over at once. */
     async withdraw(engineId: string): Promise<void> {
+      written.delete(engineId)
       await remove(and(eq(engineReach.gatewayId, selfId), eq(engineReach.engineId, engineId)))
     },
 
     /** Takes back that a gateway reaches anything. */
     async withdrawAll(gatewayId: string): Promise<void> {
+      if (gatewayId === selfId) written.clear()
       await remove(eq(engineReach.gatewayId, gatewayId))
     },
 

@@ -19,6 +19,7 @@ export const engine = pgTable('engine', {
   /** Null for an engine of the version before, which has not been seen again yet. */
   facts: jsonb('facts').$type<EngineFacts>(),
   firstSeenAt: moment('first_seen_at').notNull().default(sql`now()`),
+  /** When it was last found, after it was not, or was found to be other than before. */
   lastSeenAt: moment('last_seen_at').notNull().default(sql`now()`),
   /** Since when its machines are known to be those of this database; null while that is not decided. */
   pairedAt: moment('paired_at'),

@@ -10,8 +10,19 @@ const SAMPLE = ['--query-gpu=uuid,utilization.gpu,memory.used', '--format=csv,no
 const QUERY_TIMEOUT_MS = 5_000
 const CARDS_DIR = '/proc/driver/nvidia/gpus'
 
-/** The NVIDIA GPUs of this computer. Empty when there is no driver, no card, or no answer. */
-export async function listNvidiaGpus(): Promise<RealGpu[]> {
+/** Engines say every few seconds what they have; to ask for cards starts a program. */
+const LIST_KEPT_MS = 60_000
+let listed: { at: number; gpus: Promise<RealGpu[]> } | null = null
+
+/** The NVIDIA GPUs of this computer, as they were within the last minute. Empty when there is no driver, no card, or no answer. */
+export function listNvidiaGpus(): Promise<RealGpu[]> {
+  if (listed === null || performance.now() - listed.at > LIST_KEPT_MS) {
+    listed = { at: performance.now(), gpus: askForGpus() }
+  }
+  return listed.gpus
+}
+
+async function askForGpus(): Promise<RealGpu[]> {
   try {
     const { stdout } = await promisify(execFile)('nvidia-smi', QUERY, { timeout: QUERY_TIMEOUT_MS })
     return parseNvidiaSmi(stdout)

@@ -31,6 +31,8 @@ export interface Gateways {
   withdraw(): Promise<void>
   /** Takes back what a gateway said of itself that is known to be dead: nobody opens to it any more. */
   forget(gatewayId: string): Promise<void>
+  /** Removes what gateways that died long ago said of themselves. */
+  purge(): Promise<void>
   /** Cuts what is open and stops. */
   close(): Promise<void>
 }
@@ -69,9 +71,9 @@ export function createGateways({ db, selfId, log, key, host, port, address }: Ga
     async run() {
       await registry.renew(announced)
       await cutDead()
-      await checkAddresses()
     },
   })
+  const check = createLoop({ name: 'gateway.addresses', pauseMs: SEEN_MS, log, run: () => checkAddresses() })
   handlers.set(GREETING, async (_, accept) => void accept().end())
   const checkAddresses = createAddressCheck({ others: registry.others, answers, log })
 
@@ -111,15 +113,17 @@ export function createGateways({ db, selfId, log, key, host, port, address }: Ga
       announced = address ?? `${nameOf(host)}:${actualPort}`
       await registry.renew(announced)
       renewal.start()
+      check.start()
     },
     async withdraw() {
-      await renewal.stop()
+      await Promise.all([renewal.stop(), check.stop()])
       // Without the database the row runs out by itself.
       await registry
         .withdraw(selfId)
         .catch(error => log.warn({ err: error }, 'this gateway stays listed for a while'))
     },
     forget: registry.withdraw,
+    purge: registry.purge,
     async close() {
       client.close()
       await server.close()

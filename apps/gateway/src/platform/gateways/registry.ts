@@ -22,12 +22,16 @@ export function createRegistry({ db, selfId }: { db: Database; selfId: string })
   const seenUntil = sql`now() + make_interval(secs => ${SEEN_MS / 1_000})`
 
   return {
-    /** Writes that this gateway lives, and where it is reached; removes rows that ran out long ago. */
+    /** Writes that this gateway lives, and where it is reached. */
     async renew(address: string): Promise<void> {
       await db
         .insert(gateway)
         .values({ id: selfId, address, seenUntil })
         .onConflictDoUpdate({ target: gateway.id, set: { address, seenUntil } })
+    },
+
+    /** Removes rows that ran out long ago. */
+    async purge(): Promise<void> {
       await db
         .delete(gateway)
         .where(lt(gateway.seenUntil, sql`now() - make_interval(secs => ${KEPT_MS / 1_000})`))

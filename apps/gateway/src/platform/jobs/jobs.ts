@@ -3,13 +3,23 @@ import { fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import type { Queryable } from '../database/database.ts'
 import type { OpenDatabase } from '../database/open-database.ts'
+import { createLoop } from '../loop.ts'
 
 /** pg-boss keeps its tables in a schema of their own. */
 const SCHEMA = 'pgboss'
-/** A commit wakes the workers; what is to be tried again is found by looking. */
+/** Without notices of commits, workers look this often for themselves. */
 const POLL_SECONDS = 2
+/** With them they are woken by a commit, and when something is due. */
+const NOTIFIED_POLL_SECONDS = 60
+/** What is to be tried again, or waits unnoticed, is looked for so often, and when the first of it is due. */
+const DUE_MS_MAX = 5_000
+const DUE_MS_MIN = 100
+/** Until a job that failed is written down as such, and it is known when it is to be tried again. */
+const FAILED_MS = 500
 /** Jobs whose gateway died are looked for this often, by one gateway. */
 const MONITOR_SECONDS = 10
+/** No job of ours waits for others: pg-boss looks for such hardly ever. */
+const FLOW_SECONDS = 3_600
 /** Above every queue's `runSecondsMax`. */
 const STOP_MS_MAX = 90_000
 
@@ -81,10 +91,23 @@ export interface Jobs {
 /** Makes the gateway's one worker of jobs. */
 export function createJobs(deps: {
   database: Pick<OpenDatabase, 'pool' | 'listen'>
-  log: Pick<Logger, 'warn'>
+  log: Pick<Logger, 'warn' | 'error'>
 }): Jobs {
   const { database, log } = deps
   const queues = new Map<string, QueueRules<object>>()
+  /** pg-boss's names of the workers of each queue. */
+  const workers = new Map<string, string[]>()
+  /** As it was found last. */
+  let nextInMs: number | null = null
+  const due = createLoop({
+    name: 'jobs.due',
+    pauseMs: DUE_MS_MAX,
+    log,
+    async run() {
+      nextInMs = await wakeForDue()
+    },
+    dueInMs: () => nextInMs,
+  })
   let opening: Promise<void> | null = null
   const boss = new PgBoss({
     schema: SCHEMA,
@@ -92,6 +115,7 @@ export function createJobs(deps: {
     useListenNotify: true,
     superviseIntervalSeconds: MONITOR_SECONDS,
     monitorIntervalSeconds: MONITOR_SECONDS,
+    flowIntervalSeconds: FLOW_SECONDS,
     db: {
       executeSql: (text, values) => database.pool.query(text, values),
       async listen(channel, onNotification, onReconnect) {
@@ -120,15 +144,37 @@ export function createJobs(deps: {
         batchSize: 1,
         includeMetadata: true as const,
         pollingIntervalSeconds: POLL_SECONDS,
-        notifyPollingIntervalSeconds: POLL_SECONDS,
+        notifyPollingIntervalSeconds: NOTIFIED_POLL_SECONDS,
         ...(perGroup !== undefined && { localGroupConcurrency: perGroup }),
       },
       async ([job]: JobWithMetadata<object>[]) => {
         // Whoever finds a job looks for another one as soon as it is done, so that many are not one for each look.
         boss.notifyWorker(worker)
-        if (job) await run(job)
+        if (!job) return
+        try {
+          await run(job)
+        } catch (error) {
+          due.wake(FAILED_MS)
+          throw error
+        }
       },
     )
+    workers.set(name, [...(workers.get(name) ?? []), worker])
+  }
+
+  /** Has workers look whose queues have what is due. @returns In how many ms more will be; null where nothing waits. */
+  async function wakeForDue(): Promise<number | null> {
+    const { rows } = await database.pool.query<{ name: string; isDue: boolean; nextInMs: number | null }>(
+      `select name, bool_or(start_after <= now()) as "isDue",
+        (extract(epoch from min(start_after) filter (where start_after > now()) - now()) * 1000)::float8 as "nextInMs"
+      from ${SCHEMA}.job where name = any($1) and state < 'active' and not blocked group by name`,
+      [[...queues.keys()]],
+    )
+    for (const { name, isDue } of rows) {
+      if (isDue) for (const worker of workers.get(name) ?? []) boss.notifyWorker(worker)
+    }
+    const nexts = rows.flatMap(row => row.nextInMs ?? [])
+    return nexts.length === 0 ? null : Math.max(DUE_MS_MIN, Math.min(...nexts))
   }
 
   const jobs: Jobs = {
@@ -162,8 +208,11 @@ export function createJobs(deps: {
       for (const rules of queues.values()) {
         for (let n = 0; n < rules.workers; n++) await work(rules)
       }
+      due.start()
+      due.wake()
     },
     async stop() {
+      await due.stop()
       await boss.stop({ graceful: true, close: false, timeout: STOP_MS_MAX })
     },
   }

@@ -11,8 +11,10 @@ import type { Store } from './store.ts'
 import type { Sweep } from './sweep.ts'
 import { createWorker, type WorkerDeps } from './worker.ts'
 
-/** Due rows are looked for this often; whatever is wanted at once is kicked. */
-const POLL_MS = 1_000
+/** Due rows are looked for when the first of them is due, at most so often; whatever is wanted at once is kicked. */
+const DUE_MS_MIN = 1_000
+/** They are looked for this often in any case: a gateway that died may have known of more than is known here. */
+const DUE_MS_MAX = 5_000
 /** Pause after an error of the loop itself, such as a database that is away. */
 const ERROR_PAUSE_MS = 2_000
 const SWEEP_MS = 30_000
@@ -58,6 +60,8 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { clock, log, fleet, pairing, store, sweep } = deps
   const worker = createWorker(deps, {
     onDone(id, lookAgain) {
+      // When it is due again is known now.
+      due.wake(DUE_MS_MIN)
       if (lookAgain) claimQuietly({ only: [id], early: true })
       // A slot is free, and there may be more to do than there were slots.
       else if (worker.busy() >= CONCURRENCY - 1) claimQuietly()
@@ -65,13 +69,29 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     onMissed: id => claimQuietly({ only: [id] }),
   })
   const cleanups: (() => void)[] = []
-  const loops: Loop[] = []
+  let nextAt: Date | null = null
+  const due = createLoop({
+    name: 'instances.due',
+    pauseMs: DUE_MS_MAX,
+    errorPauseMs: ERROR_PAUSE_MS,
+    log,
+    async run() {
+      nextAt = await firstDueAt()
+      if (nextAt === null || nextAt > clock.now()) return
+      await claim()
+      nextAt = await firstDueAt()
+    },
+    dueInMs: () => nextAt && Math.max(DUE_MS_MIN, nextAt.getTime() - clock.now().getTime()),
+  })
+  const loops: Loop[] = [due]
   /** Engines that this gateway looks after now. */
   const served = new Map<string, Engine>()
   let running = false
   let started = false
   let stopServing = async () => {}
   let claiming: Promise<void> = Promise.resolve()
+
+  const firstDueAt = () => store.dueAt(clock.now(), worker.working())
 
   /** Claims are made one after the other, so that no row is claimed twice by this process. */
   function claim(which: { only?: string[]; early?: boolean } = {}): Promise<void> {
@@ -100,6 +120,8 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
 
   function kick(id: string, { lookAgain = false } = {}): void {
     if (!running) return
+    // What it was kicked for may be due a little later only.
+    due.wake(DUE_MS_MIN)
     // What is under way may not be wanted any more; the worker finds out.
     if (worker.working().includes(id)) worker.recheck(id, { lookAgain })
     else claimQuietly({ only: [id], early: lookAgain })
@@ -168,7 +190,8 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
         await claim({ only: [id], early: true })
       }
       await worker.looked()
-      every(POLL_MS, () => claim(), 'instances.due')
+      due.start()
+      due.wake(DUE_MS_MIN)
       every(SWEEP_MS, () => sweepAndKick(), 'instances.sweep')
       claimQuietly()
       started = true

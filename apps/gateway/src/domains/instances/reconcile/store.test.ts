@@ -1,5 +1,5 @@
 import { INSTANCES_PER_USER_MAX } from '@berth/contract/limits'
-import { eq, sql } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createInstancesFixture, type InstancesFixture } from '../instances-fixture.ts'
 import { instance } from '../tables.ts'
@@ -39,6 +39,36 @@ test('each due row goes to exactly one of those who claim at the same time', asy
     ).toEqual([...ids].sort())
     await Promise.all(stores.map(store => store.releaseAll()))
   }
+})
+
+test('the first row that is due is known, and when one is free again that somebody else works on', async () => {
+  const [one, other] = stores
+  if (!one || !other) throw new Error('two stores are needed')
+  const now = fixture.clock.now()
+  const [early = '', late = '', ...rest] = ids
+  const { db } = fixture
+  const inMs = (ms: number) => new Date(now.getTime() + ms)
+  await db.update(instance).set({ nextAttemptAt: inMs(60_000) })
+  await db
+    .update(instance)
+    .set({ nextAttemptAt: inMs(20_000) })
+    .where(eq(instance.id, late))
+  await db
+    .update(instance)
+    .set({ nextAttemptAt: inMs(-5) })
+    .where(eq(instance.id, early))
+  expect(await one.dueAt(now, [])).toEqual(inMs(-5))
+  expect(await one.dueAt(now, [early])).toEqual(inMs(20_000))
+  expect(await one.dueAt(now, ids)).toBeNull()
+  expect(await claim(other, { only: [early] })).toHaveLength(1)
+  expect(await one.dueAt(now, [])).toEqual(inMs(LEASE_MS))
+  expect(await other.dueAt(now, [])).toEqual(inMs(-5))
+  expect(await one.dueAt(inMs(LEASE_MS), [])).toEqual(inMs(-5))
+  await other.releaseAll()
+  await db
+    .update(instance)
+    .set({ nextAttemptAt: now })
+    .where(inArray(instance.id, [early, late, ...rest]))
 })
 
 test('a write by one whose lease was taken over, or on an older version, changes nothing', async () => {

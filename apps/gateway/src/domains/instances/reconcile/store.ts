@@ -1,4 +1,5 @@
-import { and, asc, eq, inArray, isNull, lte, notInArray, or, type SQL } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNull, lte, min, ne, notInArray, or, type SQL } from 'drizzle-orm'
+import { unionAll } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import type { Billing } from '../../billing/billing.ts'
 import type { FailureCode } from '../codes.ts'
@@ -12,6 +13,8 @@ import { instance } from '../tables.ts'
 export interface Store {
   /** Takes the lease of rows, those first that have waited longest; rows under others' leases are passed over. */
   claim(wanted: Wanted): Promise<InstanceRow[]>
+  /** When the first of the rows that could be claimed is due, now or later; null where none is. */
+  dueAt(now: Date, not: string[]): Promise<Date | null>
   /** Prolongs our leases. Returns the versions of the rows that are still ours. */
   renew(rowIds: string[], leaseUntil: Date): Promise<Map<string, number>>
   /** The row while it is still ours. */
@@ -78,6 +81,11 @@ export function createStore(deps: {
     return or(isNull(instance.engineId), notInArray(instance.engineId, elsewhere))
   }
 
+  /** A lease of our own that we do not work under is left over from an error. */
+  function free(now: Date): SQL | undefined {
+    return or(isNull(instance.leaseUntil), lte(instance.leaseUntil, now), eq(instance.leaseOwner, owner))
+  }
+
   return {
     claim({ limit, now, leaseUntil, not, only, early }) {
       const due = db
@@ -89,8 +97,7 @@ export function createStore(deps: {
             notElsewhere(),
             only ? inArray(instance.id, only) : undefined,
             early ? undefined : lte(instance.nextAttemptAt, now),
-            // A lease of our own that we do not work under is left over from an error.
-            or(isNull(instance.leaseUntil), lte(instance.leaseUntil, now), eq(instance.leaseOwner, owner)),
+            free(now),
             not.length > 0 ? notInArray(instance.id, not) : undefined,
           ),
         )
@@ -102,6 +109,23 @@ export function createStore(deps: {
         .set({ leaseOwner: owner, leaseUntil })
         .where(inArray(instance.id, due))
         .returning()
+    },
+    async dueAt(now, not) {
+      const live = and(isNull(instance.terminatedAt), notElsewhere())
+      const first = db
+        .select({ at: instance.nextAttemptAt })
+        .from(instance)
+        .where(and(live, free(now), not.length > 0 ? notInArray(instance.id, not) : undefined))
+        .orderBy(asc(instance.nextAttemptAt))
+        .limit(1)
+      // Whoever holds a lease may have died: then the row is free from there.
+      const firstFree = db
+        .select({ at: min(instance.leaseUntil) })
+        .from(instance)
+        .where(and(live, ne(instance.leaseOwner, owner), gt(instance.leaseUntil, now)))
+      const found = await unionAll(firstFree, first)
+      const [at = null] = found.flatMap(row => row.at ?? []).sort((one, other) => Number(one) - Number(other))
+      return at
     },
     async renew(rowIds, leaseUntil) {
       const rows = await db

@@ -1,4 +1,5 @@
-import { and, asc, eq, gt, gte, isNotNull, isNull, lt, lte, or } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, isNotNull, isNull, lt, lte, min, or } from 'drizzle-orm'
+import { unionAll } from 'drizzle-orm/pg-core'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
@@ -134,6 +135,16 @@ export async function letTimePass(deps: BooksDeps): Promise<number> {
     })
   }
   return due.length
+}
+
+/** When the first intent moves by itself, or the first event is to be sent, now or later; null where none is. */
+export async function firstDueAt({ db }: Pick<BooksDeps, 'db'>): Promise<Date | null> {
+  const found = await unionAll(
+    db.select({ at: min(testcardIntent.movesAt) }).from(testcardIntent),
+    db.select({ at: min(testcardEvent.deliverAt) }).from(testcardEvent),
+  )
+  const [at = null] = found.flatMap(row => row.at ?? []).sort((one, other) => Number(one) - Number(other))
+  return at
 }
 
 /** Events since a moment, oldest first, in pages. */

@@ -1,6 +1,14 @@
 import type { Logger } from 'pino'
+import { createLoop } from '../../../platform/loop.ts'
 import type { WebhookDelivery } from '../port.ts'
-import { type BooksDeps, giveUp, letTimePass, noteDelivered, takeDueEvents } from './testcard-books.ts'
+import {
+  type BooksDeps,
+  firstDueAt,
+  giveUp,
+  letTimePass,
+  noteDelivered,
+  takeDueEvents,
+} from './testcard-books.ts'
 import { SIGNATURE_HEADER, signWebhook } from './testcard-signature.ts'
 
 export interface SenderDeps extends BooksDeps {
@@ -8,8 +16,11 @@ export interface SenderDeps extends BooksDeps {
   webhook_secret: () => Uint8Array
 }
 
-/** Pause between two rounds; what somebody waits for is sent at once besides. */
-const PAUSE_MS = 1_000
+/** A round comes when something is due, and so often in any case: another process may have died with what it knew. */
+const PAUSE_MS = 5_000
+/** What is due now and was not taken is in another process's hands for a moment. */
+const DUE_MS_MIN = 100
+const ERROR_PAUSE_MS = 1_000
 /** A send that is not taken is repeated after this, twice as long each time, up to the most. */
 const RETRY_MS = 2_000
 const RETRY_MS_MAX = 600_000
@@ -21,19 +32,23 @@ const TRIES_MAX = 20
  */
 export function createWebhookSender(deps: SenderDeps) {
   let send: ((delivery: WebhookDelivery) => Promise<number>) | null = null
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> = Promise.resolve()
-  let stopped = false
-
-  async function round(): Promise<void> {
-    try {
+  let nextAt: Date | null = null
+  const loop = createLoop({
+    name: 'testcard',
+    pauseMs: PAUSE_MS,
+    errorPauseMs: ERROR_PAUSE_MS,
+    atOnce: true,
+    log: deps.log,
+    async run(signal) {
+      nextAt = await firstDueAt(deps)
+      if (nextAt === null || nextAt > deps.clock.now()) return
       await letTimePass(deps)
       // What a delivery makes due is sent in the same round.
-      while (!stopped && (await sendDue()));
-    } catch (error) {
-      deps.log.error({ err: error }, 'the test-card platform could not work; it tries again')
-    }
-  }
+      while (!signal.aborted && (await sendDue()));
+      nextAt = await firstDueAt(deps)
+    },
+    dueInMs: () => nextAt && Math.max(DUE_MS_MIN, nextAt.getTime() - deps.clock.now().getTime()),
+  })
 
   async function sendDue(): Promise<boolean> {
     if (!send) return false
@@ -50,29 +65,13 @@ export function createWebhookSender(deps: SenderDeps) {
     return again
   }
 
-  function schedule(pauseMs: number): void {
-    if (stopped) return
-    clearTimeout(timer)
-    timer = setTimeout(() => {
-      running = running.then(round).then(() => schedule(PAUSE_MS))
-    }, pauseMs)
-  }
-
   return {
     /** Something may be due now. */
-    wake(): void {
-      if (send) schedule(0)
-    },
+    wake: () => loop.wake(),
     start(to: (delivery: WebhookDelivery) => Promise<number>): { stop(): Promise<void> } {
       send = to
-      schedule(0)
-      return {
-        async stop() {
-          stopped = true
-          clearTimeout(timer)
-          await running
-        },
-      }
+      loop.start()
+      return { stop: loop.stop }
     },
   }
 }

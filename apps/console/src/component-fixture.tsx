@@ -44,6 +44,7 @@ function fillIn(): void {
   // A text field that grows asks again once fonts are there.
   Object.defineProperty(document, 'fonts', { value: new EventTarget(), configurable: true })
   window.scrollTo = () => {}
+  Element.prototype.scrollIntoView = () => {}
 }
 
 /** The page that a component was rendered in. */

@@ -2,19 +2,19 @@ import { topup } from '@berth/contract/billing'
 import { calls } from '@berth/contract/calls'
 import { officialImages } from '@berth/contract/images'
 import { deployInstance, startInstance } from '@berth/contract/instances'
-import { allRegions, listGpuSpecs } from '@berth/contract/regions'
-import { act, fireEvent, screen } from '@testing-library/react'
+import { allRegions, type GpuSpec, gpuSpec, listGpuSpecs } from '@berth/contract/regions'
+import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { type FunctionComponent, useState } from 'react'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { onUnseen } from './api/cache-lifecycle.ts'
 import { abortForNavigation } from './api/client.ts'
 import type { Namespace } from './app/i18n.ts'
 import { renderInPage } from './component-fixture.tsx'
-import { answerCalls, InShell, Refusal } from './gateway-fixture.tsx'
+import { type Answers, answerCalls, InShell, Refusal } from './gateway-fixture.tsx'
 import { DeployForm } from './pages/explore/DeployForm.tsx'
 import { offersOf } from './pages/explore/offers.ts'
-import { StartDialog } from './pages/instance-list/ConfirmDialogs.tsx'
 import { madeInstance } from './pages/instance-list/instance-fixture.ts'
+import { StartDialog } from './pages/instance-list/StartDialog.tsx'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { sampleOf } from './schema-fixture.ts'
 import { startToasts } from './ui/toast.ts'
@@ -28,10 +28,13 @@ interface Purchase {
   answer: object
   says: string
   leadsTo: string | null
+  /** What its page reads before. */
+  reads?: Answers
   /** Its page shows a failure itself; otherwise the request layer toasts it, wherever one is. */
   ofAForm: boolean
 }
 
+const specSample = sampleOf(gpuSpec) as GpuSpec
 const paid = { ...(sampleOf(topup.data) as object), amount: 2_500, currency: 'USD' }
 const topupPage = {
   operation: topup.operation,
@@ -61,6 +64,11 @@ const PURCHASES: readonly Purchase[] = [
     ),
     namespaces: ['instances'],
     typed: {},
+    reads: {
+      [listGpuSpecs.operation]: () => [
+        { ...specSample, id: 'rtx4090', region_code: 'us-west', available: 2, counts: [1, 2] },
+      ],
+    },
     submit: /^Start$/,
     answer: sampleOf(startInstance.data) as object,
     says: 'machine is starting.',
@@ -112,7 +120,10 @@ async function buyAndLeave(purchase: Purchase, answer: object) {
     startToasts(() => undefined)
     onUnseen(() => undefined)
   })
-  const { sent } = await answerCalls({ [purchase.operation]: () => held.promise.then(() => answer) })
+  const { sent } = await answerCalls({
+    ...purchase.reads,
+    [purchase.operation]: () => held.promise.then(() => answer),
+  })
   let leave = () => {}
   await renderInPage(
     () => {
@@ -125,7 +136,10 @@ async function buyAndLeave(purchase: Purchase, answer: object) {
   for (const [label, value] of Object.entries(purchase.typed)) {
     fireEvent.change(screen.getByLabelText(label), { target: { value } })
   }
-  await act(async () => fireEvent.click(screen.getByRole('button', { name: purchase.submit })))
+  const button = screen.getByRole<HTMLButtonElement>('button', { name: purchase.submit })
+  // What it costs may be asked for first.
+  await waitFor(() => expect(button.disabled).toBe(false))
+  await act(async () => fireEvent.click(button))
   await act(async () => {
     leave()
     abortForNavigation()

@@ -1,49 +1,13 @@
-import { restartInstance, startInstance, stopInstance, terminateInstance } from '@berth/contract/instances'
+import { restartInstance, stopInstance, terminateInstance } from '@berth/contract/instances'
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../../api/use-change.ts'
 import { useOffFor } from '../../app/session/use-off-for.ts'
-import { useWayTo } from '../../app/way-to.ts'
 import { ConfirmDialog } from '../../ui/ConfirmDialog.tsx'
 import { useFormat } from '../../ui/format.ts'
-import { toast } from '../../ui/toast.ts'
 import classes from './ConfirmDialogs.module.css'
 import type { InstanceDialogProps } from './instance-dialog.ts'
-import { machineText } from './instance-texts.ts'
-
-/** Asks before an instance starts: on what, at which price (R2.24). */
-export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) {
-  const { t } = useTranslation('instances')
-  const format = useFormat()
-  const { instance_id, name, gpu_count, gpu_spec_id, currency, running_micro_per_hour } = instance
-  const toInstances = useWayTo('/instance-list')
-  const start = useChange(startInstance, {
-    whenGone: () => toast.good(t('confirm.start.gone', { name }), { link: toInstances }),
-  })
-  return (
-    <ConfirmDialog
-      off={useOffFor(startInstance)}
-      opened={opened}
-      title={t('confirm.start.title', { name })}
-      confirmLabel={t('actions.start')}
-      onConfirm={() => start.send({ body: { instance_id, gpu_count, gpu_spec_id } })}
-      onClose={onClose}
-    >
-      <div className={classes.text}>
-        <p>
-          {t('confirm.start.text', {
-            machine: machineText(instance),
-            region: instance.region_name,
-            rate: format.rate(running_micro_per_hour, currency, 'h', true),
-          })}
-        </p>
-        <p>{t('confirm.start.reserve', { amount: format.money(running_micro_per_hour, currency) })}</p>
-        {instance.simulated && <p>{t('machine.simulated_hint')}</p>}
-      </div>
-    </ConfirmDialog>
-  )
-}
 
 /** Asks before an instance stops: what ends, what stays, what that costs (R4.7). */
 export function StopDialog({ instance, opened, onClose }: InstanceDialogProps) {

@@ -12,7 +12,7 @@ const confirms = () => import('./ConfirmDialogs.tsx')
 /** Each action's dialog; its code comes when it is first asked for. */
 const DIALOGS: Record<RowAction, LazyDialog> = {
   connect: lazyPart(() => import('./ConnectDialog.tsx').then(module => module.ConnectDialog)),
-  start: lazyPart(() => confirms().then(module => module.StartDialog)),
+  start: lazyPart(() => import('./StartDialog.tsx').then(module => module.StartDialog)),
   stop: lazyPart(() => confirms().then(module => module.StopDialog)),
   restart: lazyPart(() => confirms().then(module => module.RestartDialog)),
   edit: lazyPart(() => import('./EditDialog.tsx').then(module => module.EditDialog)),

@@ -26,10 +26,14 @@ async function open(part: Partial<Instance>) {
     ),
     { namespaces: ['instances'] },
   )
-  const type = async (label: RegExp, value: string) =>
-    act(async () => fireEvent.change(await screen.findByLabelText(label), { target: { value } }))
-  const save = async () =>
-    act(async () => fireEvent.click(await screen.findByRole('button', { name: 'Save' })))
+  const type = async (label: RegExp, value: string) => {
+    const field = await screen.findByLabelText(label)
+    await act(async () => fireEvent.change(field, { target: { value } }))
+  }
+  const save = async () => {
+    const button = await screen.findByRole('button', { name: 'Save' })
+    await act(async () => fireEvent.click(button))
+  }
   return { sent, onClose, type, save }
 }
 

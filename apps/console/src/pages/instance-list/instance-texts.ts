@@ -71,7 +71,7 @@ export function instanceTextsOf(t: Texts, format: Format, language: string): Ins
  * @param instance Of any status.
  * @returns `2× RTX 4090`; one machine without a GPU goes by its spec's name alone.
  */
-export function machineText({ gpu, gpu_count, gpu_spec_name }: Instance): string {
+function machineText({ gpu, gpu_count, gpu_spec_name }: Instance): string {
   return gpu || gpu_count > 1 ? `${gpu_count}× ${gpu_spec_name}` : gpu_spec_name
 }
 

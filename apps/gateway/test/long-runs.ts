@@ -18,8 +18,8 @@ const TRIES = {
   lives: { short: 6, long: 100 },
   /** Gateways killed with -9 while they fetch and unpack an image. */
   unpacks: { short: 1, long: 20 },
-  /** Gateways killed with -9 while they make, start, stop or remove a virtual machine. */
-  vms: { short: 2, long: 60 },
+  /** Gateways killed with -9 while they make, start, stop or remove a virtual machine or its image. */
+  vms: { short: 2, long: 30 },
 } as const
 
 const DAY_MS = 86_400_000

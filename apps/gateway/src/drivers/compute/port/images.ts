@@ -31,8 +31,8 @@ export interface ImageStore {
 /** Images of this cloud that are made here, each by an id of the caller's. */
 export interface OwnImages {
   /**
-   * Makes an image of what a machine has stored, running or stopped, without its environment and command. Made
-   * already under that id: returns the same. A call that is given up may still come to its end on the engine.
+   * Makes an image of what a machine has stored, running or stopped, without its environment and command; an engine
+   * that cannot do so of one that runs fails with `unsupported` and says that it must be stopped first. Made already under that id: returns the same. A call that is given up may still come to its end on the engine.
    * @returns By what machines of this engine are made from it. Fails with `not_found` where the machine is not there.
    */
   build(

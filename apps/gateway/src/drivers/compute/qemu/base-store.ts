@@ -2,27 +2,30 @@ import { createHash, randomBytes } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
 import { access, chmod, copyFile, link, realpath, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { z } from 'zod'
 import { fetchOutside } from '../oci/fetch-outside.ts'
 import { takeLock } from '../oci/host-lock.ts'
 import type { ImageRoom } from '../oci/pull-orders.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ImageRecipe, PullProgress } from '../port/images.ts'
 import { baseFiles, makeBaseFolders, markUsed } from './base-tidying.ts'
-import { type DiskFacts, readDiskFacts } from './disk-header.ts'
+import { readDiskFacts } from './disk-header.ts'
 import type { BaseOrders } from './fetch-base.ts'
-import { type ImageSource, qemuLackFor, sourcesOf } from './qemu-recipe.ts'
+import { type ImageSource, ownIdOf, qemuLackFor, sourcesOf } from './qemu-recipe.ts'
 
 /** Readable for everybody, as machines have users of their own; the folder above is closed. */
 const MODE = 0o644
 const FETCH_SCRIPT = join(import.meta.dirname, 'fetch-base-process.ts')
 
 /** What a machine was made from: names of files in the store. */
-export interface VmImage {
-  base: { name: string } & DiskFacts
-  kernel: string | null
-  initrd: string | null
-  cmdline: string | null
-}
+export const vmImageSchema = z.object({
+  /** Its disk, with what that is: its size is not the file's. */
+  base: z.object({ name: z.string(), format: z.enum(['raw', 'qcow2']), bytes: z.number() }),
+  kernel: z.string().nullable(),
+  initrd: z.string().nullable(),
+  cmdline: z.string().nullable(),
+})
+export type VmImage = z.infer<typeof vmImageSchema>
 
 /** The files that a machine of an image cannot do without. */
 export function namesOf({ base, kernel, initrd }: VmImage): string[] {
@@ -33,9 +36,13 @@ export function namesOf({ base, kernel, initrd }: VmImage): string[] {
  * Disks and kernels that machines are made from, each kept as long as a machine is over it and a while longer
  * (`base-tidying.ts`): a file that its operator replaces is another one from then on.
  * @param dir A folder for them alone.
- * @param room What its disk has for them now.
+ * @param deps.room What its disk has for them now.
+ * @param deps.findOwn Finds an image that was made of a machine here.
  */
-export function createBaseStore(dir: string, room: () => Promise<ImageRoom>) {
+export function createBaseStore(
+  dir: string,
+  deps: { room(): Promise<ImageRoom>; findOwn(id: string): Promise<VmImage | null> },
+) {
   const pathOf = baseFiles(dir).path
 
   /** By what it is kept; a file that has changed is another one. */
@@ -66,13 +73,26 @@ export function createBaseStore(dir: string, room: () => Promise<ImageRoom>) {
     if ('url' in source) throw new ComputeError('failed', `${source.url} was not fetched yet`)
     const taken = `${pathOf(name)}.${randomBytes(4).toString('hex')}`
     try {
-      await take(source.file, taken)
+      await takeFile(source.file, taken)
       if (source.sha256 !== undefined && (await sha256Of(taken)) !== source.sha256) {
         unavailable(`${source.file} is not what the catalogue says: its SHA-256 is another`)
       }
       await rename(taken, pathOf(name))
     } finally {
       await rm(taken, { force: true })
+    }
+  }
+
+  async function take(image: ImageRecipe): Promise<VmImage> {
+    const own = ownIdOf(image)
+    if (own !== null) return (await deps.findOwn(own)) ?? unavailable(`the image ${own} is not here`)
+    const { disk, kernel, initrd, cmdline } = sourcesFor(image)
+    const name = await keep(disk)
+    return {
+      base: { name, ...(await readDiskFacts(pathOf(name))) },
+      kernel: kernel && (await keep(kernel)),
+      initrd: initrd && (await keep(initrd)),
+      cmdline,
     }
   }
 
@@ -86,6 +106,8 @@ export function createBaseStore(dir: string, room: () => Promise<ImageRoom>) {
 
     /** Whether all that an image is made of is here. */
     async has(image: ImageRecipe): Promise<boolean> {
+      const own = ownIdOf(image)
+      if (own !== null) return (await deps.findOwn(own)) !== null
       const sources = sourcesOf(image)
       if (!sources) return false
       for (const source of [sources.disk, sources.kernel, sources.initrd]) {
@@ -104,34 +126,30 @@ export function createBaseStore(dir: string, room: () => Promise<ImageRoom>) {
       onProgress: (progress: PullProgress) => void,
       signal: AbortSignal,
     ): Promise<void> {
+      if (ownIdOf(image) !== null) return
       const { disk, kernel, initrd } = sourcesFor(image)
       for (const source of [kernel, initrd, disk]) {
         if (!source || !('url' in source) || (await isKept(source.sha256))) continue
         const partial = join(baseFiles(dir).partials, source.sha256)
         await makeBaseFolders(dir)
         const { url, sha256 } = source
-        const orders: BaseOrders = { url, sha256, path: pathOf(sha256), partial, room: await room() }
+        const orders: BaseOrders = { url, sha256, path: pathOf(sha256), partial, room: await deps.room() }
         const fetch = { name: url, script: [FETCH_SCRIPT] as const, orders, lock: `${partial}.lock` }
         await fetchOutside(fetch, source === disk ? onProgress : () => undefined, signal)
       }
     },
 
     /**
-     * Takes in all that an image is made of, as far as it is not here; it counts as used today.
-     * @throws ComputeError `image_unavailable` where it is not there, or not what the catalogue says.
+     * Lets something be made of all that an image is, which is taken in as far as it is not here, counts as used today,
+     * and stays meanwhile.
+     * @throws ComputeError `image_unavailable` where it is not there, or not what the catalogue says; and what `work`
+     * throws.
      */
-    async take(image: ImageRecipe, signal: AbortSignal): Promise<VmImage> {
-      const { disk, kernel, initrd, cmdline } = sourcesFor(image)
+    async use<T>(image: ImageRecipe, signal: AbortSignal, work: (vm: VmImage) => Promise<T>): Promise<T> {
       await makeBaseFolders(dir)
       const lock = await takeLock(baseFiles(dir).lock, { kind: 'shared', wait: true, signal })
       try {
-        const name = await keep(disk)
-        return {
-          base: { name, ...(await readDiskFacts(pathOf(name))) },
-          kernel: kernel && (await keep(kernel)),
-          initrd: initrd && (await keep(initrd)),
-          cmdline,
-        }
+        return await work(await take(image))
       } finally {
         lock?.release()
       }
@@ -142,7 +160,7 @@ export function createBaseStore(dir: string, room: () => Promise<ImageRoom>) {
 export type BaseStore = ReturnType<typeof createBaseStore>
 
 /** A second name for the file where that will do, else a copy. */
-async function take(from: string, to: string): Promise<void> {
+async function takeFile(from: string, to: string): Promise<void> {
   const { mode } = await stat(from)
   const isReadable = (mode & MODE) === MODE
   try {

@@ -13,6 +13,9 @@ const UNUSED_DAYS_MAX = 30
 const WHOLE = /^[0-9a-f]{64}$/
 const BEING_TAKEN = /^[0-9a-f]{64}\.[0-9a-f]+$/
 
+/** What begins the names of disks that were made of machines, each of one image. */
+export const OWN_PREFIX = 'own-'
+
 /** Where the store keeps beside its files who uses them. */
 export function baseFiles(dir: string) {
   return {
@@ -62,7 +65,8 @@ async function removeUnusedBases(
     const used = await usedNames()
     for (const name of await readdir(dir)) {
       // Nobody takes anything in now: it was begun by one who was killed.
-      if (BEING_TAKEN.test(name)) await rm(files.path(name), { force: true })
+      const isBegun = BEING_TAKEN.test(name) || (name.startsWith(OWN_PREFIX) && !used.has(name))
+      if (isBegun) await rm(files.path(name), { force: true })
       if (!WHOLE.test(name) || used.has(name)) continue
       const isUnused = await isOld(files.used(name))
       // Fetched, and nothing made of it yet.
@@ -81,15 +85,24 @@ async function removeUnusedBases(
 }
 
 /** Does so once at the beginning, then every hour. */
-export function tidyBases(deps: { dir: string; usedNames(): Promise<ReadonlySet<string>>; log: Logger }) {
-  const { dir, usedNames, log } = deps
+export function tidyBases(deps: {
+  dir: string
+  usedNames(): Promise<ReadonlySet<string>>
+  /** What else is to be tidied then. */
+  also(): Promise<void>
+  log: Logger
+}) {
+  const { dir, usedNames, also, log } = deps
   const loop = createLoop({
     name: 'base-tidying',
     pauseMs: TIDY_MS,
     atOnce: true,
     mayEnd: true,
     log,
-    run: () => removeUnusedBases(dir, usedNames, Date.now()),
+    run: async () => {
+      await removeUnusedBases(dir, usedNames, Date.now())
+      await also()
+    },
   })
   loop.start()
   return { close: loop.stop }

@@ -5,6 +5,7 @@
 import pino from 'pino'
 import type { ImageRecipe } from '../port/images.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import { offered } from '../port/part.ts'
 import { serveOrders } from '../sandbox/orders-fixture.ts'
 import { createQemuEngine } from './qemu-engine.ts'
 
@@ -13,6 +14,7 @@ export type VmOrder =
   | { do: 'capabilities' }
   | { do: 'pull'; image: ImageRecipe }
   | { do: 'create'; spec: MachineSpec }
+  | { do: 'build'; machine_id: string; image_id: string }
   | { do: 'start' | 'begin' | 'stop' | 'remove'; id: string }
 
 const [dataDir = '', settings = '{}'] = process.argv.slice(2)
@@ -28,6 +30,8 @@ await serveOrders<VmOrder>(async order => {
       return engine.images.pull(order.image, () => undefined, never)
     case 'create':
       return engine.machines.create(order.spec, never)
+    case 'build':
+      return offered(engine.images.own).build(order, () => undefined, never)
     default:
       return engine.machines[order.do](order.id, never)
   }

@@ -46,10 +46,14 @@ report() {
 console=/dev/console
 [ -c /dev/ttyS0 ] && console=/dev/ttyS0`
 
-/** Whoever is let to the serial line is the machine's owner: there is a shell, which knows the environment. */
+/**
+ * Whoever is let to the serial line is the machine's owner: there is a shell, which knows the environment. That is kept in
+ * memory, so that it is in no image that is made of the machine.
+ */
 const OPEN_CONSOLE = `
 if [ -d /etc/profile.d ]; then
-  (umask 077; printf '%s' "$environment" > /etc/profile.d/berth.sh)
+  (umask 077; printf '%s' "$environment" > /run/berth-environment)
+  echo '[ ! -r /run/berth-environment ] || . /run/berth-environment' > /etc/profile.d/berth.sh
 fi
 if [ -d /run/systemd/system ]; then
   getty=/run/systemd/system/serial-getty@ttyS0.service.d

@@ -1,5 +1,5 @@
-import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
@@ -10,13 +10,17 @@ import { eventually, expectCode, never } from '../conformance/tools.ts'
 import { ENGINE_ADDRESS, makeNetworks, OPEN_PORT, OUTSIDE } from '../docker/networks-fixture.ts'
 import type { ComputeCapabilities, Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import { offered } from '../port/part.ts'
 import { NAME_SERVER_FILE, startNameServer } from '../sandbox/name-server-fixture.ts'
 import { openOrderedProcess } from '../sandbox/orders-fixture.ts'
 import { findOutboundNetwork } from '../sandbox/outbound-network.ts'
 import type { VmOrder } from './gateway-fixture.ts'
 import { makeGuest } from './guest-fixture.ts'
+import { findHypervisor } from './probe-qemu.ts'
 import { createQemuEngine } from './qemu-engine.ts'
 
+const hypervisor = await findHypervisor()
+const diskTool = hypervisor.ok ? hypervisor.hypervisor.disk_tool : ''
 const log = pino({ level: 'silent' })
 const folder = mkdtempSync(join(tmpdir(), 'berth-guest-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -60,7 +64,11 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
   const first = {
     hostname: 'first',
     env: { GREETING: greeting },
-    command: ['sh', '-c', 'printf "%s" "$GREETING" > /greeting; exec httpd -f -p 8080 -h /'],
+    command: [
+      'sh',
+      '-c',
+      'printf "%s" "$GREETING" > /greeting; echo of the guest > /dev/vda; sync; exec httpd -f -p 8080 -h /',
+    ],
     ports: [8080],
   }
 
@@ -96,6 +104,16 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
     await gateway.kill()
   }
   afterAll(() => engine.machines.remove(id, never))
+
+  /** What an image that is made of a machine begins with. */
+  async function imageOf(machine_id: string): Promise<string> {
+    const own = offered(engine.images.own)
+    await own.build({ machine_id, image_id: 'image' }, () => undefined, never)
+    const [name = ''] = readdirSync(join(dataDir, 'bases')).filter(one => one.startsWith('own-image-'))
+    const raw = join(folder, 'image.raw')
+    execFileSync(diskTool, ['convert', '-O', 'raw', join(dataDir, 'bases', name), raw])
+    return readFileSync(raw).toString('latin1', 0, 100)
+  }
 
   test('its serial line is a terminal that many share, with what there was before', async () => {
     const one = await openScreen(engine, id)
@@ -156,6 +174,7 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
     unwatch()
     expect(await logOf()).toContain('berth-guest: power button')
     expect(await engine.observation.status(id)).toMatchObject({ state: 'stopped' })
+    expect(await imageOf(id)).toMatch(/^of the guest\n/)
     await boot({ hostname: 'unprepared', command: ['sh', '-c', 'hostname; exit 3'] })
     // This gateway was told of no way to the internet.
     expect(engine.capabilities.outbound_network).toMatchObject({ offered: false })

@@ -26,6 +26,7 @@ import { createStatsReader } from '../sandbox/stats-reader.ts'
 import { createBaseStore, namesOf } from './base-store.ts'
 import { tidyBases } from './base-tidying.ts'
 import { createKeeperClient } from './keeper-client.ts'
+import { createOwnImages } from './own-images.ts'
 import { type Acceleration, findHypervisor } from './probe-qemu.ts'
 import { qemuLackFor } from './qemu-recipe.ts'
 import { checkSize, createVmLaunch, type VmRecord } from './vm-launch.ts'
@@ -75,23 +76,32 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
   const eraser = createEraser(log)
   const store = createMachineStore(dataDir, eraser)
   const basesDir = join(dataDir, 'bases')
-  const bases = createBaseStore(basesDir, room)
+  const own = createOwnImages({
+    ...{ basesDir, dir: join(dataDir, 'own'), store, eraser, room, launcher, limiter, agent, filter },
+    disk_tool: hypervisor.disk_tool,
+    whileStopped: (id, signal, work) => life.whileStopped(id, signal, work),
+  })
+  const bases = createBaseStore(basesDir, { room, findOwn: own.find })
 
-  /** The files of the store that machines lie over. */
+  /** The files of the store that machines and images cannot do without. */
   async function usedNames(): Promise<Set<string>> {
     const records = await Promise.all((await store.ids()).map(id => store.readRecord(id)))
-    return new Set(records.flatMap(record => (record ? namesOf((record as VmRecord).vm) : [])))
+    const machines = records.flatMap(record => (record ? [(record as VmRecord).vm] : []))
+    return new Set([...machines, ...(await own.all())].flatMap(namesOf))
   }
 
-  async function make(spec: MachineSpec, signal: AbortSignal): Promise<VmRecord> {
-    const vm = await bases.take(spec.image, signal)
-    checkSize(spec, vm)
-    // What an earlier try has left is no part of this machine.
-    await store.remove(spec.id)
-    const uid = machineUid(installation, spec.id)
-    await makeMachineFolders(store.paths(spec.id), uid)
-    return { spec, uid, vm, has_guest: true }
-  }
+  const make = (spec: MachineSpec, signal: AbortSignal): Promise<VmRecord> =>
+    bases.use(spec.image, signal, async vm => {
+      checkSize(spec, vm)
+      // What an earlier try has left is no part of this machine.
+      await store.remove(spec.id)
+      const uid = machineUid(installation, spec.id)
+      await makeMachineFolders(store.paths(spec.id), uid)
+      const record: VmRecord = { spec, uid, vm, has_guest: true }
+      // It is written down while its image is held, so that nobody takes that for unused.
+      await store.writeRecord(spec.id, record)
+      return record
+    })
 
   const life = createMachineLife({
     store,
@@ -117,7 +127,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
   })
   const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
   const networkWatch = createNetworkWatch({ log, store })
-  const tidying = tidyBases({ dir: basesDir, usedNames, log })
+  const tidying = tidyBases({ dir: basesDir, usedNames, also: own.tidy, log })
   const facets = machineFacets({ life, store, statsReader: createStatsReader(limiter), check: checkSpec })
   const found_running = await life.takeOver()
   log.info({ acceleration: hypervisor.acceleration, found_running: found_running.length }, 'qemu ready')
@@ -135,10 +145,10 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
       async pull(image, onProgress, signal) {
         mustBeMakeable(image)
         await bases.fetch(image, onProgress, signal)
-        const { base } = await bases.take(image, signal)
-        onProgress({ bytes_done: base.bytes, bytes_total: base.bytes })
+        const { bytes } = await bases.use(image, signal, async ({ base }) => base)
+        onProgress({ bytes_done: bytes, bytes_total: bytes })
       },
-      own: { lacks: 'Images are not made of virtual machines here.' },
+      own: own.facet,
     },
     volumes: { lacks: 'A virtual machine has one disk of its own, and no volumes beside it.' },
     network: {

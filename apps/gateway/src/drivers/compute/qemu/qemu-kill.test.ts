@@ -21,6 +21,7 @@ import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, eventually, expectCode, never } from '../conformance/tools.ts'
 import type { Engine } from '../port/engine.ts'
 import type { ImageRecipe } from '../port/images.ts'
+import { offered } from '../port/part.ts'
 import { processesOf } from '../sandbox/gateway-process-fixture.ts'
 import { openOrderedProcess } from '../sandbox/orders-fixture.ts'
 import { sha256Of } from './base-store.ts'
@@ -45,8 +46,10 @@ const ACTIONS = [
   ['start', 700],
   ['begin', 50],
   ['stop', 300],
+  ['build', 400],
   ['remove', 300],
 ] as const
+const ITS_IMAGE = { machine_id: 'victim', image_id: 'of-victim' }
 const probe = await findHypervisor()
 
 describeWhere('virtual machines of a gateway that is killed', probe, () => {
@@ -104,6 +107,7 @@ describeWhere('virtual machines of a gateway that is killed', probe, () => {
   const orderOf = (action: (typeof ACTIONS)[number][0], of: ImageRecipe): VmOrder => {
     if (action === 'pull') return { do: 'pull', image: of }
     if (action === 'create') return { do: 'create', spec: smallMachine('victim', of, { memory_mb: 64 }) }
+    if (action === 'build') return { do: 'build', ...ITS_IMAGE }
     return { do: action, id: 'victim' }
   }
 
@@ -126,8 +130,13 @@ describeWhere('virtual machines of a gateway that is killed', probe, () => {
       expect(screen.bytes().toString()).toContain('o')
     })
     const { uid } = JSON.parse(readFileSync(join(dataDir, 'machines/victim/machine.json'), 'utf8'))
+    await engine.machines.stop('victim', never)
+    const own = offered(engine.images.own)
+    await own.build(ITS_IMAGE, () => undefined, never)
+    await own.delete(ITS_IMAGE.image_id)
     await engine.machines.remove('victim', never)
     expect(await engine.machines.list()).toEqual([])
+    await eventually(() => expect(readdirSync(join(dataDir, 'own'), { recursive: true })).toEqual(['making']))
     expect(readdirSync(join(dataDir, 'machines'))).toEqual([])
     await eventually(() => expect([...processesOf(dataDir), ...processesOfUser(uid)]).toEqual([]))
     await eventually(() => expect(filesIn(bases).filter(name => !/^[0-9a-f]{64}$/.test(name))).toEqual([]))

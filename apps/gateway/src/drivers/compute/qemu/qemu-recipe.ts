@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { z } from 'zod'
+import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import type { ImageRecipe } from '../port/images.ts'
 
 const PATH_LENGTH_MAX = 4_096
@@ -38,6 +39,14 @@ const boot = {
  */
 export const qemuPartSchema = z.union([fileSource.extend(boot), urlSource.extend(boot)])
 
+/** What an image goes by that was made of a machine here: the driver writes that, nobody else. */
+const ownPartSchema = z.strictObject({ own: z.string().regex(MACHINE_ID_PATTERN) })
+
+/** Which image of this engine's own a recipe names; null for one of the catalogue. */
+export function ownIdOf(image: ImageRecipe): string | null {
+  return ownPartSchema.safeParse(image.parts.qemu).data?.own ?? null
+}
+
 /** The files that an image is made of. */
 export interface ImageSources {
   disk: ImageSource
@@ -56,6 +65,6 @@ export function sourcesOf(image: ImageRecipe): ImageSources | null {
 
 /** Why no virtual machine can be made from an image, in a sentence; null where one can. */
 export function qemuLackFor(image: ImageRecipe): string | null {
-  if (sourcesOf(image) !== null) return null
+  if (sourcesOf(image) !== null || ownIdOf(image) !== null) return null
   return `${image.id} cannot run in a virtual machine: the catalogue names no disk that one could start from.`
 }

@@ -221,6 +221,14 @@ export function createMachineLife(deps: LifeDeps) {
         await eraseWithPatience(store.remove(id), { signal, log, onLate: () => tell(id) })
       })
     },
+    /** Does something with a machine that stays stopped meanwhile. Fails with `not_found`, and while it runs. */
+    whileStopped: (id: string, signal: AbortSignal, work: () => Promise<void>) =>
+      step(id, signal, async () => {
+        await mustExist(id)
+        if ((await firstProcess(id)) || (await takeOverUnrecorded(id)))
+          throw new ComputeError('unsupported', 'the machine runs: it must be stopped first')
+        await work()
+      }),
     async list(): Promise<MachineListing[]> {
       const ids = await store.ids()
       return Promise.all(

@@ -22,12 +22,13 @@ export async function readyDisk({ disk, disk_tool }: KeeperOrders): Promise<void
     await run(disk_tool, ['create', '-q', '-f', 'qcow2', ...over, made, String(bytes)])
     // One of the right name is always whole.
     await rename(made, path)
-  } else if ((await sizeOf(path)) < bytes) {
+  } else if ((await overlayBytes(path)) < bytes) {
     await run(disk_tool, ['resize', '-q', '-f', 'qcow2', path, String(bytes)])
   }
 }
 
-async function sizeOf(path: string): Promise<number> {
+/** How large the disk in a qcow2 file is, by its own word, in bytes. */
+export async function overlayBytes(path: string): Promise<number> {
   const file = await open(path, 'r')
   try {
     const { buffer } = await file.read(Buffer.alloc(SIZE_BYTES), 0, SIZE_BYTES, SIZE_OFFSET)

@@ -191,9 +191,11 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     }),
   })
   const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet })
+  const sshKeys = createSshKeys({ ...base, events })
   const instances = createInstances({
     ...base,
     fleet,
+    sshKeys,
     catalogue,
     billing,
     regions,
@@ -241,7 +243,6 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
   })
-  const sshKeys = createSshKeys({ ...base, events })
   const reach = createReach({
     ...base,
     events,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import type { DeployBody } from '@berth/contract/instances'
+import type { SshKey } from '@berth/contract/ssh-keys'
 import { and, asc, eq, isNull } from 'drizzle-orm'
 import { expect, onTestFinished } from 'vitest'
 import { PATIENCE_MS } from '../../../../../scripts/test/patience-ms.ts'
@@ -25,6 +26,17 @@ import { RECONCILE_LIMITS, type ReconcileLimits } from './reconcile/limits.ts'
 import type { InstanceRow } from './rows.ts'
 import { isHeld, MEANING, metersOf } from './status-meaning.ts'
 import { instance } from './tables.ts'
+
+/** What every customer has. */
+export const CUSTOMERS_KEY: SshKey = {
+  id: 'key',
+  name: 'laptop',
+  type: 'ssh-ed25519',
+  bits: null,
+  fingerprint: 'SHA256:',
+  public_key: 'ssh-ed25519 AAAA laptop',
+  created_at: new Date(0).toISOString(),
+}
 
 /** Nothing that does not hang meets these, however slow the computer is. */
 const PATIENT: ReconcileLimits = {
@@ -137,6 +149,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       events: base.events,
       regions,
       images,
+      sshKeys: { list: async () => [CUSTOMERS_KEY] },
       quotes,
       listen: own.listen ? base.database.listen : null,
       limits,

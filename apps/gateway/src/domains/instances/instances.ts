@@ -11,6 +11,7 @@ import type { Fleet, WhereAsked } from '../fleet/fleet.ts'
 import { accountDeleted } from '../identity/events.ts'
 import type { Images } from '../images/images.ts'
 import type { Regions } from '../regions/regions.ts'
+import type { SshKeys } from '../ssh-keys/ssh-keys.ts'
 import * as actions from './act/actions.ts'
 import { checkStock } from './offer/check-stock.ts'
 import { countLive, type DeployInput, deploy } from './offer/deploy.ts'
@@ -43,6 +44,7 @@ export interface InstancesDeps {
   billing: Billing
   regions: Pick<Regions, 'offer' | 'stock'>
   images: Pick<Images, 'find' | 'makes'>
+  sshKeys: Pick<SshKeys, 'list'>
   quotes: Pick<Quotes, 'rates'>
   events: Pick<Events, 'emit' | 'on'>
   /** Tells of changes by other replicas; null where there are none. */

@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { DeployBody } from '@berth/contract/instances'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { computeFailure } from '../../../drivers/compute/fake/fake-engine.ts'
-import { createInstancesFixture, type InstancesFixture, startWanted } from '../instances-fixture.ts'
+import {
+  CUSTOMERS_KEY,
+  createInstancesFixture,
+  type InstancesFixture,
+  startWanted,
+} from '../instances-fixture.ts'
 
 let fixture: InstancesFixture
 beforeAll(async () => {
@@ -261,6 +266,23 @@ test('a machine that ends before it is ready is exited, too, and was never charg
   expect(await fixture.until(id, 'exited', { seconds: 1 })).toMatchObject({ reasonDetail: 'exit code 3' })
   expect(await fixture.intervals(id)).toEqual([])
   await fixture.expectSound(id)
+})
+
+test('a machine that boots a system of its own is told its customer’s keys of SSH; others have no use for them', async () => {
+  const userId = await fixture.payer()
+  const told: unknown[] = []
+  const { create } = fixture.compute.machines
+  fixture.compute.machines.create = (spec, signal) => {
+    told.push(spec.ssh_keys)
+    return create(spec, signal)
+  }
+  for (const kinds of [['POD'], ['VM', 'POD']] as const) {
+    Object.assign(fixture.compute, { kinds })
+    await fixture.running(userId)
+  }
+  Object.assign(fixture.compute, { kinds: ['POD'] })
+  fixture.compute.machines.create = create
+  expect(told).toEqual([undefined, [CUSTOMERS_KEY.public_key]])
 })
 
 test('a command that ends again and again is told at once, and then once an hour; the machine runs and is charged', async () => {

@@ -1,3 +1,4 @@
+import type { SshKey } from '@berth/contract/ssh-keys'
 import type { ComputeCapabilities, EngineSize } from '../../../drivers/compute/port/engine.ts'
 import type { ImageRecipe } from '../../../drivers/compute/port/images.ts'
 import type { MachineSpec } from '../../../drivers/compute/port/machines.ts'
@@ -23,8 +24,12 @@ type SpecRow = Pick<
 /**
  * The machine that an instance asks for. CPU and memory are at most what the computer has: a catalogue's 64 GB
  * on a laptop would only make the engine refuse.
+ * @param from.keys Its customer's, for machines that boot a system of their own.
  */
-export function machineSpec(row: SpecRow, image: ImageRecipe, host: HostSize): MachineSpec {
+export function machineSpec(
+  row: SpecRow,
+  { image, host, keys }: { image: ImageRecipe; host: HostSize; keys: Pick<SshKey, 'public_key'>[] },
+): MachineSpec {
   return {
     id: row.id,
     hostname: hostnameOf(row),
@@ -37,6 +42,7 @@ export function machineSpec(row: SpecRow, image: ImageRecipe, host: HostSize): M
     command: row.startCommand ? ['sh', '-c', row.startCommand] : null,
     on_command_end: row.onCommandEnd,
     ports: [...new Set([...row.httpPorts, ...row.tcpPorts])],
+    ...(keys.length > 0 && { ssh_keys: keys.map(({ public_key }) => public_key) }),
   }
 }
 

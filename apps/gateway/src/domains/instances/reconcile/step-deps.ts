@@ -5,6 +5,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import type { Billing } from '../../billing/billing.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
+import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { InstanceRow } from '../rows.ts'
 import type { ReconcileLimits } from './limits.ts'
 import type { Store } from './store.ts'
@@ -24,6 +25,7 @@ export interface StepDeps {
   billing: Pick<Billing, 'costMicro'>
   fleet: Pick<Fleet, 'engine' | 'known' | 'isReached'>
   images: { find(id: string): FoundImage }
+  sshKeys: Pick<SshKeys, 'list'>
   limits: ReconcileLimits
   store: Store
   transitions: Transitions

@@ -54,8 +54,9 @@ export function createSteps(deps: StepDeps): Steps {
     const known = fleet.known(driver.id)?.facts?.size
     await call(row, 'boot', superseded, async signal => {
       const size = known ?? (await driver.size())
+      const keys = driver.kinds.includes('VM') ? await deps.sshKeys.list(row.userId) : []
       // A machine that exists keeps its home, and takes on the spec that the row has now.
-      await driver.machines.create(machineSpec(row, recipe, size), signal)
+      await driver.machines.create(machineSpec(row, { image: recipe, host: size, keys }), signal)
     })
     if (row.firstRanAt && !driver.machines.wait_to_begin) {
       booting = await transitions.starting(booting)

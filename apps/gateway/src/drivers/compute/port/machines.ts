@@ -61,6 +61,11 @@ export interface MachineSpec {
   ports: number[]
   /** UDP ports likewise; left out for none. */
   udp_ports?: number[]
+  /**
+   * Public keys of SSH, in OpenSSH's form of one line, which the user that an image logs people in as lets in from its
+   * first start on; left out for none. Machines that boot no system of their own have no use for them.
+   */
+  ssh_keys?: string[]
   /** Volumes to attach; left out for none. Fails with `not_found` at start or before where one is not there. */
   volumes?: VolumeMount[]
 }

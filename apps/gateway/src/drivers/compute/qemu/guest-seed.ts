@@ -12,8 +12,20 @@ const LABEL = 'cidata'
  * is YAML, and one script; names and values are quoted, so that nothing in them is more than a value.
  */
 export function guestSeed(spec: MachineSpec): Buffer {
-  const facts = { 'instance-id': `berth-${spec.id}`, 'local-hostname': spec.hostname }
-  return isoImage(LABEL, { 'meta-data': `${JSON.stringify(facts)}\n`, 'user-data': bootScript(spec) })
+  const facts = {
+    'instance-id': `berth-${spec.id}`,
+    'local-hostname': spec.hostname,
+    'public-keys': spec.ssh_keys ?? [],
+  }
+  return isoImage(LABEL, { 'meta-data': `${asYaml(facts)}\n`, 'user-data': bootScript(spec) })
+}
+
+/** JSON is YAML but for signs that YAML takes from nobody as they are; what is not ASCII is escaped in both alike. */
+function asYaml(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[^ -~]/g,
+    sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /**

@@ -151,7 +151,8 @@ describeWhere('virtual machines', hypervisor, () => {
 
     test('what a machine cannot have is refused before it is made', async () => {
       const volumes = [{ id: 'v', path: '/data', read_only: false }]
-      for (const part of [{ volumes }, { gpu_uuids: ['GPU-1'] }, { hostname: 'two words' }]) {
+      const ssh_keys = ['ssh-ed25519 AAAA me\nruncmd: [reboot]']
+      for (const part of [{ volumes }, { gpu_uuids: ['GPU-1'] }, { hostname: 'two words' }, { ssh_keys }]) {
         await expectCode(engine.machines.create(specOf('unmade', part), never), 'unsupported')
       }
       const large = join(folder, 'large.qcow2')

@@ -36,6 +36,9 @@ const STOP_GRACE_MS = 20_000
 /** How long a guest may say nothing before that is told: even in software a kernel speaks in less. */
 const SILENT_MS = 180_000
 
+/** Type, base64 and perhaps a comment, in one line. */
+const PUBLIC_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/]{1,8000}={0,2}( [^\p{Cc}\u2028\u2029]{0,8000})?$/u
+
 export interface QemuDeps {
   /** A folder for the driver alone, in which all of its machines lie. */
   dataDir: string
@@ -186,6 +189,7 @@ function checkSpec(spec: MachineSpec): void {
   if (!HOSTNAME_PATTERN.test(spec.hostname)) refuse(`not a hostname: ${spec.hostname}`)
   if (spec.volumes?.length) refuse('a virtual machine has no volumes')
   if (spec.gpu_uuids.length > 0) refuse('GPUs are not passed into virtual machines')
+  if (!(spec.ssh_keys ?? []).every(key => PUBLIC_KEY.test(key))) refuse('not a public key of SSH')
   mustBeMakeable(spec.image)
 }
 

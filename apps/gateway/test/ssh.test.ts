@@ -1,4 +1,16 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -20,6 +32,7 @@ import { startGateway, type TestGateway } from './start-gateway.ts'
 
 const SETUP_MS = 180_000
 const INPUT_BYTES = 2_000_000
+const ODD_NAMES = ['-dash', 'a b', 'it\'s "$HOME" `id`', 'é漢', 'new\nline', '*', ' ', '\\n%s']
 /** Answers a line with a line. */
 const LISTENER = `perl -MIO::Socket::INET -e '
   $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 8123, Listen => 5); $| = 1; print "up\\n";
@@ -161,6 +174,68 @@ describe.skipIf(missing !== null)('instances by SSH', () => {
     const back = await ssh.run('ssh', key, ['-R', '8125:localhost:80', at, 'echo in'])
     expect(back).toMatchObject({ out: 'in\n', err: expect.stringContaining('(-R)') })
     child.kill()
+  })
+
+  test('[B19] scp carries folders both ways, whatever their names, with rights and times', async () => {
+    const from = join(folder, 'tree')
+    mkdirSync(join(from, 'sub'), { recursive: true })
+    for (const name of ODD_NAMES) writeFileSync(join(from, name), name)
+    const bytes = randomBytes(INPUT_BYTES)
+    const file = join(from, 'sub', 'bytes')
+    writeFileSync(file, bytes, { mode: 0o640 })
+    utimesSync(file, 1e9, 1e9)
+    expect(await ssh.run('scp', key, ['-q', '-p', '-r', from, `${at}:up`])).toEqual({
+      code: 0,
+      out: '',
+      err: '',
+    })
+    const back = join(folder, 'back')
+    expect((await ssh.run('scp', key, ['-q', '-p', '-r', `${at}:up`, back])).code).toBe(0)
+    expect(readdirSync(back).sort()).toEqual([...ODD_NAMES, 'sub'].sort())
+    for (const name of ODD_NAMES) expect(readFileSync(join(back, name), 'utf8')).toBe(name)
+    const { mode, mtimeMs } = statSync(join(back, 'sub', 'bytes'))
+    expect([mode & 0o777, mtimeMs]).toEqual([0o640, 1e12])
+    expect(readFileSync(join(back, 'sub', 'bytes')).equals(bytes)).toBe(true)
+    if (hasProgram('rsync')) {
+      const shell = ['ssh', '-F', 'none', ...ssh.settings(key)].join(' ')
+      const args = ['-a', '-e', shell, `${from}/`, `${at}:synced`]
+      expect(await resultOf(spawn('rsync', args))).toMatchObject({ code: 0 })
+      expect((await command('ls synced/sub')).out).toBe('bytes\n')
+    } else process.stdout.write('SKIP rsync into an instance: it is not installed\n')
+  })
+
+  test('[B19] sftp makes, renames, links, goes on and removes, and says what it cannot', async () => {
+    const whole = join(folder, 'whole')
+    const half = join(folder, 'half')
+    writeFileSync(whole, randomBytes(INPUT_BYTES))
+    writeFileSync(half, readFileSync(whole).subarray(0, INPUT_BYTES / 2))
+    const sftp = (...lines: string[]) => ssh.run('sftp', key, ['-q', '-b', '-', at], `${lines.join('\n')}\n`)
+    const made = await sftp(
+      'mkdir made',
+      `put ${half} made/one`,
+      `reput ${whole} made/one`,
+      'rename made/one made/two',
+      'ln -s two made/link',
+      'chmod 600 made/two',
+      `get made/link ${folder}/got`,
+      `reget made/two ${half}`,
+      'ls -l made',
+    )
+    expect([made.code, made.err]).toEqual([0, ''])
+    expect(made.out).toMatch(/-rw------- .* 2000000 .* two/)
+    for (const name of ['got', 'half']) {
+      expect(readFileSync(join(folder, name)).equals(readFileSync(whole))).toBe(true)
+    }
+    for (const [line, fault] of [
+      ['get made/none', 'not found'],
+      ['mkdir made', 'Failure'],
+      ['rmdir made', 'Failure'],
+      [`put ${whole} made/none/x`, 'No such file'],
+    ] as const) {
+      expect(await sftp(line)).toMatchObject({ code: 1, err: expect.stringContaining(fault) })
+    }
+    expect((await sftp('rm made/link', 'rm made/two', 'rmdir made')).code).toBe(0)
+    expect((await command('ls -d made')).code).not.toBe(0)
   })
 
   test('[B1] ten sessions go over one connection', async () => {

@@ -12,7 +12,7 @@ import { PROHIBITED, rejectWith } from './library-gaps.ts'
 import { createOutlet } from './outlet.ts'
 import { type SshSession, serveSession } from './session.ts'
 import type { SshCustomer } from './sign-in.ts'
-import { CHANNEL_WINDOW_BYTES, type SshLimits } from './ssh-limits.ts'
+import { CHANNEL_HELD_BYTES_MAX, type SshLimits } from './ssh-limits.ts'
 import { type SshWord, sshSentence } from './ssh-words.ts'
 
 /** A connection of somebody who has signed in. */
@@ -98,7 +98,6 @@ export function serveConnection(
         await instances.findRunning(target.userId, target.instanceId)
         return ways.run(target.instanceId, options)
       },
-      subsystem: () => false,
       words: {
         lost: () => say(ending ?? 'unreachable'),
         noSubsystem: () => say('no_subsystem'),
@@ -132,7 +131,7 @@ export function serveConnection(
   })
   // The library takes what is past a window; whoever sends it is none that we want.
   socket.on('data', () => {
-    const bytesMax = CHANNEL_WINDOW_BYTES + limits.pastWindowBytesMax
+    const bytesMax = CHANNEL_HELD_BYTES_MAX + limits.pastWindowBytesMax
     const held = Math.max(forwards.unreadBytesMost(), ...[...sessions].map(one => one.unreadBytes()))
     if (held > bytesMax) socket.destroy()
   })

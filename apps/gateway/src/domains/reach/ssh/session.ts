@@ -5,6 +5,7 @@ import type { RunOptions } from '../../../drivers/compute/port/console.ts'
 import type { ProgramLine } from '../../../drivers/compute/port/program-line.ts'
 import type { Outlet } from './outlet.ts'
 import { joinProgram } from './program-channel.ts'
+import { serveSftp } from './sftp/sftp-server.ts'
 import type { SshLimits } from './ssh-limits.ts'
 
 /** A session of a connection: one program in the machine, with its terminal or without. */
@@ -20,8 +21,6 @@ export interface SessionDeps {
   limits: SshLimits
   /** Runs a program in the instance. @throws SessionRefusal */
   run(options: RunOptions): Promise<Duplex>
-  /** Serves a channel as the subsystem of that name; false: there is none. */
-  subsystem(name: string, channel: ServerChannel): boolean
   /** Sentences that are said when the session opens. */
   notes(): string[]
   words: { lost(): string; noSubsystem(): string; failed(error: unknown): string }
@@ -86,7 +85,13 @@ export function serveSession(session: Session, deps: SessionDeps): SshSession {
   session.on('exec', (accept, _, { command }) => start(take(accept()), command))
   session.on('subsystem', (accept, _, { name }) => {
     const opened = take(accept())
-    if (!deps.subsystem(name, opened)) refuse(opened, words.noSubsystem())
+    if (name !== 'sftp') return refuse(opened, words.noSubsystem())
+    serveSftp({
+      channel: opened,
+      run: deps.run,
+      room: () => new Promise(resolve => deps.outlet.whenRoom(resolve)),
+      onFault: error => refuse(opened, words.failed(error)),
+    })
   })
   session.once('close', deps.onClose)
 

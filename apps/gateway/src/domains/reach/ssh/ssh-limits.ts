@@ -59,5 +59,8 @@ export const SSH_LIMITS: SshLimits = {
   closeMs: 2_000,
 }
 
-/** What the library offers of a channel before somebody reads, in bytes. */
-export const CHANNEL_WINDOW_BYTES = 2 * 1024 * 1024
+/**
+ * What a channel may hold of a client that keeps to its window, in bytes: the library opens the window of 2 MiB anew as
+ * long as less than that waits to be read.
+ */
+export const CHANNEL_HELD_BYTES_MAX = 4 * 1024 * 1024

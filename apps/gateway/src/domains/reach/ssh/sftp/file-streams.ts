@@ -1,0 +1,154 @@
+import {
+  openProgram,
+  type ProgramLine,
+  type ProgramLineEnd,
+} from '../../../../drivers/compute/port/program-line.ts'
+import { assigned, type FileFault, faultOf, PLAIN, type Run } from './machine-shell.ts'
+
+/** Reads a file from front to back; from anywhere else it begins anew. */
+export interface FileReader {
+  /** @returns Null at the end. @throws FileFault */
+  read(offset: number, length: number): Promise<Buffer | null>
+  close(): void
+}
+
+/** Writes a file from front to back; anywhere else it begins anew. */
+export interface FileWriter {
+  /** @throws FileFault, also for what was written before. */
+  write(offset: number, bytes: Buffer): Promise<void>
+  /** Returns when all is in the file. @throws FileFault */
+  finish(): Promise<void>
+  close(): void
+}
+
+/** What is read ahead of a client. */
+const AHEAD_BYTES = 1024 * 1024
+const SAID_CHARS_MAX = 500
+
+/** What a reader has of the program that reads for it. */
+interface Source {
+  line: ProgramLine | null
+  at: number
+  pieces: Buffer[]
+  bytes: number
+  end: ProgramLineEnd | null
+  said: string
+  wake(): void
+}
+
+/** A reader of one file: what it reads is one program's output for as long as it is read in order. */
+export function createFileReader(run: Run, path: string): FileReader {
+  let open: Source | null = null
+
+  async function start(offset: number): Promise<Source> {
+    const program = offset === 0 ? 'cat' : `tail -c +${offset + 1}`
+    const command = `${assigned(path)}; exec ${program} "$p"`
+    const stream = await run({ command, env: PLAIN })
+    const source: Source = {
+      line: null,
+      at: offset,
+      pieces: [],
+      bytes: 0,
+      end: null,
+      said: '',
+      wake: () => undefined,
+    }
+    source.line = openProgram(stream, {
+      onOutput(piece) {
+        source.pieces.push(piece)
+        source.bytes += piece.length
+        if (source.bytes > AHEAD_BYTES) source.line?.pause()
+        source.wake()
+      },
+      onErrors: piece => {
+        source.said = `${source.said}${piece}`.slice(0, SAID_CHARS_MAX)
+      },
+      onEnd(end) {
+        source.end = end
+        source.wake()
+      },
+    })
+    return source
+  }
+  const close = () => {
+    open?.line?.close()
+    open = null
+  }
+
+  return {
+    async read(offset, length) {
+      if (!open || open.at !== offset) {
+        close()
+        open = await start(offset)
+      }
+      const source = open
+      while (source.bytes < length && source.end === null) {
+        await new Promise<void>(resolve => {
+          source.wake = resolve
+          source.line?.resume()
+        })
+      }
+      if (source.bytes === 0) {
+        if (source.end?.lost || source.end?.code !== 0) throw faultOf(source.said)
+        return null
+      }
+      const all = source.pieces.length === 1 ? source.pieces[0] : Buffer.concat(source.pieces)
+      const given = (all as Buffer).subarray(0, length)
+      const rest = (all as Buffer).subarray(given.length)
+      source.pieces = rest.length > 0 ? [rest] : []
+      source.bytes = rest.length
+      source.at += given.length
+      return given
+    },
+    close,
+  }
+}
+
+/** A writer of one file that is there: what it writes is one program's input for as long as it is written in order. */
+export function createFileWriter(run: Run, path: string, { appends }: { appends: boolean }): FileWriter {
+  let open: { line: ProgramLine; at: number; end: Promise<void>; fault: FileFault | null } | null = null
+
+  async function start(offset: number) {
+    const seek = offset === 0 ? '' : `dd bs=1 seek=${offset} count=0 conv=notrunc 2>/dev/null; `
+    const work = appends ? 'exec cat >>"$p"' : `{ ${seek}exec cat; } 1<>"$p"`
+    const command = `${assigned(path)}; ${work}`
+    const stream = await run({ command, env: PLAIN })
+    const ended = Promise.withResolvers<void>()
+    let said = ''
+    const line = openProgram(stream, {
+      onOutput: () => undefined,
+      onErrors: piece => {
+        said = `${said}${piece}`.slice(0, SAID_CHARS_MAX)
+      },
+      onEnd({ code, lost }) {
+        if (lost || code !== 0) target.fault = faultOf(said)
+        ended.resolve()
+      },
+    })
+    const target = { line, at: offset, end: ended.promise, fault: null as FileFault | null }
+    return target
+  }
+  async function finish(): Promise<void> {
+    const target = open
+    if (!target) return
+    target.line.end()
+    await target.end
+    open = null
+    if (target.fault) throw target.fault
+  }
+
+  return {
+    async write(offset, bytes) {
+      if (!open || (!appends && open.at !== offset)) {
+        await finish()
+        open = await start(offset)
+      }
+      const target = open
+      await new Promise<void>(resolve => target.line.write(bytes, resolve))
+      target.at += bytes.length
+      if (target.fault) throw target.fault
+    },
+    finish,
+    close: () => open?.line.close(),
+  }
+}

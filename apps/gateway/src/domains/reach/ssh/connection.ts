@@ -77,10 +77,13 @@ export function serveConnection(
     forwards.closeAll()
     void knowsLanguage.then(() => {
       for (const session of sessions) session.end(say(word))
-      // Without a session nobody would see the words: it is about to be opened.
-      if (sessions.size > 0) setImmediate(() => client.end())
     })
-    setTimeout(() => socket.destroy(), limits.closeMs).unref()
+    // A client that hears of the end before it has shown the words does not show them. Without a session it would show
+    // none: one may be about to be opened.
+    setTimeout(() => {
+      client.end()
+      setTimeout(() => socket.destroy(), limits.closeMs).unref()
+    }, limits.closeMs).unref()
   }
 
   client.on('session', (accept, reject) => {
@@ -103,10 +106,7 @@ export function serveConnection(
         noSubsystem: () => say('no_subsystem'),
         failed: error => say(ending ?? wordOf(error)),
       },
-      onClose: () => {
-        sessions.delete(session)
-        if (ending && sessions.size === 0) client.end()
-      },
+      onClose: () => sessions.delete(session),
     })
     sessions.add(session)
   })

@@ -8,8 +8,8 @@ import Docker from 'dockerode'
 import { CLOUD_LABEL, createNames } from '../apps/gateway/src/drivers/compute/docker/container-plan.ts'
 import { probeDocker } from '../apps/gateway/src/drivers/compute/docker/probe-docker.ts'
 import { importTestImage } from '../apps/gateway/src/drivers/compute/docker/test-image.ts'
-import { median, printFigure, quantile } from './lib/figures.ts'
 import { startGatewayProcess } from './lib/gateway-process.ts'
+import { inTurns, printOverhead, timeDeploy } from './lib/rounds.ts'
 
 const ROUNDS = 15
 const AIM_MS = 200
@@ -28,37 +28,19 @@ const folder = mkdtempSync(join(tmpdir(), 'berth-bench-catalogue-'))
 const catalogue = join(folder, 'catalogue.yaml')
 writeFileSync(catalogue, readFileSync(CATALOGUE, 'utf8').replace(OFFICIAL, `docker: ${image}`))
 const gateway = await startGatewayProcess({ BERTH_COMPUTE: 'docker', BERTH_CATALOGUE: catalogue })
-const ours: number[] = []
-const byHand: number[] = []
 let cloudId = ''
 try {
-  // The first round of each warms it up and is not counted.
-  for (let round = 0; round <= ROUNDS; round++) {
-    const startedAt = performance.now()
-    const id = await gateway.deploy()
-    await gateway.until(id, 'running', ASK_PAUSE_MS)
-    const took = performance.now() - startedAt
-    cloudId ||= await cloudOf(id)
-    await gateway.terminate(id)
-    const bare = await startByHand(`berth-bench-by-hand-${process.pid}`)
-    if (round === 0) continue
-    ours.push(took)
-    byHand.push(bare)
-    console.log(`round ${round}: deploy to running ${took.toFixed(0)} ms, docker run ${bare.toFixed(0)} ms`)
-  }
+  const rounds = await inTurns(ROUNDS, {
+    ours: () => timeDeploy(gateway, { pauseMs: ASK_PAUSE_MS, before: learnCloud }),
+    bare: () => startByHand(`berth-bench-by-hand-${process.pid}`),
+    words: { ours: 'deploy to running', bare: 'docker run' },
+  })
+  printOverhead({ what: 'deploy to running on Docker', rounds, aimMs: AIM_MS })
 } finally {
   await gateway.stop()
   rmSync(folder, { recursive: true })
   await removeAll()
 }
-const overhead = median(ours) - median(byHand)
-printFigure({
-  what: 'deploy to running on Docker, median',
-  ours: `${median(ours).toFixed(0)} ms (p90 ${quantile(ours, 0.9).toFixed(0)})`,
-  bare: `${median(byHand).toFixed(0)} ms (p90 ${quantile(byHand, 0.9).toFixed(0)})`,
-  compared: `overhead ${overhead.toFixed(0)} ms, ratio ${(median(ours) / median(byHand)).toFixed(2)}`,
-  aim: { says: `overhead under ${AIM_MS} ms`, met: overhead < AIM_MS },
-})
 
 /** The same image on the same network with the same limits, until the client of the engine says that it runs. */
 async function startByHand(name: string): Promise<number> {
@@ -70,10 +52,11 @@ async function startByHand(name: string): Promise<number> {
   return took
 }
 
-/** Whose machine a container is. */
-async function cloudOf(instanceId: string): Promise<string> {
+/** Whose machines the gateway's containers are. */
+async function learnCloud(instanceId: string): Promise<void> {
+  if (cloudId !== '') return
   const containers = await docker.listContainers({ filters: { label: [`berth.instance=${instanceId}`] } })
-  return containers[0]?.Labels[CLOUD_LABEL] ?? ''
+  cloudId = containers[0]?.Labels[CLOUD_LABEL] ?? ''
 }
 
 /** What the gateway leaves for the next one. */

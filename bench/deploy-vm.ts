@@ -1,17 +1,16 @@
 // From the deploy call to a virtual machine's first word on its serial line, beside bare QEMU with the same guest.
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { getInstanceLogs } from '@berth/contract/instances'
 import { hypervisorArgv, INSIDE } from '../apps/gateway/src/drivers/compute/qemu/hypervisor-argv.ts'
 import { HYPERVISOR_FDS } from '../apps/gateway/src/drivers/compute/qemu/keeper/keeper-orders.ts'
 import { findHypervisor } from '../apps/gateway/src/drivers/compute/qemu/probe-qemu.ts'
-import { median, printFigure, quantile } from './lib/figures.ts'
+import { untilItSpoke } from './lib/bare-process.ts'
 import { startGatewayProcess } from './lib/gateway-process.ts'
+import { inTurns, printOverhead, timeDeploy } from './lib/rounds.ts'
 
 const ROUNDS = 10
 const AIM_MS = 500
@@ -20,6 +19,7 @@ const UNTIL_MS = 60_000
 const CATALOGUE = resolve(import.meta.dirname, '../config/catalogue.yaml')
 const MEMORY_MB = 1_024
 const DISK_GB = 20
+const VM = { kind: 'VM', container_disk_gb: DISK_GB } as const
 /** `mov dx, 0x3f8; mov al, 'U'; out dx, al; hlt; jmp $-1`: says one letter, and stands still. */
 const GUEST = 'baf803b055eef4ebfd'
 const SAYS = 'U'
@@ -43,35 +43,17 @@ const text = readFileSync(CATALOGUE, 'utf8')
 writeFileSync(catalogue, text)
 
 const gateway = await startGatewayProcess({ BERTH_CATALOGUE: catalogue })
-const ours: number[] = []
-const byHand: number[] = []
 try {
-  // The first round of each warms it up and is not counted.
-  for (let round = 0; round <= ROUNDS; round++) {
-    const startedAt = performance.now()
-    const id = await gateway.deploy({ kind: 'VM', container_disk_gb: DISK_GB })
-    await gateway.until(id, 'running', ASK_PAUSE_MS)
-    await untilItSpeaks(id)
-    const took = performance.now() - startedAt
-    await gateway.terminate(id)
-    const bare = await startByHand(`by-hand-${round}`)
-    if (round === 0) continue
-    ours.push(took)
-    byHand.push(bare)
-    console.log(`round ${round}: deploy to first word ${took.toFixed(0)} ms, bare ${bare.toFixed(0)} ms`)
-  }
+  const rounds = await inTurns(ROUNDS, {
+    ours: () => timeDeploy(gateway, { part: VM, pauseMs: ASK_PAUSE_MS, ready: untilItSpeaks }),
+    bare: round => startByHand(`by-hand-${round}`),
+    words: { ours: 'deploy to first word', bare: 'bare' },
+  })
+  printOverhead({ what: 'deploy to the first word of a virtual machine', rounds, aimMs: AIM_MS })
 } finally {
   await gateway.stop()
   rmSync(folder, { recursive: true, force: true })
 }
-const overhead = median(ours) - median(byHand)
-printFigure({
-  what: 'deploy to the first word of a virtual machine, median',
-  ours: `${median(ours).toFixed(0)} ms (p90 ${quantile(ours, 0.9).toFixed(0)})`,
-  bare: `${median(byHand).toFixed(0)} ms (p90 ${quantile(byHand, 0.9).toFixed(0)})`,
-  compared: `overhead ${overhead.toFixed(0)} ms, ratio ${(median(ours) / median(byHand)).toFixed(2)}`,
-  aim: { says: `overhead under ${AIM_MS} ms`, met: overhead < AIM_MS },
-})
 
 async function untilItSpeaks(id: string): Promise<void> {
   const deadline = performance.now() + UNTIL_MS
@@ -91,17 +73,9 @@ async function startByHand(name: string): Promise<number> {
   const argv = hypervisorArgv(hypervisor, { cpu_count: 1, memory_mb: MEMORY_MB }, boot)
     .filter(word => word !== '-S')
     .map(word => word.replace(INSIDE.disk, overlay).replace(INSIDE.seed, disk))
-  const [program = '', ...args] = argv
-  const child = spawn(program, args, {
-    stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe', 'pipe', 'pipe'],
-  })
-  const exit = once(child, 'exit')
-  const serial = child.stdio[HYPERVISOR_FDS.serial] as Readable
-  const [chunk] = (await Promise.race([once(serial, 'data'), exit])) as [unknown]
-  if (!String(chunk).includes(SAYS)) throw new Error(`bare QEMU ended with ${String(chunk)}`)
-  const took = performance.now() - startedAt
-  child.kill('SIGKILL')
-  await exit
+  const stdio = ['ignore', 'ignore', 'inherit', 'pipe', 'pipe', 'pipe', 'pipe'] as const
+  const bare = { argv, stdio: [...stdio], fd: HYPERVISOR_FDS.serial, word: SAYS }
+  const spokeAt = await untilItSpoke(bare, kill => kill())
   rmSync(overlay)
-  return took
+  return spokeAt - startedAt
 }

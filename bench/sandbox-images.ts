@@ -1,7 +1,6 @@
 // Images of registries in sandboxes: their start, unpacking them, and what fetching them takes of the gateway's memory.
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,15 +15,17 @@ import {
   startRegistry,
 } from '../apps/gateway/src/drivers/compute/oci/registry-fixture.ts'
 import type { Engine } from '../apps/gateway/src/drivers/compute/port/engine.ts'
-import { sandboxArgv } from '../apps/gateway/src/drivers/compute/sandbox/plan-machine.ts'
 import { createSandboxEngine } from '../apps/gateway/src/drivers/compute/sandbox/sandbox-engine.ts'
 import { createLog } from '../apps/gateway/src/platform/log.ts'
-import { median, printFigure, quantile } from './lib/figures.ts'
+import { startBareSandbox } from './lib/bare-process.ts'
+import { median, printFigure } from './lib/figures.ts'
 import { startGatewayProcess } from './lib/gateway-process.ts'
+import { inTurns, printOverhead } from './lib/rounds.ts'
 
 const MB = 1024 * 1024
 const START_ROUNDS = 15
 const START_AIM_MS = 60
+const START_MEMORY_MB = 256
 const LAYERS = 20
 const LAYER_MB = 50
 const UNPACK_ROUNDS = 3
@@ -73,50 +74,27 @@ async function benchStart(): Promise<void> {
   const image = await serve(makeImage([{ bytes: await programsLayer(), packing: '' }]))
   await engine.images.pull(image, () => undefined, never)
   const made: number[] = []
-  const started: number[] = []
-  const byHand: number[] = []
-  // The first round of each warms it up and is not counted.
-  for (let round = 0; round <= START_ROUNDS; round++) {
-    const id = `ours-${round}`
-    const beginAt = performance.now()
-    await engine.machines.create(smallMachine(id, image), never)
-    const madeAt = performance.now()
-    await engine.machines.start(id, never)
-    const startedAt = performance.now()
-    await engine.machines.remove(id, never)
-    const bare = await startByHand(`by-hand-${round}`)
-    if (round === 0) continue
-    made.push(madeAt - beginAt)
-    started.push(startedAt - madeAt)
-    byHand.push(bare)
-  }
-  await engine.shutdown()
-  const overhead = median(started) - median(byHand)
-  printFigure({
-    what: 'start of a machine of an image, median',
-    ours: `${median(started).toFixed(0)} ms (p90 ${quantile(started, 0.9).toFixed(0)}; making it before ${median(made).toFixed(0)})`,
-    bare: `${median(byHand).toFixed(0)} ms`,
-    compared: `overhead ${overhead.toFixed(0)} ms`,
-    aim: { says: `overhead under ${START_AIM_MS} ms`, met: overhead < START_AIM_MS },
+  const rounds = await inTurns(START_ROUNDS, {
+    async ours(round) {
+      const id = `ours-${round}`
+      const beginAt = performance.now()
+      await engine.machines.create(smallMachine(id, image), never)
+      const madeAt = performance.now()
+      await engine.machines.start(id, never)
+      const startedAt = performance.now()
+      await engine.machines.remove(id, never)
+      if (round > 0) made.push(madeAt - beginAt)
+      return startedAt - madeAt
+    },
+    bare: round => startBareSandbox(join(folder, 'by-hand'), `by-hand-${round}`, START_MEMORY_MB),
   })
-}
-
-/** The bare launcher on this computer's own programs, with a line of shell that says when it runs. */
-async function startByHand(id: string): Promise<number> {
-  const beginAt = performance.now()
-  const spec = { id, hostname: 'bench', memory_mb: 256 }
-  const [file = '', ...args] = await sandboxArgv(join(folder, 'by-hand'), spec, [
-    '/bin/sh',
-    '-c',
-    'echo runs',
-  ])
-  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const exit = once(child, 'exit')
-  const [chunk] = (await Promise.race([once(child.stdout, 'data'), exit])) as [unknown]
-  if (!String(chunk).includes('runs')) throw new Error(`the sandbox by hand ended with ${String(chunk)}`)
-  const took = performance.now() - beginAt
-  await exit
-  return took
+  await engine.shutdown()
+  printOverhead({
+    what: 'start of a machine of an image',
+    rounds,
+    aimMs: START_AIM_MS,
+    more: `making it before ${median(made).toFixed(0)}`,
+  })
 }
 
 /** Layers of this computer's own files, of which some are changed by the next layer. */

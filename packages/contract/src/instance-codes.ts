@@ -44,6 +44,7 @@ export const INSTANCE_REASON_CODES = [
   'unsupported',
   'engine_unavailable',
   'exhausted',
+  'port_taken',
   'start_failed',
   'stop_failed',
   'remove_failed',

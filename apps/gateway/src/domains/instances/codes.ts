@@ -34,6 +34,7 @@ const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   registry_busy: 'registry_busy',
   registry_slow: 'registry_slow',
   registry_unreachable: 'registry_unreachable',
+  port_taken: 'port_taken',
   not_running: 'start_failed',
   port_closed: 'start_failed',
   not_found: 'start_failed',

@@ -22,6 +22,7 @@ describe('[B6] a start that fails ends in an error with a cause, and costs nothi
     { step: 'pull', code: 'engine_unavailable', reason: 'engine_unavailable', tries: 3 },
     { step: 'create', code: 'unsupported', reason: 'unsupported', tries: 1 },
     { step: 'create', code: 'exhausted', reason: 'exhausted', tries: 3 },
+    { step: 'start', code: 'port_taken', reason: 'port_taken', tries: 3 },
     { step: 'start', code: 'failed', reason: 'start_failed', tries: 3 },
     { step: 'probe', code: 'failed', reason: 'start_failed', tries: 3 },
   ] as const)('$step fails with $code', async ({ step, code, reason, tries }) => {

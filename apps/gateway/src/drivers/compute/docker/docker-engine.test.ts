@@ -133,7 +133,7 @@ test.each([
   [
     'driver failed programming external connectivity: Bind for 127.0.0.2:32768 failed: port is already allocated',
     500,
-    'exhausted',
+    'port_taken',
   ],
   [
     'could not find an available, non-overlapping IPv4 address pool among the defaults to assign to the network',

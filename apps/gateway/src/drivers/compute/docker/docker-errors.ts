@@ -104,7 +104,7 @@ function codeOf(error: {
   const { statusCode, code, said } = error
   if (error.name === 'AbortError' || code === 'ABORT_ERR') return 'failed'
   if (/port is already allocated|address already in use|all ports are allocated/i.test(said))
-    return 'exhausted'
+    return 'port_taken'
   // Told as if something were missing.
   if (/could not find an available.* address pool|all predefined address pools/i.test(said))
     return 'exhausted'

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import Docker from 'dockerode'
@@ -132,8 +132,16 @@ describeWhere('pulling from a registry', probe, () => {
       ['other', 'is not there', 'image_not_found'],
       ['busy', 'is asked for too often', 'registry_busy'],
       ['spoilt', 'has a layer of other bytes than it names', 'image_damaged'],
+      ['inside', 'has another thing in a layer than it says', 'image_damaged'],
     ] as const)('an image (%s) that %s is told as such', async (tag, _what, code) => {
       await expectCode(pull(`${host}/${name}:${tag}`), code)
+    })
+
+    test('what breaks off half way is gone on with, and not begun again', async () => {
+      ranges.length = 0
+      await pull(`${host}/${name}:cut`)
+      expect(ranges).toEqual([undefined, expect.stringMatching(/^bytes=[1-9]\d*-/)])
+      await docker.getImage(`${host}/${name}:cut`).remove({ force: true })
     })
 
     test('a login is shown to the registry; what it was needed for is given to nobody else', async () => {
@@ -193,53 +201,61 @@ async function startPrivate(name: string) {
   return { host: await hostOf(inner), close: () => inner.close() }
 }
 
-/**
- * A registry with one image of one layer, under the tag 1; one that never answers, under the tag hangs; one that it has
- * no time for, under busy; and one that is not what it says, under spoilt.
- */
-function startRegistry(name: string): Server {
-  const tar = tarOf('file', randomBytes(LAYER_BYTES))
-  const layer = gzipSync(tar)
-  const configOf = (inside: Buffer) =>
+/** What was asked of the layer that breaks off, in turn. */
+const ranges: (string | undefined)[] = []
+
+const IMAGE_TYPE = 'application/vnd.docker.distribution.manifest.v2+json'
+
+/** What an image says of itself, whose one layer holds that. */
+function configOf(inside: Buffer): Buffer {
+  return Buffer.from(
     JSON.stringify({
       architecture: process.arch === 'x64' ? 'amd64' : process.arch,
       os: 'linux',
       config: {},
       rootfs: { type: 'layers', diff_ids: [digestOf(inside)] },
-    })
-  const config = Buffer.from(configOf(tar))
-  // What the engine has by what is inside, it does not fetch.
-  const other = Buffer.from(configOf(layer))
-  const mediaType = 'application/vnd.docker.distribution.manifest.v2+json'
-  const manifest = Buffer.from(
+    }),
+  )
+}
+
+function manifestOf(config: Buffer, layer: { digest: string; size: number }): Buffer {
+  return Buffer.from(
     JSON.stringify({
       schemaVersion: 2,
-      mediaType,
+      mediaType: IMAGE_TYPE,
       config: {
         mediaType: 'application/vnd.docker.container.image.v1+json',
         size: config.length,
         digest: digestOf(config),
       },
-      layers: [
-        {
-          mediaType: 'application/vnd.docker.image.rootfs.diff.tar.gzip',
-          size: layer.length,
-          digest: digestOf(layer),
-        },
-      ],
+      layers: [{ mediaType: 'application/vnd.docker.image.rootfs.diff.tar.gzip', ...layer }],
     }),
   )
-  const spoilt = Buffer.from(
-    JSON.stringify({
-      ...JSON.parse(String(manifest)),
-      config: { ...JSON.parse(String(manifest)).config, size: other.length, digest: digestOf(other) },
-      layers: [{ ...JSON.parse(String(manifest)).layers[0], digest: digestOf(tar) }],
-    }),
-  )
-  const blobs = new Map([layer, config, other].map(blob => [digestOf(blob), blob]))
+}
+
+/**
+ * A registry with one image of one layer, under the tag 1; one that never answers, under hangs; one that it has no time
+ * for, under busy; those that are not what they say, under spoilt and inside; and one whose layer breaks off half way
+ * when it is asked for from its front, under cut.
+ */
+function startRegistry(name: string): Server {
+  const [tar, broken] = [1, 2].map(() => tarOf('file', randomBytes(LAYER_BYTES))) as [Buffer, Buffer]
+  const [layer, cut] = [gzipSync(tar), gzipSync(broken)]
+  // What the engine has by what is inside, it does not fetch.
+  const configs = { 1: configOf(tar), spoilt: configOf(layer), inside: configOf(cut), cut: configOf(broken) }
+  const of = (bytes: Buffer, digest = digestOf(bytes)) => ({ size: bytes.length, digest })
+  const manifests = new Map([
+    ['1', manifestOf(configs[1], of(layer))],
+    ['spoilt', manifestOf(configs.spoilt, of(layer, digestOf(tar)))],
+    ['inside', manifestOf(configs.inside, of(layer))],
+    ['cut', manifestOf(configs.cut, of(cut))],
+  ])
+  for (const manifest of [...manifests.values()]) manifests.set(digestOf(manifest), manifest)
+  const blobs = new Map([layer, cut, ...Object.values(configs)].map(blob => [digestOf(blob), blob]))
   blobs.set(digestOf(tar), layer)
   return createServer((request, response) => {
     const url = request.url ?? ''
+    const wanted = url.split('/').at(-1) ?? ''
     const send = (body: Buffer, type: string) => {
       response.writeHead(200, {
         'content-type': type,
@@ -248,22 +264,31 @@ function startRegistry(name: string): Server {
       })
       response.end(request.method === 'HEAD' ? undefined : body)
     }
-    const blob = blobs.get(url.split('/').at(-1) ?? '')
+    const blob = blobs.get(wanted)
+    const manifest = url.startsWith(`/v2/${name}/manifests/`) ? manifests.get(wanted) : undefined
     if (url === '/v2/') send(Buffer.from('{}'), 'application/json')
     else if (url === `/v2/${name}/manifests/hangs`) return
     else if (url === `/v2/${name}/manifests/busy`) {
       response.writeHead(429, { 'content-type': 'application/json' })
       response.end('{"errors":[{"code":"TOOMANYREQUESTS","message":"too many requests"}]}')
-    } else if (url === `/v2/${name}/manifests/spoilt` || url.endsWith(digestOf(spoilt))) {
-      send(spoilt, mediaType)
-    } else if (url === `/v2/${name}/manifests/1` || url.endsWith(digestOf(manifest)))
-      send(manifest, mediaType)
+    } else if (manifest) send(manifest, IMAGE_TYPE)
+    else if (blob === cut) sendHalf(cut, request, response)
     else if (blob) send(blob, 'application/octet-stream')
     else {
       response.writeHead(404, { 'content-type': 'application/json' })
       response.end('{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}')
     }
   }).listen(0, '127.0.0.1')
+}
+
+/** Sends a blob to its end where it is asked for from some way on, else its first half. */
+function sendHalf(blob: Buffer, { headers }: IncomingMessage, response: ServerResponse): void {
+  ranges.push(headers.range)
+  const from = Number(/^bytes=(\d+)-/.exec(headers.range ?? '')?.[1] ?? 0)
+  const range = { 'content-range': `bytes ${from}-${blob.length - 1}/${blob.length}` }
+  response.writeHead(from > 0 ? 206 : 200, { ...(from > 0 && range), 'content-length': blob.length - from })
+  if (from > 0) response.end(blob.subarray(from))
+  else response.write(blob.subarray(0, blob.length / 2), () => response.destroy())
 }
 
 function digestOf(bytes: Buffer): string {

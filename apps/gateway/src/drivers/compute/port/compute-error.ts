@@ -25,6 +25,8 @@ export type ComputeErrorCode =
   | 'port_closed'
   /** No machine, image or volume of that id. */
   | 'not_found'
+  /** A port that the machine needs on its host is somebody else's. Retry later. */
+  | 'port_taken'
   /** The machine's host is out of memory, disk or processes. Retry later. */
   | 'exhausted'
   /** The engine does not answer. Retry. */

@@ -64,3 +64,23 @@ export const INSTANCE_REASON_CODES = [
   'guest_unprepared',
 ] as const
 export type InstanceReasonCode = (typeof INSTANCE_REASON_CODES)[number]
+
+/** What a customer should know of a machine; keys of the console's texts. */
+export const MACHINE_NOTE_CODES = [
+  'walls_namespaces',
+  'walls_container',
+  'walls_own_kernel',
+  'walls_virtual_machine',
+  'walls_emulated_machine',
+  'walls_none',
+  'walls_other',
+  'no_cpu_limit',
+  'no_memory_limit',
+  'no_disk_limit',
+  'no_egress_filter',
+  'root_shared',
+  'internet',
+  'no_internet',
+  'small_host',
+] as const
+export type MachineNoteCode = (typeof MACHINE_NOTE_CODES)[number]

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, micro, slug, timestamp } from './fields.ts'
-import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES } from './instance-codes.ts'
+import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES, MACHINE_NOTE_CODES } from './instance-codes.ts'
 import { INSTANCE_STATUSES } from './instance-states.ts'
 import {
   CONTAINER_DISK_GB_MAX,
@@ -142,6 +142,18 @@ export type Price = z.infer<typeof price>
 export const reason = z.object({ code: z.enum(INSTANCE_REASON_CODES), detail: z.string() })
 z.globalRegistry.add(reason, { id: 'InstanceReason' })
 
+/**
+ * What a customer should know of a machine: `code` is a key of the console's texts, `values` are what stands in them,
+ * and `detail` the engine's own words in English, empty where it has none.
+ */
+export const machineNote = z.object({
+  code: z.enum(MACHINE_NOTE_CODES),
+  values: z.record(z.string(), z.number()),
+  detail: z.string(),
+})
+z.globalRegistry.add(machineNote, { id: 'MachineNote' })
+export type MachineNote = z.infer<typeof machineNote>
+
 export const progress = z.object({
   /** Where a start is (B6). */
   step: z.enum(['scheduled', 'pulling', 'booting', 'probing', 'ready']),
@@ -220,7 +232,7 @@ export const instance = z.object({
   deleted_on: timestamp.nullable(),
   created_at: timestamp,
   /** The driver that runs it and what it says of its walls and limits. */
-  machine: z.object({ driver: z.string(), notes: z.array(z.string()) }).nullable(),
+  machine: z.object({ driver: z.string(), notes: z.array(machineNote) }).nullable(),
 })
 z.globalRegistry.add(instance, { id: 'Instance' })
 export type Instance = z.infer<typeof instance>

@@ -6,9 +6,10 @@ import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { Answer } from '../../ui/Answer.tsx'
-import { eventDetail } from '../../ui/event-detail.ts'
+import { EventWords } from '../../ui/EventWords.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { INSTANCE_STATUS_LOOKS, StatusBadge } from '../../ui/StatusBadge.tsx'
+import { TechnicalDetail } from '../../ui/TechnicalDetail.tsx'
 import classes from './EventsDialog.module.css'
 import type { InstanceDialogProps } from './instance-dialog.ts'
 import { useInstanceTexts } from './instance-texts.ts'
@@ -49,7 +50,6 @@ export function EventsDialog({ instance, opened, onClose }: InstanceDialogProps)
 
 function Now({ instance }: { instance: Instance }) {
   const { t } = useTranslation(['instances', 'common'])
-  const { t: tCommon } = useTranslation('common')
   const texts = useInstanceTexts()
   return (
     <div className={classes.now}>
@@ -59,7 +59,9 @@ function Now({ instance }: { instance: Instance }) {
         reason={texts.underStatus(instance)}
       />
       {instance.reason?.detail && (
-        <p className={`${classes.said} mono`}>{eventDetail(instance.reason.detail, tCommon)}</p>
+        <div className={classes.said}>
+          <EventWords detail={instance.reason.detail} of="reason" />
+        </div>
       )}
     </div>
   )
@@ -67,7 +69,6 @@ function Now({ instance }: { instance: Instance }) {
 
 function EventList({ events }: { events: CallData<typeof listInstanceEvents> }) {
   const { t } = useTranslation(['instances', 'events'])
-  const { t: tCommon } = useTranslation('common')
   const format = useFormat()
   return (
     <section>
@@ -80,7 +81,9 @@ function EventList({ events }: { events: CallData<typeof listInstanceEvents> }) 
             </time>
             <span>
               {t(`events:event.${event.code}`, { defaultValue: event.code })}
-              {event.detail && <span className={classes.detail}>{eventDetail(event.detail, tCommon)}</span>}
+              {event.detail && (
+                <EventWords detail={event.detail} of={event.code} className={classes.detail} />
+              )}
             </span>
           </li>
         ))}
@@ -107,12 +110,11 @@ function MachineNotes({ machine }: { machine: NonNullable<Instance['machine']> }
       <h3>{t('events_dialog.machine')}</h3>
       <ul className={classes.notes}>
         <li>{t('events_dialog.driver', { driver: machine.driver })}</li>
-        {machine.notes.map(note => (
-          <li key={note} lang="en">
-            {note}
-          </li>
+        {machine.notes.map(({ code, values }) => (
+          <li key={code}>{t(`events_dialog.note.${code}`, values)}</li>
         ))}
       </ul>
+      <TechnicalDetail lines={machine.notes.map(({ detail }) => detail)} />
     </section>
   )
 }

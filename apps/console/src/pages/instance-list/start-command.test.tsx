@@ -9,12 +9,16 @@ import { LogsDialog } from './LogsDialog.tsx'
 
 const instance = madeInstance({ name: 'llama', start_command: 'serve --all', on_command_end: 'restart' })
 
-async function open(Dialog: typeof LogsDialog, answers: Parameters<typeof answerCalls>[0]): Promise<void> {
+async function open(
+  Dialog: typeof LogsDialog,
+  answers: Parameters<typeof answerCalls>[0],
+  shown = instance,
+): Promise<void> {
   await answerCalls(answers)
   await renderInPage(
     () => (
       <InShell>
-        <Dialog instance={instance} opened onClose={() => undefined} />
+        <Dialog instance={shown} opened onClose={() => undefined} />
       </InShell>
     ),
     { namespaces: ['instances', 'events'] },
@@ -55,4 +59,39 @@ test('an event says with which code the start command ended, and the command sta
   expect(screen.getByText('exit code 3rd')).toBeTruthy()
   expect(screen.getByText('serve --all')).toBeTruthy()
   expect(screen.getByText('When it ends, it is started again.')).toBeTruthy()
+})
+
+test('what an engine said in English stands apart from why something failed and what its machine lacks', async () => {
+  const said = 'docker: manifest unknown'
+  const event = { at: '2026-11-20T18:09:00.000Z', status: 'error', code: 'failed' } as const
+  const notes = [
+    { code: 'walls_container' as const, values: {}, detail: 'A Docker container.' },
+    { code: 'small_host' as const, values: { cpu_count: 4, memory_gb: 8 }, detail: '' },
+  ]
+  const failed = madeInstance({
+    status: 'error',
+    reason: { code: 'image_not_found', detail: said },
+    machine: { driver: 'docker', notes },
+  })
+  await open(
+    EventsDialog,
+    {
+      [listInstanceEvents.operation]: () => [
+        { ...event, id: '2', detail: `image_not_found: ${said}` },
+        { ...event, id: '1', detail: 'of_a_later_version: said' },
+      ],
+    },
+    failed,
+  )
+  expect(await screen.findByText('The image registry has no such image')).toBeTruthy()
+  expect(screen.getByText('of_a_later_version: said')).toBeTruthy()
+  expect(screen.getByText(/^It is a container that shares/)).toBeTruthy()
+  expect(screen.getByText(/has 4 CPUs and 8 GB of memory/)).toBeTruthy()
+  const technical = [...document.querySelectorAll('details')]
+  expect(technical.map(({ open }) => open)).toEqual([false, false, false])
+  expect(technical.map(one => one.querySelector('[lang=en]')?.textContent)).toEqual([
+    said,
+    said,
+    'A Docker container.',
+  ])
 })

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { Answer } from '../../ui/Answer.tsx'
 import { CopyText } from '../../ui/CopyText.tsx'
-import { eventDetail } from '../../ui/event-detail.ts'
+import { EventWords } from '../../ui/EventWords.tsx'
 import { useFormat } from '../../ui/format.ts'
 import classes from './ReceiptDialog.module.css'
 import { TransactionAmount } from './TransactionAmount.tsx'
@@ -38,7 +38,6 @@ export function ReceiptDialog({ id, onClose }: ReceiptDialogProps) {
 
 function ReceiptBody({ receipt }: { receipt: Receipt }) {
   const { t } = useTranslation(['payments', 'events'])
-  const { t: tCommon } = useTranslation('common')
   const format = useFormat()
   const textOf = useTransactionText()
   const { transaction, interval, lines, events } = receipt
@@ -63,7 +62,9 @@ function ReceiptBody({ receipt }: { receipt: Receipt }) {
               <li key={`${event.at}${event.code}`}>
                 <span className={classes.when}>{format.moment(event.at)}</span>
                 <span>{t(`events:event.${event.code as 'ready'}`, { defaultValue: event.code })}</span>
-                <span className={classes.detail}>{eventDetail(event.detail, tCommon)}</span>
+                <div className={classes.detail}>
+                  <EventWords detail={event.detail} of={event.code} />
+                </div>
               </li>
             ))}
           </ul>

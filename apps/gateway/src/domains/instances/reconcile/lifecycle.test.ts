@@ -534,10 +534,10 @@ test('the machine is what was asked for, as far as the computer has it, and says
   expect(listed?.machine).toEqual({
     driver: 'fake',
     notes: [
-      'None: nothing runs.',
-      'the fake driver has no disk',
-      'It reaches the internet in name only.',
-      'Its computer has 4 CPUs and 8 GB of memory: it has no more than that.',
+      { code: 'walls_none', values: {}, detail: 'None: nothing runs.' },
+      { code: 'no_disk_limit', values: {}, detail: 'the fake driver has no disk' },
+      { code: 'internet', values: {}, detail: 'in name only' },
+      { code: 'small_host', values: { cpu_count: 4, memory_gb: 8 }, detail: '' },
     ],
   })
 })

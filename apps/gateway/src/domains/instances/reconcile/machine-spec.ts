@@ -1,3 +1,4 @@
+import type { MachineNote } from '@berth/contract/instances'
 import type { SshKey } from '@berth/contract/ssh-keys'
 import type { ComputeCapabilities, EngineSize } from '../../../drivers/compute/port/engine.ts'
 import type { ImageRecipe } from '../../../drivers/compute/port/images.ts'
@@ -48,31 +49,35 @@ export function machineSpec(
 
 /**
  * What a customer should know of a machine: how strong its walls are, and of its limits what is not as it seems.
- * @param capabilities The driver's, as found out at start.
+ * @param capabilities The driver's, as found out at start; what an engine said to an older version lacks some.
  */
 export function machineNotes(
   spec: InstanceRow['spec'],
-  capabilities: ComputeCapabilities,
+  capabilities: Partial<ComputeCapabilities>,
   host: HostSize,
-): string[] {
-  const { cpu_limit, memory_limit, disk_limit, egress_filter, root_apart, own_users } = capabilities
-  const limits = [cpu_limit, memory_limit, disk_limit, egress_filter, root_apart, own_users]
-  // What an engine said to the version before lacks what is asked only now.
-  const notes = [
-    capabilities.isolation,
-    ...limits.flatMap(limit => (limit?.enforced === false ? [limit.why] : [])),
-  ]
-  const { outbound_network: outbound } = capabilities
-  // An engine told the version before only yes or no.
-  if (outbound?.offered === true) notes.push(`It reaches the internet ${outbound.how}.`)
-  if (outbound?.offered === false) notes.push(`It does not reach the internet: ${outbound.why}.`)
+): MachineNote[] {
+  const { walls, isolation = '', outbound_network: outbound } = capabilities
+  const notes: MachineNote[] = [note(walls ? `walls_${walls}` : 'walls_other', isolation)]
+  for (const [code, limit] of [
+    ['no_cpu_limit', capabilities.cpu_limit],
+    ['no_memory_limit', capabilities.memory_limit],
+    ['no_disk_limit', capabilities.disk_limit],
+    ['no_egress_filter', capabilities.egress_filter],
+    ['root_shared', capabilities.root_apart],
+  ] as const) {
+    if (limit?.enforced === false) notes.push(note(code, limit.why))
+  }
+  if (outbound?.offered === true) notes.push(note('internet', outbound.how))
+  if (outbound?.offered === false) notes.push(note('no_internet', outbound.why))
   if (spec.vcpu > host.cpu_count || spec.memory_gb * 1_024 > host.memory_mb) {
-    const memoryGb = Math.max(1, Math.floor(host.memory_mb / 1_024))
-    notes.push(
-      `Its computer has ${host.cpu_count} CPUs and ${memoryGb} GB of memory: it has no more than that.`,
-    )
+    const memory_gb = Math.max(1, Math.floor(host.memory_mb / 1_024))
+    notes.push({ ...note('small_host', ''), values: { cpu_count: host.cpu_count, memory_gb } })
   }
   return notes
+}
+
+function note(code: MachineNote['code'], detail: string): MachineNote {
+  return { code, values: {}, detail }
 }
 
 /** An instance's name as a DNS label; the id where nothing of the name fits one. */

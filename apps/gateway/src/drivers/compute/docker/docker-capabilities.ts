@@ -2,7 +2,7 @@ import { type Disk, VERSION_1_LACKS } from '../disk-rate.ts'
 import type { Capability } from '../port/capability.ts'
 import type { ComputeCapabilities } from '../port/engine.ts'
 import type { DiskBound, StorageTold } from './disk-bound.ts'
-import { isolationBy, type RuntimesTold } from './docker-runtime.ts'
+import { isolationBy, type RuntimesTold, wallsBy } from './docker-runtime.ts'
 
 /** What the engine tells of itself, as far as it matters here. */
 export interface EngineInfo extends RuntimesTold, StorageTold {
@@ -41,6 +41,7 @@ export function capabilitiesOf(
   const how = `control groups, by Docker on ${info.OperatingSystem ?? 'its host'}`
   const quota = info.CPUCfsQuota ?? info.CpuCfsQuota
   return {
+    walls: wallsBy(info, runtime),
     isolation: isolationBy(info, runtime),
     cpu_limit: quota
       ? { enforced: true, how }

@@ -47,14 +47,19 @@ const OWN_KERNELS = [
 ]
 
 /** How strong the walls of an engine's machines are, in a sentence for operators and customers. */
-export function isolationBy(
-  { Runtimes = {}, DefaultRuntime }: RuntimesTold,
-  runtime: string | undefined,
-): string {
-  const used = runtime ?? DefaultRuntime ?? ''
-  const { path = '', runtimeType = '' } = Runtimes[used] ?? {}
-  const own = OWN_KERNELS.find(({ is }) => is.test(runtimeType) || is.test(path))
-  const kernel = own?.says ?? 'It shares the kernel of Docker’s host with the other machines.'
+export function isolationBy(told: RuntimesTold, runtime: string | undefined): string {
+  const kernel =
+    ownKernel(told, runtime)?.says ?? 'It shares the kernel of Docker’s host with the other machines.'
   if (runtime === undefined) return `${CONTAINER}${kernel}`
   return `${CONTAINER}It is run by “${runtime}”. ${kernel}${LATER}`
+}
+
+/** What the walls of an engine's machines are. */
+export function wallsBy(told: RuntimesTold, runtime: string | undefined): 'own_kernel' | 'container' {
+  return ownKernel(told, runtime) ? 'own_kernel' : 'container'
+}
+
+function ownKernel({ Runtimes = {}, DefaultRuntime }: RuntimesTold, runtime: string | undefined) {
+  const { path = '', runtimeType = '' } = Runtimes[runtime ?? DefaultRuntime ?? ''] ?? {}
+  return OWN_KERNELS.find(({ is }) => is.test(runtimeType) || is.test(path))
 }

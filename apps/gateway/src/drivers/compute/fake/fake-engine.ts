@@ -209,6 +209,7 @@ export function createFakeEngine(options: {
     driver: 'fake',
     kinds: ['POD'],
     capabilities: {
+      walls: 'none',
       isolation: 'None: nothing runs.',
       cpu_limit: { enforced: true, how: 'there is no CPU' },
       memory_limit: { enforced: true, how: 'there is no memory' },

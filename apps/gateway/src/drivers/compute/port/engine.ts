@@ -54,7 +54,18 @@ export interface Engine {
 /** A pod shares the kernel of its engine's computer; a VM has one of its own. */
 export type MachineKind = 'POD' | 'VM'
 
+/** What keeps a machine apart from others. `own_kernel` is a container that does not speak to its computer's kernel. */
+export type MachineWalls =
+  | 'namespaces'
+  | 'container'
+  | 'own_kernel'
+  | 'virtual_machine'
+  | 'emulated_machine'
+  | 'none'
+
 export interface ComputeCapabilities {
+  /** What the walls are, for words in any language. */
+  walls: MachineWalls
   /** How strong the walls are, in a sentence for the operator and the instance page. */
   isolation: string
   /** `enforced`, or why not. */

@@ -203,6 +203,7 @@ function capabilitiesOf(
       : `Its processors are emulated in software, which is many times slower: ${acceleration.why}.`
   const own = (what: string) => ({ enforced: true as const, how: what })
   return {
+    walls: acceleration.name === 'kvm' ? 'virtual_machine' : 'emulated_machine',
     isolation: `A virtual machine with a kernel of its own. ${how} QEMU itself runs without rights, in a sandbox.`,
     cpu_limit: own('it has so many processors'),
     memory_limit: own('it has so much memory'),

@@ -189,6 +189,7 @@ function capabilitiesOf(host: {
   const calls =
     filter.words === null ? `no filter of system calls (${filter.why})` : 'a filter of system calls'
   return {
+    walls: 'namespaces',
     isolation:
       `A sandbox on the gateway’s own computer: Linux namespaces through ${by}, with the host’s programs read-only, ` +
       `no rights and ${calls}. ` +

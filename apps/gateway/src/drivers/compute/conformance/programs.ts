@@ -56,14 +56,13 @@ export function describePrograms(subject: Subject): void {
       if (why !== null) context.skip(why)
       const { id } = await subject.running()
       const pty = { cols: 100, rows: 30 }
-      const shell = await startProgram(subject.engine(), id, { command: 'stty size; exec sh', pty })
-      await eventually(() => expect(shell.output()).toContain('30 100'))
+      // A terminal may have its size a moment after its program began, or was told of another.
+      const until = (size: string) => `until [ "$(stty size)" = "${size}" ]; do sleep 0.05; done`
+      const command = `${until('30 100')}; echo first; ${until('43 132')}; read -r code; exit "$code"`
+      const shell = await startProgram(subject.engine(), id, { command, pty })
+      await eventually(() => expect(shell.output()).toContain('first'))
       shell.line.resize(132, 43)
-      await eventually(async () => {
-        await shell.write(Buffer.from('stty size\n'))
-        await eventually(() => expect(shell.output()).toContain('43 132'))
-      })
-      await shell.write(Buffer.from('exit 4\n'))
+      await shell.write(Buffer.from('4\n'))
       expect(await shell.end).toMatchObject({ code: 4 })
 
       const hung = await startProgram(subject.engine(), id, {

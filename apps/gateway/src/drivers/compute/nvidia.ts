@@ -8,6 +8,7 @@ import type { GpuSample } from './port/observation.ts'
 const QUERY = ['--query-gpu=name,memory.total,uuid', '--format=csv,noheader,nounits']
 const SAMPLE = ['--query-gpu=uuid,utilization.gpu,memory.used', '--format=csv,noheader,nounits']
 const QUERY_TIMEOUT_MS = 5_000
+const SAMPLE_FRESH_MS = 1_000
 const CARDS_DIR = '/proc/driver/nvidia/gpus'
 
 /** Engines say every few seconds what they have; to ask for cards starts a program. */
@@ -42,14 +43,35 @@ export function parseNvidiaSmi(csv: string): RealGpu[] {
   })
 }
 
-/** What some NVIDIA GPUs of this computer do now; null when nobody tells. */
-export async function sampleNvidiaGpus(uuids: string[]): Promise<GpuSample[] | null> {
+/**
+ * Measures GPUs of this computer. One question asks for all of them, and its answer is everybody's for a second: each is a
+ * process of its own.
+ * @param nowMs Milliseconds, counted from anywhere.
+ * @returns By which some of them are measured; it gives null when nobody tells.
+ */
+export function createNvidiaSampler(nowMs: () => number) {
+  let last: { atMs: number; all: Promise<GpuSample[]> } | null = null
+  const ask = () => {
+    const asked = { atMs: Number.POSITIVE_INFINITY, all: sampleAll() }
+    asked.all.then(() => {
+      asked.atMs = nowMs()
+    })
+    return asked
+  }
+  return async (uuids: readonly string[]): Promise<GpuSample[] | null> => {
+    if (uuids.length === 0) return []
+    if (!last || nowMs() - last.atMs > SAMPLE_FRESH_MS) last = ask()
+    const samples = (await last.all).filter(({ uuid }) => uuids.includes(uuid))
+    return samples.length === uuids.length ? samples : null
+  }
+}
+
+async function sampleAll(): Promise<GpuSample[]> {
   try {
     const { stdout } = await promisify(execFile)('nvidia-smi', SAMPLE, { timeout: QUERY_TIMEOUT_MS })
-    const samples = parseNvidiaSample(stdout).filter(({ uuid }) => uuids.includes(uuid))
-    return samples.length === uuids.length ? samples : null
+    return parseNvidiaSample(stdout)
   } catch {
-    return null
+    return []
   }
 }
 

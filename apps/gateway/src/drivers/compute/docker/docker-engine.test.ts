@@ -1,23 +1,25 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
+import { Agent, createServer, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import Docker from 'dockerode'
 import pino from 'pino'
 import { afterAll, expect, test, vi } from 'vitest'
 import { describeConformance } from '../conformance/conformance.ts'
 import { smallMachine } from '../conformance/small-machine.ts'
-import { describeWhere, expectCode, never } from '../conformance/tools.ts'
+import { describeWhere, expectCode, never, text } from '../conformance/tools.ts'
 import { createDockerEngine } from './docker-engine.ts'
 import { toComputeError } from './docker-errors.ts'
 import { listensOn } from './docker-ports.ts'
 import { makeCertificates } from './dockerd-fixture.ts'
 import { probeDocker } from './probe-docker.ts'
 import { importTestImage } from './test-image.ts'
+import { failBrokenAnswers } from './whole-answers.ts'
 
 const log = pino({ level: 'silent' })
 const probe = await probeDocker()
@@ -148,6 +150,11 @@ test.each([
   expect(toComputeError(error, 'starting')).toMatchObject({ code, message: `starting: ${message}` })
 })
 
+test('a client’s log holds none of what hangs on the sockets of an engine', () => {
+  const agent = failBrokenAnswers(new Agent({ keepAlive: true }))
+  expect(inspect({ agent }, { showHidden: true, depth: null })).toBe('{ agent: Agent }')
+})
+
 test('a listener is found in the kernel’s list by its port and its state', () => {
   const list =
     '  sl  local_address rem_address   st tx_queue rx_queue\n' +
@@ -178,6 +185,36 @@ describeWhere('docker', probe, () => {
     shutdownStops: false,
   })
 
+  test('a machine of an engine on this kernel is measured without a question to it, and as it would answer', async () => {
+    const docker = new Docker({ socketPath })
+    const way = await overheard(socketPath)
+    const place = { kind: 'unix' as const, socket_path: way.socketPath }
+    const engine = await createDockerEngine({ place, cloudId, egress: null, log })
+    try {
+      image.parts.docker = await importTestImage(docker)
+      await engine.machines.create(smallMachine('measured', image), never)
+      await engine.machines.start('measured', never)
+      // Files in the cache are not the machine's use.
+      await text(engine, 'measured', 'head -c 40M /dev/zero > ~/file; cat ~/file > /dev/null')
+      const { disk_used_mb } = await engine.observation.sample('measured')
+      const before = way.heard()
+      const sample = await engine.observation.sample('measured')
+      expect(way.heard()).toBe(before)
+      const options = { stream: false, 'one-shot': true } as const
+      const told = await docker.getContainer(`berth-${cloudId}-measured`).stats(options)
+      expect(sample).toMatchObject({ disk_used_mb, network_received_bytes: expect.any(Number) })
+      expect(told.memory_stats.usage / 2 ** 20).toBeGreaterThan(40)
+      expect(sample.memory_used_mb).toBeLessThan(30)
+      expect(sample.network_received_bytes).toBeLessThanOrEqual(told.networks.eth0?.rx_bytes ?? -1)
+      await engine.machines.stop('measured', never, { at_once: true })
+      await expectCode(engine.observation.sample('measured'), 'not_running')
+    } finally {
+      await engine.machines.remove('measured', never)
+      await engine.shutdown()
+      way.close()
+    }
+  })
+
   afterAll(async () => {
     await new Docker({ socketPath })
       .getNetwork(`berth-${cloudId}`)
@@ -185,3 +222,30 @@ describeWhere('docker', probe, () => {
       .catch(() => undefined)
   })
 })
+
+/** A way to an engine's socket, with how many bytes went to the engine on it. */
+async function overheard(socketPath: string) {
+  const own = join(tmpdir(), `berth-engine-${randomBytes(4).toString('hex')}.sock`)
+  let bytes = 0
+  const sockets = new Set<Socket>()
+  const server = createTcpServer(socket => {
+    const engine = connect(socketPath)
+    for (const one of [socket, engine]) {
+      sockets.add(one)
+      one.on('error', () => undefined).on('close', () => sockets.delete(one))
+    }
+    socket.on('data', chunk => {
+      bytes += chunk.length
+    })
+    socket.pipe(engine).pipe(socket)
+  }).listen(own)
+  await once(server, 'listening')
+  return {
+    socketPath: own,
+    heard: () => bytes,
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}

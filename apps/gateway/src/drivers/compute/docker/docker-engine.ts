@@ -18,8 +18,8 @@ import { createDockerMachines } from './docker-machines.ts'
 import { connectPort } from './docker-ports.ts'
 import { runProgram } from './docker-program.ts'
 import { hostRuntime, mustKnowRuntime } from './docker-runtime.ts'
-import { limitableDisk, sizeOf } from './docker-size.ts'
-import { createDockerStats } from './docker-stats.ts'
+import { createDockerSampler } from './docker-sampler.ts'
+import { isOnThisComputer, limitableDisk, sizeOf } from './docker-size.ts'
 import { openUdp } from './docker-udp.ts'
 import { createDockerVolumes } from './docker-volumes.ts'
 import { createEgressGuard, type EgressPolicy } from './egress-guard.ts'
@@ -68,7 +68,9 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     createEgressGuard({ docker, cloudId, policy: deps.egress, runtime: hostRuntime(info), log })
   // Machines that run already need it, too; what it fails with is told as a capability.
   await guard?.hold().catch(() => undefined)
-  const stats = createDockerStats(link.is_here)
+  const sampler = createDockerSampler((id, work) => talk(id, 'measuring', work), {
+    isHere: isOnThisComputer(info, link.is_here),
+  })
   const { machines, status } = createDockerMachines({
     docker,
     cloudId,
@@ -82,7 +84,8 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     layersMax: deps.layersMax,
     prepare: () => guard?.prepare(),
     admit: async () => guard?.admit(),
-    onReplaced: stats.forget,
+    onEnded: sampler.letGo,
+    onReplaced: sampler.forget,
   })
 
   /** Does one thing with a machine; the engine itself refuses where it is not there or does not run. */
@@ -150,12 +153,13 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
         const listIds = async () => (await machines.list()).map(machine => machine.id)
         return followEvents({ docker, cloudId, listIds, onChange, onBroken: identity.doubt, log })
       },
-      sample: id => talk(id, 'measuring', container => stats.read(id, container)),
+      sample: sampler.sample,
       followLogs: (id, { lines_max }) =>
         talk(id, 'following the log', container => followLogs(container, lines_max)),
       logs: (id, { lines_max }) => talk(id, 'reading the log', container => readLogs(container, lines_max)),
     },
     shutdown: async () => {
+      sampler.close()
       guard?.close()
       link.close()
       return []

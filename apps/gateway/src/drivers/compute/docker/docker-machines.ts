@@ -55,6 +55,8 @@ export function createDockerMachines(deps: {
   prepare(): void
   /** Called before a machine starts; fails where it must not. */
   admit(): Promise<void>
+  /** Called when a machine was stopped. */
+  onEnded(id: string): void
   /** Called when figures that were kept of a machine are those of another container. */
   onReplaced(id: string): void
 }) {
@@ -242,7 +244,9 @@ export function createDockerMachines(deps: {
     begin: probe,
     stop: async (id, signal, options) => {
       const graceS = options?.at_once ? 0 : STOP_GRACE_S
-      if (MACHINE_ID_PATTERN.test(id)) await change(id, 'stopping', signal, () => stop(id, graceS, signal))
+      if (!MACHINE_ID_PATTERN.test(id)) return
+      await change(id, 'stopping', signal, () => stop(id, graceS, signal))
+      deps.onEnded(id)
     },
     remove: async (id, signal) => {
       if (MACHINE_ID_PATTERN.test(id)) await change(id, 'removing', signal, () => remove(id))

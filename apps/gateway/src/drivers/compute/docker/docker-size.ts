@@ -24,7 +24,8 @@ export async function sizeOf(info: EngineInfo, hasSocketHere: boolean): Promise<
   }
 }
 
-function isOnThisComputer(info: EngineInfo, hasSocketHere: boolean): boolean {
+/** Whether an engine runs on this computer's own kernel. */
+export function isOnThisComputer(info: EngineInfo, hasSocketHere: boolean): boolean {
   return hasSocketHere && info.KernelVersion === release()
 }
 

@@ -91,6 +91,12 @@ describe.skipIf(missing !== null)('two Docker daemons', () => {
     await text(there, 'same-id', 'echo there > ~/where')
     expect(await text(here, 'same-id', 'cat ~/where')).toBe('here\n')
     expect(await text(there, 'same-id', 'cat ~/where')).toBe('there\n')
+    // The one is counted by this kernel, the other by what its engine tells.
+    for (const engine of [here, there]) {
+      const { memory_used_mb, network_received_bytes } = await engine.observation.sample('same-id')
+      expect(memory_used_mb).toBeGreaterThan(0)
+      expect(network_received_bytes).toBeGreaterThanOrEqual(0)
+    }
     await here.machines.remove('same-id', never)
     expect(await there.machines.list()).toEqual([{ id: 'same-id', state: 'running' }])
   })

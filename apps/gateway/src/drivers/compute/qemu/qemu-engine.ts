@@ -22,7 +22,6 @@ import { createNetworkWatch } from '../sandbox/network-watch.ts'
 import { findOutboundNetwork, networkCapabilities } from '../sandbox/outbound-network.ts'
 import { machineUid } from '../sandbox/plan-machine.ts'
 import { findLauncher } from '../sandbox/probe-sandbox.ts'
-import { createStatsReader } from '../sandbox/stats-reader.ts'
 import { createBaseStore, namesOf } from './base-store.ts'
 import { tidyBases } from './base-tidying.ts'
 import { createKeeperClient } from './keeper-client.ts'
@@ -131,7 +130,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
   const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
   const networkWatch = createNetworkWatch({ log, store })
   const tidying = tidyBases({ dir: basesDir, usedNames, also: own.tidy, log })
-  const facets = machineFacets({ life, store, statsReader: createStatsReader(limiter), check: checkSpec })
+  const facets = machineFacets({ life, store, limiter, check: checkSpec })
   const found_running = await life.takeOver()
   log.info({ acceleration: hypervisor.acceleration, found_running: found_running.length }, 'qemu ready')
 
@@ -170,6 +169,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
     },
     observation: facets.observation,
     shutdown: async options => {
+      facets.close()
       await Promise.all([eraser.close(), diskWatch.close(), networkWatch.close(), tidying.close()])
       return options?.machines_stay ? [] : life.stopAll()
     },

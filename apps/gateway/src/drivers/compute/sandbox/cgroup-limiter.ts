@@ -3,6 +3,7 @@ import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DISK_RATE_BYTES_PER_S, VERSION_1_LACKS } from '../disk-rate.ts'
 import type { Capability } from '../port/capability.ts'
+import { type ControlGroup, groupMounts } from '../samples/control-groups.ts'
 import type { FoundDisk, Limiter, MachineLimits } from './limiter.ts'
 
 type Controller = 'cpu' | 'cpuacct' | 'memory' | 'pids' | 'blkio' | 'io'
@@ -62,7 +63,10 @@ function limiterOn(trees: Map<Controller, Tree>, disk: FoundDisk): Limiter {
       if ('numbers' in disk) await writeDiskRate(trees, name, disk.numbers)
       return { join_files: groups(name).map(group => join(group, 'cgroup.procs')), argv_prefix: [], env: {} }
     },
-    usage: name => ({ cpuMs: readCpuMs(trees, name), memoryBytes: readMemoryBytes(trees, name) }),
+    groups: name => ({
+      cpu: groupIn(trees.get('cpuacct') ?? trees.get('cpu'), name),
+      memory: groupIn(trees.get('memory'), name),
+    }),
     release: async name => {
       for (const group of groups(name)) await removeGroup(group)
     },
@@ -129,30 +133,9 @@ function sayOfDisk(trees: Map<Controller, Tree>, disk: FoundDisk): Capability {
   return { enforced: false, why: VERSION_1_LACKS }
 }
 
-function readCpuMs(trees: Map<Controller, Tree>, name: string): number | null {
-  const v1 = trees.get('cpuacct')
-  if (v1) {
-    const ns = readNumber(join(v1.base, name, 'cpuacct.usage'))
-    return ns === null ? null : ns / 1e6
-  }
-  const v2 = trees.get('cpu')
-  if (v2?.version !== 2) return null
-  const us = readField(join(v2.base, name, 'cpu.stat'), 'usage_usec')
-  return us === null ? null : us / 1000
-}
-
-/** Memory in use without the file cache that the kernel would give up first, as Docker counts it. */
-function readMemoryBytes(trees: Map<Controller, Tree>, name: string): number | null {
-  const tree = trees.get('memory')
-  if (!tree) return null
-  const group = join(tree.base, name)
-  const used = readNumber(join(group, tree.version === 1 ? 'memory.usage_in_bytes' : 'memory.current'))
-  if (used === null) return null
-  const cache = readField(
-    join(group, 'memory.stat'),
-    tree.version === 1 ? 'total_inactive_file' : 'inactive_file',
-  )
-  return Math.max(0, used - (cache ?? 0))
+/** The group of a machine in a tree; null where there is none, or where that counts nothing. */
+function groupIn(tree: Tree | undefined, name: string): ControlGroup | null {
+  return tree ? { version: tree.version, dir: join(tree.base, name) } : null
 }
 
 /** Removes a group. The kernel refuses for a moment after the last process was killed. */
@@ -177,7 +160,7 @@ async function leftIn(group: string): Promise<number[]> {
 /** Where groups can really be made and limits really set, found out by trying. */
 async function usableTrees(folder: string): Promise<Map<Controller, Tree>> {
   const trees = new Map<Controller, Tree>()
-  const mounts = cgroupMounts()
+  const mounts = groupMounts()
   for (const controller of CONTROLLERS[1]) {
     const mount = mounts.v1.get(controller)
     if (!mount) continue
@@ -213,37 +196,6 @@ function handDown(group: string, controller: string): boolean {
     return true
   } catch {
     return false
-  }
-}
-
-function cgroupMounts(): { v1: Map<string, string>; v2: string | null } {
-  const v1 = new Map<string, string>()
-  let v2: string | null = null
-  for (const line of readFileSync('/proc/self/mounts', 'utf8').split('\n')) {
-    const [, at = '', type, flags = ''] = line.split(' ')
-    if (type === 'cgroup2') v2 = at
-    if (type === 'cgroup') for (const flag of flags.split(',')) v1.set(flag, at)
-  }
-  return { v1, v2 }
-}
-
-function readNumber(path: string): number | null {
-  try {
-    const value = Number(readFileSync(path, 'utf8'))
-    return Number.isFinite(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-function readField(path: string, field: string): number | null {
-  try {
-    const line = readFileSync(path, 'utf8')
-      .split('\n')
-      .find(text => text.startsWith(`${field} `))
-    return line ? Number(line.slice(field.length + 1)) : null
-  } catch {
-    return null
   }
 }
 

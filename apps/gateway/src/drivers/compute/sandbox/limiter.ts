@@ -1,5 +1,6 @@
 import type { Disk } from '../disk-rate.ts'
 import type { Capability } from '../port/capability.ts'
+import type { CountingGroups } from '../samples/control-groups.ts'
 
 /** What a machine may use. */
 export interface MachineLimits {
@@ -11,12 +12,6 @@ export interface MachineLimits {
 /** The disk that machines store on, or why there is none that can be limited. */
 export type FoundDisk = Disk | { why: string }
 
-/** What a machine has used, where the kernel counts it for us. */
-export interface MachineUsage {
-  cpuMs: number | null
-  memoryBytes: number | null
-}
-
 /** Holds machines to their limits, each in a way of its own, or says why it cannot. */
 export interface Limiter {
   cpu: Capability
@@ -25,7 +20,8 @@ export interface Limiter {
   diskRate: Capability
   /** Makes the limits ready for a machine and returns how its processes come under them. */
   prepare(name: string, limits: MachineLimits): Promise<Admission>
-  usage(name: string): MachineUsage
+  /** In which control groups the kernel counts what a machine uses. */
+  groups(name: string): CountingGroups
   /** Forgets the limits of a machine whose processes are gone. */
   release(name: string): Promise<void>
   /** Takes away what is left when no machine runs any more. */

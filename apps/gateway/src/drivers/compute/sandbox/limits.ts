@@ -20,7 +20,7 @@ function createNoLimiter(why: string): Limiter {
     diskRate: capability,
     processes: { enforced: true, how: 'the limit on processes of a user (RLIMIT_NPROC)' },
     prepare: async () => ({ join_files: [], argv_prefix: [], env: {} }),
-    usage: () => ({ cpuMs: null, memoryBytes: null }),
+    groups: () => ({ cpu: null, memory: null }),
     release: async () => undefined,
     close: async () => undefined,
   }

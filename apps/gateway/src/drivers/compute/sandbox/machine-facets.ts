@@ -6,20 +6,22 @@ import type { MachineNetwork } from '../port/network.ts'
 import type { Observation } from '../port/observation.ts'
 import { followTail, readTail } from './command-log-reader.ts'
 import { COMMAND_LOG } from './launch.ts'
+import type { Limiter } from './limiter.ts'
 import type { MachineLife } from './machine-life.ts'
 import type { MachineStore } from './machine-store.ts'
-import type { StatsReader } from './stats-reader.ts'
+import { createSandboxSampler } from './sandbox-sampler.ts'
 
 export interface MachineFacetsDeps {
   life: MachineLife
   store: MachineStore
-  statsReader: StatsReader
+  limiter: Limiter
   /** Throws ComputeError where no such machine can be made here. */
   check(spec: MachineSpec): void
 }
 
 /** The facets of an engine whose machines are processes of this computer, each with an agent that is asked. */
-export function machineFacets({ life, store, statsReader, check }: MachineFacetsDeps) {
+export function machineFacets({ life, store, limiter, check }: MachineFacetsDeps) {
+  const sampler = createSandboxSampler({ life, store, limiter })
   const logOf = (id: string) => join(store.paths(id).run, COMMAND_LOG)
 
   /** Machines that are not there and machines that do not run refuse in the same way; this tells them apart. */
@@ -37,10 +39,13 @@ export function machineFacets({ life, store, statsReader, check }: MachineFacets
     start: life.start,
     probe: id => talk(id, async () => void (await life.agentOf(id).hello())),
     begin: (id, signal) => talk(id, () => life.begin(id, signal)),
-    stop: life.stop,
+    stop: async (id, signal, options) => {
+      await life.stop(id, signal, options)
+      sampler.letGo(id)
+    },
     remove: async (id, signal) => {
       await life.remove(id, signal)
-      statsReader.forget(id)
+      sampler.forget(id)
     },
     list: life.list,
   }
@@ -53,10 +58,7 @@ export function machineFacets({ life, store, statsReader, check }: MachineFacets
   const observation: Observation = {
     status: life.status,
     watch: life.watch,
-    sample: async id => {
-      const { spec } = await life.mustExist(id)
-      return statsReader.read(id, life.agentOf(id), spec)
-    },
+    sample: sampler.sample,
     logs: async (id, { lines_max }) => {
       await life.mustExist(id)
       return (await readTail(logOf(id), lines_max)).trimEnd()
@@ -70,5 +72,5 @@ export function machineFacets({ life, store, statsReader, check }: MachineFacets
   const programs: MachinePrograms = {
     run: (id, options) => talk(id, () => life.agentOf(id).run(options)),
   }
-  return { talk, machines, connect, console, programs, observation }
+  return { talk, machines, connect, console, programs, observation, close: sampler.close }
 }

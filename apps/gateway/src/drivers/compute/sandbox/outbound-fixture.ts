@@ -9,7 +9,7 @@ import { createSandboxEngine } from './sandbox-engine.ts'
 
 /** One line of input; the answer is one line, too. */
 export type Order =
-  | { do: 'start' | 'stop' | 'remove' | 'status'; id: string }
+  | { do: 'start' | 'stop' | 'remove' | 'status' | 'sample'; id: string }
   | { do: 'exec'; id: string; argv: string[] }
   | { do: 'capabilities' }
 
@@ -34,6 +34,8 @@ async function carryOut(order: Order): Promise<unknown> {
       return engine.machines.remove(order.id, never)
     case 'status':
       return engine.observation.status(order.id)
+    case 'sample':
+      return engine.observation.sample(order.id)
     case 'exec':
       return engine.console.exec(order.id, order.argv)
     case 'capabilities':

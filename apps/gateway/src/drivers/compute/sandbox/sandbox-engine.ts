@@ -30,7 +30,6 @@ import { findOutboundNetwork, networkCapabilities } from './outbound-network.ts'
 import { findLauncher, type Launcher, type LauncherName } from './probe-sandbox.ts'
 import { createSandboxImages } from './sandbox-images.ts'
 import { createSandboxVolumes } from './sandbox-volumes.ts'
-import { createStatsReader } from './stats-reader.ts'
 import { createUserRanges } from './user-ranges.ts'
 import { createVolumeFolders } from './volume-folders.ts'
 
@@ -120,7 +119,6 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   })
   const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
   const networkWatch = createNetworkWatch({ log, store })
-  const statsReader = createStatsReader(limiter)
   const found_running = await life.takeOver()
   const roots = images.shared ? 'shared' : 'copies'
   log.info({ launcher: launcher.name, roots, found_running: found_running.length }, 'sandbox ready')
@@ -128,7 +126,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const facets = machineFacets({
     life,
     store,
-    statsReader,
+    limiter,
     check: spec => {
       checkSpec(spec)
       images.check(spec.image)
@@ -156,6 +154,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     },
     observation: facets.observation,
     shutdown: async options => {
+      facets.close()
       await Promise.all([eraser.close(), diskWatch.close(), networkWatch.close(), images.close()])
       return options?.machines_stay ? [] : life.stopAll()
     },

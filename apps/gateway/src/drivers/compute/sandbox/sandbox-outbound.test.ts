@@ -21,6 +21,7 @@ import {
   type TestNetworks,
 } from '../docker/networks-fixture.ts'
 import type { ComputeCapabilities } from '../port/engine.ts'
+import type { MachineSample } from '../port/observation.ts'
 import { NAME_SERVER_FILE, startNameServer } from './name-server-fixture.ts'
 import { type Gateway, type GatewayOptions, openGateway } from './outbound-gateway-fixture.ts'
 import { findOutboundNetwork } from './outbound-network.ts'
@@ -130,6 +131,9 @@ describe.skipIf(missing !== null)('what sandboxes may reach', () => {
       expect(await reached(gateway, [...OUTSIDE.public, ...CLOSED])).toEqual(both)
       const name = await gateway.run('one', `getent ahostsv4 ${NAME} | head -1`)
       expect(name).toContain('203.0.113.9')
+      const carried = (await gateway.ask({ do: 'sample', id: 'one' })) as MachineSample
+      expect(carried.network_received_bytes).toBeGreaterThan(0)
+      expect(carried.network_sent_bytes).toBeGreaterThan(0)
       // Name servers and nothing else, where they are.
       expect(await reached(gateway, ['127.0.0.53', '10.77.0.2', ...OUTSIDE.public], { port: 53 })).toEqual(
         OUTSIDE.public.map(address => `tcp ${address}`).sort(),

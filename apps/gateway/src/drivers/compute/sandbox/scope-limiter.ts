@@ -67,8 +67,8 @@ export async function createScopeLimiter(installation: string, disk: FoundDisk):
         '--',
       ],
     }),
-    // The agent adds up its own processes instead; see `sumProcesses`.
-    usage: () => ({ cpuMs: null, memoryBytes: null }),
+    // systemd names them; the agent adds up its own processes instead, see `sumProcesses`.
+    groups: () => ({ cpu: null, memory: null }),
     release: async () => undefined,
     close: async () => undefined,
   }

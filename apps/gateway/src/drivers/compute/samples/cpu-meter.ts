@@ -10,12 +10,13 @@ interface Sample {
 /**
  * Turns running totals of processor time into percent of one processor: the mean since the last call for the
  * same machine. The first call, and the first after a restart, has nothing to compare with and says null.
+ * @param nowMs Milliseconds, counted from anywhere.
  */
-export function createCpuMeter() {
+export function createCpuMeter(nowMs: () => number) {
   const samples = new Map<string, Sample>()
   return {
     percent(id: string, cpuMs: number): number | null {
-      const atMs = performance.now()
+      const atMs = nowMs()
       const last = samples.get(id)
       if (last && atMs - last.atMs < SAMPLE_MS_MIN) return last.percent
       const percent =

@@ -17,6 +17,7 @@ import { release, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDockerEngine } from '../apps/gateway/src/drivers/compute/docker/docker-engine.ts'
 import { groupMounts } from '../apps/gateway/src/drivers/compute/samples/control-groups.ts'
+import { countingFiles } from '../apps/gateway/src/drivers/compute/samples/group-reader.ts'
 import { createLog } from '../apps/gateway/src/platform/log.ts'
 import { printFigure } from './lib/figures.ts'
 
@@ -36,11 +37,6 @@ interface Order {
 }
 
 const mounts = groupMounts()
-/** Processor time, memory in use and its statistics: what is read of each machine. */
-const FILES = mounts.v1.has('memory')
-  ? { cpu: ['cpuacct.usage'], memory: ['memory.usage_in_bytes', 'memory.stat'] }
-  : { cpu: ['cpu.stat'], memory: ['memory.current', 'memory.stat'] }
-
 if (process.send) {
   const [order] = (await once(process, 'message')) as [Order]
   process.send(await measure(order))
@@ -69,10 +65,9 @@ async function run(): Promise<void> {
         writeFileSync(join(tree, id, 'cgroup.procs'), String(sleepers.pids[at]))
       }
     }
-    const files = ids.map(id => [
-      ...FILES.cpu.map(name => join(cpuTree, FOLDER, id, name)),
-      ...FILES.memory.map(name => join(memoryTree, FOLDER, id, name)),
-    ])
+    const version = mounts.v1.has('memory') ? 1 : 2
+    const groupIn = (tree: string, id: string) => ({ version, dir: join(tree, FOLDER, id) }) as const
+    const files = ids.map(id => countingFiles(groupIn(cpuTree, id), groupIn(memoryTree, id)))
     const before = await percentOf({ role: 'bare', socketPath, files })
     const ours = await percentOf({ role: 'ours', socketPath, files })
     const bare = (before + (await percentOf({ role: 'bare', socketPath, files }))) / 2

@@ -35,7 +35,7 @@ const UNITS_OF_BOUNDARIES = [
 ]
 /** Files that speak in the words of a sandbox's agent, of a terminal's keeper, of Docker or of the kernel. */
 const SPEAKS_OTHERS_WORDS =
-  /^apps\/gateway\/src\/drivers\/compute\/(sandbox\/(agent\/|agent-client|cgroup-limiter)|qemu\/keeper\/|docker\/(keeper-|terminal-keeper|container-plan|docker-machines|docker-stats))/
+  /^apps\/gateway\/src\/drivers\/compute\/(sandbox\/(agent\/|agent-client|cgroup-limiter)|qemu\/keeper\/|docker\/(keeper-|terminal-keeper|container-plan|docker-machines|docker-sampler)|samples\/(group-reader|machine-sampler\.test))/
 const LANGUAGES = ['en', 'zh', 'ja', 'ko'] as const
 
 const textRules: TextRule[] = [

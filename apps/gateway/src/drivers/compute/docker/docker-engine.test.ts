@@ -205,7 +205,6 @@ describeWhere('docker', probe, () => {
       expect(sample).toMatchObject({ disk_used_mb, network_received_bytes: expect.any(Number) })
       expect(told.memory_stats.usage / 2 ** 20).toBeGreaterThan(40)
       expect(sample.memory_used_mb).toBeLessThan(30)
-      expect(sample.network_received_bytes).toBeLessThanOrEqual(told.networks.eth0?.rx_bytes ?? -1)
       await engine.machines.stop('measured', never, { at_once: true })
       await expectCode(engine.observation.sample('measured'), 'not_running')
     } finally {

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CountingGroups } from './control-groups.ts'
+import type { ControlGroup, CountingGroups } from './control-groups.ts'
 
 /** What the kernel has counted of a machine. */
 export interface GroupCounts {
@@ -39,6 +39,15 @@ const MEMORY_FILES = {
   2: { name: 'memory.current', cache: Buffer.from('\ninactive_file ') },
 }
 
+/** The files in which the kernel counts: processor time, memory in use, and what that consists of. */
+export function countingFiles(cpu: ControlGroup, memory: ControlGroup): [string, string, string] {
+  return [
+    join(cpu.dir, CPU_FILES[cpu.version].name),
+    join(memory.dir, MEMORY_FILES[memory.version].name),
+    join(memory.dir, 'memory.stat'),
+  ]
+}
+
 /**
  * Opens the files in which the kernel counts. To open one takes five times as long as to read it; none ever waits for a
  * disk, so they are read in place.
@@ -47,8 +56,8 @@ const MEMORY_FILES = {
 export function openGroups({ cpu, memory }: CountingGroups): GroupReader | null {
   if (!cpu || !memory) return null
   const opened: number[] = []
-  const open = (dir: string, name: string) => {
-    const descriptor = openSync(join(dir, name), 'r')
+  const open = (path: string) => {
+    const descriptor = openSync(path, 'r')
     opened.push(descriptor)
     return descriptor
   }
@@ -58,9 +67,10 @@ export function openGroups({ cpu, memory }: CountingGroups): GroupReader | null 
   const cpuFile = CPU_FILES[cpu.version]
   const memoryFile = MEMORY_FILES[memory.version]
   try {
-    const cpuTotal = open(cpu.dir, cpuFile.name)
-    const memoryUsed = open(memory.dir, memoryFile.name)
-    const memoryStat = open(memory.dir, 'memory.stat')
+    const [cpuPath, usedPath, statPath] = countingFiles(cpu, memory)
+    const cpuTotal = open(cpuPath)
+    const memoryUsed = open(usedPath)
+    const memoryStat = open(statPath)
     return {
       close,
       read: () => {

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { composeGateway, type Gateway } from './compose.ts'
 import type { Fleet, FleetSource } from './domains/fleet/fleet.ts'
+import { toRecipe } from './domains/images/images.ts'
 import { chooseCaptcha } from './drivers/captcha/choose-captcha.ts'
 import { checkRecipeParts } from './drivers/compute/check-recipe.ts'
 import { engineDescriptionSchema } from './drivers/compute/engine-description.ts'
@@ -275,6 +276,7 @@ function engineSources(from: {
   const { catalogue, config, secrets, log } = from
   const cloudId = secrets.installationId
   const { sandboxDir } = config
+  const offered = catalogue.images.map(toRecipe)
   const egress = {
     opened: config.machineNetworks,
     required: config.unfilteredMachines === 'auto' && !servesThisComputerOnly(config),
@@ -285,8 +287,8 @@ function engineSources(from: {
     const isAuto = described.driver === 'auto'
     const baseDir = dirname(config.catalogueFile)
     const source = isAuto
-      ? createAutoSource({ kind: config.compute, dataDir: sandboxDir, cloudId, egress, log })
-      : createEngineSource(described, { cloudId, sandboxDir, baseDir, egress, log })
+      ? createAutoSource({ kind: config.compute, dataDir: sandboxDir, cloudId, offered, egress, log })
+      : createEngineSource(described, { cloudId, sandboxDir, baseDir, offered, egress, log })
     return {
       ...source,
       regionCodes: regions.map(({ code }) => code),

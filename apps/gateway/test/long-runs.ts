@@ -20,6 +20,8 @@ const TRIES = {
   unpacks: { short: 1, long: 20 },
   /** Gateways killed with -9 while they make, start, stop or remove a virtual machine or its image. */
   vms: { short: 2, long: 30 },
+  /** Trees of a whole distribution, fetched from its mirror. */
+  bootstraps: { short: 0, long: 1 },
 } as const
 
 const DAY_MS = 86_400_000

@@ -83,7 +83,8 @@ export function createImages(deps: {
   return { official, find, makes }
 }
 
-function toRecipe({ id, recipe }: CatalogueImage): ImageRecipe {
+/** How drivers make an image of the catalogue. */
+export function toRecipe({ id, recipe }: CatalogueImage): ImageRecipe {
   return { id, parts: recipe }
 }
 

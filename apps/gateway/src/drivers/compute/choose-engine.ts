@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { EgressPolicy } from './docker/egress-guard.ts'
 import { probeDocker } from './docker/probe-docker.ts'
 import type { Engine } from './port/engine.ts'
+import type { ImageRecipe } from './port/images.ts'
 import { probeSandbox } from './sandbox/probe-sandbox.ts'
 import { createSandboxEngine } from './sandbox/sandbox-engine.ts'
 
@@ -10,6 +11,8 @@ export interface ComputeSettings {
   kind: 'auto' | 'sandbox' | 'docker' | 'none'
   /** A folder for the sandbox alone. */
   dataDir: string
+  /** Images that the catalogue offers; where an engine fetches them itself, it goes by that for how long they stay. */
+  offered?: readonly ImageRecipe[]
   /** Marks this gateway's containers on an engine that others may use too. `[a-z0-9-]`. */
   cloudId: string
   /** Where Docker listens; without it the usual places are tried. */
@@ -79,6 +82,7 @@ async function chooseSandbox(settings: ComputeSettings): Promise<ComputeChoice> 
     createSandboxEngine({
       dataDir: settings.dataDir,
       outbound: { opened: settings.egress?.opened ?? [] },
+      ...(settings.offered && { offered: settings.offered }),
       log: settings.log,
     }),
   )

@@ -8,6 +8,7 @@ import { probeDocker } from './docker/probe-docker.ts'
 import { type EngineDescription, placeOf } from './engine-description.ts'
 import { ComputeError } from './port/compute-error.ts'
 import type { EngineSource } from './port/engine-source.ts'
+import type { ImageRecipe } from './port/images.ts'
 import { createQemuEngine } from './qemu/qemu-engine.ts'
 import { createSandboxEngine } from './sandbox/sandbox-engine.ts'
 
@@ -18,6 +19,8 @@ export interface EngineSourceDeps {
   sandboxDir: string
   /** From where paths in descriptions count. */
   baseDir: string
+  /** As `ComputeSettings` has it. */
+  offered?: readonly ImageRecipe[]
   /** What machines that have a network may reach; null leaves it open. */
   egress: EgressPolicy | null
   log: Logger
@@ -36,6 +39,7 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
           createSandboxEngine({
             dataDir,
             outbound: { opened: deps.egress?.opened ?? [] },
+            ...(deps.offered && { offered: deps.offered }),
             log: deps.log,
           }),
       }

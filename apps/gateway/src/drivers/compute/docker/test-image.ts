@@ -50,9 +50,12 @@ export async function importTestImage(docker: Docker): Promise<string> {
   }
 }
 
-/** Lays the same programs and folders into an empty folder. */
-export async function layTestTree(folder: string): Promise<void> {
-  await buildTree(folder, await filesNeeded())
+/**
+ * Lays the same programs and folders into an empty folder.
+ * @param more Programs beside those; a path stays where it is.
+ */
+export async function layTestTree(folder: string, more: readonly string[] = []): Promise<void> {
+  await buildTree(folder, await filesNeeded(more))
 }
 
 interface NeededFile {
@@ -63,12 +66,13 @@ interface NeededFile {
 }
 
 /** Programs go to /usr/bin; libraries keep the place at which the loader looks for them. */
-async function filesNeeded(): Promise<NeededFile[]> {
+async function filesNeeded(more: readonly string[] = []): Promise<NeededFile[]> {
   const places = new Map<string, string>()
-  for (const program of PROGRAMS) {
-    const path = await which(program)
+  for (const program of [...PROGRAMS, ...more]) {
+    const isPath = program.startsWith('/')
+    const path = isPath ? program : await which(program)
     if (!path) continue
-    places.set(`/usr/bin/${program}`, await realpath(path))
+    places.set(isPath ? program : `/usr/bin/${program}`, await realpath(path))
     for (const library of await librariesOf(path)) places.set(library, await realpath(library))
   }
   const files = [...places].map(async ([to, from]) => {

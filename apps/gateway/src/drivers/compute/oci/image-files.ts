@@ -84,15 +84,19 @@ export async function replaceFile(path: string, content: string | Buffer): Promi
   await rename(next, path)
 }
 
-/** Says that something is in use today. */
-export async function touch(path: string): Promise<void> {
-  const now = new Date()
-  await utimes(path, now, now)
+/**
+ * Says that something is in use.
+ * @param at In ms; left out: now.
+ */
+export async function touch(path: string, at = Date.now()): Promise<void> {
+  await utimes(path, new Date(at), new Date(at))
 }
 
 const DAY_MS = 86_400_000
 /** An image that nobody made a machine from for so long is fetched anew when somebody does. */
 const UNUSED_DAYS_MAX = 30
+/** The same of one that is the operator's, and neither offered nor in use any more. */
+const DROPPED_DAYS_MAX = 1
 /** A pull that is under way has blobs that no image names yet. */
 const UNNAMED_DAYS_MAX = 1
 
@@ -127,15 +131,33 @@ async function readRecords(dir: string): Promise<ImageRecord[]> {
  * Removes images that were not used for long, then blobs and pieces that no image names. Machines need none of it once
  * the image is unpacked.
  * @param dir The uppermost folder.
- * @param now In ms.
+ * @param options.now In ms.
+ * @param options.needed Images of the operator's that stay, by their references; all others of his go a day after they
+ * were needed last. Null where that is not known: then they go as customers' own do.
  */
-export async function removeUnused(dir: string, now: number): Promise<void> {
+export async function removeUnused(
+  dir: string,
+  options: { now: number; needed: ReadonlySet<string> | null },
+): Promise<void> {
+  const { now, needed } = options
   const folders = await foldersOf(dir)
-  for (const folder of folders) await removeUnusedOf(folder, now)
+  const operators = needed === null ? [] : [dir, heldFolder(dir, undefined)]
+  for (const folder of folders) {
+    const isOperators = operators.includes(folder)
+    if (isOperators && needed) await keepNeeded(folder, needed, now)
+    await removeUnusedOf(folder, now, isOperators ? DROPPED_DAYS_MAX : UNUSED_DAYS_MAX)
+  }
   await removePieces(folders.map(imageFiles), now)
 }
 
-async function removeUnusedOf(dir: string, now: number): Promise<void> {
+/** Notes which images are needed now. */
+async function keepNeeded(dir: string, needed: ReadonlySet<string>, now: number): Promise<void> {
+  for (const { reference } of await readRecords(dir)) {
+    if (needed.has(reference)) await touch(imageFiles(dir).record(reference), now)
+  }
+}
+
+async function removeUnusedOf(dir: string, now: number, unusedDaysMax: number): Promise<void> {
   await makeImageFolders(dir)
   const [blobs = '', images = ''] = imageFiles(dir).folders
   const isOlder = async (path: string, days: number) => {
@@ -145,7 +167,7 @@ async function removeUnusedOf(dir: string, now: number): Promise<void> {
   const named = new Set<string>()
   for (const name of await readdir(images)) {
     const path = join(images, name)
-    if (await isOlder(path, UNUSED_DAYS_MAX)) await rm(path, { force: true })
+    if (await isOlder(path, unusedDaysMax)) await rm(path, { force: true })
   }
   for (const record of await readRecords(dir)) {
     for (const digest of digestsOf(record)) named.add(digest.slice('sha256:'.length))

@@ -171,10 +171,12 @@ export function packOdd(entries: OddEntry[]): Buffer {
   return Buffer.concat([...blocks, Buffer.alloc(1024)])
 }
 
+/** Whether a program is on this computer. */
+export const isInstalled = (program: string) =>
+  (process.env.PATH ?? '').split(delimiter).some(folder => existsSync(join(folder, program)))
+
 /** Whether Debian's registry is on this computer. */
-export const hasRealRegistry = (process.env.PATH ?? '')
-  .split(delimiter)
-  .some(folder => existsSync(join(folder, 'docker-registry')))
+export const hasRealRegistry = isInstalled('docker-registry')
 
 /** What a registry asks for: TLS by the certificate in two files, and a login of its file. */
 export interface Locks {

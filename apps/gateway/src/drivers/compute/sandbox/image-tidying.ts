@@ -1,17 +1,30 @@
 import type { Logger } from 'pino'
+import type { Clock } from '../../../platform/clock.ts'
 import { makeImageFolders, removeUnused } from '../oci/image-files.ts'
 import type { ImageTrees } from '../oci/image-trees.ts'
+import type { ImageRecipe } from '../port/images.ts'
 import type { MachineStore } from './machine-store.ts'
+import { registryReference } from './sandbox-recipe.ts'
 
 /** Images are kept for days. */
 const TIDY_MS = 3_600_000
+
+export interface TidyingDeps {
+  dir: string
+  trees: ImageTrees
+  store: MachineStore
+  /** The operator's images that machines can be made of; null where that is not known. */
+  offered: readonly ImageRecipe[] | null
+  clock: Clock
+  log: Logger
+}
 
 /**
  * Removes what no machine and no image needs any more, and what killed gateways have begun: once at the beginning, then
  * every hour.
  */
-export function tidyImages(deps: { dir: string; trees: ImageTrees; store: MachineStore; log: Logger }) {
-  const { dir, trees, store, log } = deps
+export function tidyImages(deps: TidyingDeps) {
+  const { dir, trees, store, offered, clock, log } = deps
 
   async function isUsed(key: string): Promise<boolean> {
     for (const id of await store.ids()) {
@@ -20,9 +33,16 @@ export function tidyImages(deps: { dir: string; trees: ImageTrees; store: Machin
     return false
   }
 
+  /** Images that are offered, and those of machines. */
+  async function needed(offered: readonly ImageRecipe[]): Promise<Set<string>> {
+    const records = await Promise.all((await store.ids()).map(store.readRecord))
+    const recipes = [...offered, ...records.flatMap(record => record?.spec.image ?? [])]
+    return new Set(recipes.flatMap(recipe => registryReference(recipe) ?? []))
+  }
+
   async function tidy(): Promise<void> {
     await makeImageFolders(dir)
-    await removeUnused(dir, Date.now())
+    await removeUnused(dir, { now: clock.now().getTime(), needed: offered && (await needed(offered)) })
     await trees.removeUnused(isUsed)
   }
 

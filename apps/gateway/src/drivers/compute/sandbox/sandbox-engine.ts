@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { mkdir, realpath } from 'node:fs/promises'
 import type { Logger } from 'pino'
+import { type Clock, systemClock } from '../../../platform/clock.ts'
 import { findDisk } from '../disk-rate.ts'
 import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ComputeCapabilities, Engine } from '../port/engine.ts'
+import type { ImageRecipe } from '../port/images.ts'
 import type { MachineSpec } from '../port/machines.ts'
 import { checkMounts } from '../volume-mounts.ts'
 import { prepareAgentFiles } from './agent-scripts.ts'
@@ -50,6 +52,10 @@ export interface SandboxDeps {
   roots?: 'copies'
   /** Which users machines of images have; without it as many as images name, where that works here. */
   users?: 'one'
+  /** Images that the catalogue offers, which are kept; without it all are kept for thirty days. */
+  offered?: readonly ImageRecipe[]
+  /** Without it, this computer's own. */
+  clock?: Clock
   /** How much of the disk machines are to leave free; without it a twentieth, from 1 to 10 GB. */
   keptFreeMb?: number
   /** The way of machines to the internet, with what private networks they may reach; without it they have none. */
@@ -87,6 +93,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const images = await createSandboxImages({
     ...{ dataDir, installation, store, eraser, homes: homes.images, tools, room, log },
     ...{ launcher, limiter, agent, filter, processesMax, ownUsers: users.why === null },
+    ...{ offered: deps.offered ?? null, clock: deps.clock ?? systemClock },
     ...(deps.roots && { roots: deps.roots }),
   })
   const { firstProcess } = createMachineStatus(store)

@@ -275,6 +275,33 @@ describeWhere('images of sandboxes when something goes wrong', probe, () => {
     await eventually(() => expect(treesIn(dataDir)).toEqual([]))
   })
 
+  test('an image that the catalogue drops goes a day after the last machine of it, and one that it offers stays', async () => {
+    newDir()
+    const start = Date.now()
+    let days = 0
+    const clock = { now: () => new Date(start + days * DAY_MS) }
+    const other = await startRegistry(makeImage([{ bytes: packOdd([{ name: 'other' }]), packing: '' }]))
+    const offered = [{ id: 'other', parts: { sandbox: { image: other.reference } } }]
+    const engine = await open({ clock, offered: [...offered, recipe()] })
+    await pull(engine)
+    await engine.images.pull(offered[0] ?? recipe(), () => undefined, never).finally(other.close)
+    await engine.machines.create(smallMachine('last', recipe()), never)
+    /** What is here of both after a gateway with that catalogue has begun, so many days later. */
+    const after = async (later: number, catalogue: typeof offered) => {
+      days += later
+      const next = await open({ clock, offered: catalogue })
+      await next.shutdown()
+      const { record } = imageFiles(join(dataDir, 'oci'))
+      return [registry.reference, other.reference].map(reference => existsSync(record(reference)))
+    }
+    expect(await after(40, [...offered, recipe()])).toEqual([true, true])
+    expect(await after(40, offered)).toEqual([true, true])
+    await engine.machines.remove('last', never)
+    expect(await after(0.9, offered)).toEqual([true, true])
+    expect(await after(0.2, offered)).toEqual([false, true])
+    expect(treesIn(dataDir)).toHaveLength(1)
+  })
+
   test.for(['bwrap', 'unshare'])('an ordinary user can run images by %s', async (launcher, context) => {
     if (process.getuid?.() !== 0) return context.skip('the whole suite runs as an ordinary user here')
     newDir()

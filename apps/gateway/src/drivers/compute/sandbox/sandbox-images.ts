@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { Clock } from '../../../platform/clock.ts'
 import { createImageStore } from '../oci/image-store.ts'
 import { createImageTrees } from '../oci/image-trees.ts'
 import { registryOf } from '../oci/reference.ts'
@@ -27,6 +28,9 @@ export interface SandboxImagesDeps extends UnpackImageDeps {
   tools: ImageTools | { lacks: string }
   /** How machines of images get their roots; without it over one that they share, where that works here. */
   roots?: 'copies'
+  /** As `TidyingDeps` has them. */
+  offered: readonly ImageRecipe[] | null
+  clock: Clock
   log: Logger
 }
 
@@ -51,7 +55,7 @@ export async function createSandboxImages(deps: SandboxImagesDeps) {
   if (found.overlay === null && !('lacks' in tools)) {
     log.warn({ why: found.why }, 'each machine of an image gets a copy of it')
   }
-  const tidying = tidyImages({ dir, trees, store, log })
+  const tidying = tidyImages({ dir, trees, store, offered: deps.offered, clock: deps.clock, log })
   const lackFor = (image: ImageRecipe) => sandboxLackFor(image, tools)
 
   /** @throws ComputeError `image_unavailable` where no machine can be made of a recipe here. */

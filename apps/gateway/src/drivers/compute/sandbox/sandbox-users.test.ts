@@ -1,17 +1,24 @@
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { release, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { describeWhere, eventually, never, text } from '../conformance/tools.ts'
 import type { OddEntry } from '../oci/registry-fixture.ts'
 import { offered } from '../port/part.ts'
 import { useImageEngine, usePrograms } from './image-engine-fixture.ts'
-import { RANGES, USERS_EACH } from './machine-users.ts'
+import { findOwnUsers, RANGES, USERS_EACH } from './machine-users.ts'
+import { findRootOverlay } from './overlay-root.ts'
 import { probeSandbox } from './probe-sandbox.ts'
 
 const probe = await probeSandbox()
 const isRoot = process.getuid?.() === 0
 if (!isRoot) process.stdout.write('SKIP users of machines: only root may give them out\n')
+
+/** In CI a computer that has all that it takes is to use it: what falls back is not tested there at all. */
+const isExpected = isRoot && process.env.CI === 'true' && process.platform === 'linux'
+/** `mount_setattr` below an overlay. */
+const KERNEL_MIN = [5, 19] as const
+const OVERLAY_MAGIC = 0x794c7630
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-users-'))
 
@@ -191,6 +198,25 @@ describeWhere('users of machines of images', probe, () => {
     })
   })
 })
+
+test.skipIf(!isExpected)(
+  'where CI could give out users and lay homes over images, it does',
+  async context => {
+    const [major = 0, minor = 0] = release().split('.').map(Number)
+    const isOld = major < KERNEL_MIN[0] || (major === KERNEL_MIN[0] && minor < KERNEL_MIN[1])
+    const place = mkdtempSync(join(tmpdir(), 'berth-expected-'))
+    try {
+      if (isOld || statfsSync(place).type === OVERLAY_MAGIC) {
+        process.stdout.write('SKIP homes over images: this kernel or file system cannot\n')
+        return context.skip('this kernel or file system cannot')
+      }
+      expect(await findOwnUsers(place)).toEqual({ why: null })
+      expect(await findRootOverlay(place)).toMatchObject({ overlay: expect.anything() })
+    } finally {
+      rmSync(place, { recursive: true })
+    }
+  },
+)
 
 function commandOf(pid: string): string {
   try {

@@ -79,6 +79,7 @@ export const MACHINE_NOTE_CODES = [
   'no_disk_limit',
   'no_egress_filter',
   'root_shared',
+  'one_user',
   'internet',
   'no_internet',
   'small_host',

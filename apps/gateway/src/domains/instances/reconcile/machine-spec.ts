@@ -64,6 +64,7 @@ export function machineNotes(
     ['no_disk_limit', capabilities.disk_limit],
     ['no_egress_filter', capabilities.egress_filter],
     ['root_shared', capabilities.root_apart],
+    ['one_user', capabilities.own_users],
   ] as const) {
     if (limit?.enforced === false) notes.push(note(code, limit.why))
   }

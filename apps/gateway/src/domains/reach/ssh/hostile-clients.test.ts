@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { Duplex, type DuplexOptions } from 'node:stream'
+import { pino } from 'pino'
+import ssh2, { type Client, type ClientChannel } from 'ssh2'
+import { afterEach, expect, test } from 'vitest'
+import { encodeFrame, FRAME } from '../../../drivers/compute/sessions/frames.ts'
+import { fingerprintOf } from '../../ssh-keys/public-key.ts'
+import { eventually } from '../reach-fixture.ts'
+import { createMachineTurns, PROCESS_CLOCKS } from '../streams/machine-turns.ts'
+import { STREAM_LIMITS } from '../streams/stream-limits.ts'
+import type { SshLimits } from './ssh-limits.ts'
+import { createSshServer, SSH_TURNS, type SshServer } from './ssh-server.ts'
+
+// Goal: what a hostile client may cost is bounded, before it has signed in and after. Method: the real server without a
+// database, raw sockets that say what no client says, and the library's own client that does not read.
+
+const ROUNDS = 20
+const MIB = 1024 * 1024
+/** Windows of ten channels, and what sockets of both ends hold; what nobody reads stands still before this. */
+const UNDER_WAY_BYTES_MAX = 64 * MIB
+const keys = ssh2.utils.generateKeyPairSync('ed25519')
+
+let server: SshServer | null = null
+const clients: { destroy(): unknown }[] = []
+afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy()
+  server?.shutdown()
+})
+
+test('whatever a stranger sends ends that connection and nothing else', async () => {
+  const port = await start()
+  const hello = Buffer.from('SSH-2.0-any\r\n')
+  for (let round = 0; round < ROUNDS; round++) {
+    const socket = reach(port)
+    const bytes = randomBytes(16 + ((round * 997) % 5_000))
+    // Lengths and types that a packet may have, so that some of it is read as one.
+    if (round % 2 === 0) bytes.writeUInt32BE(Math.max(12, bytes.length - 4), 0)
+    bytes.writeUInt8([20, 30, 50, 80, 90, 94][round % 6] ?? 1, 5)
+    socket.end(Buffer.concat([...(round % 3 === 0 ? [] : [hello]), bytes]))
+    await once(socket.resume(), 'close')
+  }
+  const endless = reach(port)
+  const pour = () => endless.write(Buffer.alloc(64 * 1024, 'x'))
+  endless.on('drain', pour)
+  pour()
+  await once(endless.resume(), 'close')
+  await eventually('no stranger', () => server?.count().strangers === 0)
+  expect((await signIn(port)).said).toBe('ready')
+})
+
+test('strangers of one address are few, and none stays who says nothing', async () => {
+  const port = await start({ strangersPerAddressMax: 3, signInMs: 1_000 })
+  const closed: number[] = []
+  const sockets = Array.from({ length: 8 }, (_, index) =>
+    reach(port)
+      .on('close', () => closed.push(index))
+      .resume(),
+  )
+  await eventually('five that are sent away', () => closed.length >= 5)
+  await Promise.all(sockets.map(socket => socket.closed || once(socket, 'close')))
+  await eventually('no stranger', () => server?.count().strangers === 0)
+})
+
+test('a client that does not read stops the machine, and one connection has ten sessions at most', async () => {
+  let poured = 0
+  const port = await start({}, () => {
+    const piece = encodeFrame(FRAME.data, Buffer.alloc(32 * 1024))
+    return new Endless({ highWaterMark: 1 }, () => {
+      poured += piece.length
+      return piece
+    })
+  })
+  const { client } = await signIn(port)
+  const opened = await Promise.allSettled(
+    Array.from(
+      { length: 14 },
+      () =>
+        new Promise((resolve, reject) => {
+          client.exec('flood', (error, channel) => (error ? reject(error) : resolve(channel.pause())))
+        }),
+    ),
+  )
+  const refused = opened.filter(one => one.status === 'rejected')
+  expect(refused).toHaveLength(4)
+  expect(String(refused[0]?.reason)).toContain('as many sessions')
+  // Windows without an end, on a connection that takes nothing: only the connection itself can hold the machine back.
+  for (const one of opened) if (one.status === 'fulfilled') widen(client, one.value as ClientChannel)
+  let seen = -1
+  await eventually('a machine that waits', async () => {
+    const before = seen
+    seen = poured
+    await new Promise(resolve => setTimeout(resolve, 200))
+    return before === poured
+  })
+  expect(poured).toBeLessThan(UNDER_WAY_BYTES_MAX)
+})
+
+/** What no client says by itself: that it takes two gigabytes more, while it reads nothing. */
+function widen(client: Client, channel: ClientChannel): void {
+  const { _protocol, _sock } = client as unknown as {
+    _protocol: { channelWindowAdjust(id: number, bytes: number): void }
+    _sock: Socket
+  }
+  _protocol.channelWindowAdjust((channel as unknown as { outgoing: { id: number } }).outgoing.id, 2 ** 31 - 1)
+  _sock.pause()
+}
+
+/** A stream out of a machine that has always more. */
+class Endless extends Duplex {
+  private readonly next: () => Buffer
+  constructor(options: DuplexOptions, next: () => Buffer) {
+    super(options)
+    this.next = next
+  }
+  override _read(): void {
+    setImmediate(() => this.push(this.next()))
+  }
+  override _write(_chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    done()
+  }
+}
+
+async function start(
+  limits: Partial<SshLimits> = {},
+  run: () => Duplex = () => new Endless({}, () => Buffer.alloc(1)),
+) {
+  const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: STREAM_LIMITS })
+  const blob = Buffer.from(keys.public.split(' ')[1] ?? '', 'base64')
+  server = createSshServer({
+    rootKey: new Uint8Array(32).fill(5),
+    log: pino({ level: 'silent' }),
+    listen: async () => () => undefined,
+    ways: {
+      run: id => turns.connect(id, async () => run()),
+      connect: () => Promise.reject(new Error('no port')),
+    },
+    instances: {
+      ownerOf: async () => 'anna',
+      findOwn: () => Promise.reject(new Error('not asked')),
+      findRunning: async () => ({}) as never,
+    },
+    sshKeys: {
+      holder: async asked => ({
+        fingerprint: fingerprintOf(asked),
+        key: asked.equals(blob) ? { id: 'key', userId: 'anna', publicKey: keys.public } : null,
+      }),
+      fate: async () => 'stored',
+    },
+    languageOf: async () => 'en',
+    countRefusal: async () => ({ current: 1, ttlMs: 1 }),
+    turns: createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...SSH_TURNS } }),
+    limits,
+  })
+  await server.listen('127.0.0.1', 0)
+  return server.address()?.port ?? 0
+}
+
+function reach(port: number): Socket {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+  clients.push(socket)
+  return socket
+}
+
+async function signIn(port: number): Promise<{ client: Client; said: string }> {
+  const client = new ssh2.Client()
+  clients.push(client)
+  const said = new Promise<string>(resolve => {
+    client.on('ready', () => resolve('ready')).on('error', error => resolve(String(error)))
+  })
+  client.connect({ host: '127.0.0.1', port, username: 'i-abcdefg', privateKey: keys.private })
+  return { client, said: await said }
+}

@@ -73,7 +73,7 @@ export const MACHINE_NOTE_CODES = [
   'walls_virtual_machine',
   'walls_emulated_machine',
   'walls_none',
-  'walls_other',
+  'walls_told_otherwise',
   'no_cpu_limit',
   'no_memory_limit',
   'no_disk_limit',

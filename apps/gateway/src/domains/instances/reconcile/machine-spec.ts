@@ -57,7 +57,7 @@ export function machineNotes(
   host: HostSize,
 ): MachineNote[] {
   const { walls, isolation = '', outbound_network: outbound } = capabilities
-  const notes: MachineNote[] = [note(walls ? `walls_${walls}` : 'walls_other', isolation)]
+  const notes: MachineNote[] = [note(walls ? `walls_${walls}` : 'walls_told_otherwise', isolation)]
   for (const [code, limit] of [
     ['no_cpu_limit', capabilities.cpu_limit],
     ['no_memory_limit', capabilities.memory_limit],

@@ -14,6 +14,8 @@ export const INSTANCE_LABEL = 'berth.instance'
 /** What a container cannot take on without being made anew, as a digest. */
 export const SHAPE_LABEL = 'berth.shape'
 const ORIGIN_LABEL = 'berth.origin'
+/** The GB that a machine was given when its container was made; changing it later does not make another container. */
+export const DISK_LABEL = 'berth.disk_gb'
 
 /** Most processes and threads that a machine may have, against fork bombs. */
 const PROCESSES_MAX = 4096
@@ -178,6 +180,7 @@ export function planContainer(options: {
       [INSTANCE_LABEL]: spec.id,
       [SHAPE_LABEL]: shapeOf(spec, options),
       [ORIGIN_LABEL]: JSON.stringify(origin),
+      [DISK_LABEL]: String(spec.disk_gb),
     },
     Env: mergeEnv(origin.env, spec.env, predecessor?.env ?? options.imageEnv ?? []),
     ...(predecessor ? { User: predecessor.user, WorkingDir: predecessor.working_dir } : {}),

@@ -28,6 +28,7 @@ export interface EngineInfo extends RuntimesTold, StorageTold {
  * What machines on this engine are held to.
  * @param found.disk What they store on, as far as its rate can be limited.
  * @param found.diskBound By what its storage bounds them.
+ * @param found.isWatched Whether the machine that takes most is stopped before the engine's disk is full.
  * @param found.runtime What runs them; undefined for the engine's own choice.
  */
 export function capabilitiesOf(
@@ -35,8 +36,9 @@ export function capabilitiesOf(
   {
     disk,
     diskBound,
+    isWatched = false,
     runtime,
-  }: { disk: Disk | { why: string }; diskBound: DiskBound; runtime: string | undefined },
+  }: { disk: Disk | { why: string }; diskBound: DiskBound; isWatched?: boolean; runtime: string | undefined },
 ): Omit<ComputeCapabilities, 'ports_exposed' | 'egress_filter'> {
   const how = `control groups, by Docker on ${info.OperatingSystem ?? 'its host'}`
   const quota = info.CPUCfsQuota ?? info.CpuCfsQuota
@@ -50,7 +52,9 @@ export function capabilitiesOf(
       ? { enforced: true, how }
       : { enforced: false, why: 'Docker’s host has no control group for memory' },
     disk_limit:
-      'why' in diskBound ? { enforced: false, why: diskBound.why } : { enforced: true, how: diskBound.how },
+      'why' in diskBound
+        ? { enforced: false, why: `${diskBound.why}; ${isWatched ? WATCHED : UNWATCHED}` }
+        : { enforced: true, how: diskBound.how },
     disk_rate_limit: diskRate(info, disk, how),
     network_rate_limit: { enforced: false, why: 'Docker bounds the rate of no network' },
     outbound_network: { offered: true, how: 'through Docker’s own network' },
@@ -58,6 +62,9 @@ export function capabilitiesOf(
     own_users: { enforced: true, how: 'the users that its image has' },
   }
 }
+
+const WATCHED = 'when the disk is nearly full, the machine that takes most of it is stopped'
+const UNWATCHED = 'nobody watches that disk, since it cannot be seen from the gateway'
 
 function diskRate(info: EngineInfo, disk: Disk | { why: string }, how: string): Capability {
   if ('why' in disk) return { enforced: false, why: disk.why }

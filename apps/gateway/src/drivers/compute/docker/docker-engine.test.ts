@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, createServer, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server } from 'node:https'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
+import { release, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import Docker from 'dockerode'
@@ -66,6 +66,25 @@ test('an engine that stops answering is told when an image is looked for', async
     )
     const image = { id: 'debian', parts: { docker: 'debian:12' } }
     await expectCode(engine.images.has(image), 'engine_unavailable')
+  } finally {
+    daemon.closeAllConnections()
+    daemon.close()
+  }
+})
+
+test('a machine does not start while the disk of its engine’s computer is nearly full', async () => {
+  const socketPath = join(tmpdir(), `berth-engine-${randomBytes(4).toString('hex')}.sock`)
+  const info = { ID: 'x', NCPU: 1, MemTotal: 1, KernelVersion: release(), DockerRootDir: tmpdir() }
+  const daemon = createServer((_request, response) => response.end(JSON.stringify(info))).listen(socketPath)
+  try {
+    await once(daemon, 'listening')
+    const place = { kind: 'unix' as const, socket_path: socketPath }
+    const open = (keptFreeMb: number) =>
+      createDockerEngine({ place, cloudId: 'x', egress: null, log, keptFreeMb })
+    const [short, wide] = [await open(Number.MAX_SAFE_INTEGER), await open(0)]
+    await expectCode(short.machines.start('one', never), 'exhausted')
+    await wide.machines.start('one', never)
+    for (const engine of [short, wide]) await engine.shutdown()
   } finally {
     daemon.closeAllConnections()
     daemon.close()

@@ -7,6 +7,7 @@ import type { Engine } from '../port/engine.ts'
 import { createNames } from './container-plan.ts'
 import { findDiskBound } from './disk-bound.ts'
 import { capabilitiesOf, type EngineInfo } from './docker-capabilities.ts'
+import { createDockerDiskWatch, dockerRoom } from './docker-disk-watch.ts'
 import { answeredWithin, translated } from './docker-errors.ts'
 import { followEvents } from './docker-events.ts'
 import { runExec } from './docker-exec.ts'
@@ -36,6 +37,8 @@ export interface DockerDeps {
   log: Logger
   /** How long the engine may take to answer a short question. */
   answerTimeoutMs?: number
+  /** How much of the engine's disk machines are to leave free; without it a twentieth, from 1 to 10 GB. */
+  keptFreeMb?: number
   /** A machine on more layers than this is put on one when its container is made anew. */
   layersMax?: number
 }
@@ -68,6 +71,11 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     createEgressGuard({ docker, cloudId, policy: deps.egress, runtime: hostRuntime(info), log })
   // Machines that run already need it, too; what it fails with is told as a capability.
   await guard?.hold().catch(() => undefined)
+  const room = await dockerRoom(info, {
+    isHere: isOnThisComputer(info, link.is_here),
+    keptFreeMb: deps.keptFreeMb,
+  })
+  const diskWatch = room && createDockerDiskWatch({ docker, cloudId, room, log })
   const sampler = createDockerSampler((id, work) => talk(id, 'measuring', work), {
     isHere: isOnThisComputer(info, link.is_here),
   })
@@ -83,7 +91,11 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     log,
     layersMax: deps.layersMax,
     prepare: () => guard?.prepare(),
-    admit: async () => guard?.admit(),
+    admit: async () => {
+      if ((await room?.())?.isShort)
+        throw new ComputeError('exhausted', 'the disk of the engine’s computer is nearly full')
+      await guard?.admit()
+    },
     onEnded: sampler.letGo,
     onReplaced: sampler.forget,
   })
@@ -103,7 +115,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     get capabilities() {
       const { ports_exposed } = link
       return {
-        ...capabilitiesOf(info, { disk, diskBound, runtime: deps.runtime }),
+        ...capabilitiesOf(info, { disk, diskBound, isWatched: room !== null, runtime: deps.runtime }),
         egress_filter: guard?.state() ?? NO_FILTER,
         ports_exposed,
       }
@@ -159,6 +171,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
       logs: (id, { lines_max }) => talk(id, 'reading the log', container => readLogs(container, lines_max)),
     },
     shutdown: async () => {
+      await diskWatch?.close()
       sampler.close()
       guard?.close()
       link.close()

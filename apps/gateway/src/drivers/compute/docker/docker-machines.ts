@@ -18,6 +18,7 @@ import {
 } from './container-plan.ts'
 import type { DiskBound } from './disk-bound.ts'
 import { readReport } from './docker-command-end.ts'
+import { howStopped } from './docker-disk-watch.ts'
 import { isMissing, orNull, statusCodeOf, toComputeError, translated } from './docker-errors.ts'
 import { ensureNetwork } from './docker-network.ts'
 import { dockerImage } from './docker-recipe.ts'
@@ -90,7 +91,7 @@ export function createDockerMachines(deps: {
         const isTold = rule !== null && (state === 'running') === (rule !== 'stop')
         const end = isTold ? await soon(options => readReport(container, { ...options, started_at })) : null
         if (state === 'running') return { state, started_at, ...(end && { command_end: end }) }
-        return { state, exit_code: State.ExitCode, ...(end && { cause: 'command_ended' }) }
+        return howStopped(State.ExitCode, end !== null)
       }
       return { state: 'absent' }
     } catch (error) {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Docker from 'dockerode'
@@ -14,6 +15,7 @@ import { EngineReplaced } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
 import type { EngineSource } from '../port/engine-source.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import { createDockerEngine } from './docker-engine.ts'
 import { startDockerd, type TestDaemon } from './dockerd-fixture.ts'
 import { probeDocker } from './probe-docker.ts'
 import { importTestImage } from './test-image.ts'
@@ -180,6 +182,33 @@ describe.skipIf(missing !== null)('two Docker daemons', () => {
     await there.machines.remove('small-disk', never)
     const names = (await daemon.docker.listContainers({ all: true })).flatMap(({ Names }) => Names)
     expect(names.filter(name => name.includes('disk'))).toEqual([])
+  })
+
+  test('before the engine’s disk is full the machine that takes most of what it was given is stopped, and everybody hears why', async context => {
+    if (daemon.storage === 'vfs') return context.skip('there is no Btrfs here, to be a disk of its own')
+    // What the test before has removed may come free yet: far less than what is written here.
+    const { bavail, bsize } = await statfs((await daemon.docker.info()).DockerRootDir)
+    const watched = await createDockerEngine({
+      place: { kind: 'unix', socket_path: daemon.socket_path },
+      keptFreeMb: (bavail * bsize) / 1024 ** 2 - 400,
+      ...{ cloudId, egress: null, log },
+    })
+    const start = async (id: string, disk_gb: number, mb: number) => {
+      await watched.machines.create({ ...specOf(id), disk_gb }, never)
+      await watched.machines.start(id, never)
+      return watched.console.exec(id, ['fallocate', '-l', `${mb}M`, '/root/file'])
+    }
+    await start('modest-disk', 1, 10)
+    await start('entitled-disk', 3, 150)
+    expect((await watched.observation.status('entitled-disk')).state).toBe('running')
+    void start('greedy-disk', 1, 900).catch(() => undefined)
+    const why = { state: 'stopped', exit_code: null, cause: 'disk_full' }
+    await eventually(async () => expect(await watched.observation.status('greedy-disk')).toEqual(why))
+    expect(await there.observation.status('greedy-disk')).toEqual(why)
+    for (const id of ['modest-disk', 'entitled-disk'])
+      expect((await watched.observation.status(id)).state).toBe('running')
+    await watched.shutdown()
+    for (const id of ['modest-disk', 'entitled-disk', 'greedy-disk']) await there.machines.remove(id, never)
   })
 
   test('one that goes away is told, and found again with its machines when it is back', async () => {

@@ -1,11 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { Logger } from 'pino'
-import { createLoop } from '../../../platform/loop.ts'
-import type { DiskRoom } from './disk-room.ts'
+import { type DiskTaker, type DiskWatchDeps, watchDisk } from '../watch-disk.ts'
 
-/** A disk takes a few GB a second at most, and what is kept free is at least one. */
-const LOOK_MS = 1_000
 /** What takes longer to count than this is counted as very much. */
 const COUNT_TIMEOUT_MS = 20_000
 const COMPLAINTS_BYTES_MAX = 64 * 1024
@@ -19,47 +15,23 @@ export interface DiskWriter {
   diskGb: number
 }
 
-export interface DiskWatchDeps {
-  log: Logger
-  room(): Promise<DiskRoom>
+export interface SandboxDiskDeps extends Pick<DiskWatchDeps, 'log' | 'room' | 'stop'> {
   writers(): Promise<DiskWriter[]>
-  /** Ends a machine at once. */
-  stop(id: string): Promise<void>
 }
 
-/**
- * Keeps machines from filling the disk that they share with the gateway and its database: where too little is left,
- * the machine that takes most of what it was given is stopped, one after the other until there is room again.
- */
-export function createDiskWatch(deps: DiskWatchDeps) {
-  const { log } = deps
-
-  async function look(): Promise<void> {
-    const { isShort, left } = await deps.room()
-    if (!isShort) return
-    const worst = await greediestOf(await deps.writers())
-    if (worst === null) return log.error({ left }, 'the disk is nearly full, and no machine is running on it')
-    log.error(
-      { machine: worst.id, left },
-      'the disk is nearly full: the machine that takes most of it is stopped',
-    )
-    await deps.stop(worst.id)
-  }
-
-  const loop = createLoop({ name: 'disk-watch', pauseMs: LOOK_MS, mayEnd: true, log, run: look })
-  loop.start()
-  return { close: loop.stop }
+/** Keeps machines from filling the disk that they share with the gateway and its database. */
+export function createDiskWatch({ writers, ...deps }: SandboxDiskDeps) {
+  return watchDisk({ ...deps, takers: async () => takersOf(await writers()) })
 }
 
-/** The machine that takes the largest share of what it was given; null where there are none. */
-async function greediestOf(machines: DiskWriter[]): Promise<DiskWriter | null> {
+async function takersOf(machines: DiskWriter[]): Promise<DiskTaker[]> {
   const counted = await countKb([...new Set(machines.flatMap(({ dirs }) => dirs))])
   const kbOf = (dir: string) => counted.get(dir) ?? Number.POSITIVE_INFINITY
-  const shareOf = ({ dirs, diskGb }: DiskWriter) =>
-    dirs.reduce((sum, dir) => sum + kbOf(dir), 0) / (diskGb || 1)
-  const [first, ...others] = machines
-  if (!first) return null
-  return others.reduce((worst, one) => (shareOf(one) > shareOf(worst) ? one : worst), first)
+  return machines.map(({ id, dirs, diskGb }) => ({
+    id,
+    taken: dirs.reduce((sum, dir) => sum + kbOf(dir), 0),
+    diskGb,
+  }))
 }
 
 /**

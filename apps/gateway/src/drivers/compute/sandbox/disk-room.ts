@@ -15,6 +15,9 @@ export interface DiskRoom {
   freeBytes: number
   /** What is kept, in bytes and in files. */
   kept: { bytes: number; files: number }
+  /** All that is left, what is kept included; no files where the file system counts none. */
+  leftBytes: number
+  leftFiles: number
   /** In words for operators. */
   left: string
 }
@@ -31,5 +34,12 @@ export async function diskRoom(folder: string, keptFreeMb?: number): Promise<Dis
   const kept = { bytes: keptMb * MB, files: files * KEPT_FILES_SHARE }
   const isShort = freeMb < keptMb || ffree < kept.files
   const freeBytes = Math.max(0, freeMb - keptMb) * MB
-  return { isShort, freeBytes, kept, left: files > 0 ? `${freeMb} MB and ${ffree} files` : `${freeMb} MB` }
+  const all = { leftBytes: bavail * bsize, leftFiles: ffree }
+  return {
+    isShort,
+    freeBytes,
+    kept,
+    ...all,
+    left: files > 0 ? `${freeMb} MB and ${ffree} files` : `${freeMb} MB`,
+  }
 }

@@ -17,15 +17,17 @@ export interface DiskWriter {
 
 export interface SandboxDiskDeps extends Pick<DiskWatchDeps, 'log' | 'room' | 'stop'> {
   writers(): Promise<DiskWriter[]>
+  /** Words that go before what counts folders, where those are closed to the gateway. */
+  counting?: readonly string[]
 }
 
 /** Keeps machines from filling the disk that they share with the gateway and its database. */
-export function createDiskWatch({ writers, ...deps }: SandboxDiskDeps) {
-  return watchDisk({ ...deps, takers: async () => takersOf(await writers()) })
+export function createDiskWatch({ writers, counting = [], ...deps }: SandboxDiskDeps) {
+  return watchDisk({ ...deps, takers: async () => takersOf(await writers(), counting) })
 }
 
-async function takersOf(machines: DiskWriter[]): Promise<DiskTaker[]> {
-  const counted = await countKb([...new Set(machines.flatMap(({ dirs }) => dirs))])
+async function takersOf(machines: DiskWriter[], counting: readonly string[]): Promise<DiskTaker[]> {
+  const counted = await countKb([...new Set(machines.flatMap(({ dirs }) => dirs))], counting)
   const kbOf = (dir: string) => counted.get(dir) ?? Number.POSITIVE_INFINITY
   return machines.map(({ id, dirs, diskGb }) => ({
     id,
@@ -38,10 +40,10 @@ async function takersOf(machines: DiskWriter[]): Promise<DiskTaker[]> {
  * What lies below each folder, counted by a process of its own. A folder is not in the answer where counting it took
  * too long or was refused: whoever closes folders against being counted counts as having much.
  */
-async function countKb(dirs: string[]): Promise<Map<string, number>> {
+async function countKb(dirs: string[], counting: readonly string[]): Promise<Map<string, number>> {
   const counted = new Map<string, number>()
   if (dirs.length === 0) return counted
-  const child = spawn('nice', ['-n', '5', 'du', '-skx', '--', ...dirs], {
+  const child = spawn('nice', ['-n', '5', ...counting, 'du', '-skx', '--', ...dirs], {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' },
     timeout: COUNT_TIMEOUT_MS,
     killSignal: 'SIGKILL',

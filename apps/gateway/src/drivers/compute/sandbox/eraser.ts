@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chown, mkdir, rename, rmdir } from 'node:fs/promises'
+import { mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ComputeError } from '../port/compute-error.ts'
-import { overFilesOf, usersFrom } from './machine-users.ts'
+import { ENTERED_MODE, giveTo, moveOf, overFilesOf, usersFrom } from './machine-users.ts'
 
 /** Folders that are erased at the same time: running machines need the disk more. */
 const ERASURES_MAX = 2
@@ -145,11 +145,12 @@ export function goingOf(folder: string): string {
  */
 async function setAside(folder: string, uid: number | null): Promise<string | null> {
   const going = goingOf(folder)
-  await mkdir(going, { recursive: true, mode: 0o700 })
-  if (uid !== null) await chown(going, uid, uid)
-  await rename(folder, join(going, randomBytes(8).toString('hex'))).catch(error => {
+  await mkdir(going, { recursive: true, mode: ENTERED_MODE })
+  await moveOf(uid, folder, join(going, randomBytes(8).toString('hex'))).catch(error => {
     if (error.code !== 'ENOENT') throw error
   })
+  // Only then: nobody but root puts anything into a folder of somebody else's.
+  await giveTo(uid, [going])
   return (await isGone(going)) ? null : going
 }
 

@@ -1,9 +1,12 @@
 /**
  * A stand-in for the gateway that tests may kill or run as another user: makes a driver on the folder that is
  * its first argument, creates and starts the machine that is its second, and writes one line for each step.
- * With a third argument, `--round`, it uses the machine in every way, removes it, and ends. A fourth argument is an
+ * With a third argument, `--round`, it uses the machine in every way, removes it, and ends; with `--users` it looks at the
+ * machine's users instead. A fourth argument is an
  * image of a registry, which it fetches and makes the machine of; a fifth one names a launcher.
  */
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
 import pino from 'pino'
 import { smallMachine } from '../conformance/small-machine.ts'
 import { openLine } from '../port/console-line.ts'
@@ -19,6 +22,7 @@ const engine = await createSandboxEngine({
   dataDir,
   log: pino({ level: 'silent' }),
   ...(launcher === 'unshare' && { launcher }),
+  ...(mode === '--users' && { outbound: { opened: [] } }),
 })
 say('made')
 if (reference !== '') {
@@ -53,6 +57,20 @@ if (mode === '--round') {
   say(`state ${(await engine.observation.status(id)).state}`)
   await engine.machines.remove(id, never)
   say(`left ${JSON.stringify(await engine.machines.list())}`)
+} else if (mode === '--users') {
+  const inside = async (line: string) => (await engine.console.exec(id, ['sh', '-c', line])).stdout.trim()
+  say(`users ${engine.capabilities.own_users.enforced}`)
+  say(`theirs ${await inside('id -u; stat -c "%u:%g %a" /srv/theirs')}`.replace('\n', ' '))
+  const closed = 'umask 77; mkdir /srv/folder/a; touch /srv/folder/a/b; chown -R 1000:1000 /srv/folder/a'
+  await inside(`touch /srv/mine; chown 5:6 /srv/mine; ${closed}; chmod 0 /srv/folder/a`)
+  await engine.machines.stop(id, never)
+  await engine.machines.start(id, never)
+  await engine.machines.begin(id, never)
+  say(`kept ${await inside('stat -c %u:%g /srv/mine /srv/folder/a')}`.replace('\n', ' '))
+  say(`owner\n${lstatSync(join(dataDir, 'machines', id, 'home')).uid}`)
+  await engine.machines.remove(id, never)
+  say(`left ${JSON.stringify(await engine.machines.list())}`)
+  await engine.shutdown()
 } else {
   // Stays until it is killed.
   setInterval(() => undefined, 1000)

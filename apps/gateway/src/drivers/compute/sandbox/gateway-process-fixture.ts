@@ -6,13 +6,33 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { eventually } from '../conformance/tools.ts'
 
-/** Runs `gateway-fixture.ts` as a process of its own. */
-export function startGateway(dataDir: string, id: string, options: { args?: string[]; uid?: number } = {}) {
+/** Lets a computer give users out by the lines of a file (`$1`) as far as what follows sees. */
+const WITH_RANGES =
+  'for at in /etc/subuid /etc/subgid; do mount --bind "$1" $at || exit; done; shift; exec "$@"'
+
+/**
+ * Runs `gateway-fixture.ts` as a process of its own.
+ * @param options.uid As that user; left out: as this one.
+ * @param options.ranges A file that says which users that one may give out.
+ */
+export function startGateway(
+  dataDir: string,
+  id: string,
+  options: { args?: string[]; uid?: number; ranges?: string } = {},
+) {
   const script = fileURLToPath(import.meta.resolve('./gateway-fixture.ts'))
-  const { uid } = options
-  const child: ChildProcess = spawn(process.execPath, [script, dataDir, id, ...(options.args ?? [])], {
+  const { uid, ranges } = options
+  const become = ['setpriv', '--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--']
+  const apart = ['unshare', '--mount', '--propagation', 'private', '--', 'sh', '-c', WITH_RANGES, 'sh']
+  const words = [
+    ...(ranges === undefined ? [] : [...apart, ranges]),
+    ...(uid === undefined ? [] : become),
+    ...[process.execPath, script, dataDir, id, ...(options.args ?? [])],
+  ]
+  const [file = '', ...args] = words
+  const child: ChildProcess = spawn(file, args, {
     stdio: ['ignore', 'pipe', 'ignore'],
-    ...(uid === undefined ? {} : { uid, gid: uid, env: { PATH: process.env.PATH, HOME: '/' } }),
+    ...(uid === undefined ? {} : { env: { PATH: process.env.PATH, HOME: '/' } }),
   })
   const lines: string[] = []
   const reader = createInterface({ input: child.stdout ?? process.stdin })

@@ -8,7 +8,7 @@ import type { MachineSpec } from '../port/machines.ts'
 import { shellQuote } from './enter-script.ts'
 import { type HomeImages, homeMounting } from './home-images.ts'
 import type { MachineImage, MachinePaths, MachineRecord } from './machine-store.ts'
-import { overFilesOf, usersFrom } from './machine-users.ts'
+import { giveTo, overFilesOf, usersFrom } from './machine-users.ts'
 import { makeUpper, type RootOverlay } from './overlay-root.ts'
 import { etcFiles } from './root-view.ts'
 
@@ -116,6 +116,7 @@ async function copyTree(
   machine: { spec: MachineSpec; paths: MachinePaths; uid: number | null; signal: AbortSignal },
 ): Promise<void> {
   const { spec, paths, uid, signal } = machine
+  await giveTo(uid, [paths.home])
   const files = Object.entries(etcFiles(spec.hostname)).flat()
   const users = uid === null ? null : ([(await stat(tree.root)).uid, uid] as const)
   const script = users === null ? COPY_AS_SELF : copyAsOthers(...users)

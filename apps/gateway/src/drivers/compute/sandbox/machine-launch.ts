@@ -18,6 +18,7 @@ import {
   makeMachineFolders,
   type ProcessIdentity,
 } from './machine-store.ts'
+import { around } from './machine-users.ts'
 import type { MachineNetwork, OutboundNetwork } from './outbound-network.ts'
 import { planMachine } from './plan-machine.ts'
 import type { Launcher } from './probe-sandbox.ts'
@@ -84,7 +85,8 @@ export function createMachineLaunch(deps: MachineLaunchDeps) {
     const check = record.image ? linkCheck(paths, mounts) : []
     const launcher = deps.launcher.argv({ ...plan, info_fd: INFO_FD })
     const over = await deps.roots.words(record, paths)
-    const argv = [...(network?.joining ?? []), ...ready.mounting, ...over, ...check, ...launcher]
+    const users = network?.joining ?? around(record.uid)
+    const argv = [...users, ...ready.mounting, ...over, ...check, ...launcher]
     const agent = createAgentClient(paths.run)
     return launchMachine({ paths, argv, admission, agent, signal })
   }

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { chown, lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import type { MachineSpec } from '../port/machines.ts'
 import { type Eraser, goingOf } from './eraser.ts'
+import { giveTo } from './machine-users.ts'
 
 /**
  * What the driver writes down of each machine, one folder a machine:
@@ -163,11 +164,14 @@ function ignoreMissing(error: NodeJS.ErrnoException): [] {
   throw error
 }
 
-/** Makes the folders of a machine, closed to other users of the computer; `uid` is who owns its home. */
+/**
+ * Makes the folders of a machine, closed to other users of the computer.
+ * @param uid Who owns its home; null for the gateway's own user, until it is given away.
+ */
 export async function makeMachineFolders(paths: MachinePaths, uid: number | null): Promise<void> {
   await mkdir(paths.dir, { recursive: true, mode: 0o700 })
   for (const dir of [paths.home, paths.etc, paths.run, paths.root]) {
     await mkdir(dir, { recursive: true, mode: dir === paths.etc ? 0o755 : 0o700 })
   }
-  if (uid !== null) await chown(paths.home, uid, uid)
+  await giveTo(uid, [paths.home])
 }

@@ -19,7 +19,7 @@ export interface MakeMachineDeps {
   homes: HomeImages | null
   roots: ImageRoots
   /** What gives machines of images users of their own; null where each has one. */
-  ranges: UserRanges | null
+  ranges: Pick<UserRanges, 'take'> | null
 }
 
 /** Lays the home of a new sandbox, which is its root where it is made from an image of a registry. */
@@ -32,7 +32,8 @@ export function createMachineMaker(deps: MakeMachineDeps) {
     const paths = store.paths(spec.id)
     const hasMany = reference !== null && ranges !== null
     const uid = hasMany ? await ranges.take(spec.id) : machineUid(installation, spec.id)
-    await makeMachineFolders(paths, uid)
+    // The home of a machine of an image is given away with all that is laid into it.
+    await makeMachineFolders(paths, reference === null ? uid : null)
     if (reference !== null) {
       const recordWith = (image: MachineImage): MachineRecord => ({ spec, uid, image })
       // It is written down while its image is held, so that nobody takes that for unused.

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ComputeCapabilities } from '../port/engine.ts'
 import { readLocalAddresses } from './local-addresses.ts'
+import { around } from './machine-users.ts'
 import { NETWORK_RATE_MIB_PER_S, networkRules } from './network-rules.ts'
 import { attaching, HOLD_SCRIPT, NETWORK_REPORT } from './network-scripts.ts'
 
@@ -122,10 +123,14 @@ async function makeNetwork(
   opened: readonly string[],
 ): Promise<MachineNetwork> {
   const local = await readLocalAddresses()
-  const become = uid === null ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--']
-  const space = ['unshare', '--user', '--map-root-user', '--net', '--']
+  const isRoot = process.getuid?.() === 0
+  const become =
+    uid === null || !isRoot ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--']
+  // An ordinary user's machine with users of its own is to begin where those are known.
+  const users = isRoot || uid === null ? [] : around(uid)
+  const space = ['unshare', ...(users.length > 0 ? [] : ['--user', '--map-root-user']), '--net', '--']
   const hold = ['/bin/sh', '-c', HOLD_SCRIPT, 'berth', networkRules(opened, local.networks)]
-  const [file = '', ...args] = [...become, ...space, ...hold]
+  const [file = '', ...args] = [...become, ...users, ...space, ...hold]
   const holder = spawn(file, args, { cwd: '/', env: { PATH }, stdio: ['pipe', 'pipe', 'pipe'] })
   holder.stdin.on('error', () => undefined)
   const letGo = () => {
@@ -138,7 +143,7 @@ async function makeNetwork(
     await writeFile(join(run, NETWORK_LOCAL), local.networks.join('\n'))
     const report = join(run, NETWORK_REPORT)
     return {
-      joining: attaching({ run, uid, holder_pid, ipv6: local.reaches_ipv6 }),
+      joining: attaching({ run, uid: isRoot ? uid : null, holder_pid, ipv6: local.reaches_ipv6 }),
       reaches_ipv6: local.reaches_ipv6,
       isUp: () => becomesUp(report),
       letGo,

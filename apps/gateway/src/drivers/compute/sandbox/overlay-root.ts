@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { chown, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { CALLS, usersFrom } from './machine-users.ts'
+import { CALLS, giveTo, usersFrom } from './machine-users.ts'
 import { etcFiles } from './root-view.ts'
 
 const TRIAL_TIMEOUT_MS = 5_000
@@ -108,8 +108,11 @@ export async function makeUpper({ home, uid }: LaidMachine, hostname: string): P
   const folders = ['', UPPER, `${UPPER}/etc`, WORK, LOWER]
   for (const name of folders) await mkdir(join(home, name), { recursive: true, mode: 0o755 })
   for (const [name, text] of files) await writeFile(join(home, name), text, { mode: 0o644 })
-  if (uid === null) return
-  for (const name of [...folders, ...files.map(([name]) => name)]) await chown(join(home, name), uid, uid)
+  const made = [...files.map(([name]) => name), ...folders]
+  await giveTo(
+    uid,
+    made.map(name => join(home, name)),
+  )
 }
 
 /**
@@ -122,7 +125,11 @@ async function wordsOf(tree: string, { home, uid }: LaidMachine): Promise<string
   }
   // Of its own even where the home is mounted in one already: a mount that others see would outlive the machine.
   const apart = ['--mount', '--propagation', 'private', '--']
-  if (uid === null) return ['unshare', '--user', '--map-root-user', ...apart, ...over(USER_OPTIONS, tree)]
+  if (uid === null || process.getuid?.() !== 0) {
+    // Whose range it has is in a user namespace by now, in which its tree's files are its own.
+    const own = uid === null ? ['--user', '--map-root-user'] : []
+    return ['unshare', ...own, ...apart, ...over(USER_OPTIONS, tree)]
+  }
   const { uid: from } = await stat(tree)
   const users = [from, uid, usersFrom(uid)].map(String)
   const mapped = ['perl', '-e', MAPPED_TREE, ...users, tree, join(home, LOWER)]

@@ -25,14 +25,14 @@ import { createMachineLaunch } from './machine-launch.ts'
 import { createMachineLife } from './machine-life.ts'
 import { createMachineStatus } from './machine-status.ts'
 import { commandOf, createMachineStore } from './machine-store.ts'
-import { findOwnUsers } from './machine-users.ts'
+import { around, findOwnUsers, type OwnUsers } from './machine-users.ts'
 import { createMachineMaker } from './make-machine.ts'
 import { createNetworkWatch } from './network-watch.ts'
 import { findOutboundNetwork, networkCapabilities } from './outbound-network.ts'
 import { findLauncher, type Launcher, type LauncherName } from './probe-sandbox.ts'
 import { createSandboxImages } from './sandbox-images.ts'
 import { createSandboxVolumes } from './sandbox-volumes.ts'
-import { createUserRanges } from './user-ranges.ts'
+import { createUserRanges, type UserRanges } from './user-ranges.ts'
 import { createVolumeFolders } from './volume-folders.ts'
 
 /** How long a machine's processes have to end in good order after they were asked to. */
@@ -92,7 +92,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const folders = createVolumeFolders({ dataDir, eraser, log })
   const images = await createSandboxImages({
     ...{ dataDir, installation, store, eraser, homes: homes.images, tools, room, log },
-    ...{ launcher, limiter, agent, filter, processesMax, ownUsers: users.why === null },
+    ...{ launcher, limiter, agent, filter, processesMax, trees: users.why === null ? users.trees : null },
     ...{ offered: deps.offered ?? null, clock: deps.clock ?? systemClock },
     ...(deps.roots && { roots: deps.roots }),
   })
@@ -103,7 +103,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     limiter,
     make: createMachineMaker({
       ...{ installation, store, homes: homes.images, roots: images.roots },
-      ranges: users.why === null ? createUserRanges({ dataDir, installation, store }) : null,
+      ranges: rangesOf(users, () => createUserRanges({ dataDir, installation, store })),
     }),
     launch: createMachineLaunch({
       store,
@@ -124,7 +124,10 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     room,
     log,
   })
-  const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk })
+  const diskWatch = createDiskWatch({
+    ...{ log, room, writers: life.writers, stop: life.stopForDisk },
+    counting: around(users.why === null ? users.each : null),
+  })
   const networkWatch = createNetworkWatch({ log, store })
   const found_running = await life.takeOver()
   const roots = images.shared ? 'shared' : 'copies'
@@ -168,6 +171,13 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   }
 }
 
+/** What gives machines their users; null where each has one. */
+function rangesOf(users: OwnUsers, create: () => UserRanges): Pick<UserRanges, 'take'> | null {
+  if (users.why !== null) return null
+  const { each } = users
+  return each === null ? create() : { take: async () => each }
+}
+
 function checkSpec(spec: MachineSpec): void {
   if (!MACHINE_ID_PATTERN.test(spec.id)) throw new ComputeError('unsupported', `not a machine id: ${spec.id}`)
   if (!HOSTNAME_PATTERN.test(spec.hostname)) {
@@ -188,7 +198,7 @@ function capabilitiesOf(host: {
   filter: FilterLoader
   homes: Awaited<ReturnType<typeof findHomeImages>>
   outbound: Awaited<ReturnType<typeof findOutboundNetwork>>
-  users: Awaited<ReturnType<typeof findOwnUsers>>
+  users: OwnUsers
 }): ComputeCapabilities {
   const { launcher, limiter, filter, homes, outbound, users } = host
   const by = launcher.name === 'bwrap' ? 'bubblewrap' : 'unshare'
@@ -216,7 +226,7 @@ function capabilitiesOf(host: {
     root_apart: { enforced: true, how: 'user namespaces' },
     own_users:
       users.why === null
-        ? { enforced: true, how: 'a range of users for each machine' }
+        ? { enforced: true, how: 'ranges of this computer’s user ids' }
         : {
             enforced: false,
             why:

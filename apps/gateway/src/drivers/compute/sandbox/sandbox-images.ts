@@ -23,8 +23,6 @@ export interface SandboxImagesDeps extends UnpackImageDeps {
   store: MachineStore
   eraser: Eraser
   homes: HomeImages | null
-  /** Whether machines of images have users of their own. */
-  ownUsers: boolean
   tools: ImageTools | { lacks: string }
   /** How machines of images get their roots; without it over one that they share, where that works here. */
   roots?: 'copies'
@@ -40,7 +38,7 @@ export async function createSandboxImages(deps: SandboxImagesDeps) {
   const dir = join(dataDir, 'oci')
   const trees = createImageTrees({
     dir,
-    keepsOwners: deps.ownUsers,
+    keepsOwners: deps.trees !== null,
     unpack: createImageUnpacker(deps),
     erase: folder => eraseTree(folder, eraser),
   })

@@ -1,10 +1,23 @@
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { release, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { describeWhere, eventually, never, text } from '../conformance/tools.ts'
-import type { OddEntry } from '../oci/registry-fixture.ts'
+import { isInstalled, makeImage, type OddEntry, packOdd, startRegistry } from '../oci/registry-fixture.ts'
 import { offered } from '../port/part.ts'
+import { processesOf, startGateway } from './gateway-process-fixture.ts'
 import { useImageEngine, usePrograms } from './image-engine-fixture.ts'
 import { findOwnUsers, RANGES, USERS_EACH } from './machine-users.ts'
 import { findRootOverlay } from './overlay-root.ts'
@@ -19,6 +32,10 @@ const isExpected = isRoot && process.env.CI === 'true' && process.platform === '
 /** `mount_setattr` below an overlay. */
 const KERNEL_MIN = [5, 19] as const
 const OVERLAY_MAGIC = 0x794c7630
+
+/** Who runs the gateway of an ordinary user, and the first of the users that it may give out. */
+const NOBODY = 65_534
+const GIVEN_FIRST = 3_000_000
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-users-'))
 
@@ -196,6 +213,39 @@ describeWhere('users of machines of images', probe, () => {
       await reopen({})
       await kept()
     })
+  })
+
+  describe.skipIf(!isRoot)('where the gateway is an ordinary user', () => {
+    test.for(['bwrap', 'unshare'])(
+      'who has users to give, its machines have them, by %s',
+      async (launcher, context) => {
+        if (!isInstalled('newuidmap')) return context.skip('newuidmap is not installed')
+        const plain = join(folder, `plain-${launcher}`)
+        mkdirSync(plain)
+        for (const path of [folder, plain]) chmodSync(path, 0o755)
+        chownSync(plain, NOBODY, NOBODY)
+        const ranges = join(folder, 'ranges')
+        writeFileSync(ranges, `${NOBODY}:${GIVEN_FIRST}:${USERS_EACH}\n`)
+        const layers = [
+          { bytes: programs.packed(), packing: '+zstd' as const },
+          { bytes: packOdd(ENTRIES), packing: '' as const },
+        ]
+        const registry = await startRegistry(makeImage(layers))
+        const gateway = startGateway(plain, 'plain', {
+          args: ['--users', registry.reference, launcher],
+          uid: NOBODY,
+          ranges,
+        })
+        const lines = await gateway.end().finally(registry.close)
+        if (lines.length === 0) return context.skip('the project’s folder cannot be read by other users')
+        expect(lines).toEqual([
+          ...['made', 'pulled', 'created', 'running', 'users true'],
+          ...['theirs 0 33:44 640', 'kept 5:6 1000:1000', 'owner', String(GIVEN_FIRST), 'left []'],
+        ])
+        expect(readdirSync(join(plain, 'machines'))).toEqual([])
+        expect(processesOf(plain)).toEqual([])
+      },
+    )
   })
 })
 

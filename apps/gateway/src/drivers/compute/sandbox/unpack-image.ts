@@ -17,7 +17,7 @@ import type { FilterLoader } from './filter-loader.ts'
 import { aborted, withAdmission } from './launch.ts'
 import type { Limiter } from './limiter.ts'
 import { type MachinePaths, makeMachineFolders } from './machine-store.ts'
-import { TREES_UID, USERS_EACH } from './machine-users.ts'
+import { around, USERS_EACH } from './machine-users.ts'
 import { hostViewPlan, machineUid } from './plan-machine.ts'
 import type { Launcher } from './probe-sandbox.ts'
 import { type AgentFiles, etcFiles, writeEtc, writeInsideFile } from './root-view.ts'
@@ -45,8 +45,8 @@ export interface UnpackImageDeps {
   agent: AgentFiles
   filter: FilterLoader
   processesMax: number
-  /** Whether files keep their owners; else all are one user's. */
-  ownUsers: boolean
+  /** The first of the users whose files images' trees have; null where all of a tree are one user's. */
+  trees: number | null
   room(): Promise<DiskRoom>
 }
 
@@ -64,9 +64,9 @@ export function createImageUnpacker(deps: UnpackImageDeps): ImageTreesDeps['unpa
     const layers = layersOf(image)
     const orders = ordersFor(record, {
       kept: (await deps.room()).kept,
-      users: deps.ownUsers ? USERS_EACH : null,
+      users: deps.trees === null ? null : USERS_EACH,
     })
-    const uid = deps.ownUsers ? TREES_UID : machineUid(deps.installation, name)
+    const uid = deps.trees ?? machineUid(deps.installation, name)
     await makeMachineFolders(paths, uid)
     const limits = {
       cpu_count: PROCESSORS_MAX,
@@ -87,7 +87,7 @@ export function createImageUnpacker(deps: UnpackImageDeps): ImageTreesDeps['unpa
       ...layers.map((from, at) => ({ do: 'bind', from, at: `/layers/${at}`, kind: 'file' }) as const),
     )
     try {
-      const argv = withAdmission(deps.launcher.argv(plan), admission)
+      const argv = withAdmission([...around(deps.trees), ...deps.launcher.argv(plan)], admission)
       const { reference } = record
       const answer = await unpack(argv, { env: admission.env, lock, reference, onBytes, signal })
       for (const path of [paths.etc, paths.run, paths.root]) await rm(path, { recursive: true })

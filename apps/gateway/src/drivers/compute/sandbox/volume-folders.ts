@@ -46,13 +46,14 @@ export function createVolumeFolders(deps: { dataDir: string; eraser: Eraser; log
      */
     async give(id: string, uid: number | null): Promise<string> {
       const data = await mustExist(id)
-      if (uid === null) return data
       const note = join(folderOf(id), 'owner')
       const owner = await readFile(note, 'utf8').catch(() => '')
-      if (owner === String(uid)) return data
-      await rm(note, { force: true })
-      await giveVolume(data, uid)
-      await writeFile(note, String(uid), { mode: 0o600 })
+      if (owner === (uid === null ? '' : String(uid))) return data
+      // Where it is not known whose all of it is, it is given away once more.
+      if (uid !== null) await rm(note, { force: true })
+      await giveVolume(data, uid, owner === '' ? null : Number(owner))
+      if (uid === null) await rm(note, { force: true })
+      else await writeFile(note, String(uid), { mode: 0o600 })
       return data
     },
 
@@ -65,9 +66,8 @@ export function createVolumeFolders(deps: { dataDir: string; eraser: Eraser; log
       const data = join(folder, 'data')
       const note = join(folder, 'owner')
       const owner = await readFile(note, 'utf8').catch(() => '')
-      const known = owner !== '' && process.getuid?.() === 0
       if (!(await stat(folder).catch(() => null))) return
-      const removing = eraser.erase(data, known ? Number(owner) : null).then(async () => {
+      const removing = eraser.erase(data, owner === '' ? null : Number(owner)).then(async () => {
         await rm(note, { force: true })
         await rmdir(folder)
       })

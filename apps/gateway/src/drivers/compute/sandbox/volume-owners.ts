@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { RANGES, USERS_EACH, usersFrom } from './machine-users.ts'
+import { around, RANGES, USERS_EACH, usersFrom } from './machine-users.ts'
 
 /** How long giving a volume to another machine's users may take; it walks over every file. */
 const CHOWN_TIMEOUT_MS = 120_000
@@ -30,11 +30,14 @@ const MOVE_OWNERS = [
 /**
  * Gives a volume to a machine. Whatever lies in there was put there by customers.
  * @param data The volume's folder.
- * @param uid Who the machine is outside, or the first of its users.
+ * @param uid Who the machine is outside, or the first of its users; null for the gateway's own user.
+ * @param former Who had it before; null where that was the gateway's own user.
  */
-export async function giveVolume(data: string, uid: number): Promise<void> {
-  const many = ['perl', '-e', MOVE_OWNERS, data, String(uid)]
-  const [file = '', ...args] =
-    usersFrom(uid) > 1 ? many : ['chown', '-R', '-P', '-h', `${uid}:${uid}`, '--', data]
+export async function giveVolume(data: string, uid: number | null, former: number | null): Promise<void> {
+  // Around its users the gateway's own user is root.
+  const owner = uid ?? 0
+  const isMoved = process.getuid?.() === 0 && usersFrom(owner) > 1
+  const one = [...around(uid ?? former), 'chown', '-R', '-P', '-h', `${owner}:${owner}`, '--', data]
+  const [file = '', ...args] = isMoved ? ['perl', '-e', MOVE_OWNERS, data, String(uid)] : one
   await promisify(execFile)(file, args, { timeout: CHOWN_TIMEOUT_MS })
 }

@@ -166,8 +166,12 @@ describeWhere('users of machines of images', probe, () => {
         if (id === 'one') await inside(`${write}; chown 999:998 /mnt/kept/a/b/c /mnt/kept`, spec.id)
         const seen = owners('/mnt/kept /mnt/kept/a /mnt/kept/a/b /mnt/kept/a/b/c /mnt/kept/a/l')
         expect(await inside(seen, spec.id)).toBe('999:998 755\n0:0 755\n5:6 755\n999:998 644\n5:6 777\n')
-        await engine().machines.remove(spec.id, never)
+        await engine().machines.stop(spec.id, never)
       }
+      // The first one keeps its users for itself while it is there.
+      const ranges = ['one-next', 'two-next'].map(id => statSync(homeOf(id)).uid)
+      expect(new Set(ranges).size).toBe(2)
+      for (const id of ['one-next', 'two-next']) await engine().machines.remove(id, never)
       await start('one')
     })
 

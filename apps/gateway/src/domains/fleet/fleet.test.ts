@@ -186,6 +186,8 @@ describe('two gateways', () => {
   test('[B14] with an engine each deploy on both, and each carries out what is asked of the other', async () => {
     const one = await gatewayOf([north, 'us-west'])
     const two = await gatewayOf([south, 'eu-frankfurt'])
+    // It is told of the other's engine in a moment.
+    await expect.poll(() => fixture.fleetOf(one).known(south.id)?.reachedBy.length).toBe(1)
     const id = await deployAt(one, 'eu-frankfurt')
     const row = await fixture.until(id, 'running')
     expect([...south.held.keys()]).toEqual([id])

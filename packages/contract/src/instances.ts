@@ -17,6 +17,7 @@ import {
   PORTS_MAX,
   SPEND_LIMIT_CENTS_MAX,
   START_COMMAND_CHARS_MAX,
+  STOP_AT_CHARS_MAX,
 } from './limits.ts'
 
 /** `i-` and six letters or digits. */
@@ -70,7 +71,7 @@ export const COMMAND_END_RULES = ['keep', 'restart', 'stop'] as const
 export type CommandEndRule = (typeof COMMAND_END_RULES)[number]
 
 /** When an instance is stopped by itself (B5): later than now, and no more than a year ahead; null: never. */
-export const stopAt = z.iso.datetime(by('moment')).nullable()
+export const stopAt = z.iso.datetime(by('moment')).max(STOP_AT_CHARS_MAX, by('moment')).nullable()
 
 /** What an instance may cost in all, its disk included, before it is stopped by itself (B5); null: any amount. */
 export const spendLimitCents = z

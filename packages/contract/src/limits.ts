@@ -112,6 +112,8 @@ export const DEPLOY_BODY_BYTES_MAX = 1_500_000
 /** What one instance may cost before it is stopped by itself, and how far ahead it may be told to stop (B5). */
 export const SPEND_LIMIT_CENTS_MAX = 100_000_000
 export const STOP_AT_DAYS_MAX = 366
+/** As ISO 8601 writes it, with parts of a second. */
+export const STOP_AT_CHARS_MAX = 40
 
 /** Stopped pods are deleted after this many days, announced by mail on these days before (R9.6). */
 export const STOPPED_POD_KEPT_DAYS = 30

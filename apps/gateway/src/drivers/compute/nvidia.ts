@@ -18,12 +18,13 @@ let listed: { at: number; gpus: Promise<RealGpu[]> } | null = null
 /** The NVIDIA GPUs of this computer, as they were within the last minute. Empty when there is no driver, no card, or no answer. */
 export function listNvidiaGpus(): Promise<RealGpu[]> {
   if (listed === null || performance.now() - listed.at > LIST_KEPT_MS) {
-    listed = { at: performance.now(), gpus: askForGpus() }
+    listed = { at: performance.now(), gpus: readNvidiaGpus() }
   }
   return listed.gpus
 }
 
-async function askForGpus(): Promise<RealGpu[]> {
+/** The NVIDIA GPUs of this computer, as they are now. Empty as {@link listNvidiaGpus}. */
+export async function readNvidiaGpus(): Promise<RealGpu[]> {
   try {
     const { stdout } = await promisify(execFile)('nvidia-smi', QUERY, { timeout: QUERY_TIMEOUT_MS })
     return parseNvidiaSmi(stdout)

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { release } from 'node:os'
 import { type Disk, findDisk } from '../disk-rate.ts'
 import { listNvidiaGpus } from '../nvidia.ts'
-import type { EngineSize } from '../port/engine.ts'
+import type { EngineSize, RealGpu } from '../port/engine.ts'
 import type { EngineInfo } from './docker-capabilities.ts'
 
 const BYTES_PER_MB = 1024 * 1024
@@ -13,14 +13,19 @@ const BYTES_PER_GB = 1024 * BYTES_PER_MB
  * its GPUs: for those the computer itself is asked, where the engine is on this one. A socket here may lead elsewhere,
  * into a virtual machine or through a tunnel: there another kernel runs.
  * @param hasSocketHere Whether the engine is reached by a socket of this computer.
+ * @param listGpus Tells the GPUs of this computer.
  */
-export async function sizeOf(info: EngineInfo, hasSocketHere: boolean): Promise<EngineSize> {
+export async function sizeOf(
+  info: EngineInfo,
+  hasSocketHere: boolean,
+  listGpus: () => Promise<RealGpu[]> = listNvidiaGpus,
+): Promise<EngineSize> {
   const isHere = isOnThisComputer(info, hasSocketHere)
   return {
     cpu_count: info.NCPU,
     memory_mb: Math.floor(info.MemTotal / BYTES_PER_MB),
     disk_gb: isHere ? await diskGb(info.DockerRootDir) : null,
-    gpus: isHere && info.Runtimes && 'nvidia' in info.Runtimes ? await listNvidiaGpus() : [],
+    gpus: isHere && info.Runtimes && 'nvidia' in info.Runtimes ? await listGpus() : [],
   }
 }
 

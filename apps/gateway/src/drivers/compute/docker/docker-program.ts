@@ -17,6 +17,8 @@ const PIPES_SCRIPT =
   'echo $$; cd ~ 2>/dev/null; [ -x /bin/bash ] && SHELL=/bin/bash || SHELL=/bin/sh; export SHELL; exec $SHELL "$@"'
 const START_TIMEOUT_MS = 20_000
 const PID_BYTES_MAX = 32
+/** Errors that came before the first line of the output: an engine passes the two on in any order. */
+const EARLY_ERRORS_BYTES_MAX = 1024 ** 2
 const SIGNALS: ReadonlySet<string> = new Set(['HUP', 'INT', 'QUIT', 'TERM', 'KILL', 'USR1', 'USR2'])
 
 /**
@@ -93,14 +95,15 @@ function joinExec(
 ): Program & { started: Promise<void> } {
   const started = Promise.withResolvers<void>()
   let head: Buffer | null = Buffer.alloc(0)
-  let said = ''
+  let early: Buffer = Buffer.alloc(0)
   let pid = 0
   let ended = false
 
   const demux = createDemuxer((isStderr, piece) => {
     if (head === null) return isStderr ? events.onStderr(piece) : events.onData(piece)
     if (isStderr) {
-      said = `${said}${piece}`.slice(0, 300)
+      early = Buffer.concat([early, piece])
+      if (early.length > EARLY_ERRORS_BYTES_MAX) socket.destroy()
       return
     }
     head = Buffer.concat([head, piece])
@@ -114,6 +117,7 @@ function joinExec(
     head = null
     started.resolve()
     if (rest.length > 0) events.onData(rest)
+    if (early.length > 0) events.onStderr(early)
   })
   const end = () => {
     if (ended) return
@@ -121,7 +125,8 @@ function joinExec(
     socket.destroy()
     if (head !== null) {
       // An engine that could not start even the shell says why in place of the output.
-      started.reject(new ComputeError('failed', `no shell came up: ${said || head.toString().slice(0, 300)}`))
+      const said = early.length > 0 ? early : head
+      started.reject(new ComputeError('failed', `no shell came up: ${said.toString('utf8', 0, 300)}`))
       return
     }
     exitCode(exec).then(

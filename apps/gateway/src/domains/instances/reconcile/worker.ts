@@ -71,6 +71,7 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
     for (let count = 0; current && !current.terminatedAt && !stopping; count += 1) {
       work.version = current.version
       work.step = new AbortController()
+      let isNews = false
       try {
         const observed = await steps.look(current, work.step.signal)
         const now = clock.now()
@@ -84,9 +85,12 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
           current = await noteStuck(current, step.kind)
         } else {
           work.pulling = step.kind === 'pull'
-          current = (await steps.execute(step, current, work.step.signal)) ?? (await store.reread(current.id))
+          const done = await steps.execute(step, current, work.step.signal)
+          current = done ?? (await store.reread(current.id))
+          // What changed meanwhile may want the same again, as a second restart does.
+          if (!done) isNews = true
         }
-        before = step.kind
+        before = isNews ? null : step.kind
         work.looked.resolve()
       } catch (error) {
         if (!(error instanceof StepSuperseded)) throw error

@@ -68,10 +68,19 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
   async function run(row: InstanceRow, work: Work): Promise<void> {
     let current: InstanceRow | null = row
     let before: Step['kind'] | null = null
-    for (let count = 0; current && !current.terminatedAt && !stopping; count += 1) {
+    let count = 0
+    /** What somebody else has asked for meanwhile begins anew: it may want the same step again, and as many. */
+    const readAgain = async () => {
+      const read = await store.reread(row.id)
+      if (read?.version !== work.version) {
+        before = null
+        count = 0
+      }
+      return read
+    }
+    while (current && !current.terminatedAt && !stopping) {
       work.version = current.version
       work.step = new AbortController()
-      let isNews = false
       try {
         const observed = await steps.look(current, work.step.signal)
         const now = clock.now()
@@ -80,21 +89,19 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
         if (step.kind === 'wait' || step.kind === 'confirm_running') {
           const seen = step.kind === 'confirm_running' ? { observedAt: now } : undefined
           if (await store.rest(current, step.until, seen)) return
-          current = await store.reread(current.id)
+          current = await readAgain()
         } else if ((step.kind === before && current.failureCode === null) || count >= STEPS_MAX) {
           current = await noteStuck(current, step.kind)
         } else {
           work.pulling = step.kind === 'pull'
-          const done = await steps.execute(step, current, work.step.signal)
-          current = done ?? (await store.reread(current.id))
-          // What changed meanwhile may want the same again, as a second restart does.
-          if (!done) isNews = true
+          before = step.kind
+          count += 1
+          current = (await steps.execute(step, current, work.step.signal)) ?? (await readAgain())
         }
-        before = isNews ? null : step.kind
         work.looked.resolve()
       } catch (error) {
         if (!(error instanceof StepSuperseded)) throw error
-        current = await store.reread(row.id)
+        current = await readAgain()
         before = null
       }
     }

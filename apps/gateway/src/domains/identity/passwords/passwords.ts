@@ -1,4 +1,5 @@
 import { hash, verify } from '@node-rs/argon2'
+import { createAtOnce } from '../../../platform/at-once.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 
@@ -26,7 +27,12 @@ const BUSY_RETRY_SECONDS = 5
  */
 export function createPasswords(deps: { ids: Ids; passwordCost?: PasswordCost | undefined }) {
   const cost = deps.passwordCost ?? COST
-  const limited = createLimiter()
+  const limited = createAtOnce(AT_ONCE_MAX, {
+    waitingMax: WAITING_MAX,
+    refuse() {
+      throw new ApiError('too_many_requests', { values: { seconds: BUSY_RETRY_SECONDS } })
+    },
+  })
   // Nobody's password: a name that is unknown costs the same time as one that is known.
   let nobody: Promise<string> | null = null
   const nobodysHash = () => {
@@ -60,26 +66,3 @@ export function createPasswords(deps: { ids: Ids; passwordCost?: PasswordCost | 
   }
 }
 export type Passwords = ReturnType<typeof createPasswords>
-
-function createLimiter() {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running >= AT_ONCE_MAX) {
-      if (waiting.length >= WAITING_MAX) {
-        throw new ApiError('too_many_requests', { values: { seconds: BUSY_RETRY_SECONDS } })
-      }
-      // Whoever ends hands its place over, so `running` does not change in between.
-      await new Promise<void>(resolve => waiting.push(resolve))
-    } else {
-      running += 1
-    }
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else running -= 1
-    }
-  }
-}

@@ -1,7 +1,8 @@
 import type { Duplex } from 'node:stream'
-import { encodeFrame, FRAME, FrameReader, type SessionEnd } from '../sessions/frames.ts'
+import { FRAME, type SessionEnd } from '../sessions/frames.ts'
 import { FRAME_COST_BYTES } from '../sessions/session-limits.ts'
 import { fieldsOf, finite, parseJson } from './answers.ts'
+import { openFramedLine, sizeOf } from './framed-line.ts'
 
 /** Why a line ended: what the machine's side said, or `lost` when it said nothing. */
 export interface LineEnd {
@@ -38,9 +39,7 @@ export interface ConsoleLine {
   close(): void
 }
 
-const SIZE_BYTES = 4
 const ACK_BYTES = 4
-const CELLS_MAX = 0xffff
 const END_REASONS: ReadonlySet<string> = new Set<SessionEnd['reason']>([
   'exited',
   'closed',
@@ -54,34 +53,19 @@ const END_REASONS: ReadonlySet<string> = new Set<SessionEnd['reason']>([
  * word of a line ends it as `lost`.
  */
 export function openLine(stream: Duplex, events: LineEvents): ConsoleLine {
-  let ended = false
-
-  const end = (how: LineEnd) => {
-    if (ended) return
-    ended = true
-    stream.destroy()
-    events.onEnd(how)
-  }
-  const reader = new FrameReader((type, payload) => {
-    if (ended) return
-    if (type === FRAME.data) events.onOutput(payload)
-    else if (type === FRAME.replay_begin) events.onReplayBegin()
-    else if (type === FRAME.replay_end) events.onReplayEnd()
-    else if (type === FRAME.exit) end(readEnd(payload))
-    else throw new Error(`a frame of type ${type} is not for a line`)
-  })
-  const feed = (work: () => void) => {
-    try {
-      work()
-    } catch {
-      end({ reason: 'lost', code: null })
-    }
-  }
-  stream.on('data', (chunk: Buffer) => feed(() => reader.push(chunk)))
-  stream.on('error', () => stream.destroy())
-  const lost = () => end({ reason: 'lost', code: null })
-  stream.on('end', lost)
-  stream.on('close', lost)
+  const line = openFramedLine(
+    stream,
+    (type, payload) => {
+      if (type === FRAME.data) events.onOutput(payload)
+      else if (type === FRAME.replay_begin) events.onReplayBegin()
+      else if (type === FRAME.replay_end) events.onReplayEnd()
+      else if (type === FRAME.exit) {
+        const end = readEnd(payload)
+        if (line.close()) events.onEnd(end)
+      } else throw new Error(`a frame of type ${type} is not for a line`)
+    },
+    () => events.onEnd({ reason: 'lost', code: null }),
+  )
 
   let framesWaiting = 0
   // Frames may be too many long before their bytes are, so the stream's own 'drain' would come too late or never.
@@ -90,9 +74,7 @@ export function openLine(stream: Duplex, events: LineEvents): ConsoleLine {
     if (framesWaiting === 0) events.onDrain()
   }
   const send = (type: number, payload: Uint8Array) => {
-    if (ended || stream.destroyed) return
-    framesWaiting++
-    stream.write(encodeFrame(type, payload), sent)
+    if (line.send(type, payload, sent)) framesWaiting++
   }
 
   return {
@@ -102,29 +84,15 @@ export function openLine(stream: Duplex, events: LineEvents): ConsoleLine {
     type: bytes => {
       if (bytes.length > 0) send(FRAME.data, bytes)
     },
-    resize: (cols, rows) => {
-      const size = Buffer.alloc(SIZE_BYTES)
-      size.writeUInt16BE(Math.min(cols, CELLS_MAX), 0)
-      size.writeUInt16BE(Math.min(rows, CELLS_MAX), 2)
-      send(FRAME.resize, size)
-    },
+    resize: (cols, rows) => send(FRAME.resize, sizeOf(cols, rows)),
     ack: bytes => {
       const count = Buffer.alloc(ACK_BYTES)
       count.writeUInt32BE(Math.min(bytes, 0xffff_ffff), 0)
       send(FRAME.ack, count)
     },
-    pause: () => {
-      reader.hold()
-      stream.pause()
-    },
-    resume: () => {
-      feed(() => reader.release())
-      if (!reader.isHeld) stream.resume()
-    },
-    close: () => {
-      ended = true
-      stream.destroy()
-    },
+    pause: line.pause,
+    resume: line.resume,
+    close: () => void line.close(),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
-import { encodeFrame, FRAME, FrameReader, type ProgramEnd } from '../sessions/frames.ts'
+import { FRAME, type ProgramEnd } from '../sessions/frames.ts'
 import { fieldsOf, finite, parseJson } from './answers.ts'
+import { openFramedLine, sizeOf } from './framed-line.ts'
 
 /** How a program's line ended; `lost` when the machine's side said nothing. */
 export type ProgramLineEnd = ProgramEnd & { lost: boolean }
@@ -29,8 +30,6 @@ export interface ProgramLine {
   close(): void
 }
 
-const SIZE_BYTES = 4
-const CELLS_MAX = 0xffff
 /** Longer than any signal's name. */
 const SIGNAL_NAME = /^[A-Z][A-Z0-9]{0,15}$/
 
@@ -39,61 +38,33 @@ const SIGNAL_NAME = /^[A-Z][A-Z0-9]{0,15}$/
  * of a line ends it as `lost`.
  */
 export function openProgram(stream: Duplex, events: ProgramLineEvents): ProgramLine {
-  let ended = false
-  const end = (how: ProgramLineEnd) => {
-    if (ended) return
-    ended = true
-    stream.destroy()
-    events.onEnd(how)
-  }
-  const lost = () => end({ code: null, signal: null, lost: true })
-  const reader = new FrameReader((type, payload) => {
-    if (ended) return
-    if (type === FRAME.data) events.onOutput(payload)
-    else if (type === FRAME.stderr) events.onErrors(payload)
-    else if (type === FRAME.exit) end({ ...readEnd(payload), lost: false })
-    else throw new Error(`a frame of type ${type} is not for a program's line`)
-  })
-  const feed = (work: () => void) => {
-    try {
-      work()
-    } catch {
-      lost()
-    }
-  }
-  stream.on('data', (chunk: Buffer) => feed(() => reader.push(chunk)))
-  stream.on('error', () => stream.destroy())
-  stream.on('end', lost)
-  stream.on('close', lost)
-  const send = (type: number, payload: Uint8Array, done: () => void = () => undefined) => {
-    if (ended || stream.destroyed) return done()
-    stream.write(encodeFrame(type, payload), () => done())
-  }
+  const lost = { code: null, signal: null, lost: true }
+  const line = openFramedLine(
+    stream,
+    (type, payload) => {
+      if (type === FRAME.data) events.onOutput(payload)
+      else if (type === FRAME.stderr) events.onErrors(payload)
+      else if (type === FRAME.exit) {
+        const end = { ...readEnd(payload), lost: false }
+        if (line.close()) events.onEnd(end)
+      } else throw new Error(`a frame of type ${type} is not for a program's line`)
+    },
+    () => events.onEnd(lost),
+  )
+  const nothing = () => undefined
 
   return {
-    write: (bytes, done) => (bytes.length > 0 ? send(FRAME.data, bytes, done) : done()),
-    end: () => send(FRAME.eof, Buffer.alloc(0)),
-    resize: (cols, rows) => {
-      const size = Buffer.alloc(SIZE_BYTES)
-      size.writeUInt16BE(Math.min(cols, CELLS_MAX), 0)
-      size.writeUInt16BE(Math.min(rows, CELLS_MAX), 2)
-      send(FRAME.resize, size)
+    write(bytes, done) {
+      if (bytes.length === 0 || !line.send(FRAME.data, bytes, done)) done()
     },
-    signal: name => {
-      if (SIGNAL_NAME.test(name)) send(FRAME.signal, Buffer.from(name))
+    end: () => void line.send(FRAME.eof, Buffer.alloc(0), nothing),
+    resize: (cols, rows) => void line.send(FRAME.resize, sizeOf(cols, rows), nothing),
+    signal(name) {
+      if (SIGNAL_NAME.test(name)) line.send(FRAME.signal, Buffer.from(name), nothing)
     },
-    pause: () => {
-      reader.hold()
-      stream.pause()
-    },
-    resume: () => {
-      feed(() => reader.release())
-      if (!reader.isHeld) stream.resume()
-    },
-    close: () => {
-      ended = true
-      stream.destroy()
-    },
+    pause: line.pause,
+    resume: line.resume,
+    close: () => void line.close(),
   }
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { createAtOnce } from '../at-once.ts'
+import { createAtOnce } from '../../../platform/at-once.ts'
 import { createNvidiaSampler } from '../nvidia.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { MachineSample } from '../port/observation.ts'

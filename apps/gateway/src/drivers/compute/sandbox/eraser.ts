@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { createAtOnce } from '../../../platform/at-once.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import { ENTERED_MODE, giveTo, moveOf, overFilesOf, usersFrom } from './machine-users.ts'
 
@@ -37,22 +38,9 @@ rm -rf -- ./* 2>&1 | head -c ${COMPLAINT_BYTES_MAX}
  */
 export function createEraser(log: Logger) {
   const underWay = new Map<string, Promise<void>>()
-  const waiting: (() => void)[] = []
+  const inTurn = createAtOnce(ERASURES_MAX)
   const children = new Set<ChildProcess>()
-  let free = ERASURES_MAX
   let stop = new AbortController()
-
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (free > 0) free -= 1
-    else await new Promise<void>(resolve => waiting.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free += 1
-    }
-  }
 
   /** One turn of erasing what lies in `going`. Gives what was said of what stays; null where the turn was cut. */
   async function turn(going: string, uid: number | null, turnMs: number): Promise<string | null> {

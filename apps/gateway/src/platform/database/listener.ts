@@ -92,14 +92,22 @@ export function createListener(options: { url: string; log: Pick<Logger, 'warn' 
     return opening
   }
 
+  let asking: Promise<void> = Promise.resolve()
+
   return {
     async listen(channel, onPayload, onGap) {
       const subscription = { channel, onPayload, onGap }
       subscriptions.add(subscription)
-      // A connection on its way may have read the list of channels before this one was on it.
-      await ensureOpen()
+      // A connection on its way may have read the list of channels before this one was on it. One after the other: a
+      // client is asked nothing more before it has answered.
+      asking = asking
+        .then(ensureOpen)
         .then(() => client?.query(`listen ${escapeIdentifier(channel)}`))
-        .catch(() => retryLater())
+        .then(
+          () => undefined,
+          () => retryLater(),
+        )
+      await asking
       return () => {
         subscriptions.delete(subscription)
       }

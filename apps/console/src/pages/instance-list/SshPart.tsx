@@ -30,16 +30,27 @@ export function SshPart({ ssh }: { ssh: NonNullable<Connection['ssh']> }) {
           </p>
         )}
       </Answer>
-      {ssh.fingerprints.map(({ type, fingerprint }) => (
-        <div key={type} className={classes.row}>
-          <span className={classes.port}>{t('connect.ssh_host_key', { type })}</span>
-          <div className={classes.address}>
-            <CopyText mono value={fingerprint} label={t('connect.ssh_fingerprint', { type })} />
+      {ssh.fingerprints.map(({ type: name, fingerprint }) => {
+        const type = kindOf(name)
+        return (
+          <div key={name} className={classes.row}>
+            <span className={classes.port}>{t('connect.ssh_host_key', { type })}</span>
+            <div className={classes.address}>
+              <CopyText mono value={fingerprint} label={t('connect.ssh_fingerprint', { type })} />
+            </div>
           </div>
-        </div>
-      ))}
+        )
+      })}
     </>
   )
+}
+
+/** The kind of a key as a client names it beside its fingerprint: `ED25519`, `ECDSA`. */
+function kindOf(type: string): string {
+  return type
+    .replace(/^ssh-/, '')
+    .replace(/-sha2.*/, '')
+    .toUpperCase()
 }
 
 function commandOf({ user, host, port }: NonNullable<Connection['ssh']>): string {

@@ -46,7 +46,7 @@ async function open(specs: readonly GpuSpec[]) {
 }
 
 const own = specOf({ id: 'rtx4090', name: 'RTX 4090', available: 8 })
-const other = specOf({ id: 'h100', name: 'H100', available: 1 })
+const other = specOf({ id: 'h100', name: 'H100', available: 1, price_micro_per_hour: '2390000' })
 
 test('[R2.24] [R4.5] it starts on what it had, at today’s price', async () => {
   const { sent, start } = await open([own, other])
@@ -61,7 +61,7 @@ test('[R2.24] [R4.5] it starts on what it had, at today’s price', async () => 
 test('[R4.5] another machine may be chosen, in a number that is there', async () => {
   const { sent, start } = await open([own, other])
   fireEvent.click(await screen.findByRole('combobox', { name: 'Machine' }))
-  const option = await screen.findByText('H100 · 1 free')
+  const option = await screen.findByText('H100 · $2.39 /h · 1 free')
   await act(async () => fireEvent.click(option))
   expect(screen.getByRole<HTMLInputElement>('radio', { name: '1' }).checked).toBe(true)
   expect(screen.getByRole<HTMLInputElement>('radio', { name: '2' }).disabled).toBe(true)

@@ -1,6 +1,6 @@
 import { getPrice, type Instance, startInstance } from '@berth/contract/instances'
 import { type GpuSpec, listGpuSpecs } from '@berth/contract/regions'
-import { Select } from '@mantine/core'
+import { Input, Select } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -50,7 +50,14 @@ export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) 
     >
       <div className={classes.text}>
         <Answer query={offers} data={offers.data} rows={2}>
-          {specs => <MachineFields specs={specs} chosen={machine} onChoose={setMachine} />}
+          {specs => (
+            <MachineFields
+              specs={specs}
+              currency={instance.currency}
+              chosen={machine}
+              onChoose={setMachine}
+            />
+          )}
         </Answer>
         {offers.data && !isThere && <p>{t('confirm.start.not_there', { region: instance.region_name })}</p>}
         {isThere && <StartPrice instance={instance} machine={machine} />}
@@ -63,14 +70,17 @@ export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) 
 /** Which of the region's machines, and how many of them; what is not there is shown, and cannot be chosen. */
 function MachineFields({
   specs,
+  currency,
   chosen,
   onChoose,
 }: {
   specs: readonly GpuSpec[]
+  currency: string
   chosen: Machine
   onChoose: (machine: Machine) => void
 }) {
   const { t } = useTranslation('instances')
+  const format = useFormat()
   const spec = specs.find(({ id }) => id === chosen.gpu_spec_id)
   const countLabel = t(spec?.gpu === false ? 'confirm.start.machines' : 'confirm.start.gpus')
   return (
@@ -79,9 +89,13 @@ function MachineFields({
         label={t('confirm.start.machine')}
         allowDeselect={false}
         value={spec?.id ?? null}
-        data={specs.map(({ id, name, available }) => ({
+        data={specs.map(({ id, name, available, price_micro_per_hour }) => ({
           value: id,
-          label: t('confirm.start.free', { name, count: available }),
+          label: t(available === 0 ? 'confirm.start.none_free' : 'confirm.start.free', {
+            name,
+            rate: format.rate(price_micro_per_hour, currency, 'h'),
+            count: available,
+          }),
           disabled: available === 0,
         }))}
         onChange={id => {
@@ -89,17 +103,19 @@ function MachineFields({
           if (next) onChoose({ gpu_spec_id: next.id, gpu_count: countOf(next, chosen.gpu_count) })
         }}
       />
-      {spec && (
-        <SegmentedFilter
-          label={countLabel}
-          value={String(chosen.gpu_count)}
-          onChange={count => onChoose({ ...chosen, gpu_count: Number(count) })}
-          options={spec.counts.map(count => ({
-            value: String(count),
-            label: String(count),
-            disabled: count > spec.available,
-          }))}
-        />
+      {spec && spec.counts.length > 1 && (
+        <Input.Wrapper labelElement="div" label={countLabel} labelProps={{ 'aria-hidden': true }}>
+          <SegmentedFilter
+            label={countLabel}
+            value={String(chosen.gpu_count)}
+            onChange={count => onChoose({ ...chosen, gpu_count: Number(count) })}
+            options={spec.counts.map(count => ({
+              value: String(count),
+              label: String(count),
+              disabled: count > spec.available,
+            }))}
+          />
+        </Input.Wrapper>
       )}
     </>
   )

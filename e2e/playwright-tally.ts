@@ -10,7 +10,7 @@ export function playwrightTally(report: JSONReport): Tally {
       const name = `e2e/${spec.file} > ${title}`
       if (test.status === 'unexpected') {
         const error = test.results.flatMap(({ errors }) => errors)[0]
-        tally.failed.push({ name, why: shortReason(error?.message) })
+        tally.failed.push({ name, why: shortReason(error?.message), file: spec.file })
       } else if (test.status === 'skipped') {
         const note = test.annotations.find(({ type }) => type === 'skip' || type === 'fixme')
         tally.skipped.push({ name, why: note?.description })

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stopRunningCommands } from './command.ts'
+import { lookAgain } from './second-look.ts'
 import { buildConsole, checkArrows, checkStyle, checkTypes, checkUnused } from './static-checks.ts'
 import { shortReason, slowestLine, summaryLine, sumTallies, type Tally, tallyDetails } from './tally.ts'
 import { runBrowserTests, runVitest, timedTestsOver } from './test-runs.ts'
@@ -41,9 +42,11 @@ async function main(filters: readonly string[]): Promise<void> {
   if (filters.length === 0) {
     // Either waits a good part of its time, for boots, pages and pauses: beside each other they keep two cores busy.
     await timedTestsOver(scratch, unitTests)
-    tallies.push(await runStage({ title: 'Browser tests', run: () => runBrowserTests(scratch) }))
-  }
-  tallies.push(await unitTests)
+    const walks = await runStage({ title: 'Browser tests', run: () => runBrowserTests(scratch) })
+    const alone = ['--maxWorkers=1']
+    tallies.push(await lookAgain(await unitTests, files => again(() => runVitest(scratch, files, alone))))
+    tallies.push(await lookAgain(walks, files => again(() => runBrowserTests(scratch, files))))
+  } else tallies.push(await unitTests)
   rmSync(scratch, { recursive: true, force: true })
   const total = sumTallies(tallies)
   for (const line of ['', slowestLine(total), ...tallyDetails(total)]) console.log(line)
@@ -55,6 +58,10 @@ async function runStages(stages: readonly Stage[]): Promise<Tally[]> {
   const tallies: Tally[] = []
   for (const stage of stages) tallies.push(await runStage(stage))
   return tallies
+}
+
+function again(run: () => Promise<Tally>): Promise<Tally> {
+  return runStage({ title: 'Failed tests, once more alone', run })
 }
 
 /** A stage that breaks down is a failed test; the later stages still have something to say. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { playwrightTally } from '../../e2e/playwright-tally.ts'
 import { pinnedNode, root, toolPath } from '../lib/paths.mjs'
+import { lookAgain } from './second-look.ts'
 import {
   printedSkipReasons,
   shortReason,
@@ -65,6 +66,46 @@ describe('the summary', () => {
   })
 })
 
+describe('a second look', () => {
+  const shaky = { name: 'a.test.ts > shaky', why: 'not within 5 s', file: 'a.test.ts' }
+  const wrong = { name: 'b.test.ts > wrong', why: 'expected 1', file: 'b.test.ts' }
+  const first: Tally = { passed: 7, failed: [shaky, wrong], skipped: [] }
+  const clean: Tally = { passed: 3, failed: [], skipped: [] }
+
+  test('lets pass what fails only beside others, and names it', async () => {
+    const asked: string[][] = []
+    const tally = await lookAgain(first, async files => {
+      asked.push([...files])
+      return { passed: 2, failed: [{ ...wrong, why: 'expected 2' }], skipped: [] }
+    })
+    expect(asked).toEqual([['a.test.ts', 'b.test.ts']])
+    expect(tally).toEqual({ passed: 8, failed: [wrong], skipped: [], unsteady: [shaky] })
+    const lines = tallyDetails(sumTallies([tally, clean]))
+    expect(lines).toEqual([
+      'Unsteady, passed when run once more alone:',
+      '  a.test.ts > shaky: not within 5 s',
+      'Failed:',
+      '  b.test.ts > wrong: expected 1',
+    ])
+  })
+
+  test('is not had by what passed, by many files, or by what belongs to no file', async () => {
+    const never = () => Promise.reject(new Error('ran again'))
+    expect(await lookAgain(clean, never)).toBe(clean)
+    const many = { ...clean, failed: [...'abcde'].map(name => ({ name, file: `${name}.test.ts` })) }
+    expect(await lookAgain(many, never)).toBe(many)
+    const homeless = { ...clean, failed: [shaky, { name: 'Vitest' }] }
+    expect(await lookAgain(homeless, never)).toBe(homeless)
+  })
+
+  test('clears nothing when it breaks down itself, or another test of the file fails', async () => {
+    const broken = { ...clean, failed: [{ name: 'Vitest', why: 'it ended with an error' }] }
+    expect((await lookAgain(first, async () => broken)).failed).toEqual(first.failed)
+    const other = { ...clean, failed: [{ name: 'a.test.ts > other', file: 'a.test.ts' }] }
+    expect(await lookAgain(first, async () => other)).toMatchObject({ failed: [shaky], unsteady: [wrong] })
+  })
+})
+
 describe('the runners', () => {
   let folder: string
 
@@ -96,9 +137,13 @@ describe('the runners', () => {
     const tally: Tally = JSON.parse(readFileSync(report, 'utf8'))
     expect(tally.passed).toBe(1)
     expect(tally.failed.sort((one, other) => one.name.localeCompare(other.name))).toEqual([
-      { name: 'broken.test.ts (the file itself)', why: 'at import' },
-      { name: 'mixed.test.ts > group (hooks)', why: 'hook' },
-      { name: 'mixed.test.ts > wrong', why: 'expected 1 to be 2 // Object.is equality' },
+      { name: 'broken.test.ts (the file itself)', why: 'at import', file: 'broken.test.ts' },
+      { name: 'mixed.test.ts > group (hooks)', why: 'hook', file: 'mixed.test.ts' },
+      {
+        name: 'mixed.test.ts > wrong',
+        why: 'expected 1 to be 2 // Object.is equality',
+        file: 'mixed.test.ts',
+      },
     ])
     expect(tally.times?.map(({ file }) => file).sort()).toEqual(['broken.test.ts', 'mixed.test.ts'])
     expect(tally.skipped).toContainEqual({ name: 'mixed.test.ts > absent', why: 'no engine' })
@@ -115,7 +160,11 @@ describe('the runners', () => {
     expect(await playwright()).toMatchObject({
       passed: 1,
       failed: [
-        { name: 'e2e/mixed.spec.ts > group > wrong', why: expect.stringMatching(/Expected: 2 Received: 1/) },
+        {
+          name: 'e2e/mixed.spec.ts > group > wrong',
+          why: expect.stringMatching(/Expected: 2 Received: 1/),
+          file: 'mixed.spec.ts',
+        },
       ],
       skipped: [{ name: 'e2e/mixed.spec.ts > absent', why: 'no engine' }],
       times: [{ file: 'e2e/mixed.spec.ts', seconds: expect.any(Number) }],

@@ -10,6 +10,8 @@ export interface Skip {
 export interface Failure {
   name: string
   why?: string
+  /** Its test file, as its runner takes it; left out by what belongs to none. */
+  file?: string
 }
 
 /** How long one test file took, its preparation included. */
@@ -24,6 +26,8 @@ export interface Tally {
   /** The failed tests, each once. */
   failed: Failure[]
   skipped: Skip[]
+  /** Tests that failed, and passed when they ran once more alone: each is among the passed ones too. */
+  unsteady?: Failure[]
   /** Left out by stages that run no test files. */
   times?: FileTime[]
 }
@@ -40,6 +44,7 @@ export function sumTallies(tallies: readonly Tally[]): Tally {
     passed: tallies.reduce((sum, tally) => sum + tally.passed, 0),
     failed: tallies.flatMap(tally => tally.failed),
     skipped: tallies.flatMap(tally => tally.skipped),
+    unsteady: tallies.flatMap(tally => tally.unsteady ?? []),
     times: tallies.flatMap(tally => tally.times ?? []),
   }
 }
@@ -51,16 +56,21 @@ export function summaryLine(tally: Tally): string {
 }
 
 /**
- * The skipped tests by name, one a line, with reasons, then the failed ones likewise, which stay in sight where only
- * the end of a long output is kept; empty when there are none.
+ * The skipped tests by name, one a line, with reasons, then the unsteady and the failed ones likewise, which stay in
+ * sight where only the end of a long output is kept; empty when there are none.
  */
 export function tallyDetails(tally: Tally): string[] {
-  const failed = tally.failed.map(({ name, why }) => `  ${name}${why === undefined ? '' : `: ${why}`}`)
   const skipped = tally.skipped.map(({ name, why }) => `  ${name}: ${why ?? 'no reason given'}`)
   return [
     ...(skipped.length === 0 ? [] : ['Skipped:', ...skipped]),
-    ...(failed.length === 0 ? [] : ['Failed:', ...failed]),
+    ...failureLines('Unsteady, passed when run once more alone:', tally.unsteady ?? []),
+    ...failureLines('Failed:', tally.failed),
   ]
+}
+
+function failureLines(title: string, failures: readonly Failure[]): string[] {
+  if (failures.length === 0) return []
+  return [title, ...failures.map(({ name, why }) => `  ${name}${why === undefined ? '' : `: ${why}`}`)]
 }
 
 /**

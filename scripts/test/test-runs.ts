@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findChromium } from '../../e2e/chromium.ts'
@@ -16,11 +16,17 @@ const TIMED_POLL_MS = 250
  * Runs the unit and API tests of all workspaces.
  * @param scratch A folder for the report.
  * @param filters Parts of file names; all files when empty.
+ * @param extra Further options of Vitest's command line.
  */
-export async function runVitest(scratch: string, filters: readonly string[]): Promise<Tally> {
+export async function runVitest(
+  scratch: string,
+  filters: readonly string[],
+  extra: readonly string[] = [],
+): Promise<Tally> {
   const report = join(scratch, 'vitest.json')
+  rmSync(report, { force: true })
   const reporters = ['--reporter=default', '--reporter=./scripts/test/vitest-tally-reporter.ts']
-  const args = [toolPath('vitest'), 'run', ...reporters, ...filters]
+  const args = [toolPath('vitest'), 'run', ...reporters, ...extra, ...filters]
   const env = { [VITEST_TALLY_FILE]: report, [TIMED_OVER_FILE]: timedOverFile(scratch) }
   const result = await runCommand(pinnedNode, args, { env, timeoutMinutes: VITEST_MINUTES, live: true })
   const tally = existsSync(report) ? (JSON.parse(readFileSync(report, 'utf8')) as Tally) : empty()
@@ -48,8 +54,9 @@ function timedOverFile(scratch: string): string {
  * Runs the browser tests, and shows what they said when they have ended: others run beside them. Without a Chromium
  * they count as one skipped test, or in CI as a failed one.
  * @param scratch A folder for the report.
+ * @param filters Parts of file names; all files when empty.
  */
-export async function runBrowserTests(scratch: string): Promise<Tally> {
+export async function runBrowserTests(scratch: string, filters: readonly string[] = []): Promise<Tally> {
   if (findChromium() === undefined) {
     const why = 'no Chromium was found; install one, or name it in BERTH_CHROMIUM'
     console.log(`SKIP browser tests: ${why}`)
@@ -57,7 +64,8 @@ export async function runBrowserTests(scratch: string): Promise<Tally> {
     return { ...empty(), skipped: [{ name: 'browser tests', why }] }
   }
   const report = join(scratch, 'playwright.json')
-  const result = await runCommand(pinnedNode, [toolPath('playwright', 'e2e'), 'test'], {
+  rmSync(report, { force: true })
+  const result = await runCommand(pinnedNode, [toolPath('playwright', 'e2e'), 'test', ...filters], {
     cwd: join(root, 'e2e'),
     env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report },
     timeoutMinutes: BROWSER_MINUTES,

@@ -34,36 +34,34 @@ class VitestTallyReporter implements Reporter {
   }
 
   onTestRunEnd: NonNullable<Reporter['onTestRunEnd']> = (modules, unhandledErrors) => {
-    const file = process.env[VITEST_TALLY_FILE]
-    if (file === undefined) throw new Error(`${VITEST_TALLY_FILE} must name the file to write`)
+    const report = process.env[VITEST_TALLY_FILE]
+    if (report === undefined) throw new Error(`${VITEST_TALLY_FILE} must name the file to write`)
     const tally: Tally = { passed: 0, failed: [], skipped: [], times: [] }
     for (const module of modules) {
-      tally.times?.push({ file: module.relativeModuleId, seconds: secondsOf(module.diagnostic()) })
+      const file = module.relativeModuleId
+      tally.times?.push({ file, seconds: secondsOf(module.diagnostic()) })
       for (const test of module.children.allTests()) {
-        const name = `${module.relativeModuleId} > ${test.fullName}`
+        const name = `${file} > ${test.fullName}`
         const result = test.result()
         if (result.state === 'passed') tally.passed += 1
-        else if (result.state === 'failed') tally.failed.push({ name, why: reasonOf(result.errors) })
+        else if (result.state === 'failed') tally.failed.push({ name, why: reasonOf(result.errors), file })
         else if (result.state === 'skipped') tally.skipped.push({ name, why: result.note })
-        else tally.failed.push({ name, why: 'it never ended' })
+        else tally.failed.push({ name, why: 'it never ended', file })
       }
       if (module.errors().length > 0) {
-        tally.failed.push({
-          name: `${module.relativeModuleId} (the file itself)`,
-          why: reasonOf(module.errors()),
-        })
+        tally.failed.push({ name: `${file} (the file itself)`, why: reasonOf(module.errors()), file })
       }
       for (const suite of module.children.allSuites()) {
         if (suite.errors().length === 0) continue
-        const name = `${module.relativeModuleId} > ${suite.fullName} (hooks)`
-        tally.failed.push({ name, why: reasonOf(suite.errors()) })
+        const name = `${file} > ${suite.fullName} (hooks)`
+        tally.failed.push({ name, why: reasonOf(suite.errors()), file })
       }
     }
     if (unhandledErrors.length > 0) {
       const name = `Vitest: ${unhandledErrors.length} unhandled errors`
       tally.failed.push({ name, why: reasonOf(unhandledErrors) })
     }
-    writeFileSync(file, JSON.stringify(tally))
+    writeFileSync(report, JSON.stringify(tally))
   }
 }
 

@@ -73,7 +73,8 @@ describeWhere('a gateway with the sandbox', await probeSandbox(), () => {
         origin,
         customer,
         instanceId,
-        'nohup sleep 4321 > /dev/null & echo on its way',
+        // What nohup itself says comes in two pieces, and would stand before ours on its line.
+        'nohup sleep 4321 > /dev/null 2>&1 & echo on its way',
         /^on its way/m,
       )
       const server = postgresPid(dataDir)

@@ -1,8 +1,9 @@
+import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Server } from 'node:net'
 import { Duplex } from 'node:stream'
 import { pino } from 'pino'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createTcpForwards, type TcpForwards } from './tcp-forwards.ts'
 
 // Goal: nothing stays open that nobody uses. Method: real listeners and clients; streams into the machine that come
@@ -10,8 +11,19 @@ import { createTcpForwards, type TcpForwards } from './tcp-forwards.ts'
 
 const TARGET = { userId: 'anna', instanceId: 'i-tcp' }
 
+/** Told by Node of each server that is to listen. */
+const LISTENING = channel('tracing:net.server.listen:asyncStart')
+
 let forwards: TcpForwards | null = null
-afterEach(() => forwards?.shutdown())
+let servers: Server[] = []
+beforeEach(() => {
+  servers = []
+  LISTENING.subscribe(keepServer)
+})
+afterEach(() => {
+  LISTENING.unsubscribe(keepServer)
+  forwards?.shutdown()
+})
 
 describe('[R2.23] a forwarded TCP port', () => {
   test('drops the stream of a client that left before it came', async () => {
@@ -93,7 +105,11 @@ async function open(machine: Machine, ports: number[]) {
   return [forwards, ...found.values()]
 }
 
-/** Servers of this process that listen. */
+function keepServer(message: unknown): void {
+  servers.push((message as { server: Server }).server)
+}
+
+/** Servers that listen, of those that began in this test: a process serves many tests. */
 function listeners(): number {
-  return process.getActiveResourcesInfo().filter(name => name === 'TCPServerWrap').length
+  return servers.filter(({ listening }) => listening).length
 }

@@ -133,7 +133,8 @@ describeWhere('virtual machines', hypervisor, () => {
       const progress: number[] = []
       await engine.images.pull(image, ({ bytes_done }) => progress.push(bytes_done), never)
       expect(progress.at(-1)).toBe(whole.length)
-      expect(asked).toEqual(['/disk 0', '/disk 0', '/disk 100000'])
+      // Of what came before the cut the client may have thrown away the end, never the beginning.
+      expect(asked).toEqual(['/disk 0', '/disk 0', expect.stringMatching(/^\/disk [1-9]\d*$/)])
       expect(await engine.images.has(image)).toBe(true)
       await engine.machines.create(specOf('fetched', { image }), never)
       const nothing = () => undefined

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { centsFloor } from '@berth/contract/money'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
+import { PATIENCE_MS } from '../../../../scripts/test/patience-ms.ts'
 import { checkBooks } from '../../src/domains/billing/ledger/check-books.ts'
 import { unposted } from '../../src/domains/billing/meters/unposted.ts'
 import type { Database } from '../../src/platform/database/database.ts'
@@ -48,6 +49,7 @@ async function readAt<T>(url: string, read: (db: Database) => Promise<T>): Promi
     url,
     log: pino({ level: 'silent' }),
     poolSize: 1,
+    connectTimeoutMs: PATIENCE_MS,
   })
   try {
     return await read(db)

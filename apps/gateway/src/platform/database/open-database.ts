@@ -27,17 +27,24 @@ interface DatabaseOptions {
   url: string
   log: Pick<Logger, 'warn' | 'info'>
   poolSize?: number
+  connectTimeoutMs?: number
 }
 
 /**
  * Opens a pool on a PostgreSQL. Nothing is connected until the first query.
  * @param options.url A `postgresql://` address; a folder as `?host=` means a Unix socket.
+ * @param options.connectTimeoutMs How long a query waits for a connection, one of the pool's or a new one.
  */
-export function openDatabase({ url, log, poolSize = POOL_SIZE }: DatabaseOptions): OpenDatabase {
+export function openDatabase({
+  url,
+  log,
+  poolSize = POOL_SIZE,
+  connectTimeoutMs = CONNECT_TIMEOUT_MS,
+}: DatabaseOptions): OpenDatabase {
   const pool = new Pool({
     connectionString: url,
     max: poolSize,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,

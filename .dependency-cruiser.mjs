@@ -129,7 +129,7 @@ const inGateway = [
 const inConsole = [
   forbid(
     'page-not-page',
-    'Pages do not import each other; what two of them use lives in ui/ or api/.',
+    'Pages do not import each other; what two of them use lives in ui/, api/, or a folder beside pages/ such as instances/.',
     { path: `${CONSOLE}/pages/([^/]+)/` },
     { path: `${CONSOLE}/pages/`, pathNot: `${CONSOLE}/pages/$1/` },
   ),

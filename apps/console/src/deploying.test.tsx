@@ -3,8 +3,8 @@ import { screen, waitFor } from '@testing-library/react'
 import { expect, onTestFinished, test } from 'vitest'
 import { renderInPage } from './component-fixture.tsx'
 import { answerCalls, InShell } from './gateway-fixture.tsx'
+import { madeInstance } from './instances/instance-fixture.ts'
 import { DeployProgress } from './pages/explore/DeployProgress.tsx'
-import { madeInstance } from './pages/instance-list/instance-fixture.ts'
 import { startToasts } from './ui/toast.ts'
 
 const progress = { step: 'booting', percent: 75, bytes_done: null, bytes_total: null } as const

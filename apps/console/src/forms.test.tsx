@@ -21,14 +21,14 @@ import * as z from 'zod'
 import type { Namespace } from './app/i18n.ts'
 import { renderInPage } from './component-fixture.tsx'
 import { answerCalls, customer, InShell, Refusal, type Sent } from './gateway-fixture.tsx'
+import { EditDialog } from './instances/EditDialog.tsx'
+import { madeInstance } from './instances/instance-fixture.ts'
 import { LoginForm } from './pages/auth/LoginForm.tsx'
 import { Page as ResetPasswordPage } from './pages/auth/ResetPasswordPage.tsx'
 import { ResetRequestForm } from './pages/auth/ResetRequestForm.tsx'
 import { SignupForm } from './pages/auth/SignupForm.tsx'
 import { DeployForm } from './pages/explore/DeployForm.tsx'
 import { offersOf } from './pages/explore/offers.ts'
-import { EditDialog } from './pages/instance-list/EditDialog.tsx'
-import { madeInstance } from './pages/instance-list/instance-fixture.ts'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
@@ -103,7 +103,7 @@ const FORMS: readonly FormCase[] = [
     submit: 'Deploy',
   },
   {
-    file: 'instance-list/EditDialog.tsx',
+    file: 'instances/EditDialog.tsx',
     call: editInstance,
     Form: () => <EditDialog instance={madeInstance({})} opened onClose={nothing} />,
     namespaces: ['instances'],
@@ -249,10 +249,10 @@ function submitButton(name: string | RegExp): HTMLElement {
 
 describe('every form of the console', () => {
   test('is in the table below', () => {
-    const folder = `${import.meta.dirname}/pages`
-    const files = globSync('**/*.tsx', { cwd: folder }).filter(file =>
-      readFileSync(`${folder}/${file}`, 'utf8').includes('useContractForm({'),
-    )
+    const folder = import.meta.dirname
+    const files = globSync('{instances,pages}/**/*.tsx', { cwd: folder })
+      .filter(file => readFileSync(`${folder}/${file}`, 'utf8').includes('useContractForm({'))
+      .map(file => file.replace(/^pages\//, ''))
     expect(files.toSorted()).toEqual([...new Set(FORMS.map(({ file }) => file))].toSorted())
   })
 

@@ -9,8 +9,8 @@ import type { ShellCommands } from './app/shell/shell-commands.ts'
 import { useCommandRows } from './app/shell/use-palette-rows.ts'
 import { renderInPage } from './component-fixture.tsx'
 import { answerCalls, customer, InShell } from './gateway-fixture.tsx'
-import * as dialogs from './pages/instance-list/ConfirmDialogs.tsx'
-import { madeInstance } from './pages/instance-list/instance-fixture.ts'
+import * as dialogs from './instances/ConfirmDialogs.tsx'
+import { madeInstance } from './instances/instance-fixture.ts'
 import { Page as TerminalPage } from './pages/terminal/TerminalPage.tsx'
 
 const UNVERIFIED = customer({ emailVerified: false })
@@ -29,7 +29,7 @@ async function namesOf(wanted: (call: Call) => boolean): Promise<string[]> {
     .map(([name]) => name)
 }
 
-const sources = globSync('{app,pages,lists,ui}/**/*.{ts,tsx}', { cwd: import.meta.dirname })
+const sources = globSync('{app,instances,pages,lists,ui}/**/*.{ts,tsx}', { cwd: import.meta.dirname })
   .filter(file => !/\.test\./.test(file))
   .map(file => ({ file, text: readFileSync(`${import.meta.dirname}/${file}`, 'utf8') }))
 const sentIn = (name: string) =>

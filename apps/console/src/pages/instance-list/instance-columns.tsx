@@ -1,14 +1,14 @@
 import type { Instance } from '@berth/contract/instances'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
+import { CALLS_BEHIND, primaryAction, type RowAction } from '../../instances/instance-actions.ts'
+import { useInstanceMenu } from '../../instances/instance-menu.ts'
+import { useInstanceTexts } from '../../instances/instance-texts.ts'
+import { SimulatedTag } from '../../instances/SimulatedTag.tsx'
 import { RowActions } from '../../lists/RowActions.tsx'
 import { type Column, TwoLines } from '../../ui/RowTable.tsx'
 import { INSTANCE_STATUS_LOOKS, StatusBadge } from '../../ui/StatusBadge.tsx'
-import { CALLS_BEHIND, primaryAction, type RowAction } from './instance-actions.ts'
 import classes from './instance-columns.module.css'
-import { useInstanceMenu } from './instance-menu.ts'
-import { useInstanceTexts } from './instance-texts.ts'
-import { SimulatedTag } from './SimulatedTag.tsx'
 
 interface CutProps {
   text: string

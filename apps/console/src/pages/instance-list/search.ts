@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { ROW_ACTIONS } from '../../instances/instance-actions.ts'
 import { FIND_CHARS_MAX, findText } from '../../lists/use-filters.ts'
-import { ROW_ACTIONS } from './instance-actions.ts'
 import { INSTANCE_GROUPS } from './instance-filters.ts'
 
 /** What the list's address holds. */

@@ -1,8 +1,8 @@
 import { editInstance, type Instance } from '@berth/contract/instances'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { expect, test, vi } from 'vitest'
-import { renderInPage } from '../../component-fixture.tsx'
-import { answerCalls, InShell } from '../../gateway-fixture.tsx'
+import { renderInPage } from '../component-fixture.tsx'
+import { answerCalls, InShell } from '../gateway-fixture.tsx'
 import { EditDialog } from './EditDialog.tsx'
 import { madeInstance } from './instance-fixture.ts'
 

@@ -11,8 +11,8 @@ import {
 } from '@tabler/icons-react'
 import { useCallback } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useSession } from '../../app/session/session.ts'
-import type { RowActionItem } from '../../lists/row-action.ts'
+import { useSession } from '../app/session/session.ts'
+import type { RowActionItem } from '../lists/row-action.ts'
 import { allowedOnlyIn, needsVerified, ROW_ACTIONS, type RowAction } from './instance-actions.ts'
 import { useInstanceTexts } from './instance-texts.ts'
 

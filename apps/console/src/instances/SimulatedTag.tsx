@@ -1,6 +1,6 @@
 import { Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { lazyPart } from '../../app/lazy-part.ts'
+import { lazyPart } from '../app/lazy-part.ts'
 import classes from './SimulatedTag.module.css'
 
 const load = () => import('./SimulatedTooltip.tsx')

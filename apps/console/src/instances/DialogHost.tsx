@@ -1,7 +1,7 @@
 import type { Instance } from '@berth/contract/instances'
 import { type ComponentType, type LazyExoticComponent, Suspense } from 'react'
-import { lazyPart } from '../../app/lazy-part.ts'
-import type { Asked } from '../../lists/use-asked.ts'
+import { lazyPart } from '../app/lazy-part.ts'
+import type { Asked } from '../lists/use-asked.ts'
 import type { RowAction } from './instance-actions.ts'
 import type { InstanceDialogProps } from './instance-dialog.ts'
 

@@ -3,7 +3,7 @@ import type { Instance } from '@berth/contract/instances'
 import type { TFunction } from 'i18next'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
-import { type Format, useFormat } from '../../ui/format.ts'
+import { type Format, useFormat } from '../ui/format.ts'
 import type { RowAction } from './instance-actions.ts'
 
 type Texts = TFunction<['instances', 'common', 'events']>

@@ -3,9 +3,9 @@ import { Button } from '@mantine/core'
 import { IconExternalLink } from '@tabler/icons-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { told, useChange } from '../../api/use-change.ts'
-import { stringifySearch } from '../../app/search.ts'
-import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
+import { told, useChange } from '../api/use-change.ts'
+import { stringifySearch } from '../app/search.ts'
+import { VerifiedButton } from '../app/session/VerifiedButton.tsx'
 import classes from './ConnectDialog.module.css'
 
 interface TerminalPartProps {

@@ -49,7 +49,7 @@ const PURCHASES: readonly Purchase[] = [
   {
     operation: deployInstance.operation,
     Page: Deploy,
-    namespaces: ['explore'],
+    namespaces: ['explore', 'deploy'],
     typed: { Name: 'llama-finetune' },
     submit: /^Deploy$/,
     answer: sampleOf(deployInstance.data) as object,

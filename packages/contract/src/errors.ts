@@ -172,6 +172,7 @@ export const FIELD_RULES = [
   'ports_max',
   'port_duplicate',
   'env_name',
+  'env_duplicate',
   'moment',
   'moment_past',
   'moment_far',

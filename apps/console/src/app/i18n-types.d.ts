@@ -1,6 +1,7 @@
 import type errors from '../../../../packages/contract/locales/en/errors.json'
 import type auth from '../../public/locales/en/auth.json'
 import type common from '../../public/locales/en/common.json'
+import type deploy from '../../public/locales/en/deploy.json'
 import type docs from '../../public/locales/en/docs.json'
 import type events from '../../public/locales/en/events.json'
 import type explore from '../../public/locales/en/explore.json'
@@ -16,6 +17,7 @@ declare module 'i18next' {
     resources: {
       common: typeof common
       auth: typeof auth
+      deploy: typeof deploy
       docs: typeof docs
       events: typeof events
       explore: typeof explore

@@ -50,7 +50,7 @@ export const PAGES = [
   {
     path: '/explore',
     access: 'user',
-    namespaces: ['explore'],
+    namespaces: ['explore', 'deploy'],
     load: () => import('../pages/explore/ExplorePage.tsx'),
   },
   {

@@ -1,16 +1,19 @@
 import type { CommandEndRule } from '@berth/contract/instances'
 import { PORTS_MAX, START_COMMAND_CHARS_MAX, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import { centsFromText } from '@berth/contract/money'
-import { NumberInput, Textarea, TextInput } from '@mantine/core'
+import { NumberInput, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
+import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useFormat } from '../../ui/format.ts'
 import { StopRuleFields } from '../../ui/StopRuleFields.tsx'
 import type { StopRuleValues } from '../../ui/stop-rules.ts'
 import { CommandEndField } from './CommandEndField.tsx'
+import { EnvField } from './env/EnvField.tsx'
+import { type EnvRow, filledRows, isSecret } from './env/env-rows.ts'
 import fold from './Fold.module.css'
 import { Fold } from './Fold.tsx'
-import { envFromText, portsFromText } from './field-texts.ts'
+import { portsFromText } from './field-texts.ts'
 
 /** Fields that most leave as they are, as the form holds them. */
 export interface FoldValues extends StopRuleValues {
@@ -19,13 +22,16 @@ export interface FoldValues extends StopRuleValues {
   tcp_ports: string
   start_command: string
   on_command_end: CommandEndRule
-  env: string
+  env: EnvRow[]
 }
 
 interface DeployFoldsProps {
   values: FoldValues
   /** What a field of the form needs: its value, its error, how it changes. */
   fieldOf: (path: keyof FoldValues) => ReturnType<UseFormReturnType<FoldValues>['getInputProps']>
+  /** What is wrong at a path of a part of a field. */
+  errorAt: (path: string) => ReactNode
+  onEnv: (rows: EnvRow[]) => void
   /** What the disk costs by the hour; unknown until it is priced. */
   diskRate: string | undefined
   /** That of the wallet. */
@@ -33,11 +39,10 @@ interface DeployFoldsProps {
 }
 
 /** Disk, ports, command and environment, folded; each fold says what it holds. */
-export function DeployFolds({ values, fieldOf, diskRate, currency }: DeployFoldsProps) {
-  const { t } = useTranslation('explore')
+export function DeployFolds({ values, fieldOf, errorAt, onEnv, diskRate, currency }: DeployFoldsProps) {
+  const { t } = useTranslation(['explore', 'deploy'])
   const format = useFormat()
   const diskGb = Number(values.container_disk_gb)
-  const variables = Object.keys(envFromText(values.env)).length
   return (
     <>
       <Fold
@@ -79,10 +84,7 @@ export function DeployFolds({ values, fieldOf, diskRate, currency }: DeployFolds
           {...fieldOf('tcp_ports')}
         />
       </Fold>
-      <Fold
-        title={t('folds.start')}
-        holds={[...commandTexts(), t('folds.variables', { count: variables })].join(' · ')}
-      >
+      <Fold title={t('folds.start')} holds={[...commandTexts(), ...variableTexts()].join(' · ')}>
         <TextInput
           className={fold.wide ?? ''}
           label={t('form.start_command')}
@@ -94,18 +96,7 @@ export function DeployFolds({ values, fieldOf, diskRate, currency }: DeployFolds
           {...fieldOf('start_command')}
         />
         {values.start_command.trim() !== '' && <CommandEndField field={fieldOf('on_command_end')} />}
-        <Textarea
-          className={fold.wide ?? ''}
-          label={t('form.env')}
-          description={t('form.env_note')}
-          placeholder={'HF_HOME=/root/models'}
-          autosize
-          minRows={3}
-          maxRows={12}
-          spellCheck={false}
-          classNames={{ input: 'mono' }}
-          {...fieldOf('env')}
-        />
+        <EnvField rows={values.env} onChange={onEnv} errorAt={errorAt} />
       </Fold>
       <Fold title={t('folds.by_itself')} holds={ruleTexts().join(' · ') || t('folds.never')}>
         <StopRuleFields fieldOf={fieldOf} currency={currency} />
@@ -129,6 +120,13 @@ export function DeployFolds({ values, fieldOf, diskRate, currency }: DeployFolds
     if (command === '') return [t('folds.own_command')]
     const { on_command_end: rule } = values
     return rule === 'keep' ? [command] : [command, t(`folds.then_${rule}`)]
+  }
+
+  function variableTexts(): string[] {
+    const rows = filledRows(values.env)
+    const secrets = rows.filter(isSecret).length
+    const count = t('folds.variables', { count: rows.length })
+    return secrets === 0 ? [count] : [`${count}, ${t('deploy:env.secrets', { count: secrets })}`]
   }
 
   /** `HTTP 8080, 3000`, or that there are none. */

@@ -22,7 +22,8 @@ import { toast } from '../../ui/toast.ts'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import { DeployFolds } from './DeployFolds.tsx'
 import classes from './DeployForm.module.css'
-import { envFromText, portsFromText, portsToText } from './field-texts.ts'
+import { type EnvRow, envRows } from './env/env-rows.ts'
+import { portsFromText, portsToText } from './field-texts.ts'
 import { ImageField } from './ImageField.tsx'
 import { type SpecOffer, stockLevel } from './offers.ts'
 import { PriceCard } from './PriceCard.tsx'
@@ -60,7 +61,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
       tcp_ports: portsToText(firstImage?.tcp_ports ?? []),
       start_command: '',
       on_command_end: COMMAND_END_RULES[0] as CommandEndRule,
-      env: '',
+      env: [] as EnvRow[],
       ...NO_STOP_RULES,
     },
     onSubmit: async values => {
@@ -151,6 +152,13 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
           <DeployFolds
             values={values}
             fieldOf={path => form.getInputProps(path)}
+            errorAt={path => form.errors[path]}
+            onEnv={rows => {
+              setFieldValue('env', rows)
+              for (const path of Object.keys(form.errors)) {
+                if (path.startsWith('env.')) form.clearFieldError(path)
+              }
+            }}
             diskRate={quote.diskRate}
             currency={quote.price.data?.currency ?? CURRENCIES[0]}
           />
@@ -177,6 +185,6 @@ const formSchema = z.object({
   tcp_ports: z.string().transform(portsFromText).pipe(ports),
   start_command: deployBody.shape.start_command.unwrap(),
   on_command_end: deployBody.shape.on_command_end.unwrap(),
-  env: z.string().transform(envFromText).pipe(deployBody.shape.env.unwrap()),
+  env: envRows,
   ...stopRuleFields,
 })

@@ -17,20 +17,3 @@ export function portsFromText(text: string): number[] {
 export function portsToText(ports: readonly number[]): string {
   return ports.join(', ')
 }
-
-/**
- * Reads environment variables, one `NAME=value` a line. Blank lines do not count; a line without `=` is a name
- * with an empty value, so that a slip shows up in the rule on names and not as a lost line.
- * @param text What was typed.
- * @returns Values by name; of a repeated name the last counts.
- */
-export function envFromText(text: string): Record<string, string> {
-  const pairs = text
-    .split(/\r?\n/)
-    .filter(line => line.trim() !== '')
-    .map((line): [string, string] => {
-      const at = line.indexOf('=')
-      return at < 0 ? [line.trim(), ''] : [line.slice(0, at).trim(), line.slice(at + 1)]
-    })
-  return Object.fromEntries(pairs)
-}

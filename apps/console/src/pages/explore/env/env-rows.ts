@@ -1,0 +1,69 @@
+import { deployBody } from '@berth/contract/instances'
+import * as z from 'zod'
+import { parseDotenv, type Variable } from './parse-dotenv.ts'
+
+/** A variable of the form. */
+export interface EnvRow extends Variable {
+  /** Whether its value is hidden; null: its name says so. */
+  secret: boolean | null
+}
+
+const SECRET_NAME = /(?:^|_)(?:TOKEN|KEY|SECRET|CREDENTIALS?)$|PASSWORD|PASSWD|PASSPHRASE/i
+
+/**
+ * Whether a variable's value is hidden where it is shown.
+ * @param row As the form holds it.
+ */
+export function isSecret({ name, secret }: EnvRow): boolean {
+  return secret ?? SECRET_NAME.test(name)
+}
+
+/**
+ * Puts what was pasted among the rows that are there: a name that is there gets the new value, and stays as secret as it
+ * was made.
+ * @param rows Those of the form.
+ * @param pasted What the text holds.
+ */
+export function mergeRows(rows: readonly EnvRow[], pasted: readonly Variable[]): EnvRow[] {
+  const given = new Map(pasted.map(variable => [variable.name, variable.value]))
+  const kept = filledRows(rows).map(row => ({ ...row, value: given.get(row.name) ?? row.value }))
+  const known = new Set(kept.map(({ name }) => name))
+  const added = pasted.filter(({ name }) => !known.has(name)).map(variable => ({ ...variable, secret: null }))
+  return [...kept, ...added]
+}
+
+/**
+ * Rows that hold something.
+ * @param rows Those of the form.
+ */
+export function filledRows(rows: readonly EnvRow[]): EnvRow[] {
+  return rows.filter(({ name, value }) => name !== '' || value !== '')
+}
+
+/**
+ * What a paste into a field of the editor means: several variables, or null for what is just text in that field.
+ * @param text What was pasted.
+ * @param isValue Into a value, which may have several lines itself: there only what is wholly a `.env` is taken for one.
+ */
+export function readPaste(text: string, isValue: boolean): ReturnType<typeof parseDotenv> | null {
+  const hasLines = text.trim().includes('\n')
+  if (!hasLines && (isValue || !text.includes('='))) return null
+  const parsed = parseDotenv(text)
+  const isDotenv = parsed.variables.length > 0 && parsed.unread.length === 0
+  return isDotenv || !isValue ? parsed : null
+}
+
+/** The form's field of them, which meets the call's own rules: no name twice, and rows with nothing in them do not count. */
+export const envRows = z
+  .array(z.object({ name: z.string(), value: z.string(), secret: z.boolean().nullable() }))
+  .transform((rows, context) => {
+    const values: [string, string][] = []
+    const seen = new Set<string>()
+    for (const { name, value } of filledRows(rows)) {
+      if (seen.has(name)) context.addIssue({ code: 'custom', path: [name], message: 'env_duplicate' })
+      seen.add(name)
+      values.push([name, value])
+    }
+    return Object.fromEntries(values)
+  })
+  .pipe(deployBody.shape.env.unwrap())

@@ -44,6 +44,7 @@ export const INSTANCE_REASON_CODES = [
   'unsupported',
   'engine_unavailable',
   'exhausted',
+  'no_room',
   'port_taken',
   'start_failed',
   'stop_failed',

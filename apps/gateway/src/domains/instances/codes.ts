@@ -39,6 +39,7 @@ const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   port_closed: 'start_failed',
   not_found: 'start_failed',
   exhausted: 'exhausted',
+  no_room: 'no_room',
   engine_unavailable: 'engine_unavailable',
   failed: 'start_failed',
   timed_out: 'timed_out',

@@ -22,6 +22,7 @@ describe('[B6] a start that fails ends in an error with a cause, and costs nothi
     { step: 'pull', code: 'engine_unavailable', reason: 'engine_unavailable', tries: 3 },
     { step: 'create', code: 'unsupported', reason: 'unsupported', tries: 1 },
     { step: 'create', code: 'exhausted', reason: 'exhausted', tries: 3 },
+    { step: 'create', code: 'no_room', reason: 'no_room', tries: 3 },
     { step: 'start', code: 'port_taken', reason: 'port_taken', tries: 3 },
     { step: 'start', code: 'failed', reason: 'start_failed', tries: 3 },
     { step: 'probe', code: 'failed', reason: 'start_failed', tries: 3 },
@@ -65,6 +66,22 @@ describe('[B6] a start that fails ends in an error with a cause, and costs nothi
     expect(row.reasonDetail).toMatch(/no answer within \d+ ms/)
     expect(await fixture.intervals(id)).toEqual([])
     await fixture.expectSound(id)
+  })
+
+  test.each([
+    { bytes_done: 3, bytes_total: 9, reason: 'registry_slow' },
+    { bytes_done: 3, bytes_total: null, reason: 'registry_slow' },
+    // All of it came, and what hangs is the engine.
+    { bytes_done: 9, bytes_total: 9, reason: 'timed_out' },
+  ])('a pull stands still at $bytes_done of $bytes_total bytes', async ({ reason, ...report }) => {
+    fixture.giveUpSoon()
+    fixture.compute.pullReports.push(report)
+    fixture.compute.faults.block('pull')
+    const id = await fixture.deploy(await fixture.payer())
+    const row = await fixture.until(id, 'error', { seconds: 1 })
+    fixture.compute.pullReports.length = 0
+    expect(row).toMatchObject({ reasonCode: reason })
+    expect(await fixture.intervals(id)).toEqual([])
   })
 
   test('the driver never says what the machine is', async () => {

@@ -2,7 +2,7 @@ import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import type { Engine } from '../../../drivers/compute/port/engine.ts'
 import type { PullProgress } from '../../../drivers/compute/port/images.ts'
 import { type InstanceRow, PROGRESS, type Progress } from '../rows.ts'
-import { withDeadline } from './deadline.ts'
+import { StepTimedOut, withDeadline } from './deadline.ts'
 import type { FoundImage, Outcome, StepDeps } from './step-deps.ts'
 
 /** Progress is written at most this often: a customer's eye wants no more, and the table has other work. */
@@ -17,25 +17,36 @@ type PullDeps = Pick<StepDeps, 'clock' | 'images' | 'limits' | 'store' | 'transi
 /**
  * Makes the image available, and notes the bytes on the row while that lasts. A pull whose bytes stand still is
  * given up.
- * @throws What the driver throws, StepTimedOut or StepSuperseded.
+ * @throws What the driver throws, StepTimedOut or StepSuperseded; ComputeError `registry_slow` when the time was over
+ *   while bytes were still to come.
  */
 export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: AbortSignal): Outcome {
   const { engine, limits, transitions } = deps
   const graceMs = limits.abortGraceMs
   const { recipe, access } = imageOf(deps.images, row.imageId)
   const writer = progressWriter(deps, row)
+  let latest: PullProgress | null = null
   const pullUnlessStalled = (superseded: AbortSignal) =>
     withDeadline({ deadlineMs: limits.pullStallMs, superseded, graceMs }, (signal, prolong) => {
       let bytes = -1
       const onProgress = (progress: PullProgress) => {
         if (progress.bytes_done > bytes) prolong()
         bytes = progress.bytes_done
+        latest = progress
         writer.write(progress)
       }
       return engine.images.pull(recipe, onProgress, signal, access)
     })
   const deadlineMs = limits.statusMs.pulling ?? limits.pullStallMs
-  await withDeadline({ deadlineMs, superseded, graceMs }, pullUnlessStalled).finally(() => writer.close())
+  try {
+    await withDeadline({ deadlineMs, superseded, graceMs }, pullUnlessStalled)
+  } catch (cause) {
+    // Engines that pull by themselves wait for as long as a registry likes.
+    if (!(cause instanceof StepTimedOut) || !isUnderWay(latest)) throw cause
+    throw new ComputeError('registry_slow', `the image does not come: ${cause.message}`, { cause })
+  } finally {
+    await writer.close()
+  }
   return transitions.booting(row)
 }
 
@@ -76,6 +87,11 @@ function progressWriter({ clock, store, log }: PullDeps, row: InstanceRow) {
       await busy
     },
   }
+}
+
+/** Whether bytes came, and more are to come. */
+function isUnderWay(progress: PullProgress | null): boolean {
+  return progress !== null && (progress.bytes_total === null || progress.bytes_done < progress.bytes_total)
 }
 
 function shown({ bytes_done, bytes_total }: PullProgress): Progress {

@@ -82,7 +82,7 @@ test('a machine does not start while the disk of its engine’s computer is near
     const open = (keptFreeMb: number) =>
       createDockerEngine({ place, cloudId: 'x', egress: null, log, keptFreeMb })
     const [short, wide] = [await open(Number.MAX_SAFE_INTEGER), await open(0)]
-    await expectCode(short.machines.start('one', never), 'exhausted')
+    await expectCode(short.machines.start('one', never), 'no_room')
     await wide.machines.start('one', never)
     for (const engine of [short, wide]) await engine.shutdown()
   } finally {
@@ -161,7 +161,7 @@ test.each([
     404,
     'exhausted',
   ],
-  ['write /var/lib/docker/tmp/x: no space left on device', 500, 'exhausted'],
+  ['write /var/lib/docker/tmp/x: no space left on device', 500, 'no_room'],
   ['unknown or invalid runtime name: runsc', 400, 'unsupported'],
   ['Unknown runtime specified runsc', 400, 'unsupported'],
 ])('what an engine says is told by its code: %s', (message, statusCode, code) => {

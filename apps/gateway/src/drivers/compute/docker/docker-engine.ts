@@ -93,7 +93,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     prepare: () => guard?.prepare(),
     admit: async () => {
       if ((await room?.())?.isShort)
-        throw new ComputeError('exhausted', 'the disk of the engine’s computer is nearly full')
+        throw new ComputeError('no_room', 'the disk of the engine’s computer is nearly full')
       await guard?.admit()
     },
     onEnded: sampler.letGo,

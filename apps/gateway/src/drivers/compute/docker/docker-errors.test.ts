@@ -57,7 +57,7 @@ describeWhere('the words of a Docker Engine', probe, () => {
       () => create({ HostConfig: { Runtime: 'no-such-runtime' } }),
     ],
     ['a port in use', 'port_taken', 500, startOnTakenPort],
-    ['a disk that is full', 'exhausted', 500, fillDisk],
+    ['a disk that is full', 'no_room', 500, fillDisk],
   ]
   test.each(cases)('%s is told as %s', async (_what, code, status, ask) => {
     const said: unknown = await ask().then(

@@ -114,9 +114,8 @@ function codeOf(error: {
   }
   if (statusCode === 404) return 'not_found'
   if (/is not running|is paused|container .* stopped/i.test(said)) return 'not_running'
-  if (
-    /no space left|cannot allocate memory|resource temporarily unavailable|too many open files/i.test(said)
-  ) {
+  if (/no space left/i.test(said)) return 'no_room'
+  if (/cannot allocate memory|resource temporarily unavailable|too many open files/i.test(said)) {
     return 'exhausted'
   }
   if (/could not select device driver|unknown (or invalid )?runtime/i.test(said)) return 'unsupported'

@@ -60,7 +60,7 @@ describe('what a pull ended with', () => {
     ['image_unfit', 'no matching manifest for linux/amd64 in the manifest list entries'],
     ['image_damaged', 'filesystem layer verification failed for digest sha256:00'],
     ['image_damaged', 'failed to register layer: archive/tar: invalid tar header'],
-    ['exhausted', 'write /var/lib/docker/tmp/GetImageBlob1: no space left on device'],
+    ['no_room', 'write /var/lib/docker/tmp/GetImageBlob1: no space left on device'],
     ['registry_busy', 'toomanyrequests: You have reached your pull rate limit.'],
     ['failed', 'something else'],
   ])('it is %s: %s', (code, message) => {

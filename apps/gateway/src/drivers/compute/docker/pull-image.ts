@@ -152,7 +152,7 @@ function withTag(reference: string): string {
 export function pullFailure(error: unknown, of: { reference: string; hasLogin: boolean }): ComputeError {
   const translated = toComputeError(error, `pulling ${of.reference}`)
   const { code, message } = translated
-  if (code === 'engine_unavailable' || code === 'exhausted') return translated
+  if (code === 'engine_unavailable' || code === 'exhausted' || code === 'no_room') return translated
   // What an image is called may be one of the words that are looked for.
   const [name = ''] = withTag(of.reference).split(/@|:[^/]*$/)
   const named = new RegExp(`(^|[^\\w.-])${name.replace(/[^\w/-]/g, '\\$&')}($|[^\\w-])`)

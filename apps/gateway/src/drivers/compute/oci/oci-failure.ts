@@ -30,7 +30,7 @@ const MEANINGS: Readonly<Record<OciFault, readonly [ComputeErrorCode, string]>> 
   not_an_image: ['image_unfit', 'what the registry has under that name is no image that can run here'],
   no_such_platform: ['image_unfit', 'the image is not there for this kind of processor'],
   too_large: ['image_unfit', 'the image is larger than may be'],
-  no_room: ['exhausted', 'the host has no room for the image'],
+  no_room: ['no_room', 'the host has no room for the image'],
 }
 
 /** Why an image was not fetched. `message` is for people, and holds nothing that a registry said. */

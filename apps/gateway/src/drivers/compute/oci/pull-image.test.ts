@@ -257,7 +257,7 @@ test('what the disk has no room for is not begun, and what fills it all the same
 
   const told = await pullOnSmallDisk(registry.reference)
   if (told === null) return ctx.skip('no user namespaces here')
-  expect(told).toContain('"code":"exhausted"')
+  expect(told).toContain('"code":"no_room"')
   expect(told).toContain('the host has no room for the image')
   expect(told.trim().split('\n').at(-1)).toBe('left 0')
 })

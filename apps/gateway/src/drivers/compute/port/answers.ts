@@ -9,6 +9,7 @@ const FAILURE_CODES: ReadonlySet<string> = new Set<ComputeErrorCode>([
   'port_closed',
   'not_found',
   'exhausted',
+  'no_room',
   'engine_unavailable',
   'failed',
 ])

@@ -27,8 +27,10 @@ export type ComputeErrorCode =
   | 'not_found'
   /** A port that the machine needs on its host is somebody else's. Retry later. */
   | 'port_taken'
-  /** The machine's host is out of memory, disk or processes. Retry later. */
+  /** The machine's host is out of memory, processes or users for machines. Retry later. */
   | 'exhausted'
+  /** The machine's host has no room on its disk. Retry later. */
+  | 'no_room'
   /** The engine does not answer. Retry. */
   | 'engine_unavailable'
   /** Anything else; the message says what. Retry. */

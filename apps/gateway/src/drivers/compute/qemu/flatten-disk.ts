@@ -56,7 +56,7 @@ export interface StackedDisk {
  * @param work.folder A folder for it alone, in whose `home` the file then is.
  * @param work.lock An open file that whoever does it is to hold.
  * @param onShare Called with how much of it is done, from 0 to 1.
- * @throws ComputeError `exhausted` where the disk has no room for it.
+ * @throws ComputeError `no_room` where the disk has no room for it.
  */
 export async function flattenDisk(
   deps: FlattenDeps,
@@ -136,12 +136,12 @@ async function run(
     const [code] = (await Promise.race([ended, aborted(giveUp)])) as [number | null]
     if (code === 0) return
     const isFull = /No space left|File too large|EFBIG|ENOSPC/.test(said) || code === null || code > 128
-    throw new ComputeError(isFull ? 'exhausted' : 'failed', `its disk cannot be copied: ${said.trim()}`)
+    throw new ComputeError(isFull ? 'no_room' : 'failed', `its disk cannot be copied: ${said.trim()}`)
   } catch (error) {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
       process.kill(-child.pid, 'SIGKILL')
     await ended.catch(() => undefined)
-    if (full.signal.aborted) throw new ComputeError('exhausted', 'the disk of images is nearly full')
+    if (full.signal.aborted) throw new ComputeError('no_room', 'the disk of images is nearly full')
     throw error
   }
 }

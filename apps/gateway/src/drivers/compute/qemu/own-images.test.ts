@@ -82,7 +82,7 @@ describeWhere('images of virtual machines', probe, () => {
     )
     expect(left()).toEqual([])
     const full = await open({ keptFreeMb: 1e9 })
-    await expectCode(own(full).build(what, nothing, never), 'exhausted')
+    await expectCode(own(full).build(what, nothing, never), 'no_room')
     await full.shutdown({ machines_stay: true })
     expect(left()).toEqual([])
     expect(processesOf(join(dataDir, 'own'))).toEqual([])

@@ -165,7 +165,7 @@ describeWhere('virtual machines', hypervisor, () => {
     test('where the disk of all machines is nearly full none is started', async () => {
       const short = await open({ keptFreeMb: 1e9 })
       await short.machines.create(specOf('late'), never)
-      await expectCode(short.machines.start('late', never), 'exhausted')
+      await expectCode(short.machines.start('late', never), 'no_room')
       await short.shutdown({ machines_stay: true })
     })
 

@@ -66,7 +66,7 @@ describeWhere('a disk that gets full', probe, () => {
         expect((await engine.observation.status(id)).state).toBe('running')
       }
       // Nothing more begins to write before there is room again.
-      await expectCode(engine.machines.start('greedy', never), 'exhausted')
+      await expectCode(engine.machines.start('greedy', never), 'no_room')
       await engine.machines.remove('greedy', never)
       await start('greedy', 1)
       expect((await engine.observation.status('modest')).state).toBe('running')

@@ -61,7 +61,7 @@ export function createImageRoots({ images, trees, homes, overlay }: ImageRootsDe
     /**
      * Makes the root of a machine that was not made yet, in its empty home: laid over the image's tree, or a copy of it.
      * @param where.write Writes the machine down, while its image stays.
-     * @throws ComputeError `image_unfit` where the image does not fit, `exhausted` where the disk has no room for it,
+     * @throws ComputeError `image_unfit` where the image does not fit, `no_room` where the disk has no room for it,
      * `failed` where it was not fetched.
      */
     async make(

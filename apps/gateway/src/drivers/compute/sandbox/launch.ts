@@ -185,10 +185,9 @@ async function launchFailure(run: string): Promise<ComputeError> {
   return new ComputeError(codeOf(said), `the machine did not start${said ? `: ${said}` : ''}`)
 }
 
-function codeOf(cause: unknown): 'exhausted' | 'failed' {
-  return /EAGAIN|ENOMEM|ENOSPC|EDQUOT|EMFILE|ENFILE|No space left|Cannot allocate|Cannot fork|temporarily unavailable/.test(
-    String(cause),
-  )
-    ? 'exhausted'
-    : 'failed'
+function codeOf(cause: unknown): 'exhausted' | 'no_room' | 'failed' {
+  const said = String(cause)
+  if (/ENOSPC|EDQUOT|No space left/.test(said)) return 'no_room'
+  const isShort = /EAGAIN|ENOMEM|EMFILE|ENFILE|Cannot allocate|Cannot fork|temporarily unavailable/.test(said)
+  return isShort ? 'exhausted' : 'failed'
 }

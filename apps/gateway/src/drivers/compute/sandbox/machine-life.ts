@@ -75,7 +75,7 @@ export function createMachineLife(deps: LifeDeps) {
     if (await takeOverUnrecorded(id)) return
     if (signal.aborted) throw abortedError(signal)
     if ((await deps.room()).isShort) {
-      throw new ComputeError('exhausted', 'the disk of the machine’s computer is nearly full')
+      throw new ComputeError('no_room', 'the disk of the machine’s computer is nearly full')
     }
     const launchAndRecord = async () => {
       await recordRunning(id, await deps.launch(id, record, signal), deps.waits(record))

@@ -231,7 +231,7 @@ describeWhere('images of sandboxes when something goes wrong', probe, () => {
     try {
       const { bavail, bsize } = statfsSync(dataDir)
       const engine = await open({ keptFreeMb: Math.floor((bavail * bsize) / MB) - 8 })
-      await expectCode(pull(engine), 'exhausted')
+      await expectCode(pull(engine), 'no_room')
       expect(treesIn(dataDir)).toEqual([])
       expect(await engine.images.has(recipe())).toBe(false)
       await engine.shutdown()
@@ -257,7 +257,7 @@ describeWhere('images of sandboxes when something goes wrong', probe, () => {
       const many = await startRegistry(makeImage([{ bytes: packOdd(entries), packing: '' }]))
       const deepImage = { id: 'deep', parts: { sandbox: { image: many.reference } } }
       const refused = engine.images.pull(deepImage, () => undefined, never)
-      await expectCode(refused.finally(many.close), 'exhausted')
+      await expectCode(refused.finally(many.close), 'no_room')
       expect(treesIn(dataDir)).toEqual([])
       await engine.shutdown()
     } finally {

@@ -54,7 +54,7 @@ export interface UnpackImageDeps {
  * Unpacks images. That is done within the walls of a machine, by a process with a user and limits of its own, which can
  * write to nothing but the new root: what is in an image never runs or is read in the gateway.
  * @returns A function that unpacks an image into a folder. It fails with ComputeError `image_unfit` where the image is
- * none that can be laid, `image_damaged` where it is not what it says, `exhausted` where the disk has no room for it.
+ * none that can be laid, `image_damaged` where it is not what it says, `no_room` where the disk has no room for it.
  */
 export function createImageUnpacker(deps: UnpackImageDeps): ImageTreesDeps['unpack'] {
   return async function unpackImage(folder, image, { lock, onBytes, signal }) {
@@ -168,7 +168,7 @@ async function unpack(
 }
 
 function asComputeError(reference: string, { failed, why }: z.infer<typeof failureLine>): ComputeError {
-  const code = ({ no_room: 'exhausted', damaged: 'image_damaged', unfit: 'image_unfit' } as const)[why]
+  const code = ({ no_room: 'no_room', damaged: 'image_damaged', unfit: 'image_unfit' } as const)[why]
   return new ComputeError(code, `${reference} cannot be unpacked: ${failed}`)
 }
 

@@ -34,8 +34,9 @@ export function fail(socket: Socket, failure: Failure): void {
 
 /** An error in the words that gateways know. */
 export function failureOf(error: unknown): Failure {
-  const busy = /EAGAIN|ENOMEM|ENOSPC/.test(String(error))
-  return { code: busy ? 'exhausted' : 'failed', message: String(error) }
+  const message = String(error)
+  if (/ENOSPC/.test(message)) return { code: 'no_room', message }
+  return { code: /EAGAIN|ENOMEM/.test(message) ? 'exhausted' : 'failed', message }
 }
 
 /** Answers that a port is open, and joins the caller's socket with the one that leads there. */

@@ -31,6 +31,10 @@ const UNITS_OF_BOUNDARIES = [
   // The wire, a column and a metric.
   'lasts_seconds',
   'rate_seconds',
+  'range_seconds',
+  'step_seconds',
+  'disk_read_bytes',
+  'disk_written_bytes',
   'berth_call_seconds',
 ]
 /** Files that speak in the words of a sandbox's agent, of a terminal's keeper, of Docker or of the kernel. */

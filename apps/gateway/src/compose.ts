@@ -26,6 +26,8 @@ import { regionsRoutes } from './domains/regions/routes.ts'
 import { createOutbound } from './domains/registries/outbound.ts'
 import { createRegistries, type Registries } from './domains/registries/registries.ts'
 import { registriesRoutes } from './domains/registries/routes.ts'
+import { samplesRoutes } from './domains/samples/routes.ts'
+import { createSamples } from './domains/samples/samples.ts'
 import { settingsRoutes } from './domains/settings/routes.ts'
 import { createSettings } from './domains/settings/settings.ts'
 import { sshKeysRoutes } from './domains/ssh-keys/routes.ts'
@@ -204,6 +206,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     events,
     listen,
   })
+  const samples = createSamples({ ...base, fleet, instances, events, listen, owner: parts.gatewayId })
   metrics.gauge(
     'berth_instances_not_removed',
     'Instances removed by customers whose machines, and what they stored, could not be removed until now.',
@@ -285,6 +288,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...regionsRoutes(regions, say),
     ...imagesRoutes(images, say),
     ...instancesRoutes(instances, quotes, say),
+    ...samplesRoutes(samples),
     ...reach.routes,
     ...billingRoutes(billing, instances.eventsBetween, say),
     ...notificationsRoutes(notifications),
@@ -337,6 +341,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await audit.purge()
       await billing.purge()
       await gateways.purge()
+      await samples.purge()
       await server.pruneIdempotency(billing.openTopupsAmong)
       await server.pruneRateCounts()
       await registries.resealFormer()
@@ -367,6 +372,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   }
 
   const stops: (() => void)[] = []
+  let stopSampling = async () => {}
   const platforms: { stop(): Promise<void> }[] = []
 
   /** Platforms that live in the gateway send their webhooks to its server, as others would. */
@@ -419,6 +425,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await listenForSsh()
       await jobs.start()
       await instances.reconciler.start()
+      stopSampling = await samples.start()
       await registries.resealFormer()
       billingLoops.start()
       startPlatforms()
@@ -432,6 +439,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await gateways.close()
     },
     async stopLoops() {
+      await stopSampling()
       await Promise.all([purging.stop(), billingLoops.stop(), instances.reconciler.stop(), jobs.stop()])
       for (const stop of stops) stop()
       await audit.stop()

@@ -4,6 +4,7 @@ import { accountSignInCalls } from './account-sign-in.ts'
 import { apiKeyCalls } from './api-keys.ts'
 import { billingCalls } from './billing.ts'
 import { imageCalls } from './images.ts'
+import { instanceMetricsCalls } from './instance-metrics.ts'
 import { instanceCalls } from './instances.ts'
 import { notificationCalls } from './notifications.ts'
 import { regionCalls } from './regions.ts'
@@ -22,5 +23,6 @@ export const calls = [
   ...regionCalls,
   ...imageCalls,
   ...instanceCalls,
+  ...instanceMetricsCalls,
   ...billingCalls,
 ] as const

@@ -115,6 +115,12 @@ export const STOP_AT_DAYS_MAX = 366
 /** As ISO 8601 writes it, with parts of a second. */
 export const STOP_AT_CHARS_MAX = 40
 
+/** What an instance used: the stretch that is asked for, and in how many steps it is answered. */
+export const METRICS_RANGE_SECONDS_MIN = 60
+export const METRICS_RANGE_SECONDS_DEFAULT = 3_600
+export const METRICS_RANGE_SECONDS_MAX = 30 * 86_400
+export const METRICS_STEPS_MAX = 600
+
 /** Stopped pods are deleted after this many days, announced by mail on these days before (R9.6). */
 export const STOPPED_POD_KEPT_DAYS = 30
 export const STOPPED_POD_NOTICE_DAYS = [7, 3, 1] as const

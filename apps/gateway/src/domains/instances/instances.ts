@@ -25,9 +25,11 @@ import { createSteps } from './reconcile/steps.ts'
 import { createStore, releaseRows } from './reconcile/store.ts'
 import { createSweep } from './reconcile/sweep.ts'
 import { createTransitions } from './reconcile/transitions.ts'
+import { everOf, goneSince, runningOn } from './sampled.ts'
 
 export type { Target } from './act/actions.ts'
 export { INSTANCE_CHANNEL } from './change-status.ts'
+export type { RunningMachine } from './sampled.ts'
 
 type Target = actions.Target
 
@@ -118,6 +120,10 @@ export function createInstances(deps: InstancesDeps) {
       for (const id of stopped) reconciler.kick(id)
       return stopped
     },
+    runningOn: (engineIds: readonly string[]) => runningOn(db, engineIds),
+    goneSince: (since: Date) => goneSince(db, since),
+    /** Ids of all instances that a customer ever had. */
+    everOf,
     /** How many instances were removed by their customers and have a machine that could not be removed until now. */
     countUnremoved: () => reads.countUnremoved(db),
     /** Gives back the rows that a gateway worked on which is known to be dead. */

@@ -7,7 +7,7 @@ import { ComputeError, type ComputeErrorCode } from '../port/compute-error.ts'
 import type { Engine, EngineSize } from '../port/engine.ts'
 import type { PullProgress } from '../port/images.ts'
 import type { MachineSpec, MachineStatus, Machines } from '../port/machines.ts'
-import type { Observation } from '../port/observation.ts'
+import type { MachineSample, Observation } from '../port/observation.ts'
 import { createSessionHost, type SessionHost } from '../sessions/session-host.ts'
 import { checkMounts } from '../volume-mounts.ts'
 import { createFakeSerial, type FakeSerial } from './fake-serial.ts'
@@ -32,6 +32,8 @@ export interface FakeEngine extends Engine {
   imagesHere: boolean
   /** What pulls report, in this order. */
   pullReports: PullProgress[]
+  /** What machines use: nothing is known of it unless a test says so. */
+  uses: Map<string, Partial<MachineSample>>
   /** The machine's command ends, and what follows is as its spec says; it is run again after `againS` seconds. */
   endCommand(id: string, exitCode: number, againS?: number): void
   /** The machine's processes end by themselves. */
@@ -189,8 +191,12 @@ export function createFakeEngine(options: {
         disk_used_mb: null,
         network_received_bytes: null,
         network_sent_bytes: null,
+        network_at: null,
+        disk_read_bytes: null,
+        disk_written_bytes: null,
         gpus: spec?.gpu_uuids.length ? null : [],
         sampled_at: clock.now(),
+        ...engine.uses.get(id),
       }
     },
     async logs(id) {
@@ -229,6 +235,7 @@ export function createFakeEngine(options: {
     waitToBegin: false,
     imagesHere: true,
     pullReports,
+    uses: new Map(),
     overlapMax: () => overlapMax,
     exit: end,
     endCommand(id, exit_code, againS = 1) {

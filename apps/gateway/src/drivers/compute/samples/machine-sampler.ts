@@ -10,8 +10,9 @@ import type { NetworkTotals, ProcessFolder } from './process-folder.ts'
 
 const BYTES_PER_MB = 1024 * 1024
 
-/** A network has to be opened each time, and what it has carried is a total that may be so old. */
-const NETWORK_FRESH_MS = 10_000
+/** A network has to be opened each time, and what it has carried is a total that may be so old. Less than the ten seconds
+ * after which machines are looked at that nobody looks at, so that it is another one each time. */
+const NETWORK_FRESH_MS = 9_000
 /** An engine or agent walks the machine's files to add up what they take. */
 const DISK_FRESH_MS = 60_000
 /** Machines that are looked for at their engine, or asked what they use, at the same time: it may be a slow one. */
@@ -66,11 +67,16 @@ interface Opened {
   reader: GroupReader
 }
 
+/** What was counted, and when its network was. */
+interface Counts extends AskedCounts {
+  networkAt: Date
+}
+
 /** What is known of a machine from one sample to the next. */
 interface Known {
   opened: Opened | null
   lookedAtMs: number
-  network: { totals: NetworkTotals | null; atMs: number } | null
+  network: { totals: NetworkTotals | null; atMs: number; at: Date } | null
   disk: { mb: number | null; atMs: number } | null
   /** A measuring of its disk that is under way. */
   measuring: Promise<void> | null
@@ -130,32 +136,32 @@ export function createMachineSampler(deps: MachineSamplerDeps) {
     }
   }
 
-  function networkOf(known: Known, { process }: SampledMachine): NetworkTotals | null {
+  function networkOf(known: Known, { process }: SampledMachine): Pick<Counts, 'network' | 'networkAt'> {
     const now = nowMs()
     if (!known.network || now - known.network.atMs > NETWORK_FRESH_MS)
-      known.network = { totals: process?.network() ?? null, atMs: now }
-    return known.network.totals
+      known.network = { totals: process?.network() ?? null, atMs: now, at: new Date() }
+    return { network: known.network.totals, networkAt: known.network.at }
   }
 
   /** What the kernel has counted; null when the groups are gone. */
-  function read(known: Known, { found, reader }: Opened): AskedCounts | null {
+  function read(known: Known, { found, reader }: Opened): Counts | null {
     // Before the groups, which then prove that this was still the same machine.
     const network = networkOf(known, found)
     const counts = reader.read()
-    return counts && { ...counts, network }
+    return counts && { ...counts, ...network }
   }
 
   /** One question for a machine at a time, so that those which wait for a slow engine are no more than its machines. */
-  async function askOnce(id: string, known: Known, found: SampledMachine): Promise<AskedCounts> {
+  async function askOnce(id: string, known: Known, found: SampledMachine): Promise<Counts> {
     const network = networkOf(known, found)
     const under = asked.get(id) ?? inTurn(() => deps.ask(id)).finally(() => asked.delete(id))
     asked.set(id, under)
     const counts = await under
-    return { ...counts, network: counts.network ?? network }
+    return counts.network ? { ...counts, networkAt: new Date() } : { ...counts, ...network }
   }
 
   /** Finds a machine, measures it, and keeps it open where there is room. */
-  async function find(id: string): Promise<{ known: Known; found: SampledMachine; counts: AskedCounts }> {
+  async function find(id: string): Promise<{ known: Known; found: SampledMachine; counts: Counts }> {
     const found = await inTurn(() => deps.find(id))
     const known = know(id)
     const reader = found.groups && openGroups(found.groups)
@@ -211,6 +217,9 @@ export function createMachineSampler(deps: MachineSamplerDeps) {
         memory_limit_mb,
         network_received_bytes: counts.network?.received ?? null,
         network_sent_bytes: counts.network?.sent ?? null,
+        network_at: counts.network && counts.networkAt,
+        disk_read_bytes: null,
+        disk_written_bytes: null,
         sampled_at: new Date(),
       }
       return {

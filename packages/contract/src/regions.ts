@@ -25,6 +25,9 @@ export const gpuSpec = z.object({
   vcpu: z.number().int(),
   memory_gb: z.number().int(),
   price_micro_per_hour: micro,
+  /** For a GPU (a machine for a CPU spec) that is paid for in advance. */
+  price_micro_per_week: micro,
+  price_micro_per_month: micro,
   /** GPUs (machines for a CPU spec) that can be rented now, and that the region has. */
   available: z.number().int(),
   total: z.number().int(),

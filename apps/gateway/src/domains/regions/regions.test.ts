@@ -39,6 +39,8 @@ describe('a machine without GPUs', () => {
       name: 'RTX 4090',
       vram_gb: 24,
       price_micro_per_hour: '420000',
+      price_micro_per_week: '67030000',
+      price_micro_per_month: '257040000',
       available: 64,
       counts: [1, 2, 4, 8],
     })

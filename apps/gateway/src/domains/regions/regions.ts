@@ -2,6 +2,7 @@ import { type GpuSpec, gpuSpec, type Region, region as regionEntity } from '@ber
 import type { RealGpu } from '../../drivers/compute/port/engine.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue, CatalogueSpec } from '../../platform/config/catalogue.ts'
+import { type TermDiscounts, termPriceMicro } from '../../platform/config/term-prices.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { wireOf } from '../../platform/http/wire.ts'
@@ -59,7 +60,10 @@ export function createRegions(deps: {
     const levels = new Map(
       (await stock.levels()).map(level => [`${level.regionCode}/${level.specId}`, level]),
     )
-    return wanted.map(offer => toGpuSpec(offer, levels.get(`${offer.region.code}/${offer.spec.id}`)))
+    const { term_discount_percent } = catalogue.prices
+    return wanted.map(offer =>
+      toGpuSpec(offer, levels.get(`${offer.region.code}/${offer.spec.id}`), term_discount_percent),
+    )
   }
 
   /**
@@ -152,10 +156,11 @@ function specOf(catalogue: Offered, gpu: RealGpu): CatalogueSpec {
     counts: [1],
     stock: {},
     price_micro_per_hour: catalogue.prices.unlisted_gpu_micro_per_hour,
+    term_prices_micro: {},
   }
 }
 
-function toGpuSpec(offer: Offer, level: Level | undefined): GpuSpec {
+function toGpuSpec(offer: Offer, level: Level | undefined, discounts: TermDiscounts): GpuSpec {
   const { spec, region, simulated } = offer
   return gpuSpecOf({
     ...spec,
@@ -163,6 +168,8 @@ function toGpuSpec(offer: Offer, level: Level | undefined): GpuSpec {
     vramGb: spec.vram_gb,
     memoryGb: spec.memory_gb,
     priceMicroPerHour: spec.price_micro_per_hour,
+    priceMicroPerWeek: termPriceMicro(spec, discounts, 'weekly'),
+    priceMicroPerMonth: termPriceMicro(spec, discounts, 'monthly'),
     available: level?.available ?? 0,
     total: level?.total ?? 0,
     simulated,

@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { readBrandFiles } from './brand-files.ts'
 import { brands, checkBrandHosts } from './brands.ts'
 import { type CatalogueWords, catalogueText, collectWords, customerText } from './catalogue-words.ts'
+import { termDiscounts, termPriceTrouble } from './term-prices.ts'
 
 /** A mistake in the catalogue: the message names file, line and field. */
 export class CatalogueError extends Error {
@@ -71,11 +72,28 @@ const gpuSpec = z
     vcpu: z.number().int().min(1),
     memory_gb: z.number().int().min(1),
     price_per_hour: price,
+    /** For a term paid in advance; left out: its hours, less the discount that stands under `prices`. */
+    price_per_week: price.optional(),
+    price_per_month: price.optional(),
     counts: z.array(z.number().int().min(1).max(8)).min(1),
     /** What each region has; a region that is not named does not offer it. */
     stock: z.record(id, z.number().int().min(0).max(100_000)),
   })
-  .transform(({ price_per_hour, ...spec }) => ({ ...spec, price_micro_per_hour: price_per_hour }))
+  .transform(({ price_per_hour, price_per_week, price_per_month, ...spec }) => ({
+    ...spec,
+    price_micro_per_hour: price_per_hour,
+    term_prices_micro: {
+      ...(price_per_week !== undefined && { weekly: price_per_week }),
+      ...(price_per_month !== undefined && { monthly: price_per_month }),
+    },
+  }))
+  .superRefine((spec, context) => {
+    const fields = { weekly: 'price_per_week', monthly: 'price_per_month' } as const
+    for (const cycle of ['weekly', 'monthly'] as const) {
+      const message = termPriceTrouble(spec, cycle)
+      if (message) context.addIssue({ code: 'custom', path: [fields[cycle]], message })
+    }
+  })
 
 const imageFields = {
   id,
@@ -110,10 +128,17 @@ const catalogueOf = (checks: DriverChecks) =>
   z
     .strictObject({
       brands,
-      prices: z.strictObject({ disk_gb_hour: price, unlisted_gpu_hour: price }).transform(prices => ({
-        disk_micro_per_gb_hour: prices.disk_gb_hour,
-        unlisted_gpu_micro_per_hour: prices.unlisted_gpu_hour,
-      })),
+      prices: z
+        .strictObject({
+          disk_gb_hour: price,
+          unlisted_gpu_hour: price,
+          term_discount_percent: termDiscounts,
+        })
+        .transform(prices => ({
+          disk_micro_per_gb_hour: prices.disk_gb_hour,
+          unlisted_gpu_micro_per_hour: prices.unlisted_gpu_hour,
+          term_discount_percent: prices.term_discount_percent,
+        })),
       regions: z.array(regionOf(checks)).min(1),
       gpu_specs: z.array(gpuSpec).min(1),
       images: z.array(imageOf(checks)).min(1),

@@ -237,6 +237,20 @@ test('[R2.23] [B1] its port opens on an origin of its own, out of reach of the c
   await page.keyboard.press('Escape')
 })
 
+test('[R2.4] [R4.5] its name leads to its page: how it does, what it costs, how it is reached', async () => {
+  await row().getByRole('link', { name: MACHINE }).click()
+  await expect(page).toHaveURL(/\/instance\?id=i-/)
+  await expect(page).toHaveTitle(new RegExp(MACHINE))
+  const main = page.getByRole('main')
+  await expect(main.getByRole('heading', { level: 1, name: MACHINE })).toBeVisible()
+  await expect(main.getByText('Ready, the meter starts')).toBeVisible()
+  await expect(main.getByText('Port 8080')).toBeVisible()
+  await expect(main.getByRole('link', { name: 'Receipt' })).toBeVisible()
+  await lookAt(page, 'instance')
+  await main.getByRole('link', { name: 'Instances' }).click()
+  await expect(row()).toContainText('Running')
+})
+
 test('[R4.5] [R2.24] stopping asks, says what the disk costs, and keeps the machine', async () => {
   const lefts = () =>
     page.getByRole('columnheader').evaluateAll(all => all.map(cell => cell.getBoundingClientRect().left))

@@ -5,6 +5,7 @@ import { apiKeyCalls } from './api-keys.ts'
 import { billingCalls } from './billing.ts'
 import { imageCalls } from './images.ts'
 import { instanceMetricsCalls } from './instance-metrics.ts'
+import { instancePageCalls } from './instance-page.ts'
 import { instanceCalls } from './instances.ts'
 import { notificationCalls } from './notifications.ts'
 import { regionCalls } from './regions.ts'
@@ -24,5 +25,6 @@ export const calls = [
   ...imageCalls,
   ...instanceCalls,
   ...instanceMetricsCalls,
+  ...instancePageCalls,
   ...billingCalls,
 ] as const

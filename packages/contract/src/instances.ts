@@ -247,6 +247,7 @@ const byId = z.object({ id: instanceId })
 /** Reads that are old when something begins or ceases to run. */
 const WHAT_RUNS = [
   'instance.list',
+  'instance.get',
   'instance.events',
   'instance.logs',
   'instance.connection',
@@ -295,7 +296,7 @@ export const editInstance = defineCall({
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },
   // A receipt tells what the instance went through.
-  stales: ['instance.list', 'instance.events', 'bill.transaction-receipt'],
+  stales: ['instance.list', 'instance.get', 'instance.events', 'bill.transaction-receipt'],
   body: z.object({
     instance_id: instanceId,
     name: instanceName.optional(),
@@ -482,6 +483,7 @@ export const instanceEvent = z.object({
   detail: z.string(),
 })
 z.globalRegistry.add(instanceEvent, { id: 'InstanceEvent' })
+export type InstanceEvent = z.infer<typeof instanceEvent>
 
 export const listInstanceEvents = defineCall({
   operation: 'instance.events',

@@ -5,6 +5,7 @@ import type deploy from '../../public/locales/en/deploy.json'
 import type docs from '../../public/locales/en/docs.json'
 import type events from '../../public/locales/en/events.json'
 import type explore from '../../public/locales/en/explore.json'
+import type instance from '../../public/locales/en/instance.json'
 import type instances from '../../public/locales/en/instances.json'
 import type keys from '../../public/locales/en/keys.json'
 import type payments from '../../public/locales/en/payments.json'
@@ -21,6 +22,7 @@ declare module 'i18next' {
       docs: typeof docs
       events: typeof events
       explore: typeof explore
+      instance: typeof instance
       instances: typeof instances
       keys: typeof keys
       payments: typeof payments

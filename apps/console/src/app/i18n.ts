@@ -23,6 +23,7 @@ export type Namespace =
   | 'docs'
   | 'events'
   | 'explore'
+  | 'instance'
   | 'instances'
   | 'keys'
   | 'payments'

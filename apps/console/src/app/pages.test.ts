@@ -11,6 +11,7 @@ import { MENU } from './shell/menu.ts'
 const SIGNED_IN_ONLY = [
   '/explore',
   '/instance-list',
+  '/instance',
   '/my-images',
   '/network-volume',
   '/settings',

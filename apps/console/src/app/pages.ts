@@ -60,6 +60,12 @@ export const PAGES = [
     load: () => import('../pages/instance-list/InstanceListPage.tsx'),
   },
   {
+    path: '/instance',
+    access: 'user',
+    namespaces: ['instance', 'instances', 'events'],
+    load: () => import('../pages/instance/InstancePage.tsx'),
+  },
+  {
     path: '/terminal',
     access: 'user',
     namespaces: ['instances'],

@@ -1,29 +1,14 @@
-import { type Connection, getConnection } from '@berth/contract/instances'
-import { Button, Modal } from '@mantine/core'
-import { IconExternalLink } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { Modal } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
-import { queryOf } from '../api/queries.ts'
 import { Answer } from '../ui/Answer.tsx'
-import { CopyText } from '../ui/CopyText.tsx'
-import classes from './ConnectDialog.module.css'
 import type { InstanceDialogProps } from './instance-dialog.ts'
-import { SshPart } from './SshPart.tsx'
-import { TerminalPart } from './TerminalPart.tsx'
-
-/** A service that is just starting is seen soon after it listens. */
-const REFRESH_MS = 3_000
+import { useWays } from './use-ways.ts'
+import { Ways } from './Ways.tsx'
 
 /** The ways into an instance: HTTP services, web terminal, SSH, direct TCP and UDP ports (R2.23). */
 export function ConnectDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation(['instances', 'common'])
-  const query = useQuery({
-    ...queryOf(getConnection, { params: { id: instance.instance_id } }),
-    enabled: opened,
-    staleTime: 0,
-    refetchInterval: REFRESH_MS,
-  })
+  const query = useWays(instance.instance_id, opened)
   return (
     <Modal
       opened={opened}
@@ -37,89 +22,4 @@ export function ConnectDialog({ instance, opened, onClose }: InstanceDialogProps
       </Answer>
     </Modal>
   )
-}
-
-function Ways({ connection }: { connection: Connection }) {
-  const { t } = useTranslation('instances')
-  const { instance_id, http, terminal, ssh, tcp, udp } = connection
-  return (
-    <div>
-      <Part title={t('connect.http')}>
-        {http.length === 0 && <p className={classes.none}>{t('connect.no_http')}</p>}
-        {http.map(service => (
-          <HttpService key={service.port} service={service} />
-        ))}
-      </Part>
-      <Part title={t('connect.terminal')}>
-        <TerminalPart instanceId={instance_id} running={terminal.running} />
-      </Part>
-      <Part title={t('connect.ssh')}>
-        {ssh ? <SshPart ssh={ssh} /> : <p className={classes.none}>{t('connect.no_ssh')}</p>}
-      </Part>
-      <Part title={t('connect.tcp')}>
-        <DirectPorts ports={tcp} none={t('connect.no_tcp')} />
-      </Part>
-      <Part title={t('connect.udp')}>
-        <DirectPorts ports={udp} none={t('connect.no_udp')} />
-      </Part>
-    </div>
-  )
-}
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section className={classes.part}>
-      <h3>{title}</h3>
-      <div className={classes.content}>{children}</div>
-    </section>
-  )
-}
-
-function HttpService({ service }: { service: Connection['http'][number] }) {
-  const { t } = useTranslation('instances')
-  const { port, url, listening } = service
-  const state = listening === null ? 'unknown' : listening ? 'yes' : 'no'
-  return (
-    <div className={classes.row}>
-      <div>
-        <span className={classes.port}>{t('connect.port', { port })}</span>
-        <span className={classes.listening} data-state={state}>
-          {t(`connect.listening.${state}`)}
-        </span>
-      </div>
-      <div className={classes.address}>
-        <CopyText mono value={url} label={t('connect.address', { port })} />
-      </div>
-      <Button
-        component="a"
-        size="xs"
-        variant="default"
-        href={url}
-        target="_blank"
-        rel="noopener noreferrer"
-        aria-label={t('connect.open_port', { port })}
-        rightSection={<IconExternalLink size={14} stroke={1.6} />}
-      >
-        {t('connect.open')}
-      </Button>
-    </div>
-  )
-}
-
-function DirectPorts({ ports, none }: { ports: Connection['tcp']; none: string }) {
-  const { t } = useTranslation('instances')
-  if (ports.length === 0) return <p className={classes.none}>{none}</p>
-  return ports.map(({ port, host, public_port }) => (
-    <div key={port} className={classes.row}>
-      <span className={classes.port}>{t('connect.port', { port })}</span>
-      <div className={classes.address}>
-        <CopyText mono value={hostAndPort(host, public_port)} label={t('connect.address', { port })} />
-      </div>
-    </div>
-  ))
-}
-
-/** An IPv6 address stands in brackets before a port. */
-function hostAndPort(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }

@@ -7,7 +7,7 @@ import { queryOf } from '../api/queries.ts'
 import { searchOf } from '../app/search.ts'
 import { Answer } from '../ui/Answer.tsx'
 import { CopyText } from '../ui/CopyText.tsx'
-import classes from './ConnectDialog.module.css'
+import classes from './Ways.module.css'
 
 const SSH_PORT = 22
 

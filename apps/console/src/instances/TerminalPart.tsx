@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next'
 import { told, useChange } from '../api/use-change.ts'
 import { stringifySearch } from '../app/search.ts'
 import { VerifiedButton } from '../app/session/VerifiedButton.tsx'
-import classes from './ConnectDialog.module.css'
+import classes from './Ways.module.css'
 
 interface TerminalPartProps {
   instanceId: string

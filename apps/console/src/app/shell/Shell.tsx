@@ -8,6 +8,7 @@ import { focusBack } from '../../ui/focus-back.ts'
 import { loadAnalytics } from '../analytics.ts'
 import { keep, readKept } from '../device-storage.ts'
 import { lazyPart } from '../lazy-part.ts'
+import { useNamedPage } from '../page-name.ts'
 import { pageTitle } from '../page-title.ts'
 import { ConfirmSignIn } from '../session/ConfirmSignIn.tsx'
 import { useSession } from '../session/session.ts'
@@ -59,7 +60,7 @@ function Frame() {
   }
   useShellShortcuts({ palette, showShortcuts: sheet.open, toggleDrawer: drawer.toggle })
 
-  useDocumentTitle(pageTitle(pathname, t), brand)
+  useDocumentTitle(useNamedPage() ?? pageTitle(pathname, t), brand)
   useEffect(() => loadAnalytics(settings?.brand.analytics ?? null), [settings])
   const main = useFocusOnChange(pathname)
   const isStale = useLostSince() !== null

@@ -1,6 +1,8 @@
 import type { Instance } from '@berth/contract/instances'
+import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
+import { searchOf } from '../../app/search.ts'
 import { CALLS_BEHIND, primaryAction, type RowAction } from '../../instances/instance-actions.ts'
 import { useInstanceMenu } from '../../instances/instance-menu.ts'
 import { useInstanceTexts } from '../../instances/instance-texts.ts'
@@ -46,7 +48,16 @@ export function useInstanceColumns(
         header: t('columns.instance'),
         width: '21%',
         cell: ({ name, instance_id }) => (
-          <TwoLines strong mono first={<Cut text={name} />} second={instance_id} />
+          <TwoLines
+            strong
+            mono
+            first={
+              <Link to="/instance" search={searchOf({ id: instance_id })} className={classes.name}>
+                <Cut text={name} />
+              </Link>
+            }
+            second={instance_id}
+          />
         ),
       },
       {

@@ -1,7 +1,8 @@
 import { CHANGING_STATUSES, INSTANCE_STATUSES } from '@berth/contract/instance-states'
 import { expect, test } from 'vitest'
 import { madeInstance } from '../../instances/instance-fixture.ts'
-import { countGroups, findInstances, groupOf, inGroup, pollMs } from './instance-filters.ts'
+import { pollMs } from '../../instances/poll-ms.ts'
+import { countGroups, findInstances, groupOf, inGroup } from './instance-filters.ts'
 import { askedSearch, instanceSearch } from './search.ts'
 
 test('[R2.26] every status belongs to one group, and the counts add up', () => {

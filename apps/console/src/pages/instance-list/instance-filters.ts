@@ -5,10 +5,6 @@ import type { Instance } from '@berth/contract/instances'
 export const INSTANCE_GROUPS = ['all', 'running', 'changing', 'stopped', 'error'] as const
 export type InstanceGroup = (typeof INSTANCE_GROUPS)[number]
 
-/** While something changes, the list follows it by the second; otherwise only now and then. */
-const POLL_CHANGING_MS = 1_000
-const POLL_RESTING_MS = 10_000
-
 /**
  * The group that a status belongs to, beside `all`.
  * @param status Any; `unknown` stands with the errors, because somebody should look at it.
@@ -48,15 +44,6 @@ export function countGroups(instances: readonly Instance[]): Record<InstanceGrou
  */
 export function inGroup(instances: readonly Instance[], group: InstanceGroup): readonly Instance[] {
   return group === 'all' ? instances : instances.filter(({ status }) => groupOf(status) === group)
-}
-
-/**
- * When to ask for the list again, in milliseconds.
- * @param instances The last answer; undefined before the first.
- */
-export function pollMs(instances: readonly Instance[] | undefined): number {
-  const changing = instances?.some(({ status }) => CHANGING_STATUSES.includes(status))
-  return changing ? POLL_CHANGING_MS : POLL_RESTING_MS
 }
 
 function plain(text: string): string {

@@ -82,6 +82,8 @@ export function createInstances(deps: InstancesDeps) {
     deploy: (input: DeployInput) => thenKick(deploy(deps, input)),
     /** A customer's instances, newest first. */
     list: (userId: string) => reads.list(deps, userId),
+    /** One of a customer's instances. @throws ApiError `not_found`. */
+    get: (target: Target) => reads.get(deps, target),
     /** Stops an instance; its charge ends when nothing of it runs any more. @throws ApiError `not_found` or `instance_state`. */
     stop: (target: Target) => thenKick(actions.stop(deps, target)),
     /**

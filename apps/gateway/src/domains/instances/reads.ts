@@ -37,12 +37,31 @@ const EVENTS_MAX = 200
  * @param deps Also asked for what each has cost so far.
  */
 export async function list(deps: ReadDeps, userId: string): Promise<Instance[]> {
-  const { db, billing } = deps
-  const rows = await db
+  const rows = await deps.db
     .select()
     .from(instance)
     .where(and(eq(instance.userId, userId), isNull(instance.terminatedAt)))
     .orderBy(desc(instance.createdAt), desc(instance.id))
+  return toInstances(deps, userId, rows)
+}
+
+/**
+ * One of a customer's instances.
+ * @throws ApiError `not_found`.
+ */
+export async function get(deps: ReadDeps, target: Target): Promise<Instance> {
+  const [found] = await toInstances(deps, target.userId, [await findOwn(deps.db, target)])
+  if (!found) throw new ApiError('not_found')
+  return found
+}
+
+/** Rows of a customer as the customer sees them, with what each has cost so far. */
+async function toInstances(
+  deps: ReadDeps,
+  userId: string,
+  rows: readonly InstanceRow[],
+): Promise<Instance[]> {
+  const { db, billing } = deps
   if (rows.length === 0) return []
   const [costs, { currency }] = await Promise.all([
     billing.costMicro(

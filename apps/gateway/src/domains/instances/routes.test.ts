@@ -1,3 +1,4 @@
+import { getInstance } from '@berth/contract/instance-page'
 import {
   type DeployBody,
   deployInstance,
@@ -37,6 +38,8 @@ test('[R7.4] an instance is deployed, stopped, started, restarted, renamed and d
   await until(customer, id, 'running')
   await gateway.data(editInstance, { body: { instance_id: id, name: 'renamed' } }, customer)
   expect(await gateway.data(listInstances, {}, customer)).toMatchObject([{ name: 'renamed' }])
+  const one = await gateway.data(getInstance, { params: { id } }, customer)
+  expect(one).toMatchObject({ instance_id: id, name: 'renamed', status: 'running' })
   const events = await gateway.data(listInstanceEvents, { params: { id } }, customer)
   expect(events[0]).toMatchObject({ code: 'renamed', detail: 'renamed' })
   await gateway.data(terminateInstance, { params: { id } }, customer)
@@ -57,6 +60,7 @@ test('[R6.4] another customer’s id, a missing one and a deleted one get the sa
   for (const id of [theirs, 'i-nowhere', deleted]) {
     const start = { instance_id: id, gpu_count: 1, gpu_spec_id: 'cpu' }
     const answers = await Promise.all([
+      gateway.call(getInstance, { params: { id } }, stranger),
       gateway.call(stopInstance, { params: { id } }, stranger),
       gateway.call(restartInstance, { params: { id } }, stranger),
       gateway.call(terminateInstance, { params: { id } }, stranger),

@@ -1,8 +1,10 @@
+import { getInstance } from '@berth/contract/instance-page'
 import {
   checkResource,
   deployInstance,
   editInstance,
   getPrice,
+  type Instance,
   listInstanceEvents,
   listInstances,
   restartInstance,
@@ -10,6 +12,7 @@ import {
   stopInstance,
   terminateInstance,
 } from '@berth/contract/instances'
+import type { Language } from '@berth/contract/limits'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Instances } from './instances.ts'
@@ -26,19 +29,23 @@ export function instancesRoutes(
   quotes: Pick<Quotes, 'price' | 'check'>,
   say: Say,
 ): Route[] {
+  const said = (one: Instance, language: Language): Instance => ({
+    ...one,
+    region_name: say(one.region_name, language),
+    gpu_spec_name: say(one.gpu_spec_name, language),
+    image_name: say(one.image_name, language),
+  })
   return [
     route(deployInstance, ({ caller, idempotencyKey, body }) =>
       instances.deploy({ userId: caller.userId, idempotencyKey, body }),
     ),
     route(listInstances, async ({ caller, language }) => {
       const own = await instances.list(caller.userId)
-      return own.map(one => ({
-        ...one,
-        region_name: say(one.region_name, language),
-        gpu_spec_name: say(one.gpu_spec_name, language),
-        image_name: say(one.image_name, language),
-      }))
+      return own.map(one => said(one, language))
     }),
+    route(getInstance, async ({ caller, params, language }) =>
+      said(await instances.get({ userId: caller.userId, instanceId: params.id }), language),
+    ),
     route(editInstance, ({ caller, body }) =>
       instances.edit(
         { userId: caller.userId, instanceId: body.instance_id },

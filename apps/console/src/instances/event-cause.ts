@@ -1,0 +1,40 @@
+import type { InstanceEventCode } from '@berth/contract/instance-codes'
+
+/** Who or what makes things happen to an instance: its customer, a rule, its machine, or whoever runs machines. */
+export type EventCause = 'customer' | 'rule' | 'machine' | 'platform'
+
+/** Total over the codes: a new one does not compile until it has a cause. */
+const CAUSES: Record<InstanceEventCode, EventCause> = {
+  deployed: 'customer',
+  pulling: 'platform',
+  booting: 'platform',
+  ready: 'machine',
+  started_by_customer: 'customer',
+  restarted_by_customer: 'customer',
+  stopped_by_customer: 'customer',
+  stopped_no_balance: 'rule',
+  stopped_at_time: 'rule',
+  stopped_at_limit: 'rule',
+  stopped: 'platform',
+  terminated_by_customer: 'customer',
+  terminated: 'platform',
+  exited: 'machine',
+  failed: 'platform',
+  lost_sight: 'platform',
+  seen_again: 'platform',
+  gateway_stopped: 'platform',
+  gateway_restarted: 'platform',
+  renamed: 'customer',
+  stop_rules_changed: 'customer',
+  command_ended: 'machine',
+  guest_silent: 'machine',
+  guest_unprepared: 'machine',
+}
+
+/**
+ * Who or what caused an event of an instance.
+ * @param code Of the event; one that a newer gateway knows and this console does not is the platform's.
+ */
+export function causeOf(code: InstanceEventCode): EventCause {
+  return CAUSES[code] ?? 'platform'
+}

@@ -1,0 +1,101 @@
+import { getInstance } from '@berth/contract/instance-page'
+import { type Instance, instanceId } from '@berth/contract/instances'
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useTranslation } from 'react-i18next'
+import { queryOf } from '../../api/queries.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { usePageName } from '../../app/page-name.ts'
+import { usePageSearch } from '../../app/search.ts'
+import { type AskedAction, DialogHost } from '../../instances/DialogHost.tsx'
+import { pollMs } from '../../instances/poll-ms.ts'
+import { menuButtonOf } from '../../lists/row-action.ts'
+import { useAsked } from '../../lists/use-asked.ts'
+import { Answer } from '../../ui/Answer.tsx'
+import { EmptyState } from '../../ui/EmptyState.tsx'
+import { CostCard } from './CostCard.tsx'
+import { EventsCard } from './EventsCard.tsx'
+import { FactsCard } from './FactsCard.tsx'
+import classes from './InstancePage.module.css'
+import { PageHead } from './PageHead.tsx'
+import { ReadinessCard } from './ReadinessCard.tsx'
+import { instancePageSearch } from './search.ts'
+import { Troubles } from './Troubles.tsx'
+import { WaysCard } from './WaysCard.tsx'
+
+const queryFor = (id: string) => queryOf(getInstance, { params: { id } })
+
+/** The button that was pressed may be an item of a menu that is gone: then the menu's own. */
+const fallbackOf = ({ instance }: AskedAction) => menuButtonOf(instance.instance_id)
+
+/** Starts what the page shows first, before its code has arrived. */
+export function prefetch(search: Record<string, string>): void {
+  const { id } = instancePageSearch.parse(search)
+  if (isId(id)) void queryClient.prefetchQuery(queryFor(id))
+}
+
+/** One instance: how it does, what it costs, how it is reached, what happened to it. */
+export function Page() {
+  const [{ id }] = usePageSearch(instancePageSearch)
+  return isId(id) ? <OneInstance key={id} id={id} /> : <NoInstance />
+}
+
+function OneInstance({ id }: { id: string }) {
+  const query = useQuery({
+    ...queryFor(id),
+    refetchInterval: ({ state: { data, error } }) =>
+      error?.code === 'not_found' ? false : pollMs(data && [data]),
+  })
+  const isGone = query.error?.code === 'not_found'
+  usePageName((!isGone && query.data?.name) || null)
+  if (isGone) return <NoInstance />
+  return (
+    <Answer query={query} data={query.data} rows={6}>
+      {instance => <Overview instance={instance} seenAtMs={query.dataUpdatedAt} />}
+    </Answer>
+  )
+}
+
+function Overview({ instance, seenAtMs }: { instance: Instance; seenAtMs: number }) {
+  const asked = useAsked<AskedAction>({ fallbackOf })
+  const { ask } = asked
+  return (
+    <>
+      <PageHead instance={instance} onAsk={action => ask({ action, instance })} />
+      <Troubles instance={instance} onAsk={action => ask({ action, instance })} />
+      <div className={classes.layout}>
+        <div className={classes.main}>
+          <ReadinessCard instance={instance} seenAtMs={seenAtMs} />
+          <div className={classes.late}>
+            <FactsCard instance={instance} />
+          </div>
+        </div>
+        <div className={classes.side}>
+          <CostCard instance={instance} />
+          <WaysCard instance={instance} />
+          <EventsCard instance={instance} />
+        </div>
+      </div>
+      <DialogHost asked={asked} instances={[instance]} />
+    </>
+  )
+}
+
+/** Somebody else's, one that was terminated, and one that never was are told alike. */
+function NoInstance() {
+  const { t } = useTranslation('instance')
+  return (
+    <EmptyState
+      title={t('none.title')}
+      hint={t('none.hint')}
+      action={
+        <Button component={Link} to="/instance-list" variant="default">
+          {t('none.back')}
+        </Button>
+      }
+    />
+  )
+}
+
+const isId = (id: string) => instanceId.safeParse(id).success

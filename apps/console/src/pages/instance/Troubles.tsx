@@ -1,0 +1,87 @@
+import { topup } from '@berth/contract/billing'
+import type { Instance } from '@berth/contract/instances'
+import { Button } from '@mantine/core'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import { useNavigate } from '@tanstack/react-router'
+import { useTranslation } from 'react-i18next'
+import { searchOf } from '../../app/search.ts'
+import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
+import { CALLS_BEHIND, type RowAction } from '../../instances/instance-actions.ts'
+import { useInstanceTexts } from '../../instances/instance-texts.ts'
+import { EventWords } from '../../ui/EventWords.tsx'
+import { paymentsOfPage } from '../../ui/payments-of-page.ts'
+import classes from './Troubles.module.css'
+import { type Trouble, type TroubleWay, troublesOf } from './troubles.ts'
+
+interface TroublesProps {
+  instance: Instance
+  /** The dialog of an action opens. */
+  onAsk: (action: RowAction) => void
+}
+
+/** What is amiss with the instance, and what to do about it. */
+export function Troubles({ instance, onAsk }: TroublesProps) {
+  const troubles = troublesOf(instance)
+  if (troubles.length === 0) return null
+  return (
+    <div className={classes.troubles}>
+      {troubles.map(trouble => (
+        <One key={trouble.code} trouble={trouble} instance={instance} onAsk={onAsk} />
+      ))}
+    </div>
+  )
+}
+
+function One({ trouble, instance, onAsk }: TroublesProps & { trouble: Trouble }) {
+  const { t } = useTranslation(['instance', 'events'])
+  const { code, tone, values, way } = trouble
+  const { reason } = instance
+  // Why it is in its status is said in the words of that reason; how a command ended stands in the trouble itself.
+  const isReason = ['failed', 'exited', 'guest', 'disk_full'].includes(code) && reason !== null
+  return (
+    <div className={classes.trouble} data-tone={tone} role="alert">
+      <IconAlertTriangle size={16} stroke={1.6} aria-hidden="true" />
+      <div className={classes.words}>
+        <strong>
+          {isReason
+            ? t('trouble.reason', { why: t(`events:reason.${reason.code}`, { defaultValue: reason.code }) })
+            : t(`trouble.${code}.title`, values)}
+        </strong>{' '}
+        {t(`trouble.${code}.hint`, values)}
+        {isReason && reason.detail !== '' && <EventWords detail={reason.detail} of="reason" />}
+      </div>
+      {way !== null && <Way way={way} onAsk={onAsk} />}
+    </div>
+  )
+}
+
+function Way({ way, onAsk }: { way: TroubleWay; onAsk: (action: RowAction) => void }) {
+  const { t } = useTranslation(['instance', 'common'])
+  const texts = useInstanceTexts()
+  const navigate = useNavigate()
+  if (way === 'top_up') {
+    if (paymentsOfPage() === 'none') return null
+    return (
+      <VerifiedButton
+        call={topup}
+        size="xs"
+        variant="default"
+        onClick={() => void navigate({ to: '/payments', search: searchOf({ topup: 'open' }) })}
+      >
+        {t('common:balance.top_up')}
+      </VerifiedButton>
+    )
+  }
+  if (way === 'see_log') {
+    return (
+      <Button size="xs" variant="default" onClick={() => onAsk('logs')}>
+        {t('trouble.see_log')}
+      </Button>
+    )
+  }
+  return (
+    <VerifiedButton call={CALLS_BEHIND[way]} size="xs" variant="default" onClick={() => onAsk(way)}>
+      {texts.action(way)}
+    </VerifiedButton>
+  )
+}

@@ -1,0 +1,46 @@
+import { getConnection, type Instance } from '@berth/contract/instances'
+import { useTranslation } from 'react-i18next'
+import { useOffFor } from '../../app/session/use-off-for.ts'
+import { useWays } from '../../instances/use-ways.ts'
+import { Ways } from '../../instances/Ways.tsx'
+import { Answer } from '../../ui/Answer.tsx'
+import { Card } from '../../ui/Card.tsx'
+import classes from './WaysCard.module.css'
+
+/** SSH and the ports of the instance, with copy; while it does not run, which there will be. */
+export function WaysCard({ instance }: { instance: Instance }) {
+  const { t } = useTranslation('instance')
+  const off = useOffFor(getConnection)
+  const open = instance.status === 'running' && off === null
+  const query = useWays(instance.instance_id, open)
+  return (
+    <Card title={t('ways.title')} aside={!open && off === null && t('ways.when_running')}>
+      {open ? (
+        <Answer query={query} data={query.data} rows={3}>
+          {connection => <Ways connection={connection} />}
+        </Answer>
+      ) : (
+        <Closed instance={instance} reason={off} />
+      )}
+    </Card>
+  )
+}
+
+function Closed({ instance, reason }: { instance: Instance; reason: string | null }) {
+  const { t } = useTranslation('instance')
+  const ports = [
+    ...instance.http_ports.map(port => ({ port, kind: 'HTTP' })),
+    ...instance.tcp_ports.map(port => ({ port, kind: 'TCP' })),
+  ]
+  if (reason !== null) return <p className={classes.hint}>{reason}</p>
+  if (ports.length === 0) return <p className={classes.hint}>{t('ways.no_ports')}</p>
+  return (
+    <ul className={classes.ports}>
+      {ports.map(({ port, kind }) => (
+        <li key={`${kind}${port}`}>
+          <span className="mono">{port}</span> {kind}
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,115 @@
+import { listTransactions } from '@berth/contract/billing'
+import { getInstance } from '@berth/contract/instance-page'
+import { getConnection, listInstanceEvents } from '@berth/contract/instances'
+import { act, fireEvent, screen, within } from '@testing-library/react'
+import { expect, test } from 'vitest'
+import { renderInPage } from '../../component-fixture.tsx'
+import { answerCalls, customer, InShell, Refusal } from '../../gateway-fixture.tsx'
+import { madeInstance } from '../../instances/instance-fixture.ts'
+import { Page } from './InstancePage.tsx'
+
+const ID = 'i-7q2m9x'
+const running = madeInstance({
+  instance_id: ID,
+  name: 'llama-finetune',
+  status: 'running',
+  ready_at: '2026-11-20T12:00:30.000Z',
+  cost_micro: '5230000',
+  http_ports: [8888],
+})
+
+async function open(
+  answers: Parameters<typeof answerCalls>[0],
+  options: Parameters<typeof answerCalls>[1] & { at?: string } = {},
+) {
+  const { at = `?id=${ID}`, ...rest } = options
+  const calls = await answerCalls(answers, rest)
+  const page = await renderInPage(
+    () => (
+      <InShell>
+        <Page />
+      </InShell>
+    ),
+    { namespaces: ['instance', 'instances', 'events'], at },
+  )
+  return { ...calls, page }
+}
+
+const answering = (instance: typeof running) => ({
+  [getInstance.operation]: () => instance,
+  [listTransactions.operation]: () => ({ items: [], total: 0, page: 1, page_size: 4 }),
+  [listInstanceEvents.operation]: () => [],
+  [getConnection.operation]: () => ({
+    instance_id: ID,
+    http: [{ port: 8888, url: 'http://s-8888.localhost/', listening: true }],
+    ssh: { host: 'berth.example', port: 2222, user: ID, fingerprints: [] },
+    tcp: [],
+    udp: [],
+    terminal: { running: false },
+  }),
+})
+
+test('[R4.5] the page of a running instance says what it is, what it costs, and how it is reached', async () => {
+  await open({
+    ...answering(running),
+    [listInstanceEvents.operation]: () => [
+      { id: '2', at: '2026-11-20T12:00:30.000Z', status: 'running', code: 'ready', detail: '' },
+      { id: '1', at: '2026-11-20T12:00:00.000Z', status: 'creating', code: 'deployed', detail: '' },
+    ],
+  })
+  expect(await screen.findByRole('heading', { level: 1, name: 'llama-finetune' })).toBeTruthy()
+  expect(screen.getByText('$5.23')).toBeTruthy()
+  expect(await screen.findByText(`ssh ${ID}@berth.example -p 2222`)).toBeTruthy()
+  expect(screen.getByRole('link', { name: 'Open port 8888 in a new tab' })).toBeTruthy()
+  const [newest, oldest] = within(await screen.findByRole('list')).getAllByRole('listitem')
+  expect(newest?.textContent).toContain('Ready, the meter starts')
+  expect(oldest?.textContent).toContain('Deployedby you')
+  await act(async () => fireEvent.click(screen.getByRole('button', { name: 'Stop' })))
+  expect(await screen.findByRole('dialog', { name: 'Stop llama-finetune?' })).toBeTruthy()
+})
+
+test.each([
+  ['somebody else’s, or one that was terminated', `?id=${ID}`],
+  ['what is no id at all', '?id=../../etc'],
+  ['no id', ''],
+])('the page says in words that there is no such instance: %s', async (_what, at) => {
+  await open({ [getInstance.operation]: () => new Refusal([], 'not_found', 404) }, { at })
+  expect(await screen.findByText('There is no such instance')).toBeTruthy()
+  expect(screen.getByRole('link', { name: 'To the instances' }).getAttribute('href')).toBe('/instance-list')
+})
+
+test('a page that could not be loaded says why, and can be tried again', async () => {
+  let fails = true
+  await open({
+    ...answering(running),
+    [getInstance.operation]: () => (fails ? new Refusal([], 'forbidden', 403) : running),
+  })
+  const retry = await screen.findByRole('button', { name: 'Try again' })
+  fails = false
+  await act(async () => fireEvent.click(retry))
+  expect(await screen.findByRole('heading', { level: 1, name: 'llama-finetune' })).toBeTruthy()
+})
+
+test('[B6] while it starts, its steps stand where one looks, with what has come of the image', async () => {
+  const starting = madeInstance({
+    ...running,
+    status: 'pulling',
+    ready_at: null,
+    cost_micro: '0',
+    progress: { step: 'pulling', percent: 37, bytes_done: 6_100_000_000, bytes_total: 16_300_000_000 },
+  })
+  await open(answering(starting))
+  expect(await screen.findByText('Getting ready')).toBeTruthy()
+  const now = screen.getAllByRole('listitem').find(item => item.getAttribute('aria-current') === 'step')
+  expect(now?.textContent).toContain('Pulling37 %6.1 GB of 16.3 GB')
+  expect(screen.getByText('billed from the moment it is ready')).toBeTruthy()
+  const connect = screen.getByRole('button', { name: 'Connect' })
+  expect(connect.getAttribute('aria-disabled')).toBe('true')
+})
+
+test('[R4.2] whoever is not verified sees the page, and why its actions are off', async () => {
+  const { sent } = await open(answering(running), { user: customer({ emailVerified: false }) })
+  expect((await screen.findByRole('button', { name: 'Stop' })).getAttribute('aria-disabled')).toBe('true')
+  expect(screen.getByText(/The account is not activated/)).toBeTruthy()
+  expect(sent.map(({ operation }) => operation)).not.toContain(getConnection.operation)
+})

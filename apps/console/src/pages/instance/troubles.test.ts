@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { madeInstance } from '../../instances/instance-fixture.ts'
+import { rateOf, withSample } from './pull-rate.ts'
+import { startSteps } from './start-steps.ts'
+import { troublesOf } from './troubles.ts'
+
+const SINCE = '2026-11-20T12:00:00.000Z'
+const codesOf = (part: Parameters<typeof madeInstance>[0]) =>
+  troublesOf(madeInstance(part)).map(({ code, way }) => [code, way])
+
+function ended(exit_code: number, more: { count?: number; again_at?: string } = {}) {
+  return { command_end: { exit_code, ended_at: SINCE, count: 1, again_at: null, ...more } }
+}
+
+test.each([
+  ['runs', {}, []],
+  ['finished its command as it should', ended(0), []],
+  ['has no such program', ended(127), [['command_missing', 'see_log']]],
+  ['may not run its program', ended(126), [['command_not_run', 'see_log']]],
+  ['ran out of memory', ended(137), [['killed', 'see_log']]],
+  ['ended with another code', ended(3), [['command_ended', 'see_log']]],
+  ['was started again once, as asked for', ended(3, { again_at: SINCE }), []],
+  ['ends again and again', ended(3, { count: 3, again_at: SINCE }), [['command_again', 'see_log']]],
+  ['failed', { status: 'error', reason: { code: 'image_not_found', detail: '' } }, [['failed', 'start']]],
+  ['cannot be seen', { status: 'unknown' }, [['unseen', null]]],
+  [
+    'was stopped for an empty wallet',
+    { status: 'stopped', reason: { code: 'balance_used_up', detail: '' } },
+    [['no_balance', 'top_up']],
+  ],
+  [
+    'filled its host’s disk',
+    { status: 'exited', reason: { code: 'disk_full', detail: '' } },
+    [['disk_full', 'start']],
+  ],
+] as const)('what to do is said at the top of the page of an instance that %s', (_what, part, expected) => {
+  expect(codesOf(part as Parameters<typeof madeInstance>[0])).toEqual(expected)
+})
+
+const progress = (step: 'scheduled' | 'pulling' | 'booting' | 'probing') => ({
+  step,
+  percent: 40,
+  bytes_done: null,
+  bytes_total: null,
+})
+const at = (seconds: number) => new Date(Date.parse(SINCE) + seconds * 1_000).toISOString()
+
+test('[B6] the steps of a start say which is under way, and how long each took', () => {
+  const events = [
+    { code: 'booting', at: at(8) },
+    { code: 'pulling', at: at(2) },
+    { code: 'deployed', at: at(0) },
+    { code: 'stopped', at: at(-50) },
+    { code: 'pulling', at: at(-90) },
+  ] as const
+  expect(startSteps(progress('booting'), events, Date.parse(at(11)))).toEqual([
+    { step: 'scheduled', state: 'done', seconds: 2 },
+    { step: 'pulling', state: 'done', seconds: 6 },
+    { step: 'booting', state: 'now', seconds: 3 },
+    { step: 'probing', state: 'later', seconds: null },
+  ])
+  // Ports are probed without an event: how long that takes is not known, and not made up.
+  expect(startSteps(progress('probing'), events, Date.parse(at(11)))[3]).toEqual({
+    step: 'probing',
+    state: 'now',
+    seconds: null,
+  })
+})
+
+test('[B6] a pull says how fast it goes, and nothing before that can be known', () => {
+  const first = withSample([], { atMs: 1_000, bytes: 5_000_000 })
+  expect(rateOf(first)).toBeNull()
+  const second = withSample(first, { atMs: 3_000, bytes: 25_000_000 })
+  expect(rateOf(second)).toBe(10_000_000)
+  // It stands still, and is seen to.
+  expect(rateOf(withSample(second, { atMs: 13_000, bytes: 25_000_000 }))).toBe(0)
+  // Another try begins anew.
+  expect(withSample(second, { atMs: 4_000, bytes: 10 })).toEqual([{ atMs: 4_000, bytes: 10 }])
+})

@@ -1,0 +1,80 @@
+import { instanceCan } from '@berth/contract/instance-states'
+import type { Instance } from '@berth/contract/instances'
+import type { RowAction } from '../../instances/instance-actions.ts'
+
+/** What stands behind the button of a trouble: an action of the instance, money, or a look at the log. */
+export type TroubleWay = RowAction | 'top_up' | 'see_log'
+
+/** Something that its customer should do something about, said at the top of the page. */
+export interface Trouble {
+  code:
+    | 'failed'
+    | 'exited'
+    | 'no_balance'
+    | 'at_limit'
+    | 'disk_full'
+    | 'unseen'
+    | 'guest'
+    | 'killed'
+    | 'command_missing'
+    | 'command_not_run'
+    | 'command_ended'
+    | 'command_again'
+  tone: 'warning' | 'bad'
+  /** What stands in its sentence. */
+  values: Readonly<Record<string, string | number>>
+  /** What mends it; null where one can only wait. */
+  way: TroubleWay | null
+}
+
+/** As shells say it: no such program, one that cannot be run, and one that was killed. */
+const EXIT_MISSING = 127
+const EXIT_NOT_RUN = 126
+const EXIT_KILLED = 137
+/** A command that ended once and was started again may have been meant to; one that does so again and again was not. */
+const AGAIN_FROM = 3
+
+/**
+ * What is amiss with an instance, the gravest first.
+ * @param instance As it was last seen.
+ */
+export function troublesOf(instance: Instance): readonly Trouble[] {
+  return [troubleOfStatus(instance), troubleOfCommand(instance)].filter(found => found !== null)
+}
+
+function troubleOfStatus(instance: Instance): Trouble | null {
+  const { status, reason } = instance
+  const start: TroubleWay | null = instanceCan('start', instance) ? 'start' : null
+  if (status === 'error') return made('failed', 'bad', start)
+  if (reason?.code === 'disk_full') return made('disk_full', 'bad', start)
+  if (status === 'exited') return made('exited', 'warning', start)
+  if (status === 'unknown') return made('unseen', 'warning', null)
+  if (status === 'stopped' && reason?.code === 'balance_used_up') return made('no_balance', 'bad', 'top_up')
+  if (status === 'stopped' && reason?.code === 'spend_limit_reached')
+    return made('at_limit', 'warning', 'edit')
+  if (status === 'running' && (reason?.code === 'guest_silent' || reason?.code === 'guest_unprepared')) {
+    return made('guest', 'warning', 'see_log')
+  }
+  return null
+}
+
+function troubleOfCommand({ command_end: end }: Instance): Trouble | null {
+  if (end === null || end.exit_code === 0) return null
+  const values = { code: end.exit_code, times: end.count }
+  if (end.again_at !== null) {
+    return end.count < AGAIN_FROM ? null : made('command_again', 'warning', 'see_log', values)
+  }
+  if (end.exit_code === EXIT_MISSING) return made('command_missing', 'bad', 'see_log', values)
+  if (end.exit_code === EXIT_NOT_RUN) return made('command_not_run', 'bad', 'see_log', values)
+  if (end.exit_code === EXIT_KILLED) return made('killed', 'bad', 'see_log', values)
+  return made('command_ended', 'warning', 'see_log', values)
+}
+
+function made(
+  code: Trouble['code'],
+  tone: Trouble['tone'],
+  way: TroubleWay | null,
+  values: Trouble['values'] = {},
+): Trouble {
+  return { code, tone, values, way }
+}

@@ -363,6 +363,13 @@ export const startInstance = defineCall({
 const directPort = z.object({ port: z.number().int(), host: z.string(), public_port: z.number().int() })
 z.globalRegistry.add(directPort, { id: 'DirectPort' })
 
+/** What the agent in a virtual machine says of its system: its customer's word. */
+export const guestFacts = z.object({
+  os: z.string().nullable(),
+  addresses: z.array(z.object({ interface: z.string(), address: z.string() })),
+})
+z.globalRegistry.add(guestFacts, { id: 'GuestFacts' })
+
 /** How to reach an instance (R2.23). */
 export const connection = z.object({
   instance_id: z.string(),
@@ -389,6 +396,8 @@ export const connection = z.object({
   tcp: z.array(directPort),
   udp: z.array(directPort),
   terminal: z.object({ running: z.boolean() }),
+  /** Null where its system says nothing of itself: no virtual machine, or none with an agent. */
+  guest: guestFacts.nullable(),
 })
 z.globalRegistry.add(connection, { id: 'Connection' })
 export type Connection = z.infer<typeof connection>

@@ -4,6 +4,7 @@ import { IconExternalLink } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CopyText } from '../ui/CopyText.tsx'
+import { GuestPart } from './GuestPart.tsx'
 import { SshPart } from './SshPart.tsx'
 import { TerminalPart } from './TerminalPart.tsx'
 import classes from './Ways.module.css'
@@ -11,7 +12,7 @@ import classes from './Ways.module.css'
 /** The ways into a running instance, each with what is copied or opened (R2.23). */
 export function Ways({ connection }: { connection: Connection }) {
   const { t } = useTranslation('instances')
-  const { instance_id, http, terminal, ssh, tcp, udp } = connection
+  const { instance_id, http, terminal, ssh, tcp, udp, guest } = connection
   return (
     <div className={classes.ways}>
       <Part title={t('connect.http')}>
@@ -32,6 +33,11 @@ export function Ways({ connection }: { connection: Connection }) {
       <Part title={t('connect.udp')}>
         <DirectPorts ports={udp} none={t('connect.no_udp')} />
       </Part>
+      {guest && (
+        <Part title={t('connect.guest')}>
+          <GuestPart guest={guest} />
+        </Part>
+      )}
     </div>
   )
 }

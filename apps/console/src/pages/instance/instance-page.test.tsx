@@ -46,6 +46,7 @@ const answering = (instance: typeof running) => ({
     tcp: [],
     udp: [],
     terminal: { running: false },
+    guest: null,
   }),
 })
 

@@ -26,7 +26,7 @@ export interface ConnectionsDeps {
   log: Pick<Logger, 'warn'>
   listen: OpenDatabase['listen']
   serviceHost: string
-  ways: Pick<MachineWays, 'connect'>
+  ways: Pick<MachineWays, 'connect' | 'guest'>
   instances: Pick<Instances, 'findRunning'>
   terminals: Pick<Terminals, 'running' | 'checkInstance' | 'checkSessions' | 'instances'>
   identity: { watchSessions(onChange: () => void): Promise<() => void> }
@@ -38,7 +38,7 @@ export interface ConnectionsDeps {
   sshPlace: { host: string; port: number } | null
 }
 
-/** How long a port may take to say whether anything listens on it. */
+/** How long a port may take to say whether anything listens on it, and a guest what it is. */
 const PROBE_MS = 1_000
 
 /** Makes the connections. */
@@ -61,10 +61,11 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   return {
     async find({ userId, instanceId }, origin) {
       const row = await instances.findRunning(userId, instanceId)
-      const [listening, tcpPorts, hasShell] = await Promise.all([
+      const [listening, tcpPorts, hasShell, guest] = await Promise.all([
         Promise.all(row.httpPorts.map(port => probe(deps.ways, instanceId, port))),
         tcp ? tcp.forwards.open({ userId, instanceId }, row.tcpPorts) : new Map<number, number>(),
         terminals.running(instanceId),
+        row.kind === 'VM' ? inTime(deps.ways.guest(instanceId).catch(() => null)) : null,
       ])
       // A stop that came before the ports were open had nothing to close.
       if (tcp && row.tcpPorts.length > 0 && !(await isRunning(instances, { userId, instanceId }))) {
@@ -82,6 +83,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
         tcp: [...tcpPorts].map(([port, public_port]) => ({ port, host: tcp?.host ?? '', public_port })),
         udp: [],
         terminal: { running: hasShell },
+        guest,
       }
     },
     async start() {
@@ -135,6 +137,11 @@ async function probe(
     },
     error => (error instanceof ComputeError && error.code === 'port_closed' ? false : null),
   )
+  return inTime(answer)
+}
+
+/** What a machine answers; null when it does not in time. */
+async function inTime<T>(answer: Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | null = null
   const late = new Promise<null>(resolve => {
     timer = setTimeout(resolve, PROBE_MS, null)

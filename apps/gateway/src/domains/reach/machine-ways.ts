@@ -1,14 +1,14 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type InstanceLog, instanceLog } from '@berth/contract/instances'
+import { guestFacts, type InstanceLog, instanceLog } from '@berth/contract/instances'
 import { LOG_LINES_MAX } from '@berth/contract/limits'
 import * as z from 'zod'
 import { encodeAnswer, encodeFailure, readAnswer } from '../../drivers/compute/port/answers.ts'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
 import type { AttachOptions, MachineConsole, RunOptions } from '../../drivers/compute/port/console.ts'
 import type { MachineNetwork } from '../../drivers/compute/port/network.ts'
-import type { Observation } from '../../drivers/compute/port/observation.ts'
-import { offered } from '../../drivers/compute/port/part.ts'
+import type { GuestFacts, Observation } from '../../drivers/compute/port/observation.ts'
+import { lackOf, offered } from '../../drivers/compute/port/part.ts'
 import type { Gateways } from '../../platform/gateways/gateways.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { WhereAsked } from '../fleet/fleet.ts'
@@ -20,7 +20,7 @@ import type { MachineTurns } from './streams/machine-turns.ts'
 export interface ReachedEngine {
   network: Pick<MachineNetwork, 'connect'>
   console: Pick<MachineConsole, 'attach' | 'sessions' | 'closeSession' | 'programs'>
-  observation: Pick<Observation, 'logs'>
+  observation: Pick<Observation, 'logs' | 'guest'>
 }
 
 /** Which gateway reaches an instance's machine. */
@@ -47,6 +47,8 @@ export interface MachineWays {
   closeSession(instanceId: string, session: string): Promise<void>
   /** The end of what the machine's command wrote, running or not, as plain text. */
   logs(instanceId: string): Promise<InstanceLog>
+  /** What the machine's own system says of itself; null where it has none, or none that says anything. */
+  guest(instanceId: string): Promise<GuestFacts | null>
 }
 
 export interface MachineWaysDeps {
@@ -92,6 +94,7 @@ const request = z.discriminatedUnion('way', [
   z.object({ way: z.literal('sessions'), instance_id: z.string() }),
   z.object({ way: z.literal('close_session'), instance_id: z.string(), session: z.string() }),
   z.object({ way: z.literal('logs'), instance_id: z.string() }),
+  z.object({ way: z.literal('guest'), instance_id: z.string() }),
 ])
 type Request = z.infer<typeof request>
 
@@ -112,7 +115,7 @@ export function createMachineWays({
   async function go(asked: Request): Promise<Opened> {
     const deadline = performance.now() + findMs
     const avoid = new Set<string>()
-    const shells = !['connect', 'run', 'logs'].includes(asked.way)
+    const shells = !['connect', 'run', 'logs', 'guest'].includes(asked.way)
     for (;;) {
       const place = await whereIs(asked.instance_id, { avoid, shells })
       try {
@@ -181,6 +184,7 @@ export function createMachineWays({
       await go({ way: 'close_session', instance_id, session })
     },
     logs: async instance_id => instanceLog.parse((await go({ way: 'logs', instance_id })).answer),
+    guest: async instance_id => guestFacts.nullable().parse((await go({ way: 'guest', instance_id })).answer),
   }
 }
 
@@ -202,6 +206,11 @@ async function openHere(engine: ReachedEngine, asked: Request): Promise<Opened> 
       // One more than is shown tells whether there are more.
       const log = await engine.observation.logs(instance_id, { lines_max: LOG_LINES_MAX + 1 })
       return { answer: plainLog(log), stream: null }
+    }
+    case 'guest': {
+      const { guest } = engine.observation
+      const facts = lackOf(guest) === null ? await offered(guest).facts(instance_id) : null
+      return { answer: facts, stream: null }
     }
   }
 }

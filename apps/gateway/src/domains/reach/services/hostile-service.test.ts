@@ -30,7 +30,7 @@ beforeAll(async () => {
   await once(behind, 'listening')
   const { port } = behind.address() as AddressInfo
   fixture = await startConnectFixture({
-    observation: { logs: async () => '' },
+    observation: { logs: async () => '', guest: { lacks: 'No guest.' } },
     network: {
       connect: async () => {
         const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })

@@ -425,7 +425,7 @@ describe('[R2.23] [R7.4] the connection call', () => {
 
 function networkOf(ports: ReadonlyMap<number, number>): ReachedEngine {
   return {
-    observation: { logs: async () => '' },
+    observation: { logs: async () => '', guest: { lacks: 'No guest.' } },
     network: {
       async connect(_, port) {
         const there = ports.get(port)

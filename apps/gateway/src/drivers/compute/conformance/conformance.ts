@@ -109,8 +109,9 @@ function describeEngine(subject: Subject, options: ConformanceOptions): void {
   })
 
   test('a facet that an engine lacks says why, in a sentence', () => {
-    const { console, images, network, volumes } = subject.engine()
-    for (const part of [console.serial, console.shells, console.programs, images.own, network.udp, volumes]) {
+    const { console, images, network, observation, volumes } = subject.engine()
+    const parts = [console.serial, console.shells, console.programs, images.own, network.udp, volumes]
+    for (const part of [...parts, observation.guest]) {
       const why = lackOf(part)
       if (why === null) continue
       expect(why).toMatch(/^[A-Z].+\.$/)

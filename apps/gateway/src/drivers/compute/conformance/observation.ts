@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { heldBytes } from '../../../../test/held-bytes.ts'
+import { lackOf, offered } from '../port/part.ts'
 import { eventually, expectCode, never, type Subject, text } from './tools.ts'
 
 /** How much may be under way while nobody reads a log. */
@@ -44,6 +45,17 @@ export function describeObservation(subject: Subject): void {
     await expectCode(observation.sample(missing), 'not_found')
     await expectCode(observation.logs(missing, { lines_max: 1 }), 'not_found')
     await expectCode(observation.followLogs(missing, { lines_max: 1 }), 'not_found')
+    if (lackOf(observation.guest) === null) {
+      await expectCode(offered(observation.guest).facts(missing), 'not_found')
+    }
+  })
+
+  test('of a guest without an agent nothing is said of its system', async ctx => {
+    const { guest } = subject.engine().observation
+    const why = lackOf(guest)
+    if (why !== null) return ctx.skip(why)
+    const { id } = await subject.running()
+    expect(await offered(guest).facts(id)).toBeNull()
   })
 
   subject.inside(

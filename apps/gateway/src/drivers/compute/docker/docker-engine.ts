@@ -169,6 +169,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
       followLogs: (id, { lines_max }) =>
         talk(id, 'following the log', container => followLogs(container, lines_max)),
       logs: (id, { lines_max }) => talk(id, 'reading the log', container => readLogs(container, lines_max)),
+      guest: { lacks: 'A container boots no system of its own that could say anything.' },
     },
     shutdown: async () => {
       await diskWatch?.close()

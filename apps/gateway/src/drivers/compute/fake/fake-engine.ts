@@ -208,6 +208,12 @@ export function createFakeEngine(options: {
       if (!held.has(id)) throw new ComputeError('not_found', `no machine ${id}`)
       return Readable.from([], { objectMode: false })
     },
+    guest: {
+      facts: async id => {
+        runningMachine(id)
+        return null
+      },
+    },
   }
 
   const engine: FakeEngine = {

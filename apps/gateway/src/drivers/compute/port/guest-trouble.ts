@@ -1,3 +1,4 @@
+import { inOneLine } from './guest-words.ts'
 import type { GuestTrouble } from './machines.ts'
 
 /** Where in a machine's report its trouble stands: behind how its command ended. */
@@ -7,8 +8,6 @@ export const TROUBLE_BYTES_MAX = 512
 
 const DETAIL_CHARS_MAX = 300
 const TROUBLE = /^(guest_silent|guest_unprepared) ([^\n]*)\n/
-/** Controls, and marks that turn the direction in which what follows is read. */
-const CONTROLS = /[\p{Cc}\u2028-\u202E\u2066-\u2069]+/gu
 
 /**
  * Reads what is amiss in a machine, by what it says itself.
@@ -18,6 +17,5 @@ const CONTROLS = /[\p{Cc}\u2028-\u202E\u2066-\u2069]+/gu
 export function readGuestTrouble(report: string): GuestTrouble | null {
   const [, code, words = ''] = TROUBLE.exec(report) ?? []
   if (code === undefined) return null
-  const detail = words.replace(CONTROLS, ' ').trim().slice(0, DETAIL_CHARS_MAX)
-  return { code: code as GuestTrouble['code'], detail }
+  return { code: code as GuestTrouble['code'], detail: inOneLine(words, DETAIL_CHARS_MAX) }
 }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { MachineStatus } from './machines.ts'
+import type { Part } from './part.ts'
 
 /** What machines are and do, as the engine sees them. */
 export interface Observation {
@@ -23,6 +24,24 @@ export interface Observation {
    * were written. Who does not read makes it wait: little is kept in memory. Destroy it to stop.
    */
   followLogs(id: string, options: { lines_max: number }): Promise<Readable>
+
+  /** What a machine with a system of its own says of that. */
+  readonly guest: Part<GuestWord>
+}
+
+export interface GuestWord {
+  /**
+   * What the agent in a machine says, which is its customer's word; null where none answers within a few seconds.
+   * @throws ComputeError `not_found` or `not_running`.
+   */
+  facts(id: string): Promise<GuestFacts | null>
+}
+
+export interface GuestFacts {
+  /** The system's name, in one line without controls. */
+  os: string | null
+  /** Its addresses but those that lead to itself, some dozens at most. */
+  addresses: { interface: string; address: string }[]
 }
 
 export interface MachineSample {

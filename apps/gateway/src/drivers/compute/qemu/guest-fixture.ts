@@ -11,6 +11,8 @@ const run = promisify(execFile)
 const KERNEL_PACKAGE = 'linux-image-cloud-amd64'
 const FETCH_TIMEOUT_MS = 60_000
 const BUSYBOX = '/usr/bin/busybox'
+const AGENT_PACKAGE = 'qemu-guest-agent'
+const AGENT = 'usr/sbin/qemu-ga'
 const DISK_BYTES = 16 * 1024 * 1024
 
 /** What a guest needs to find its disks, its network, who speaks with it and its power button. */
@@ -18,7 +20,7 @@ const DRIVERS = ['virtio_pci', 'virtio_blk', 'virtio_net', 'virtio_console', 'is
 
 /**
  * A system small enough for tests: finds out who it is as cloud-init would, runs what it is told, has a shell on its
- * serial line, and shuts down when its power button is pressed, unless its kernel was told that it is `deaf`.
+ * serial line and its agent, and shuts down when that is asked to or its power button is pressed, unless it is named `deaf`.
  */
 const initScript = (modules: string[]) => `#!/bin/busybox sh
 /bin/busybox --install -s /bin
@@ -28,13 +30,24 @@ ip link set lo up; ip addr add 10.0.2.15/24 dev eth0; ip link set eth0 up; ip ro
 mount -t iso9660 -o ro /dev/vdb /seed
 hostname "$(sed 's/.*"local-hostname":"\\([^"]*\\)".*/\\1/' /seed/meta-data)"
 export HOME=/root PATH=/bin
-grep -q deaf /proc/cmdline || for event in /dev/input/event*; do
+mkdir /etc; echo 'PRETTY_NAME="Small Guest 1"' > /etc/os-release
+mount -t ext4 /dev/vda /disk
+[ "$(hostname)" = deaf ] && sed -i 's/; poweroff.*//' /sbin/shutdown
+for port in /sys/class/virtio-ports/*; do
+  grep -q guest_agent $port/name && { /${AGENT} -t /run -m virtio-serial -p /dev/\${port##*/} & }
+done
+[ "$(hostname)" = deaf ] || for event in /dev/input/event*; do
   (head -c 1 "$event" > /dev/null; echo berth-guest: power button > /dev/ttyS0; poweroff -f) &
 done
-[ "$(hostname)" = unprepared ] && printf '#!/bin/sh\\necho status: error; echo "no such module: users"; exit 1' > /bin/cloud-init && chmod +x /bin/cloud-init
+[ "$(hostname)" = deaf ] && printf '#!/bin/sh\\necho status: error; echo "no such module: users"; exit 1' > /bin/cloud-init && chmod +x /bin/cloud-init
 sed 1d /seed/user-data > /boot-script; sh /boot-script
 echo berth-guest: up > /dev/ttyS0
 while :; do setsid cttyhack sh -c 'exec sh -i < /dev/ttyS0 > /dev/ttyS0 2>&1'; done
+`
+
+/** What the agent runs when it is to shut the guest down. */
+const SHUTDOWN = `#!/bin/sh
+echo berth-guest: asked to shut down > /dev/ttyS0; poweroff -f
 `
 
 /**
@@ -52,7 +65,7 @@ export function echoDisk(): Buffer {
 export interface Guest {
   kernel: string
   initrd: string
-  /** A disk with nothing on it. */
+  /** A disk with an empty file system on it. */
   disk: string
   cmdline: string
 }
@@ -70,11 +83,12 @@ export async function makeGuest(folder: string): Promise<FoundGuest> {
   if (!existsSync(BUSYBOX)) {
     return { ok: false, why: 'there is no busybox', how_to_get_it: 'apt install busybox-static' }
   }
-  const tree = await kernelTree().catch((error: Error) => error)
-  if (tree instanceof Error) {
-    const why = `Debian’s kernel for clouds cannot be had: ${tree.message.slice(0, 200)}`
+  const trees = await debianTrees().catch((error: Error) => error)
+  if (trees instanceof Error) {
+    const why = `Debian’s kernel for clouds and its agent cannot be had: ${trees.message.slice(0, 200)}`
     return { ok: false, why, how_to_get_it: `let apt reach its mirror, or keep ${KERNEL_PACKAGE} unpacked` }
   }
+  const [tree, agent] = trees
   await mkdir(folder, { recursive: true })
   const guest: Guest = {
     kernel: join(folder, 'vmlinuz'),
@@ -83,17 +97,23 @@ export async function makeGuest(folder: string): Promise<FoundGuest> {
     cmdline: 'console=ttyS0 quiet panic=-1',
   }
   await copyFile(await onlyMatch(join(tree, 'boot'), /^vmlinuz-/), guest.kernel)
-  await writeFile(guest.initrd, await initrd(tree))
+  await writeFile(guest.initrd, await initrd(tree, agent))
   await writeFile(guest.disk, '')
   await truncate(guest.disk, DISK_BYTES)
+  await run('sh', ['-c', 'PATH=$PATH:/usr/sbin:/sbin exec mkfs.ext4 -q "$0"', guest.disk])
   return { ok: true, guest }
 }
 
-/** Where the kernel's package lies unpacked. */
-async function kernelTree(): Promise<string> {
+/** Where the packages of the kernel and of the agent lie unpacked. */
+async function debianTrees(): Promise<[kernel: string, agent: string]> {
   const { stdout } = await run('apt-cache', ['depends', KERNEL_PACKAGE])
   const name = /Depends: (\S+)/.exec(stdout)?.[1]
   if (!name) throw new Error(`apt knows no ${KERNEL_PACKAGE}`)
+  return Promise.all([packageTree(name), packageTree(AGENT_PACKAGE)])
+}
+
+/** Where a package lies unpacked, which is kept for the next time. */
+async function packageTree(name: string): Promise<string> {
   const tree = join(tmpdir(), `berth-test-${name}`)
   if (existsSync(tree)) return tree
   const made = `${tree}.${process.pid}`
@@ -110,29 +130,45 @@ async function kernelTree(): Promise<string> {
   return tree
 }
 
+/** A program with what it is linked to, which this computer has as QEMU needs it too, by where they lie. */
+async function linkedFiles(program: string): Promise<Map<string, Buffer>> {
+  const { stdout } = await run('ldd', [program])
+  const paths = stdout.split('\n').flatMap(line => /(?:=> |^\s+)(\/\S+) \(/.exec(line)?.[1] ?? [])
+  return new Map(await Promise.all(paths.map(async path => [path.slice(1), await readFile(path)] as const)))
+}
+
 async function onlyMatch(folder: string, pattern: RegExp): Promise<string> {
   const name = (await readdir(folder)).find(one => pattern.test(one))
   if (!name) throw new Error(`nothing in ${folder} is ${pattern}`)
   return join(folder, name)
 }
 
-async function initrd(tree: string): Promise<Buffer> {
+async function initrd(tree: string, agentTree: string): Promise<Buffer> {
   const modules = join(tree, 'lib/modules')
   const found = await readdir(modules, { recursive: true })
   const parts: Buffer[] = []
   let inode = 1
   const add = (name: string, mode: number, content: Buffer = Buffer.alloc(0)) =>
     parts.push(cpioEntry({ name, mode, content, inode: inode++ }))
-  for (const name of ['bin', 'dev', 'modules', 'proc', 'root', 'run', 'seed', 'sys', 'tmp']) {
-    add(name, 0o40755)
-  }
+  const agent = join(agentTree, AGENT)
+  const files = new Map([...(await linkedFiles(agent)), [AGENT, await readFile(agent)]])
+  const folders = ['bin', 'dev', 'disk', 'modules', 'proc', 'root', 'run', 'sbin', 'seed', 'sys', 'tmp']
+  for (const name of new Set([...folders, ...[...files.keys()].flatMap(foldersOf)])) add(name, 0o40755)
   const loaded = new Map<string, Buffer>()
   for (const name of DRIVERS) await loadModule(modules, found, name, loaded)
   add('init', 0o100755, Buffer.from(initScript([...loaded.keys()])))
   add('bin/busybox', 0o100755, await readFile(BUSYBOX))
+  add('sbin/shutdown', 0o100755, Buffer.from(SHUTDOWN))
+  for (const [name, content] of files) add(name, 0o100755, content)
   for (const [name, content] of loaded) add(`modules/${name}.ko`, 0o100644, content)
   add('TRAILER!!!', 0)
   return Buffer.concat(parts)
+}
+
+/** The folders in which a file lies, from the outermost. */
+function foldersOf(path: string): string[] {
+  const parts = path.split('/').slice(0, -1)
+  return parts.map((_, at) => parts.slice(0, at + 1).join('/'))
 }
 
 /** Reads a module of the kernel, behind those that it depends on. */

@@ -1,6 +1,12 @@
 import { DISK_RATE_BYTES_PER_S } from '../disk-rate.ts'
 import type { MachineSpec } from '../port/machines.ts'
-import { GUEST_AGENT_PORT, HYPERVISOR_FDS, NETWORK, REPORT_PORT } from './keeper/keeper-orders.ts'
+import {
+  GUEST_AGENT_DEVICE,
+  GUEST_AGENT_PORT,
+  HYPERVISOR_FDS,
+  NETWORK,
+  REPORT_PORT,
+} from './keeper/keeper-orders.ts'
 import type { Hypervisor } from './probe-qemu.ts'
 
 /** Where a machine's files are within its walls. */
@@ -46,7 +52,8 @@ export function hypervisorArgv(
     ...['-device', 'isa-serial,chardev=serial'],
     ...['-device', 'virtio-serial-pci'],
     ...socketOf('guest-agent', HYPERVISOR_FDS.guest_agent),
-    ...['-device', `virtserialport,chardev=guest-agent,name=${GUEST_AGENT_PORT}`],
+    '-device',
+    `virtserialport,id=${GUEST_AGENT_DEVICE},chardev=guest-agent,name=${GUEST_AGENT_PORT}`,
     ...socketOf('report', HYPERVISOR_FDS.report),
     ...['-device', `virtserialport,chardev=report,name=${REPORT_PORT}`],
     ...diskArgs(),

@@ -29,6 +29,8 @@ const found = await makeGuest(join(folder, 'guest'))
 /** What a name is the name of, and a private address that machines may reach. */
 const KNOWN = '203.0.113.99'
 const OPENED = '192.168.7.7'
+/** What a guest writes, and gives its kernel no time to write to the disk. */
+const LAST_WORDS = 'the-last-words-of-a-guest'
 /** The computer as guests of QEMU see it, their name server's other ports, and the helper's own addresses. */
 const DETOURS = ['10.0.2.2', '10.0.2.3', '198.51.100.2', '198.51.100.3', 'fec0::2', 'fd00::2']
 const networks = found.ok ? await makeNetworks() : found
@@ -105,14 +107,16 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
   }
   afterAll(() => engine.machines.remove(id, never))
 
-  /** What an image that is made of a machine begins with. */
+  /** What stands on the disk of an image that is made of a machine. */
   async function imageOf(machine_id: string): Promise<string> {
     const own = offered(engine.images.own)
     await own.build({ machine_id, image_id: 'image' }, () => undefined, never)
     const [name = ''] = readdirSync(join(dataDir, 'bases')).filter(one => one.startsWith('own-image-'))
     const raw = join(folder, 'image.raw')
-    execFileSync(diskTool, ['convert', '-O', 'raw', join(dataDir, 'bases', name), raw])
-    return readFileSync(raw).toString('latin1', 0, 100)
+    const from = `if=${join(dataDir, 'bases', name)}`
+    // The disk of a guest is larger than the file system on it.
+    execFileSync(diskTool, ['dd', '-O', 'raw', from, `of=${raw}`, 'bs=1M', 'count=16'])
+    return readFileSync(raw).toString('latin1')
   }
 
   test('its serial line is a terminal that many share, with what there was before', async () => {
@@ -165,6 +169,20 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
     expect(sample.disk_used_mb).toBeGreaterThan(0)
   })
 
+  test('its agent says what it is and where, and one that is gone holds up nobody', async () => {
+    const facts = () => offered(engine.observation.guest).facts(id)
+    await eventually(async () => {
+      expect(await facts()).toMatchObject({
+        os: 'Small Guest 1',
+        addresses: expect.arrayContaining([{ interface: 'eth0', address: '10.0.2.15' }]),
+      })
+    })
+    const screen = await openScreen(engine, id)
+    screen.type('killall qemu-ga\r')
+    await eventually(async () => expect(await facts()).toBeNull())
+    screen.line.close()
+  })
+
   test('it is shut down by its power button, and takes on another name and command when it starts next', async () => {
     const heard: string[] = []
     const unwatch = later.observation.watch(one => heard.push(one))
@@ -175,7 +193,10 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
     expect(await logOf()).toContain('berth-guest: power button')
     expect(await engine.observation.status(id)).toMatchObject({ state: 'stopped' })
     expect(await imageOf(id)).toMatch(/^of the guest\n/)
-    await boot({ hostname: 'unprepared', command: ['sh', '-c', 'hostname; exit 3'] })
+    await boot({
+      hostname: 'deaf',
+      command: ['sh', '-c', `echo ${LAST_WORDS} > /disk/last; hostname; exit 3`],
+    })
     // This gateway was told of no way to the internet.
     expect(engine.capabilities.outbound_network).toMatchObject({ offered: false })
     const screen = await openScreen(engine, id)
@@ -186,11 +207,21 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
     await eventually(async () => {
       expect(await engine.observation.status(id)).toMatchObject({ command_end: { exit_code: 3, count: 1 } })
     })
-    expect(await logOf()).toMatch(/unprepared\r?$/m)
+    expect(await logOf()).toMatch(/deaf\r?$/m)
     const why = 'status: error no such module: users'
     expect(await logOf()).toContain(`preparing the guest failed: ${why}`)
     const status = await engine.observation.status(id)
     expect(status).toMatchObject({ guest_trouble: { code: 'guest_unprepared', detail: why } })
+  }, 120_000)
+
+  test('one that does not shut down, though its agent and its button are heard, has written its files before the plug is pulled', async () => {
+    const impatient = await createQemuEngine({ dataDir, log, stopGraceMs: 8_000 })
+    await impatient.machines.stop(id, never)
+    await impatient.shutdown({ machines_stay: true })
+    expect(await logOf()).toContain('berth-guest: asked to shut down')
+    expect(await engine.observation.status(id)).toMatchObject({ state: 'stopped' })
+    await offered(engine.images.own).delete('image')
+    expect(await imageOf(id)).toContain(LAST_WORDS)
   }, 120_000)
 })
 

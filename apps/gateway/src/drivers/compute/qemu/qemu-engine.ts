@@ -167,7 +167,10 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
         open: id => facets.talk(id, () => createKeeperClient(store.paths(id).run).serial()),
       },
     },
-    observation: facets.observation,
+    observation: {
+      ...facets.observation,
+      guest: { facts: id => facets.talk(id, () => createKeeperClient(store.paths(id).run).facts()) },
+    },
     shutdown: async options => {
       facets.close()
       await Promise.all([eraser.close(), diskWatch.close(), networkWatch.close(), tidying.close()])

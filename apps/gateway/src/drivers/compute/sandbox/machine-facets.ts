@@ -55,7 +55,7 @@ export function machineFacets({ life, store, limiter, check }: MachineFacetsDeps
     ...consoleOver((id, request) => talk(id, () => life.agentOf(id).session(request))),
     exec: (id, argv, options) => talk(id, () => life.agentOf(id).exec(argv, options ?? {})),
   }
-  const observation: Observation = {
+  const observation: Omit<Observation, 'guest'> = {
     status: life.status,
     watch: life.watch,
     sample: sampler.sample,

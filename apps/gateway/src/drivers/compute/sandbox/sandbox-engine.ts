@@ -162,7 +162,10 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
       programs: facets.programs,
       serial: { lacks: 'A sandbox boots no system of its own, so there is no serial line.' },
     },
-    observation: facets.observation,
+    observation: {
+      ...facets.observation,
+      guest: { lacks: 'A sandbox boots no system of its own that could say anything.' },
+    },
     shutdown: async options => {
       facets.close()
       await Promise.all([eraser.close(), diskWatch.close(), networkWatch.close(), images.close()])

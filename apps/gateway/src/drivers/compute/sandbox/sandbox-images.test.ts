@@ -61,7 +61,7 @@ describeWhere('images in sandboxes', probe, () => {
         ...{ dataDir: join(folder, launcher), launcher },
       })
 
-      test('runs the image’s entry point as its user, where and with what the image says', async () => {
+      test('[B20] runs the image’s entry point as its user, where and with what the image says', async () => {
         const go = '#!/bin/sh\n(id -u; id -g; pwd; echo "$HOME $A $B $*") > ~/told\n'
         const said = {
           Entrypoint: ['/go', 'first'],

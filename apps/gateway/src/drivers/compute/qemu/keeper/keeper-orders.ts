@@ -5,6 +5,8 @@ export const HYPERVISOR_FDS = { monitor: 3, serial: 4, guest_agent: 5, report: 6
 
 /** Names of the ports by which a guest finds who speaks with it. */
 export const GUEST_AGENT_PORT = 'org.qemu.guest_agent.0'
+/** The port of the guest's agent, in the hypervisor's own words. */
+export const GUEST_AGENT_DEVICE = 'guest-agent-port'
 export const REPORT_PORT = 'berth.report.0'
 
 /** The network card's name in the hypervisor. */

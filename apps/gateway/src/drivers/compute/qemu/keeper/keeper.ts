@@ -22,16 +22,20 @@ import {
 } from '../../sandbox/agent/serve-requests.ts'
 import { encodeJson, FRAME } from '../../sessions/frames.ts'
 import { createSessionHost } from '../../sessions/session-host.ts'
+import { createGuestAgent } from './guest-agent.ts'
 import { createGuestPorts } from './guest-ports.ts'
 import { readGuestReport } from './guest-report.ts'
-import { HYPERVISOR_FDS, type KeeperOrders } from './keeper-orders.ts'
+import { GUEST_AGENT_DEVICE, HYPERVISOR_FDS, type KeeperOrders } from './keeper-orders.ts'
 import { openQmp } from './qmp.ts'
 import { createSerialLine } from './serial-line.ts'
 import { reportTrouble } from './trouble-report.ts'
 import { readyDisk } from './vm-disk.ts'
 
-/** What the gateway asks of a keeper beside what it asks of agents: the serial line, as it is, from after `ok` on. */
-export type KeeperRequest = AgentRequest | { op: 'serial' }
+/**
+ * What the gateway asks of a keeper beside what it asks of agents: the serial line, as it is, from after `ok` on; and what
+ * the guest says of itself, `null` where it has no agent.
+ */
+export type KeeperRequest = AgentRequest | { op: 'serial' } | { op: 'guest' }
 
 const LISTEN_FD = 3
 const LOG_FD = 4
@@ -41,6 +45,10 @@ const MS_PER_S = 1_000
 /** A guest that boots hears no power button yet, so it is pressed again. */
 const PRESS_AGAIN_MS = 2_000
 const POWER_OFF_GRACE_MS = 20_000
+/** How long an agent is waited for before the button is pressed as well. */
+const AGENT_FIRST_MS = 1_000
+/** How long a guest that does not shut down has to write what it has not yet written, at most half of its grace. */
+const FREEZE_MS = 5_000
 /** What hypervisors say at their end. */
 const SAID_CHARS_MAX = 2_000
 /** An end is told to those who wait for it before the keeper goes. */
@@ -105,17 +113,17 @@ readGuestReport(way(HYPERVISOR_FDS.report), {
 /** The line is shown as a shell is: it outlives whoever looks at it, and a gateway. */
 const sessions = createSessionHost({ open: (_, events) => serial.open(events), failureOf })
 
-const qmp = await openQmp(way(HYPERVISOR_FDS.monitor), () => undefined)
+const guest = createGuestAgent(way(HYPERVISOR_FDS.guest_agent))
+const qmp = await openQmp(way(HYPERVISOR_FDS.monitor), (name, data) => {
+  if (name === 'VSERPORT_CHANGE' && data.id === GUEST_AGENT_DEVICE) guest.setOpen(data.open === true)
+})
 const ports = createGuestPorts(qmp)
 let waits = true
 serveRequests(LISTEN_FD, handle)
 
 function handle(socket: Socket, request: KeeperRequest): void {
   const tell = (work: Promise<unknown>) => {
-    work.then(
-      value => answer(socket, value ?? {}),
-      error => fail(socket, failureOf(error)),
-    )
+    work.then(value => answer(socket, value ?? {})).catch(error => fail(socket, failureOf(error)))
   }
   switch (request.op) {
     case 'hello':
@@ -135,6 +143,9 @@ function handle(socket: Socket, request: KeeperRequest): void {
       break
     case 'connect':
       void openPort(socket, request.port)
+      break
+    case 'guest':
+      tell(guest.facts().then(facts => ({ facts })))
       break
     case 'serial':
       socket.write(encodeJson(FRAME.ok, {}))
@@ -179,14 +190,24 @@ function heard(): void {
   watchers.tell()
 }
 
-/** Presses the power button, and returns when the machine is off or the grace is over. */
+/**
+ * Asks the guest to shut down, and returns when the machine is off or the grace is over: by its agent where it has one,
+ * and by its power button. A guest that has not heard has what its programs wrote on its disk before it loses its power.
+ */
 async function powerOff(graceMs: number): Promise<void> {
-  const over = AbortSignal.timeout(graceMs)
+  const freezeMs = guest.isThere() ? Math.min(FREEZE_MS, graceMs / 2) : 0
+  const over = AbortSignal.timeout(graceMs - freezeMs)
+  const isOff = () => {
+    const pause = sleep(PRESS_AGAIN_MS, undefined, { signal: over }).catch(() => undefined)
+    return Promise.race([ended.then(() => true), pause.then(() => false)])
+  }
+  const isAsked = await Promise.race([guest.shutDown(), sleep(AGENT_FIRST_MS, false)])
+  if (isAsked && (await isOff())) return
   while (!over.aborted) {
     await qmp.execute('system_powerdown')
-    const pause = sleep(PRESS_AGAIN_MS, undefined, { signal: over }).catch(() => undefined)
-    if (await Promise.race([ended.then(() => true), pause.then(() => false)])) return
+    if (await isOff()) return
   }
+  await Promise.race([ended, guest.freeze(), sleep(freezeMs)])
 }
 
 async function quit(): Promise<void> {

@@ -9,6 +9,7 @@ interface Message {
   return?: unknown
   error?: { desc?: string }
   event?: string
+  data?: Record<string, unknown>
   id?: number
 }
 
@@ -21,7 +22,10 @@ export interface Qmp {
 }
 
 /** Begins the conversation over a stream, and returns once the hypervisor takes commands. */
-export async function openQmp(stream: Duplex, onEvent: (name: string) => void): Promise<Qmp> {
+export async function openQmp(
+  stream: Duplex,
+  onEvent: (name: string, data: Record<string, unknown>) => void,
+): Promise<Qmp> {
   let next = 0
   const waiting = new Map<number, (message: Message) => void>()
   let greeted = () => {}
@@ -31,7 +35,7 @@ export async function openQmp(stream: Duplex, onEvent: (name: string) => void): 
   readLines(stream, line => {
     const message = JSON.parse(line) as Message
     if (message.QMP) greeted()
-    else if (message.event) onEvent(message.event)
+    else if (message.event) onEvent(message.event, message.data ?? {})
     else if (message.id !== undefined) waiting.get(message.id)?.(message)
   })
 

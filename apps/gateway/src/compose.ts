@@ -43,6 +43,7 @@ import type { IdentityProvider } from './drivers/sign-in/port.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Catalogue } from './platform/config/catalogue.ts'
 import { sayIn } from './platform/config/catalogue-words.ts'
+import type { Config } from './platform/config/config.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
 import { findDirectHost } from './platform/direct-host.ts'
 import { createEvents } from './platform/events/events.ts'
@@ -95,8 +96,8 @@ export interface GatewayParts {
   internalPort: number
   internalAddress: string | null
   serviceHost: string
-  /** Where direct TCP ports listen; null for an address that this computer has besides the console's. */
-  directHost: string | null
+  /** Where direct TCP ports listen; a host that is null is an address that this computer has besides the console's. */
+  direct: Config['direct']
   /** Where the SSH server listens, on `host`; 0: any port that is free; null or left out: no SSH. */
   sshPort?: number | null
   /** `host:port` that customers reach it by; null or left out: the console's host and that port. */
@@ -257,7 +258,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     host: parts.host,
     publicUrl: parts.publicUrl,
     serviceHost: parts.serviceHost,
-    directHost: await findDirectHost(parts.directHost),
+    direct: { ...parts.direct, host: await findDirectHost(parts.direct.host) },
     ssh:
       sshPort === null
         ? null

@@ -118,7 +118,7 @@ export async function startGateway(
     internalPort: 0,
     internalAddress: null,
     serviceHost: 'localhost',
-    directHost: null,
+    direct: { host: null, name: null, ports: null },
     sessionIdleDays: 30,
     trustedProxies: [],
     credentialsKey: null,

@@ -5,6 +5,7 @@ import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { INSTANCE_CHANNEL, type Instances, type Target } from '../instances/instances.ts'
 import type { MachineWays } from './machine-ways.ts'
+import type { DirectPorts } from './ports/direct-ports.ts'
 import type { TcpForwards } from './ports/tcp-forwards.ts'
 import { isRunning } from './running.ts'
 import type { SshServer } from './ssh/ssh-server.ts'
@@ -13,7 +14,7 @@ import type { Terminals } from './terminal/terminals.ts'
 /** How a customer reaches an instance (R2.23). */
 export interface Connections {
   /**
-   * The ways to a running instance. Direct TCP ports are opened by this call; UDP ports are not offered.
+   * The ways to a running instance. Direct TCP ports are given by this call, and kept; UDP ports are not offered.
    * @param origin Scheme, host and port under which the customer sees the gateway.
    * @throws ApiError `not_found` or `instance_not_running`.
    */
@@ -30,8 +31,8 @@ export interface ConnectionsDeps {
   instances: Pick<Instances, 'findRunning'>
   terminals: Pick<Terminals, 'running' | 'checkInstance' | 'checkSessions' | 'instances'>
   identity: { watchSessions(onChange: () => void): Promise<() => void> }
-  /** Null where customers do not reach this computer's own ports. */
-  tcp: { forwards: TcpForwards; host: string } | null
+  /** Null where customers do not reach this computer's own ports. `host` is where they do. */
+  tcp: { forwards: TcpForwards; ports: DirectPorts; host: string } | null
   /** Null where no SSH is offered. */
   ssh: Pick<SshServer, 'address' | 'hostKeys'> | null
   /** Where customers reach it, where that is elsewhere than the console's host and the port that is listened on. */
@@ -48,7 +49,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   async function closeUnlessRunning(instanceId: string): Promise<void> {
     await terminals.checkInstance(instanceId)
     const target = targetsOf(tcp).find(one => one.instanceId === instanceId)
-    if (target && !(await isRunning(instances, target))) tcp?.forwards.closeInstance(instanceId)
+    if (!target || (await isRunning(instances, target))) return
+    tcp?.forwards.closeInstance(instanceId)
+    // It may have been started again before they were closed.
+    tcp?.ports.look(instanceId)
   }
 
   const held = () =>
@@ -56,6 +60,11 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   const warn = (error: unknown) => log.warn({ err: error }, 'what belongs to a stopped instance may be open')
   const onInstance = (instanceId: string) => {
     if (held().has(instanceId)) closeUnlessRunning(instanceId).catch(warn)
+    else tcp?.ports.look(instanceId)
+  }
+  const onReconnected = () => {
+    for (const instanceId of held()) onInstance(instanceId)
+    tcp?.ports.lookAtAll().catch(warn)
   }
 
   return {
@@ -63,7 +72,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       const row = await instances.findRunning(userId, instanceId)
       const [listening, tcpPorts, hasShell, guest] = await Promise.all([
         Promise.all(row.httpPorts.map(port => probe(deps.ways, instanceId, port))),
-        tcp ? tcp.forwards.open({ userId, instanceId }, row.tcpPorts) : new Map<number, number>(),
+        tcp ? tcp.ports.open({ userId, instanceId }, row.tcpPorts) : new Map<number, number>(),
         terminals.running(instanceId),
         row.kind === 'VM' ? inTime(deps.ways.guest(instanceId).catch(() => null)) : null,
       ])
@@ -88,11 +97,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     },
     async start() {
       const stops = await Promise.all([
-        deps.listen(INSTANCE_CHANNEL, onInstance, () => {
-          for (const instanceId of held()) onInstance(instanceId)
-        }),
+        deps.listen(INSTANCE_CHANNEL, onInstance, onReconnected),
         deps.identity.watchSessions(() => void terminals.checkSessions().catch(warn)),
       ])
+      tcp?.ports.lookAtAll().catch(warn)
       return () => {
         for (const stop of stops) stop()
       }

@@ -48,6 +48,7 @@ export interface ConnectParts {
   gateways?: ReachDeps['gateways']
   whereIs?: ReachDeps['whereIs']
   ssh?: ReachDeps['ssh']
+  direct?: ReachDeps['direct']
 }
 
 /** A gateway that is the only one. */
@@ -89,7 +90,7 @@ export async function startConnectFixture(
     host: '127.0.0.1',
     publicUrl: null,
     serviceHost: 'localhost',
-    directHost: await findDirectHost(null),
+    direct: parts.direct ?? { host: await findDirectHost(null), name: null, ports: null },
     ssh: parts.ssh ?? null,
     limits,
   })

@@ -12,6 +12,7 @@ import { accountDeleted } from '../identity/events.ts'
 import type { Instances } from '../instances/instances.ts'
 import { type ConnectionsDeps, createConnections } from './connections.ts'
 import { createMachineWays, type MachineWaysDeps } from './machine-ways.ts'
+import { createDirectPorts, type PortRange } from './ports/direct-ports.ts'
 import { createTcpForwards } from './ports/tcp-forwards.ts'
 import { reachRoutes } from './routes.ts'
 import { createServiceProxy, type ServiceLimits, type ServiceTarget } from './services/service-proxy.ts'
@@ -54,8 +55,11 @@ export interface ReachDeps {
   host: string
   publicUrl: string | null
   serviceHost: string
-  /** Where forwarded TCP ports listen: an address of this computer alone, whatever the gateway does. */
-  directHost: string
+  /**
+   * Where direct ports of instances listen, how customers name that where it is otherwise, and what is given out. Without
+   * a pool it is an address of this computer alone, whatever the gateway does.
+   */
+  direct: { host: string; name: string | null; ports: PortRange | null }
   /** What the SSH server is made of; null where none is wanted. */
   ssh: (SshParts & { place: ConnectionsDeps['sshPlace'] }) | null
   limits?: {
@@ -76,10 +80,14 @@ export function createReach(deps: ReachDeps): Reach {
   const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...limits.streams } })
   const ways = createMachineWays({ ...deps, turns, findMs: limits.findMs })
   const terminals = createTerminals({ ...deps, ways, limits: limits.terminal ?? {} })
-  // On a loopback interface customers are at this computer; elsewhere its own ports are out of their reach.
-  const tcp = isLoopback(deps.host)
-    ? { host: deps.directHost, forwards: createTcpForwards({ ...deps, ways, host: deps.directHost }) }
-    : null
+  const { host, name, ports: pool } = deps.direct
+  // On a loopback interface customers are at this computer; elsewhere they reach what was opened for them.
+  const isReached = pool !== null || isLoopback(deps.host)
+  const forwards = isReached ? createTcpForwards({ ...deps, ways, host }) : null
+  const tcp = forwards && {
+    ...{ host: name ?? host, forwards },
+    ports: createDirectPorts({ ...deps, forwards, pool }),
+  }
   const ssh =
     deps.ssh &&
     createSshServer({
@@ -116,6 +124,7 @@ export function createReach(deps: ReachDeps): Reach {
     shutdown: () => {
       ssh?.shutdown()
       terminals.shutdown()
+      tcp?.ports.shutdown()
       tcp?.forwards.shutdown()
     },
   }

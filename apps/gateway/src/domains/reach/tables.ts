@@ -1,4 +1,4 @@
-import { pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { moment } from '../../platform/database/columns.ts'
 
 /** Tickets that open one terminal socket each. */
@@ -11,3 +11,17 @@ export const terminalTicket = pgTable('terminal_ticket', {
   expiresAt: moment('expires_at').notNull(),
   usedAt: moment('used_at'),
 })
+
+/** Ports by which ports of instances are reached from outside: for as long as their instances are there. */
+export const directPort = pgTable(
+  'direct_port',
+  {
+    instanceId: text('instance_id').notNull(),
+    port: integer('port').notNull(),
+    publicPort: integer('public_port').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.instanceId, table.port] }),
+    uniqueIndex('direct_port_public').on(table.publicPort),
+  ],
+)

@@ -123,6 +123,27 @@ describe('settings that do not go together', () => {
     expect(() => readConfig({ SMTP_URL: 'smtp://mail:25' })).toThrow('MAIL_FROM is needed with SMTP_URL')
   })
 
+  test('direct ports that others reach, without which and where', () => {
+    const host = { BERTH_DIRECT_HOST: '203.0.113.7' }
+    const ports = { BERTH_DIRECT_PORTS: '30000-30999' }
+    expect(() => readConfig(host)).toThrow('BERTH_DIRECT_PORTS is needed')
+    expect(() => readConfig(ports)).toThrow('BERTH_DIRECT_HOST is needed')
+    expect(() => readConfig({ BERTH_DIRECT_NAME: 'direct.example.com' })).toThrow(
+      'BERTH_DIRECT_NAME is of no use',
+    )
+    expect(() => readConfig({ BERTH_DIRECT_HOST: '0.0.0.0', ...ports })).toThrow(
+      'BERTH_DIRECT_NAME is needed',
+    )
+    expect(readConfig({ ...host, ...ports }).direct).toEqual({
+      host: '203.0.113.7',
+      name: null,
+      ports: { first: 30_000, last: 30_999 },
+    })
+    for (const wrong of ['80-90', '30000', '30999-30000', '60000-70000']) {
+      expect(() => readConfig({ ...host, BERTH_DIRECT_PORTS: wrong })).toThrow('BERTH_DIRECT_PORTS takes')
+    }
+  })
+
   test.each(['turnstile', 'hcaptcha'])('the captcha service %s without its keys', kind => {
     const keys = { BERTH_CAPTCHA_SITE_KEY: 'site', BERTH_CAPTCHA_SECRET: 's3cret' }
     const attempt = (settings: object) => () => readConfig({ BERTH_CAPTCHA: kind, ...settings })

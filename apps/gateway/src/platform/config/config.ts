@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import type * as z from 'zod'
+import { isAnyAddress, isLoopback } from '../http/hosts.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
 import type { SignInProviderSetting } from './sign-in-providers.ts'
 
@@ -17,7 +18,12 @@ export interface Config {
   /** `host:port` that other gateways reach this one by; null: found out. */
   readonly internalAddress: string | null
   readonly serviceHost: string
-  readonly directHost: string | null
+  readonly direct: {
+    readonly host: string | null
+    /** How customers name it; null: as it is. */
+    readonly name: string | null
+    readonly ports: { readonly first: number; readonly last: number } | null
+  }
   /** Null where no SSH is offered. */
   readonly sshPort: number | null
   /** `host:port` that customers reach it by; null: the console's host and that port. */
@@ -94,7 +100,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     internalPort: values.BERTH_INTERNAL_PORT,
     internalAddress: values.BERTH_INTERNAL_ADDRESS,
     serviceHost: values.BERTH_SERVICE_HOST,
-    directHost: values.BERTH_DIRECT_HOST,
+    direct: {
+      host: values.BERTH_DIRECT_HOST,
+      name: values.BERTH_DIRECT_NAME,
+      ports: values.BERTH_DIRECT_PORTS,
+    },
     sshPort: values.BERTH_SSH_PORT || null,
     sshAddress: values.BERTH_SSH_ADDRESS,
     trustedProxies: values.BERTH_TRUSTED_PROXIES,
@@ -166,7 +176,7 @@ function crossCheck(values: Values): string[] {
   if (values.SMTP_URL !== null && values.MAIL_FROM === null) {
     mistakes.push(`MAIL_FROM is needed with SMTP_URL: it takes ${SETTINGS.MAIL_FROM.takes}.`)
   }
-  mistakes.push(...checkCasdoor(values))
+  mistakes.push(...checkCasdoor(values), ...checkDirect(values))
   for (const name of ['BERTH_CAPTCHA_SITE_KEY', 'BERTH_CAPTCHA_SECRET'] as const) {
     const { BERTH_CAPTCHA: kind } = values
     const isService = kind === 'turnstile' || kind === 'hcaptcha'
@@ -185,6 +195,23 @@ function crossCheck(values: Values): string[] {
     )
   }
   return mistakes
+}
+
+/** Ports that others reach are ones that the operator knows, at an address that customers can be told. */
+function checkDirect(values: Values): string[] {
+  const { BERTH_DIRECT_HOST: host, BERTH_DIRECT_NAME: name, BERTH_DIRECT_PORTS: ports } = values
+  if (ports === null) {
+    if (host !== null && !isLoopback(host)) {
+      return [`BERTH_DIRECT_PORTS is needed with BERTH_DIRECT_HOST=${host}, which others reach.`]
+    }
+    return name === null ? [] : ['BERTH_DIRECT_NAME is of no use without BERTH_DIRECT_PORTS.']
+  }
+  if (host === null)
+    return ['BERTH_DIRECT_HOST is needed with BERTH_DIRECT_PORTS: it names where they listen.']
+  if (isAnyAddress(host) && name === null) {
+    return [`BERTH_DIRECT_NAME is needed with BERTH_DIRECT_HOST=${host}: nobody can be told that address.`]
+  }
+  return []
 }
 
 /** What CASDOOR_URL is worth nothing without. */

@@ -32,11 +32,23 @@ const wholeNumber = (min: number, max: number) =>
     .pipe(z.number().min(min).max(max))
 
 /** Empty means null. */
-const optional = <Schema extends z.ZodType<string, string>>(schema: Schema) =>
+const optional = <Schema extends z.ZodType<unknown, string>>(schema: Schema) =>
   z
     .literal('')
     .transform(() => null)
     .or(schema)
+
+/** Two ports with a hyphen between, both of which belong to it. */
+function portRange() {
+  return z
+    .string()
+    .regex(/^\d{4,5}-\d{4,5}$/)
+    .transform(text => {
+      const [first = 0, last = 0] = text.split('-').map(Number)
+      return { first, last }
+    })
+    .refine(({ first, last }) => first >= DIRECT_PORT_MIN && first <= last && last <= DIRECT_PORT_MAX)
+}
 
 /** Values with commas between. */
 const listOf = (item: z.ZodType<string, string>) =>
@@ -60,7 +72,11 @@ const KEY_256 = /^[A-Za-z0-9+/_-]{43}=?$/
 const HOST_AND_PORT = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/
 /** The same, or an IPv6 address in brackets, and always a port. */
 const REACHABLE = /^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-f:.]+\]):\d{1,5}$/
-const LOOPBACK_ADDRESS = /^127(\.\d{1,3}){3}$/
+/** A host name in any case, or an address. */
+const DIRECT_NAME = /^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9:])?$/
+/** Below are ports of the computer's own services. */
+const DIRECT_PORT_MIN = 1_024
+const DIRECT_PORT_MAX = 65_535
 const INTERFACE = /^[A-Za-z0-9._:-]+$/
 /** An address, or a network as its first address and how many bits are the network's. */
 function isNetwork(text: string): boolean {
@@ -103,13 +119,28 @@ export const SETTINGS = {
       'Domain below which each HTTP service of an instance has a host name of its own. Its wildcard DNS record must ' +
       'lead here. Browsers take every name below `localhost` for this computer, so the default needs none.',
   }),
-  BERTH_DIRECT_HOST: setting(optional(z.string().regex(LOOPBACK_ADDRESS)), {
+  BERTH_DIRECT_HOST: setting(optional(z.string().regex(INTERFACE)), {
     default: '',
-    takes: 'an address of this computer alone, such as 127.0.0.2',
+    takes: 'an address of this computer, such as 127.0.0.2 or 203.0.113.7',
     about:
-      'Where direct TCP ports of instances listen, which are for customers at this computer. Another address than the ' +
-      'console’s: browsers send an address’s cookies to each of its ports, and what listens there is a customer’s. ' +
-      'Empty: 127.0.0.2, or 127.0.0.1 where this computer lacks that one.',
+      'Where direct TCP ports of instances listen. Another address than the console’s: browsers send an address’s cookies ' +
+      'to each of its ports, and what listens there is a customer’s. One that others reach needs `BERTH_DIRECT_PORTS`. ' +
+      'Empty: 127.0.0.2, or 127.0.0.1 where this computer lacks that one, for customers at this computer.',
+  }),
+  BERTH_DIRECT_PORTS: setting(optional(portRange()), {
+    default: '',
+    takes: 'two ports from 1024 to 65535 with a hyphen between, such as 30000-31999',
+    about:
+      'Ports of `BERTH_DIRECT_HOST` that are given to instances for their TCP ports. An instance keeps its own for as ' +
+      'long as it is there, so the range is as long as there may be such ports. Open it in the firewall. A port that ' +
+      'another program has is passed over. Empty: any port that is free, at an address of this computer alone.',
+  }),
+  BERTH_DIRECT_NAME: setting(optional(z.string().regex(DIRECT_NAME)), {
+    default: '',
+    takes: 'a host name or an address, such as direct.example.com',
+    about:
+      'What customers are told in place of `BERTH_DIRECT_HOST`, where they reach that by a name or through another ' +
+      'address. No name that the console has, for the reason there.',
   }),
   BERTH_SSH_PORT: setting(wholeNumber(0, 65_535), {
     default: '2222',

@@ -79,6 +79,7 @@ export function wasForwarded(headers: IncomingHttpHeaders): boolean {
   return PROXY_HEADERS.some(name => headers[name] !== undefined)
 }
 
-function isAnyAddress(host: string): boolean {
+/** Whether an interface stands for every address of this computer. */
+export function isAnyAddress(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || host === ''
 }

@@ -8,10 +8,11 @@ import { joinStreams } from '../streams/join-streams.ts'
 /** Ports of this computer that lead to ports of instances (R2.23). */
 export interface TcpForwards {
   /**
-   * Opens what is not open yet and gives the port of this computer for each port of the instance; none when they
-   * were closed meanwhile.
+   * Opens what is not open yet and gives the port of this computer for each port of the instance that has one; none when
+   * they were closed meanwhile.
+   * @param ports The instance's ports, each with the one of this computer that it is to have; null for any that is free.
    */
-  open(target: Target, ports: readonly number[]): Promise<Map<number, number>>
+  open(target: Target, ports: ReadonlyMap<number, number | null>): Promise<Map<number, number>>
   /** Closes them, and every connection through them. */
   closeInstance(instanceId: string): void
   /** Instances that have any, with their owners. */
@@ -28,8 +29,7 @@ interface Forward {
 }
 
 /**
- * Makes the forwards. Each is a listener on a free port, so it is only for a gateway on the customer's own
- * computer: whoever reaches `host` reaches the instance's port.
+ * Makes the forwards. Each is a listener: whoever reaches `host` reaches the instance's port.
  * @param deps `host` is the address that is listened on, such as `127.0.0.2`.
  */
 export function createTcpForwards(deps: {
@@ -41,7 +41,7 @@ export function createTcpForwards(deps: {
   const opened = new Map<string, { target: Target; forwards: Map<number, Forward> }>()
   let isShut = false
 
-  function start(instanceId: string, port: number): Forward {
+  function start(instanceId: string, port: number, publicPort: number): Forward {
     const sockets = new Set<Socket>()
     const server = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
       sockets.add(socket)
@@ -59,7 +59,7 @@ export function createTcpForwards(deps: {
     server.maxConnections = CONNECTIONS_PER_PORT_MAX
     const listening = new Promise<{ port: number; server: Server }>((resolve, reject) => {
       server.once('error', reject)
-      server.listen({ host, port: 0 }, () => {
+      server.listen({ host, port: publicPort }, () => {
         server.on('error', error => log.warn({ err: error }, 'a forwarded TCP port failed'))
         resolve({ port: (server.address() as AddressInfo).port, server })
       })
@@ -85,14 +85,14 @@ export function createTcpForwards(deps: {
       const found = new Map<number, number>()
       if (isShut) return found
       opened.set(instanceId, { target, forwards })
-      for (const port of ports) {
-        const forward = forwards.get(port) ?? start(instanceId, port)
+      for (const [port, wanted] of ports) {
+        const forward = forwards.get(port) ?? start(instanceId, port, wanted ?? 0)
         forwards.set(port, forward)
         try {
           found.set(port, (await forward.listening).port)
         } catch (error) {
-          // No free port, say. It is left out of the answer and tried again with the next call.
-          log.warn({ err: error }, 'a TCP port could not be forwarded')
+          // Somebody else has it, say. It is left out of the answer and tried again with the next call.
+          log.warn({ err: error, instance: instanceId, port }, 'a TCP port could not be forwarded')
           forwards.delete(port)
         }
         // Whoever closed them closed all that were there; one that is opened now would stay for ever.

@@ -1,0 +1,138 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { getConnection } from '@berth/contract/instances'
+import { eq } from 'drizzle-orm'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../../test/test-database.ts'
+import { notify } from '../../../platform/database/open-database.ts'
+import { INSTANCE_CHANNEL } from '../../instances/instances.ts'
+import { instance } from '../../instances/tables.ts'
+import type { ReachedEngine } from '../machine-ways.ts'
+import type { ReachDeps } from '../reach.ts'
+import { type ConnectFixture, startConnectFixture } from '../reach-fixture.ts'
+
+// Goal: an instance keeps the ports by which it is reached from outside. Method: gateways one after the other on one
+// database, with real listeners on an address that nobody else uses, and real clients.
+
+const PORT = 7_000
+/** No other test listens there. */
+const HOST = '127.71.0.2'
+const POOL = { first: 21_000, last: 21_001 }
+
+let database: TestDatabase
+let service: Server
+let gateway: ConnectFixture
+const others: Server[] = []
+const engine = {
+  network: {
+    connect: async () => {
+      const { port } = service.address() as AddressInfo
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+      await once(socket, 'connect')
+      return socket
+    },
+  },
+} as unknown as ReachedEngine
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  service = serve('reached').listen(0, '127.0.0.1')
+  await once(service, 'listening')
+})
+afterEach(async () => {
+  await gateway.close()
+  for (const server of others.splice(0)) server.close()
+})
+afterAll(async () => {
+  service.close()
+  await database.drop()
+})
+
+async function start(direct?: ReachDeps['direct']): Promise<void> {
+  gateway = await startConnectFixture(engine, {}, { database, ...(direct && { direct }) })
+}
+
+/** The ways that a customer is told to the one port of an instance. */
+async function waysTo(id: string) {
+  return (await gateway.call(getConnection, { params: { id } })).data.tcp
+}
+
+/** What a port says: null where nobody listens there. */
+async function said(host: string, port: number): Promise<string | null> {
+  const socket = connect({ host, port }).on('error', () => undefined)
+  return text(socket).catch(() => null)
+}
+
+function serve(words: string): Server {
+  return createServer(socket => socket.on('error', () => socket.destroy()).end(words))
+}
+
+async function occupy(host: string, port: number): Promise<void> {
+  const server = serve('somebody else').listen(port, host)
+  others.push(server)
+  await once(server, 'listening')
+}
+
+async function terminate(id: string): Promise<void> {
+  await database.db.transaction(async tx => {
+    await tx.update(instance).set({ terminatedAt: new Date() }).where(eq(instance.id, id))
+    await notify(tx, INSTANCE_CHANNEL, id)
+  })
+}
+
+describe('[R2.23] direct TCP ports of a pool', () => {
+  const direct = { host: HOST, name: 'direct.example.com', ports: POOL }
+
+  test('are kept through stops and restarts of the instance and of the gateway, without being asked for again', async () => {
+    await start(direct)
+    const { id } = await gateway.addInstance({ tcpPorts: [PORT] })
+    const [way] = await waysTo(id)
+    expect(way).toMatchObject({ port: PORT, host: 'direct.example.com' })
+    const port = way?.public_port ?? 0
+    expect([POOL.first, POOL.last]).toContain(port)
+    expect(await said(HOST, port)).toBe('reached')
+    await gateway.setStatus(id, 'stopped')
+    await expect.poll(() => said(HOST, port)).toBeNull()
+    await gateway.setStatus(id, 'running')
+    await expect.poll(() => said(HOST, port)).toBe('reached')
+    await gateway.close()
+    expect(await said(HOST, port)).toBeNull()
+    await start(direct)
+    await expect.poll(() => said(HOST, port)).toBe('reached')
+    expect(await waysTo(id)).toEqual([way])
+    await terminate(id)
+    await expect.poll(() => said(HOST, port)).toBeNull()
+  })
+
+  test('are none that another program has; where all are given out there is none until an instance is gone', async () => {
+    await occupy(HOST, POOL.first)
+    await start(direct)
+    const [one, two] = [
+      await gateway.addInstance({ tcpPorts: [PORT] }),
+      await gateway.addInstance({ tcpPorts: [PORT] }),
+    ]
+    const last = [{ port: PORT, host: 'direct.example.com', public_port: POOL.last }]
+    await expect.poll(() => waysTo(one.id)).toEqual(last)
+    expect(await waysTo(two.id)).toEqual([])
+    await terminate(one.id)
+    await expect.poll(() => waysTo(two.id)).toEqual(last)
+  })
+})
+
+test('[R2.23] without a pool a direct TCP port is the same after a restart, unless somebody else has it then', async () => {
+  await start()
+  const { id } = await gateway.addInstance({ tcpPorts: [PORT] })
+  const [way] = await waysTo(id)
+  const { host, public_port } = way ?? { host: '', public_port: 0 }
+  await gateway.close()
+  await start()
+  await expect.poll(() => said(host, public_port)).toBe('reached')
+  expect(await waysTo(id)).toEqual([way])
+  await gateway.close()
+  await occupy(host, public_port)
+  await start()
+  const [other] = await waysTo(id)
+  expect(other?.public_port).not.toBe(public_port)
+  expect(await said(host, other?.public_port ?? 0)).toBe('reached')
+})

@@ -31,7 +31,11 @@ export const gpuSpec = z.object({
   /** GPUs (machines for a CPU spec) that can be rented now, and that the region has. */
   available: z.number().int(),
   total: z.number().int(),
+  /** False while nobody reaches an engine that could make it: whether what is free can be had, nobody can tell then. */
+  stock_known: z.boolean(),
   counts: z.array(z.number().int()),
+  /** What the region's engines can make of it. */
+  kinds: z.array(z.enum(['POD', 'VM'])),
   /** True when no such GPU is in this machine: the instance gets none (B1). */
   simulated: z.boolean(),
 })

@@ -8,6 +8,7 @@ import type explore from '../../public/locales/en/explore.json'
 import type instance from '../../public/locales/en/instance.json'
 import type instances from '../../public/locales/en/instances.json'
 import type keys from '../../public/locales/en/keys.json'
+import type offers from '../../public/locales/en/offers.json'
 import type payments from '../../public/locales/en/payments.json'
 import type settings from '../../public/locales/en/settings.json'
 
@@ -25,6 +26,7 @@ declare module 'i18next' {
       instance: typeof instance
       instances: typeof instances
       keys: typeof keys
+      offers: typeof offers
       payments: typeof payments
       settings: typeof settings
       errors: typeof errors

@@ -26,6 +26,7 @@ export type Namespace =
   | 'instance'
   | 'instances'
   | 'keys'
+  | 'offers'
   | 'payments'
   | 'settings'
   | 'errors'

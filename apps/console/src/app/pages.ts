@@ -50,7 +50,7 @@ export const PAGES = [
   {
     path: '/explore',
     access: 'user',
-    namespaces: ['explore', 'deploy'],
+    namespaces: ['explore', 'deploy', 'offers'],
     load: () => import('../pages/explore/ExplorePage.tsx'),
   },
   {

@@ -6,17 +6,12 @@ import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { lazyPart } from '../../app/lazy-part.ts'
-import { usePageSearch } from '../../app/search.ts'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
-import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { StaleNote } from '../../ui/StaleNote.tsx'
 import { DeployForm } from './DeployForm.tsx'
-import classes from './ExplorePage.module.css'
-import { offersOf, SORTS } from './offers.ts'
-import { SpecCards } from './SpecCards.tsx'
-import { exploreSearch } from './search.ts'
+import { Offers } from './Offers.tsx'
 
 const DeployProgress = lazyPart(() => import('./DeployProgress.tsx').then(module => module.DeployProgress))
 
@@ -35,7 +30,6 @@ export function prefetch(): void {
 /** Choose a GPU, fill in the machine, see what it costs, deploy it (R1.1). */
 export function Page() {
   const { t } = useTranslation('explore')
-  const [filters, setFilters] = usePageSearch(exploreSearch)
   const [deployed, setDeployed] = useState<{ id: string; name: string } | null>(null)
   const specs = useQuery({ ...specsQuery, refetchInterval: STOCK_REFRESH_MS })
   const regions = useQuery(queryOf(allRegions, {}))
@@ -63,54 +57,20 @@ export function Page() {
     )
   }
 
-  const region = regions.data.some(({ code }) => code === filters.region) ? filters.region : ''
-  const offers = offersOf(specs.data, region, filters.sort)
-  const chosen = offers.find(({ id }) => id === filters.spec) ?? offers.find(({ available }) => available > 0)
   return (
     <>
       <PageHeader title={t('title')} />
       {specs.error && <StaleNote since={specs.dataUpdatedAt} onRetry={() => void specs.refetch()} />}
-      <div className={classes.layout}>
-        <div className={classes.filters}>
-          <SegmentedFilter
-            label={t('regions')}
-            value={region}
-            onChange={code => setFilters({ region: code })}
-            options={[
-              { value: '', label: t('all_regions') },
-              ...regions.data.map(({ code, name, enabled }) => ({
-                value: code,
-                label: enabled ? name : t('region_off', { name }),
-                disabled: !enabled,
-              })),
-            ]}
-          />
-          <label className={classes.sort}>
-            <span>{t('sort')}</span>
-            <select
-              value={filters.sort}
-              onChange={event =>
-                setFilters({ sort: SORTS.find(sort => sort === event.target.value) ?? 'price' })
-              }
-            >
-              {SORTS.map(sort => (
-                <option key={sort} value={sort}>
-                  {t(`sorts.${sort}`)}
-                </option>
-              ))}
-            </select>
-          </label>
-        </div>
-        <SpecCards offers={offers} chosen={chosen?.id ?? ''} onChoose={spec => setFilters({ spec })} />
-        {chosen && (
+      <Offers specs={specs.data} regions={regions.data}>
+        {offer => (
           <DeployForm
-            offer={chosen}
+            offer={offer}
             regions={regions.data}
             images={images.data}
             onDeployed={(id, name) => setDeployed({ id, name })}
           />
         )}
-      </div>
+      </Offers>
       {deployed && (
         <Suspense>
           <DeployProgress id={deployed.id} name={deployed.name} />

@@ -1,60 +1,57 @@
-import { useQuery } from '@tanstack/react-query'
+import type { Region } from '@berth/contract/regions'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { balanceQuery } from '../../api/queries.ts'
-import { readCurrency } from '../../app/session/session-storage.ts'
 import { useFormat } from '../../ui/format.ts'
+import { LinkButton } from '../../ui/LinkButton.tsx'
 import { type SpecOffer, stockLevel } from './offers.ts'
+import { SimulatedMark } from './SimulatedMark.tsx'
 import classes from './SpecCards.module.css'
+import { StockWords } from './StockWords.tsx'
 
-interface SpecCardsProps {
+export interface OffersProps {
   offers: readonly SpecOffer[]
+  regions: readonly Region[]
   /** The id of the chosen one; empty for none. */
   chosen: string
+  currency: string
   onChoose: (id: string) => void
 }
 
-/** Specs to choose from: what it is, what is left of it, what it costs (R3.3). */
-export function SpecCards({ offers, chosen, onChoose }: SpecCardsProps) {
-  const { t } = useTranslation('explore')
+/** Specs to choose from: what it is, what each region has left of it, what it costs (R3.3). */
+export function SpecCards({ offers, regions, chosen, currency, onChoose }: OffersProps) {
+  const { t } = useTranslation(['explore', 'offers'])
   const format = useFormat()
-  const { data: balance } = useQuery(balanceQuery)
-  const currency = balance?.currency ?? readCurrency()
   // On a phone one card is shown, and the others when another one is wanted.
   const [isOpen, setIsOpen] = useState(false)
   const others = offers.filter(({ id }) => id !== chosen)
   const cheapest = others.map(offer => offer.priceMicroPerHour).sort((a, b) => Number(a - b))[0]
+  const hasChosen = others.length < offers.length
   return (
     <fieldset className={classes.cards} data-open={isOpen || undefined}>
       <legend className="said">{t('specs')}</legend>
-      {offers.map(offer => {
-        const level = stockLevel(offer)
-        return (
-          <label key={offer.id} className={classes.card} data-chosen={offer.id === chosen || undefined}>
-            <input
-              type="radio"
-              name="gpu_spec"
-              className={classes.input}
-              value={offer.id}
-              checked={offer.id === chosen}
-              disabled={level === 'sold_out'}
-              onChange={() => {
-                setIsOpen(false)
-                onChoose(offer.id)
-              }}
-            />
+      {offers.map(offer => (
+        <div key={offer.id} className={classes.card} data-chosen={offer.id === chosen || undefined}>
+          {/* It lies over the whole card, so that a button in there stays one of its own. */}
+          <input
+            type="radio"
+            name="gpu_spec"
+            className={classes.input}
+            value={offer.id}
+            aria-labelledby={`offer-${offer.id}`}
+            checked={offer.id === chosen}
+            disabled={offer.level === 'sold_out'}
+            onChange={() => {
+              setIsOpen(false)
+              onChoose(offer.id)
+            }}
+          />
+          <span id={`offer-${offer.id}`} className={classes.body}>
             <span className={classes.head}>
               <span className={classes.name}>
                 {offer.name}
-                {offer.simulated && (
-                  <span className={classes.simulated} title={t('simulated_hint')}>
-                    {t('simulated')}
-                  </span>
-                )}
+                {offer.simulated && <SimulatedMark />}
               </span>
-              <span className={classes.stock} data-level={level}>
-                {t(`stock.${level}`, { count: offer.available })}
-              </span>
+              <StockWords level={offer.level} count={offer.available} />
             </span>
             <span className={classes.foot}>
               <span className={classes.facts}>
@@ -64,14 +61,31 @@ export function SpecCards({ offers, chosen, onChoose }: SpecCardsProps) {
               </span>
               <span className={classes.price}>{format.rate(offer.priceMicroPerHour, currency, 'h')}</span>
             </span>
-          </label>
-        )
-      })}
-      {cheapest !== undefined && chosen && (
+            {offer.places.length > 1 && (
+              <span className={classes.places}>
+                {offer.places.map(place => {
+                  const level = stockLevel(place)
+                  const name =
+                    regions.find(({ code }) => code === place.region_code)?.name ?? place.region_code
+                  return (
+                    <span key={place.region_code} data-level={level}>
+                      {level === 'available'
+                        ? name
+                        : t('offers:place', {
+                            region: name,
+                            stock: t(`stock.${level}`, { count: place.available }),
+                          })}
+                    </span>
+                  )
+                })}
+              </span>
+            )}
+          </span>
+        </div>
+      ))}
+      {cheapest !== undefined && hasChosen && (
         <p className={classes.others}>
-          <button type="button" onClick={() => setIsOpen(true)}>
-            {t('other_specs')}
-          </button>
+          <LinkButton onClick={() => setIsOpen(true)}>{t('other_specs')}</LinkButton>
           <span>
             {t('more_specs', { count: others.length, price: format.rate(cheapest, currency, 'h') })}
           </span>

@@ -1,8 +1,11 @@
 import type { GpuSpec } from '@berth/contract/regions'
 
-/** Orders of the cards. */
-export const SORTS = ['price', 'memory', 'stock'] as const
+/** Orders of the offers. */
+export const SORTS = ['price', 'price_down', 'memory', 'stock', 'name'] as const
 export type Sort = (typeof SORTS)[number]
+
+/** How stock is worded; `unknown` while nobody reaches what would make the machine. */
+export type StockLevel = 'available' | 'low' | 'sold_out' | 'unknown'
 
 /** A spec over the regions in view, as one card shows it. */
 export interface SpecOffer {
@@ -16,8 +19,10 @@ export interface SpecOffer {
   /** The lowest of its regions. */
   priceMicroPerHour: bigint
   counts: number[]
+  /** What can be had now, over the regions where that is known. */
   available: number
   total: number
+  level: StockLevel
   /** Its regions, the one with the most to give first. */
   places: GpuSpec[]
 }
@@ -35,6 +40,10 @@ export function offersOf(specs: readonly GpuSpec[], region: string, sort: Sort):
     const [first] = places
     if (!first) continue
     const prices = places.map(place => BigInt(place.price_micro_per_hour))
+    const known = places.filter(place => place.stock_known)
+    const available = known.reduce((sum, place) => sum + place.available, 0)
+    // Where one region cannot be asked, that the others have none does not mean that there is none.
+    const stockKnown = known.length > 0 && (available > 0 || known.length === places.length)
     offers.push({
       id,
       name: first.name,
@@ -45,19 +54,13 @@ export function offersOf(specs: readonly GpuSpec[], region: string, sort: Sort):
       memoryGb: first.memory_gb,
       priceMicroPerHour: prices.reduce((least, price) => (price < least ? price : least)),
       counts: first.counts,
-      available: places.reduce((sum, place) => sum + place.available, 0),
+      available,
       total: places.reduce((sum, place) => sum + place.total, 0),
-      places: places.toSorted((a, b) => b.available - a.available),
+      level: stockLevel({ available, stock_known: stockKnown }),
+      places: places.toSorted((a, b) => reachable(b) - reachable(a)),
     })
   }
-  const byPrice = (a: SpecOffer, b: SpecOffer) =>
-    Number(a.priceMicroPerHour - b.priceMicroPerHour) || a.name.localeCompare(b.name)
-  const orders: Record<Sort, (a: SpecOffer, b: SpecOffer) => number> = {
-    price: byPrice,
-    memory: (a, b) => b.vramGb - a.vramGb || byPrice(a, b),
-    stock: (a, b) => b.available - a.available || byPrice(a, b),
-  }
-  return offers.sort(orders[sort])
+  return offers.sort(ORDERS[sort])
 }
 
 function groupById(specs: readonly GpuSpec[]): Map<string, GpuSpec[]> {
@@ -66,15 +69,28 @@ function groupById(specs: readonly GpuSpec[]): Map<string, GpuSpec[]> {
   return groups
 }
 
+const reachable = (place: GpuSpec) => (place.stock_known ? place.available : 0)
+const byName = (a: SpecOffer, b: SpecOffer) => a.name.localeCompare(b.name)
+const byPrice = (a: SpecOffer, b: SpecOffer) =>
+  Number(a.priceMicroPerHour - b.priceMicroPerHour) || byName(a, b)
+const ORDERS: Record<Sort, (a: SpecOffer, b: SpecOffer) => number> = {
+  price: byPrice,
+  price_down: (a, b) => Number(b.priceMicroPerHour - a.priceMicroPerHour) || byName(a, b),
+  memory: (a, b) => b.vramGb - a.vramGb || byPrice(a, b),
+  stock: (a, b) => b.available - a.available || byPrice(a, b),
+  name: byName,
+}
+
 /** At this many or fewer left, the card says how many. */
 const LOW_STOCK = 2
 
 /**
- * How a card words its stock.
- * @param offer Its stock.
+ * How stock is worded.
+ * @param place What a region, or several, have of a spec.
  * @returns `low` from two left down.
  */
-export function stockLevel(offer: Pick<SpecOffer, 'available'>): 'available' | 'low' | 'sold_out' {
-  if (offer.available <= 0) return 'sold_out'
-  return offer.available <= LOW_STOCK ? 'low' : 'available'
+export function stockLevel(place: Pick<GpuSpec, 'available' | 'stock_known'>): StockLevel {
+  if (!place.stock_known) return 'unknown'
+  if (place.available <= 0) return 'sold_out'
+  return place.available <= LOW_STOCK ? 'low' : 'available'
 }

@@ -42,9 +42,22 @@ describe('a machine without GPUs', () => {
       price_micro_per_week: '67030000',
       price_micro_per_month: '257040000',
       available: 64,
+      stock_known: true,
+      kinds: ['POD'],
       counts: [1, 2, 4, 8],
     })
     expect(specs.find(({ id }) => id === 'b200')).toMatchObject({ available: 0 })
+  })
+
+  test('[R3.3] where nobody reaches an engine, what is free is not known, though it is listed', async () => {
+    const away = await startGateway({ engines: [] })
+    try {
+      const specs = await away.data(listGpuSpecs, { body: { region_codes: [] } })
+      expect(specs.length).toBeGreaterThan(0)
+      expect(specs.filter(spec => spec.stock_known || spec.kinds.length > 0)).toEqual([])
+    } finally {
+      await away.stop()
+    }
   })
 
   test('[R5.4] a region that is not open offers nothing by itself', async () => {

@@ -41,7 +41,7 @@ export function createRegions(deps: {
   db: Database
   clock: Clock
   catalogue: Pick<Catalogue, 'regions' | 'gpu_specs' | 'prices'>
-  fleet: Pick<Fleet, 'engines'>
+  fleet: Pick<Fleet, 'engines' | 'isReached'>
 }) {
   const { catalogue, fleet } = deps
   const offersNow = () => makeOffers(catalogue, fleet.engines())
@@ -61,9 +61,21 @@ export function createRegions(deps: {
       (await stock.levels()).map(level => [`${level.regionCode}/${level.specId}`, level]),
     )
     const { term_discount_percent } = catalogue.prices
-    return wanted.map(offer =>
-      toGpuSpec(offer, levels.get(`${offer.region.code}/${offer.spec.id}`), term_discount_percent),
-    )
+    return wanted.map(offer => {
+      const level = levels.get(`${offer.region.code}/${offer.spec.id}`)
+      return toGpuSpec(offer, { ...level, ...makersOf(offer) }, term_discount_percent)
+    })
+  }
+
+  /** What the engines of an offer can make, and whether any of them is there. */
+  function makersOf({ region, gpus }: Offer) {
+    const engines = fleet
+      .engines()
+      .filter(({ id, facts }) =>
+        gpus.length > 0 ? gpus.some(gpu => gpu.engineId === id) : facts?.region_codes.includes(region.code),
+      )
+    const kinds = new Set(engines.flatMap(({ facts }) => facts?.kinds ?? []))
+    return { kinds: [...kinds].sort(), stockKnown: engines.some(({ id }) => fleet.isReached(id)) }
   }
 
   /**
@@ -160,7 +172,9 @@ function specOf(catalogue: Offered, gpu: RealGpu): CatalogueSpec {
   }
 }
 
-function toGpuSpec(offer: Offer, level: Level | undefined, discounts: TermDiscounts): GpuSpec {
+type State = Partial<Level> & { kinds: GpuSpec['kinds']; stockKnown: boolean }
+
+function toGpuSpec(offer: Offer, state: State, discounts: TermDiscounts): GpuSpec {
   const { spec, region, simulated } = offer
   return gpuSpecOf({
     ...spec,
@@ -170,8 +184,10 @@ function toGpuSpec(offer: Offer, level: Level | undefined, discounts: TermDiscou
     priceMicroPerHour: spec.price_micro_per_hour,
     priceMicroPerWeek: termPriceMicro(spec, discounts, 'weekly'),
     priceMicroPerMonth: termPriceMicro(spec, discounts, 'monthly'),
-    available: level?.available ?? 0,
-    total: level?.total ?? 0,
+    available: state.available ?? 0,
+    total: state.total ?? 0,
+    kinds: state.kinds,
+    stockKnown: state.stockKnown,
     simulated,
   })
 }

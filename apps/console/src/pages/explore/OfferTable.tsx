@@ -8,11 +8,13 @@ import { type SpecOffer, stockLevel } from './offers.ts'
 import { SimulatedMark } from './SimulatedMark.tsx'
 import type { OffersProps } from './SpecCards.tsx'
 import { StockWords } from './StockWords.tsx'
+import { useTermPrices } from './use-term-prices.ts'
 
 /** The same offers, so that figures can be compared down a column (R3.3). */
 export function OfferTable({ offers, regions, chosen, currency, onChoose }: OffersProps) {
   const { t } = useTranslation(['explore', 'offers'])
   const format = useFormat()
+  const terms = useTermPrices(currency)
   const columns = useMemo(
     (): readonly Column<SpecOffer>[] => [
       {
@@ -64,21 +66,25 @@ export function OfferTable({ offers, regions, chosen, currency, onChoose }: Offe
         key: 'stock',
         header: t('offers:columns.stock'),
         narrow: 'under',
-        width: '24rem',
+        width: '20rem',
         cell: ({ places }) => <Places places={places} regions={regions} />,
       },
       {
         key: 'price',
         header: t('offers:columns.price'),
         narrow: 'end',
-        width: '11rem',
+        width: '19rem',
         align: 'end',
-        cell: ({ priceMicroPerHour }) => (
-          <TwoLines strong first={format.rate(priceMicroPerHour, currency, 'h')} />
+        cell: offer => (
+          <TwoLines
+            strong
+            first={format.rate(offer.priceMicroPerHour, currency, 'h')}
+            second={terms(offer)}
+          />
         ),
       },
     ],
-    [t, format, regions, chosen, currency, onChoose],
+    [t, format, terms, regions, chosen, currency, onChoose],
   )
   return (
     <div className={classes.table}>

@@ -19,7 +19,15 @@ const specOf = (part: Partial<GpuSpec>): GpuSpec => ({
   total: 8,
   ...part,
 })
-const card = { id: 'rtx-4090', name: 'RTX 4090', vram_gb: 24, vcpu: 12, memory_gb: 64 }
+const card = {
+  price_micro_per_week: '63504000',
+  price_micro_per_month: '241920000',
+  id: 'rtx-4090',
+  name: 'RTX 4090',
+  vram_gb: 24,
+  vcpu: 12,
+  memory_gb: 64,
+}
 const SPECS = [
   specOf({ ...card, price_micro_per_hour: '420000' }),
   specOf({ ...card, region_code: 'eu', available: 2, price_micro_per_hour: '420000', kinds: ['POD', 'VM'] }),
@@ -136,11 +144,12 @@ describe('offers', () => {
     screen.getByText(/left out: region “sa”/)
   })
 
-  test('cards or a table is a choice that is kept', async () => {
+  test('[R1.4] [R3.3] cards or a table, with what a week and a month cost, is a choice that is kept', async () => {
     await open()
     await userEvent.click(screen.getByRole('radio', { name: 'Table' }))
     const row = await screen.findByRole('row', { name: /RTX 4090/ })
-    for (const cell of ['24 GB', '12 vCPU', '64 GB', '$0.42 /h']) within(row).getByText(cell)
+    for (const cell of ['24 GB', '12 vCPU', '64 GB', '$0.42 /h', '$63.50 /wk · $241.92 /mo'])
+      within(row).getByText(cell)
     expect(
       within(row)
         .getAllByRole('listitem')

@@ -7,6 +7,7 @@ import { type SpecOffer, stockLevel } from './offers.ts'
 import { SimulatedMark } from './SimulatedMark.tsx'
 import classes from './SpecCards.module.css'
 import { StockWords } from './StockWords.tsx'
+import { useTermPrices } from './use-term-prices.ts'
 
 export interface OffersProps {
   offers: readonly SpecOffer[]
@@ -21,6 +22,7 @@ export interface OffersProps {
 export function SpecCards({ offers, regions, chosen, currency, onChoose }: OffersProps) {
   const { t } = useTranslation(['explore', 'offers'])
   const format = useFormat()
+  const terms = useTermPrices(currency)
   // On a phone one card is shown, and the others when another one is wanted.
   const [isOpen, setIsOpen] = useState(false)
   const others = offers.filter(({ id }) => id !== chosen)
@@ -80,6 +82,7 @@ export function SpecCards({ offers, regions, chosen, currency, onChoose }: Offer
                 })}
               </span>
             )}
+            <span className={classes.terms}>{terms(offer)}</span>
           </span>
         </div>
       ))}

@@ -18,6 +18,9 @@ export interface SpecOffer {
   memoryGb: number
   /** The lowest of its regions. */
   priceMicroPerHour: bigint
+  /** Paid in advance, likewise. */
+  priceMicroPerWeek: bigint
+  priceMicroPerMonth: bigint
   counts: number[]
   /** What can be had now, over the regions where that is known. */
   available: number
@@ -39,7 +42,6 @@ export function offersOf(specs: readonly GpuSpec[], region: string, sort: Sort):
   for (const [id, places] of groupById(seen)) {
     const [first] = places
     if (!first) continue
-    const prices = places.map(place => BigInt(place.price_micro_per_hour))
     const known = places.filter(place => place.stock_known)
     const available = known.reduce((sum, place) => sum + place.available, 0)
     // Where one region cannot be asked, that the others have none does not mean that there is none.
@@ -52,7 +54,9 @@ export function offersOf(specs: readonly GpuSpec[], region: string, sort: Sort):
       vramGb: first.vram_gb,
       vcpu: first.vcpu,
       memoryGb: first.memory_gb,
-      priceMicroPerHour: prices.reduce((least, price) => (price < least ? price : least)),
+      priceMicroPerHour: leastOf(places.map(place => place.price_micro_per_hour)),
+      priceMicroPerWeek: leastOf(places.map(place => place.price_micro_per_week)),
+      priceMicroPerMonth: leastOf(places.map(place => place.price_micro_per_month)),
       counts: first.counts,
       available,
       total: places.reduce((sum, place) => sum + place.total, 0),
@@ -69,6 +73,9 @@ function groupById(specs: readonly GpuSpec[]): Map<string, GpuSpec[]> {
   return groups
 }
 
+/** @param micros Micro-units as texts; at least one. */
+const leastOf = (micros: readonly string[]) =>
+  micros.map(BigInt).reduce((least, price) => (price < least ? price : least))
 const reachable = (place: GpuSpec) => (place.stock_known ? place.available : 0)
 const byName = (a: SpecOffer, b: SpecOffer) => a.name.localeCompare(b.name)
 const byPrice = (a: SpecOffer, b: SpecOffer) =>

@@ -175,10 +175,21 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const audit = createAudit({ ...base, events })
 
   const fleet = createFleet({ ...base, listen, selfId: parts.gatewayId, sources: parts.engines })
+  const registries = createRegistries({
+    ...base,
+    events,
+    sealer: createSealer({
+      keys: credentialsKeys(parts),
+      purpose: 'berth registry passwords',
+      ids: parts.ids,
+    }),
+    outbound: createOutbound({ privateHosts: parts.privateRegistries }),
+  })
   const images = createImages({
     catalogue,
     fleet,
     ...(parts.registryAccess && { access: parts.registryAccess }),
+    customerAccess: registries.pullAccess,
   })
   const regions = createRegions({ ...base, catalogue, fleet })
   fleet.onChange(regions.seedStock)
@@ -193,7 +204,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       ids: parts.ids,
     }),
   })
-  const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet })
+  const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet, registries })
   const sshKeys = createSshKeys({ ...base, events })
   const instances = createInstances({
     ...base,
@@ -269,16 +280,6 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
             countRefusal: createRateCounts(base).exact('ssh'),
             place: placeOf(parts.sshAddress ?? null),
           },
-  })
-  const registries = createRegistries({
-    ...base,
-    events,
-    sealer: createSealer({
-      keys: credentialsKeys(parts),
-      purpose: 'berth registry passwords',
-      ids: parts.ids,
-    }),
-    outbound: createOutbound({ privateHosts: parts.privateRegistries }),
   })
   const models = createModels({ ...base, events })
 

@@ -36,6 +36,7 @@ export const INSTANCE_REASON_CODES = [
   'image_not_found',
   'image_needs_login',
   'image_login_refused',
+  'image_login_gone',
   'image_unfit',
   'image_damaged',
   'registry_unreachable',

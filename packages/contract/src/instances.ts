@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, micro, slug, timestamp } from './fields.ts'
+import { imageChoiceFields } from './image-choice.ts'
 import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES, MACHINE_NOTE_CODES } from './instance-codes.ts'
 import { INSTANCE_STATUSES } from './instance-states.ts'
 import {
@@ -54,12 +55,14 @@ const gpuCount = z
   .min(1, by('too_small'))
   .max(GPU_COUNT_MAX, by('too_large'))
 
+const envName = z
+  .string(by('wrong_type'))
+  .max(ENV_NAME_CHARS_MAX, by('too_long'))
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, by('env_name'))
+
 const env = z
   .record(
-    z
-      .string()
-      .max(ENV_NAME_CHARS_MAX, by('too_long'))
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, by('env_name')),
+    envName,
     z.string(by('wrong_type')).max(ENV_VALUE_CHARS_MAX, by('too_long')),
     // A record wraps what its key schema says into an issue of its own, so the rule is taken out again here.
     { error: issue => (issue.code === 'invalid_key' ? issue.issues[0]?.message : 'wrong_type') },
@@ -88,13 +91,15 @@ export const deployBody = z.object({
   region_code: slug,
   gpu_spec_id: slug,
   gpu_count: gpuCount,
-  image_id: slug,
+  ...imageChoiceFields,
   billing_type: z.enum(['postpay', 'prepay'], by('not_allowed')).default('postpay'),
   charge_cycle: z.enum(['weekly', 'monthly'], by('not_allowed')).nullable().default(null),
   container_disk_gb: diskGb,
   http_ports: ports.default([]),
   tcp_ports: ports.default([]),
   env: env.default({}),
+  /** Which of them are never shown again. */
+  secret_env: z.array(envName, by('wrong_type')).max(ENV_VARIABLES_MAX, by('too_large')).default([]),
   /** Replaces the image's own command; run by `sh -c`. Empty keeps it. */
   start_command: z.string(by('wrong_type')).max(START_COMMAND_CHARS_MAX, by('too_long')).default(''),
   /** What happens when that command has ended: nothing, it is run again after a pause that grows, or the instance stops. */
@@ -196,7 +201,9 @@ export const instance = z.object({
   memory_gb: z.number().int(),
   /** True when its GPUs are simulated (B1). */
   simulated: z.boolean(),
-  image_id: z.string(),
+  /** Null where it is made from a reference. */
+  image_id: z.string().nullable(),
+  image_reference: z.string().nullable(),
   image_name: z.string(),
   billing_type: z.enum(['postpay', 'prepay']),
   charge_cycle: z.enum(['weekly', 'monthly']).nullable(),
@@ -453,6 +460,7 @@ export const check = z.object({
   values: z.record(z.string(), z.union([z.string(), z.number()])),
 })
 z.globalRegistry.add(check, { id: 'DeployCheck' })
+export type Check = z.infer<typeof check>
 
 const checks = z.object({ ok: z.boolean(), checks: z.array(check) })
 z.globalRegistry.add(checks, { id: 'DeployChecks' })
@@ -465,7 +473,7 @@ export const checkResource = defineCall({
   audience: 'user',
   timeout: 'normal',
   readOnly: true,
-  body: quoteFields.extend({ gpu_count: gpuCount, image_id: slug, container_disk_gb: diskGb }),
+  body: quoteFields.extend({ ...imageChoiceFields, gpu_count: gpuCount, container_disk_gb: diskGb }),
   data: checks,
 })
 

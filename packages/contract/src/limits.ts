@@ -70,6 +70,9 @@ export const ENV_NAME_CHARS_MAX = 128
 export const ENV_VALUE_CHARS_MAX = 4_000
 export const START_COMMAND_CHARS_MAX = 500
 
+/** An image by its reference: a host, a name of 255 characters, a tag of 128 and a digest fit. */
+export const IMAGE_REFERENCE_CHARS_MAX = 512
+
 /** What is shown of a start command's log. Encoded as JSON it fits a frame between gateways. */
 export const LOG_LINES_MAX = 500
 export const LOG_BYTES_MAX = 30_000

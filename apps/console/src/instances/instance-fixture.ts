@@ -24,6 +24,7 @@ export function madeInstance(part: Partial<Instance>): Instance {
     memory_gb: 64,
     simulated: true,
     image_id: 'base',
+    image_reference: null,
     image_name: 'Base',
     billing_type: 'postpay',
     charge_cycle: null,

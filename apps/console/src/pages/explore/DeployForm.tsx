@@ -24,7 +24,7 @@ import { DeployFolds } from './DeployFolds.tsx'
 import classes from './DeployForm.module.css'
 import { type EnvRow, envRows } from './env/env-rows.ts'
 import { portsFromText, portsToText } from './field-texts.ts'
-import { ImageField } from './ImageField.tsx'
+import { ImageChoice } from './image/ImageChoice.tsx'
 import { type SpecOffer, stockLevel } from './offers.ts'
 import { PriceCard } from './PriceCard.tsx'
 import { useQuote } from './use-quote.ts'
@@ -48,14 +48,16 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
       toast.good(t('deployed_meanwhile', { name: body.name }), { link: toInstances }),
   })
   const firstImage = images.find(image => image.available) ?? images[0]
-  const kindOf = (imageId: string) => images.find(({ id }) => id === imageId)?.kind ?? 'POD'
+  const kindOf = (imageId: string | null) => images.find(({ id }) => id === imageId)?.kind ?? 'POD'
   const { form, submit, busy, failure } = useContractForm({
     schema: formSchema,
     initialValues: {
       name: '',
       gpu_count: 1,
       region_code: offer.places[0]?.region_code ?? '',
-      image_id: firstImage?.id ?? '',
+      image_id: (firstImage?.id ?? '') as string | null,
+      image_reference: null as string | null,
+      registry_credential_id: null as string | null,
       container_disk_gb: SYSTEM_DISK_FREE_GB as number | string,
       http_ports: portsToText(firstImage?.http_ports ?? []),
       tcp_ports: portsToText(firstImage?.tcp_ports ?? []),
@@ -92,6 +94,8 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
     gpu_spec_id: offer.id,
     gpu_count: values.gpu_count,
     image_id: values.image_id,
+    image_reference: values.image_reference,
+    registry_credential_id: values.registry_credential_id,
     container_disk_gb: Number(values.container_disk_gb),
   })
   const stockOf = (region: string) =>
@@ -141,11 +145,17 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
               />
             </div>
             <div className={classes.wide}>
-              <ImageField
+              <ImageChoice
                 images={images}
                 vramGb={offer.vramGb}
-                field={form.getInputProps('image_id')}
+                values={values}
+                fieldOf={path => form.getInputProps(path)}
+                fault={quote.imageFault}
                 onChoose={chooseImage}
+                onChange={changes => {
+                  form.setValues(changes)
+                  for (const path of Object.keys(changes)) form.clearFieldError(path)
+                }}
               />
             </div>
           </div>
@@ -176,7 +186,9 @@ const formSchema = z.object({
   name: instanceName,
   gpu_count: deployBody.shape.gpu_count,
   region_code: deployBody.shape.region_code,
-  image_id: deployBody.shape.image_id,
+  image_id: deployBody.shape.image_id.unwrap(),
+  image_reference: deployBody.shape.image_reference.unwrap(),
+  registry_credential_id: deployBody.shape.registry_credential_id.unwrap(),
   container_disk_gb: z
     .union([z.number(), z.string()])
     .transform(value => (value === '' ? Number.NaN : Number(value)))

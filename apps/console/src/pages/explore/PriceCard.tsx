@@ -1,10 +1,10 @@
-import { checkResource, deployInstance } from '@berth/contract/instances'
+import { deployInstance } from '@berth/contract/instances'
 import { formatImageSize } from '@berth/contract/sizes'
 import { IconCheck, IconX } from '@tabler/icons-react'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
-import { balanceQuery, queryOf } from '../../api/queries.ts'
+import { balanceQuery } from '../../api/queries.ts'
 import { searchOf } from '../../app/search.ts'
 import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { Card } from '../../ui/Card.tsx'
@@ -25,8 +25,6 @@ interface PriceCardProps {
   failure: string | null
 }
 
-const CHECK_REFRESH_MS = 15_000
-
 /**
  * What it costs, whether it would be accepted now, and the button that does it (B3, B7). On a phone price and button
  * stay at the foot of the screen.
@@ -34,13 +32,7 @@ const CHECK_REFRESH_MS = 15_000
 export function PriceCard({ quote, busy, failure }: PriceCardProps) {
   const { t } = useTranslation(['explore', 'errors', 'common'])
   const format = useFormat()
-  const { price, asked, enabled, rates } = quote
-  const check = useQuery({
-    ...queryOf(checkResource, { body: asked }),
-    enabled,
-    placeholderData: keepPreviousData,
-    refetchInterval: CHECK_REFRESH_MS,
-  })
+  const { price, check, rates } = quote
   const { data: balance } = useQuery(balanceQuery)
   const lasts = price.data?.lasts_seconds ?? null
   const stopped = price.data && format.rate(price.data.stopped_micro_per_day, price.data.currency, 'day')
@@ -98,7 +90,7 @@ export function PriceCard({ quote, busy, failure }: PriceCardProps) {
             <li key={item.key} data-ok={item.ok}>
               {item.ok ? <IconCheck size={15} aria-hidden="true" /> : <IconX size={15} aria-hidden="true" />}
               <span>
-                {t(`check.${item.code as 'gpus_free'}`, {
+                {t([`check.${item.code as 'gpus_free'}`, `errors:rules.${item.code as 'required'}`], {
                   ...item.values,
                   needed: format.cents(Number(item.values.needed_cents ?? 0), balance?.currency ?? 'USD'),
                   size: formatImageSize(Number(item.values.size_mb ?? 0)),

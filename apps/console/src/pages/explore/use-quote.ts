@@ -1,5 +1,6 @@
+import { imageReference } from '@berth/contract/image-choice'
 import type { Image } from '@berth/contract/images'
-import { getPrice } from '@berth/contract/instances'
+import { checkResource, getPrice } from '@berth/contract/instances'
 import { CONTAINER_DISK_GB_MAX, CONTAINER_DISK_GB_MIN } from '@berth/contract/limits'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
@@ -13,12 +14,16 @@ export interface QuoteInput {
   region_code: string
   gpu_spec_id: string
   gpu_count: number
-  image_id: string
+  image_id: string | null
+  image_reference: string | null
+  registry_credential_id: string | null
   container_disk_gb: number
 }
 
-/** Typing settles before it is priced. */
+/** Typing settles before it is priced, and longer before a registry is asked. */
 const SETTLE_MS = 200
+const REFERENCE_SETTLE_MS = 800
+const CHECK_REFRESH_MS = 15_000
 
 export type Quote = ReturnType<typeof useQuote>
 
@@ -31,13 +36,26 @@ export function useQuote(input: QuoteInput) {
   const { container_disk_gb: disk } = input
   const diskFits = Number.isInteger(disk) && disk >= CONTAINER_DISK_GB_MIN && disk <= CONTAINER_DISK_GB_MAX
   const [asked] = useDebouncedValue(input, SETTLE_MS)
-  const { image_id: _, ...priced } = asked
+  const { image_id: _, image_reference: reference, registry_credential_id: __, ...priced } = asked
+  const [settled] = useDebouncedValue(input.image_reference, REFERENCE_SETTLE_MS)
+  const isImageNamed =
+    reference === null || (settled === reference && imageReference.safeParse(reference).success)
   const enabled = diskFits && asked.region_code !== ''
   const price = useQuery({
     ...queryOf(getPrice, { query: priced }),
     enabled,
     placeholderData: keepPreviousData,
   })
+  const check = useQuery({
+    ...queryOf(checkResource, { body: asked }),
+    enabled: enabled && isImageNamed,
+    placeholderData: keepPreviousData,
+    refetchInterval: CHECK_REFRESH_MS,
+  })
+  // What was said of another image says nothing of this one.
+  const said =
+    isImageNamed && !check.isPlaceholderData && settled === input.image_reference ? check.data : null
+  const imageFault = said?.checks.find(({ key, ok }) => key === 'image' && !ok) ?? null
   const { data } = price
   const rates =
     data &&
@@ -47,5 +65,5 @@ export function useQuote(input: QuoteInput) {
       'h',
     )
   const diskRate = rates?.parts[data?.lines.findIndex(({ key }) => key === 'disk') ?? -1]
-  return { price, asked, enabled, rates, diskRate }
+  return { price, check, imageFault, rates, diskRate }
 }

@@ -1,11 +1,27 @@
 import type { Image } from '@berth/contract/images'
 import type { ImageRecipe } from '../../drivers/compute/port/images.ts'
+import { partsOfReference } from '../../drivers/compute/port/reference-parts.ts'
 import { asNobody, type RegistryAccess } from '../../drivers/compute/port/registry-access.ts'
 import type { Catalogue, CatalogueImage } from '../../platform/config/catalogue.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Fleet, KnownEngine } from '../fleet/fleet.ts'
 
 export type Images = ReturnType<typeof createImages>
+
+/** Which image is meant: one of the catalogue, or one of a registry that a customer named. */
+export interface ImageChoice {
+  userId: string
+  imageId: string | null
+  imageReference: string | null
+  registryCredentialId: string | null
+}
+
+/** An image as far as a deploy needs to know it. */
+export interface FoundImage
+  extends Pick<Image, 'name' | 'kind' | 'size' | 'available' | 'unavailable_reason'> {
+  recipe: ImageRecipe
+  access: RegistryAccess
+}
 
 /**
  * Official images: entries of the catalogue that each driver knows how to make.
@@ -16,8 +32,10 @@ export function createImages(deps: {
   catalogue: Pick<Catalogue, 'images' | 'regions'>
   fleet: Pick<Fleet, 'engines' | 'isReached'>
   access?: RegistryAccess
+  /** What pulls of a customer's own reference may show to its registry; left out for nothing. */
+  customerAccess?: (who: { userId: string; credentialId: string | null }) => RegistryAccess
 }) {
-  const { catalogue, fleet, access = asNobody } = deps
+  const { catalogue, fleet, access = asNobody, customerAccess = () => asNobody } = deps
 
   /** Engines that answer now, of one region or of all. */
   function enginesIn(regionCode: string | null): KnownEngine[] {
@@ -40,34 +58,55 @@ export function createImages(deps: {
   }
 
   /**
-   * One image by id, as far as it can be made in a region, or anywhere when that is null.
+   * The image that is meant, as far as it can be made in a region, or anywhere when that is null.
    * @throws ApiError `image_unknown`.
    */
-  function find(
-    id: string,
-    regionCode: string | null = null,
-  ): Image & { recipe: ImageRecipe; access: RegistryAccess } {
-    const entry = entryOf(id)
+  function find(choice: ImageChoice, regionCode: string | null = null): FoundImage {
+    if (choice.imageReference !== null) return findReference(choice, choice.imageReference, regionCode)
+    const entry = entryOf(choice.imageId)
     const reason = unavailableReason(entry, enginesIn(regionCode))
     return { ...toImage(entry, reason), recipe: toRecipe(entry), access }
+  }
+
+  /** An image of any registry, of which nothing is known but where it is. */
+  function findReference(choice: ImageChoice, reference: string, regionCode: string | null): FoundImage {
+    const entry = { kind: 'POD', recipe: partsOfReference(reference) } as const
+    const reason = unavailableReason(entry, enginesIn(regionCode))
+    const { userId, registryCredentialId: credentialId } = choice
+    return {
+      name: reference,
+      kind: entry.kind,
+      size: 0,
+      available: reason === null,
+      unavailable_reason: reason,
+      recipe: { id: reference, parts: entry.recipe, owner: userId },
+      access: customerAccess({ userId, credentialId }),
+    }
   }
 
   /**
    * Whether engines of a driver of that name can make an image.
    * @throws ApiError `image_unknown`.
    */
-  function makes(id: string, driver: string): boolean {
-    return canMake(entryOf(id), driver)
+  function makes(
+    { imageId, imageReference }: Pick<ImageChoice, 'imageId' | 'imageReference'>,
+    driver: string,
+  ) {
+    const recipe = imageReference === null ? entryOf(imageId).recipe : partsOfReference(imageReference)
+    return canMake({ recipe }, driver)
   }
 
-  function entryOf(id: string): CatalogueImage {
+  function entryOf(id: string | null): CatalogueImage {
     const entry = catalogue.images.find(image => image.id === id)
     if (!entry) throw new ApiError('image_unknown', { fields: [{ path: 'image_id', rule: 'not_allowed' }] })
     return entry
   }
 
   /** Null when it can be made; else a key of the console's texts. */
-  function unavailableReason(entry: CatalogueImage, engines: KnownEngine[]): string | null {
+  function unavailableReason(
+    entry: Pick<CatalogueImage, 'kind' | 'recipe'>,
+    engines: KnownEngine[],
+  ): string | null {
     if (engines.length === 0) return 'no_driver'
     const isMade = engines.some(
       ({ driver, facts }) => facts?.kinds.includes(entry.kind) === true && canMake(entry, driver),
@@ -76,7 +115,7 @@ export function createImages(deps: {
   }
 
   /** Each driver makes an image from its own part of the recipe; one that no recipe speaks to needs none. */
-  function canMake({ recipe }: CatalogueImage, driver: string): boolean {
+  function canMake({ recipe }: Pick<CatalogueImage, 'recipe'>, driver: string): boolean {
     return driver in recipe || !catalogue.images.some(image => driver in image.recipe)
   }
 

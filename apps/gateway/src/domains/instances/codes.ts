@@ -11,6 +11,7 @@ const FINAL: ReadonlySet<string> = new Set<FailureCode>([
   'image_not_found',
   'image_needs_login',
   'image_login_refused',
+  'image_login_gone',
   'image_unfit',
   'image_damaged',
 ])
@@ -29,6 +30,7 @@ const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   image_not_found: 'image_not_found',
   image_needs_login: 'image_needs_login',
   image_login_refused: 'image_login_refused',
+  image_login_gone: 'image_login_gone',
   image_unfit: 'image_unfit',
   image_damaged: 'image_damaged',
   registry_busy: 'registry_busy',

@@ -137,7 +137,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     const regions = createRegions({ db, clock, catalogue, fleet })
     fleet.onChange(regions.seedStock)
     const images = createImages({ catalogue, fleet })
-    const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet })
+    const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet, registries: noRegistries })
     const made = createInstances({
       db,
       clock,
@@ -278,6 +278,11 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
   return fixture
 }
 
+/** Images of the catalogue are not looked for. */
+const noRegistries: Parameters<typeof createQuotes>[0]['registries'] = {
+  askImage: async () => ({ result: 'away' }),
+}
+
 /** What a deploy form holds: a CPU machine of 0.08 an hour in us-west. */
 export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
   return {
@@ -287,12 +292,15 @@ export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
     gpu_spec_id: 'cpu',
     gpu_count: 1,
     image_id: 'berth-base',
+    image_reference: null,
+    registry_credential_id: null,
     billing_type: 'postpay',
     charge_cycle: null,
     container_disk_gb: 20,
     http_ports: [8080],
     tcp_ports: [],
     env: {},
+    secret_env: [],
     start_command: '',
     on_command_end: 'keep',
     stop_at: null,

@@ -47,7 +47,7 @@ export interface InstancesDeps {
   regions: Pick<Regions, 'offer' | 'stock'>
   images: Pick<Images, 'find' | 'makes'>
   sshKeys: Pick<SshKeys, 'list'>
-  quotes: Pick<Quotes, 'rates'>
+  quotes: Pick<Quotes, 'rates' | 'requireImage'>
   events: Pick<Events, 'emit' | 'on'>
   /** Tells of changes by other replicas; null where there are none. */
   listen: OpenDatabase['listen'] | null

@@ -204,7 +204,7 @@ function toInstance(
     vramGb: spec.vram_gb,
     vcpu: spec.vcpu,
     memoryGb: spec.memory_gb,
-    imageName: imageName(deps, row.imageId),
+    imageName: imageName(deps, row),
     // Prepaid billing, public IPs and volumes are not offered yet.
     expiryTime: null,
     autoRenew: false,
@@ -238,11 +238,11 @@ function toMachine({ fleet }: ReadDeps, row: InstanceRow): Instance['machine'] {
 }
 
 /** The catalogue may have dropped an image that still runs. */
-function imageName({ images }: ReadDeps, imageId: string): string {
+function imageName({ images }: ReadDeps, row: InstanceRow): string {
   try {
-    return images.find(imageId).name
+    return images.find(row).name
   } catch (error) {
-    if (error instanceof ApiError) return imageId
+    if (error instanceof ApiError) return row.imageId ?? ''
     throw error
   }
 }

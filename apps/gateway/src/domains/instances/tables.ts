@@ -23,13 +23,18 @@ export const instance = pgTable(
       .notNull(),
     /** Real GPUs given to it, by uuid; kept until the driver confirms that nothing uses them any more. */
     gpuUuids: jsonb('gpu_uuids').$type<string[]>().notNull(),
-    imageId: text('image_id').notNull(),
+    /** An image of the catalogue, or else one of a registry and which credential is shown there. */
+    imageId: text('image_id'),
+    imageReference: text('image_reference'),
+    registryCredentialId: uuid('registry_credential_id'),
     billingType: text('billing_type', { enum: ['postpay', 'prepay'] }).notNull(),
     chargeCycle: text('charge_cycle', { enum: ['weekly', 'monthly'] }),
     containerDiskGb: integer('container_disk_gb').notNull(),
     httpPorts: jsonb('http_ports').$type<number[]>().notNull(),
     tcpPorts: jsonb('tcp_ports').$type<number[]>().notNull(),
     env: jsonb('env').$type<Record<string, string>>().notNull(),
+    /** Names of those that are never shown again. */
+    secretEnv: jsonb('secret_env').$type<string[]>().notNull().default([]),
     startCommand: text('start_command').notNull(),
     onCommandEnd: text('on_command_end', { enum: COMMAND_END_RULES }).notNull().default('keep'),
     /** When it is stopped by itself, and what it may cost before it is (B5). */

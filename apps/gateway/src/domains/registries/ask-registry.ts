@@ -12,7 +12,7 @@ export interface RegistryLogin {
 }
 
 /** All questions together; less than the console waits. */
-const ASK_MS_MAX = 12_000
+export const ASK_MS_MAX = 12_000
 /** Docker Hub's name for people, and the host that speaks the protocol. */
 const DOCKER_HUB = 'registry-1.docker.io'
 const DOCKER_HUB_NAMES: readonly string[] = ['docker.io', 'index.docker.io', DOCKER_HUB]
@@ -23,7 +23,7 @@ const WEB: readonly string[] = ['https:', 'http:']
 const TOKEN = /^[\x21-\x7e]+$/
 
 /** What an answer that is no answer of a registry comes to. */
-class NoRegistryError extends Error {}
+export class NoRegistryError extends Error {}
 
 /**
  * Asks a registry whether it takes a login, as a Docker client signs in: `/v2/`, then a token or Basic, as the registry
@@ -47,8 +47,8 @@ async function ask(
   login: RegistryLogin,
   signal: AbortSignal,
 ): Promise<RegistryCheckResult> {
-  const { url, answer } = await open(outbound, login.registry, signal)
-  const basic = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`
+  const { url, answer } = await openRegistry(outbound, { registry: login.registry, path: '/v2/', signal })
+  const basic = basicOf(login)
   if (answer.status === 200) {
     // Open to everybody: whether it also knows this login shows when it is told.
     if (!speaksTheProtocol(answer)) return 'not_a_registry'
@@ -68,21 +68,29 @@ async function ask(
   return verdictOf(await outbound.get(url, { authorization: basic, signal }))
 }
 
-/** The first question, which says nothing of the login: over TLS, and on loopback where that fails without. */
-async function open(
+/** A login as a header says it. */
+export function basicOf({ username, password }: Omit<RegistryLogin, 'registry'>): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+}
+
+/**
+ * The first question to a registry, which says nothing of a login: over TLS, and on loopback where that fails without.
+ * @param asked What else it takes is passed on to `Outbound.get`.
+ */
+export async function openRegistry(
   outbound: Outbound,
-  registry: string,
-  signal: AbortSignal,
+  asked: { registry: string; path: string; signal: AbortSignal; accept?: string; bytesMax?: number },
 ): Promise<{ url: URL; answer: OutboundAnswer }> {
+  const { registry, path, ...how } = asked
   const host = DOCKER_HUB_NAMES.includes(registry) ? DOCKER_HUB : registry
-  const url = new URL(`https://${host}/v2/`)
+  const url = new URL(`https://${host}${path}`)
   try {
-    return { url, answer: await outbound.get(url, { signal }) }
+    return { url, answer: await outbound.get(url, how) }
   } catch (error) {
     const mayBePlain = error instanceof OutboundError && error.fault === 'unreachable'
     if (!mayBePlain || !outbound.mayBePrivate(registry)) throw error
-    const plain = new URL(`http://${host}/v2/`)
-    const answer = await outbound.get(plain, { signal }).catch(second => {
+    const plain = new URL(`http://${host}${path}`)
+    const answer = await outbound.get(plain, how).catch(second => {
       throw second instanceof OutboundError && second.fault === 'insecure' ? error : second
     })
     return { url: plain, answer }
@@ -102,27 +110,34 @@ function verdictOf({ status }: OutboundAnswer, denied: RegistryCheckResult = 're
   return status === 429 || status >= 500 ? 'unreachable' : 'not_a_registry'
 }
 
-function tokenUrlOf({ parameters }: Challenge, username: string): URL {
+/**
+ * Where a registry sends for a token.
+ * @param username Of whom it is; null for nobody.
+ * @throws NoRegistryError.
+ */
+export function tokenUrlOf({ parameters }: Challenge, username: string | null): URL {
   const url = URL.parse(parameters.get('realm') ?? '')
   if (!url || !WEB.includes(url.protocol) || url.username || url.password) throw new NoRegistryError()
   for (const name of ['service', 'scope']) {
     const value = parameters.get(name)
     if (value) url.searchParams.set(name, value)
   }
-  url.searchParams.set('account', username)
+  if (username !== null) url.searchParams.set('account', username)
   url.searchParams.set('client_id', 'berth')
   url.hash = ''
   return url
 }
 
-function tokenOf(text: string): string {
+/** The token in an answer. @throws NoRegistryError. */
+export function tokenOf(text: string): string {
   const parsed = tokenAnswer.safeParse(parseJson(text))
   const token = parsed.data?.token || parsed.data?.access_token || ''
   if (!TOKEN.test(token)) throw new NoRegistryError()
   return token
 }
 
-function parseJson(text: string): unknown {
+/** Reads JSON that somebody sent; null where it is none. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -31,7 +31,15 @@ export interface Outbound {
    * connected to: a name that leads elsewhere a moment later changes nothing.
    * @throws OutboundError.
    */
-  get(url: URL, options: { authorization?: string; signal: AbortSignal }): Promise<OutboundAnswer>
+  get(
+    url: URL,
+    options: { authorization?: string; signal: AbortSignal; accept?: string; bytesMax?: number },
+  ): Promise<OutboundAnswer>
+  /**
+   * Looks where a host leads, and asks it nothing.
+   * @throws OutboundError `private` or `unreachable`.
+   */
+  requirePublic(host: string, signal: AbortSignal): Promise<void>
   /** Whether the operator says that a host, such as `localhost:5000`, may be private. */
   mayBePrivate(host: string): boolean
 }
@@ -74,17 +82,25 @@ export function createOutbound({
     return addresses
   }
 
+  async function allowedAddressesOf(url: URL, signal: AbortSignal): Promise<string[]> {
+    const addresses = await addressesOf(url, signal)
+    if (!isListed(url) && !addresses.every(isPublicAddress)) throw new OutboundError('private')
+    return addresses
+  }
+
   return {
-    async get(url, { authorization, signal }) {
-      const addresses = await addressesOf(url, signal)
-      if (!isListed(url) && !addresses.every(isPublicAddress)) throw new OutboundError('private')
+    async requirePublic(host, signal) {
+      await allowedAddressesOf(new URL(`https://${host}/`), signal)
+    },
+    async get(url, { authorization, signal, accept = 'application/json', bytesMax = BODY_BYTES_MAX }) {
+      const addresses = await allowedAddressesOf(url, signal)
       const isSecure = url.protocol === 'https:'
       const maybePlain = url.protocol === 'http:' && isListed(url) && addresses.every(isLoopbackAddress)
       if (!isSecure && !maybePlain) throw new OutboundError('insecure')
-      return send(url, {
+      const options: RequestOptions = {
         signal,
         headers: {
-          accept: 'application/json',
+          accept,
           'user-agent': 'berth',
           ...(authorization && { authorization }),
         },
@@ -97,13 +113,14 @@ export function createOutbound({
           if (options.all) done(null, all)
           else done(null, first?.address ?? '', first?.family)
         },
-      })
+      }
+      return send(url, options, bytesMax)
     },
     mayBePrivate: host => listed.has(host) || listed.has(host.replace(/:\d+$/, '')),
   }
 }
 
-function send(url: URL, options: RequestOptions): Promise<OutboundAnswer> {
+function send(url: URL, options: RequestOptions, bytesMax: number): Promise<OutboundAnswer> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
       reject(error instanceof OutboundError ? error : new OutboundError('unreachable', error))
@@ -111,7 +128,7 @@ function send(url: URL, options: RequestOptions): Promise<OutboundAnswer> {
     const request = url.protocol === 'https:' ? httpsRequest : httpRequest
     request(url, options, response => {
       isAnswered = true
-      readAnswer(response).then(resolve, fail)
+      readAnswer(response, bytesMax).then(resolve, fail)
     })
       .on('error', fail)
       // A connection that is closed, or would be turned into another protocol, ends without an error.
@@ -121,13 +138,13 @@ function send(url: URL, options: RequestOptions): Promise<OutboundAnswer> {
   })
 }
 
-async function readAnswer(response: IncomingMessage): Promise<OutboundAnswer> {
+async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<OutboundAnswer> {
   const chunks: Buffer[] = []
   let size = 0
   // Leaving the loop by an error closes the connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > BODY_BYTES_MAX) throw new OutboundError('too_large')
+    if (size > bytesMax) throw new OutboundError('too_large')
     chunks.push(chunk)
   }
   return {

@@ -16,6 +16,7 @@ import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { askRegistry, type RegistryLogin } from './ask-registry.ts'
 import { createCheckLimit } from './check-limit.ts'
+import { createCustomerImages } from './customer-images.ts'
 import { registryCredentialAdded } from './events.ts'
 import { type Outbound, OutboundError } from './outbound.ts'
 import { resealAll } from './reseal.ts'
@@ -52,9 +53,22 @@ export function createRegistries({ db, clock, ids, log, sealer, outbound, events
   const limit = createCheckLimit({ db, clock })
 
   async function find(userId: string, id: string): Promise<Row> {
-    const [row] = await db.select().from(registryCredential).where(isOwn(userId, id))
+    const row = await findOrNull(userId, id)
     if (!row) throw new ApiError('not_found')
     return row
+  }
+
+  function rowsOf(userId: string): Promise<Row[]> {
+    return db
+      .select()
+      .from(registryCredential)
+      .where(eq(registryCredential.userId, userId))
+      .orderBy(asc(registryCredential.name), asc(registryCredential.id))
+  }
+
+  async function findOrNull(userId: string, id: string): Promise<Row | null> {
+    const [row] = await db.select().from(registryCredential).where(isOwn(userId, id))
+    return row ?? null
   }
 
   async function requireFreeName(tx: Transaction, userId: string, name: string, id: string): Promise<void> {
@@ -85,12 +99,7 @@ export function createRegistries({ db, clock, ids, log, sealer, outbound, events
   return {
     /** A customer's credentials by name, without their passwords. */
     async list(userId: string): Promise<RegistryCredential[]> {
-      const rows = await db
-        .select()
-        .from(registryCredential)
-        .where(eq(registryCredential.userId, userId))
-        .orderBy(asc(registryCredential.name), asc(registryCredential.id))
-      return rows.map(credentialOf)
+      return (await rowsOf(userId)).map(credentialOf)
     },
 
     /**
@@ -202,6 +211,8 @@ export function createRegistries({ db, clock, ids, log, sealer, outbound, events
     async open(userId: string, id: string): Promise<RegistryLogin> {
       return loginOf(await find(userId, id))
     },
+
+    ...createCustomerImages({ clock, outbound, limit, find: findOrNull, list: rowsOf, loginOf }),
 
     /** Seals again what is sealed under a former key, so that it can be taken away. @returns How many. */
     resealFormer: (): Promise<number> => resealAll({ db, sealer, log }),

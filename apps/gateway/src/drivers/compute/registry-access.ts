@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { parseRegistryHost } from './oci/reference.ts'
 import { ComputeError } from './port/compute-error.ts'
+import { parseRegistryHost } from './port/image-reference.ts'
 import type { RegistryAccess } from './port/registry-access.ts'
 
 const PATH_LENGTH_MAX = 4_096

@@ -292,7 +292,7 @@ async function reserve(
       cause: new Error('no gateway reaches the engine that it is on'),
     })
   }
-  const canMake = (driver: string) => images.makes(row.imageId, driver)
+  const canMake = (driver: string) => images.makes(row, driver)
   // What it stored is on its engine: there it stays.
   const engineIds = row.engineId
     ? [row.engineId]

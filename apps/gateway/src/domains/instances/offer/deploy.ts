@@ -11,12 +11,13 @@ import { earlierResult, keepResult } from '../../../platform/once.ts'
 import type { Billing } from '../../billing/billing.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
-import type { Images } from '../../images/images.ts'
+import type { ImageChoice, Images } from '../../images/images.ts'
 import type { Regions } from '../../regions/regions.ts'
 import { addEvent, INSTANCE_CHANNEL, instanceSubject } from '../change-status.ts'
 import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
 import { requireAhead } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
+import { imageChoice } from './image-choice.ts'
 import { type Quotes, requireOnDemand } from './quotes.ts'
 import { takeStock } from './stock.ts'
 
@@ -28,7 +29,7 @@ export interface DeployDeps {
   regions: Pick<Regions, 'offer' | 'stock'>
   images: Pick<Images, 'find' | 'makes'>
   fleet: Pick<Fleet, 'place' | 'requireKind'>
-  quotes: Pick<Quotes, 'rates'>
+  quotes: Pick<Quotes, 'rates' | 'requireImage'>
 }
 
 export interface DeployInput {
@@ -51,7 +52,9 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
   requireOnDemand(body)
   if (body.stop_at !== null) requireAhead(new Date(body.stop_at), deps.clock.now())
   const offer = regions.offer(body.region_code, body.gpu_spec_id)
-  const engineIds = findPlaces(deps, body)
+  const image = imageChoice(userId, body)
+  const engineIds = findPlaces(deps, body, image)
+  await deps.quotes.requireImage(image)
   const rates = deps.quotes.rates({
     regionCode: body.region_code,
     specId: body.gpu_spec_id,
@@ -92,15 +95,16 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
 }
 
 /** Engines that can make it. An image that none can make would only fail later: it is refused before money moves (B7). */
-function findPlaces({ fleet, images }: DeployDeps, body: DeployBody): string[] {
-  const { region_code: regionCode, image_id: imageId, kind } = body
+function findPlaces({ fleet, images }: DeployDeps, body: DeployBody, choice: ImageChoice): string[] {
+  const { region_code: regionCode, kind } = body
   fleet.requireKind(regionCode, kind)
   fleet.place({ regionCode, kind, canMake: () => true })
-  const image = images.find(imageId, regionCode)
+  const image = images.find(choice, regionCode)
   if (!image.available || image.kind !== kind) {
-    throw new ApiError('validation_failed', { fields: [{ path: 'image_id', rule: 'not_allowed' }] })
+    const path = choice.imageReference === null ? 'image_id' : 'image_reference'
+    throw new ApiError('validation_failed', { fields: [{ path, rule: 'not_allowed' }] })
   }
-  return fleet.place({ regionCode, kind, canMake: driver => images.makes(imageId, driver) })
+  return fleet.place({ regionCode, kind, canMake: driver => images.makes(choice, driver) })
 }
 
 async function ownInstance(tx: Transaction, userId: string, id: string): Promise<InstanceRow> {
@@ -133,6 +137,8 @@ function newRow({ clock, ids }: DeployDeps, { userId, body }: DeployInput, id: s
     id,
     userId,
     ...columnsOf(body),
+    // Names of none of its variables say nothing.
+    secretEnv: body.secret_env.filter(name => Object.hasOwn(body.env, name)),
     stopAt: body.stop_at === null ? null : new Date(body.stop_at),
     serviceSecret: ids.hostSecret(),
     desired: 'running' as const,

@@ -10,15 +10,16 @@ import type { CallRequest } from '../../../platform/http/handler.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
 import type { Billing } from '../../billing/billing.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
-import type { Images } from '../../images/images.ts'
+import type { FoundImage, ImageChoice, Images } from '../../images/images.ts'
 import type { Regions } from '../../regions/regions.ts'
+import type { Registries } from '../../registries/registries.ts'
 import { StepTimedOut, withDeadline } from '../reconcile/deadline.ts'
+import { fault, type ImageLook, imageChoice, lookAtImage } from './image-choice.ts'
 
 const priceOf = wireOf(price)
 const lineOf = wireOf(priceLine)
 
 type Check = CallData<typeof checkResource>['checks'][number]
-type FoundImage = ReturnType<Images['find']>
 type CheckBody = CallRequest<typeof checkResource>['body']
 
 /** How long a check waits for a driver that does not answer. */
@@ -45,6 +46,11 @@ export interface Quotes {
   price(request: CallRequest<typeof getPrice>): Promise<CallData<typeof getPrice>>
   /** Answers the check-resource call (B7): every check is made, so that one answer names all that is wrong. */
   check(request: CallRequest<typeof checkResource>): Promise<CallData<typeof checkResource>>
+  /**
+   * Asks the registry of a reference for its image, so that no money moves for one that cannot be had (B7).
+   * @throws ApiError `validation_failed` with a rule of `image_reference` or `registry_credential_id`.
+   */
+  requireImage(choice: ImageChoice): Promise<void>
 }
 
 /**
@@ -58,8 +64,9 @@ export function createQuotes(deps: {
   images: Pick<Images, 'find'>
   billing: Pick<Billing, 'totals'>
   fleet: Pick<Fleet, 'place' | 'requireKind' | 'engine'>
+  registries: Pick<Registries, 'askImage'>
 }): Quotes {
-  const { db, catalogue, regions, images, billing, fleet } = deps
+  const { db, catalogue, regions, images, billing, fleet, registries } = deps
 
   function rates(input: { regionCode: string; specId: string; gpuCount: number; diskGb: number }): Rates {
     const { spec } = regions.offer(input.regionCode, input.specId)
@@ -99,6 +106,10 @@ export function createQuotes(deps: {
 
   return {
     rates,
+    async requireImage(choice) {
+      const look = await lookAtImage(registries, choice)
+      if (look && 'rule' in look) throw fault(look.path, look.rule)
+    },
     async price({ query, caller }) {
       requireOnDemand(query)
       const { spec } = regions.offer(query.region_code, query.gpu_spec_id)
@@ -137,9 +148,11 @@ export function createQuotes(deps: {
     async check({ body, caller }) {
       const offer = attempt(() => regions.offer(body.region_code, body.gpu_spec_id))
       // Of a region that is none, no more is said than that.
-      const image = attempt(() => images.find(body.image_id, offer ? body.region_code : null))
+      const choice = imageChoice(caller.userId, body)
+      const image = attempt(() => images.find(choice, offer ? body.region_code : null))
       const engineIds = offer ? placesFor(body) : []
       const here = engineIds === null ? false : await isHere(image, engineIds)
+      const asked = image?.available ? await lookAtImage(registries, choice) : null
       const isReady = engineIds !== null && here !== null
       const checks: Check[] = []
       const add = (key: Check['key'], ok: boolean, code: string, values: Check['values'] = {}) =>
@@ -171,8 +184,9 @@ export function createQuotes(deps: {
         })
       }
       // Of a driver that does not answer, nothing can be said about its images.
-      if (here !== null) add('image', ...imageCheck(image, here))
-      const diskNeededGb = image ? Math.ceil(image.size / MB_PER_GB) : 0
+      if (here !== null) add('image', ...imageCheck(image, here, asked))
+      const sizeMb = asked && 'sizeMb' in asked ? asked.sizeMb : (image?.size ?? 0)
+      const diskNeededGb = Math.ceil(sizeMb / MB_PER_GB)
       const room = body.container_disk_gb >= diskNeededGb
       add('disk', room, room ? 'disk_fits' : 'disk_too_small', { needed_gb: diskNeededGb })
       return { ok: checks.every(({ ok }) => ok), checks }
@@ -193,8 +207,15 @@ export function requireOnDemand(input: { billing_type: string }): void {
 }
 
 /** Whether an image can be made here, and what that takes. */
-function imageCheck(image: FoundImage | null, here: boolean): [boolean, string, Check['values']] {
+function imageCheck(
+  image: FoundImage | null,
+  here: boolean,
+  asked: ImageLook | null,
+): [boolean, string, Check['values']] {
   if (!image?.available) return [false, image?.unavailable_reason ?? 'image_unknown', {}]
+  if (asked && 'rule' in asked) return [false, asked.rule, { field: asked.path }]
+  if (asked && 'sizeMb' in asked) return [true, 'image_to_pull', { size_mb: asked.sizeMb }]
+  if (image.recipe.owner !== undefined) return [true, 'image_not_asked', {}]
   if (here) return [true, 'image_here', {}]
   return [true, 'image_to_pull', { size_mb: image.size }]
 }

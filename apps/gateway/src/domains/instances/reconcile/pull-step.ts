@@ -1,9 +1,10 @@
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import type { Engine } from '../../../drivers/compute/port/engine.ts'
 import type { PullProgress } from '../../../drivers/compute/port/images.ts'
+import type { FoundImage } from '../../images/images.ts'
 import { type InstanceRow, PROGRESS, type Progress } from '../rows.ts'
 import { StepTimedOut, withDeadline } from './deadline.ts'
-import type { FoundImage, Outcome, StepDeps } from './step-deps.ts'
+import type { Outcome, StepDeps } from './step-deps.ts'
 
 /** Progress is written at most this often: a customer's eye wants no more, and the table has other work. */
 const PROGRESS_WRITE_MS = 500
@@ -23,7 +24,7 @@ type PullDeps = Pick<StepDeps, 'clock' | 'images' | 'limits' | 'store' | 'transi
 export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: AbortSignal): Outcome {
   const { engine, limits, transitions } = deps
   const graceMs = limits.abortGraceMs
-  const { recipe, access } = imageOf(deps.images, row.imageId)
+  const { recipe, access } = imageOf(deps.images, row)
   const writer = progressWriter(deps, row)
   let latest: PullProgress | null = null
   const pullUnlessStalled = (superseded: AbortSignal) =>
@@ -54,11 +55,11 @@ export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: Ab
  * How an image is made, and what its pull may show to its registry.
  * @throws ComputeError `image_unavailable` when the catalogue has dropped it.
  */
-export function imageOf(images: StepDeps['images'], imageId: string): FoundImage {
+export function imageOf(images: StepDeps['images'], row: InstanceRow): FoundImage {
   try {
-    return images.find(imageId)
+    return images.find(row)
   } catch (cause) {
-    throw new ComputeError('image_unavailable', `${imageId} is not offered any more`, { cause })
+    throw new ComputeError('image_unavailable', `${row.imageId} is not offered any more`, { cause })
   }
 }
 

@@ -1,6 +1,6 @@
 import type Docker from 'dockerode'
-import { registryOf } from '../oci/reference.ts'
 import { ComputeError, type ComputeErrorCode } from '../port/compute-error.ts'
+import { registryOf } from '../port/image-reference.ts'
 import type { PullProgress } from '../port/images.ts'
 import type { RegistryLogin } from '../port/registry-access.ts'
 import { orNull, toComputeError, translated } from './docker-errors.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isDigest } from './reference.ts'
+import { isDigest } from '../port/image-reference.ts'
 
 /** As many as Docker's own storage takes. */
 const LAYERS_MAX = 128

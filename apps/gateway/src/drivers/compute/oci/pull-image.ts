@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { link, rm } from 'node:fs/promises'
 import { z } from 'zod'
+import { parseReference } from '../port/image-reference.ts'
 import type { PullProgress } from '../port/images.ts'
 import type { RegistryTerms } from '../port/registry-access.ts'
 import { fetchBlob, isFull, sizeOf } from './fetch-blob.ts'
@@ -17,7 +18,6 @@ import { OciFailure } from './oci-failure.ts'
 import { bodyOf, PATIENCE, type Patience } from './outgoing.ts'
 import type { ImageRoom } from './pull-orders.ts'
 import { PACE, type Pace, type PacedFetch, withPace } from './pull-pace.ts'
-import { parseReference } from './reference.ts'
 import { createRegistryClient, parseJson, type RegistryClient } from './registry-client.ts'
 
 const NOTHING: RegistryTerms = { login: null, ca: null, also: [] }

@@ -15,6 +15,7 @@ export const pullOrdersSchema = z.object({
     login: z.object({ username: z.string(), password: z.string() }).nullable(),
     ca: z.string().nullable(),
     also: z.array(z.string()).readonly(),
+    is_stranger: z.boolean().optional(),
   }),
   room: roomSchema,
 })

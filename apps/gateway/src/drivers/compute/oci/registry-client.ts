@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { parseChallenges } from '../../../platform/http/parse-challenges.ts'
+import { type ImageReference, isDigest } from '../port/image-reference.ts'
 import type { RegistryTerms } from '../port/registry-access.ts'
 import { OciFailure, type OciFault } from './oci-failure.ts'
 import { bodyOf, get, mayVisitNamed, mayVisitStranger, type Patience } from './outgoing.ts'
-import { type ImageReference, isDigest } from './reference.ts'
 
 /** As registries keep to themselves. */
 const MANIFEST_BYTES_MAX = 4 * 1024 * 1024
@@ -59,7 +59,7 @@ export function createRegistryClient(options: {
     try {
       return await get(url, {
         headers: { ...headers, ...(shown !== null && { authorization: shown }) },
-        may: isOurs ? mayVisitNamed : mayVisitStranger,
+        may: isOurs && !terms.is_stranger ? mayVisitNamed : mayVisitStranger,
         ca: isOurs ? terms.ca : null,
         patience,
         signal,

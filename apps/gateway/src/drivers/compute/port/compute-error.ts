@@ -9,6 +9,8 @@ export type ComputeErrorCode =
   | 'image_needs_login'
   /** Its registry does not take the login, or does not give the image to it. Final. */
   | 'image_login_refused'
+  /** The login that it needs is not there any more. Final. */
+  | 'image_login_gone'
   /** What there is of it cannot be run here: another kind of processor or of thing, or too large. Final. */
   | 'image_unfit'
   /** Its bytes are not those that it names, and were not spoilt on the way. Final. */

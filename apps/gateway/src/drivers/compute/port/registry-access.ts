@@ -17,6 +17,11 @@ export interface RegistryTerms {
    * same authorities vouch for them. To any other it may send on the public internet alone.
    */
   also: readonly string[]
+  /**
+   * It was named by a customer, who is not to reach the operator's network by it: it is asked by TLS and on the public
+   * internet alone. Left out: the operator named it.
+   */
+  is_stranger?: boolean | undefined
 }
 
 /**

@@ -4,8 +4,8 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import { createImageStore } from '../oci/image-store.ts'
 import { createImageTrees } from '../oci/image-trees.ts'
-import { registryOf } from '../oci/reference.ts'
 import { ComputeError } from '../port/compute-error.ts'
+import { registryOf } from '../port/image-reference.ts'
 import type { ImageRecipe, ImageStore } from '../port/images.ts'
 import { asNobody } from '../port/registry-access.ts'
 import { type Eraser, goingOf } from './eraser.ts'
@@ -75,7 +75,8 @@ export async function createSandboxImages(deps: SandboxImagesDeps) {
     async pull(image, onProgress, signal, access = asNobody) {
       check(image)
       const reference = registryReference(image)
-      if (reference === null) return
+      // What is here needs no login any more, and may outlive the one that it came by.
+      if (reference === null || (await facet.has(image))) return
       const terms = await access(registryOf(reference))
       await images.pull({ reference, owner: image.owner }, terms, onProgress, signal)
     },

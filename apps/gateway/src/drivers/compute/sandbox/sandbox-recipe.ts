@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseReference } from '../oci/reference.ts'
+import { parseReference } from '../port/image-reference.ts'
 import type { ImageRecipe } from '../port/images.ts'
 
 const registryPart = z.strictObject({

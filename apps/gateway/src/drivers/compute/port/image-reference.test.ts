@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseReference } from './reference.ts'
+import { parseReference } from './image-reference.ts'
 
 const HEX = 'a'.repeat(64)
 

@@ -70,6 +70,7 @@ const NOT_COMPARED: Record<string, string> = {
 const UNREAD: Record<string, string> = {
   'mailbox.list': 'mails come behind the answer, some of them much later: its page asks every few seconds',
   'account.get-captcha': 'another one each time',
+  'instance.diagnose-connection': 'tried anew each time that its button is pressed, and kept by nobody',
   'instance.metrics': 'sampled by a loop, whatever is called: its page asks again and again',
 }
 

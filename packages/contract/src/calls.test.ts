@@ -175,6 +175,7 @@ const OWN_CALLS = [
   'GET /api/instance/{id}/events',
   'GET /api/instance/{id}/logs',
   'GET /api/instance/{id}/metrics',
+  'GET /api/instance/{id}/connection/diagnosis',
   'GET /api/bill/transaction/{id}',
   'GET /api/bill/spend',
 ]

@@ -3,6 +3,7 @@ import { accountSecurityCalls } from './account-security.ts'
 import { accountSignInCalls } from './account-sign-in.ts'
 import { apiKeyCalls } from './api-keys.ts'
 import { billingCalls } from './billing.ts'
+import { connectionDoctorCalls } from './connection-doctor.ts'
 import { imageCalls } from './images.ts'
 import { instanceMetricsCalls } from './instance-metrics.ts'
 import { instancePageCalls } from './instance-page.ts'
@@ -26,5 +27,6 @@ export const calls = [
   ...instanceCalls,
   ...instanceMetricsCalls,
   ...instancePageCalls,
+  ...connectionDoctorCalls,
   ...billingCalls,
 ] as const

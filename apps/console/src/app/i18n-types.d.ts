@@ -3,6 +3,7 @@ import type auth from '../../public/locales/en/auth.json'
 import type common from '../../public/locales/en/common.json'
 import type deploy from '../../public/locales/en/deploy.json'
 import type docs from '../../public/locales/en/docs.json'
+import type doctor from '../../public/locales/en/doctor.json'
 import type events from '../../public/locales/en/events.json'
 import type explore from '../../public/locales/en/explore.json'
 import type instance from '../../public/locales/en/instance.json'
@@ -21,6 +22,7 @@ declare module 'i18next' {
       auth: typeof auth
       deploy: typeof deploy
       docs: typeof docs
+      doctor: typeof doctor
       events: typeof events
       explore: typeof explore
       instance: typeof instance

@@ -21,6 +21,7 @@ export type Namespace =
   | 'auth'
   | 'deploy'
   | 'docs'
+  | 'doctor'
   | 'events'
   | 'explore'
   | 'instance'

@@ -56,13 +56,13 @@ export const PAGES = [
   {
     path: '/instance-list',
     access: 'user',
-    namespaces: ['instances', 'events'],
+    namespaces: ['instances', 'events', 'doctor'],
     load: () => import('../pages/instance-list/InstanceListPage.tsx'),
   },
   {
     path: '/instance',
     access: 'user',
-    namespaces: ['instance', 'instances', 'events'],
+    namespaces: ['instance', 'instances', 'events', 'doctor'],
     load: () => import('../pages/instance/InstancePage.tsx'),
   },
   {

@@ -1,6 +1,7 @@
 import { Modal } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { Answer } from '../ui/Answer.tsx'
+import { DoctorPart } from './DoctorPart.tsx'
 import type { InstanceDialogProps } from './instance-dialog.ts'
 import { useWays } from './use-ways.ts'
 import { Ways } from './Ways.tsx'
@@ -20,6 +21,7 @@ export function ConnectDialog({ instance, opened, onClose }: InstanceDialogProps
       <Answer query={query} data={query.data} rows={4}>
         {connection => <Ways connection={connection} />}
       </Answer>
+      <DoctorPart instanceId={instance.instance_id} />
     </Modal>
   )
 }

@@ -1,6 +1,7 @@
 import { getConnection, type Instance } from '@berth/contract/instances'
 import { useTranslation } from 'react-i18next'
 import { useOffFor } from '../../app/session/use-off-for.ts'
+import { DoctorPart } from '../../instances/DoctorPart.tsx'
 import { useWays } from '../../instances/use-ways.ts'
 import { Ways } from '../../instances/Ways.tsx'
 import { Answer } from '../../ui/Answer.tsx'
@@ -22,6 +23,7 @@ export function WaysCard({ instance }: { instance: Instance }) {
       ) : (
         <Closed instance={instance} reason={off} />
       )}
+      {off === null && <DoctorPart instanceId={instance.instance_id} />}
     </Card>
   )
 }

@@ -39,6 +39,8 @@ const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   port_taken: 'port_taken',
   not_running: 'start_failed',
   port_closed: 'start_failed',
+  no_shell: 'start_failed',
+  outdated: 'start_failed',
   not_found: 'start_failed',
   exhausted: 'exhausted',
   no_room: 'no_room',

@@ -104,6 +104,8 @@ export function createInstances(deps: InstancesDeps) {
     events: (target: Target) => reads.events(deps, target),
     /** A customer's own instance, whether or not it runs. @throws ApiError `not_found`. */
     findOwn: (target: Target) => reads.findOwn(db, target),
+    /** A customer's own instance, though it may be gone for good. @throws ApiError `not_found`. */
+    findOwnEver: (target: Target) => reads.findOwnEver(db, target),
     /** A customer's own instance, if it runs. @throws ApiError `not_found` or `instance_not_running`. */
     findRunning: (userId: string, instanceId: string) => reads.findRunning(db, { userId, instanceId }),
     /** Whose instance that is; null where there is none. */

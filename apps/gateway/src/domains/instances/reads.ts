@@ -132,6 +132,19 @@ export async function findOwn(q: Queryable, { userId, instanceId }: Target): Pro
   return row
 }
 
+/**
+ * One of a customer's own instances, though it may be gone for good.
+ * @throws ApiError `not_found`.
+ */
+export async function findOwnEver(q: Queryable, { userId, instanceId }: Target): Promise<InstanceRow> {
+  const [row] = await q
+    .select()
+    .from(instance)
+    .where(and(eq(instance.id, instanceId), eq(instance.userId, userId)))
+  if (!row) throw new ApiError('not_found')
+  return row
+}
+
 /** Whose instance that is, whatever its state; null where there is none. */
 export async function ownerOf(q: Queryable, instanceId: string): Promise<string | null> {
   const [row] = await q

@@ -81,6 +81,7 @@ export async function startConnectFixture(
     gateways: parts.gateways ?? ALONE,
     instances: {
       findRunning: (userId, instanceId) => reads.findRunning(db, { userId, instanceId }),
+      findOwnEver: target => reads.findOwnEver(db, target),
       findOwn: target => reads.findOwn(db, target),
       findService: secret => reads.findService(db, secret),
       ownerOf: instanceId => reads.ownerOf(db, instanceId),

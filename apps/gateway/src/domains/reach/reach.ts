@@ -11,16 +11,18 @@ import type { Ids } from '../../platform/ids.ts'
 import { accountDeleted } from '../identity/events.ts'
 import type { Instances } from '../instances/instances.ts'
 import { type ConnectionsDeps, createConnections } from './connections.ts'
+import { createDoctor } from './doctor/doctor.ts'
 import { createMachineWays, type MachineWaysDeps } from './machine-ways.ts'
 import { createDirectPorts, type PortRange } from './ports/direct-ports.ts'
 import { createTcpForwards } from './ports/tcp-forwards.ts'
 import { reachRoutes } from './routes.ts'
 import { createServiceProxy, type ServiceLimits, type ServiceTarget } from './services/service-proxy.ts'
+import { createSshAttempts } from './ssh/attempts.ts'
 import type { SshLimits } from './ssh/ssh-limits.ts'
 import { createSshServer, SSH_TURNS, type SshParts, type SshServer } from './ssh/ssh-server.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from './streams/machine-turns.ts'
 import { STREAM_LIMITS, type StreamLimits } from './streams/stream-limits.ts'
-import { terminalTicket } from './tables.ts'
+import { sshAttempt, terminalTicket } from './tables.ts'
 import type { TerminalLimits } from './terminal/terminal-limits.ts'
 import { createTerminals, type Terminals } from './terminal/terminals.ts'
 
@@ -45,7 +47,7 @@ export interface ReachDeps {
   /** Which gateway reaches an instance's machine. */
   whereIs: MachineWaysDeps['whereIs']
   gateways: MachineWaysDeps['gateways']
-  instances: Pick<Instances, 'findOwn' | 'findRunning' | 'findService' | 'ownerOf'>
+  instances: Pick<Instances, 'findOwn' | 'findOwnEver' | 'findRunning' | 'findService' | 'ownerOf'>
   events: Pick<Events, 'on'>
   identity: {
     isSessionOpen(sessionId: string): Promise<boolean>
@@ -76,6 +78,7 @@ export function createReach(deps: ReachDeps): Reach {
   const { instances, limits = {} } = deps
   deps.events.on(accountDeleted, 'reach', async (tx, { userId }) => {
     await tx.delete(terminalTicket).where(eq(terminalTicket.userId, userId))
+    await tx.delete(sshAttempt).where(eq(sshAttempt.userId, userId))
   })
   const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...limits.streams } })
   const ways = createMachineWays({ ...deps, turns, findMs: limits.findMs })
@@ -88,12 +91,14 @@ export function createReach(deps: ReachDeps): Reach {
     ...{ host: name ?? host, forwards },
     ports: createDirectPorts({ ...deps, forwards, pool }),
   }
+  const attempts = createSshAttempts(deps)
   const ssh =
     deps.ssh &&
     createSshServer({
       ...deps,
       ...deps.ssh,
       ways,
+      attempts,
       turns: createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...SSH_TURNS } }),
       limits: limits.ssh,
     })
@@ -105,6 +110,12 @@ export function createReach(deps: ReachDeps): Reach {
     ssh,
     sshPlace: deps.ssh?.place ?? null,
   })
+  const doctor = createDoctor({
+    ...deps,
+    ways,
+    tcp,
+    ssh: deps.ssh && { keys: deps.ssh.sshKeys, attempts },
+  })
   return {
     terminals,
     serviceOrigin: createServiceProxy({
@@ -113,7 +124,7 @@ export function createReach(deps: ReachDeps): Reach {
       scheme: deps.publicUrl?.startsWith('https:') ? 'https' : 'http',
       limits: limits.service ?? {},
     }),
-    routes: reachRoutes({ connections, terminals, instances, ways }),
+    routes: reachRoutes({ connections, doctor, terminals, instances, ways }),
     ssh,
     start: async () => {
       const stops = await Promise.all([connections.start(), ssh?.watch()])

@@ -1,3 +1,4 @@
+import { diagnoseConnection } from '@berth/contract/connection-doctor'
 import { getConnection, getInstanceLogs, startWebTerminal, stopWebTerminal } from '@berth/contract/instances'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -5,6 +6,7 @@ import { type Route, route } from '../../platform/http/handler.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import type { Instances } from '../instances/instances.ts'
 import type { Connections } from './connections.ts'
+import type { Doctor } from './doctor/doctor.ts'
 import type { MachineWays } from './machine-ways.ts'
 import type { Terminals } from './terminal/terminals.ts'
 
@@ -13,14 +15,18 @@ const ticketOf = wireOf(startWebTerminal.data)
 /** The calls that connect to an instance (R7.4). */
 export function reachRoutes(deps: {
   connections: Pick<Connections, 'find'>
+  doctor: Doctor
   terminals: Pick<Terminals, 'issueTicket' | 'stop'>
   instances: Pick<Instances, 'findOwn' | 'findRunning'>
   ways: Pick<MachineWays, 'logs'>
 }): Route[] {
-  const { connections, terminals, instances, ways } = deps
+  const { connections, doctor, terminals, instances, ways } = deps
   return [
     route(getConnection, ({ caller, params, origin }) =>
       connections.find({ userId: caller.userId, instanceId: params.id }, origin),
+    ),
+    route(diagnoseConnection, ({ caller, params }) =>
+      doctor.diagnose({ userId: caller.userId, instanceId: params.id }),
     ),
     route(getInstanceLogs, async ({ caller, params }) => {
       await instances.findOwn({ userId: caller.userId, instanceId: params.id })

@@ -1,4 +1,4 @@
-import { integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { moment } from '../../platform/database/columns.ts'
 
 /** Tickets that open one terminal socket each. */
@@ -24,4 +24,31 @@ export const directPort = pgTable(
     primaryKey({ columns: [table.instanceId, table.port] }),
     uniqueIndex('direct_port_public').on(table.publicPort),
   ],
+)
+
+/** How the last client fared that asked for an instance by SSH: the codes by which the connection doctor says it. */
+export const SSH_OUTCOMES = [
+  'signed_in',
+  'key_unknown',
+  'key_not_offered',
+  'too_many_keys',
+  'key_signature_old',
+  'key_signature_wrong',
+] as const
+
+/** The last client that asked for each instance by SSH: one row an instance, for a day. */
+export const sshAttempt = pgTable(
+  'ssh_attempt',
+  {
+    instanceId: text('instance_id').primaryKey(),
+    /** Whose instance it is, not who asked. */
+    userId: uuid('user_id').notNull(),
+    at: moment('at').notNull(),
+    address: text('address').notNull(),
+    outcome: text('outcome', { enum: SSH_OUTCOMES }).notNull(),
+    /** The key that was offered last; null where none was. */
+    fingerprint: text('fingerprint'),
+    keyType: text('key_type'),
+  },
+  table => [index('ssh_attempt_at').on(table.at)],
 )

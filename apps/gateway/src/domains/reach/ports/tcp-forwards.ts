@@ -15,6 +15,8 @@ export interface TcpForwards {
   open(target: Target, ports: ReadonlyMap<number, number | null>): Promise<Map<number, number>>
   /** Closes them, and every connection through them. */
   closeInstance(instanceId: string): void
+  /** The port of this computer for one of an instance, and how many came through it so far; null where it is not open. */
+  seen(instanceId: string, port: number): { publicPort: number; connections: number } | null
   /** Instances that have any, with their owners. */
   targets(): Target[]
   shutdown(): void
@@ -26,6 +28,10 @@ const CONNECTIONS_PER_PORT_MAX = 128
 interface Forward {
   listening: Promise<{ port: number; server: Server }>
   sockets: Set<Socket>
+  /** Null until it listens. */
+  publicPort: number | null
+  /** How many came so far. */
+  connections: number
 }
 
 /**
@@ -44,6 +50,7 @@ export function createTcpForwards(deps: {
   function start(instanceId: string, port: number, publicPort: number): Forward {
     const sockets = new Set<Socket>()
     const server = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
+      forward.connections++
       sockets.add(socket)
       socket.on('error', () => socket.destroy())
       socket.once('close', () => sockets.delete(socket))
@@ -61,10 +68,12 @@ export function createTcpForwards(deps: {
       server.once('error', reject)
       server.listen({ host, port: publicPort }, () => {
         server.on('error', error => log.warn({ err: error }, 'a forwarded TCP port failed'))
-        resolve({ port: (server.address() as AddressInfo).port, server })
+        forward.publicPort = (server.address() as AddressInfo).port
+        resolve({ port: forward.publicPort, server })
       })
     })
-    return { listening, sockets }
+    const forward: Forward = { listening, sockets, publicPort: null, connections: 0 }
+    return forward
   }
 
   function closeInstance(instanceId: string): void {
@@ -101,6 +110,10 @@ export function createTcpForwards(deps: {
       return found
     },
     closeInstance,
+    seen(instanceId, port) {
+      const { publicPort = null, connections = 0 } = opened.get(instanceId)?.forwards.get(port) ?? {}
+      return publicPort === null ? null : { publicPort, connections }
+    },
     targets: () => [...opened.values()].map(({ target }) => target),
     shutdown: () => {
       isShut = true

@@ -64,6 +64,7 @@ export function serveConnection(
     if (error instanceof ComputeError) {
       if (error.code === 'not_found' || error.code === 'not_running') return 'not_running'
       if (error.code === 'unsupported') return 'no_programs'
+      if (error.code === 'no_shell' || error.code === 'outdated') return error.code
       if (error.code === 'exhausted') return 'busy'
       if (error.code === 'port_closed') return 'port_closed'
     }

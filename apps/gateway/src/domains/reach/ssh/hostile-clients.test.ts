@@ -149,6 +149,7 @@ async function start(
       fate: async () => 'stored',
     },
     languageOf: async () => 'en',
+    attempts: { note: async () => undefined },
     countRefusal: async () => ({ current: 1, ttlMs: 1 }),
     turns: createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...SSH_TURNS } }),
     limits,

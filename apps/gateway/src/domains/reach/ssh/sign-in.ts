@@ -3,6 +3,7 @@ import type { AuthContext, Connection, PublicKeyAuthContext } from 'ssh2'
 import ssh2 from 'ssh2'
 import type { CountCall } from '../../../platform/http/rate-counts.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
+import type { SshAttempt, SshAttempts } from './attempts.ts'
 import { showBanner } from './library-gaps.ts'
 import type { SshLimits } from './ssh-limits.ts'
 
@@ -21,12 +22,15 @@ export interface SignInDeps {
   ownerOf(instanceId: string): Promise<string | null>
   /** Counts keys that were refused, over all gateways. */
   countRefusal: CountCall
+  attempts: Pick<SshAttempts, 'note'>
   limits: SshLimits
   log: Pick<Logger, 'warn'>
 }
 
 const MINUTE_MS = 60_000
 const NAME_CHARS_MAX = 64
+/** What a key's kind is called by those who know it; anything else is not said again. */
+const KEY_TYPE = /^[a-z0-9@.-]{1,40}$/
 
 /**
  * Lets whoever holds a stored key sign in, and nobody by any other way. Whether there is an instance of the name is told
@@ -44,6 +48,12 @@ export function letSignIn(
   let customer: SshCustomer | null = null
   let tries = 0
   let isTold = false
+  /** What it came to until now, and the name that was given. */
+  let asked: (Pick<SshAttempt, 'outcome' | 'key'> & { name: string }) | null = null
+
+  const came = (context: AuthContext, outcome: SshAttempt['outcome'], key: SshAttempt['key'] = null) => {
+    asked = { name: context.username, outcome, key }
+  }
 
   async function refuse(context: PublicKeyAuthContext, fingerprint: string): Promise<void> {
     const rule = { max: limits.refusalsPerMinuteMax, windowMs: MINUTE_MS }
@@ -55,6 +65,7 @@ export function letSignIn(
         `Berth does not know the key ${fingerprint}. Keys are added in the console's settings.`,
       )
     }
+    if (tries >= limits.triesMax && asked) asked.outcome = 'too_many_keys'
     if (current > limits.refusalsPerMinuteMax || tries >= limits.triesMax) client.end()
     else context.reject(['publickey'])
   }
@@ -62,19 +73,24 @@ export function letSignIn(
   async function check(context: PublicKeyAuthContext): Promise<void> {
     tries++
     const { fingerprint, key } = await sshKeys.holder(context.key.data)
+    const offered = { fingerprint, type: KEY_TYPE.test(context.key.algo) ? context.key.algo : '' }
+    came(context, key ? 'key_signature_wrong' : 'key_unknown', offered)
     if (!key) return refuse(context, fingerprint)
     // The question before the signature: whether this key is worth unlocking.
     if (context.signature === undefined || context.blob === undefined) return context.accept()
+    if (isOldSignature(context)) came(context, 'key_signature_old', offered)
     if (!isSigned(context, key.publicKey)) return refuse(context, fingerprint)
     const ownerId = await deps.ownerOf(context.username)
     const own = ownerId === null ? null : (await sshKeys.holder(context.key.data, ownerId)).key
     const { id, userId } = own ?? key
     customer = { userId, keyId: id, name: context.username }
+    came(context, userId === ownerId ? 'signed_in' : 'key_unknown', offered)
     context.accept()
   }
 
   client.on('authentication', (context: AuthContext) => {
     if (context.method !== 'publickey' || context.username.length > NAME_CHARS_MAX) {
+      if (!asked) came(context, 'key_not_offered')
       // `none` is how clients ask what there is; all else is a try.
       if (context.method !== 'none' && ++tries >= limits.triesMax) client.end()
       else context.reject(['publickey'])
@@ -85,17 +101,32 @@ export function letSignIn(
       client.end()
     })
   })
+  /** Only at the end, so that what is answered, and when, does not depend on whether there is an instance of that name. */
+  const writeDown = () => {
+    if (!asked) return
+    const { name, ...attempt } = asked
+    asked = null
+    deps.attempts.note(name, { ...attempt, address }).catch(error => {
+      log.warn({ err: error }, 'a try to sign in by SSH could not be written down')
+    })
+  }
+  client.once('close', writeDown)
   client.once('ready', () => {
+    writeDown()
     if (customer) onIn(customer)
     else client.end()
   })
 }
 
+/** Whether it is one of SHA-1, which the library would still take. */
+function isOldSignature({ key, hashAlgo }: PublicKeyAuthContext): boolean {
+  return key.algo === 'ssh-rsa' && hashAlgo === undefined
+}
+
 /** Whether what the client signed, which is this connection and no other, was signed with that key. */
-function isSigned({ key, blob, signature, hashAlgo }: PublicKeyAuthContext, line: string): boolean {
-  if (!blob || !signature) return false
-  // SHA-1, which the library would still take.
-  if (key.algo === 'ssh-rsa' && hashAlgo === undefined) return false
+function isSigned(context: PublicKeyAuthContext, line: string): boolean {
+  const { blob, signature, hashAlgo } = context
+  if (!blob || !signature || isOldSignature(context)) return false
   const parsed = ssh2.utils.parseKey(line)
   if (parsed instanceof Error) return false
   return parsed.verify(blob, signature, hashAlgo) === true

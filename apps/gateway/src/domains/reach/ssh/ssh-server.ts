@@ -11,6 +11,7 @@ import type { MachineWays } from '../machine-ways.ts'
 import type { MachineTurns } from '../streams/machine-turns.ts'
 import type { StreamLimits } from '../streams/stream-limits.ts'
 import { networkOf } from './address-network.ts'
+import type { SshAttempts } from './attempts.ts'
 import { type SshConnection, serveConnection } from './connection.ts'
 import { createHostKeys, type HostKey } from './host-keys.ts'
 import { letSignIn, type SshCustomer } from './sign-in.ts'
@@ -35,14 +36,16 @@ export interface SshServer {
 export interface SshParts {
   /** 32 bytes that all gateways have. */
   rootKey: Uint8Array
-  sshKeys: Pick<SshKeys, 'holder' | 'fate'>
+  sshKeys: Pick<SshKeys, 'holder' | 'fate' | 'list'>
   /** The language of a customer. */
   languageOf(userId: string): Promise<Language>
   /** Counts keys that were refused, over all gateways. */
   countRefusal: CountCall
 }
 
-interface SshServerDeps extends SshParts {
+interface SshServerDeps extends Omit<SshParts, 'sshKeys'> {
+  sshKeys: Pick<SshKeys, 'holder' | 'fate'>
+  attempts: Pick<SshAttempts, 'note'>
   log: Logger
   listen: OpenDatabase['listen']
   ways: Pick<MachineWays, 'connect' | 'run'>
@@ -74,6 +77,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     sshKeys,
     ownerOf: deps.instances.ownerOf,
     countRefusal: deps.countRefusal,
+    attempts: deps.attempts,
     limits,
     log,
   }

@@ -6,6 +6,8 @@ export type SshWord =
   | 'not_running'
   | 'unreachable'
   | 'no_programs'
+  | 'no_shell'
+  | 'outdated'
   | 'busy'
   | 'stopped'
   | 'key_removed'
@@ -27,6 +29,10 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     unreachable: 'The instance {{id}} cannot be reached at the moment. Please try again.',
     no_programs:
       'The instance {{id}} is a virtual machine: shells come by its own SSH server or its web terminal.',
+    no_shell:
+      'The image of the instance {{id}} has no shell, so nothing can be run in it. Its ports are reached: -L and -D.',
+    outdated:
+      'The instance {{id}} was started before it could be reached by SSH. Restart it in the console, then connect again.',
     busy: 'The instance {{id}} has no room for another program or connection. Close some and try again.',
     stopped: 'The instance {{id}} does not run any more.',
     key_removed: 'The SSH key that you signed in with was removed from your account.',
@@ -47,6 +53,8 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     not_running: '实例 {{id}} 没有运行。请先在控制台启动它，然后重新连接。',
     unreachable: '目前无法连接到实例 {{id}}。请重试。',
     no_programs: '实例 {{id}} 是虚拟机：请使用它自己的 SSH 服务或网页终端。',
+    no_shell: '实例 {{id}} 的镜像中没有 shell，无法在其中运行程序。它的端口仍可访问：-L 和 -D。',
+    outdated: '实例 {{id}} 启动时尚不支持 SSH。请在控制台重启它，然后重新连接。',
     busy: '实例 {{id}} 已没有余地运行更多程序或连接。请关闭一些后重试。',
     stopped: '实例 {{id}} 已不再运行。',
     key_removed: '您登录所用的 SSH 密钥已从账户中移除。',
@@ -67,6 +75,10 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     unreachable: 'インスタンス {{id}} に現在接続できません。もう一度お試しください。',
     no_programs:
       'インスタンス {{id}} は仮想マシンです。シェルはその SSH サーバーまたはウェブターミナルをご利用ください。',
+    no_shell:
+      'インスタンス {{id}} のイメージにはシェルがないため、何も実行できません。ポートには -L と -D で接続できます。',
+    outdated:
+      'インスタンス {{id}} は SSH に対応する前に起動されました。コンソールで再起動してから接続してください。',
     busy: 'インスタンス {{id}} にはこれ以上のプログラムや接続の余地がありません。いくつか閉じてからお試しください。',
     stopped: 'インスタンス {{id}} はもう実行されていません。',
     key_removed: 'サインインに使われた SSH 鍵はアカウントから削除されました。',
@@ -86,6 +98,9 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     not_running: '인스턴스 {{id}}이(가) 실행 중이 아닙니다. 콘솔에서 시작한 뒤 다시 연결하세요.',
     unreachable: '지금은 인스턴스 {{id}}에 연결할 수 없습니다. 다시 시도하세요.',
     no_programs: '인스턴스 {{id}}은(는) 가상 머신입니다. 셸은 자체 SSH 서버나 웹 터미널을 사용하세요.',
+    no_shell:
+      '인스턴스 {{id}}의 이미지에 셸이 없어 아무것도 실행할 수 없습니다. 포트는 -L과 -D로 연결할 수 있습니다.',
+    outdated: '인스턴스 {{id}}은(는) SSH를 지원하기 전에 시작되었습니다. 콘솔에서 다시 시작한 뒤 연결하세요.',
     busy: '인스턴스 {{id}}에 프로그램이나 연결을 더 열 수 없습니다. 일부를 닫고 다시 시도하세요.',
     stopped: '인스턴스 {{id}}이(가) 더 이상 실행되지 않습니다.',
     key_removed: '로그인에 사용한 SSH 키가 계정에서 제거되었습니다.',

@@ -7,6 +7,8 @@ const FAILURE_CODES: ReadonlySet<string> = new Set<ComputeErrorCode>([
   'unsupported',
   'not_running',
   'port_closed',
+  'no_shell',
+  'outdated',
   'not_found',
   'exhausted',
   'no_room',

@@ -25,6 +25,10 @@ export type ComputeErrorCode =
   | 'not_running'
   /** Nothing listens on that port. */
   | 'port_closed'
+  /** The machine’s image has no shell, so no program can be asked for in it. */
+  | 'no_shell'
+  /** The machine was started by an earlier version, and learns this when it restarts. */
+  | 'outdated'
   /** No machine, image or volume of that id. */
   | 'not_found'
   /** A port that the machine needs on its host is somebody else's. Retry later. */

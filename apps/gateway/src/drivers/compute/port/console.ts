@@ -49,7 +49,8 @@ export interface MachinePrograms {
    * machine's environment.
    * @returns A line, to be taken up with `openProgram` here or passed on as it is. Whoever destroys it takes away what the
    *   program reads and writes, and hangs up its terminal; without one a program that neither reads nor writes goes on.
-   * @throws ComputeError `not_found` or `not_running`; `exhausted`, or `failed` when no shell can be started in the machine.
+   * @throws ComputeError `not_found` or `not_running`; `no_shell`; `outdated`; `exhausted`, or `failed` when no shell can be
+   *   started in the machine.
    */
   run(id: string, options: RunOptions): Promise<Duplex>
 }

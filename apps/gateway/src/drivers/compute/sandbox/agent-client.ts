@@ -13,6 +13,8 @@ import { AGENT_PROTOCOL, type AgentRequest } from './agent/requests.ts'
 export const AGENT_SOCKET = 'agent.sock'
 
 const ANSWER_TIMEOUT_MS = 10_000
+/** A program that was asked for has begun long before this, unless the machine does nothing at all at the moment. */
+const SILENT_MS = 2_000
 const EXEC_TIMEOUT_MS = 30_000
 const EXEC_OUTPUT_BYTES_MAX = 1024 * 1024
 
@@ -58,11 +60,14 @@ export interface AgentClient {
 
 export function createAgentClient(runDir: string): AgentClient {
   const ask = (request: AgentRequest, timeoutMs?: number) => converse(runDir, request, timeoutMs)
+  const hello = async () => {
+    const { answer, socket } = await ask({ op: 'hello' })
+    socket.destroy()
+    return fieldsOf(answer)
+  }
   return {
     hello: async () => {
-      const { answer, socket } = await ask({ op: 'hello' })
-      socket.destroy()
-      const { protocol, waits } = fieldsOf(answer)
+      const { protocol, waits } = await hello()
       if (protocol !== AGENT_PROTOCOL) {
         throw new ComputeError('failed', 'the machine runs an agent of another version; restart it')
       }
@@ -90,9 +95,31 @@ export function createAgentClient(runDir: string): AgentClient {
     },
     exec: (argv, options) => runExec(ask, argv, options),
     session: async request => ask(request),
-    run: async ({ command, env = {}, pty = null }) => (await ask({ op: 'run', command, env, pty })).socket,
+    run: async ({ command, env = {}, pty = null }) => {
+      const { socket } = await unlessOutdated(ask({ op: 'run', command, env, pty }), hello)
+      return socket
+    },
     connect: async port => (await ask({ op: 'connect', port })).socket,
   }
+}
+
+/**
+ * What an agent answers to a question that those of earlier versions leave open for ever, while they greet.
+ * @throws ComputeError `outdated`, and what the question throws.
+ */
+async function unlessOutdated(
+  asked: Promise<Conversation>,
+  hello: () => Promise<Record<string, unknown>>,
+): Promise<Conversation> {
+  let timer: NodeJS.Timeout | undefined
+  const silence = new Promise<null>(resolve => {
+    timer = setTimeout(resolve, SILENT_MS, null)
+  })
+  const answered = await Promise.race([asked, silence]).finally(() => clearTimeout(timer))
+  if (answered) return answered
+  asked.catch(() => undefined)
+  if ((await hello()).programs === true) return asked
+  throw new ComputeError('outdated', 'the machine was started by an earlier version; restart it')
 }
 
 function watch(socket: Socket, events: Parameters<AgentClient['watch']>[0]): { close(): void } {

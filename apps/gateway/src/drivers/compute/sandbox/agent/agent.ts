@@ -63,7 +63,7 @@ let waits = machine.command !== null
 function handle(socket: Socket, request: AgentRequest): void {
   switch (request.op) {
     case 'hello':
-      answer(socket, { protocol: AGENT_PROTOCOL, waits })
+      answer(socket, { protocol: AGENT_PROTOCOL, waits, programs: true })
       break
     case 'begin':
       begin()

@@ -6,9 +6,14 @@ import { openNativePty } from './pty-native.ts'
 const PTY_BINARY = '/.berth/pty.node'
 const SHELLS = ['/bin/bash', '/bin/sh']
 
-/** The best shell that the machine has. */
+/** There is none in the machine: its image was made for one program alone. */
+export class NoShell extends Error {}
+
+/** The best shell that the machine has. @throws NoShell */
 export function findShell(): string {
-  return SHELLS.find(path => existsSync(path)) ?? '/bin/sh'
+  const found = SHELLS.find(path => existsSync(path))
+  if (found === undefined) throw new NoShell(`the machine has none of ${SHELLS.join(', ')}`)
+  return found
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net'
 import { encodeFrame, encodeJson, type Failure, FRAME, FrameReader } from '../../sessions/frames.ts'
+import { NoShell } from './open-shell.ts'
 
 /** Listens on an open file, and hands on the one request that opens each conversation. */
 export function serveRequests<Request>(fd: number, handle: (socket: Socket, request: Request) => void): void {
@@ -34,6 +35,7 @@ export function fail(socket: Socket, failure: Failure): void {
 
 /** An error in the words that gateways know. */
 export function failureOf(error: unknown): Failure {
+  if (error instanceof NoShell) return { code: 'no_shell', message: error.message }
   const message = String(error)
   if (/ENOSPC/.test(message)) return { code: 'no_room', message }
   return { code: /EAGAIN|ENOMEM/.test(message) ? 'exhausted' : 'failed', message }

@@ -1,0 +1,230 @@
+import {
+  CONNECTION_FINDINGS,
+  type ConnectionDiagnosis,
+  type ConnectionFinding,
+  type ConnectionFindingCode,
+} from '@berth/contract/connection-doctor'
+import type { InstanceStatus } from '@berth/contract/instance-states'
+import type { Logger } from 'pino'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Instances, Target } from '../../instances/instances.ts'
+import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
+import type { MachineWays } from '../machine-ways.ts'
+import type { TcpForwards } from '../ports/tcp-forwards.ts'
+import type { SshAttempts } from '../ssh/attempts.ts'
+import { codeOf, type PortOutcome, tryHttp, tryTcp } from './check-port.ts'
+import { DOCTOR_LIMITS as limits } from './doctor-limits.ts'
+import { type Listener, readListeners } from './listeners.ts'
+
+/** Says what keeps a customer out of an instance (B8). */
+export interface Doctor {
+  /**
+   * Tries each way into an instance. Whoever asks while that is under way gets the same answer.
+   * @throws ApiError `not_found`.
+   */
+  diagnose(target: Target): Promise<ConnectionDiagnosis>
+}
+
+export interface DoctorDeps {
+  clock: Clock
+  log: Pick<Logger, 'warn'>
+  instances: Pick<Instances, 'findOwnEver'>
+  ways: Pick<MachineWays, 'connect' | 'run'>
+  /** Null where customers do not reach this computer's own ports. */
+  tcp: { forwards: Pick<TcpForwards, 'seen'>; host: string } | null
+  /** Null where no SSH is offered. */
+  ssh: { keys: Pick<SshKeys, 'list'>; attempts: Pick<SshAttempts, 'last'> } | null
+}
+
+type Row = Awaited<ReturnType<DoctorDeps['instances']['findOwnEver']>>
+type Values = ConnectionFinding['values']
+
+/** Of an instance that does not run nothing else can be tried. */
+const STATUS_FINDING: Record<Exclude<InstanceStatus, 'running'>, ConnectionFindingCode> = {
+  restarting: 'instance_starting',
+  creating: 'instance_starting',
+  pulling: 'instance_starting',
+  stopped: 'instance_stopped',
+  exited: 'instance_stopped',
+  stopping: 'instance_stopping',
+  imageBuilding: 'instance_stopping',
+  error: 'instance_failed',
+  unknown: 'engine_unreached',
+  deleting: 'instance_terminated',
+}
+/** What shells say of a command that is not there, or cannot be run. */
+const NO_PROGRAM_CODES: readonly number[] = [126, 127]
+const SERVER_ERROR = 500
+/** Programs take ports from here on for themselves, without anybody who is to reach them. */
+const EPHEMERAL_PORT_MIN = 32_768
+
+/** Makes the doctor. */
+export function createDoctor(deps: DoctorDeps): Doctor {
+  const { clock, log, ways } = deps
+  const underWay = new Map<string, Promise<ConnectionFinding[]>>()
+
+  async function examine(row: Row): Promise<ConnectionFinding[]> {
+    if (row.terminatedAt) return [finding('instance_terminated')]
+    if (row.status !== 'running') {
+      return [finding(STATUS_FINDING[row.status]), ...(await keyFindings(row))]
+    }
+    const ports = [
+      ...row.httpPorts.map(port => ({ port, trying: tryHttp(ways, row.id, port, limits) })),
+      ...row.tcpPorts.map(port => ({ port, trying: tryTcp(ways, row.id, port, limits) })),
+    ]
+    const [inside, keys, tried] = await Promise.all([
+      lookInside(row.id),
+      keyFindings(row),
+      Promise.all(ports.map(async ({ port, trying }) => ({ port, outcome: await trying }))),
+    ])
+    const listeners = inside.listeners ?? []
+    const found = [
+      ...commandFindings(row),
+      ...keys,
+      finding(inside.code),
+      ...tried.flatMap(one => portFindings(row, one, listeners)),
+      ...undeclared(row, listeners),
+    ]
+    return gathered(found)
+  }
+
+  /** What a shell in the machine tells, or why there is none. */
+  async function lookInside(
+    instanceId: string,
+  ): Promise<{ code: ConnectionFindingCode; listeners: Listener[] | null }> {
+    const leaving = new AbortController()
+    const timer = setTimeout(() => leaving.abort(), limits.shellMs)
+    const late = new Promise<null>(resolve => {
+      leaving.signal.addEventListener('abort', () => resolve(null), { once: true })
+    })
+    try {
+      const listeners = await Promise.race([readListeners(ways, instanceId, limits, leaving.signal), late])
+      return { code: listeners ? 'shell_works' : 'shell_unsure', listeners }
+    } catch (error) {
+      return { code: shellFinding(error), listeners: null }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  function shellFinding(error: unknown): ConnectionFindingCode {
+    switch (codeOf(error)) {
+      case 'unsupported':
+        return 'ssh_not_for_vms'
+      case 'no_shell':
+        return 'shell_missing'
+      case 'outdated':
+        return 'machine_outdated'
+      case 'exhausted':
+        return 'machine_full'
+      case 'engine_unavailable':
+        return 'engine_unreached'
+      case 'not_running':
+      case 'not_found':
+        return 'instance_stopped'
+      default:
+        log.warn({ err: error }, 'a machine could not be asked what listens in it')
+        return 'shell_unsure'
+    }
+  }
+
+  async function keyFindings({ userId, id }: Row): Promise<ConnectionFinding[]> {
+    if (!deps.ssh) return [finding('ssh_not_offered')]
+    const [keys, last] = await Promise.all([deps.ssh.keys.list(userId), deps.ssh.attempts.last(id)])
+    if (keys.length === 0) return [finding('key_none')]
+    if (!last) return [finding('nobody_asked')]
+    const { at, address, outcome, key } = last
+    // What was refused then may be stored by now.
+    if (outcome === 'key_unknown' && keys.some(({ fingerprint }) => fingerprint === key?.fingerprint)) {
+      return [finding('nobody_asked')]
+    }
+    return [finding(outcome, { values: { at: at.toISOString(), address, ...key } })]
+  }
+
+  function portFindings(
+    row: Row,
+    { port, outcome }: { port: number; outcome: PortOutcome },
+    listeners: readonly Listener[],
+  ): ConnectionFinding[] {
+    const one = (code: ConnectionFindingCode, values?: Values) => [
+      finding(code, { port, ...(values && { values }) }),
+    ]
+    switch (outcome.is) {
+      case 'answers': {
+        const { status } = outcome
+        return one(status >= SERVER_ERROR ? 'http_error' : 'http_answers', { status })
+      }
+      case 'foreign':
+        return one('http_foreign')
+      case 'slow':
+        return one(row.httpPorts.includes(port) ? 'http_slow' : 'port_unsure')
+      case 'open':
+        return tcpFindings(row.id, port)
+      case 'refused': {
+        const code = codeOf(outcome.error)
+        if (code === 'exhausted') return one('machine_full')
+        if (code === 'engine_unavailable') return one('engine_unreached')
+        if (code === 'not_running' || code === 'not_found') return one('instance_stopped')
+        if (code !== 'port_closed') return one('port_unsure')
+        const addresses = listeners.filter(other => other.port === port).map(({ address }) => address)
+        if (addresses.length === 0) return one('port_silent')
+        return one('port_elsewhere', { addresses: addresses.slice(0, limits.addressesMax).join(', ') })
+      }
+    }
+  }
+
+  /** Of a TCP port on which a program listens: what lies between it and the customer. */
+  function tcpFindings(instanceId: string, port: number): ConnectionFinding[] {
+    if (!deps.tcp) return [finding('tcp_not_offered', { port })]
+    const seen = deps.tcp.forwards.seen(instanceId, port)
+    if (!seen || seen.connections > 0) return [finding('tcp_listens', { port })]
+    const values = { host: deps.tcp.host, public_port: seen.publicPort }
+    return [finding('tcp_untried', { port, values })]
+  }
+
+  function undeclared(row: Row, listeners: readonly Listener[]): ConnectionFinding[] {
+    const declared = [...row.httpPorts, ...row.tcpPorts]
+    const found = new Set(listeners.map(({ port }) => port))
+    const ports = [...found]
+      .filter(port => !declared.includes(port) && port < EPHEMERAL_PORT_MIN)
+      .sort((a, b) => a - b)
+      .slice(0, limits.undeclaredMax)
+    return ports.length === 0 ? [] : [finding('port_undeclared', { values: { ports: ports.join(', ') } })]
+  }
+
+  return {
+    async diagnose(target) {
+      const row = await deps.instances.findOwnEver(target)
+      const examining = underWay.get(row.id) ?? examine(row).finally(() => underWay.delete(row.id))
+      underWay.set(row.id, examining)
+      const findings = await examining
+      return { instance_id: row.id, checked_at: clock.now().toISOString(), findings }
+    },
+  }
+}
+
+function commandFindings({ commandEnd }: Row): ConnectionFinding[] {
+  if (!commandEnd) return []
+  const { exit_code, ended_at } = commandEnd
+  const code =
+    exit_code === 0
+      ? 'command_ended'
+      : NO_PROGRAM_CODES.includes(exit_code)
+        ? 'program_missing'
+        : 'command_failed'
+  return [finding(code, { values: { exit_code, at: ended_at } })]
+}
+
+function finding(
+  code: ConnectionFindingCode,
+  { port = null, values = {} }: { port?: number | null; values?: Values } = {},
+): ConnectionFinding {
+  return { code, ...CONNECTION_FINDINGS[code], port, values }
+}
+
+/** What concerns the whole instance is said once and first. */
+function gathered(found: readonly ConnectionFinding[]): ConnectionFinding[] {
+  const whole = new Map<string, ConnectionFinding>()
+  for (const one of found) if (one.of === 'instance') whole.set(one.code, { ...one, port: null })
+  return [...whole.values(), ...found.filter(one => one.of !== 'instance')]
+}

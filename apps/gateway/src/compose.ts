@@ -373,7 +373,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     await releaseLeases(db, gatewayId)
   }
 
-  const stops: (() => void)[] = []
+  const stops: (() => void | Promise<void>)[] = []
   let stopSampling = async () => {}
   const platforms: { stop(): Promise<void> }[] = []
 
@@ -443,7 +443,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     async stopLoops() {
       await stopSampling()
       await Promise.all([purging.stop(), billingLoops.stop(), instances.reconciler.stop(), jobs.stop()])
-      for (const stop of stops) stop()
+      await Promise.all(stops.map(stop => stop()))
       await audit.stop()
     },
     async stopCompute() {

@@ -12,6 +12,8 @@ import {
   ENV_VALUE_CHARS_MAX,
   ENV_VARIABLES_MAX,
   GPU_COUNT_MAX,
+  IDLE_STOP_MINUTES_MAX,
+  IDLE_STOP_MINUTES_MIN,
   INSTANCE_NAME_CHARS_MAX,
   INSTANCE_NAME_PATTERN,
   PORT_MAX,
@@ -84,6 +86,14 @@ export const spendLimitCents = z
   .max(SPEND_LIMIT_CENTS_MAX, by('too_large'))
   .nullable()
 
+/** How long an instance may be idle before it is stopped by itself (B5); null: for ever. */
+export const idleStopMinutes = z
+  .number(by('not_a_number'))
+  .int(by('not_whole'))
+  .min(IDLE_STOP_MINUTES_MIN, by('too_small'))
+  .max(IDLE_STOP_MINUTES_MAX, by('too_large'))
+  .nullable()
+
 /** What a deploy form holds: the same object checks the form and the call. */
 export const deployBody = z.object({
   name: instanceName,
@@ -106,6 +116,7 @@ export const deployBody = z.object({
   on_command_end: z.enum(COMMAND_END_RULES, by('not_allowed')).default('keep'),
   stop_at: stopAt.default(null),
   spend_limit_cents: spendLimitCents.default(null),
+  idle_stop_minutes: idleStopMinutes.default(null),
 })
 z.globalRegistry.add(deployBody, { id: 'DeployBody' })
 export type DeployBody = z.infer<typeof deployBody>
@@ -228,6 +239,8 @@ export const instance = z.object({
   stop_at: timestamp.nullable(),
   /** What it may cost in all before it is stopped by itself; null: any amount. */
   spend_limit_cents: z.number().int().nullable(),
+  /** How long it may be idle before it is stopped by itself: no connection, processors and GPUs under 5 %; null: for ever. */
+  idle_stop_minutes: z.number().int().nullable(),
   currency: z.string(),
   running_micro_per_hour: micro,
   stopped_micro_per_day: micro,
@@ -309,6 +322,7 @@ export const editInstance = defineCall({
     name: instanceName.optional(),
     stop_at: stopAt.optional(),
     spend_limit_cents: spendLimitCents.optional(),
+    idle_stop_minutes: idleStopMinutes.optional(),
   }),
   data: instanceChange,
 })

@@ -118,6 +118,14 @@ export const STOP_AT_DAYS_MAX = 366
 /** As ISO 8601 writes it, with parts of a second. */
 export const STOP_AT_CHARS_MAX = 40
 
+/**
+ * How long nobody may have used an instance before it is stopped by itself (B5): no terminal, no connection, and of each
+ * GPU and of all its processors less than this is busy. The least is what nobody takes for a pause at the keyboard.
+ */
+export const IDLE_STOP_MINUTES_MIN = 5
+export const IDLE_STOP_MINUTES_MAX = 7 * 24 * 60
+export const IDLE_BUSY_PERCENT_MAX = 5
+
 /** What an instance used: the stretch that is asked for, and in how many steps it is answered. */
 export const METRICS_RANGE_SECONDS_MIN = 60
 export const METRICS_RANGE_SECONDS_DEFAULT = 3_600

@@ -55,6 +55,18 @@ test('[B5] a rule that is emptied is taken away, and a moment is sent with its z
   expect(sent).toHaveBeenCalledExactlyOnceWith({ instance_id: 'i-000000', stop_at, spend_limit_cents: null })
 })
 
+test('[B5] how long it may be idle is sent in minutes, and what is none is said at its field', async () => {
+  const { sent, onClose, type, save } = await open({ idle_stop_minutes: 30 })
+  await type(/^Stop when idle/, 'long')
+  await save()
+  await screen.findByText(/must be a number/)
+  expect(sent).not.toHaveBeenCalled()
+  await type(/^Stop when idle/, '45')
+  await save()
+  await waitFor(() => expect(onClose).toHaveBeenCalled())
+  expect(sent).toHaveBeenCalledExactlyOnceWith({ instance_id: 'i-000000', idle_stop_minutes: 45 })
+})
+
 test('[B5] an amount that is none is said at its field, and nothing is sent', async () => {
   const { sent, type, save } = await open({})
   await type(/^Spend limit/, 'ten')

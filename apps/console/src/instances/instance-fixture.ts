@@ -39,6 +39,7 @@ export function madeInstance(part: Partial<Instance>): Instance {
     command_end: null,
     stop_at: null,
     spend_limit_cents: null,
+    idle_stop_minutes: null,
     currency: 'USD',
     running_micro_per_hour: '420000',
     stopped_micro_per_day: '0',

@@ -1,3 +1,4 @@
+import { IDLE_BUSY_PERCENT_MAX } from '@berth/contract/limits'
 import { TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useTranslation } from 'react-i18next'
@@ -33,6 +34,14 @@ export function StopRuleFields({
         autoComplete="off"
         classNames={{ input: 'tabular' }}
         {...fieldOf('spend_limit_cents')}
+      />
+      <TextInput
+        label={t('stop_rules.idle_stop')}
+        description={t('stop_rules.idle_stop_note', { percent: IDLE_BUSY_PERCENT_MAX })}
+        inputMode="numeric"
+        autoComplete="off"
+        classNames={{ input: 'tabular' }}
+        {...fieldOf('idle_stop_minutes')}
       />
     </>
   )

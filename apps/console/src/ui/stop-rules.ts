@@ -1,15 +1,16 @@
-import { spendLimitCents, stopAt } from '@berth/contract/instances'
+import { idleStopMinutes, spendLimitCents, stopAt } from '@berth/contract/instances'
 import { centsFromText } from '@berth/contract/money'
 import * as z from 'zod'
 
-/** When an instance is stopped by itself (B5), as a form holds it: a moment of the customer's own clock, an amount as typed. */
+/** When an instance is stopped by itself (B5), as a form holds it: a moment of the customer's own clock, an amount and minutes as typed. */
 export interface StopRuleValues {
   stop_at: string
   spend_limit_cents: string
+  idle_stop_minutes: string
 }
 
 /** No rules: it runs until it is stopped. */
-export const NO_STOP_RULES: StopRuleValues = { stop_at: '', spend_limit_cents: '' }
+export const NO_STOP_RULES: StopRuleValues = { stop_at: '', spend_limit_cents: '', idle_stop_minutes: '' }
 
 /** The fields of a form that meet the call's own rules; empty ones are null. */
 export const stopRuleFields = {
@@ -18,17 +19,25 @@ export const stopRuleFields = {
     .string()
     .transform(text => (text.trim() === '' ? null : (centsFromText(text) ?? Number.NaN)))
     .pipe(spendLimitCents),
+  idle_stop_minutes: z.string().transform(numberFromText).pipe(idleStopMinutes),
 }
 
 /** An instance's rules, as a form holds them. */
 export function stopRuleValues(rules: {
   stop_at: string | null
   spend_limit_cents: number | null
+  idle_stop_minutes: number | null
 }): StopRuleValues {
   return {
     stop_at: rules.stop_at === null ? '' : textFromMoment(new Date(rules.stop_at)),
     spend_limit_cents: rules.spend_limit_cents === null ? '' : (rules.spend_limit_cents / 100).toFixed(2),
+    idle_stop_minutes: rules.idle_stop_minutes === null ? '' : String(rules.idle_stop_minutes),
   }
+}
+
+/** What is no number stays none, for the rule to refuse. */
+function numberFromText(text: string): number | null {
+  return text.trim() === '' ? null : Number(text)
 }
 
 /** What a field for a moment holds, without its zone; what is no moment stays as it is, for the rule to refuse. */

@@ -108,9 +108,11 @@ export function DeployFolds({ values, fieldOf, errorAt, onEnv, diskRate, currenc
   function ruleTexts(): string[] {
     const moment = new Date(values.stop_at)
     const cents = centsFromText(values.spend_limit_cents)
+    const minutes = Number(values.idle_stop_minutes)
     return [
       ...(Number.isNaN(moment.getTime()) ? [] : [format.moment(moment)]),
       ...(cents === null ? [] : [t('folds.at_cost', { amount: format.cents(cents, currency) })]),
+      ...(minutes > 0 ? [t('folds.when_idle', { count: minutes })] : []),
     ]
   }
 

@@ -305,6 +305,7 @@ export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
     on_command_end: 'keep',
     stop_at: null,
     spend_limit_cents: null,
+    idle_stop_minutes: null,
     ...part,
   }
 }

@@ -13,6 +13,7 @@ import type { Images } from '../images/images.ts'
 import type { Regions } from '../regions/regions.ts'
 import type { SshKeys } from '../ssh-keys/ssh-keys.ts'
 import * as actions from './act/actions.ts'
+import { type Load, noteLoad, noteUsed } from './idle.ts'
 import { checkStock } from './offer/check-stock.ts'
 import { countLive, type DeployInput, deploy } from './offer/deploy.ts'
 import type { Quotes } from './offer/quotes.ts'
@@ -29,6 +30,7 @@ import { everOf, goneSince, runningOn } from './sampled.ts'
 
 export type { Target } from './act/actions.ts'
 export { INSTANCE_CHANNEL } from './change-status.ts'
+export type { Load } from './idle.ts'
 export type { RunningMachine } from './sampled.ts'
 
 type Target = actions.Target
@@ -124,7 +126,13 @@ export function createInstances(deps: InstancesDeps) {
       for (const id of stopped) reconciler.kick(id)
       return stopped
     },
+    /** Notes that somebody is connected to instances (B5). */
+    noteUsed: (instanceIds: readonly string[]) => noteUsed(db, instanceIds, deps.clock.now()),
+    /** Notes which machines were found quiet, and which busy (B5). */
+    noteLoad: (loads: readonly Load[]) => noteLoad(db, loads, deps.clock.now()),
+    /** The instances that run on those engines. */
     runningOn: (engineIds: readonly string[]) => runningOn(db, engineIds),
+    /** Ids of instances that were terminated since then. */
     goneSince: (since: Date) => goneSince(db, since),
     /** Ids of all instances that a customer ever had. */
     everOf,

@@ -53,6 +53,7 @@ export function instancesRoutes(
           name: body.name,
           stopAt: typeof body.stop_at === 'string' ? new Date(body.stop_at) : body.stop_at,
           spendLimitCents: body.spend_limit_cents,
+          idleStopMinutes: body.idle_stop_minutes,
         },
       ),
     ),

@@ -8,13 +8,23 @@ export interface RunningMachine {
   engineId: string
   /** Processors that it has. */
   vcpu: number
+  /** GPUs that it really has. */
+  gpuCount: number
+  /** Whether it is to be stopped when it is idle. */
+  stopsWhenIdle: boolean
 }
 
 /** The instances that run on those engines. */
 export async function runningOn(q: Queryable, engineIds: readonly string[]): Promise<RunningMachine[]> {
   if (engineIds.length === 0) return []
   const rows = await q
-    .select({ id: instance.id, engineId: instance.engineId, spec: instance.spec })
+    .select({
+      id: instance.id,
+      engineId: instance.engineId,
+      spec: instance.spec,
+      gpuUuids: instance.gpuUuids,
+      idleStopMinutes: instance.idleStopMinutes,
+    })
     .from(instance)
     .where(
       and(
@@ -23,7 +33,10 @@ export async function runningOn(q: Queryable, engineIds: readonly string[]): Pro
         isNull(instance.terminatedAt),
       ),
     )
-  return rows.flatMap(({ id, engineId, spec }) => (engineId ? [{ id, engineId, vcpu: spec.vcpu }] : []))
+  return rows.flatMap(({ id, engineId, spec, gpuUuids, idleStopMinutes }) => {
+    const stopsWhenIdle = idleStopMinutes !== null
+    return engineId ? [{ id, engineId, vcpu: spec.vcpu, gpuCount: gpuUuids.length, stopsWhenIdle }] : []
+  })
 }
 
 /** Ids of instances that were terminated since then. */

@@ -3,36 +3,59 @@ import { microFromCents } from '@berth/contract/money'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { InstanceRow } from './rows.ts'
 
-/** The rules by which an instance is stopped by itself (B5): at a moment, or at what it has cost. */
-export type StopRules = Pick<InstanceRow, 'stopAt' | 'spendLimitCents' | 'runningMicroPerHour'>
+/** The rules by which an instance is stopped by itself (B5): at a moment, at what it has cost, or when it was idle. */
+export type StopRules = Pick<
+  InstanceRow,
+  'stopAt' | 'spendLimitCents' | 'idleStopMinutes' | 'runningMicroPerHour'
+>
+
+/** What the rules are held against. */
+export interface Spent {
+  /** All that it has cost by now, in micro-units; only looked at where it has a limit. */
+  costMicro: bigint
+  /** Since when nobody uses it; null: it is used, it does not run, or nobody can tell. */
+  idleSince: Date | null
+}
 
 /** The rule that stopped an instance, as its status says it. */
-export type StopRule = 'stop_time_reached' | 'spend_limit_reached'
+export type StopRule = 'stop_time_reached' | 'spend_limit_reached' | 'idle'
 
 const DAY_MS = 86_400_000
 const HOUR_SECONDS = 3_600n
+const MINUTE_MS = 60_000
 
-/**
- * Which of its rules stops an instance now; null: none.
- * @param costMicro All that it has cost by then, in micro-units; only looked at where it has a limit.
- */
-export function stopRuleOf(rules: StopRules, now: Date, costMicro: bigint): StopRule | null {
+/** Which of its rules stops an instance now; null: none. */
+export function stopRuleOf(rules: StopRules, now: Date, spent: Spent): StopRule | null {
   const { stopAt, spendLimitCents } = rules
   if (stopAt && stopAt <= now) return 'stop_time_reached'
-  if (spendLimitCents !== null && isUsedUp(spendLimitCents, costMicro)) return 'spend_limit_reached'
-  return null
+  if (spendLimitCents !== null && isUsedUp(spendLimitCents, spent.costMicro)) return 'spend_limit_reached'
+  const idleUntil = idleStopOf(rules, spent)
+  return idleUntil && idleUntil <= now ? 'idle' : null
+}
+
+/** When an instance that goes on being idle is stopped for it; null: it is not. */
+function idleStopOf({ idleStopMinutes }: StopRules, { idleSince }: Spent): Date | null {
+  if (idleStopMinutes === null || idleSince === null) return null
+  return new Date(idleSince.getTime() + idleStopMinutes * MINUTE_MS)
 }
 
 /** When a rule stops an instance that goes on running; null: never. As {@link stopRuleOf}, for one that it does not stop now. */
-export function nextStop(rules: StopRules, now: Date, costMicro: bigint): Date | null {
-  const { stopAt, spendLimitCents, runningMicroPerHour } = rules
-  if (spendLimitCents === null || runningMicroPerHour <= 0n) return stopAt
+export function nextStop(rules: StopRules, now: Date, spent: Spent): Date | null {
+  const stops = [rules.stopAt, limitStopOf(rules, now, spent), idleStopOf(rules, spent)].filter(
+    stop => stop !== null,
+  )
+  return stops.length === 0 ? null : new Date(Math.min(...stops.map(stop => stop.getTime())))
+}
+
+/** When an instance that goes on running has cost what it may; null: never. */
+function limitStopOf(rules: StopRules, now: Date, { costMicro }: Spent): Date | null {
+  const { spendLimitCents, runningMicroPerHour } = rules
+  if (spendLimitCents === null || runningMicroPerHour <= 0n) return null
   const leftMicro = microFromCents(spendLimitCents) - costMicro
   // Charges grow by whole seconds.
   const leftSeconds = (leftMicro * HOUR_SECONDS + runningMicroPerHour - 1n) / runningMicroPerHour
   const leftMs = Math.min(Number(leftSeconds) * 1_000, STOP_AT_DAYS_MAX * DAY_MS)
-  const limitAt = new Date(now.getTime() + leftMs)
-  return stopAt && stopAt < limitAt ? stopAt : limitAt
+  return new Date(now.getTime() + leftMs)
 }
 
 /** Whether something has cost what it may cost. */

@@ -37,9 +37,10 @@ export const instance = pgTable(
     secretEnv: jsonb('secret_env').$type<string[]>().notNull().default([]),
     startCommand: text('start_command').notNull(),
     onCommandEnd: text('on_command_end', { enum: COMMAND_END_RULES }).notNull().default('keep'),
-    /** When it is stopped by itself, and what it may cost before it is (B5). */
+    /** When it is stopped by itself, and what it may cost and how long it may be idle before it is (B5). */
     stopAt: moment('stop_at'),
     spendLimitCents: integer('spend_limit_cents'),
+    idleStopMinutes: integer('idle_stop_minutes'),
     /** Prices as quoted when it was deployed or last started. */
     runningMicroPerHour: amount('running_micro_per_hour').notNull(),
     stoppedMicroPerHour: amount('stopped_micro_per_hour').notNull(),
@@ -108,6 +109,20 @@ export const instance = pgTable(
     index('instance_live').on(table.nextAttemptAt).where(sql`${table.terminatedAt} is null`),
   ],
 )
+
+/**
+ * Whether instances are used that are to be stopped when they are idle (B5). Apart from their rows, since any gateway may
+ * write it at any time and none waits for a lock.
+ */
+export const instanceUse = pgTable('instance_use', {
+  instanceId: text('instance_id').primaryKey(),
+  /** When somebody was last connected to it, through any gateway; a little late. */
+  usedAt: moment('used_at'),
+  /** Since when its processors and GPUs are quiet; null while they are not. Time in which nobody looked does not count. */
+  quietSince: moment('quiet_since'),
+  /** When that was last seen. */
+  seenAt: moment('seen_at'),
+})
 
 /** What happened to an instance; receipts and the events page read it. */
 export const instanceEvent = pgTable(

@@ -138,7 +138,7 @@ async function probe(
   instanceId: string,
   port: number,
 ): Promise<boolean | null> {
-  const answer = ways.connect(instanceId, port).then(
+  const answer = ways.connect(instanceId, port, { isProbe: true }).then(
     stream => {
       stream.on('error', () => undefined).destroy()
       return true

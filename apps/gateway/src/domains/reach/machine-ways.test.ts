@@ -6,7 +6,7 @@ import type { RunOptions } from '../../drivers/compute/port/console.ts'
 import { openProgram, type ProgramLineEnd } from '../../drivers/compute/port/program-line.ts'
 import { serveProgram } from '../../drivers/compute/sessions/serve-program.ts'
 import type { ChannelHandler } from '../../platform/gateways/channel-server.ts'
-import { createMachineWays, type ReachedEngine } from './machine-ways.ts'
+import { createMachineWays, type MachineWaysDeps, type ReachedEngine } from './machine-ways.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from './streams/machine-turns.ts'
 import { STREAM_LIMITS } from './streams/stream-limits.ts'
 
@@ -50,8 +50,25 @@ test('what an engine refuses a program with comes over the hop as it is', async 
   await expect(near.run('i-abcdefg', { command: null })).rejects.toMatchObject({ code: 'exhausted' })
 })
 
+test('[B5] whoever has a way into a machine uses it until that is closed, at the gateway that they came by alone', async () => {
+  const held: string[] = []
+  const near = waysOver(() => echo([]), {
+    hold: id => {
+      held.push(id)
+      return () => void held.pop()
+    },
+  })
+  const line = await near.run('i-abcdefg', { command: null })
+  expect(held).toEqual(['i-abcdefg'])
+  line.destroy()
+  await expect.poll(() => held).toEqual([])
+})
+
 /** Two gateways, of which the other one reaches the machine. */
-function waysOver(run: (id: string, options: RunOptions) => ReturnType<typeof echo>) {
+function waysOver(
+  run: (id: string, options: RunOptions) => ReturnType<typeof echo>,
+  uses: MachineWaysDeps['uses'] = { hold: () => () => undefined },
+) {
   const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: STREAM_LIMITS })
   const handlers: ChannelHandler[] = []
   const programs = {
@@ -61,6 +78,7 @@ function waysOver(run: (id: string, options: RunOptions) => ReturnType<typeof ec
   const engine = { console: { programs } } as unknown as ReachedEngine
   createMachineWays({
     turns,
+    uses,
     whereIs: async () => ({ at: 'here', engine }),
     gateways: {
       open: () => Promise.reject(new Error('one hop and no more')),
@@ -69,6 +87,7 @@ function waysOver(run: (id: string, options: RunOptions) => ReturnType<typeof ec
   })
   return createMachineWays({
     turns,
+    uses,
     whereIs: async () => ({ at: 'elsewhere', gatewayId: 'far' }),
     gateways: {
       serve: () => undefined,

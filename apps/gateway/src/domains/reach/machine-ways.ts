@@ -15,6 +15,7 @@ import type { WhereAsked } from '../fleet/fleet.ts'
 import { plainLog } from './plain-log.ts'
 import { joinStreams } from './streams/join-streams.ts'
 import type { MachineTurns } from './streams/machine-turns.ts'
+import type { Uses } from './uses.ts'
 
 /** The parts of an engine by which machines are reached. */
 export interface ReachedEngine {
@@ -35,8 +36,11 @@ export type Place =
  * no gateway reaches the machine.
  */
 export interface MachineWays {
-  /** Opens a TCP stream to a port inside the machine; `exhausted` when it has as many as it may have. */
-  connect(instanceId: string, port: number): Promise<Duplex>
+  /**
+   * Opens a TCP stream to a port inside the machine; `exhausted` when it has as many as it may have.
+   * @param options.isProbe Only to see whether anything listens: nobody uses the instance by that.
+   */
+  connect(instanceId: string, port: number, options?: { isProbe?: boolean }): Promise<Duplex>
   /** Opens a line to a shell of the machine, to be taken up with `openLine`. */
   attach(instanceId: string, session: string, options: AttachOptions): Promise<Duplex>
   /** Runs a program in the machine: a line, to be taken up with `openProgram`; `exhausted` as of `connect`. */
@@ -54,6 +58,8 @@ export interface MachineWays {
 export interface MachineWaysDeps {
   whereIs(instanceId: string, asked?: WhereAsked): Promise<Place>
   gateways: Pick<Gateways, 'open' | 'serve'>
+  /** Who uses which instance: what is opened here is somebody's, until it is closed. */
+  uses: Pick<Uses, 'hold'>
   /** When what machines send is read, here and over the hop. */
   turns: MachineTurns
   /** How long a machine is looked for that no gateway reaches at the moment, in milliseconds. */
@@ -109,6 +115,7 @@ export function createMachineWays({
   whereIs,
   gateways,
   turns,
+  uses,
   findMs = FIND_MS,
 }: MachineWaysDeps): MachineWays {
   /** Goes a way, and looks again for a machine whose gateway has just died. */
@@ -168,14 +175,21 @@ export function createMachineWays({
     const { answer, stream } = await open()
     return { answer, stream: stream && turns.pace(instance_id, stream) }
   }
-  const enter = (asked: Request) => inTurns(asked, () => go(asked))
+  async function enter(asked: Request, isProbe = false): Promise<Duplex> {
+    const stream = streamOf(await inTurns(asked, () => go(asked)))
+    if (isProbe) return stream
+    const release = uses.hold(asked.instance_id)
+    if (stream.closed) release()
+    else stream.once('close', release)
+    return stream
+  }
 
   return {
-    connect: async (instance_id, port) => streamOf(await enter({ way: 'connect', instance_id, port })),
-    attach: async (instance_id, session, { cols, rows, env = {} }) =>
-      streamOf(await enter({ way: 'attach', instance_id, session, cols, rows, env })),
-    run: async (instance_id, { command, env = {}, pty = null }) =>
-      streamOf(await enter({ way: 'run', instance_id, command, env, pty })),
+    connect: (instance_id, port, { isProbe } = {}) => enter({ way: 'connect', instance_id, port }, isProbe),
+    attach: (instance_id, session, { cols, rows, env = {} }) =>
+      enter({ way: 'attach', instance_id, session, cols, rows, env }),
+    run: (instance_id, { command, env = {}, pty = null }) =>
+      enter({ way: 'run', instance_id, command, env, pty }),
     sessions: async instance_id => {
       const { answer } = await go({ way: 'sessions', instance_id })
       return z.array(z.string()).parse(answer)

@@ -23,6 +23,7 @@ import { findDirectHost } from '../../platform/direct-host.ts'
 import type { Caller } from '../../platform/http/handler.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { INSTANCE_CHANNEL } from '../instances/change-status.ts'
+import { noteUsed } from '../instances/idle.ts'
 import * as reads from '../instances/reads.ts'
 import { instance } from '../instances/tables.ts'
 import type { ReachedEngine } from './machine-ways.ts'
@@ -85,6 +86,7 @@ export async function startConnectFixture(
       findOwn: target => reads.findOwn(db, target),
       findService: secret => reads.findService(db, secret),
       ownerOf: instanceId => reads.ownerOf(db, instanceId),
+      noteUsed: ids => noteUsed(db, ids, clock.now()),
     },
     identity: sessions,
     events: createTestEvents(db),
@@ -126,7 +128,7 @@ export async function startConnectFixture(
     sessions,
     call,
     /** Makes an instance of Anna's that runs, as far as the database knows. */
-    async addInstance(part: { httpPorts?: number[]; tcpPorts?: number[]; id?: string } = {}) {
+    async addInstance(part: RowPart = {}) {
       const row = runningRow(part)
       await db.insert(instance).values(row)
       return { id: row.id, secret: row.serviceSecret }
@@ -146,7 +148,7 @@ export async function startConnectFixture(
     service: (host: string, options: ServiceRequest = {}) => requestService(server.port, host, options),
     async close() {
       connect.shutdown()
-      stop()
+      await stop()
       await server.close(100)
       if (!parts.database) await database.drop()
     },
@@ -178,7 +180,14 @@ function createSessionStub() {
   }
 }
 
-function runningRow(part: { httpPorts?: number[]; tcpPorts?: number[]; id?: string }) {
+interface RowPart {
+  httpPorts?: number[]
+  tcpPorts?: number[]
+  id?: string
+  idleStopMinutes?: number
+}
+
+function runningRow(part: RowPart) {
   const now = systemClock.now()
   return {
     id: systemIds.instanceId(),

@@ -25,6 +25,7 @@ import { STREAM_LIMITS, type StreamLimits } from './streams/stream-limits.ts'
 import { sshAttempt, terminalTicket } from './tables.ts'
 import type { TerminalLimits } from './terminal/terminal-limits.ts'
 import { createTerminals, type Terminals } from './terminal/terminals.ts'
+import { createUses } from './uses.ts'
 
 /** All ways into instances, put together. */
 export interface Reach {
@@ -32,7 +33,7 @@ export interface Reach {
   serviceOrigin: ServiceOrigin<ServiceTarget>
   routes: Route[]
   /** Begins to close what belongs to instances that stop and sessions that end. @returns The way to stop. */
-  start(): Promise<() => void>
+  start(): Promise<() => Promise<void>>
   /** Null where this installation offers no SSH. */
   ssh: SshServer | null
   shutdown(): void
@@ -47,7 +48,10 @@ export interface ReachDeps {
   /** Which gateway reaches an instance's machine. */
   whereIs: MachineWaysDeps['whereIs']
   gateways: MachineWaysDeps['gateways']
-  instances: Pick<Instances, 'findOwn' | 'findOwnEver' | 'findRunning' | 'findService' | 'ownerOf'>
+  instances: Pick<
+    Instances,
+    'findOwn' | 'findOwnEver' | 'findRunning' | 'findService' | 'ownerOf' | 'noteUsed'
+  >
   events: Pick<Events, 'on'>
   identity: {
     isSessionOpen(sessionId: string): Promise<boolean>
@@ -81,7 +85,8 @@ export function createReach(deps: ReachDeps): Reach {
     await tx.delete(sshAttempt).where(eq(sshAttempt.userId, userId))
   })
   const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...limits.streams } })
-  const ways = createMachineWays({ ...deps, turns, findMs: limits.findMs })
+  const uses = createUses(deps)
+  const ways = createMachineWays({ ...deps, turns, uses, findMs: limits.findMs })
   const terminals = createTerminals({ ...deps, ways, limits: limits.terminal ?? {} })
   const { host, name, ports: pool } = deps.direct
   // On a loopback interface customers are at this computer; elsewhere they reach what was opened for them.
@@ -99,6 +104,7 @@ export function createReach(deps: ReachDeps): Reach {
       ...deps.ssh,
       ways,
       attempts,
+      uses,
       turns: createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...SSH_TURNS } }),
       limits: limits.ssh,
     })
@@ -128,8 +134,10 @@ export function createReach(deps: ReachDeps): Reach {
     ssh,
     start: async () => {
       const stops = await Promise.all([connections.start(), ssh?.watch()])
-      return () => {
+      uses.start()
+      return async () => {
         for (const stop of stops) stop?.()
+        await uses.stop()
       }
     },
     shutdown: () => {

@@ -6,7 +6,7 @@ import {
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { MachineSample } from '../../drivers/compute/port/observation.ts'
-import { createFigures, type Figures, meanOf, rateOf } from './figures.ts'
+import { createFigures, type Figures, isQuietOf, meanOf, rateOf } from './figures.ts'
 import { type SampleRow, thinned } from './sample-store.ts'
 import { figuresByStep } from './series.ts'
 import { stretchOf, TIERS, tiersOf } from './steps.ts'
@@ -94,6 +94,24 @@ describe('[B9] figures', () => {
 
   test('of processors are of all that a machine has', () => {
     expect(createFigures(4)(sampleOf({ cpu_percent: 200 })).cpu).toBe(50)
+  })
+
+  test('[B5] tell a quiet machine from one that works, also one processor of many or one GPU, and from one that is not known', () => {
+    const quiet = (
+      cpu: number | null,
+      gpuLoad: (number | null)[] | null = null,
+      vcpu = 1,
+      gpuCount = gpuLoad?.length ?? 0,
+    ) => isQuietOf({ cpu, gpuLoad }, { vcpu, gpuCount })
+    expect([quiet(4.9), quiet(5), quiet(null)]).toEqual([true, false, null])
+    expect([quiet(0.7, null, 64), quiet(0.8, null, 64)]).toEqual([true, false])
+    expect([quiet(1, [1, 4]), quiet(1, [1, 5]), quiet(1, [1, null]), quiet(1, null, 1, 2)]).toEqual([
+      true,
+      false,
+      null,
+      null,
+    ])
+    expect([quiet(null, [90]), quiet(50, [null])]).toEqual([false, false])
   })
 
   test('that are thinned lie between the least and the most of what was sampled, and keep what is unknown unknown', () => {

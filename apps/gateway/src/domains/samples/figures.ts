@@ -1,3 +1,4 @@
+import { IDLE_BUSY_PERCENT_MAX } from '@berth/contract/limits'
 import type { MachineSample } from '../../drivers/compute/port/observation.ts'
 
 /** What a machine used, as it is kept and drawn; null is what nobody can tell. */
@@ -29,6 +30,8 @@ const MB_MAX = 2 ** 40
 /** A terabit in a second: no machine has such a network, or such a disk. */
 const BYTES_PER_SECOND_MAX = 125e9
 const GPUS_MAX = 64
+/** Of one processor. */
+const ONE_BUSY_PERCENT_MAX = 50
 const HUNDRED = 100
 
 /**
@@ -82,6 +85,22 @@ export function createFigures(vcpu: number): (sample: MachineSample) => Figures 
       gpuMemoryMb: ofGpus?.map(gpu => bounded(gpu.memory_used_mb, MB_MAX)) ?? null,
     }
   }
+}
+
+/**
+ * Whether a machine does nothing that counts (B5): all its processors and each of its GPUs are busy for less than so much.
+ * Of many processors that would be several: half of one is enough for a program that somebody waits for.
+ * @returns Null where that is not known of one of them.
+ */
+export function isQuietOf(
+  { cpu, gpuLoad }: Pick<Figures, 'cpu' | 'gpuLoad'>,
+  { vcpu, gpuCount }: { vcpu: number; gpuCount: number },
+): boolean | null {
+  const cpuMax = Math.min(IDLE_BUSY_PERCENT_MAX, ONE_BUSY_PERCENT_MAX / Math.max(1, vcpu))
+  const loads = Array.from({ length: gpuCount }, (_, at) => gpuLoad?.[at] ?? null)
+  if ((cpu !== null && cpu >= cpuMax) || loads.some(load => load !== null && load >= IDLE_BUSY_PERCENT_MAX))
+    return false
+  return cpu === null || loads.includes(null) ? null : true
 }
 
 /** Figures, and how many seconds they stand for. */

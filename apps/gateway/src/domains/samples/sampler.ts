@@ -4,8 +4,8 @@ import type { MachineSample } from '../../drivers/compute/port/observation.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { createLoop, type Loop } from '../../platform/loop.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import type { Instances, RunningMachine } from '../instances/instances.ts'
-import { createFigures, type Figures, meanOf, type Weighed } from './figures.ts'
+import type { Instances, Load, RunningMachine } from '../instances/instances.ts'
+import { createFigures, type Figures, isQuietOf, meanOf, type Weighed } from './figures.ts'
 import type { SampleRow, SampleStore } from './sample-store.ts'
 import { TIERS } from './steps.ts'
 
@@ -21,6 +21,8 @@ const ANSWER_MS = 5_000
 const ANSWER_WATCHED_MS = 900
 /** Pause after a pass that failed, such as by a database that is away. */
 const ERROR_PAUSE_MS = 5_000
+/** That a machine is as quiet, or as busy, as before is noted again after so long. */
+const NOTED_SECONDS = 30
 /** After so many seconds without a sample there is a gap, and the next one stands for itself. */
 const CONTINUED_SECONDS_MAX = 15
 /** A sample after so many missed seconds stands for those as well: figures are means since the one before. */
@@ -30,7 +32,7 @@ export interface SamplerDeps {
   clock: Clock
   log: Pick<Logger, 'error' | 'debug'>
   fleet: Pick<Fleet, 'engine' | 'engines' | 'serves'>
-  instances: Pick<Instances, 'runningOn'>
+  instances: Pick<Instances, 'runningOn' | 'noteLoad'>
   store: Pick<SampleStore, 'write'>
 }
 
@@ -51,6 +53,8 @@ interface Known {
   /** What belongs to the row of ten seconds that is not written yet, and where that begins. */
   open: { from: number; parts: Weighed[] } | null
   isAsked: boolean
+  /** What was noted of it last where it is to be stopped when it is idle, and when, in seconds. */
+  noted: { isQuiet: boolean; at: number } | null
 }
 
 export interface Sampler extends Pick<Loop, 'start' | 'stop'> {
@@ -90,9 +94,10 @@ export function createSampler(deps: SamplerDeps): Sampler {
     const ids = new Set(running.map(({ id }) => id))
     for (const id of [...machines.keys()]) if (!ids.has(id)) machines.delete(id)
     for (const machine of running) {
-      if (machines.has(machine.id)) continue
-      const figuresOf = createFigures(machine.vcpu)
-      machines.set(machine.id, { machine, figuresOf, sampledAt: null, open: null, isAsked: false })
+      const known = machines.get(machine.id)
+      // It may be told to stop when it is idle while it runs.
+      if (known) known.machine = machine
+      else machines.set(machine.id, unsampled(machine))
     }
   }
 
@@ -134,12 +139,15 @@ export function createSampler(deps: SamplerDeps): Sampler {
       if (untilMs < clock.now().getTime() || !machines.has(id)) watched.delete(id)
     if (machines.size === 0) return
     await askAll(at, signal)
-    const rows = arrived.splice(0).flatMap(sampled => {
+    const sampledNow = arrived.splice(0)
+    const loads = sampledNow.flatMap(loadOf)
+    const rows = sampledNow.flatMap(sampled => {
       const made = place(sampled, watched.has(sampled.known.machine.id))
       sampled.known.sampledAt = sampled.at
       return made
     })
     await store.write(TIERS[0].table, [...rows, ...close(at)])
+    await instances.noteLoad(loads)
   }
 
   /** Rows of ten seconds whose time is over. */
@@ -183,6 +191,20 @@ export function createSampler(deps: SamplerDeps): Sampler {
     },
     pass,
   }
+}
+
+function unsampled(machine: RunningMachine): Known {
+  const figuresOf = createFigures(machine.vcpu)
+  return { machine, figuresOf, sampledAt: null, open: null, isAsked: false, noted: null }
+}
+
+/** Whether a machine that is to be stopped when it is idle is quiet, where that is to be noted now. */
+function loadOf({ known, figures, at }: Sampled): Load[] {
+  const { machine, noted } = known
+  const isQuiet = machine.stopsWhenIdle ? isQuietOf(figures, machine) : null
+  if (isQuiet === null || (noted?.isQuiet === isQuiet && at - noted.at < NOTED_SECONDS)) return []
+  known.noted = { isQuiet, at }
+  return [{ instanceId: machine.id, isQuiet }]
 }
 
 /**

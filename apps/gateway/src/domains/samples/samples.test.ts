@@ -1,3 +1,4 @@
+import type { DeployBody } from '@berth/contract/instances'
 import { and, eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accountDeleted } from '../identity/events.ts'
@@ -46,9 +47,9 @@ async function pass(seconds: number): Promise<void> {
   }
 }
 
-async function running(): Promise<{ userId: string; instanceId: string }> {
+async function running(body?: Partial<DeployBody>): Promise<{ userId: string; instanceId: string }> {
   const userId = await fixture.payer()
-  const instanceId = await fixture.running(userId)
+  const instanceId = await fixture.running(userId, body)
   sampler.changed()
   return { userId, instanceId }
 }
@@ -151,6 +152,18 @@ describe('[B9] what an instance used', () => {
     expect([await rowsOf(kept, 10), await rowsOf(kept, 600)]).toEqual([1, 1])
     await fixture.events.hear(accountDeleted, { userId: kept.userId })
     expect([await rowsOf(kept, 10), await rowsOf(kept, 600)]).toEqual([0, 0])
+  })
+
+  test('[B5] tells whether it is idle: a machine that is to be stopped then is, once it was quiet for so long', async () => {
+    const target = await running({ idle_stop_minutes: 5 })
+    const use = (cpu_percent: number) => fixture.compute.uses.set(target.instanceId, { cpu_percent })
+    use(90)
+    await pass(30)
+    use(1)
+    await pass(299)
+    expect((await fixture.row(target.instanceId)).status).toBe('running')
+    await pass(60)
+    expect(await fixture.until(target.instanceId, 'stopped')).toMatchObject({ reasonCode: 'idle' })
   })
 
   test('of machines that do not answer keeps no other from being sampled', async () => {

@@ -20,6 +20,7 @@ import {
   type StatusDeps,
 } from '../change-status.ts'
 import { instancesInTrouble } from '../events.ts'
+import { forgetUse } from '../idle.ts'
 import type { Quotes } from '../offer/quotes.ts'
 import { takeStock } from '../offer/stock.ts'
 import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
@@ -122,6 +123,7 @@ export function restart(deps: ActionDeps, target: Target): Promise<InstanceChang
 export function terminate(deps: ActionDeps, target: Target): Promise<InstanceChange> {
   return act(deps, target, 'terminate', async (tx, row, at) => {
     if (row.status === 'deleting') return row
+    await forgetUse(tx, row.id)
     return changeStatus(tx, statusDeps(deps), row, {
       status: 'deleting',
       at,
@@ -136,6 +138,7 @@ export interface EditWanted {
   name?: string | undefined
   stopAt?: Date | null | undefined
   spendLimitCents?: number | null | undefined
+  idleStopMinutes?: number | null | undefined
 }
 
 /**
@@ -146,8 +149,11 @@ export interface EditWanted {
 export function edit(deps: ActionDeps, target: Target, wanted: EditWanted): Promise<InstanceChange> {
   return act(deps, target, 'edit', async (tx, row, at) => {
     const { name = row.name, stopAt = row.stopAt, spendLimitCents = row.spendLimitCents } = wanted
+    const { idleStopMinutes = row.idleStopMinutes } = wanted
     const isRenamed = name !== row.name
-    const isBound = stopAt?.getTime() !== row.stopAt?.getTime() || spendLimitCents !== row.spendLimitCents
+    const isIdleOther = idleStopMinutes !== row.idleStopMinutes
+    const isBound =
+      stopAt?.getTime() !== row.stopAt?.getTime() || spendLimitCents !== row.spendLimitCents || isIdleOther
     if (!isRenamed && !isBound) return row
     if (wanted.stopAt) requireAhead(wanted.stopAt, at)
     if (wanted.spendLimitCents) await requireAbove(deps, tx, row.id, wanted.spendLimitCents)
@@ -157,11 +163,13 @@ export function edit(deps: ActionDeps, target: Target, wanted: EditWanted): Prom
         name,
         stopAt,
         spendLimitCents,
+        idleStopMinutes,
         // Whoever looks after it, and has gone to sleep until the next look, is to know of the new rules.
         ...(isBound && { version: sql`${instance.version} + 1`, nextAttemptAt: at }),
       })
       .where(eq(instance.id, row.id))
       .returning()
+    if (isIdleOther) await forgetUse(tx, row.id)
     if (isRenamed) await addEvent(tx, row, { at, code: 'renamed', detail: name })
     if (isBound) await addEvent(tx, row, { at, code: 'stop_rules_changed' })
     await notify(tx, INSTANCE_CHANNEL, row.id)

@@ -32,6 +32,8 @@ interface Case {
   watchedSince?: Date
   /** Nothing unless told otherwise. */
   costMicro?: bigint
+  /** Used a moment ago unless told otherwise. */
+  idleSince?: Date | null
 }
 
 const failed = (attempts: number, code: string, retryAt: Date): Partial<PlanRow> => ({
@@ -518,6 +520,26 @@ const rules: Case[] = [
     expected: { kind: 'confirm_running', until: at(10) },
   },
   {
+    given: 'a machine that nobody has used for as long as it may be idle',
+    row: { status: 'running', idleStopMinutes: 5 },
+    idleSince: at(-300),
+    observed: running,
+    expected: { kind: 'stop_by_rule', rule: 'idle' },
+  },
+  {
+    given: 'a machine that is about to have been idle for so long: it is looked at then',
+    row: { status: 'running', idleStopMinutes: 5 },
+    idleSince: at(-297),
+    observed: running,
+    expected: { kind: 'confirm_running', until: at(3) },
+  },
+  {
+    given: 'a machine of which nobody can tell whether it is idle',
+    row: { status: 'running', idleStopMinutes: 5 },
+    observed: running,
+    expected: { kind: 'confirm_running', until: at(10) },
+  },
+  {
     given: 'a machine out of sight: it costs nothing, and is stopped once it is seen',
     row: { status: 'unknown', stopAt: at(-60) },
     observed: running,
@@ -560,7 +582,13 @@ test('[R4.4] every status has a plan for every machine, and a machine that is to
 test('a plan changes nothing of what it is made from', () => {
   const row = Object.freeze(fullRow({ status: 'creating' }))
   const when = { now: NOW, watchedSince: at(-9) }
-  const situation = { row, observed: absent, costMicro: 0n, ...when, limits: RECONCILE_LIMITS }
+  const situation = {
+    row,
+    observed: absent,
+    spent: { costMicro: 0n, idleSince: null },
+    ...when,
+    limits: RECONCILE_LIMITS,
+  }
   expect(planInstance(Object.freeze(situation))).toEqual(planInstance(situation))
 })
 
@@ -571,10 +599,11 @@ function expectStep({ row, observed, expected, ...more }: Case): void {
 function plan(
   row: Partial<PlanRow>,
   observed: Observed,
-  { watchedSince = at(-3_600), costMicro = 0n }: Partial<Case> = {},
+  { watchedSince = at(-3_600), costMicro = 0n, idleSince = null }: Partial<Case> = {},
 ): Step {
   const when = { now: NOW, watchedSince }
-  return planInstance({ row: fullRow(row), observed, costMicro, ...when, limits: RECONCILE_LIMITS })
+  const spent = { costMicro, idleSince }
+  return planInstance({ row: fullRow(row), observed, spent, ...when, limits: RECONCILE_LIMITS })
 }
 
 function fullRow(row: Partial<PlanRow>): PlanRow {
@@ -597,6 +626,7 @@ function fullRow(row: Partial<PlanRow>): PlanRow {
     terminatedAt: null,
     stopAt: null,
     spendLimitCents: null,
+    idleStopMinutes: null,
     runningMicroPerHour: 80_000n,
     ...row,
   }

@@ -3,7 +3,7 @@ import type { InstanceStatus } from '@berth/contract/instance-states'
 import type { CommandEnd, GuestTrouble, MachineStatus } from '../../../drivers/compute/port/machines.ts'
 import { isFinal, reasonOf } from '../codes.ts'
 import type { InstanceRow } from '../rows.ts'
-import { nextStop, type StopRule, type StopRules, stopRuleOf } from '../stop-rules.ts'
+import { nextStop, type Spent, type StopRule, type StopRules, stopRuleOf } from '../stop-rules.ts'
 import type { ReconcileLimits } from './limits.ts'
 
 /** The machine as the driver just said, or `unreachable` when it did not answer. */
@@ -36,8 +36,8 @@ export interface Situation {
   row: PlanRow
   observed: Observed
   now: Date
-  /** All that it has cost by now, where a limit asks for it. */
-  costMicro: bigint
+  /** What its rules are held against, where it has some. */
+  spent: Spent
   /** Since when this process looks after instances: time before it counts against nobody. */
   watchedSince: Date
   limits: ReconcileLimits
@@ -216,14 +216,14 @@ function isNews({ row, now, limits }: Situation, end: CommandEnd): boolean {
 }
 
 /** What stops an instance by itself. One that is out of sight costs nothing: it is stopped once it is seen. */
-function ruleOf({ row, now, costMicro }: Situation): StopRule | null {
-  return STOPPABLE.includes(row.status) ? stopRuleOf(row, now, costMicro) : null
+function ruleOf({ row, now, spent }: Situation): StopRule | null {
+  return STOPPABLE.includes(row.status) ? stopRuleOf(row, now, spent) : null
 }
 
 /** When a machine that runs is looked at again: what stops it by itself is not to be late. */
-function nextLook({ row, now, costMicro, limits }: Situation): Date {
+function nextLook({ row, now, spent, limits }: Situation): Date {
   const usual = after(now, limits.observeMs)
-  const stop = nextStop(row, now, costMicro)
+  const stop = nextStop(row, now, spent)
   return stop && stop < usual ? stop : usual
 }
 

@@ -1,7 +1,9 @@
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import type { Engine } from '../../../drivers/compute/port/engine.ts'
 import type { FailureCode } from '../codes.ts'
+import { idleSince } from '../idle.ts'
 import { type InstanceRow, NO_FAILURE, PROGRESS } from '../rows.ts'
+import type { Spent } from '../stop-rules.ts'
 import { StepSuperseded, StepTimedOut, withDeadline } from './deadline.ts'
 import { detailFor } from './failure-detail.ts'
 import type { ReconcileLimits } from './limits.ts'
@@ -13,8 +15,8 @@ import type { Outcome, StepDeps } from './step-deps.ts'
 export interface Steps {
   /** Asks the driver what the machine is; never throws for a driver that is away. */
   look(row: InstanceRow, superseded: AbortSignal): Promise<Observed>
-  /** All that it has cost by now, in micro-units; 0 where no limit asks for it, and nothing is looked up. */
-  costMicro(row: InstanceRow): Promise<bigint>
+  /** What its rules are held against; nothing is looked up that no rule asks for. */
+  spent(row: InstanceRow): Promise<Spent>
   /**
    * Carries out one step, and notes a failed try on the row.
    * @throws StepSuperseded, or errors of the database.
@@ -140,10 +142,14 @@ export function createSteps(deps: StepDeps): Steps {
         return { state: 'unreachable' }
       }
     },
-    async costMicro(row) {
-      if (row.spendLimitCents === null) return 0n
-      const costs = await billing.costMicro(db, 'instance', [row.id])
-      return costs.get(row.id) ?? 0n
+    async spent(row) {
+      const { id, spendLimitCents, idleStopMinutes, status } = row
+      const costs = spendLimitCents === null ? null : await billing.costMicro(db, 'instance', [id])
+      const isRuled = idleStopMinutes !== null && status === 'running'
+      return {
+        costMicro: costs?.get(id) ?? 0n,
+        idleSince: isRuled ? await idleSince(db, row, clock.now()) : null,
+      }
     },
     async execute(step, row, superseded) {
       switch (step.kind) {

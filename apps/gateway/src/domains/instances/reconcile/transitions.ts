@@ -23,6 +23,7 @@ const COMMAND_TOLD_MS = 3_600_000
 const EVENT_OF_RULE: Record<StopRule, InstanceEventCode> = {
   stop_time_reached: 'stopped_at_time',
   spend_limit_reached: 'stopped_at_limit',
+  idle: 'stopped_when_idle',
 }
 
 /** Why something else than its customer's call stopped it: that is said as long as it is stopped. */
@@ -30,6 +31,7 @@ const OUTLIVES_STOP: readonly InstanceReasonCode[] = [
   'balance_used_up',
   'stop_time_reached',
   'spend_limit_reached',
+  'idle',
 ]
 
 /** How late a look may be: the poll's pause and the driver's answer come on top of when it is due. */

@@ -27,7 +27,11 @@ async function work(part: { execute: Steps['execute']; reread: Store['reread'] }
       log: pino({ level: 'silent' }),
       limits: RECONCILE_LIMITS,
       watchedSince: fixture.clock.now(),
-      steps: { look: async () => ({ state: 'absent' }), costMicro: async () => 0n, execute: part.execute },
+      steps: {
+        look: async () => ({ state: 'absent' }),
+        spent: async () => ({ costMicro: 0n, idleSince: null }),
+        execute: part.execute,
+      },
       store: {
         claim: async () => [],
         renew: async () => new Map(),

@@ -84,8 +84,8 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
       try {
         const observed = await steps.look(current, work.step.signal)
         const now = clock.now()
-        const costMicro = await steps.costMicro(current)
-        const step = planInstance({ row: current, observed, now, costMicro, watchedSince, limits })
+        const spent = await steps.spent(current)
+        const step = planInstance({ row: current, observed, now, spent, watchedSince, limits })
         if (step.kind === 'wait' || step.kind === 'confirm_running') {
           const seen = step.kind === 'confirm_running' ? { observedAt: now } : undefined
           if (await store.rest(current, step.until, seen)) return

@@ -6,6 +6,7 @@ import { getConnection } from '@berth/contract/instances'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
+import { instanceUse } from '../../instances/tables.ts'
 import type { ReachedEngine } from '../machine-ways.ts'
 import { type ConnectFixture, eventually, startConnectFixture } from '../reach-fixture.ts'
 import { hostOnly } from './service-headers.ts'
@@ -285,6 +286,19 @@ describe('[B1] a service stays on its own origin', () => {
     const { body } = await fixture.service(hosts(HTTP_PORT), { path: '/gateway/api/account/get-account' })
     expect(body.toString()).toBe('hello')
   })
+})
+
+test('[B5] a request to a service is a use of its instance, and a look at which of its ports listen is none', async () => {
+  const rule = { httpPorts: [HTTP_PORT], idleStopMinutes: 5 }
+  const [shown, used] = [await fixture.addInstance(rule), await fixture.addInstance(rule)]
+  await fixture.call(getConnection, { params: { id: shown.id } })
+  await fixture.service(`${used.secret}-${HTTP_PORT}.localhost`)
+  const noted = async () => {
+    const rows = await fixture.database.db.select().from(instanceUse)
+    return rows.map(({ instanceId }) => instanceId)
+  }
+  // Both would be written down together.
+  await expect.poll(noted).toEqual([used.id])
 })
 
 describe('a service that is not there', () => {

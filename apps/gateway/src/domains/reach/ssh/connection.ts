@@ -7,6 +7,7 @@ import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Instances } from '../../instances/instances.ts'
 import type { MachineWays } from '../machine-ways.ts'
 import { isRunning } from '../running.ts'
+import type { Uses } from '../uses.ts'
 import { serveForwards } from './forwards.ts'
 import { PROHIBITED, rejectWith } from './library-gaps.ts'
 import { createOutlet } from './outlet.ts'
@@ -25,6 +26,7 @@ export interface SshConnection extends SshCustomer {
 
 export interface ConnectionDeps {
   ways: Pick<MachineWays, 'connect' | 'run'>
+  uses: Pick<Uses, 'hold'>
   instances: Pick<Instances, 'findOwn' | 'findRunning'>
   limits: SshLimits
   log: Pick<Logger, 'warn' | 'debug'>
@@ -130,6 +132,14 @@ export function serveConnection(
     if (name === 'tcpip-forward') notes.add('remote_forwards')
     reject?.()
   })
+  // Also while nothing is open over it: a tunnel waits for its first user.
+  isRunning(instances, target).then(
+    isTheirs => {
+      if (!isTheirs || socket.destroyed) return
+      socket.once('close', deps.uses.hold(target.instanceId))
+    },
+    error => log.warn({ err: error }, 'an SSH connection counts as no use of its instance'),
+  )
   // The library takes what is past a window; whoever sends it is none that we want.
   socket.on('data', () => {
     const bytesMax = CHANNEL_HELD_BYTES_MAX + limits.pastWindowBytesMax

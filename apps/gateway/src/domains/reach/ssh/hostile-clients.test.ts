@@ -132,6 +132,7 @@ async function start(
     rootKey: new Uint8Array(32).fill(5),
     log: pino({ level: 'silent' }),
     listen: async () => () => undefined,
+    uses: { hold: () => () => undefined },
     ways: {
       run: id => turns.connect(id, async () => run()),
       connect: () => Promise.reject(new Error('no port')),

@@ -10,6 +10,7 @@ import { SSH_KEY_CHANNEL, type SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { MachineWays } from '../machine-ways.ts'
 import type { MachineTurns } from '../streams/machine-turns.ts'
 import type { StreamLimits } from '../streams/stream-limits.ts'
+import type { Uses } from '../uses.ts'
 import { networkOf } from './address-network.ts'
 import type { SshAttempts } from './attempts.ts'
 import { type SshConnection, serveConnection } from './connection.ts'
@@ -49,6 +50,7 @@ interface SshServerDeps extends Omit<SshParts, 'sshKeys'> {
   log: Logger
   listen: OpenDatabase['listen']
   ways: Pick<MachineWays, 'connect' | 'run'>
+  uses: Pick<Uses, 'hold'>
   instances: Pick<Instances, 'findOwn' | 'findRunning' | 'ownerOf'>
   /** When what clients send is read. */
   turns: Pick<MachineTurns, 'pace'>

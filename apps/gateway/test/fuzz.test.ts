@@ -394,7 +394,10 @@ const KNOWN: Record<string, unknown[]> = {
   gpu_count: [1],
   container_disk_gb: [20, 5, 40],
   kind: ['POD'],
-  billing_type: ['postpay'],
+  billing_type: ['postpay', 'postpay', 'prepay'],
+  charge_cycle: [null, null, 'weekly', 'monthly'],
+  price_micro: ['12090000', '46080000', '80000', '0'],
+  change: ['renew', 'subscribe', 'convert'],
   name: ['box', 'a_b-C', 'Ann'],
   id: [
     '__instance__',

@@ -12,6 +12,8 @@ const TRIES = {
   requests: { short: 2_500, long: 40_000 },
   /** Random lives of a wallet. */
   books: { short: 25, long: 300 },
+  /** Random lives of an instance that is paid for in advance. */
+  terms: { short: 3, long: 150 },
   /** Files of a machine that is removed. */
   files: { short: 3_000, long: 500_000 },
   /** Random lives of an instance whose machine is hostile. */

@@ -19,6 +19,12 @@ import { cancelTopup, listTransactions, topup } from '@berth/contract/billing'
 import type { Call, CallInput, ChangingCall } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
 import {
+  convertChargeType,
+  renewInstance,
+  toggleRenewal,
+  toggleSubscription,
+} from '@berth/contract/instance-terms'
+import {
   deployInstance,
   editInstance,
   listInstances,
@@ -81,6 +87,10 @@ const UNREAD: Record<string, string> = {
 const QUIET_MS = 150
 /** Of each kind of thing, the newest are read. */
 const READ_OF_EACH = 4
+/** A CPU machine, by the week and by the hour. */
+const PREPAID = { billing_type: 'prepay', charge_cycle: 'weekly' } as const
+const WEEK = '12090000'
+const HOUR = '80000'
 const SPENDING_CARD = '4242424242424242'
 const ASKING_CARD = '4000002500003155'
 
@@ -246,6 +256,26 @@ const SCENES: Scene[] = [
     async () => ({ customer: owner, input: { params: { id: await instance('stopped') } } }),
     'a stopped one',
   ),
+  scene(renewInstance, async () => ({
+    customer: owner,
+    input: { body: { instance_id: await instance('running', PREPAID), price_micro: WEEK } },
+  })),
+  scene(toggleRenewal, async () => ({
+    customer: owner,
+    input: { body: { instance_id: await instance('running', PREPAID), auto_renew: false } },
+  })),
+  scene(toggleSubscription, async () => ({
+    customer: owner,
+    input: {
+      body: { instance_id: await instance('running'), charge_cycle: 'weekly' as const, price_micro: WEEK },
+    },
+  })),
+  scene(convertChargeType, async () => ({
+    customer: owner,
+    input: {
+      body: { instance_id: await instance('running', PREPAID), charge_cycle: null, price_micro: HOUR },
+    },
+  })),
   scene(startWebTerminal, async () => ({
     customer: owner,
     input: { body: { instance_id: await instance('running') } },
@@ -342,6 +372,8 @@ const QUESTIONS: Record<string, (things: Things, customer: Customer) => unknown[
   'gpu_spec.list': () => [{ body: { region_codes: [] } }],
   'instance.price': () => [{ query: machine }],
   'instance.check-resource': () => [{ body: { ...machine, image_id } }],
+  'instance.billing-preview': ({ instances }) =>
+    instances.flatMap(id => ['renew', 'convert'].map(change => ({ params: { id }, query: { change } }))),
   'instance.connection': ({ instances }) => byId(instances),
   'instance.events': ({ instances }) => byId(instances),
   'instance.logs': ({ instances }) => byId(instances),
@@ -436,8 +468,11 @@ async function visitOf(customer: Customer) {
 }
 
 /** An instance of the owner's own, in that status. */
-async function instance(status: 'running' | 'stopped'): Promise<string> {
-  const { instance_id: id } = await gateway.data(deployInstance, { body: deployBody() }, owner)
+async function instance(
+  status: 'running' | 'stopped',
+  paid: Partial<ReturnType<typeof deployBody>> = {},
+): Promise<string> {
+  const { instance_id: id } = await gateway.data(deployInstance, { body: deployBody(paid) }, owner)
   await until(id, 'running')
   // So that it has cost something.
   clock.aheadMs += 2_000

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
+import { CHARGE_CYCLES } from './charge-terms.ts'
 import { by, currency, micro, page, pageOf, timestamp } from './fields.ts'
 import { INSTANCE_EVENT_CODES } from './instance-codes.ts'
 import { INSTANCE_STATUSES } from './instance-states.ts'
@@ -209,6 +210,8 @@ export const transaction = z.object({
     gpu_count: z.number().int().nullable(),
     seconds: z.number().int().nullable(),
     rate_micro_per_hour: micro.nullable(),
+    /** Of a term that was paid in advance: it begins at the row's date. */
+    charge_cycle: z.enum(CHARGE_CYCLES).nullable(),
     /** What a top-up was paid with, or where a refund goes. */
     card: card.nullable(),
     /** Why a credit was given, such as `demo`. */

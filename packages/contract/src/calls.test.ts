@@ -63,6 +63,8 @@ const SEED_CALLS: Record<string, string[]> = {
   'POST /api/instance/stop-web-terminal': ['instance_id'],
   'POST /api/instance/check-resource': [],
   'GET /api/instance/price': [],
+  'POST /api/instance/toggle-subscription': [],
+  'POST /api/instance/convert-charge-type': [],
   'GET /api/bill/balance': [],
   'GET /api/bill/pay-platform': [],
   'POST /api/bill/topup': ['amount', 'currency', 'platform_name', 'source'],
@@ -132,10 +134,14 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'instance.stop',
     'instance.restart',
     'instance.start',
+    'instance.toggle-renewal',
   ],
   'it ends with the session': ['instance.start-web-terminal', 'instance.stop-web-terminal'],
   'it is what customers come for, and the balance bounds it': [
     'instance.deploy',
+    'instance.renew',
+    'instance.toggle-subscription',
+    'instance.convert-charge-type',
     'bill.topup',
     'bill.topup-cancel',
   ],
@@ -143,6 +149,9 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
 
 /** Calls that the seed does not have. A new call belongs here, or in the table above when the seed has it. */
 const OWN_CALLS = [
+  'GET /api/instance/{id}/billing-preview',
+  'POST /api/instance/renew',
+  'POST /api/instance/toggle-renewal',
   'GET /api/bill/topup',
   'GET /api/bill/topup/{id}',
   'DELETE /api/bill/topup/{id}',
@@ -251,8 +260,11 @@ describe('rules across calls', () => {
   test('the calls that spend are known, are POSTs, and need a verified account', () => {
     expect(spending.map(call => call.operation).sort()).toEqual([
       'bill.topup',
+      'instance.convert-charge-type',
       'instance.deploy',
+      'instance.renew',
       'instance.start',
+      'instance.toggle-subscription',
     ])
     for (const call of spending) {
       expect(call.method).toBe('POST')

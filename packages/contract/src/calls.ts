@@ -7,6 +7,7 @@ import { connectionDoctorCalls } from './connection-doctor.ts'
 import { imageCalls } from './images.ts'
 import { instanceMetricsCalls } from './instance-metrics.ts'
 import { instancePageCalls } from './instance-page.ts'
+import { instanceTermCalls } from './instance-terms.ts'
 import { instanceCalls } from './instances.ts'
 import { notificationCalls } from './notifications.ts'
 import { regionCalls } from './regions.ts'
@@ -28,5 +29,6 @@ export const calls = [
   ...instanceMetricsCalls,
   ...instancePageCalls,
   ...connectionDoctorCalls,
+  ...instanceTermCalls,
   ...billingCalls,
 ] as const

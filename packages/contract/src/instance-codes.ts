@@ -28,6 +28,13 @@ export const INSTANCE_EVENT_CODES = [
   'command_ended',
   'guest_silent',
   'guest_unprepared',
+  'term_begun',
+  'term_renewed',
+  'term_ended_early',
+  'term_unpaid',
+  'renewal_on',
+  'renewal_off',
+  'released_at_expiry',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 
@@ -66,6 +73,7 @@ export const INSTANCE_REASON_CODES = [
   'gateway_restarted',
   'guest_silent',
   'guest_unprepared',
+  'term_unpaid',
 ] as const
 export type InstanceReasonCode = (typeof INSTANCE_REASON_CODES)[number]
 

@@ -47,8 +47,9 @@ const EXPECTED = `
   unbind_public_ip       both yes     -          yes     -        yes    -       -             yes   -        -        -
   renew                  both yes     yes        yes     yes      yes    yes     yes           yes   yes      -        yes
   cancel_renewal         both yes     yes        yes     yes      yes    yes     yes           yes   yes      -        yes
-  switch_to_subscription both yes     -          yes     -        yes    -       -             -     -        -        -
+  switch_to_subscription both yes     -          -       -        -      -       -             -     -        -        -
   toggle_renewal         both yes     yes        yes     yes      yes    yes     yes           yes   yes      -        yes
+  convert_charge_type    both yes     -          yes     -        yes    -       -             yes   -        -        -
 `
 
 describe('which action is allowed in which status', () => {
@@ -64,6 +65,7 @@ describe('which action is allowed in which status', () => {
         'bind_public_ip',
         'cancel_renewal',
         'connect',
+        'convert_charge_type',
         'create_image',
         'edit',
         'renew',

@@ -31,6 +31,7 @@ export const INSTANCE_ACTIONS = [
   'cancel_renewal',
   'switch_to_subscription',
   'toggle_renewal',
+  'convert_charge_type',
 ] as const
 export type InstanceAction = (typeof INSTANCE_ACTIONS)[number]
 
@@ -55,8 +56,38 @@ const ALLOWED: Record<InstanceAction, readonly InstanceStatus[]> = {
   unbind_public_ip: ['running', 'stopped', 'exited', 'error'],
   renew: notDeleting,
   cancel_renewal: notDeleting,
-  switch_to_subscription: ['running', 'stopped', 'exited'],
+  // A term begins at once and keeps its GPUs, so only what has its GPUs may be switched to one.
+  switch_to_subscription: ['running'],
   toggle_renewal: notDeleting,
+  convert_charge_type: ['running', 'stopped', 'exited', 'error'],
+}
+
+/**
+ * What an action on how an instance is paid for wants of that: `prepay` or `postpay`, and whether a term must have
+ * begun. Actions that are not named go with any.
+ */
+const PAID: Partial<Record<InstanceAction, { billing: 'postpay' | 'prepay'; begun: boolean }>> = {
+  renew: { billing: 'prepay', begun: true },
+  cancel_renewal: { billing: 'prepay', begun: false },
+  toggle_renewal: { billing: 'prepay', begun: false },
+  switch_to_subscription: { billing: 'postpay', begun: false },
+  convert_charge_type: { billing: 'prepay', begun: true },
+}
+
+/**
+ * Why the way in which an instance is paid for keeps an action from it; null: it does not.
+ * @returns The error that the gateway refuses the action with, whose text says it.
+ */
+export function billingObstacle(
+  action: InstanceAction,
+  instance: { billing_type: 'postpay' | 'prepay'; expiry_time: string | Date | null },
+): 'not_prepaid' | 'already_prepaid' | 'term_not_begun' | null {
+  const wanted = PAID[action]
+  if (!wanted) return null
+  if (instance.billing_type !== wanted.billing) {
+    return wanted.billing === 'prepay' ? 'not_prepaid' : 'already_prepaid'
+  }
+  return wanted.begun && instance.expiry_time === null ? 'term_not_begun' : null
 }
 
 /**
@@ -100,6 +131,7 @@ export const STATUS_ON_ACTION: Record<InstanceAction, InstanceStatus | null> = {
   cancel_renewal: null,
   switch_to_subscription: null,
   toggle_renewal: null,
+  convert_charge_type: null,
 }
 
 /** Which status may follow which; every change of a row's status is checked against this. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
+import { CHARGE_CYCLES, termPrice } from './charge-terms.ts'
 import { by, micro, slug, timestamp } from './fields.ts'
 import { imageChoiceFields } from './image-choice.ts'
 import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES, MACHINE_NOTE_CODES } from './instance-codes.ts'
@@ -18,6 +19,7 @@ import {
   INSTANCE_NAME_PATTERN,
   PORT_MAX,
   PORTS_MAX,
+  PRICE_MICRO_CHARS_MAX,
   SPEND_LIMIT_CENTS_MAX,
   START_COMMAND_CHARS_MAX,
   STOP_AT_CHARS_MAX,
@@ -62,6 +64,12 @@ const envName = z
   .max(ENV_NAME_CHARS_MAX, by('too_long'))
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, by('env_name'))
 
+/** Micro-units, as a price was quoted. */
+export const priceMicro = z
+  .string(by('wrong_type'))
+  .max(PRICE_MICRO_CHARS_MAX, by('too_long'))
+  .regex(/^\d+$/, by('not_a_number'))
+
 const env = z
   .record(
     envName,
@@ -103,7 +111,12 @@ export const deployBody = z.object({
   gpu_count: gpuCount,
   ...imageChoiceFields,
   billing_type: z.enum(['postpay', 'prepay'], by('not_allowed')).default('postpay'),
-  charge_cycle: z.enum(['weekly', 'monthly'], by('not_allowed')).nullable().default(null),
+  /** How long is paid for in advance; null on demand. */
+  charge_cycle: z.enum(CHARGE_CYCLES, by('not_allowed')).nullable().default(null),
+  /** Whether another term is bought when one is over; otherwise the instance is released then. */
+  auto_renew: z.boolean(by('wrong_type')).default(true),
+  /** What a term was quoted at: at another price it is refused. Null takes the price as it is. */
+  price_micro: priceMicro.nullable().default(null),
   container_disk_gb: diskGb,
   http_ports: ports.default([]),
   tcp_ports: ports.default([]),
@@ -147,8 +160,10 @@ export const price = z.object({
   lines: z.array(priceLine),
   running_micro_per_hour: micro,
   stopped_micro_per_day: micro,
-  /** What must be available before it starts: the first hour. */
+  /** What must be available before it starts: the first hour, or the whole of a term. */
   reserve_cents: z.number().int(),
+  /** What it costs paid in advance, by term. */
+  terms: z.array(termPrice),
   /** How long the balance would last with this running beside what runs already; null without spending. */
   lasts_seconds: z.number().int().nullable(),
 })
@@ -217,9 +232,13 @@ export const instance = z.object({
   image_reference: z.string().nullable(),
   image_name: z.string(),
   billing_type: z.enum(['postpay', 'prepay']),
-  charge_cycle: z.enum(['weekly', 'monthly']).nullable(),
+  charge_cycle: z.enum(CHARGE_CYCLES).nullable(),
+  /** When what is paid for in advance ends; null on demand, and until its first term has begun. */
   expiry_time: timestamp.nullable(),
+  /** Whether it is renewed then; otherwise it is released. */
   auto_renew: z.boolean(),
+  /** What its last term cost; null on demand. */
+  term_micro: micro.nullable(),
   eip: z.object({ id: z.string(), type: z.enum(['shared', 'dedicated']), address: z.string() }).nullable(),
   disks: z.object({
     container_gb: z.number().int(),
@@ -242,6 +261,7 @@ export const instance = z.object({
   /** How long it may be idle before it is stopped by itself: no connection, processors and GPUs under 5 %; null: for ever. */
   idle_stop_minutes: z.number().int().nullable(),
   currency: z.string(),
+  /** What is metered; nothing is of what is paid for in advance. */
   running_micro_per_hour: micro,
   stopped_micro_per_day: micro,
   /** All that it has cost so far. */
@@ -265,13 +285,14 @@ export type InstanceChange = z.infer<typeof instanceChange>
 const byId = z.object({ id: instanceId })
 
 /** Reads that are old when something begins or ceases to run. */
-const WHAT_RUNS = [
+export const WHAT_RUNS = [
   'instance.list',
   'instance.get',
   'instance.events',
   'instance.logs',
   'instance.connection',
   'instance.price',
+  'instance.billing-preview',
   'instance.check-resource',
   'gpu_spec.list',
   'bill.balance',
@@ -284,7 +305,8 @@ export const deployInstance = defineCall({
   operation: 'instance.deploy',
   method: 'POST',
   path: '/api/instance/',
-  summary: 'Deploys an instance and reserves its first hour. Billing begins when it is ready.',
+  summary:
+    'Deploys an instance and reserves its first hour, or the price of its first term. Billing begins when it is ready.',
   audience: 'verified',
   timeout: 'deploy',
   spends: true,

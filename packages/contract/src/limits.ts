@@ -112,6 +112,9 @@ export const BODY_BYTES_MAX = 16_000
 export const LONG_TEXT_BODY_BYTES_MAX = 80_000
 export const DEPLOY_BODY_BYTES_MAX = 1_500_000
 
+/** A price in micro-units: ten digits of currency beside its six decimals. */
+export const PRICE_MICRO_CHARS_MAX = 16
+
 /** What one instance may cost before it is stopped by itself, and how far ahead it may be told to stop (B5). */
 export const SPEND_LIMIT_CENTS_MAX = 100_000_000
 export const STOP_AT_DAYS_MAX = 366

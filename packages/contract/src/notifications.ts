@@ -28,7 +28,7 @@ export const notificationChoice = z.object({
       key_added: wanted,
       /** A top-up was paid, or given back. */
       top_up_receipt: wanted,
-      /** An instance failed, or was stopped because the balance was used up. */
+      /** An instance failed, was stopped because the balance was used up, or its term ends. */
       instance_trouble: wanted,
       /** The balance lasts for no more than one of the chosen hours. */
       balance_low: wanted,

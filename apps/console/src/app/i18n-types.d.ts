@@ -12,6 +12,7 @@ import type keys from '../../public/locales/en/keys.json'
 import type offers from '../../public/locales/en/offers.json'
 import type payments from '../../public/locales/en/payments.json'
 import type settings from '../../public/locales/en/settings.json'
+import type termsOfPayment from '../../public/locales/en/terms-of-payment.json'
 
 // A key that no file has does not compile.
 declare module 'i18next' {
@@ -31,6 +32,7 @@ declare module 'i18next' {
       offers: typeof offers
       payments: typeof payments
       settings: typeof settings
+      'terms-of-payment': typeof termsOfPayment
       errors: typeof errors
     }
   }

@@ -30,6 +30,7 @@ export type Namespace =
   | 'offers'
   | 'payments'
   | 'settings'
+  | 'terms-of-payment'
   | 'errors'
 
 /** The language that was chosen on this device; English where none was (R9.8). */

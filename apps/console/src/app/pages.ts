@@ -50,19 +50,19 @@ export const PAGES = [
   {
     path: '/explore',
     access: 'user',
-    namespaces: ['explore', 'deploy', 'offers'],
+    namespaces: ['explore', 'deploy', 'offers', 'terms-of-payment'],
     load: () => import('../pages/explore/ExplorePage.tsx'),
   },
   {
     path: '/instance-list',
     access: 'user',
-    namespaces: ['instances', 'events', 'doctor'],
+    namespaces: ['instances', 'events', 'doctor', 'terms-of-payment'],
     load: () => import('../pages/instance-list/InstanceListPage.tsx'),
   },
   {
     path: '/instance',
     access: 'user',
-    namespaces: ['instance', 'instances', 'events', 'doctor'],
+    namespaces: ['instance', 'instances', 'events', 'doctor', 'terms-of-payment'],
     load: () => import('../pages/instance/InstancePage.tsx'),
   },
   {
@@ -74,7 +74,7 @@ export const PAGES = [
   {
     path: '/payments',
     access: 'user',
-    namespaces: ['payments', 'events'],
+    namespaces: ['payments', 'events', 'terms-of-payment'],
     load: () => import('../pages/payments/PaymentsPage.tsx'),
   },
   {

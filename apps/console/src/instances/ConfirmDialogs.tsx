@@ -7,11 +7,12 @@ import { useOffFor } from '../app/session/use-off-for.ts'
 import { ConfirmDialog } from '../ui/ConfirmDialog.tsx'
 import { useFormat } from '../ui/format.ts'
 import classes from './ConfirmDialogs.module.css'
+import { isInTerm } from './in-term.ts'
 import type { InstanceDialogProps } from './instance-dialog.ts'
 
 /** Asks before an instance stops: what ends, what stays, what that costs (R4.7). */
 export function StopDialog({ instance, opened, onClose }: InstanceDialogProps) {
-  const { t } = useTranslation('instances')
+  const { t } = useTranslation(['instances', 'terms-of-payment'])
   const format = useFormat()
   const stop = useChange(stopInstance)
   const { instance_id, name, currency, stopped_micro_per_day } = instance
@@ -27,10 +28,12 @@ export function StopDialog({ instance, opened, onClose }: InstanceDialogProps) {
       <div className={classes.text}>
         <p>{t('confirm.stop.text')}</p>
         <p>
-          {t('confirm.stop.disk', {
-            gb: instance.disks.container_gb,
-            rate: format.rate(stopped_micro_per_day, currency, 'day', true),
-          })}
+          {isInTerm(instance)
+            ? t('terms-of-payment:stop', { date: format.weekdayMoment(instance.expiry_time ?? '') })
+            : t('confirm.stop.disk', {
+                gb: instance.disks.container_gb,
+                rate: format.rate(stopped_micro_per_day, currency, 'day', true),
+              })}
         </p>
       </div>
     </ConfirmDialog>
@@ -59,7 +62,7 @@ export function RestartDialog({ instance, opened, onClose }: InstanceDialogProps
 
 /** Asks before an instance is removed; one that runs is only removed by those who type its name. */
 export function TerminateDialog({ instance, opened, onClose }: InstanceDialogProps) {
-  const { t } = useTranslation('instances')
+  const { t } = useTranslation(['instances', 'terms-of-payment'])
   const terminate = useChange(terminateInstance)
   const [typed, setTyped] = useState('')
   const { instance_id, name } = instance
@@ -81,6 +84,7 @@ export function TerminateDialog({ instance, opened, onClose }: InstanceDialogPro
     >
       <div className={classes.text}>
         <p>{t('confirm.terminate.text', { gb: instance.disks.container_gb })}</p>
+        {isInTerm(instance) && <p>{t('terms-of-payment:billing.convert')}</p>}
         {mustType && (
           <TextInput
             className={classes.type}

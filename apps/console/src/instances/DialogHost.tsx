@@ -7,6 +7,7 @@ import type { InstanceDialogProps } from './instance-dialog.ts'
 
 type LazyDialog = LazyExoticComponent<ComponentType<InstanceDialogProps>>
 
+const terms = () => import('./TermDialogs.tsx')
 const confirms = () => import('./ConfirmDialogs.tsx')
 
 /** Each action's dialog; its code comes when it is first asked for. */
@@ -16,6 +17,9 @@ const DIALOGS: Record<RowAction, LazyDialog> = {
   stop: lazyPart(() => confirms().then(module => module.StopDialog)),
   restart: lazyPart(() => confirms().then(module => module.RestartDialog)),
   edit: lazyPart(() => import('./EditDialog.tsx').then(module => module.EditDialog)),
+  renew: lazyPart(() => terms().then(module => module.RenewDialog)),
+  toggle_renewal: lazyPart(() => terms().then(module => module.RenewalDialog)),
+  convert_charge_type: lazyPart(() => import('./BillingDialog.tsx').then(module => module.BillingDialog)),
   events: lazyPart(() => import('./EventsDialog.tsx').then(module => module.EventsDialog)),
   logs: lazyPart(() => import('./LogsDialog.tsx').then(module => module.LogsDialog)),
   terminate: lazyPart(() => confirms().then(module => module.TerminateDialog)),

@@ -14,7 +14,9 @@ import { useFormat } from '../ui/format.ts'
 import { SegmentedFilter } from '../ui/SegmentedFilter.tsx'
 import { toast } from '../ui/toast.ts'
 import classes from './ConfirmDialogs.module.css'
+import { isInTerm } from './in-term.ts'
 import type { InstanceDialogProps } from './instance-dialog.ts'
+import { useInstanceTexts } from './instance-texts.ts'
 
 /** What an instance is to be started on. */
 interface Machine {
@@ -26,6 +28,7 @@ interface Machine {
 export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation('instances')
   const { instance_id, name } = instance
+  const isPaid = isInTerm(instance)
   const [machine, setMachine] = useState<Machine>(instance)
   const toInstances = useWayTo('/instance-list')
   const start = useChange(startInstance, {
@@ -33,7 +36,7 @@ export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) 
   })
   const offers = useQuery({
     ...queryOf(listGpuSpecs, { body: { region_codes: [instance.region_code] } }),
-    enabled: opened,
+    enabled: opened && !isPaid,
   })
   const { gpu_spec_id, gpu_count } = machine
   const offer = offers.data?.find(({ id }) => id === gpu_spec_id)
@@ -44,21 +47,26 @@ export function StartDialog({ instance, opened, onClose }: InstanceDialogProps) 
       opened={opened}
       title={t('confirm.start.title', { name })}
       confirmLabel={t('actions.start')}
-      disabled={!isThere}
+      // What is paid for in advance keeps its place.
+      disabled={!isThere && !isPaid}
       onConfirm={() => start.send({ body: { instance_id, gpu_count, gpu_spec_id } })}
       onClose={onClose}
     >
       <div className={classes.text}>
-        <Answer query={offers} data={offers.data} rows={2}>
-          {specs => (
-            <MachineFields
-              specs={specs}
-              currency={instance.currency}
-              chosen={machine}
-              onChoose={setMachine}
-            />
-          )}
-        </Answer>
+        {isPaid ? (
+          <PaidNote instance={instance} />
+        ) : (
+          <Answer query={offers} data={offers.data} rows={2}>
+            {specs => (
+              <MachineFields
+                specs={specs}
+                currency={instance.currency}
+                chosen={machine}
+                onChoose={setMachine}
+              />
+            )}
+          </Answer>
+        )}
         {offers.data && !isThere && <p>{t('confirm.start.not_there', { region: instance.region_name })}</p>}
         {isThere && <StartPrice instance={instance} machine={machine} />}
         {offer?.simulated && <p>{t('machine.simulated_hint')}</p>}
@@ -121,6 +129,15 @@ function MachineFields({
   )
 }
 
+/** It is paid for already, as the machine that it was. */
+function PaidNote({ instance }: { instance: Instance }) {
+  const { t } = useTranslation('terms-of-payment')
+  const format = useFormat()
+  const { machine } = useInstanceTexts()
+  const values = { machine: machine(instance), date: format.weekdayMoment(instance.expiry_time ?? '') }
+  return <p>{t('start.paid', values)}</p>
+}
+
 /** As many as before where they are to be had. */
 function countOf({ counts, available }: GpuSpec, before: number): number {
   const free = counts.filter(count => count <= available)
@@ -129,7 +146,7 @@ function countOf({ counts, available }: GpuSpec, before: number): number {
 
 /** What it costs from today on, and what of that is set aside. */
 function StartPrice({ instance, machine }: { instance: Instance; machine: Machine }) {
-  const { t } = useTranslation('instances')
+  const { t } = useTranslation(['instances', 'terms-of-payment'])
   const format = useFormat()
   const price = useQuery({
     ...queryOf(getPrice, {
@@ -145,12 +162,21 @@ function StartPrice({ instance, machine }: { instance: Instance; machine: Machin
   })
   return (
     <Answer query={price} data={price.data} rows={2}>
-      {({ currency, running_micro_per_hour }) => (
-        <>
-          <p>{t('confirm.start.text', { rate: format.rate(running_micro_per_hour, currency, 'h', true) })}</p>
-          <p>{t('confirm.start.reserve', { amount: format.money(running_micro_per_hour, currency) })}</p>
-        </>
-      )}
+      {({ currency, running_micro_per_hour, terms }) => {
+        const term = terms.find(({ charge_cycle }) => charge_cycle === instance.charge_cycle)
+        if (term) {
+          const amount = format.money(term.price_micro, currency)
+          return <p>{t('terms-of-payment:start.reserve', { amount })}</p>
+        }
+        return (
+          <>
+            <p>
+              {t('confirm.start.text', { rate: format.rate(running_micro_per_hour, currency, 'h', true) })}
+            </p>
+            <p>{t('confirm.start.reserve', { amount: format.money(running_micro_per_hour, currency) })}</p>
+          </>
+        )
+      }}
     </Answer>
   )
 }

@@ -30,6 +30,14 @@ const CAUSES: Record<InstanceEventCode, EventCause> = {
   command_ended: 'machine',
   guest_silent: 'machine',
   guest_unprepared: 'machine',
+  term_begun: 'customer',
+  // By its customer, or by the renewal that they have left on.
+  term_renewed: 'rule',
+  term_ended_early: 'customer',
+  term_unpaid: 'rule',
+  renewal_on: 'customer',
+  renewal_off: 'customer',
+  released_at_expiry: 'rule',
 }
 
 /**

@@ -1,28 +1,41 @@
 import {
   INSTANCE_STATUSES,
-  type InstanceAction,
   type InstanceStatus,
   instanceCan,
   statusesFor,
 } from '@berth/contract/instance-states'
 import { describe, expect, test } from 'vitest'
-import { allowedOnlyIn, primaryAction, ROW_ACTIONS } from './instance-actions.ts'
+import {
+  allowedOnlyIn,
+  isOffered,
+  paidObstacle,
+  primaryAction,
+  ROW_ACTIONS,
+  tableAction,
+} from './instance-actions.ts'
+
+const ON_DEMAND = { billing_type: 'postpay', expiry_time: null, auto_renew: false } as const
+const IN_TERM = { billing_type: 'prepay', expiry_time: '2026-03-10T12:00:00.000Z', auto_renew: true } as const
 
 describe.each(INSTANCE_STATUSES)('[R4.4] [R4.5] a row whose instance is %s', status => {
-  const subject = { kind: 'POD', status } as const
+  const subject = { kind: 'POD', status, ...ON_DEMAND } as const
 
-  test('offers exactly what the state table allows, and names the statuses for the rest', () => {
-    for (const action of ROW_ACTIONS) {
-      const reason = allowedOnlyIn(action, subject)
-      if (action === 'events' || action === 'logs') {
-        expect(reason).toBeNull()
-        continue
+  test.each([ON_DEMAND, IN_TERM])(
+    'offers exactly what the state table allows, and names the statuses for the rest',
+    paid => {
+      for (const action of ROW_ACTIONS) {
+        const reason = allowedOnlyIn(action, { ...subject, ...paid })
+        const asked = tableAction(action, paid)
+        if (asked === null) {
+          expect(['events', 'logs']).toContain(action)
+          expect(reason).toBeNull()
+          continue
+        }
+        expect(reason, action).toEqual(instanceCan(asked, subject) ? null : statusesFor(asked, 'POD'))
+        if (reason) expect(reason, action).not.toContain(status)
       }
-      const allowed = instanceCan(action satisfies InstanceAction, subject)
-      expect(reason, action).toEqual(allowed ? null : statusesFor(action, 'POD'))
-      if (reason) expect(reason, action).not.toContain(status)
-    }
-  })
+    },
+  )
 
   test('shows a button that can be pressed', () => {
     expect(allowedOnlyIn(primaryAction(subject), subject)).toBeNull()
@@ -48,8 +61,19 @@ test('[R4.5] the button is what one most likely wants next', () => {
   }
 })
 
+test('[R4.3] [R4.5] what runs on demand has nothing to renew and may be switched; a term may be renewed or cancelled', () => {
+  expect(ROW_ACTIONS.filter(action => !isOffered(action, ON_DEMAND))).toEqual(['renew', 'toggle_renewal'])
+  expect(ROW_ACTIONS.filter(action => !isOffered(action, IN_TERM))).toEqual([])
+  expect(tableAction('convert_charge_type', ON_DEMAND)).toBe('switch_to_subscription')
+  expect(tableAction('convert_charge_type', IN_TERM)).toBe('convert_charge_type')
+  expect(tableAction('toggle_renewal', IN_TERM)).toBe('cancel_renewal')
+  expect(tableAction('toggle_renewal', { ...IN_TERM, auto_renew: false })).toBe('toggle_renewal')
+  expect(ROW_ACTIONS.map(action => paidObstacle(action, IN_TERM)).filter(code => code !== null)).toEqual([])
+  expect(paidObstacle('renew', { ...IN_TERM, expiry_time: null })).toBe('term_not_begun')
+})
+
 test('[R4.5] termination is offered from every status', () => {
   for (const status of INSTANCE_STATUSES) {
-    expect(allowedOnlyIn('terminate', { kind: 'VM', status }), status).toBeNull()
+    expect(allowedOnlyIn('terminate', { kind: 'VM', status, ...ON_DEMAND }), status).toBeNull()
   }
 })

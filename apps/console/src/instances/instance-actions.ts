@@ -1,15 +1,18 @@
 import type { Call } from '@berth/contract/call'
 import {
+  billingObstacle,
   type InstanceAction,
   type InstanceKind,
   type InstanceStatus,
   instanceCan,
   statusesFor,
 } from '@berth/contract/instance-states'
+import { convertChargeType, renewInstance, toggleRenewal } from '@berth/contract/instance-terms'
 import {
   editInstance,
   getConnection,
   getInstanceLogs,
+  type Instance,
   listInstanceEvents,
   restartInstance,
   startInstance,
@@ -24,6 +27,9 @@ export const ROW_ACTIONS = [
   'stop',
   'restart',
   'edit',
+  'renew',
+  'toggle_renewal',
+  'convert_charge_type',
   'events',
   'logs',
   'terminate',
@@ -52,13 +58,38 @@ export function primaryAction(subject: ActionSubject): Extract<RowAction, 'conne
  * @param subject An instance.
  * @returns Null when it is allowed; else the statuses in which it would be.
  */
-export function allowedOnlyIn(action: RowAction, subject: ActionSubject): readonly InstanceStatus[] | null {
-  const asked: InstanceAction | null = isRead(action) ? null : action
+export function allowedOnlyIn(
+  action: RowAction,
+  subject: ActionSubject & PaidSubject,
+): readonly InstanceStatus[] | null {
+  const asked = tableAction(action, subject)
   if (asked === null || instanceCan(asked, subject)) return null
   return statusesFor(asked, subject.kind)
 }
 
 const isRead = (action: RowAction): action is 'events' | 'logs' => action === 'events' || action === 'logs'
+
+/** How an instance is paid for, as far as it decides over its actions. */
+export type PaidSubject = Pick<Instance, 'billing_type' | 'expiry_time' | 'auto_renew'>
+
+/** Whether an action is of any use to what is paid for in that way: what runs on demand has nothing to be renewed. */
+export function isOffered(action: RowAction, { billing_type }: PaidSubject): boolean {
+  return billing_type === 'prepay' || (action !== 'renew' && action !== 'toggle_renewal')
+}
+
+/** The action of the state table that a row's comes to: one entry of the menu may go either way. */
+export function tableAction(action: RowAction, paid: PaidSubject): InstanceAction | null {
+  if (isRead(action)) return null
+  if (action === 'toggle_renewal' && paid.auto_renew) return 'cancel_renewal'
+  if (action === 'convert_charge_type' && paid.billing_type === 'postpay') return 'switch_to_subscription'
+  return action
+}
+
+/** Why the way in which it is paid for keeps an action from an instance, as an error code (R4.5); null: it does not. */
+export function paidObstacle(action: RowAction, paid: PaidSubject): ReturnType<typeof billingObstacle> {
+  const asked = tableAction(action, paid)
+  return asked && billingObstacle(asked, paid)
+}
 
 /** The call that stands behind each action; its audience says who may take it (R4.2). */
 export const CALLS_BEHIND = {
@@ -67,6 +98,9 @@ export const CALLS_BEHIND = {
   stop: stopInstance,
   restart: restartInstance,
   edit: editInstance,
+  renew: renewInstance,
+  toggle_renewal: toggleRenewal,
+  convert_charge_type: convertChargeType,
   events: listInstanceEvents,
   logs: getInstanceLogs,
   terminate: terminateInstance,

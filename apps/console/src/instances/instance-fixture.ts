@@ -30,6 +30,7 @@ export function madeInstance(part: Partial<Instance>): Instance {
     charge_cycle: null,
     expiry_time: null,
     auto_renew: false,
+    term_micro: null,
     eip: null,
     disks: { container_gb: 20, system_gb: 0, data_gb: 0, pod_volume_gb: 0, network_volume: null },
     http_ports: [],

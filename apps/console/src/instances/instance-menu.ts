@@ -1,11 +1,14 @@
 import type { Instance } from '@berth/contract/instances'
 import {
+  IconCalendarPlus,
+  IconCalendarRepeat,
   IconFileText,
   IconHistory,
   IconPencil,
   IconPlayerPlay,
   IconPlayerStop,
   IconPlugConnected,
+  IconReceipt,
   IconRefresh,
   IconTrash,
 } from '@tabler/icons-react'
@@ -13,7 +16,14 @@ import { useCallback } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useSession } from '../app/session/session.ts'
 import type { RowActionItem } from '../lists/row-action.ts'
-import { allowedOnlyIn, needsVerified, ROW_ACTIONS, type RowAction } from './instance-actions.ts'
+import {
+  allowedOnlyIn,
+  isOffered,
+  needsVerified,
+  paidObstacle,
+  ROW_ACTIONS,
+  type RowAction,
+} from './instance-actions.ts'
 import { useInstanceTexts } from './instance-texts.ts'
 
 const ICONS: Record<RowAction, RowActionItem<RowAction>['icon']> = {
@@ -22,6 +32,9 @@ const ICONS: Record<RowAction, RowActionItem<RowAction>['icon']> = {
   stop: IconPlayerStop,
   restart: IconRefresh,
   edit: IconPencil,
+  renew: IconCalendarPlus,
+  toggle_renewal: IconCalendarRepeat,
+  convert_charge_type: IconReceipt,
   events: IconHistory,
   logs: IconFileText,
   terminate: IconTrash,
@@ -35,12 +48,13 @@ export function useInstanceMenu(): (instance: Instance) => readonly RowActionIte
   const isUnverified = user !== null && !user.emailVerified
   return useCallback(
     instance =>
-      ROW_ACTIONS.map(action => {
+      ROW_ACTIONS.filter(action => isOffered(action, instance)).map(action => {
         const statuses = allowedOnlyIn(action, instance)
-        const reason = statuses && texts.onlyIn(statuses)
+        const obstacle = paidObstacle(action, instance)
+        const reason = statuses ? texts.onlyIn(statuses) : obstacle && t(obstacle)
         return {
           action,
-          label: texts.action(action),
+          label: texts.action(action, instance),
           icon: ICONS[action],
           reason: needsVerified(action) && isUnverified ? t('account_not_activated') : reason,
           danger: action === 'terminate',

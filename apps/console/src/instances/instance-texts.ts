@@ -4,9 +4,10 @@ import type { TFunction } from 'i18next'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { type Format, useFormat } from '../ui/format.ts'
+import { isInTerm } from './in-term.ts'
 import type { RowAction } from './instance-actions.ts'
 
-type Texts = TFunction<['instances', 'common', 'events']>
+type Texts = TFunction<['instances', 'common', 'events', 'terms-of-payment']>
 
 /** No comma before `or`, as in the texts around it. */
 const LIST_LOCALES: Readonly<Record<string, string>> = { en: 'en-GB' }
@@ -31,7 +32,8 @@ export interface InstanceTexts {
   cost: (instance: Instance) => CostText
   /** Why an action is off: `Only while the instance is running`. */
   onlyIn: (statuses: readonly InstanceStatus[]) => string
-  action: (action: RowAction) => string
+  /** The name of an action; of what goes either way, the way that it goes for that instance. */
+  action: (action: RowAction, instance?: Pick<Instance, 'auto_renew'>) => string
 }
 
 interface CostText {
@@ -42,14 +44,14 @@ interface CostText {
 
 /** The words of the list; they change with the language. */
 export function useInstanceTexts(): InstanceTexts {
-  const { t, i18n } = useTranslation(['instances', 'common', 'events'])
+  const { t, i18n } = useTranslation(['instances', 'common', 'events', 'terms-of-payment'])
   const format = useFormat()
   return useMemo(() => instanceTextsOf(t, format, i18n.language), [t, i18n.language, format])
 }
 
 /**
  * The words of the list in one language.
- * @param t Reads the namespaces `instances`, `common` and `events`.
+ * @param t Reads the namespaces `instances`, `common`, `events` and `terms-of-payment`.
  * @param format The formats of the same language.
  * @param language Its tag.
  */
@@ -62,7 +64,10 @@ export function instanceTextsOf(t: Texts, format: Format, language: string): Ins
     cost: instance => costText(instance, t, format),
     onlyIn: statuses =>
       t('off.only_while', { states: list.format(statuses.map(status => t(`states.${status}`))) }),
-    action: action => t(`actions.${action}`),
+    action: (action, instance) =>
+      action === 'toggle_renewal' && instance?.auto_renew === false
+        ? t('actions.renewal_on')
+        : t(`actions.${action}`),
   }
 }
 
@@ -81,7 +86,7 @@ const RELEASED: readonly InstanceStatus[] = ['stopped', 'exited']
 const BY_CUSTOMER: readonly InstanceStatus[] = ['stopped', 'stopping', 'restarting', 'deleting']
 
 function underMachine(instance: Instance, t: Texts): string {
-  if (RELEASED.includes(instance.status)) return t('machine.released')
+  if (RELEASED.includes(instance.status) && !isInTerm(instance)) return t('machine.released')
   const { gpu, gpu_count, vram_gb, vcpu, memory_gb } = instance
   // The spec's GPU memory is that of one GPU; CPUs and memory are the instance's own.
   return gpu
@@ -143,8 +148,20 @@ function amount(bytes: number, size: number): string {
   return value < 100 ? value.toFixed(1) : String(Math.round(value))
 }
 
+/** Of what is paid for in advance: what a term costs, and what becomes of it when that is over. */
+function termText(instance: Instance, t: Texts, format: Format): CostText | null {
+  const { charge_cycle, term_micro, expiry_time, auto_renew, currency } = instance
+  if (charge_cycle === null || term_micro === null) return null
+  const first = t(`terms-of-payment:per.${charge_cycle}`, { amount: format.money(term_micro, currency) })
+  if (expiry_time === null) return { first, second: t('terms-of-payment:list.not_begun') }
+  const date = format.date(expiry_time)
+  return { first, second: t(`terms-of-payment:list.${auto_renew ? 'renews' : 'released'}`, { date }) }
+}
+
 function costText(instance: Instance, t: Texts, format: Format): CostText {
   const { status, currency, cost_micro, ready_at } = instance
+  const term = status === 'deleting' ? null : termText(instance, t, format)
+  if (term) return term
   const spent = format.money(cost_micro, currency)
   const limit = instance.spend_limit_cents
   // What it may cost is said beside what it has cost, wherever that is said.

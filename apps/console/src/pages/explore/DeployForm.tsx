@@ -10,7 +10,7 @@ import {
 import { CURRENCIES, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import type { Region } from '@berth/contract/regions'
 import { Select, TextInput } from '@mantine/core'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { useChange } from '../../api/use-change.ts'
@@ -20,6 +20,7 @@ import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { NO_STOP_RULES, stopRuleFields } from '../../ui/stop-rules.ts'
 import { toast } from '../../ui/toast.ts'
 import { useContractForm } from '../../ui/use-contract-form.ts'
+import { ON_DEMAND, payingOf, termOf } from './BillingChoice.tsx'
 import { DeployFolds } from './DeployFolds.tsx'
 import classes from './DeployForm.module.css'
 import { type EnvRow, envRows } from './env/env-rows.ts'
@@ -47,6 +48,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
     whenGone: (_, { body }) =>
       toast.good(t('deployed_meanwhile', { name: body.name }), { link: toInstances }),
   })
+  const [billing, setBilling] = useState(ON_DEMAND)
   const firstImage = images.find(image => image.available) ?? images[0]
   const kindOf = (imageId: string | null) => images.find(({ id }) => id === imageId)?.kind ?? 'POD'
   const { form, submit, busy, failure } = useContractForm({
@@ -67,7 +69,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
       ...NO_STOP_RULES,
     },
     onSubmit: async values => {
-      const body = { ...values, kind: kindOf(values.image_id), gpu_spec_id: offer.id }
+      const body = { ...values, ...paid, kind: kindOf(values.image_id), gpu_spec_id: offer.id }
       const done = await deploy.send({ body })
       onDeployed(done.instance_id, values.name)
     },
@@ -89,7 +91,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
   }
   const quote = useQuote({
     kind: kindOf(values.image_id),
-    billing_type: 'postpay',
+    ...payingOf(billing),
     region_code: values.region_code,
     gpu_spec_id: offer.id,
     gpu_count: values.gpu_count,
@@ -98,6 +100,12 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
     registry_credential_id: values.registry_credential_id,
     container_disk_gb: Number(values.container_disk_gb),
   })
+  const paid = {
+    ...payingOf(billing),
+    auto_renew: billing.autoRenew,
+    // What was shown is what may be taken.
+    price_micro: (quote.price.data && termOf(quote.price.data, billing)?.price_micro) ?? null,
+  }
   const stockOf = (region: string) =>
     offer.places.find(({ region_code }) => region_code === region)?.available ?? 0
   const countLabel = offer.gpu ? t('form.gpus') : t('form.machines')
@@ -175,7 +183,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
         </Card>
       </div>
       <div className={classes.side}>
-        <PriceCard quote={quote} busy={busy} failure={failure} />
+        <PriceCard quote={quote} billing={billing} onBilling={setBilling} busy={busy} failure={failure} />
       </div>
     </form>
   )

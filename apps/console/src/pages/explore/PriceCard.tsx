@@ -14,11 +14,15 @@ import { useFormat } from '../../ui/format.ts'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { StaleNote } from '../../ui/StaleNote.tsx'
+import { type Billing, BillingChoice, TermLines, termOf } from './BillingChoice.tsx'
 import classes from './PriceCard.module.css'
 import type { Quote } from './use-quote.ts'
 
 interface PriceCardProps {
   quote: Quote
+  /** How it is to be paid for. */
+  billing: Billing
+  onBilling: (billing: Billing) => void
   /** The deploy is under way. */
   busy: boolean
   /** Why the gateway refused the deploy. */
@@ -29,16 +33,18 @@ interface PriceCardProps {
  * What it costs, whether it would be accepted now, and the button that does it (B3, B7). On a phone price and button
  * stay at the foot of the screen.
  */
-export function PriceCard({ quote, busy, failure }: PriceCardProps) {
-  const { t } = useTranslation(['explore', 'errors', 'common'])
+export function PriceCard({ quote, billing, onBilling, busy, failure }: PriceCardProps) {
+  const { t } = useTranslation(['explore', 'errors', 'common', 'terms-of-payment'])
   const format = useFormat()
   const { price, check, rates } = quote
   const { data: balance } = useQuery(balanceQuery)
   const lasts = price.data?.lasts_seconds ?? null
+  const term = price.data && termOf(price.data, billing)
   const stopped = price.data && format.rate(price.data.stopped_micro_per_day, price.data.currency, 'day')
 
   return (
     <Card title={t('price.title')}>
+      <BillingChoice value={billing} onChange={onBilling} price={price.data} />
       {!price.data &&
         (price.error ? (
           <ErrorState
@@ -54,24 +60,30 @@ export function PriceCard({ quote, busy, failure }: PriceCardProps) {
       )}
       {price.data && (
         <dl className={classes.lines}>
-          {price.data.lines.map((line, index) => (
-            <div key={line.key}>
-              <dt>
-                {line.key === 'disk'
-                  ? t('price.disk', { paid: line.quantity, of: line.of ?? line.quantity })
-                  : t('price.machine', { count: line.quantity, name: line.name })}
-              </dt>
-              <dd>{rates?.parts[index]}</dd>
-            </div>
-          ))}
-          <div className={classes.running}>
-            <dt>{t('price.running')}</dt>
-            <dd>{rates?.total}</dd>
-          </div>
-          <div>
-            <dt>{t('price.stopped')}</dt>
-            <dd>{stopped}</dd>
-          </div>
+          {term ? (
+            <TermLines term={term} price={price.data} />
+          ) : (
+            <>
+              {price.data.lines.map((line, index) => (
+                <div key={line.key}>
+                  <dt>
+                    {line.key === 'disk'
+                      ? t('price.disk', { paid: line.quantity, of: line.of ?? line.quantity })
+                      : t('price.machine', { count: line.quantity, name: line.name })}
+                  </dt>
+                  <dd>{rates?.parts[index]}</dd>
+                </div>
+              ))}
+              <div className={classes.running}>
+                <dt>{t('price.running')}</dt>
+                <dd>{rates?.total}</dd>
+              </div>
+              <div>
+                <dt>{t('price.stopped')}</dt>
+                <dd>{stopped}</dd>
+              </div>
+            </>
+          )}
           {balance && lasts !== null && (
             <div>
               <dt>
@@ -111,10 +123,18 @@ export function PriceCard({ quote, busy, failure }: PriceCardProps) {
       <FormFailure message={failure} />
       <div className={classes.bar} data-foot-bar>
         <p className={classes.brief}>
-          <strong>{rates?.total ?? '–'}</strong>
+          <strong>
+            {term && price.data
+              ? t(`terms-of-payment:per.${term.charge_cycle}`, {
+                  amount: format.money(term.price_micro, price.data.currency),
+                })
+              : (rates?.total ?? '–')}
+          </strong>
           <span>
             {lasts !== null && `${t('price.lasts_brief', { span: format.runway(lasts) })} · `}
-            {stopped && t('price.stopped_brief', { rate: stopped })}
+            {term
+              ? t('terms-of-payment:choice.today')
+              : stopped && t('price.stopped_brief', { rate: stopped })}
           </span>
         </p>
         <VerifiedButton
@@ -128,7 +148,7 @@ export function PriceCard({ quote, busy, failure }: PriceCardProps) {
           {t('deploy')}
         </VerifiedButton>
       </div>
-      <p className={classes.note}>{t('price.note')}</p>
+      <p className={classes.note}>{t(term ? 'terms-of-payment:choice.note' : 'price.note')}</p>
     </Card>
   )
 }

@@ -1,3 +1,4 @@
+import type { ChargeCycle } from '@berth/contract/charge-terms'
 import { imageReference } from '@berth/contract/image-choice'
 import type { Image } from '@berth/contract/images'
 import { checkResource, getPrice } from '@berth/contract/instances'
@@ -10,7 +11,8 @@ import { useFormat } from '../../ui/format.ts'
 /** What is priced and checked. */
 export interface QuoteInput {
   kind: Image['kind']
-  billing_type: 'postpay'
+  billing_type: 'postpay' | 'prepay'
+  charge_cycle: ChargeCycle | null
   region_code: string
   gpu_spec_id: string
   gpu_count: number
@@ -36,10 +38,11 @@ export function useQuote(input: QuoteInput) {
   const { container_disk_gb: disk } = input
   const diskFits = Number.isInteger(disk) && disk >= CONTAINER_DISK_GB_MIN && disk <= CONTAINER_DISK_GB_MAX
   const [asked] = useDebouncedValue(input, SETTLE_MS)
-  const { image_id: _, image_reference: reference, registry_credential_id: __, ...priced } = asked
+  const { image_id: _, image_reference: reference, registry_credential_id: __, charge_cycle, ...rest } = asked
   const [settled] = useDebouncedValue(input.image_reference, REFERENCE_SETTLE_MS)
   const isImageNamed =
     reference === null || (settled === reference && imageReference.safeParse(reference).success)
+  const priced = { ...rest, ...(charge_cycle !== null && { charge_cycle }) }
   const enabled = diskFits && asked.region_code !== ''
   const price = useQuery({
     ...queryOf(getPrice, { query: priced }),

@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { searchOf } from '../../app/search.ts'
+import { useInstanceTexts } from '../../instances/instance-texts.ts'
 import { Card } from '../../ui/Card.tsx'
 import { useFormat } from '../../ui/format.ts'
 import classes from './CostCard.module.css'
@@ -15,10 +16,11 @@ const REFRESH_MS = 15_000
 
 /** What the instance has cost, from what that is made, and what it costs from here on; each stretch leads to its receipt. */
 export function CostCard({ instance }: { instance: Instance }) {
-  const { t } = useTranslation('instance')
+  const { t } = useTranslation(['instance', 'terms-of-payment'])
   const format = useFormat()
   const { instance_id, currency, cost_micro, running_micro_per_hour, stopped_micro_per_day } = instance
   const limit = instance.spend_limit_cents
+  const term = useInstanceTexts().cost(instance)
   const { data } = useQuery({
     ...queryOf(listTransactions, {
       query: { type: 'usage', search: instance_id, page_size: STRETCHES_MAX },
@@ -43,9 +45,11 @@ export function CostCard({ instance }: { instance: Instance }) {
           <div key={row.id}>
             <dt>
               <Receipt row={row}>
-                {t(`cost.stretch.${row.about.usage ?? 'compute'}`, {
-                  span: format.duration(row.about.seconds ?? 0, true),
-                })}
+                {row.about.charge_cycle
+                  ? t(`terms-of-payment:transaction.short.${row.about.charge_cycle}`)
+                  : t(`cost.stretch.${row.about.usage ?? 'compute'}`, {
+                      span: format.duration(row.about.seconds ?? 0, true),
+                    })}
               </Receipt>
             </dt>
             <dd>{format.moneyParts([soFar(row)], currency, 4).total}</dd>
@@ -60,14 +64,23 @@ export function CostCard({ instance }: { instance: Instance }) {
             </dt>
           </div>
         )}
-        <div className={classes.apart}>
-          <dt>{t('cost.running')}</dt>
-          <dd>{format.rate(running_micro_per_hour, currency, 'h', true)}</dd>
-        </div>
-        <div>
-          <dt>{t('cost.stopped')}</dt>
-          <dd>{format.rate(stopped_micro_per_day, currency, 'day')}</dd>
-        </div>
+        {instance.billing_type === 'prepay' ? (
+          <div className={classes.apart}>
+            <dt>{term.second}</dt>
+            <dd>{term.first}</dd>
+          </div>
+        ) : (
+          <>
+            <div className={classes.apart}>
+              <dt>{t('cost.running')}</dt>
+              <dd>{format.rate(running_micro_per_hour, currency, 'h', true)}</dd>
+            </div>
+            <div>
+              <dt>{t('cost.stopped')}</dt>
+              <dd>{format.rate(stopped_micro_per_day, currency, 'day')}</dd>
+            </div>
+          </>
+        )}
         {limit !== null && (
           <div>
             <dt>{t('cost.limit')}</dt>

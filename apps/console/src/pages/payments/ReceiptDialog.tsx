@@ -53,7 +53,13 @@ function ReceiptBody({ receipt }: { receipt: Receipt }) {
           <TransactionAmount row={transaction} exact />
         </p>
       </header>
-      {interval && <IntervalPart interval={interval} currency={transaction.currency} />}
+      {interval && (
+        <IntervalPart
+          interval={interval}
+          isTerm={transaction.about.charge_cycle !== null}
+          currency={transaction.currency}
+        />
+      )}
       {events.length > 0 && (
         <section>
           <h3>{t('receipt.events')}</h3>
@@ -108,18 +114,22 @@ function BookLines({ lines, currency }: { lines: Receipt['lines']; currency: str
 
 function IntervalPart({
   interval,
+  isTerm,
   currency,
 }: {
   interval: NonNullable<Receipt['interval']>
+  /** It was paid in advance: its price is that of all of it. */
+  isTerm: boolean
   currency: string
 }) {
-  const { t } = useTranslation('payments')
+  const { t } = useTranslation(['payments', 'terms-of-payment'])
   const format = useFormat()
+  const formula = interval.carried_micro === '0' ? 'receipt.formula' : 'receipt.formula_carried'
   return (
     <section>
       <h3>{t('receipt.interval')}</h3>
       <p className={classes.formula}>
-        {t(interval.carried_micro === '0' ? 'receipt.formula' : 'receipt.formula_carried', {
+        {t(isTerm ? 'terms-of-payment:transaction.receipt' : formula, {
           carried: format.exactMoney(interval.carried_micro, currency),
           seconds: format.number(interval.seconds),
           rate: format.rate(interval.rate_micro_per_hour, currency, 'h', true),

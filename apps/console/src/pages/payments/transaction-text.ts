@@ -18,7 +18,7 @@ export function amountSoFar(row: Transaction): string {
  * @returns A function of the transaction, in the interface's language.
  */
 export function useTransactionText(): (row: Transaction) => { title: string; second: string } {
-  const { t } = useTranslation(['payments', 'errors'])
+  const { t } = useTranslation(['payments', 'errors', 'terms-of-payment'])
   const format = useFormat()
   const cardText = useCardText()
   return useCallback(
@@ -52,6 +52,12 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
         name: about.instance_name ?? '',
         count: about.gpu_count ?? 0,
         spec: about.gpu_spec_name ?? '',
+      }
+      if (about.charge_cycle !== null) {
+        return {
+          title: t(`terms-of-payment:transaction.${about.charge_cycle}`, values),
+          second: t('terms-of-payment:transaction.second', { days: format.duration(about.seconds ?? 0) }),
+        }
       }
       const span = format.duration(about.seconds ?? 0, true)
       const rate = format.rate(about.rate_micro_per_hour ?? '0', row.currency, 'h', true)

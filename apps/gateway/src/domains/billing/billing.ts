@@ -17,7 +17,7 @@ import { checkBooks } from './ledger/check-books.ts'
 import { grantCredit } from './ledger/credits.ts'
 import { lockWallet, openWallet, readTotals, type WalletTotals } from './ledger/wallet.ts'
 import { type Burning, readBurning } from './meters/burning.ts'
-import { chargeOnce, chargeTerm, endTerm, type Term } from './meters/charges.ts'
+import { chargeOnce, chargeTerm, endTerm, type Term, type TermEnd, termBackMicro } from './meters/charges.ts'
 import { hold, releaseHold } from './meters/holds.ts'
 import {
   closeMeters,
@@ -123,13 +123,16 @@ export function createBilling(deps: BillingDeps) {
       closeMeters(tx, deps, input),
 
     /**
-     * Takes the price of a term in advance. @returns It.
+     * Takes the price of a term in advance, first from what is set aside for its subject. @returns It.
      * @throws ApiError `insufficient_balance` when less is available.
      */
     chargeTerm: (tx: Transaction, term: Term): Promise<bigint> => chargeTerm(tx, deps, term),
 
-    /** Ends a subject's terms, and gives back pro rata what is left of them. @returns How much. */
-    endTerm: (tx: Transaction, input: OfSubject<{ at: Date }>): Promise<bigint> => endTerm(tx, deps, input),
+    /** Ends a subject's terms, and gives back what is left when the time used is paid. @returns How much. */
+    endTerm: (tx: Transaction, end: TermEnd): Promise<bigint> => endTerm(tx, deps, end),
+
+    /** What `endTerm` would give back; nothing changes. */
+    termBackMicro: (q: Queryable, end: TermEnd): Promise<bigint> => termBackMicro(q, end),
 
     /** Charges what was counted, such as tokens; what the wallet cannot pay is waived. @returns The price. */
     chargeOnce: (tx: Transaction, used: Stretch & { at: Date }): Promise<bigint> =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { centsFloor } from '@berth/contract/money'
-import { sql } from 'drizzle-orm'
+import { and, eq, max, sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { triesOf } from '../../../test/long-runs.ts'
@@ -8,6 +8,9 @@ import { type PaymentDriver, PaymentUnavailable } from '../../drivers/payments/p
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Billing, Meter } from './billing.ts'
 import { type BillingFixture, createBillingFixture, topupRequest } from './billing-fixture.ts'
+import { usageInterval } from './meters/tables.ts'
+import type { Rate } from './meters/units.ts'
+import { ofSubject } from './subject.ts'
 
 /**
  * Goal: whatever customers, ticks, retries and crashes do at the same time, the books balance (B2, B3).
@@ -44,7 +47,7 @@ type Operation =
   | ({ kind: 'open'; meters: Meter[]; stops: boolean; dies: boolean } & Place)
   | ({ kind: 'close'; secondsAgo: number; dies: boolean } & Place)
   | ({ kind: 'term'; meters: Meter[]; seconds: number; dies: boolean } & Place)
-  | ({ kind: 'end-term'; secondsAgo: number; dies: boolean } & Place)
+  | ({ kind: 'end-term'; secondsAgo: number; usedRate: Rate; dies: boolean } & Place)
   | ({ kind: 'once'; meters: Meter[]; dies: boolean } & Place)
   | { kind: 'tick' }
   | { kind: 'post' }
@@ -55,6 +58,8 @@ type Breaks = 'never' | 'before' | 'after'
 const place = { customer: fc.nat(CUSTOMERS - 1), subject: fc.nat(KINDS.length - 1) }
 /** One in five transactions dies at its end. */
 const dies = fc.nat(4).map(n => n === 0)
+/** What time costs on demand: less than the term, more, or more than all of it. */
+const usedRate = fc.record({ rateMicro: fc.bigInt(0n, 10_000_000n), rateSeconds: fc.constant(3_600) })
 /** Rates of which not all are whole by the hour, in all units that run with the time. */
 const meter = (units: readonly Meter['unit'][]): fc.Arbitrary<Meter> =>
   fc.record({
@@ -95,7 +100,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     seconds: fc.integer({ min: 1, max: 100_000 }),
     dies,
   }),
-  fc.record({ kind: fc.constant('end-term' as const), ...place, secondsAgo: fc.nat(2_000), dies }),
+  fc.record({ kind: fc.constant('end-term' as const), ...place, secondsAgo: fc.nat(2_000), usedRate, dies }),
   fc.record({ kind: fc.constant('once' as const), ...place, meters: counted, dies }),
   fc.constant<Operation>({ kind: 'post' }),
   fc.record({ kind: fc.constant('close' as const), ...place, secondsAgo: fc.nat(2_000), dies }),
@@ -189,13 +194,24 @@ async function createWorld() {
         )
       case 'term':
         return await transact(operation, async tx => {
-          const [from, { meters }] = [clock.now(), operation]
+          await billing.lockWallet(tx, placeOf(operation).userId)
+          // As their domain has them: one follows on the other.
+          const [last] = await tx
+            .select({ at: max(usageInterval.endedAt) })
+            .from(usageInterval)
+            .where(and(eq(usageInterval.charge, 'term'), ofSubject(usageInterval, placeOf(operation))))
+          const from = new Date(Math.max(clock.now().getTime(), last?.at?.getTime() ?? 0))
+          const { meters } = operation
           const until = new Date(from.getTime() + operation.seconds * 1_000)
           await billing.chargeTerm(tx, { ...placeOf(operation), name: 'a', meters, from, until })
         })
       case 'end-term':
         return await transact(operation, async tx => {
-          await billing.endTerm(tx, { ...placeOf(operation), at: ago(operation.secondsAgo) })
+          const { usedRate } = operation
+          await billing.lockWallet(tx, placeOf(operation).userId)
+          const end = { ...placeOf(operation), at: ago(operation.secondsAgo), usedRate }
+          const wouldMicro = await billing.termBackMicro(tx, end)
+          expect(await billing.endTerm(tx, end)).toBe(wouldMicro)
         })
       case 'once':
         return await transact(operation, async tx => {

@@ -8,15 +8,16 @@ import { notify } from '../../platform/database/open-database.ts'
 import type { Billing, Subject } from '../billing/billing.ts'
 import type { Stock } from '../regions/regions.ts'
 import type { InstanceRow } from './rows.ts'
-import { isHeld, MEANING, metersOf } from './status-meaning.ts'
+import { isHeld, MEANING, metersOf, termMetersOf } from './status-meaning.ts'
 import { instance, instanceEvent } from './tables.ts'
+import { inTerm, type TermState } from './terms/term-rules.ts'
 
 /** The channel on which an instance's id is told when it has changed. */
 export const INSTANCE_CHANNEL = 'instance'
 
 /** Where a change of status has its consequences. */
 export interface StatusDeps {
-  billing: Pick<Billing, 'openMeters' | 'closeMeters' | 'releaseHold'>
+  billing: Pick<Billing, 'openMeters' | 'closeMeters' | 'releaseHold' | 'chargeTerm' | 'endTerm'>
   stock: Pick<Stock, 'giveBack'>
 }
 
@@ -27,6 +28,8 @@ export interface Change {
   reason?: { code: InstanceReasonCode; detail: string }
   /** Where metering of what went before ends; without it at `at`. */
   billedUntil?: Date
+  /** A term is bought that begins then, and ends when the row says. */
+  termFrom?: Date
   /** Columns that change with the status. */
   patch?: Partial<Pick<InstanceRow, ChangeableColumn>>
 }
@@ -51,6 +54,25 @@ type ChangeableColumn =
   | 'runningMicroPerHour'
   | 'stoppedMicroPerHour'
   | 'stopAt'
+  | BillingColumn
+
+/** Columns that change with how an instance is paid for. */
+export type BillingPatch = Partial<
+  Pick<
+    InstanceRow,
+    BillingColumn | 'runningMicroPerHour' | 'stoppedMicroPerHour' | 'reasonCode' | 'reasonDetail'
+  >
+>
+
+/** What says how an instance is paid for. */
+type BillingColumn =
+  | 'billingType'
+  | 'chargeCycle'
+  | 'expiryTime'
+  | 'autoRenew'
+  | 'termMicro'
+  | 'termDiskMicro'
+  | 'termNoticeDay'
 
 /**
  * Changes an instance's status, with all that follows from it: metering, the hold, the GPUs, the event, the
@@ -125,6 +147,34 @@ export async function noteMayRun(
 
 type NotableColumn = 'progress' | 'restartsDone' | 'attempts' | 'failureCode' | 'failureDetail'
 
+/**
+ * Changes how an instance is paid for, within its status: a term is bought, ends early, or both. The caller holds the
+ * locks: first the wallet's, then the row's.
+ * @param row The row as it is under that lock.
+ * @param change.endsTerm What is left of its terms is given back first.
+ * @returns The row as it is now.
+ * @throws ApiError `insufficient_balance` when less is available than a term costs.
+ */
+export async function changeBilling(
+  tx: Transaction,
+  deps: StatusDeps,
+  row: InstanceRow,
+  change: Pick<Change, 'at' | 'event' | 'termFrom'> & { endsTerm?: boolean; patch: BillingPatch },
+): Promise<InstanceRow> {
+  const { at, event, patch } = change
+  const [changed] = await tx
+    .update(instance)
+    .set({ ...patch, nextAttemptAt: at, version: sql`${instance.version} + 1` })
+    .where(eq(instance.id, row.id))
+    .returning()
+  assert(changed, `instance ${row.id} vanished under its lock`)
+  await giveBackStock(tx, deps, changed)
+  await bill(tx, deps.billing, row, changed, change)
+  await addEvent(tx, changed, { at, ...event })
+  await notify(tx, INSTANCE_CHANNEL, row.id)
+  return changed
+}
+
 /** Writes down what happened to an instance. */
 export async function addEvent(
   tx: Transaction,
@@ -153,9 +203,9 @@ export async function giveBackStock(
   if (!holdsStock(row)) await stock.giveBack(tx, row.id)
 }
 
-/** Whether an instance has a claim on the stock. */
-export function holdsStock(row: Pick<InstanceRow, 'status' | 'terminatedAt' | 'gpuUuids'>): boolean {
-  return row.terminatedAt === null && (MEANING[row.status].gpus || row.gpuUuids.length > 0)
+/** Whether an instance has a claim on the stock: also while it is off, as long as it is paid for in advance. */
+export function holdsStock(row: Pick<InstanceRow, 'status' | 'gpuUuids'> & TermState): boolean {
+  return row.terminatedAt === null && (MEANING[row.status].gpus || row.gpuUuids.length > 0 || inTerm(row))
 }
 
 async function bill(
@@ -163,20 +213,46 @@ async function bill(
   billing: StatusDeps['billing'],
   before: InstanceRow,
   row: InstanceRow,
-  { at, billedUntil }: Pick<Change, 'at' | 'billedUntil'>,
+  change: Pick<Change, 'at' | 'billedUntil' | 'termFrom'> & { endsTerm?: boolean },
 ): Promise<void> {
+  const { at, billedUntil, termFrom } = change
   const key = { userId: row.userId, subject: instanceSubject(row.id) }
+  const facts = { gpu_spec_name: row.spec.name, gpu_count: row.gpuCount }
   const ran = metersOf(before)
   const runs = metersOf(row)
+  if (change.endsTerm || (isLeaving(row) && !isLeaving(before))) {
+    await billing.endTerm(tx, termEndOf(before, billedUntil ?? at))
+  }
   // What goes on as before is one stretch: a status alone begins no new one.
   if (billedUntil || !isDeepStrictEqual(ran, runs)) {
     if (ran.meters.length > 0) await billing.closeMeters(tx, { ...key, at: billedUntil ?? at })
     if (runs.meters.length > 0) {
-      const facts = { gpu_spec_name: row.spec.name, gpu_count: row.gpuCount }
       await billing.openMeters(tx, { ...key, ...runs, name: row.name, facts, at })
     }
   }
+  if (termFrom && row.expiryTime) {
+    const meters = termMetersOf(row)
+    await billing.chargeTerm(tx, {
+      ...key,
+      name: row.name,
+      facts,
+      meters,
+      from: termFrom,
+      until: row.expiryTime,
+    })
+  }
   if (isHeld(before) && !isHeld(row)) await billing.releaseHold(tx, key)
+}
+
+/** What its terms cost that end at a moment: the time that was used of them by what it costs on demand. */
+export function termEndOf({ id, userId, runningMicroPerHour }: InstanceRow, at: Date) {
+  const usedRate = { rateMicro: runningMicroPerHour, rateSeconds: 3_600 }
+  return { userId, subject: instanceSubject(id), at, usedRate }
+}
+
+/** It is to be removed, and nothing of it runs any more: what is left of its term is not used. */
+function isLeaving({ desired, mayRun }: InstanceRow): boolean {
+  return desired === 'terminated' && !mayRun
 }
 
 /** An instance as billing knows it. */

@@ -1,3 +1,4 @@
+import { CURRENCIES } from '@berth/contract/limits'
 import * as z from 'zod'
 import { defineEvent } from '../../platform/events/define-event.ts'
 
@@ -9,5 +10,28 @@ export const instancesInTrouble = defineEvent(
     at: z.iso.datetime(),
     cause: z.enum(['error', 'exited', 'balance_used_up', 'spend_limit_reached']),
     instances: z.array(z.object({ id: z.string(), name: z.string() })).min(1),
+  }),
+)
+
+/**
+ * What becomes of an instance that is paid for in advance: days before its end what will (`will_…`, as it looks then),
+ * and at its end what did. `unpaid`: it could not be renewed, goes on demand and is stopped.
+ */
+const TERM_OUTCOMES = ['will_renew', 'will_stop', 'will_release', 'renewed', 'unpaid', 'released'] as const
+export type TermOutcome = (typeof TERM_OUTCOMES)[number]
+
+/** A term is about to end, or has ended: once for each of those moments. */
+export const termNews = defineEvent(
+  'instance.term',
+  z.object({
+    userId: z.uuid(),
+    at: z.iso.datetime(),
+    outcome: z.enum(TERM_OUTCOMES),
+    instance: z.object({ id: z.string(), name: z.string() }),
+    /** The end of the term that it is about; of a renewal, of the new one. */
+    expiryTime: z.iso.datetime(),
+    /** What a term costs, in micro-units; null where none is offered. */
+    priceMicro: z.string().nullable(),
+    currency: z.enum(CURRENCIES),
   }),
 )

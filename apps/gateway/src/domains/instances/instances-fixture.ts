@@ -296,6 +296,8 @@ export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
     registry_credential_id: null,
     billing_type: 'postpay',
     charge_cycle: null,
+    auto_renew: true,
+    price_micro: null,
     container_disk_gb: 20,
     http_ports: [8080],
     tcp_ports: [],

@@ -27,6 +27,9 @@ import { createStore, releaseRows } from './reconcile/store.ts'
 import { createSweep } from './reconcile/sweep.ts'
 import { createTransitions } from './reconcile/transitions.ts'
 import { everOf, goneSince, runningOn } from './sampled.ts'
+import type { BillingWanted } from './terms/billing-change.ts'
+import * as terms from './terms/term-actions.ts'
+import { createTermTransitions } from './terms/term-transitions.ts'
 
 export type { Target } from './act/actions.ts'
 export { INSTANCE_CHANNEL } from './change-status.ts'
@@ -49,7 +52,7 @@ export interface InstancesDeps {
   regions: Pick<Regions, 'offer' | 'stock'>
   images: Pick<Images, 'find' | 'makes'>
   sshKeys: Pick<SshKeys, 'list'>
-  quotes: Pick<Quotes, 'rates' | 'requireImage'>
+  quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
   events: Pick<Events, 'emit' | 'on'>
   /** Tells of changes by other replicas; null where there are none. */
   listen: OpenDatabase['listen'] | null
@@ -102,6 +105,14 @@ export function createInstances(deps: InstancesDeps) {
      * @throws ApiError `not_found`, `instance_state` or `validation_failed`.
      */
     edit: (target: Target, wanted: actions.EditWanted) => thenKick(actions.edit(deps, target, wanted)),
+    /** Buys a term, or changes how it is paid for. @throws ApiError as `changePaying` says. */
+    changePaying: (target: Target, wanted: terms.BillingConfirmed) =>
+      thenKick(terms.changePaying(deps, target, wanted)),
+    /** Says whether another term follows. @throws ApiError `not_found`, `instance_state` or `not_prepaid`. */
+    toggleRenewal: (target: Target, autoRenew: boolean) =>
+      thenKick(terms.toggleRenewal(deps, target, autoRenew)),
+    /** What a change of how it is paid for would cost or give back now. @throws ApiError `not_found`. */
+    previewBilling: (target: Target, wanted: BillingWanted) => terms.previewBilling(deps, target, wanted),
     /** What happened to an instance, newest first. @throws ApiError `not_found`. */
     events: (target: Target) => reads.events(deps, target),
     /** A customer's own instance, whether or not it runs. @throws ApiError `not_found`. */
@@ -156,7 +167,8 @@ function makeReconciler(deps: InstancesDeps, limits: ReconcileLimits, pairing: P
     servedElsewhere: deps.fleet.servedElsewhere,
   })
   const transitions = createTransitions({ clock, billing, stock: regions.stock, store, limits, events })
-  const steps = createSteps({ ...deps, limits, store, transitions })
+  const terms = createTermTransitions({ ...deps, stock: regions.stock, store })
+  const steps = createSteps({ ...deps, limits, store, transitions, terms })
   const sweep = createSweep({ ...deps, limits, pairing })
   return createReconciler({ ...deps, limits, store, steps, sweep, pairing, watchedSince: clock.now() })
 }

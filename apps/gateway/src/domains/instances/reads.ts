@@ -17,6 +17,7 @@ import type { Target } from './act/actions.ts'
 import { machineNotes } from './reconcile/machine-spec.ts'
 import type { InstanceRow } from './rows.ts'
 import { instance, instanceEvent } from './tables.ts'
+import { inTerm } from './terms/term-rules.ts'
 
 const instanceOf = wireOf(instanceEntity)
 const eventOf = wireOf(eventEntity)
@@ -218,9 +219,7 @@ function toInstance(
     vcpu: spec.vcpu,
     memoryGb: spec.memory_gb,
     imageName: imageName(deps, row),
-    // Prepaid billing, public IPs and volumes are not offered yet.
-    expiryTime: null,
-    autoRenew: false,
+    // Public IPs and volumes are not offered yet.
     eip: null,
     disks: {
       container_gb: row.containerDiskGb,
@@ -229,7 +228,8 @@ function toInstance(
       pod_volume_gb: 0,
       network_volume: null,
     },
-    stoppedMicroPerDay: row.stoppedMicroPerHour * 24n,
+    runningMicroPerHour: row.billingType === 'prepay' ? 0n : row.runningMicroPerHour,
+    stoppedMicroPerDay: inTerm(row) ? 0n : row.stoppedMicroPerHour * 24n,
     // Nothing is deleted before its notices can be sent (R9.6), so no date is named either.
     deletedOn: null,
     machine: toMachine(deps, row),

@@ -17,6 +17,7 @@ import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Instances } from './instances.ts'
 import type { Quotes } from './offer/quotes.ts'
+import { termRoutes } from './terms/routes.ts'
 
 /**
  * The calls on instances (R7.4), but for those that connect to one.
@@ -72,6 +73,7 @@ export function instancesRoutes(
         { specId: body.gpu_spec_id, gpuCount: body.gpu_count, idempotencyKey },
       ),
     ),
+    ...termRoutes(instances),
     route(listInstanceEvents, ({ caller, params }) =>
       instances.events({ userId: caller.userId, instanceId: params.id }),
     ),

@@ -3,6 +3,7 @@ import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import { CONTAINER_DISK_SKU, computeSku } from '../../platform/config/skus.ts'
 import type { Meter } from '../billing/billing.ts'
 import type { InstanceRow } from './rows.ts'
+import { inTerm, type TermState } from './terms/term-rules.ts'
 
 interface Meaning {
   /**
@@ -57,20 +58,15 @@ const ON_DEMAND: Metering = {
 /** What is paid in advance runs no meters, whatever its status. */
 const IN_ADVANCE: Metering = { mayRun: [], atRest: {} }
 
-/** Which meters run: status × kind × billing type. */
-const METERS: Record<InstanceRow['kind'], Record<InstanceRow['billingType'], Metering>> = {
-  POD: { postpay: ON_DEMAND, prepay: IN_ADVANCE },
-  VM: { postpay: ON_DEMAND, prepay: IN_ADVANCE },
-}
+/** Before the first term, which begins when the machine is ready, there may be a disk already. */
+const BEFORE_TERM: Metering = { mayRun: [], atRest: ON_DEMAND.atRest }
 
 /** What an instance costs by the hour, as it was quoted, and what its meters are called by. */
 type Metered = Pick<
   InstanceRow,
   | 'status'
   | 'mayRun'
-  | 'kind'
-  | 'billingType'
-  | 'terminatedAt'
+  | keyof TermState
   | 'gpuSpecId'
   | 'gpuCount'
   | 'spec'
@@ -81,9 +77,10 @@ type Metered = Pick<
 
 /**
  * The first hour stays set aside for as long as it may be used, also while a stop is under way: what runs until then
- * would find an empty wallet.
+ * would find an empty wallet. Of what is paid in advance, the price of its first term is set aside until that begins.
  */
-export function isHeld(row: Pick<InstanceRow, 'status' | 'mayRun'>): boolean {
+export function isHeld(row: Pick<InstanceRow, 'status' | 'mayRun'> & TermState): boolean {
+  if (row.billingType === 'prepay' && row.expiryTime !== null) return false
   return MEANING[row.status].hold || row.mayRun
 }
 
@@ -92,12 +89,42 @@ export function isHeld(row: Pick<InstanceRow, 'status' | 'mayRun'>): boolean {
  * @returns Also whether the instance is stopped when nothing is left to pay for them.
  */
 export function metersOf(row: Metered): { meters: Meter[]; stopsWhenEmpty: boolean } {
-  const metering = METERS[row.kind][row.billingType]
+  const metering = meteringOf(row)
   const running = row.mayRun ? metering.mayRun : (metering.atRest[row.status] ?? [])
   const meters = (row.terminatedAt ? [] : running)
     .map(name => METER_OF[name](row))
     .filter(({ rateMicro }) => rateMicro > 0n)
   return { meters, stopsWhenEmpty: running.includes('compute') }
+}
+
+function meteringOf(row: TermState): Metering {
+  if (inTerm(row)) return IN_ADVANCE
+  return row.billingType === 'prepay' ? BEFORE_TERM : ON_DEMAND
+}
+
+/** What a term is paid for, the main one first: both together are its price, to the micro-unit. */
+export function termMetersOf(
+  row: Pick<
+    InstanceRow,
+    'gpuSpecId' | 'gpuCount' | 'spec' | 'containerDiskGb' | 'chargeCycle' | 'termMicro' | 'termDiskMicro'
+  >,
+): Meter[] {
+  const { termMicro, termDiskMicro } = row
+  if (termMicro === null || termDiskMicro === null) throw new Error('an instance on demand has no terms')
+  const isWeek = row.chargeCycle === 'weekly'
+  const machine: Meter = {
+    sku: computeSku(row.gpuSpecId),
+    label: row.spec.name,
+    unit: isWeek ? 'week' : 'month',
+    ...each(termMicro - termDiskMicro, row.gpuCount),
+  }
+  const disk: Meter = {
+    sku: CONTAINER_DISK_SKU,
+    label: `${row.containerDiskGb} GB`,
+    unit: isWeek ? 'gb_week' : 'gb_month',
+    ...each(termDiskMicro, row.containerDiskGb - SYSTEM_DISK_FREE_GB),
+  }
+  return termDiskMicro > 0n ? [machine, disk] : [machine]
 }
 
 const METER_OF: Record<MeterName, (row: Metered) => Meter> = {

@@ -16,7 +16,13 @@ test('[B5] whatever it costs, what runs on is stopped when its limit is used up,
   const part = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
   fc.assert(
     fc.property(limit, rate, part, (spendLimitCents, runningMicroPerHour, used) => {
-      const rules = { stopAt: null, spendLimitCents, idleStopMinutes: null, runningMicroPerHour }
+      const rules = {
+        stopAt: null,
+        spendLimitCents,
+        idleStopMinutes: null,
+        runningMicroPerHour,
+        billingType: 'postpay',
+      } as const
       const spent = (costMicro: bigint) => ({ costMicro, idleSince: null })
       const cost = BigInt(Math.floor(spendLimitCents * 10_000 * used))
       fc.pre(stopRuleOf(rules, NOW, spent(cost)) === null)

@@ -6,7 +6,7 @@ import type { InstanceRow } from './rows.ts'
 /** The rules by which an instance is stopped by itself (B5): at a moment, at what it has cost, or when it was idle. */
 export type StopRules = Pick<
   InstanceRow,
-  'stopAt' | 'spendLimitCents' | 'idleStopMinutes' | 'runningMicroPerHour'
+  'stopAt' | 'spendLimitCents' | 'idleStopMinutes' | 'runningMicroPerHour' | 'billingType'
 >
 
 /** What the rules are held against. */
@@ -28,7 +28,9 @@ const MINUTE_MS = 60_000
 export function stopRuleOf(rules: StopRules, now: Date, spent: Spent): StopRule | null {
   const { stopAt, spendLimitCents } = rules
   if (stopAt && stopAt <= now) return 'stop_time_reached'
-  if (spendLimitCents !== null && isUsedUp(spendLimitCents, spent.costMicro)) return 'spend_limit_reached'
+  if (isMetered(rules) && spendLimitCents !== null && isUsedUp(spendLimitCents, spent.costMicro)) {
+    return 'spend_limit_reached'
+  }
   const idleUntil = idleStopOf(rules, spent)
   return idleUntil && idleUntil <= now ? 'idle' : null
 }
@@ -50,12 +52,17 @@ export function nextStop(rules: StopRules, now: Date, spent: Spent): Date | null
 /** When an instance that goes on running has cost what it may; null: never. */
 function limitStopOf(rules: StopRules, now: Date, { costMicro }: Spent): Date | null {
   const { spendLimitCents, runningMicroPerHour } = rules
-  if (spendLimitCents === null || runningMicroPerHour <= 0n) return null
+  if (!isMetered(rules) || spendLimitCents === null || runningMicroPerHour <= 0n) return null
   const leftMicro = microFromCents(spendLimitCents) - costMicro
   // Charges grow by whole seconds.
   const leftSeconds = (leftMicro * HOUR_SECONDS + runningMicroPerHour - 1n) / runningMicroPerHour
   const leftMs = Math.min(Number(leftSeconds) * 1_000, STOP_AT_DAYS_MAX * DAY_MS)
   return new Date(now.getTime() + leftMs)
+}
+
+/** What is paid for in advance costs nothing more while it runs: a limit keeps it from terms beyond it. */
+function isMetered({ billingType }: StopRules): boolean {
+  return billingType === 'postpay'
 }
 
 /** Whether something has cost what it may cost. */

@@ -1,3 +1,4 @@
+import { CHARGE_CYCLES } from '@berth/contract/charge-terms'
 import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES } from '@berth/contract/instance-codes'
 import { INSTANCE_STATUSES } from '@berth/contract/instance-states'
 import { COMMAND_END_RULES } from '@berth/contract/instances'
@@ -28,7 +29,16 @@ export const instance = pgTable(
     imageReference: text('image_reference'),
     registryCredentialId: uuid('registry_credential_id'),
     billingType: text('billing_type', { enum: ['postpay', 'prepay'] }).notNull(),
-    chargeCycle: text('charge_cycle', { enum: ['weekly', 'monthly'] }),
+    chargeCycle: text('charge_cycle', { enum: CHARGE_CYCLES }),
+    /** When what is paid for in advance ends; null until a first term has begun, and on demand. */
+    expiryTime: moment('expiry_time'),
+    /** Whether another term is bought then; otherwise it is released. */
+    autoRenew: boolean('auto_renew').notNull().default(false),
+    /** What a term costs, and its disk of that, as quoted for the last one; null on demand. */
+    termMicro: amount('term_micro'),
+    termDiskMicro: amount('term_disk_micro'),
+    /** The day before its end on which the customer was last told of it (`TERM_NOTICE_DAYS`); null: not yet. */
+    termNoticeDay: integer('term_notice_day'),
     containerDiskGb: integer('container_disk_gb').notNull(),
     httpPorts: jsonb('http_ports').$type<number[]>().notNull(),
     tcpPorts: jsonb('tcp_ports').$type<number[]>().notNull(),
@@ -41,7 +51,7 @@ export const instance = pgTable(
     stopAt: moment('stop_at'),
     spendLimitCents: integer('spend_limit_cents'),
     idleStopMinutes: integer('idle_stop_minutes'),
-    /** Prices as quoted when it was deployed or last started. */
+    /** Prices on demand, as quoted when it was deployed or last started, or when its term was bought. */
     runningMicroPerHour: amount('running_micro_per_hour').notNull(),
     stoppedMicroPerHour: amount('stopped_micro_per_hour').notNull(),
     /** First label of the origin of its HTTP services; never shown in logs. */

@@ -62,6 +62,19 @@ export interface InstanceTroubleFacts {
   instanceNames: string[]
 }
 
+/** What becomes of an instance that is paid for in advance: what will, days before its end, and what did. */
+export type TermOutcome = 'will_renew' | 'will_stop' | 'will_release' | 'renewed' | 'unpaid' | 'released'
+
+export interface TermFacts {
+  userId: string
+  outcome: TermOutcome
+  instanceName: string
+  expiryTime: string
+  /** Micro-units, as text; null where no term is offered. */
+  priceMicro: string | null
+  currency: Currency
+}
+
 export interface BalanceLowFacts {
   userId: string
   /** The alert that it is, as the customer chose it. */

@@ -10,6 +10,7 @@ import type {
   ReadRecipient,
   Recipient,
   RefundFacts,
+  TermFacts,
   TopUpReceiptFacts,
 } from './facts.ts'
 import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
@@ -25,6 +26,7 @@ import {
   timeText,
 } from './mails/notice-mail.ts'
 import { REFUND_TEXTS } from './mails/refund-mail.ts'
+import { TERM_TEXTS } from './mails/term-mail.ts'
 import { TOP_UP_RECEIPT_TEXTS } from './mails/top-up-receipt-mail.ts'
 
 interface NoticeDeps {
@@ -105,6 +107,18 @@ export function defineNotices(deps: NoticeDeps) {
         cause: facts.cause,
         names: facts.instanceNames.map(lineOf).join(', '),
       }),
+    ),
+    term: define(
+      'instance_trouble',
+      TERM_TEXTS,
+      () => 'instances',
+      (facts: TermFacts) => ({
+        name: lineOf(facts.instanceName),
+        outcome: facts.outcome,
+        until: timeText(facts.expiryTime),
+        price: facts.priceMicro === null ? '' : formatMicro(BigInt(facts.priceMicro), facts.currency),
+      }),
+      'instance-term',
     ),
     balanceLow: define(
       'balance_low',

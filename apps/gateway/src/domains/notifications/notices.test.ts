@@ -14,7 +14,7 @@ import { createEvents, type Events } from '../../platform/events/events.ts'
 import { createJobs, type Jobs } from '../../platform/jobs/jobs.ts'
 import { paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
-import { instancesInTrouble } from '../instances/events.ts'
+import { instancesInTrouble, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
 import { DEFAULT_CHOICE } from './choices.ts'
@@ -141,6 +141,26 @@ test('[R1.7] a refund, and one that did not arrive, are told under the switch of
     { to: 'wanted@example.com', subject: 'Your Berth refund of $25.00 failed' },
   ])
   for (const { text } of sent) expect(text).toContain('Visa ending 7726')
+})
+
+test('[R4.3] the end of a term is told under the switch of instances, with its day and its price', async () => {
+  const mailsOff = { ...DEFAULT_CHOICE.mails, instance_trouble: false }
+  await notifications.set(other, { ...DEFAULT_CHOICE, mails: mailsOff })
+  for (const userId of [other, wanted]) {
+    await tell(termNews, {
+      userId,
+      at,
+      outcome: 'will_renew',
+      instance: { id: 'i-1', name: 'llama' },
+      expiryTime: '2026-03-04T12:00:00.000Z',
+      priceMicro: '12090000',
+      currency: 'USD',
+    })
+  }
+  await idle()
+  const sent = await mails()
+  expect(sent).toMatchObject([{ to: 'wanted@example.com', subject: 'Berth: llama will be renewed' }])
+  expect(sent[0]?.text).toMatch(/ends on 2026-03-04 12:00 UTC.* \$12\.09 is taken/)
 })
 
 test('a notice whose transaction is undone is not sent', async () => {

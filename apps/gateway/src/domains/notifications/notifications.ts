@@ -7,7 +7,7 @@ import type { Events } from '../../platform/events/events.ts'
 import { paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
-import { instancesInTrouble } from '../instances/events.ts'
+import { instancesInTrouble, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
 import { registryCredentialAdded } from '../registries/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
@@ -79,6 +79,9 @@ function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof def
   }
   events.on(instancesInTrouble, LISTENER, (tx, { instances, ...facts }) =>
     notices.instanceTrouble(tx, { ...facts, instanceNames: instances.map(({ name }) => name) }),
+  )
+  events.on(termNews, LISTENER, (tx, { instance, at: _, ...facts }) =>
+    notices.term(tx, { ...facts, instanceName: instance.name }),
   )
   const added = { ssh_key: sshKeyAdded, registry: registryCredentialAdded, api_key: apiKeyCreated } as const
   for (const what of ['ssh_key', 'registry', 'api_key'] as const) {

@@ -69,7 +69,7 @@ describe('a mistake names file, line and field', () => {
     ],
     [
       'a discount of everything',
-      'term_discount_percent: { weekly: 5, monthly: 15 }',
+      'term_discount_percent: { weekly: 10, monthly: 20 }',
       'term_discount_percent: { weekly: 100, monthly: 15 }',
       'prices.term_discount_percent.weekly',
     ],

@@ -2,16 +2,16 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { discountedMicro, termPriceMicro, termPriceTrouble } from './term-prices.ts'
 
-const DISCOUNTS = { weekly: 5, monthly: 15 }
+const DISCOUNTS = { weekly: 10, monthly: 20 }
 const spec = (micro: bigint, own = {}) => ({ price_micro_per_hour: micro, term_prices_micro: own })
 
 test('[R1.4] a term costs its hours less the discount, to the cent, or the price that is written for it', () => {
-  // 168 h × 0.42 = 70.56, less 5 % 67.032; 720 h × 0.42 = 302.40, less 15 % 257.04.
-  expect(termPriceMicro(spec(420_000n), DISCOUNTS, 'weekly')).toBe(67_030_000n)
-  expect(termPriceMicro(spec(420_000n), DISCOUNTS, 'monthly')).toBe(257_040_000n)
+  // 168 h × 0.42 = 70.56, less 10 % 63.504; 720 h × 0.42 = 302.40, less 20 % 241.92.
+  expect(termPriceMicro(spec(420_000n), DISCOUNTS, 'weekly')).toBe(63_500_000n)
+  expect(termPriceMicro(spec(420_000n), DISCOUNTS, 'monthly')).toBe(241_920_000n)
   expect(termPriceMicro(spec(420_000n, { weekly: 60_000_000n }), DISCOUNTS, 'weekly')).toBe(60_000_000n)
   // A GB of disk is too cheap for cents.
-  expect(discountedMicro(140n, DISCOUNTS, 'weekly')).toBe(22_344n)
+  expect(discountedMicro(140n, DISCOUNTS, 'weekly')).toBe(21_168n)
 })
 
 test('[R1.4] no term costs more than its hours, whatever the discount', () => {

@@ -3,7 +3,7 @@ import { MICRO_PER_CENT } from '@berth/contract/money'
 import * as z from 'zod'
 
 /** Percent that a term costs less than its hours on demand, where the catalogue does not say another discount. */
-const DISCOUNT_PERCENT = { weekly: 5, monthly: 15 }
+const DISCOUNT_PERCENT = { weekly: 10, monthly: 20 }
 const DISCOUNT_PERCENT_MAX = 99
 
 const percent = z.number().int().min(0).max(DISCOUNT_PERCENT_MAX)

@@ -5,6 +5,7 @@ import {
   transaction,
 } from '@berth/contract/billing'
 import type { CallData } from '@berth/contract/call'
+import type { ChargeCycle } from '@berth/contract/charge-terms'
 import type { Currency } from '@berth/contract/limits'
 import { type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
@@ -12,6 +13,7 @@ import type { Queryable } from '../../../platform/database/database.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
 import { unpostedMicro } from '../meters/metering.ts'
 import type { SubjectFacts } from '../meters/tables.ts'
+import type { Unit } from '../meters/units.ts'
 import type { Subject } from '../subject.ts'
 
 const transactionOf = wireOf(transaction)
@@ -40,6 +42,7 @@ export type TransactionRow = {
   subjectFacts: SubjectFacts | null
   /** The main one of its meters. */
   sku: string | null
+  unit: Unit | null
   charge: 'by_time' | 'term' | 'once' | null
   rate: string | null
   rateSeconds: number | null
@@ -128,7 +131,7 @@ export async function readRows(
       page.charge, page.rate, page.rate_seconds as "rateSeconds",
       page.carried_parts as "carriedParts", page.credits, page.cash, page.waived, page.owed,
       page.came_back as "cameBack", page.brand, page.last4, page.reason, page.failure, extract(epoch from page.at) * 1000 as "atMs",
-      extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.sku
+      extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.sku, m.unit
     from wallet w
     left join page on true
     left join usage_meter m on page.type = 'usage' and m.interval_id = page.ref_id and m.position = 0
@@ -220,6 +223,7 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
       gpuCount: row.subjectFacts?.gpu_count ?? null,
       seconds: isUsage ? secondsOf(startedAt, endOf(row) ?? now) : null,
       rateMicroPerHour: isUsage ? ratePerHour(row) : null,
+      chargeCycle: cycleOf(row),
       card: row.brand === null ? null : { brand: row.brand, last4: row.last4 ?? '' },
       creditReason: row.reason,
       waitsFor: isOpenTopup(row.state) ? WAITS_FOR[row.state] : null,
@@ -259,6 +263,12 @@ export function ratePerHour(row: TransactionRow): bigint {
 /** Whether a stretch is that of a machine, or of the disk that it keeps while it is off. */
 function usageOf({ sku }: TransactionRow): 'compute' | 'disk' {
   return sku?.startsWith('disk.') ? 'disk' : 'compute'
+}
+
+/** Of a term that was paid in advance, how long it was bought for; null of what was metered. */
+function cycleOf({ charge, unit }: TransactionRow): ChargeCycle | null {
+  if (charge !== 'term') return null
+  return unit === 'week' || unit === 'gb_week' ? 'weekly' : 'monthly'
 }
 
 function statusOf({ state }: TransactionRow): Transaction['status'] {

@@ -142,6 +142,15 @@ const RULES: Rule[] = [
         / case m.unit when 'gb_day' then 86400 else 3600 end), 0)`,
   },
   {
+    name: 'no time is paid for twice in advance',
+    broken: sql`
+      select i.subject_kind || ' ' || i.subject_id || ' from ' || later.started_at as problem
+      from usage_interval i join usage_interval later on later.subject_kind = i.subject_kind
+        and later.subject_id = i.subject_id and later.id <> i.id and later.charge = 'term'
+        and later.ended_at > later.started_at
+      where i.charge = 'term' and i.started_at <= later.started_at and later.started_at < i.ended_at`,
+  },
+  {
     name: 'a payment that succeeded has its one entry, and no other has any',
     broken: sql`
       select coalesce(u.id, t.ref_id) || ': ' || coalesce(u.state, 'no such payment') || ', '

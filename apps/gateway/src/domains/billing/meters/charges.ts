@@ -1,6 +1,6 @@
 import { and, eq, gt } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
-import type { Transaction } from '../../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { lockWallet } from '../ledger/wallet.ts'
 import { ofSubject, type Subject } from '../subject.ts'
@@ -8,7 +8,7 @@ import { requireAvailable } from './holds.ts'
 import { insertInterval, type Stretch } from './metering.ts'
 import { type Interval, postAll, postInterval, readPurse } from './posting.ts'
 import { usageInterval } from './tables.ts'
-import { priceOf } from './units.ts'
+import { costOf, priceOf, type Rate } from './units.ts'
 
 interface Deps {
   clock: Clock
@@ -22,7 +22,7 @@ export interface Term extends Stretch {
 }
 
 /**
- * Takes the price of a term in advance, all of it or nothing.
+ * Takes the price of a term in advance, all of it or nothing: first from what is set aside for its subject.
  * @returns The price.
  * @throws ApiError `insufficient_balance` when less is available.
  */
@@ -32,7 +32,7 @@ export async function chargeTerm(tx: Transaction, deps: Deps, term: Term): Promi
   const priceMicro = priceOf(term.meters, seconds)
   await lockWallet(tx, term.userId)
   await postAll(tx, deps, term.userId)
-  await requireAvailable(tx, deps.clock, term.userId, priceMicro)
+  await requireAvailable(tx, deps.clock, term.userId, priceMicro, term.subject)
   const interval = await insertInterval(tx, deps, term, {
     charge: 'term',
     stopsWhenEmpty: false,
@@ -45,18 +45,51 @@ export async function chargeTerm(tx: Transaction, deps: Deps, term: Term): Promi
   return priceMicro
 }
 
+/** Which terms end early, and what the time that was used of them costs then. */
+export interface TermEnd {
+  userId: string
+  subject: Subject
+  at: Date
+  /** What the time would have cost on demand. Left out: no more than its part of the term's price. */
+  usedRate?: Rate
+}
+
 /**
- * Ends a subject's terms at a moment, and gives back what they would have cost from there on: of each its price less
- * floor(seconds × price ÷ the term's seconds). None that is still to end: nothing.
+ * Ends a subject's terms at a moment. What was used of each then costs what that time costs on demand, and at least
+ * floor(seconds × price ÷ the term's seconds); never more than its price. The rest is given back, all of a term that
+ * has not begun. None that is still to end: nothing.
  * @returns What was given back, in micro-units.
  */
-export async function endTerm(
-  tx: Transaction,
-  deps: Deps,
-  { userId, subject, at }: { userId: string; subject: Subject; at: Date },
-): Promise<bigint> {
+export async function endTerm(tx: Transaction, deps: Deps, end: TermEnd): Promise<bigint> {
+  const { userId } = end
   await lockWallet(tx, userId)
-  const running = await tx
+  const running = await selectRunning(tx, end)
+  if (running.length === 0) return 0n
+  await postAll(tx, deps, userId)
+  let backMicro = 0n
+  for (const interval of running) {
+    const { endedAt, ...rate } = cutTerm(interval, end)
+    const postedMicro = await post(tx, deps, { ...interval, ...rate }, endedAt)
+    backMicro += interval.postedMicro - postedMicro
+    await tx
+      .update(usageInterval)
+      .set({ ...rate, endedAt })
+      .where(eq(usageInterval.id, interval.id))
+  }
+  return backMicro
+}
+
+/** What `endTerm` would give back, in micro-units; nothing changes. */
+export async function termBackMicro(q: Queryable, end: TermEnd): Promise<bigint> {
+  const running = await selectRunning(q, end)
+  return running.reduce((sum, interval) => {
+    const { endedAt, ...rate } = cutTerm(interval, end)
+    return sum + interval.postedMicro - costOf(rate, endedAt.getTime() - interval.startedAt.getTime())
+  }, 0n)
+}
+
+function selectRunning(q: Queryable, { userId, subject, at }: TermEnd): Promise<Interval[]> {
+  return q
     .select()
     .from(usageInterval)
     .where(
@@ -66,15 +99,20 @@ export async function endTerm(
         gt(usageInterval.endedAt, at),
       ),
     )
-  if (running.length === 0) return 0n
-  await postAll(tx, deps, userId)
-  let backMicro = 0n
-  for (const interval of running) {
-    const endedAt = at < interval.startedAt ? interval.startedAt : at
-    backMicro += interval.postedMicro - (await post(tx, deps, interval, endedAt))
-    await tx.update(usageInterval).set({ endedAt }).where(eq(usageInterval.id, interval.id))
-  }
-  return backMicro
+}
+
+/**
+ * Where a term ends early, and the rate by which what was used of it costs what it does: the books reckon every
+ * stretch by its own rate, so a term that ends early takes on another one.
+ */
+function cutTerm(interval: Interval, { at, usedRate }: TermEnd): Rate & { endedAt: Date } {
+  const { rateMicro: priceMicro, rateSeconds, startedAt } = interval
+  const endedAt = at < startedAt ? startedAt : at
+  const elapsedMs = endedAt.getTime() - startedAt.getTime()
+  const own = { rateMicro: priceMicro, rateSeconds }
+  if (!usedRate || costOf(usedRate, elapsedMs) <= costOf(own, elapsedMs)) return { ...own, endedAt }
+  if (costOf(usedRate, elapsedMs) < priceMicro) return { ...usedRate, endedAt }
+  return { rateMicro: priceMicro, rateSeconds: Math.floor(elapsedMs / 1_000), endedAt }
 }
 
 /**

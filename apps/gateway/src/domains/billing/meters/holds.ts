@@ -33,6 +33,7 @@ export async function hold(
 
 /**
  * Refuses what a wallet cannot pay now. The caller holds its lock.
+ * @param subject What is set aside for it may be used as well.
  * @throws ApiError `insufficient_balance` with what is needed, in whole cents, and what there is.
  */
 export async function requireAvailable(
@@ -40,8 +41,10 @@ export async function requireAvailable(
   clock: Clock,
   userId: string,
   amountMicro: bigint,
+  subject?: Subject,
 ): Promise<void> {
-  const { availableMicro, currency } = await readTotals(tx, clock, userId)
+  const { availableMicro: freeMicro, currency } = await readTotals(tx, clock, userId)
+  const availableMicro = freeMicro + (subject ? await heldMicro(tx, userId, subject) : 0n)
   if (availableMicro >= amountMicro) return
   throw new ApiError('insufficient_balance', {
     values: {
@@ -49,6 +52,14 @@ export async function requireAvailable(
       available: formatMicro(microFromCents(centsFloor(availableMicro)), currency),
     },
   })
+}
+
+async function heldMicro(tx: Transaction, userId: string, subject: Subject): Promise<bigint> {
+  const [open] = await tx
+    .select()
+    .from(walletHold)
+    .where(and(ofSubject(walletHold, { userId, subject }), isNull(walletHold.releasedAt)))
+  return open ? open.amountMicro - open.usedMicro : 0n
 }
 
 /**

@@ -65,6 +65,10 @@ export const usageInterval = pgTable(
     index('usage_interval_user').on(table.userId, table.startedAt, table.id),
     index('usage_interval_user_open').on(table.userId).where(sql`${table.endedAt} is null`),
     index('usage_interval_subject').on(table.subjectKind, table.subjectId),
+    // Whatever asks for a term, and however often: of two that begin at the same moment one is refused.
+    uniqueIndex('usage_interval_term')
+      .on(table.subjectKind, table.subjectId, table.startedAt)
+      .where(sql`${table.charge} = 'term' and ${table.endedAt} > ${table.startedAt}`),
     check(
       'usage_interval_amounts',
       sql`${table.creditsMicro} >= 0 and ${table.cashMicro} >= 0 and ${table.waivedMicro} >= 0

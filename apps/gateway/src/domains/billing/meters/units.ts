@@ -6,6 +6,11 @@ export const UNITS = {
   hour: { seconds: 3_600 },
   gb_hour: { seconds: 3_600 },
   gb_day: { seconds: 86_400 },
+  /** Of a whole term paid in advance: its price is for all of it. */
+  week: { of: 1 },
+  month: { of: 1 },
+  gb_week: { of: 1 },
+  gb_month: { of: 1 },
   million_tokens: { of: 1_000_000 },
   video_second: { of: 1 },
 } as const satisfies Record<string, { seconds: number } | { of: number }>

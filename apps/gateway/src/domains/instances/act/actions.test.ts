@@ -51,6 +51,39 @@ describe('[R4.4] [R4.5] the state table holds for every action in every status',
   })
 })
 
+describe('[R4.4] [R4.5] the same table holds for how it is paid for', () => {
+  let target: Target
+  beforeAll(async () => {
+    const userId = await fixture.payer()
+    const body = { billing_type: 'prepay', charge_cycle: 'weekly' } as const
+    target = { userId, instanceId: await fixture.deploy(userId, body) }
+  })
+  // Its first term has not begun, and what is allowed by its status is asked before that.
+  const CHANGES = [
+    ['renew', 'renew', 'term_not_begun'],
+    ['convert', 'convert_charge_type', 'term_not_begun'],
+    ['subscribe', 'switch_to_subscription', 'already_prepaid'],
+  ] as const
+
+  test.each(INSTANCE_STATUSES)('while %s', async status => {
+    await fixture.force(target.instanceId, status)
+    for (const [change, action, code] of CHANGES) {
+      const wanted = { change, cycle: null, priceMicro: '0', idempotencyKey: randomUUID() }
+      const expected = instanceCan(action, { kind: 'POD', status }) ? code : 'instance_state'
+      await expect(fixture.instances.changePaying(target, wanted)).rejects.toMatchObject({ code: expected })
+      const preview = await fixture.instances.previewBilling(target, wanted)
+      expect(preview).toMatchObject({ refused: expected, cost_micro: '0', back_micro: '0' })
+    }
+    for (const autoRenew of [false, true]) {
+      const toggling = fixture.instances.toggleRenewal(target, autoRenew)
+      const can = instanceCan(autoRenew ? 'toggle_renewal' : 'cancel_renewal', { kind: 'POD', status })
+      if (can) expect(await toggling).toMatchObject({ status })
+      else await expect(toggling).rejects.toMatchObject({ code: 'instance_state' })
+      if (can) expect(await fixture.row(target.instanceId)).toMatchObject({ autoRenew })
+    }
+  })
+})
+
 test.each(actions)(
   '[R6.4] %s: another customer’s instance and a missing one give the same 404',
   async action => {

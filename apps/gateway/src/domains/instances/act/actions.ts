@@ -1,4 +1,4 @@
-import { type InstanceAction, instanceCan } from '@berth/contract/instance-states'
+import { billingObstacle, type InstanceAction, instanceCan } from '@berth/contract/instance-states'
 import { type InstanceChange, startInstance } from '@berth/contract/instances'
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
@@ -12,27 +12,21 @@ import { forCustomer } from '../../customers/customers.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { Images } from '../../images/images.ts'
 import type { Regions } from '../../regions/regions.ts'
-import {
-  addEvent,
-  changeStatus,
-  INSTANCE_CHANNEL,
-  instanceSubject,
-  type StatusDeps,
-} from '../change-status.ts'
+import { addEvent, changeStatus, INSTANCE_CHANNEL, type StatusDeps } from '../change-status.ts'
 import { instancesInTrouble } from '../events.ts'
 import { forgetUse } from '../idle.ts'
 import type { Quotes } from '../offer/quotes.ts'
-import { takeStock } from '../offer/stock.ts'
 import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
 import { isUsedUp, requireAhead } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
+import { reserve } from './reserve.ts'
 
 export interface ActionDeps {
   db: Database
   clock: Clock
   billing: Billing
   regions: Pick<Regions, 'offer' | 'stock'>
-  quotes: Pick<Quotes, 'rates'>
+  quotes: Pick<Quotes, 'rates' | 'term'>
   fleet: Pick<Fleet, 'isReached' | 'place'>
   images: Pick<Images, 'makes'>
   events: Pick<Events, 'emit'>
@@ -235,7 +229,7 @@ export async function stopForEmptyBalance(deps: ActionDeps, userId: string): Pro
   })
 }
 
-function statusDeps({ billing, regions }: ActionDeps): StatusDeps {
+export function statusDeps({ billing, regions }: ActionDeps): StatusDeps {
   return { billing, stock: regions.stock }
 }
 
@@ -248,10 +242,10 @@ export async function forgetTexts(tx: Transaction, userId: string): Promise<void
 }
 
 /**
- * Takes the locks, checks owner and state, and does the rest in the same transaction.
+ * Takes the locks, checks owner, state and how it is paid for, and does the rest in the same transaction.
  * @param isDone Whether this very call was carried out before, so that the row is its answer.
  */
-async function act(
+export async function act(
   { db, billing, clock }: ActionDeps,
   { userId, instanceId }: Target,
   action: InstanceAction,
@@ -271,6 +265,11 @@ async function act(
     if (!instanceCan(action, found)) {
       throw new ApiError('instance_state', { values: { status: found.status } })
     }
+    const obstacle = billingObstacle(action, {
+      billing_type: found.billingType,
+      expiry_time: found.expiryTime,
+    })
+    if (obstacle) throw new ApiError(obstacle)
     return run(tx, found, clock.now())
   })
   return changeOf(row)
@@ -280,43 +279,10 @@ async function act(
 async function requireUnspent(
   { billing }: Pick<ActionDeps, 'billing'>,
   tx: Transaction,
-  { id, spendLimitCents }: InstanceRow,
+  { id, spendLimitCents, billingType }: InstanceRow,
 ): Promise<void> {
-  if (spendLimitCents === null) return
+  // A limit keeps what is paid for in advance from further terms, not from those that are paid.
+  if (spendLimitCents === null || billingType === 'prepay') return
   const cost = await billing.costMicro(tx, 'instance', [id])
   if (isUsedUp(spendLimitCents, cost.get(id) ?? 0n)) throw new ApiError('spend_limit_reached')
-}
-
-/** GPUs, prices and the first hour of an instance that has none of them. */
-async function reserve(
-  { regions, quotes, billing, fleet, images }: ActionDeps,
-  tx: Transaction,
-  row: InstanceRow,
-  wanted: { specId: string; gpuCount: number },
-  at: Date,
-) {
-  if (row.engineId !== null && !fleet.isReached(row.engineId)) {
-    throw new ApiError('compute_unavailable', {
-      cause: new Error('no gateway reaches the engine that it is on'),
-    })
-  }
-  const canMake = (driver: string) => images.makes(row, driver)
-  // What it stored is on its engine: there it stays.
-  const engineIds = row.engineId
-    ? [row.engineId]
-    : fleet.place({ regionCode: row.regionCode, kind: row.kind, canMake })
-  const { specId, gpuCount } = wanted
-  const offer = regions.offer(row.regionCode, specId)
-  const given = await takeStock(tx, regions.stock, { offer, gpuCount, instanceId: row.id, engineIds })
-  const { runningMicroPerHour, stoppedMicroPerHour } = quotes.rates({
-    regionCode: row.regionCode,
-    specId,
-    gpuCount,
-    diskGb: row.containerDiskGb,
-  })
-  const key = { userId: row.userId, subject: instanceSubject(row.id) }
-  // What the disk has cost is paid first, so that the hour is not set aside from money that is owed.
-  await billing.closeMeters(tx, { ...key, at })
-  await billing.hold(tx, { ...key, amountMicro: runningMicroPerHour })
-  return { ...given, runningMicroPerHour, stoppedMicroPerHour }
 }

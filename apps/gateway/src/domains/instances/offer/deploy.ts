@@ -17,8 +17,9 @@ import { addEvent, INSTANCE_CHANNEL, instanceSubject } from '../change-status.ts
 import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
 import { requireAhead } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
+import { requirePrice, requireUnderLimit } from '../terms/term-checks.ts'
 import { imageChoice } from './image-choice.ts'
-import { type Quotes, requireOnDemand } from './quotes.ts'
+import { type Quotes, requireCycle } from './quotes.ts'
 import { takeStock } from './stock.ts'
 
 export interface DeployDeps {
@@ -29,7 +30,7 @@ export interface DeployDeps {
   regions: Pick<Regions, 'offer' | 'stock'>
   images: Pick<Images, 'find' | 'makes'>
   fleet: Pick<Fleet, 'place' | 'requireKind'>
-  quotes: Pick<Quotes, 'rates' | 'requireImage'>
+  quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
 }
 
 export interface DeployInput {
@@ -40,27 +41,30 @@ export interface DeployInput {
 }
 
 /**
- * Takes the GPUs, sets the first hour aside and writes the instance down, all or nothing. The reconciler does the
- * rest.
- * @throws ApiError `kind_not_supported`, `billing_type_not_supported`, `region_not_supported`, `gpu_spec_unknown`,
- *   `image_unknown`, `validation_failed`, `compute_unavailable`, `instance_limit`, `gpu_sold_out`,
+ * Takes the GPUs, sets the first hour aside, or the price of the first term, and writes the instance down, all or
+ * nothing. The reconciler does the rest.
+ * @throws ApiError `kind_not_supported`, `price_changed`, `region_not_supported`, `gpu_spec_unknown`, `image_unknown`,
+ *   `validation_failed`, `compute_unavailable`, `instance_limit`, `gpu_sold_out`,
  *   `insufficient_balance`, or `login_expired` where the account was deleted meanwhile.
  */
 export async function deploy(deps: DeployDeps, input: DeployInput): Promise<InstanceChange> {
   const { db, billing, regions } = deps
   const { userId, idempotencyKey, body } = input
-  requireOnDemand(body)
+  const cycle = requireCycle(body)
   if (body.stop_at !== null) requireAhead(new Date(body.stop_at), deps.clock.now())
   const offer = regions.offer(body.region_code, body.gpu_spec_id)
   const image = imageChoice(userId, body)
   const engineIds = findPlaces(deps, body, image)
   await deps.quotes.requireImage(image)
-  const rates = deps.quotes.rates({
+  const sized = {
     regionCode: body.region_code,
     specId: body.gpu_spec_id,
     gpuCount: body.gpu_count,
     diskGb: body.container_disk_gb,
-  })
+  }
+  const { runningMicroPerHour, stoppedMicroPerHour } = deps.quotes.rates(sized)
+  const term = cycle === null ? null : deps.quotes.term(sized, cycle)
+  if (term) requireUnderLimit(body.spend_limit_cents, term.termMicro)
   const instanceId = deps.ids.instanceId()
   const call = { userId, operation: deployInstance.operation, key: idempotencyKey }
   const row = await db.transaction(async tx => {
@@ -69,6 +73,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
     await billing.lockWallet(tx, userId)
     const earlier = await earlierResult(tx, call, deps.clock.now())
     if (earlier !== null) return await ownInstance(tx, userId, earlier)
+    if (term && body.price_micro !== null) requirePrice(body.price_micro, term.termMicro)
     await requireRoom(tx, userId)
     const given = await takeStock(tx, regions.stock, {
       offer,
@@ -78,13 +83,19 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
     })
     const [made] = await tx
       .insert(instance)
-      .values({ ...newRow(deps, input, instanceId), ...given, ...pick(rates) })
+      .values({
+        ...newRow(deps, input, instanceId),
+        ...given,
+        ...term,
+        runningMicroPerHour,
+        stoppedMicroPerHour,
+      })
       .returning()
     if (!made) throw new Error('an insert gave no row')
     await billing.hold(tx, {
       userId,
       subject: instanceSubject(instanceId),
-      amountMicro: rates.runningMicroPerHour,
+      amountMicro: term?.termMicro ?? runningMicroPerHour,
     })
     await keepResult(tx, call, instanceId)
     await addEvent(tx, made, { at: made.createdAt, code: 'deployed' })
@@ -131,14 +142,16 @@ async function requireRoom(tx: Transaction, userId: string): Promise<void> {
   }
 }
 
-function newRow({ clock, ids }: DeployDeps, { userId, body }: DeployInput, id: string) {
+function newRow({ clock, ids }: DeployDeps, { userId, body: wanted }: DeployInput, id: string) {
   const now = clock.now()
+  const { price_micro: _, ...body } = wanted
   return {
     id,
     userId,
     ...columnsOf(body),
     // Names of none of its variables say nothing.
     secretEnv: body.secret_env.filter(name => Object.hasOwn(body.env, name)),
+    autoRenew: body.billing_type === 'prepay' && body.auto_renew,
     stopAt: body.stop_at === null ? null : new Date(body.stop_at),
     serviceSecret: ids.hostSecret(),
     desired: 'running' as const,
@@ -148,8 +161,4 @@ function newRow({ clock, ids }: DeployDeps, { userId, body }: DeployInput, id: s
     nextAttemptAt: now,
     createdAt: now,
   }
-}
-
-function pick({ runningMicroPerHour, stoppedMicroPerHour }: ReturnType<Quotes['rates']>) {
-  return { runningMicroPerHour, stoppedMicroPerHour }
 }

@@ -12,6 +12,14 @@ const QUOTE = {
 } as const
 const CHECK = { ...QUOTE, image_id: 'berth-base' } as const
 
+const term = (charge_cycle: string, days: number, [machine, disk, price]: string[]) => ({
+  charge_cycle,
+  days,
+  machine_micro: machine,
+  disk_micro: disk,
+  price_micro: price,
+})
+
 const compute = createFakeEngine({ clock: systemClock })
 let gateway: TestGateway
 let token: string
@@ -39,6 +47,27 @@ describe('the price of an instance', () => {
       reserve_cents: 85,
       // 41.87 ÷ 0.8428 hours.
       lasts_seconds: 178_846,
+      // Two GPUs, and 20 GB at 168 h × 0.00014 less 10 %, and at 720 h less 20 %.
+      terms: [
+        term('weekly', 7, ['127000000', '423360', '127423360']),
+        term('monthly', 30, ['483840000', '1612800', '485452800']),
+      ],
+    })
+  })
+
+  test('[R1.4] of a term that is chosen the whole is set aside, and nothing is spent by the hour', async () => {
+    await gateway.grant(userId, 20_000)
+    const query = { ...QUOTE, billing_type: 'prepay', charge_cycle: 'weekly' } as const
+    const price = await gateway.data(getPrice, { query }, { token })
+    expect(price).toMatchObject({ reserve_cents: 12_743, lasts_seconds: null })
+    const { checks } = await gateway.data(
+      checkResource,
+      { body: { ...CHECK, ...query, charge_cycle: 'monthly' } },
+      { token },
+    )
+    expect(checks.find(({ key }) => key === 'balance')).toMatchObject({
+      ok: false,
+      values: { needed_cents: 48_546 },
     })
   })
 
@@ -54,7 +83,7 @@ describe('the price of an instance', () => {
     ['a region that does not exist', { region_code: 'moon' }, 'region_not_supported'],
     ['a spec that the region does not have', { gpu_spec_id: 'h200' }, 'gpu_spec_unknown'],
     ['a virtual machine', { kind: 'VM' as const }, 'kind_not_supported'],
-    ['a prepaid one', { billing_type: 'prepay' as const }, 'billing_type_not_supported'],
+    ['a prepaid one without its cycle', { billing_type: 'prepay' as const }, 'validation_failed'],
   ])('[R5.4] refuses %s', async (_, change, code) => {
     const answer = await gateway.call(getPrice, { query: { ...QUOTE, ...change } }, { token })
     expect(answer).toMatchObject({ httpStatus: 400, envelope: { code } })

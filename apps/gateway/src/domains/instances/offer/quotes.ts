@@ -1,9 +1,11 @@
 import type { CallData } from '@berth/contract/call'
+import { CHARGE_CYCLES, type ChargeCycle, TERM_DAYS, termPrice } from '@berth/contract/charge-terms'
 import { type checkResource, type getPrice, price, priceLine } from '@berth/contract/instances'
 import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import { centsCeil, runwaySeconds } from '@berth/contract/money'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import type { Catalogue } from '../../../platform/config/catalogue.ts'
+import { discountedMicro, termPriceMicro } from '../../../platform/config/term-prices.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { CallRequest } from '../../../platform/http/handler.ts'
@@ -17,6 +19,7 @@ import { StepTimedOut, withDeadline } from '../reconcile/deadline.ts'
 import { fault, type ImageLook, imageChoice, lookAtImage } from './image-choice.ts'
 
 const priceOf = wireOf(price)
+const termPriceOf = wireOf(termPrice)
 const lineOf = wireOf(priceLine)
 
 type Check = CallData<typeof checkResource>['checks'][number]
@@ -36,12 +39,32 @@ export interface Rates {
   stoppedMicroPerHour: bigint
 }
 
+/** What an instance costs for a term paid in advance, in micro-units. */
+export interface TermRates {
+  /** Machine and disk, running or stopped. */
+  termMicro: bigint
+  termDiskMicro: bigint
+}
+
+/** What prices depend on. */
+export interface Sized {
+  regionCode: string
+  specId: string
+  gpuCount: number
+  diskGb: number
+}
+
 export interface Quotes {
   /**
    * The rates of a spec with a disk. The first GB of the container disk are free (R9.5).
    * @throws ApiError `region_not_supported` or `gpu_spec_unknown`.
    */
-  rates(input: { regionCode: string; specId: string; gpuCount: number; diskGb: number }): Rates
+  rates(input: Sized): Rates
+  /**
+   * The price of a term, the disk's part rounded down to the micro-unit for each GB.
+   * @throws ApiError `region_not_supported` or `gpu_spec_unknown`.
+   */
+  term(input: Sized, cycle: ChargeCycle): TermRates
   /** Answers the price call: lines, sums and how long the balance would last beside what runs already. */
   price(request: CallRequest<typeof getPrice>): Promise<CallData<typeof getPrice>>
   /** Answers the check-resource call (B7): every check is made, so that one answer names all that is wrong. */
@@ -68,9 +91,18 @@ export function createQuotes(deps: {
 }): Quotes {
   const { db, catalogue, regions, images, billing, fleet, registries } = deps
 
-  function rates(input: { regionCode: string; specId: string; gpuCount: number; diskGb: number }): Rates {
+  function term({ regionCode, specId, gpuCount, diskGb }: Sized, cycle: ChargeCycle): TermRates {
+    const { spec } = regions.offer(regionCode, specId)
+    const { term_discount_percent, disk_micro_per_gb_hour } = catalogue.prices
+    const termDiskMicro =
+      paidGbOf(diskGb) * discountedMicro(disk_micro_per_gb_hour, term_discount_percent, cycle)
+    const machineMicro = termPriceMicro(spec, term_discount_percent, cycle) * BigInt(gpuCount)
+    return { termMicro: machineMicro + termDiskMicro, termDiskMicro }
+  }
+
+  function rates(input: Sized): Rates {
     const { spec } = regions.offer(input.regionCode, input.specId)
-    const paidGb = BigInt(Math.max(0, input.diskGb - SYSTEM_DISK_FREE_GB))
+    const paidGb = paidGbOf(input.diskGb)
     const machineMicroPerHour = spec.price_micro_per_hour * BigInt(input.gpuCount)
     const diskMicroPerHour = paidGb * catalogue.prices.disk_micro_per_gb_hour
     return {
@@ -106,20 +138,23 @@ export function createQuotes(deps: {
 
   return {
     rates,
+    term,
     async requireImage(choice) {
       const look = await lookAtImage(registries, choice)
       if (look && 'rule' in look) throw fault(look.path, look.rule)
     },
     async price({ query, caller }) {
-      requireOnDemand(query)
+      const cycle = requireCycle(query)
       const { spec } = regions.offer(query.region_code, query.gpu_spec_id)
       fleet.requireKind(query.region_code, query.kind)
-      const cost = rates({
+      const sized = {
         regionCode: query.region_code,
         specId: query.gpu_spec_id,
         gpuCount: query.gpu_count,
         diskGb: query.container_disk_gb,
-      })
+      }
+      const cost = rates(sized)
+      const atOnceMicro = cycle === null ? null : term(sized, cycle).termMicro
       const { burnMicroPerHour, availableMicro, currency } = await billing.totals(db, caller.userId)
       return priceOf({
         currency,
@@ -141,11 +176,25 @@ export function createQuotes(deps: {
         ],
         runningMicroPerHour: cost.runningMicroPerHour,
         stoppedMicroPerDay: cost.stoppedMicroPerHour * 24n,
-        reserveCents: centsCeil(cost.runningMicroPerHour),
-        lastsSeconds: runwaySeconds(availableMicro, burnMicroPerHour + cost.runningMicroPerHour),
+        reserveCents: centsCeil(atOnceMicro ?? cost.runningMicroPerHour),
+        lastsSeconds:
+          atOnceMicro === null
+            ? runwaySeconds(availableMicro, burnMicroPerHour + cost.runningMicroPerHour)
+            : runwaySeconds(availableMicro - atOnceMicro, burnMicroPerHour),
+        terms: CHARGE_CYCLES.map(chargeCycle => {
+          const { termMicro, termDiskMicro } = term(sized, chargeCycle)
+          return termPriceOf({
+            chargeCycle,
+            days: TERM_DAYS[chargeCycle],
+            machineMicro: termMicro - termDiskMicro,
+            diskMicro: termDiskMicro,
+            priceMicro: termMicro,
+          })
+        }),
       })
     },
     async check({ body, caller }) {
+      const cycle = requireCycle(body)
       const offer = attempt(() => regions.offer(body.region_code, body.gpu_spec_id))
       // Of a region that is none, no more is said than that.
       const choice = imageChoice(caller.userId, body)
@@ -171,16 +220,17 @@ export function createQuotes(deps: {
           region: offer.region.name,
           wanted: body.gpu_count,
         })
-        const cost = rates({
+        const sized = {
           regionCode: body.region_code,
           specId: body.gpu_spec_id,
           gpuCount: body.gpu_count,
           diskGb: body.container_disk_gb,
-        })
+        }
+        const neededMicro = cycle === null ? rates(sized).runningMicroPerHour : term(sized, cycle).termMicro
         const { availableMicro } = await billing.totals(db, caller.userId)
-        const covered = availableMicro >= cost.runningMicroPerHour
+        const covered = availableMicro >= neededMicro
         add('balance', covered, covered ? 'balance_covers' : 'balance_low', {
-          needed_cents: centsCeil(cost.runningMicroPerHour),
+          needed_cents: centsCeil(neededMicro),
         })
       }
       // Of a driver that does not answer, nothing can be said about its images.
@@ -194,16 +244,22 @@ export function createQuotes(deps: {
   }
 }
 
+function paidGbOf(diskGb: number): bigint {
+  return BigInt(Math.max(0, diskGb - SYSTEM_DISK_FREE_GB))
+}
+
 /**
- * Refuses what is not offered yet.
- * @throws ApiError `billing_type_not_supported`.
+ * How long is paid for in advance; null on demand.
+ * @throws ApiError `validation_failed` where billing type and charge cycle do not go together.
  */
-export function requireOnDemand(input: { billing_type: string }): void {
-  if (input.billing_type !== 'postpay') {
-    throw new ApiError('billing_type_not_supported', {
-      fields: [{ path: 'billing_type', rule: 'not_allowed' }],
-    })
-  }
+export function requireCycle(input: {
+  billing_type: 'postpay' | 'prepay'
+  charge_cycle: ChargeCycle | null
+}): ChargeCycle | null {
+  const { billing_type, charge_cycle } = input
+  if ((billing_type === 'prepay') === (charge_cycle !== null)) return charge_cycle
+  const rule = charge_cycle === null ? 'required' : 'not_allowed'
+  throw new ApiError('validation_failed', { fields: [{ path: 'charge_cycle', rule }] })
 }
 
 /** Whether an image can be made here, and what that takes. */

@@ -628,6 +628,9 @@ function fullRow(row: Partial<PlanRow>): PlanRow {
     spendLimitCents: null,
     idleStopMinutes: null,
     runningMicroPerHour: 80_000n,
+    billingType: 'postpay',
+    expiryTime: null,
+    termNoticeDay: null,
     ...row,
   }
 }

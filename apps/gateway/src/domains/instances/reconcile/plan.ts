@@ -4,6 +4,7 @@ import type { CommandEnd, GuestTrouble, MachineStatus } from '../../../drivers/c
 import { isFinal, reasonOf } from '../codes.ts'
 import type { InstanceRow } from '../rows.ts'
 import { nextStop, type Spent, type StopRule, type StopRules, stopRuleOf } from '../stop-rules.ts'
+import { nextTermStep, type TermRow, type TermStep, termStepOf } from '../terms/term-rules.ts'
 import type { ReconcileLimits } from './limits.ts'
 
 /** The machine as the driver just said, or `unreachable` when it did not answer. */
@@ -29,6 +30,7 @@ export type PlanRow = Pick<
   | 'nextAttemptAt'
   | 'terminatedAt'
   | keyof StopRules
+  | keyof TermRow
 >
 
 /** Everything that a plan is made from. */
@@ -68,6 +70,8 @@ export type Step =
   /** The stopping half of a restart. */
   | { kind: 'cycle' }
   | { kind: 'stop' }
+  /** What is paid for in advance is over, or about to be. */
+  | TermStep
   /** What its customer told it to be stopped by has come. */
   | { kind: 'stop_by_rule'; rule: StopRule }
   | { kind: 'remove' }
@@ -93,9 +97,19 @@ const STOPPABLE: readonly InstanceStatus[] = ['creating', 'pulling', 'running', 
  * still applies.
  */
 export function planInstance(situation: Situation): Step {
-  const { row } = situation
+  const step = planStep(situation)
+  if (step.kind !== 'wait' && step.kind !== 'confirm_running') return step
+  // Whatever it waits for, the end of its term is not to be late.
+  const term = nextTermStep(situation.row, situation.now)
+  return term && term < step.until ? { ...step, until: term } : step
+}
+
+function planStep(situation: Situation): Step {
+  const { row, now } = situation
   if (row.terminatedAt) return settled(situation)
   if (row.desired === 'terminated') return planRemoval(situation)
+  const term = termStepOf(row, now)
+  if (term) return term
   if (row.desired === 'stopped') return planStop(situation)
   const rule = ruleOf(situation)
   if (rule) return { kind: 'stop_by_rule', rule }

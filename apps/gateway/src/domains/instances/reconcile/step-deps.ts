@@ -6,6 +6,7 @@ import type { Fleet } from '../../fleet/fleet.ts'
 import type { Images } from '../../images/images.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { InstanceRow } from '../rows.ts'
+import type { TermTransitions } from '../terms/term-transitions.ts'
 import type { ReconcileLimits } from './limits.ts'
 import type { Store } from './store.ts'
 import type { Transitions } from './transitions.ts'
@@ -22,6 +23,7 @@ export interface StepDeps {
   limits: ReconcileLimits
   store: Store
   transitions: Transitions
+  terms: TermTransitions
 }
 
 /** The row as it is after a step; null when it has changed meanwhile and must be read again. */

@@ -159,6 +159,10 @@ export function createSteps(deps: StepDeps): Steps {
           return transitions.stopped(row)
         case 'confirm_terminated':
           return transitions.terminated(row)
+        case 'end_term':
+          return deps.terms.over(row)
+        case 'announce_term_end':
+          return deps.terms.announce(row, step.day)
         case 'stop_by_rule':
           return transitions.stoppedByRule(row, step.rule)
         case 'clear_gpus':

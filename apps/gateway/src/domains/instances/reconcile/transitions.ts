@@ -1,3 +1,4 @@
+import type { ChargeCycle } from '@berth/contract/charge-terms'
 import type { InstanceEventCode, InstanceReasonCode } from '@berth/contract/instance-codes'
 import { eq } from 'drizzle-orm'
 import type { CommandEnd, GuestTrouble } from '../../../drivers/compute/port/machines.ts'
@@ -11,6 +12,7 @@ import { instancesInTrouble } from '../events.ts'
 import { type InstanceRow, NO_FAILURE, PROGRESS } from '../rows.ts'
 import type { StopRule } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
+import { termEnd } from '../terms/term-rules.ts'
 import type { ReconcileLimits } from './limits.ts'
 import type { ExitCause } from './plan.ts'
 import type { Store } from './store.ts'
@@ -32,6 +34,7 @@ const OUTLIVES_STOP: readonly InstanceReasonCode[] = [
   'stop_time_reached',
   'spend_limit_reached',
   'idle',
+  'term_unpaid',
 ]
 
 /** How late a look may be: the poll's pause and the driver's answer come on top of when it is due. */
@@ -137,10 +140,12 @@ export function createTransitions(deps: {
         patch: { progress: PROGRESS.booting },
       })),
     ready: row =>
-      change(row, (_, at) => ({
+      change(row, (fresh, at) => ({
         status: 'running',
         event: { code: 'ready' },
+        ...(beginsTerm(fresh) && { termFrom: at }),
         patch: {
+          ...(beginsTerm(fresh) && { expiryTime: termEnd(fresh.chargeCycle, at) }),
           progress: PROGRESS.ready,
           readyAt: at,
           observedAt: at,
@@ -272,6 +277,11 @@ export function createTransitions(deps: {
         patch: fresh.desired === 'terminated' ? {} : { desired: 'stopped' },
       })),
   }
+}
+
+/** Whether its first term begins once it is ready. */
+function beginsTerm(row: InstanceRow): row is InstanceRow & { chargeCycle: ChargeCycle } {
+  return row.billingType === 'prepay' && row.expiryTime === null && row.chargeCycle !== null
 }
 
 /**

@@ -6,6 +6,7 @@ import { KEY_ADDED_TEXTS } from './key-added-mail.ts'
 import { NEW_SIGN_IN_TEXTS } from './new-sign-in-mail.ts'
 import { cardText, durationText, lineOf, type NoticeTexts, noticeMail, SWITCH_OFF } from './notice-mail.ts'
 import { REFUND_TEXTS } from './refund-mail.ts'
+import { TERM_TEXTS } from './term-mail.ts'
 import { TOP_UP_RECEIPT_TEXTS } from './top-up-receipt-mail.ts'
 
 /** A script that only that language’s text is written in. */
@@ -31,6 +32,17 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
   ['failed instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'error', names: 'llama' }],
   ['exited instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'exited', names: 'llama' }],
   ['stopped instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'balance_used_up', names: 'llama' }],
+  ['coming renewal', TERM_TEXTS, { outcome: 'will_renew', name: 'llama', until: at, price: '$12.09' }],
+  ['renewal in doubt', TERM_TEXTS, { outcome: 'will_stop', name: 'llama', until: at, price: '$12.09' }],
+  [
+    'renewal that is no longer offered',
+    TERM_TEXTS,
+    { outcome: 'will_stop', name: 'llama', until: at, price: '' },
+  ],
+  ['coming release', TERM_TEXTS, { outcome: 'will_release', name: 'llama', until: at }],
+  ['renewed instance', TERM_TEXTS, { outcome: 'renewed', name: 'llama', until: at, price: '$12.09' }],
+  ['instance that could not be renewed', TERM_TEXTS, { outcome: 'unpaid', name: 'llama' }],
+  ['released instance', TERM_TEXTS, { outcome: 'released', name: 'llama' }],
   ['low balance', BALANCE_LOW_TEXTS, { balance: '$2.50', rate: '$1.0000', lasts: '2:30' }],
 ]
 

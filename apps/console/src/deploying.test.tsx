@@ -1,10 +1,16 @@
-import { listInstances } from '@berth/contract/instances'
-import { screen, waitFor } from '@testing-library/react'
+import { deploySetup } from '@berth/contract/deploy-templates'
+import { officialImages } from '@berth/contract/images'
+import { checkResource, deployInstance, listInstances } from '@berth/contract/instances'
+import { allRegions, listGpuSpecs } from '@berth/contract/regions'
+import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { expect, onTestFinished, test } from 'vitest'
 import { renderInPage } from './component-fixture.tsx'
 import { answerCalls, InShell } from './gateway-fixture.tsx'
 import { madeInstance } from './instances/instance-fixture.ts'
+import { DeployForm } from './pages/explore/DeployForm.tsx'
 import { DeployProgress } from './pages/explore/DeployProgress.tsx'
+import { offersOf } from './pages/explore/offers.ts'
+import { sampleOf } from './schema-fixture.ts'
 import { startToasts } from './ui/toast.ts'
 
 const progress = { step: 'booting', percent: 75, bytes_done: null, bytes_total: null } as const
@@ -32,4 +38,69 @@ test.each([
   machine = madeInstance({ status: end })
   await waitFor(() => expect(page.path()).toBe('/instance-list'))
   expect(toasts).toEqual([says])
+})
+
+const SETUP = deploySetup.parse({
+  name: 'again',
+  region_code: '1',
+  gpu_spec_id: '1',
+  gpu_count: 1,
+  image_reference: 'ghcr.io/anna/tools:2',
+  container_disk_gb: 40,
+  env: { MODE: 'fast', LOGIN: '' },
+  secret_env: ['LOGIN'],
+})
+
+/** The form, filled from an earlier setup. */
+async function openRepeated(answers: Parameters<typeof answerCalls>[0] = {}) {
+  const specs = (sampleOf(listGpuSpecs.data) as object[]).map(spec => ({
+    ...spec,
+    available: 1,
+    counts: [1],
+  }))
+  const [offer] = offersOf(specs as never, '', 'price')
+  if (!offer) throw new Error('There is no offer.')
+  const [regions, images] = [allRegions, officialImages].map(({ data }) => sampleOf(data)) as [never, never]
+  const answered = await answerCalls(answers)
+  await renderInPage(
+    () => (
+      <InShell>
+        <DeployForm offer={offer} regions={regions} images={images} setup={SETUP} onDeployed={() => {}} />
+      </InShell>
+    ),
+    { namespaces: ['explore', 'deploy'] },
+  )
+  return answered
+}
+
+const button = async (name: string) =>
+  (await screen.findAllByRole('button', { name })).find(node => node.closest('form')) as HTMLElement
+
+test('[B18] a form that is filled from an earlier setup sends what that was, with secrets typed anew', async () => {
+  const { sent } = await openRepeated()
+  const secret = await screen.findByLabelText<HTMLInputElement>('Value of LOGIN')
+  expect(secret.type).toBe('password')
+  expect(secret.value).toBe('')
+  fireEvent.change(secret, { target: { value: 's3cret' } })
+  await act(async () => fireEvent.click(await button('The same as a call')))
+  const code = await screen.findByText(/^curl /)
+  expect(code.textContent).toContain('"image_reference": "ghcr.io/anna/tools:2"')
+  expect(code.textContent).toContain('"LOGIN": "<LOGIN>"')
+  expect(code.textContent).not.toContain('s3cret')
+  fireEvent.keyDown(code, { key: 'Escape' })
+  await act(async () => fireEvent.click(await button('Deploy')))
+  await waitFor(() => expect(sent.map(({ operation }) => operation)).toContain(deployInstance.operation))
+  const { name, region_code, image_id, image_reference, container_disk_gb, secret_env } = SETUP
+  expect(sent.find(({ operation }) => operation === deployInstance.operation)?.body).toMatchObject({
+    ...{ name, region_code, image_id, image_reference, container_disk_gb, secret_env },
+    env: { MODE: 'fast', LOGIN: 's3cret' },
+  })
+})
+
+test('[B7] what a registry says of an image stands at the field of the image', async () => {
+  const check = { key: 'image', ok: false, code: 'image_needs_login', values: { field: 'image_reference' } }
+  await openRepeated({ [checkResource.operation]: () => ({ ok: false, checks: [check] }) })
+  const field = await screen.findByLabelText('Image')
+  await waitFor(() => expect(field.getAttribute('aria-invalid')).toBe('true'))
+  expect(document.body.textContent).toContain('The registry gives this image to nobody without a login')
 })

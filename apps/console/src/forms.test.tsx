@@ -5,8 +5,9 @@ import { getCaptchaStatus } from '@berth/contract/account-sign-in'
 import { createApiKey } from '@berth/contract/api-keys'
 import { topup } from '@berth/contract/billing'
 import type { Call } from '@berth/contract/call'
+import { addDeployTemplate, renameDeployTemplate } from '@berth/contract/deploy-templates'
 import { officialImages } from '@berth/contract/images'
-import { deployInstance, editInstance } from '@berth/contract/instances'
+import { deployBody, deployInstance, editInstance } from '@berth/contract/instances'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
 import {
   addRegistryCredential,
@@ -29,6 +30,8 @@ import { ResetRequestForm } from './pages/auth/ResetRequestForm.tsx'
 import { SignupForm } from './pages/auth/SignupForm.tsx'
 import { DeployForm } from './pages/explore/DeployForm.tsx'
 import { offersOf } from './pages/explore/offers.ts'
+import { SaveTemplateDialog } from './pages/explore/repeat/SaveTemplateDialog.tsx'
+import { TemplatesDialog } from './pages/explore/repeat/TemplatesDialog.tsx'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
@@ -101,6 +104,24 @@ const FORMS: readonly FormCase[] = [
     namespaces: ['explore', 'deploy'],
     typed: { Name: 'llama-finetune' },
     submit: 'Deploy',
+  },
+  {
+    file: 'explore/repeat/SaveTemplateDialog.tsx',
+    call: addDeployTemplate,
+    Form: () => <SaveTemplateDialog setup={SETUP} opened onClose={nothing} />,
+    namespaces: ['deploy'],
+    typed: { Name: 'training' },
+    submit: 'Save template',
+  },
+  {
+    file: 'explore/repeat/TemplatesDialog.tsx',
+    call: renameDeployTemplate,
+    Form: () => (
+      <TemplatesDialog templates={[{ id: 't-1', name: 'one', created_at: '' }]} onClose={nothing} />
+    ),
+    namespaces: ['deploy'],
+    typed: { 'Name of one': 'two' },
+    submit: 'Rename',
   },
   {
     file: 'instances/EditDialog.tsx',
@@ -197,6 +218,15 @@ const CREDENTIAL: RegistryCredential = {
   username: 'mira',
   registry: 'docker.io',
 }
+
+const SETUP = deployBody.parse({
+  name: 'training',
+  region_code: 'us-west',
+  gpu_spec_id: 'cpu',
+  gpu_count: 1,
+  image_id: 'base',
+  container_disk_gb: 20,
+})
 
 function Deploy() {
   const [offer] = offersOf(sampleOf(listGpuSpecs.data) as never, '', 'price')

@@ -7,6 +7,8 @@ import { type Billing, createBilling } from './domains/billing/billing.ts'
 import { createBillingLoops } from './domains/billing/loops.ts'
 import { paymentRawRoutes } from './domains/billing/payments/raw-routes.ts'
 import { billingRoutes } from './domains/billing/routes.ts'
+import { createDeployTemplates } from './domains/deploy-templates/deploy-templates.ts'
+import { deployTemplatesRoutes } from './domains/deploy-templates/routes.ts'
 import { createFleet, type Fleet, type FleetSource } from './domains/fleet/fleet.ts'
 import { createIdentity, type Identity } from './domains/identity/identity.ts'
 import type { PasswordCost } from './domains/identity/passwords/passwords.ts'
@@ -290,6 +292,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...regionsRoutes(regions, say),
     ...imagesRoutes(images, say),
     ...instancesRoutes(instances, quotes, say),
+    ...deployTemplatesRoutes(createDeployTemplates({ ...base, events }), instances),
     ...samplesRoutes(samples),
     ...reach.routes,
     ...billingRoutes(billing, instances.eventsBetween, say),

@@ -4,6 +4,7 @@ import { createApiKey } from '@berth/contract/api-keys'
 import { topup as topupCall } from '@berth/contract/billing'
 import type { Audience, Call } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
+import { addDeployTemplate } from '@berth/contract/deploy-templates'
 import { officialImages } from '@berth/contract/images'
 import { deployInstance, listInstances } from '@berth/contract/instances'
 import { RECENT_SIGN_IN_MS } from '@berth/contract/limits'
@@ -89,6 +90,12 @@ const WHO: Record<string, Audience> = {
   'instance.toggle-renewal': 'verified',
   'instance.toggle-subscription': 'verified',
   'instance.convert-charge-type': 'verified',
+  'deploy_template.list': 'user',
+  'deploy_template.get': 'user',
+  'deploy_template.add': 'verified',
+  'deploy_template.rename': 'user',
+  'deploy_template.remove': 'user',
+  'instance.setup': 'user',
   'bill.balance': 'user',
   'bill.pay-platform': 'user',
   'bill.topup': 'verified',
@@ -133,6 +140,10 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'instance.convert-charge-type': ({ instance }) => ({
     body: { instance_id: instance, charge_cycle: null, price_micro: '1' },
   }),
+  'deploy_template.get': ({ template }) => ({ params: { id: template } }),
+  'deploy_template.rename': ({ template }) => ({ params: { id: template }, body: { name: 'theirs' } }),
+  'deploy_template.remove': ({ template }) => ({ params: { id: template } }),
+  'instance.setup': ({ instance }) => ({ params: { id: instance } }),
   'bill.topup-state': ({ topup }) => ({ params: { id: topup } }),
   'bill.topup-cancel': ({ topup }) => ({ params: { id: topup } }),
   'bill.transaction-receipt': ({ transaction }) => ({ params: { id: transaction } }),
@@ -149,6 +160,7 @@ interface Ids {
   sshKey: string
   registry: string
   apiKey: string
+  template: string
 }
 
 interface Input {
@@ -183,6 +195,7 @@ const CHANGES: Record<string, () => Input> = {
   'registry.add': () => ({ body: login() }),
   'api_key.create': () => ({ body: { name: 'late' } }),
   'instance.deploy': () => ({ body: deployBody('berth-base') }),
+  'deploy_template.add': () => ({ body: template() }),
   'bill.topup': () => ({
     body: { amount: 2_500, currency: 'USD', platform_name: 'testcard', source: '4242 4242 4242 4242' },
   }),
@@ -290,6 +303,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         sshKey: '01890000-0000-7000-8000-000000000000',
         registry: '01890000-0000-7000-8000-000000000000',
         apiKey: '01890000-0000-7000-8000-000000000000',
+        template: '01890000-0000-7000-8000-000000000000',
       }),
     )
     expect(foreign).toMatchObject({ httpStatus: 404, envelope: { code: 'not_found' } })
@@ -378,14 +392,19 @@ function login() {
   return { name: randomUUID(), registry: NO_REGISTRY, username: 'anna', password: 'secret' }
 }
 
-async function ownKeys(): Promise<Pick<Ids, 'sshKey' | 'registry' | 'apiKey'>> {
+function template() {
+  return { name: randomUUID(), setup: deployBody('berth-base') }
+}
+
+async function ownKeys(): Promise<Pick<Ids, 'sshKey' | 'registry' | 'apiKey' | 'template'>> {
   const token = { token: owner }
-  const [ssh, registry, api] = [
+  const [ssh, registry, api, kept] = [
     await gateway.data(addSshKey, { body: { public_key: publicKey() } }, token),
     await gateway.data(addRegistryCredential, { body: login() }, token),
     await gateway.data(createApiKey, { body: { name: 'mine' } }, token),
+    await gateway.data(addDeployTemplate, { body: template() }, token),
   ]
-  return { sshKey: ssh.id, registry: registry.id, apiKey: api.id }
+  return { sshKey: ssh.id, registry: registry.id, apiKey: api.id, template: kept.id }
 }
 
 async function signUpOnly(email: string): Promise<string> {

@@ -4,6 +4,7 @@ import { accountSignInCalls } from './account-sign-in.ts'
 import { apiKeyCalls } from './api-keys.ts'
 import { billingCalls } from './billing.ts'
 import { connectionDoctorCalls } from './connection-doctor.ts'
+import { deployTemplateCalls } from './deploy-templates.ts'
 import { imageCalls } from './images.ts'
 import { instanceMetricsCalls } from './instance-metrics.ts'
 import { instancePageCalls } from './instance-page.ts'
@@ -26,6 +27,7 @@ export const calls = [
   ...regionCalls,
   ...imageCalls,
   ...instanceCalls,
+  ...deployTemplateCalls,
   ...instanceMetricsCalls,
   ...instancePageCalls,
   ...connectionDoctorCalls,

@@ -162,6 +162,10 @@ export const SSH_PUBLIC_KEY_CHARS_MAX = 8_000
 /** RSA keys below this many bits are refused. */
 export const SSH_RSA_BITS_MIN = 2_048
 
+/** Templates of one customer, each as large as a deploy may be, and their names. */
+export const TEMPLATES_PER_USER_MAX = 50
+export const TEMPLATE_NAME_CHARS_MAX = 64
+
 /** Registry credentials of one customer, and their parts; a cloud registry's password is a token of some 3,000. */
 export const REGISTRY_CREDENTIALS_PER_USER_MAX = 50
 export const REGISTRY_HOST_CHARS_MAX = 255

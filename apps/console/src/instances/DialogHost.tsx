@@ -22,6 +22,7 @@ const DIALOGS: Record<RowAction, LazyDialog> = {
   convert_charge_type: lazyPart(() => import('./BillingDialog.tsx').then(module => module.BillingDialog)),
   events: lazyPart(() => import('./EventsDialog.tsx').then(module => module.EventsDialog)),
   logs: lazyPart(() => import('./LogsDialog.tsx').then(module => module.LogsDialog)),
+  repeat: lazyPart(() => import('./RepeatInstance.tsx').then(module => module.RepeatInstance)),
   terminate: lazyPart(() => confirms().then(module => module.TerminateDialog)),
 }
 

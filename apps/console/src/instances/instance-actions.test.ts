@@ -27,7 +27,7 @@ describe.each(INSTANCE_STATUSES)('[R4.4] [R4.5] a row whose instance is %s', sta
         const reason = allowedOnlyIn(action, { ...subject, ...paid })
         const asked = tableAction(action, paid)
         if (asked === null) {
-          expect(['events', 'logs']).toContain(action)
+          expect(['events', 'logs', 'repeat']).toContain(action)
           expect(reason).toBeNull()
           continue
         }

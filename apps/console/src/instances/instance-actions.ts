@@ -1,4 +1,5 @@
 import type { Call } from '@berth/contract/call'
+import { getInstanceSetup } from '@berth/contract/deploy-templates'
 import {
   billingObstacle,
   type InstanceAction,
@@ -32,6 +33,7 @@ export const ROW_ACTIONS = [
   'convert_charge_type',
   'events',
   'logs',
+  'repeat',
   'terminate',
 ] as const
 export type RowAction = (typeof ROW_ACTIONS)[number]
@@ -54,7 +56,7 @@ export function primaryAction(subject: ActionSubject): Extract<RowAction, 'conne
 
 /**
  * Why an action is off (R4.5).
- * @param action Of a row; events and the log can always be read.
+ * @param action Of a row; events, the log and what it was deployed with can always be read.
  * @param subject An instance.
  * @returns Null when it is allowed; else the statuses in which it would be.
  */
@@ -67,7 +69,8 @@ export function allowedOnlyIn(
   return statusesFor(asked, subject.kind)
 }
 
-const isRead = (action: RowAction): action is 'events' | 'logs' => action === 'events' || action === 'logs'
+const READS = ['events', 'logs', 'repeat'] as const
+const isRead = (action: RowAction): action is (typeof READS)[number] => READS.some(read => read === action)
 
 /** How an instance is paid for, as far as it decides over its actions. */
 export type PaidSubject = Pick<Instance, 'billing_type' | 'expiry_time' | 'auto_renew'>
@@ -103,6 +106,7 @@ export const CALLS_BEHIND = {
   convert_charge_type: convertChargeType,
   events: listInstanceEvents,
   logs: getInstanceLogs,
+  repeat: getInstanceSetup,
   terminate: terminateInstance,
 } as const satisfies Record<RowAction, Call>
 

@@ -2,6 +2,7 @@ import type { Instance } from '@berth/contract/instances'
 import {
   IconCalendarPlus,
   IconCalendarRepeat,
+  IconCopyPlus,
   IconFileText,
   IconHistory,
   IconPencil,
@@ -37,6 +38,7 @@ const ICONS: Record<RowAction, RowActionItem<RowAction>['icon']> = {
   convert_charge_type: IconReceipt,
   events: IconHistory,
   logs: IconFileText,
+  repeat: IconCopyPlus,
   terminate: IconTrash,
 }
 

@@ -12,11 +12,13 @@ interface ContractFormOptions<Values extends Record<string, unknown>, Output> {
   onSubmit: (output: Output) => Promise<unknown>
 }
 
-export interface ContractForm<Values extends Record<string, unknown>> {
+export interface ContractForm<Values extends Record<string, unknown>, Output = unknown> {
   /** Mantine's form, for `form.getInputProps('name')` and `form.key('name')`. */
   form: UseFormReturnType<Values>
   /** For `<form onSubmit>`. */
   submit: (event?: FormEvent<HTMLFormElement>) => void
+  /** Checks the form without sending it; what is wrong is said as if it was sent. Null where something is. */
+  check: (element: HTMLFormElement | null) => Output | null
   busy: boolean
   /** What is wrong with the form and is no field's; null otherwise. Show it with `FormFailure`. */
   failure: string | null
@@ -30,7 +32,7 @@ export interface ContractForm<Values extends Record<string, unknown>> {
  */
 export function useContractForm<Values extends Record<string, unknown>, Output>(
   options: ContractFormOptions<Values, Output>,
-): ContractForm<Values> {
+): ContractForm<Values, Output> {
   const { t } = useTranslation(['errors', 'common'])
   const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<string | null>(null)
@@ -66,22 +68,27 @@ export function useContractForm<Values extends Record<string, unknown>, Output>(
     }
   }
 
-  const submit = (event?: FormEvent<HTMLFormElement>) => {
-    event?.preventDefault()
-    const element = event?.currentTarget ?? null
+  const check = (element: HTMLFormElement | null): Output | null => {
     form.clearErrors()
     setFailure(null)
     const checked = options.schema.safeParse(form.getValues())
-    if (checked.success) void send(checked.data, element)
-    else
-      show(
-        brokenRules(checked.error, rule => t(`rules.${rule}`)),
-        element,
-        '',
-      )
+    if (checked.success) return checked.data
+    show(
+      brokenRules(checked.error, rule => t(`rules.${rule}`)),
+      element,
+      '',
+    )
+    return null
   }
 
-  return { form, submit, busy, failure }
+  const submit = (event?: FormEvent<HTMLFormElement>) => {
+    event?.preventDefault()
+    const element = event?.currentTarget ?? null
+    const output = check(element)
+    if (output !== null) void send(output, element)
+  }
+
+  return { form, submit, check, busy, failure }
 }
 
 /** Something that is wrong, and where: names apart by dots, as `http_ports.1`. */

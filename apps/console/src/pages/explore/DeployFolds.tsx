@@ -8,6 +8,7 @@ import { useTranslation } from 'react-i18next'
 import { useFormat } from '../../ui/format.ts'
 import { StopRuleFields } from '../../ui/StopRuleFields.tsx'
 import type { StopRuleValues } from '../../ui/stop-rules.ts'
+import { AccessFold } from './AccessFold.tsx'
 import { CommandEndField } from './CommandEndField.tsx'
 import { EnvField } from './env/EnvField.tsx'
 import { type EnvRow, filledRows, isSecret } from './env/env-rows.ts'
@@ -84,6 +85,7 @@ export function DeployFolds({ values, fieldOf, errorAt, onEnv, diskRate, currenc
           {...fieldOf('tcp_ports')}
         />
       </Fold>
+      <AccessFold />
       <Fold title={t('folds.start')} holds={[...commandTexts(), ...variableTexts()].join(' · ')}>
         <TextInput
           className={fold.wide ?? ''}

@@ -1,3 +1,4 @@
+import type { DeploySetup } from '@berth/contract/deploy-templates'
 import type { Image } from '@berth/contract/images'
 import {
   COMMAND_END_RULES,
@@ -23,23 +24,27 @@ import { useContractForm } from '../../ui/use-contract-form.ts'
 import { ON_DEMAND, payingOf, termOf } from './BillingChoice.tsx'
 import { DeployFolds } from './DeployFolds.tsx'
 import classes from './DeployForm.module.css'
-import { type EnvRow, envRows } from './env/env-rows.ts'
+import { type EnvRow, envRows, secretNames } from './env/env-rows.ts'
 import { portsFromText, portsToText } from './field-texts.ts'
 import { ImageChoice } from './image/ImageChoice.tsx'
 import { type SpecOffer, stockLevel } from './offers.ts'
 import { PriceCard } from './PriceCard.tsx'
+import { RepeatParts } from './repeat/RepeatParts.tsx'
+import { setupValues } from './repeat/setup-values.ts'
 import { useQuote } from './use-quote.ts'
 
 interface DeployFormProps {
   offer: SpecOffer
   regions: readonly Region[]
   images: readonly Image[]
+  /** A deploy that is repeated; null for a form of its own. */
+  setup?: DeploySetup | null
   /** Called when the gateway has accepted the deploy. */
   onDeployed: (id: string, name: string) => void
 }
 
 /** The machine around the chosen spec, and beside it what it costs. */
-export function DeployForm({ offer, regions, images, onDeployed }: DeployFormProps) {
+export function DeployForm({ offer, regions, images, setup = null, onDeployed }: DeployFormProps) {
   const { t } = useTranslation('explore')
   const toInstances = useWayTo('/instance-list')
   const deploy = useChange(deployInstance, {
@@ -51,7 +56,7 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
   const [billing, setBilling] = useState(ON_DEMAND)
   const firstImage = images.find(image => image.available) ?? images[0]
   const kindOf = (imageId: string | null) => images.find(({ id }) => id === imageId)?.kind ?? 'POD'
-  const { form, submit, busy, failure } = useContractForm({
+  const { form, submit, check, busy, failure } = useContractForm({
     schema: formSchema,
     initialValues: {
       name: '',
@@ -67,14 +72,21 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
       on_command_end: COMMAND_END_RULES[0] as CommandEndRule,
       env: [] as EnvRow[],
       ...NO_STOP_RULES,
+      ...(setup && setupValues(setup)),
     },
     onSubmit: async values => {
-      const body = { ...values, ...paid, kind: kindOf(values.image_id), gpu_spec_id: offer.id }
-      const done = await deploy.send({ body })
+      const done = await deploy.send({ body: bodyOf(values) })
       onDeployed(done.instance_id, values.name)
     },
   })
   const { values, setFieldValue } = form
+  const bodyOf = (checked: z.output<typeof formSchema>) => ({
+    ...checked,
+    ...paid,
+    secret_env: secretNames(form.getValues().env),
+    kind: kindOf(checked.image_id),
+    gpu_spec_id: offer.id,
+  })
 
   // Another spec may not be had in the region or in the number that was chosen for the one before.
   useEffect(() => {
@@ -184,6 +196,12 @@ export function DeployForm({ offer, regions, images, onDeployed }: DeployFormPro
       </div>
       <div className={classes.side}>
         <PriceCard quote={quote} billing={billing} onBilling={setBilling} busy={busy} failure={failure} />
+        <RepeatParts
+          read={element => {
+            const checked = check(element)
+            return checked && bodyOf(checked)
+          }}
+        />
       </div>
     </form>
   )

@@ -12,6 +12,9 @@ import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { StaleNote } from '../../ui/StaleNote.tsx'
 import { DeployForm } from './DeployForm.tsx'
 import { Offers } from './Offers.tsx'
+import { EarlierSetups } from './repeat/EarlierSetups.tsx'
+import { SetupNote } from './repeat/SetupNote.tsx'
+import { useSetup } from './repeat/use-setup.ts'
 
 const DeployProgress = lazyPart(() => import('./DeployProgress.tsx').then(module => module.DeployProgress))
 
@@ -34,6 +37,7 @@ export function Page() {
   const specs = useQuery({ ...specsQuery, refetchInterval: STOCK_REFRESH_MS })
   const regions = useQuery(queryOf(allRegions, {}))
   const images = useQuery(queryOf(officialImages, {}))
+  const earlier = useSetup()
   const failed = [specs, regions, images].find(query => query.error && !query.data)
 
   if (failed?.error) {
@@ -48,7 +52,7 @@ export function Page() {
       </>
     )
   }
-  if (!specs.data || !regions.data || !images.data) {
+  if (!specs.data || !regions.data || !images.data || earlier.isReading) {
     return (
       <>
         <PageHeader title={t('title')} />
@@ -59,11 +63,15 @@ export function Page() {
 
   return (
     <>
-      <PageHeader title={t('title')} />
+      <PageHeader title={t('title')} actions={<EarlierSetups onChoose={earlier.choose} />} />
+      <SetupNote earlier={earlier} />
       {specs.error && <StaleNote since={specs.dataUpdatedAt} onRetry={() => void specs.refetch()} />}
       <Offers specs={specs.data} regions={regions.data}>
         {offer => (
           <DeployForm
+            // What is repeated is another form.
+            key={earlier.key}
+            setup={earlier.setup}
             offer={offer}
             regions={regions.data}
             images={images.data}

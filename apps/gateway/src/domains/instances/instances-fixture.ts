@@ -21,7 +21,7 @@ import { stockClaim } from '../regions/tables.ts'
 import type { StartWanted } from './act/actions.ts'
 import { instancesInTrouble } from './events.ts'
 import { createInstances, type Instances } from './instances.ts'
-import { createQuotes } from './offer/quotes.ts'
+import { createQuotes, type Quotes } from './offer/quotes.ts'
 import { RECONCILE_LIMITS, type ReconcileLimits } from './reconcile/limits.ts'
 import type { InstanceRow } from './rows.ts'
 import { isHeld, MEANING, metersOf } from './status-meaning.ts'
@@ -58,6 +58,8 @@ export interface InstancesFixture extends Omit<BillingFixture, 'driver'> {
   gateway(options?: GatewayOptions): Promise<Instances>
   /** What a gateway knows of engines. */
   fleetOf(gateway: Instances): Fleet
+  /** Prices of the first gateway. */
+  quotes: Quotes
   /** A customer with 100.00, or with credits of that many cents. */
   payer(creditCents?: number): Promise<string>
   /** Deploys; a CPU machine in us-west unless told otherwise. */
@@ -113,6 +115,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
   const compute = options.compute ?? createFakeEngine({ clock, size })
   const started: Instances[] = []
   const fleets = new Map<Instances, Fleet>()
+  const quotesOf = new Map<Instances, Quotes>()
   const limits = { ...PATIENT }
 
   const gateway: InstancesFixture['gateway'] = async (own = {}) => {
@@ -158,11 +161,14 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     await regions.seedStock()
     started.push(made)
     fleets.set(made, fleet)
+    quotesOf.set(made, quotes)
     return made
   }
 
   const instances = await gateway(options)
   const stock = createStock({ db, clock })
+  const quotes = quotesOf.get(instances)
+  if (!quotes) throw new Error('the first gateway has no prices')
 
   async function row(id: string): Promise<InstanceRow> {
     const [found] = await db.select().from(instance).where(eq(instance.id, id))
@@ -174,6 +180,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     ...base,
     compute,
     instances,
+    quotes,
     gateway,
     fleetOf(one) {
       const fleet = fleets.get(one)

@@ -115,6 +115,8 @@ export function createInstances(deps: InstancesDeps) {
     previewBilling: (target: Target, wanted: BillingWanted) => terms.previewBilling(deps, target, wanted),
     /** What happened to an instance, newest first. @throws ApiError `not_found`. */
     events: (target: Target) => reads.events(deps, target),
+    /** What an instance was deployed with. @throws ApiError `not_found`. */
+    setup: (target: Target) => reads.setup(db, target),
     /** A customer's own instance, whether or not it runs. @throws ApiError `not_found`. */
     findOwn: (target: Target) => reads.findOwn(db, target),
     /** A customer's own instance, though it may be gone for good. @throws ApiError `not_found`. */

@@ -1,4 +1,5 @@
 import type { CallData } from '@berth/contract/call'
+import { type DeploySetup, deploySetup } from '@berth/contract/deploy-templates'
 import {
   instanceEvent as eventEntity,
   type Instance,
@@ -21,6 +22,7 @@ import { inTerm } from './terms/term-rules.ts'
 
 const instanceOf = wireOf(instanceEntity)
 const eventOf = wireOf(eventEntity)
+const setupOf = wireOf(deploySetup)
 
 export interface ReadDeps {
   db: Database
@@ -144,6 +146,12 @@ export async function findOwnEver(q: Queryable, { userId, instanceId }: Target):
     .where(and(eq(instance.id, instanceId), eq(instance.userId, userId)))
   if (!row) throw new ApiError('not_found')
   return row
+}
+
+/** What an instance was deployed with, its secrets included. @throws ApiError `not_found`. */
+export async function setup(q: Queryable, target: Target): Promise<DeploySetup> {
+  // A moment that was set passes, and so does a price: they are no part of what is repeated.
+  return setupOf({ ...(await findOwn(q, target)), stopAt: null, priceMicro: null })
 }
 
 /** Whose instance that is, whatever its state; null where there is none. */

@@ -41,6 +41,16 @@ export function filledRows(rows: readonly EnvRow[]): EnvRow[] {
 }
 
 /**
+ * Names of the variables that are never shown again.
+ * @param rows Those of the form.
+ */
+export function secretNames(rows: readonly EnvRow[]): string[] {
+  return filledRows(rows)
+    .filter(isSecret)
+    .map(({ name }) => name)
+}
+
+/**
  * What a paste into a field of the editor means: several variables, or null for what is just text in that field.
  * @param text What was pasted.
  * @param isValue Into a value, which may have several lines itself: there only what is wholly a `.env` is taken for one.

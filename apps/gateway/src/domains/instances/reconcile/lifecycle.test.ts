@@ -41,6 +41,38 @@ test('[B6] a deploy goes through its steps to a machine that runs, and is charge
   await fixture.expectSound(id)
 })
 
+test.each([
+  ['a machine of GPUs with a disk', { gpu_spec_id: 'l4', gpu_count: 2, container_disk_gb: 137 }],
+  ['one whose disk is free', { gpu_spec_id: 'cpu', gpu_count: 1, container_disk_gb: 20 }],
+] as const)(
+  '[B3] [R9.5] what %s was quoted is what the ledger takes, to the micro-unit',
+  async (_what, body) => {
+    const userId = await fixture.payer()
+    const totals = async () => fixture.billing.totals(fixture.db, userId)
+    const request = {
+      query: { region_code: 'us-west', kind: 'POD', billing_type: 'postpay', charge_cycle: null, ...body },
+    }
+    const price = await fixture.quotes.price({ ...request, caller: { userId } } as never)
+    const lines = price.lines.reduce((sum, line) => sum + BigInt(line.rate_micro_per_hour), 0n)
+    expect(lines).toBe(BigInt(price.running_micro_per_hour))
+    const before = await totals()
+    const id = await fixture.running(userId, body)
+    expect(before.availableMicro - (await totals()).availableMicro).toBe(lines)
+    fixture.clock.advance(3 * 3_600)
+    await fixture.instances.stop({ userId, instanceId: id })
+    await fixture.until(id, 'stopped')
+    const running = await totals()
+    expect(before.availableMicro - running.availableMicro).toBe(3n * lines)
+    fixture.clock.advance(24 * 3_600)
+    const stopped = running.availableMicro - (await totals()).availableMicro
+    expect(stopped).toBe(BigInt(price.stopped_micro_per_day))
+    await fixture.instances.terminate({ userId, instanceId: id })
+    await fixture.until(id, 'terminated')
+    expect((await fixture.billing.costMicro(fixture.db, 'instance', [id])).get(id)).toBe(3n * lines + stopped)
+    await fixture.expectSound(id)
+  },
+)
+
 test('[B6] a pull shows its bytes, and nothing is charged before the machine answers', async () => {
   fixture.compute.pullReports.push({ bytes_done: 250, bytes_total: 1_000 })
   const pull = fixture.compute.faults.block('pull')

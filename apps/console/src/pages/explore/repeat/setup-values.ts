@@ -1,0 +1,32 @@
+import type { DeploySetup } from '@berth/contract/deploy-templates'
+import { stopRuleValues } from '../../../ui/stop-rules.ts'
+import type { EnvRow } from '../env/env-rows.ts'
+import { portsToText } from '../field-texts.ts'
+
+/**
+ * A deploy that is repeated, as the form holds it.
+ * @param setup Of a template or an instance: secret variables have no values, which are typed anew.
+ */
+export function setupValues(setup: DeploySetup) {
+  const { name, gpu_count, region_code, container_disk_gb, start_command, on_command_end } = setup
+  const { image_id, image_reference, registry_credential_id } = setup
+  const secrets = new Set(setup.secret_env)
+  const env = Object.entries(setup.env).map(
+    ([name, value]): EnvRow => ({ name, value, secret: secrets.has(name) }),
+  )
+  return {
+    name,
+    gpu_count,
+    region_code,
+    image_id,
+    image_reference,
+    registry_credential_id,
+    container_disk_gb,
+    http_ports: portsToText(setup.http_ports),
+    tcp_ports: portsToText(setup.tcp_ports),
+    start_command,
+    on_command_end,
+    env,
+    ...stopRuleValues(setup),
+  }
+}

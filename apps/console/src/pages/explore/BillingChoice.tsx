@@ -61,6 +61,7 @@ export function BillingChoice({ value, onChange, price }: BillingChoiceProps) {
       {cycle !== null && (
         <>
           <Switch
+            labelPosition="left"
             withThumbIndicator={false}
             label={t('choice.auto_renew')}
             checked={autoRenew}

@@ -43,7 +43,7 @@ export function PriceCard({ quote, billing, onBilling, busy, failure }: PriceCar
   const stopped = price.data && format.rate(price.data.stopped_micro_per_day, price.data.currency, 'day')
 
   return (
-    <Card title={t('price.title')}>
+    <Card title={t('terms-of-payment:choice.label')}>
       <BillingChoice value={billing} onChange={onBilling} price={price.data} />
       {!price.data &&
         (price.error ? (
@@ -102,7 +102,7 @@ export function PriceCard({ quote, billing, onBilling, busy, failure }: PriceCar
             <li key={item.key} data-ok={item.ok}>
               {item.ok ? <IconCheck size={15} aria-hidden="true" /> : <IconX size={15} aria-hidden="true" />}
               <span>
-                {t([`check.${item.code as 'gpus_free'}`, `errors:rules.${item.code as 'required'}`], {
+                {t([...keysOf(item.code, term !== undefined)], {
                   ...item.values,
                   needed: format.cents(Number(item.values.needed_cents ?? 0), balance?.currency ?? 'USD'),
                   size: formatImageSize(Number(item.values.size_mb ?? 0)),
@@ -151,4 +151,13 @@ export function PriceCard({ quote, billing, onBilling, busy, failure }: PriceCar
       <p className={classes.note}>{t(term ? 'terms-of-payment:choice.note' : 'price.note')}</p>
     </Card>
   )
+}
+
+/** Where the words of a check stand, the best first: of a term all of it must be there, not its first hour. */
+function keysOf(code: string, isTerm: boolean) {
+  return [
+    `${isTerm ? 'terms-of-payment:' : ''}check.${code as 'balance_covers'}`,
+    `check.${code as 'gpus_free'}`,
+    `errors:rules.${code as 'required'}`,
+  ] as const
 }

@@ -237,7 +237,7 @@ test('[R2.23] [B1] its port opens on an origin of its own, out of reach of the c
   await page.keyboard.press('Escape')
 })
 
-test('[R2.4] [R4.5] its name leads to its page: how it does, what it costs, how it is reached', async () => {
+test('[R2.4] [R4.5] [B9] its name leads to its page: how it does, what it costs, how it is reached', async () => {
   await row().getByRole('link', { name: MACHINE }).click()
   await expect(page).toHaveURL(/\/instance\?id=i-/)
   await expect(page).toHaveTitle(new RegExp(MACHINE))
@@ -246,7 +246,12 @@ test('[R2.4] [R4.5] its name leads to its page: how it does, what it costs, how 
   await expect(main.getByText('Ready, the meter starts')).toBeVisible()
   await expect(main.getByText('Port 8080')).toBeVisible()
   await expect(main.getByRole('link', { name: 'Receipt' })).toBeVisible()
+  // Its log is followed, and what it uses is drawn.
+  await expect(main.getByText(/^berth: starting/)).toBeVisible()
+  await expect(main.getByRole('region', { name: 'Memory' }).getByText(/^of .* GB$/)).toBeVisible()
   await lookAt(page, 'instance')
+  await main.getByRole('button', { name: 'As a table' }).click()
+  await expect(main.getByRole('columnheader', { name: 'Memory' })).toBeVisible()
   await main.getByRole('link', { name: 'Instances' }).click()
   await expect(row()).toContainText('Running')
 })

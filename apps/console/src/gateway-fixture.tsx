@@ -21,7 +21,7 @@ export interface Sent {
   keepalive: boolean
 }
 
-/** What answers in a test where the gateway would: data, or a refusal, for the operations that a test is about. */
+/** What answers in a test where the gateway would: data, a refusal, or a whole response, for the operations that a test is about. */
 export type Answers = Record<string, (sent: Sent) => unknown>
 
 /** An answer that refuses. */
@@ -83,6 +83,7 @@ export async function answerCalls(
     if (init.signal?.aborted) throw init.signal.reason
     const answer = await (answers[call.operation]?.(request) ?? sampleOf(call.data))
     init.signal?.throwIfAborted()
+    if (answer instanceof Response) return answer
     return answer instanceof Refusal
       ? refused(answer)
       : Response.json({ status: 'ok', msg: '', data: answer })

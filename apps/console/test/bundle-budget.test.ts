@@ -24,6 +24,11 @@ const BUDGETS = [
       'src/pages/instance-list/InstanceListPage.tsx',
     ],
   },
+  {
+    page: '/instance',
+    kilobytes: 260,
+    parts: ['src/app/ConsoleApp.tsx', 'src/app/shell/Shell.tsx', 'src/pages/instance/InstancePage.tsx'],
+  },
 ]
 
 /** The settings load one section at a time; with any of them they stay within this. */

@@ -67,6 +67,11 @@ interface CallRules {
   aboutSession: boolean
   /** Its body may also come form-encoded, which is how the seed sends it. */
   form: boolean
+  /**
+   * It answers with server-sent events, each with `data` as JSON, for as long as there is something to tell; what it
+   * refuses comes in the envelope like any other refusal.
+   */
+  streams: boolean
   /** The longest body that is read: small, but for calls whose largest legal body needs more. */
   bodyBytesMax: number
   /** `berth` is `{status, msg, data}`; `casdoor` adds the four keys of Casdoor's envelope and answers 200. */
@@ -111,6 +116,7 @@ type Optional =
   | 'outlivesNavigation'
   | 'aboutSession'
   | 'form'
+  | 'streams'
   | 'bodyBytesMax'
   | 'envelope'
 
@@ -160,6 +166,7 @@ interface CallOf<Options extends CallOptions> {
   outlivesNavigation: boolean
   aboutSession: boolean
   form: boolean
+  streams: Given<Options, 'streams', false>
   bodyBytesMax: number
   envelope: Given<Options, 'envelope', 'berth'>
   audit: Given<Options, 'audit', null>
@@ -174,7 +181,7 @@ interface CallOf<Options extends CallOptions> {
  * Declares a call. Left out: no params, query or body; the default timeout and rate class; no proof besides
  * the session; a GET only looks, all else
  * changes something; spends nothing; never retried; ends with its page where it only looks; not about the session; JSON alone, and a small
- * body; the gateway's own envelope.
+ * body; one answer in the gateway's own envelope, and no stream.
  * A call that changes something says what its audit entry is and which reads it makes old, or why it has none.
  */
 export function defineCall<const Options extends CallOptions>(
@@ -191,6 +198,7 @@ export function defineCall<const Options extends CallOptions>(
     outlivesNavigation: !readOnly,
     aboutSession: false,
     form: false,
+    streams: false,
     bodyBytesMax: BODY_BYTES_MAX,
     envelope: 'berth',
     audit: null,

@@ -290,6 +290,7 @@ export const WHAT_RUNS = [
   'instance.get',
   'instance.events',
   'instance.logs',
+  'instance.follow-logs',
   'instance.connection',
   'instance.price',
   'instance.billing-preview',

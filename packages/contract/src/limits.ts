@@ -77,6 +77,14 @@ export const IMAGE_REFERENCE_CHARS_MAX = 512
 export const LOG_LINES_MAX = 500
 export const LOG_BYTES_MAX = 30_000
 
+/** A line of a log that is followed, in characters; of a longer one the beginning is shown. */
+export const LOG_LINE_CHARS_MAX = 2_000
+/** With how many of its last lines the following of a log begins. */
+export const LOG_FOLLOWED_LINES_MAX = 2_000
+/** Of what is written in one moment, the last so many lines and characters are shown. */
+export const LOG_EVENT_LINES_MAX = 1_000
+export const LOG_EVENT_CHARS_MAX = 128_000
+
 /** Passwords: the least is the seed's (R5.2); the most bounds the hashing work that a stranger can ask for. */
 export const PASSWORD_CHARS_MIN = 8
 export const PASSWORD_CHARS_MAX = 128

@@ -1,7 +1,11 @@
 import type { Call, CallData, CallInput, ChangingCall, ReadingCall } from '@berth/contract/call'
+import { type Follow, follower } from './follow.ts'
 import { createRequester, type RequestDeps, type Requester, type RequestOptions } from './request.ts'
 
+const NOT_WIRED = 'The request layer is used before startApi wired it.'
+
 let requester: Requester | null = null
+let following: Follow | null = null
 
 /**
  * Wires the request layer once, at start-up.
@@ -9,6 +13,7 @@ let requester: Requester | null = null
  */
 export function startApi(deps: RequestDeps): void {
   requester = createRequester(deps)
+  following = follower(deps)
 }
 
 type Send<Kind extends Call> = <C extends Kind>(
@@ -24,12 +29,18 @@ export const request: Send<ReadingCall> = (call, input, options) => started().re
 export const requestChange: Send<ChangingCall> = (call, input, options) =>
   started().request(call, input, options)
 
+/** Follows a call that streams, until it ends or its signal is given; fails with an `ApiError`, and toasts nothing. */
+export const followCall: Follow = (call, input, options) => {
+  if (!following) throw new Error(NOT_WIRED)
+  return following(call, input, options)
+}
+
 /** Cancels what is under way, but for the calls that outlive a change of page (R4.11). */
 export function abortForNavigation(): void {
   started().abortForNavigation()
 }
 
 function started(): Requester {
-  if (!requester) throw new Error('The request layer is used before startApi wired it.')
+  if (!requester) throw new Error(NOT_WIRED)
   return requester
 }

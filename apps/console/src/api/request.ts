@@ -181,7 +181,7 @@ async function once<C extends Call>(
 }
 
 /** Null for what is not JSON: then it is not the gateway's answer. */
-function parsed(text: string): unknown {
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -190,7 +190,7 @@ function parsed(text: string): unknown {
 }
 
 /** The error that an answer says, or that its HTTP status means where it says nothing of ours (R8.1). */
-function fromAnswer(deps: RequestDeps, call: Call, status: number, body: unknown): ApiError {
+export function fromAnswer(deps: RequestDeps, call: Call, status: number, body: unknown): ApiError {
   const byStatus = codeOfStatus(status)
   if (!isEnvelope(body) || body.status !== 'error') return failure(deps, call, byStatus, status)
   const envelope = body as Partial<ErrorEnvelope>
@@ -216,7 +216,8 @@ function codeOfStatus(status: number): ErrorCode {
   return 'request_failed'
 }
 
-function failure(deps: RequestDeps, call: Call, code: ErrorCode, status: number): ApiError {
+/** The error of a call to which no answer came. */
+export function failure(deps: RequestDeps, call: Call, code: ErrorCode, status: number): ApiError {
   return new ApiError({ code, message: deps.textOf(code, { status }), status, operation: call.operation })
 }
 
@@ -237,7 +238,12 @@ function bodyOf(call: Call, body: unknown): string {
   return call.form ? String(new URLSearchParams(body as Record<string, string>)) : JSON.stringify(body)
 }
 
-function headersOf(deps: RequestDeps, mediaType: string | null, key: string | null): Record<string, string> {
+/** The headers of a request: whose it is, in which language. */
+export function headersOf(
+  deps: RequestDeps,
+  mediaType: string | null,
+  key: string | null,
+): Record<string, string> {
   const headers: Record<string, string> = {
     Accept: 'application/json',
     [LANGUAGE_HEADER]: deps.readLanguage(),

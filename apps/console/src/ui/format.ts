@@ -86,6 +86,8 @@ export interface Format {
   moment: (date: string | Date) => string
   /** `Sun 22 Nov, 01:40` */
   weekdayMoment: (date: string | Date) => string
+  /** `18:25:04` */
+  clock: (date: string | Date) => string
   /** `22 Nov 2026` */
   date: (date: string | Date) => string
   /** A plain number with grouped thousands. */
@@ -98,7 +100,7 @@ export interface Format {
  * @param t Reads the `units` part of the common texts.
  */
 export function formatsOf(language: Language, t: TFunction<'common'>): Format {
-  const { moment, weekdayMoment, date, number } = writersOf(language)
+  const { moment, weekdayMoment, clock, date, number } = writersOf(language)
   const money: Format['money'] = (micro, currency) => formatAmount(BigInt(micro), currencyOf(currency))
   const exactMoney: Format['exactMoney'] = (micro, currency) =>
     formatExact(BigInt(micro), currencyOf(currency))
@@ -144,6 +146,7 @@ export function formatsOf(language: Language, t: TFunction<'common'>): Format {
       weekdayMoment()
         .format(new Date(value))
         .replace(/^(\w+), /, '$1 '),
+    clock: value => clock().format(new Date(value)),
     date: value => date().format(new Date(value)),
     number: value => number().format(value),
   }
@@ -152,6 +155,7 @@ export function formatsOf(language: Language, t: TFunction<'common'>): Format {
 interface Writers {
   moment: () => Intl.DateTimeFormat
   weekdayMoment: () => Intl.DateTimeFormat
+  clock: () => Intl.DateTimeFormat
   date: () => Intl.DateTimeFormat
   number: () => Intl.NumberFormat
 }
@@ -171,6 +175,7 @@ function writersOf(language: Language): Writers {
   const made = {
     moment: once(() => new Intl.DateTimeFormat(locale, { ...day, ...clock })),
     weekdayMoment: once(() => new Intl.DateTimeFormat(locale, { weekday: 'short', ...day, ...clock })),
+    clock: once(() => new Intl.DateTimeFormat(locale, { ...clock, second: '2-digit' })),
     date: once(() => new Intl.DateTimeFormat(locale, { ...day, year: 'numeric' })),
     number: once(() => new Intl.NumberFormat(locale)),
   }

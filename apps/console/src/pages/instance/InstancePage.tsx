@@ -3,9 +3,11 @@ import { type Instance, instanceId } from '@berth/contract/instances'
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { lazyPart } from '../../app/lazy-part.ts'
 import { usePageName } from '../../app/page-name.ts'
 import { usePageSearch } from '../../app/search.ts'
 import { type AskedAction, DialogHost } from '../../instances/DialogHost.tsx'
@@ -14,15 +16,20 @@ import { menuButtonOf } from '../../lists/row-action.ts'
 import { useAsked } from '../../lists/use-asked.ts'
 import { Answer } from '../../ui/Answer.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
+import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { CostCard } from './CostCard.tsx'
 import { EventsCard } from './EventsCard.tsx'
 import { FactsCard } from './FactsCard.tsx'
 import classes from './InstancePage.module.css'
+import { LogsCard } from './LogsCard.tsx'
 import { PageHead } from './PageHead.tsx'
 import { ReadinessCard } from './ReadinessCard.tsx'
 import { instancePageSearch } from './search.ts'
 import { Troubles } from './Troubles.tsx'
 import { WaysCard } from './WaysCard.tsx'
+
+/** Graphs bring a library of their own. */
+const Graphs = lazyPart(() => import('./graphs/Graphs.tsx').then(module => module.Graphs))
 
 const queryFor = (id: string) => queryOf(getInstance, { params: { id } })
 
@@ -67,6 +74,10 @@ function Overview({ instance, seenAtMs }: { instance: Instance; seenAtMs: number
       <div className={classes.layout}>
         <div className={classes.main}>
           <ReadinessCard instance={instance} seenAtMs={seenAtMs} />
+          <Suspense fallback={<SkeletonRows rows={3} />}>
+            <Graphs instance={instance} />
+          </Suspense>
+          <LogsCard instance={instance} />
           <div className={classes.late}>
             <FactsCard instance={instance} />
           </div>

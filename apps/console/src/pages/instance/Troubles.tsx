@@ -2,6 +2,7 @@ import { topup } from '@berth/contract/billing'
 import type { Instance } from '@berth/contract/instances'
 import { Button } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { searchOf } from '../../app/search.ts'
@@ -10,6 +11,10 @@ import { CALLS_BEHIND, type RowAction } from '../../instances/instance-actions.t
 import { useInstanceTexts } from '../../instances/instance-texts.ts'
 import { EventWords } from '../../ui/EventWords.tsx'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
+import { diskShareOf } from './graphs/graph-data.ts'
+import { megabytesText } from './graphs/graph-texts.ts'
+import { metricsQuery } from './graphs/metrics-query.ts'
+import { LOGS_ID } from './LogsCard.tsx'
 import classes from './Troubles.module.css'
 import { type Trouble, type TroubleWay, troublesOf } from './troubles.ts'
 
@@ -21,7 +26,8 @@ interface TroublesProps {
 
 /** What is amiss with the instance, and what to do about it. */
 export function Troubles({ instance, onAsk }: TroublesProps) {
-  const troubles = troublesOf(instance)
+  const disk = useDisk(instance)
+  const troubles = troublesOf(instance, disk)
   if (troubles.length === 0) return null
   return (
     <div className={classes.troubles}>
@@ -30,6 +36,13 @@ export function Troubles({ instance, onAsk }: TroublesProps) {
       ))}
     </div>
   )
+}
+
+/** How full the disk is, by the figures that its graphs are drawn from. */
+function useDisk({ instance_id, status }: Instance) {
+  const { data } = useQuery({ ...metricsQuery(instance_id, 'hour'), enabled: status === 'running' })
+  const disk = data ? diskShareOf(data) : null
+  return disk && { share: disk.share, left: megabytesText(disk.leftMb) }
 }
 
 function One({ trouble, instance, onAsk }: TroublesProps & { trouble: Trouble }) {
@@ -74,7 +87,7 @@ function Way({ way, onAsk }: { way: TroubleWay; onAsk: (action: RowAction) => vo
   }
   if (way === 'see_log') {
     return (
-      <Button size="xs" variant="default" onClick={() => onAsk('logs')}>
+      <Button size="xs" variant="default" onClick={() => document.getElementById(LOGS_ID)?.scrollIntoView()}>
         {t('trouble.see_log')}
       </Button>
     )

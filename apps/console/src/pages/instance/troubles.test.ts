@@ -6,7 +6,7 @@ import { troublesOf } from './troubles.ts'
 
 const SINCE = '2026-11-20T12:00:00.000Z'
 const codesOf = (part: Parameters<typeof madeInstance>[0]) =>
-  troublesOf(madeInstance(part)).map(({ code, way }) => [code, way])
+  troublesOf(madeInstance(part), null).map(({ code, way }) => [code, way])
 
 function ended(exit_code: number, more: { count?: number; again_at?: string } = {}) {
   return { command_end: { exit_code, ended_at: SINCE, count: 1, again_at: null, ...more } }
@@ -35,6 +35,17 @@ test.each([
   ],
 ] as const)('what to do is said at the top of the page of an instance that %s', (_what, part, expected) => {
   expect(codesOf(part as Parameters<typeof madeInstance>[0])).toEqual(expected)
+})
+
+test('a disk that is nearly full is said before it is', () => {
+  const running = madeInstance({})
+  const disk = (share: number) => ({ share, left: '3.6 GB' })
+  expect(troublesOf(running, disk(0.89))).toEqual([])
+  expect(troublesOf(running, disk(0.914))).toMatchObject([
+    { code: 'disk_near', values: { percent: 91, left: '3.6 GB' } },
+  ])
+  // What it was when it ran says nothing of one that is stopped.
+  expect(troublesOf(madeInstance({ status: 'stopped' }), disk(0.99))).toEqual([])
 })
 
 const progress = (step: 'scheduled' | 'pulling' | 'booting' | 'probing') => ({

@@ -13,6 +13,7 @@ export interface Trouble {
     | 'no_balance'
     | 'at_limit'
     | 'disk_full'
+    | 'disk_near'
     | 'unseen'
     | 'guest'
     | 'killed'
@@ -27,6 +28,9 @@ export interface Trouble {
   way: TroubleWay | null
 }
 
+/** From here on the next thing that is written may not fit. */
+const DISK_NEAR_SHARE = 0.9
+
 /** As shells say it: no such program, one that cannot be run, and one that was killed. */
 const EXIT_MISSING = 127
 const EXIT_NOT_RUN = 126
@@ -37,9 +41,20 @@ const AGAIN_FROM = 3
 /**
  * What is amiss with an instance, the gravest first.
  * @param instance As it was last seen.
+ * @param disk How full its disk is, from 0 to 1, and how much is left, in words; null where nobody can say.
  */
-export function troublesOf(instance: Instance): readonly Trouble[] {
-  return [troubleOfStatus(instance), troubleOfCommand(instance)].filter(found => found !== null)
+export function troublesOf(
+  instance: Instance,
+  disk: { share: number; left: string } | null,
+): readonly Trouble[] {
+  const all = [troubleOfStatus(instance), troubleOfCommand(instance), troubleOfDisk(instance, disk)]
+  return all.filter(found => found !== null)
+}
+
+function troubleOfDisk({ status }: Instance, disk: { share: number; left: string } | null): Trouble | null {
+  if (status !== 'running' || disk === null || disk.share < DISK_NEAR_SHARE) return null
+  const values = { percent: Math.floor(disk.share * 100), left: disk.left }
+  return made('disk_near', 'warning', 'connect', values)
 }
 
 function troubleOfStatus(instance: Instance): Trouble | null {

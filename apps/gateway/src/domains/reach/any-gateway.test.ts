@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { getConnection, getInstanceLogs, startWebTerminal, stopWebTerminal } from '@berth/contract/instances'
 import { TERMINAL_CLOSE } from '@berth/contract/terminal'
@@ -14,6 +15,7 @@ import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { createGateways, type Gateways } from '../../platform/gateways/gateways.ts'
 import { systemIds } from '../../platform/ids.ts'
+import { followLog } from './logs/follow-fixture.ts'
 import type { Place, ReachedEngine } from './machine-ways.ts'
 import {
   type ConnectFixture,
@@ -55,6 +57,8 @@ let engines: FakeEngine[]
 let id: string
 let secret: string
 let poured = 0
+/** What the machine's command writes. */
+let written = new PassThrough()
 const ports = new Map<number, number>()
 const closers: (() => Promise<void> | void)[] = []
 let tabs: TestTerminal[] = []
@@ -134,6 +138,25 @@ describe('[R2.23] through the gateway that does not reach the machine', () => {
     let bytes = 0
     for await (const chunk of answer) bytes += (chunk as Buffer).length
     expect(bytes).toBe(POURED_BYTES)
+  })
+
+  test('[B9] a log is followed as it is written, and ends with the machine', async () => {
+    written = new PassThrough()
+    const log = await followLog(near.server.origin, id, 'anna')
+    written.write('begun\nstep 1')
+    await log.shows(/^begun\nstep 1$/)
+    written.end(' of 2\n')
+    expect(await log.ended()).toBe('machine')
+    expect(log.text()).toBe('begun\nstep 1 of 2\n')
+  })
+
+  test('[B9] whoever follows a log and leaves is followed by nobody', async () => {
+    written = new PassThrough()
+    const log = await followLog(near.server.origin, id, 'anna')
+    written.write('begun\n')
+    await log.shows(/begun/)
+    log.leave()
+    await eventually('the end of its stream', () => written.destroyed)
   })
 
   test('a direct TCP port carries bytes both ways, and each side ends its own', async () => {
@@ -258,7 +281,7 @@ async function open(gateway: OneGateway): Promise<TestTerminal> {
 function reached({ console, observation }: FakeEngine): ReachedEngine {
   return {
     console,
-    observation,
+    observation: { ...observation, followLogs: async () => written },
     network: {
       async connect(_, port) {
         const there = ports.get(port)

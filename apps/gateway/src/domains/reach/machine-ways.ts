@@ -1,7 +1,7 @@
-import type { Duplex } from 'node:stream'
+import { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { guestFacts, type InstanceLog, instanceLog } from '@berth/contract/instances'
-import { LOG_LINES_MAX } from '@berth/contract/limits'
+import { LOG_FOLLOWED_LINES_MAX, LOG_LINES_MAX } from '@berth/contract/limits'
 import * as z from 'zod'
 import { encodeAnswer, encodeFailure, readAnswer } from '../../drivers/compute/port/answers.ts'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
@@ -21,7 +21,7 @@ import type { Uses } from './uses.ts'
 export interface ReachedEngine {
   network: Pick<MachineNetwork, 'connect'>
   console: Pick<MachineConsole, 'attach' | 'sessions' | 'closeSession' | 'programs'>
-  observation: Pick<Observation, 'logs' | 'guest'>
+  observation: Pick<Observation, 'logs' | 'followLogs' | 'guest'>
 }
 
 /** Which gateway reaches an instance's machine. */
@@ -53,6 +53,8 @@ export interface MachineWays {
   logs(instanceId: string): Promise<InstanceLog>
   /** What the machine's own system says of itself; null where it has none, or none that says anything. */
   guest(instanceId: string): Promise<GuestFacts | null>
+  /** The last of what the machine's command wrote, and then what comes, as it was written, until the machine ends. */
+  followLogs(instanceId: string): Promise<Duplex>
 }
 
 export interface MachineWaysDeps {
@@ -101,8 +103,14 @@ const request = z.discriminatedUnion('way', [
   z.object({ way: z.literal('close_session'), instance_id: z.string(), session: z.string() }),
   z.object({ way: z.literal('logs'), instance_id: z.string() }),
   z.object({ way: z.literal('guest'), instance_id: z.string() }),
+  z.object({ way: z.literal('follow_logs'), instance_id: z.string() }),
 ])
 type Request = z.infer<typeof request>
+
+/** Ways that give a stream. */
+const STREAMING: readonly Request['way'][] = ['connect', 'attach', 'run', 'follow_logs']
+/** Ways for which it does not matter which gateway holds the machine's shells. */
+const WITHOUT_SHELLS: readonly Request['way'][] = ['connect', 'run', 'logs', 'guest', 'follow_logs']
 
 /** What a way gives: an answer, and a stream where it is one that stays open. */
 interface Opened {
@@ -122,7 +130,7 @@ export function createMachineWays({
   async function go(asked: Request): Promise<Opened> {
     const deadline = performance.now() + findMs
     const avoid = new Set<string>()
-    const shells = !['connect', 'run', 'logs', 'guest'].includes(asked.way)
+    const shells = !WITHOUT_SHELLS.includes(asked.way)
     for (;;) {
       const place = await whereIs(asked.instance_id, { avoid, shells })
       try {
@@ -144,7 +152,7 @@ export function createMachineWays({
   async function openThere(gatewayId: string, asked: Request): Promise<Opened> {
     const stream = await gateways.open(gatewayId, KIND, asked)
     const answer = await readAnswer(stream, ANSWER_MS, GONE)
-    if (['connect', 'attach', 'run'].includes(asked.way)) return { answer, stream }
+    if (STREAMING.includes(asked.way)) return { answer, stream }
     stream.destroy()
     return { answer, stream: null }
   }
@@ -175,9 +183,9 @@ export function createMachineWays({
     const { answer, stream } = await open()
     return { answer, stream: stream && turns.pace(instance_id, stream) }
   }
-  async function enter(asked: Request, isProbe = false): Promise<Duplex> {
+  async function enter(asked: Request, isNoUse = false): Promise<Duplex> {
     const stream = streamOf(await inTurns(asked, () => go(asked)))
-    if (isProbe) return stream
+    if (isNoUse) return stream
     const release = uses.hold(asked.instance_id)
     if (stream.closed) release()
     else stream.once('close', release)
@@ -199,6 +207,8 @@ export function createMachineWays({
     },
     logs: async instance_id => instanceLog.parse((await go({ way: 'logs', instance_id })).answer),
     guest: async instance_id => guestFacts.nullable().parse((await go({ way: 'guest', instance_id })).answer),
+    // Whoever reads what a machine writes does not use it by that.
+    followLogs: instance_id => enter({ way: 'follow_logs', instance_id }, true),
   }
 }
 
@@ -225,6 +235,10 @@ async function openHere(engine: ReachedEngine, asked: Request): Promise<Opened> 
       const { guest } = engine.observation
       const facts = lackOf(guest) === null ? await offered(guest).facts(instance_id) : null
       return { answer: facts, stream: null }
+    }
+    case 'follow_logs': {
+      const log = await engine.observation.followLogs(instance_id, { lines_max: LOG_FOLLOWED_LINES_MAX })
+      return { answer: null, stream: Duplex.from(log) }
     }
   }
 }

@@ -25,7 +25,7 @@ const CONTROLS = /[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu
  */
 export function plainLog(raw: string): InstanceLog {
   const looked = raw.slice(-RAW_CHARS_MAX)
-  const all = looked.replace(SEQUENCES, '').replace(/\n+$/, '').split('\n').map(plainLine)
+  const all = looked.replace(SEQUENCES, '').replace(/\n+$/, '').split('\n').map(writtenLast)
   const lines = all.slice(-LOG_LINES_MAX)
   const text = Buffer.from(lines.join('\n'))
   if (text.length <= LOG_BYTES_MAX) {
@@ -37,7 +37,15 @@ export function plainLog(raw: string): InstanceLog {
   return { text: end.subarray(from).toString(), cut: true }
 }
 
-function plainLine(line: string): string {
+/**
+ * One line of what a machine wrote, for people, as `plainLog` has it.
+ * @param raw Without the line feed that ends it.
+ */
+export function plainLine(raw: string): string {
+  return writtenLast(raw.replace(SEQUENCES, ''))
+}
+
+function writtenLast(line: string): string {
   const written = line.replace(/\r+$/, '')
   return written
     .slice(written.lastIndexOf('\r') + 1)

@@ -12,6 +12,8 @@ import { accountDeleted } from '../identity/events.ts'
 import type { Instances } from '../instances/instances.ts'
 import { type ConnectionsDeps, createConnections } from './connections.ts'
 import { createDoctor } from './doctor/doctor.ts'
+import { createLogFollowers } from './logs/log-followers.ts'
+import type { LogLimits } from './logs/log-limits.ts'
 import { createMachineWays, type MachineWaysDeps } from './machine-ways.ts'
 import { createDirectPorts, type PortRange } from './ports/direct-ports.ts'
 import { createTcpForwards } from './ports/tcp-forwards.ts'
@@ -70,6 +72,7 @@ export interface ReachDeps {
   ssh: (SshParts & { place: ConnectionsDeps['sshPlace'] }) | null
   limits?: {
     findMs?: number
+    logs?: Partial<LogLimits>
     ssh?: Partial<SshLimits>
     terminal?: Partial<TerminalLimits>
     service?: Partial<ServiceLimits>
@@ -87,6 +90,7 @@ export function createReach(deps: ReachDeps): Reach {
   const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...limits.streams } })
   const uses = createUses(deps)
   const ways = createMachineWays({ ...deps, turns, uses, findMs: limits.findMs })
+  const logFollowers = createLogFollowers({ ...deps, ways, limits: limits.logs })
   const terminals = createTerminals({ ...deps, ways, limits: limits.terminal ?? {} })
   const { host, name, ports: pool } = deps.direct
   // On a loopback interface customers are at this computer; elsewhere they reach what was opened for them.
@@ -130,10 +134,10 @@ export function createReach(deps: ReachDeps): Reach {
       scheme: deps.publicUrl?.startsWith('https:') ? 'https' : 'http',
       limits: limits.service ?? {},
     }),
-    routes: reachRoutes({ connections, doctor, terminals, instances, ways }),
+    routes: reachRoutes({ connections, doctor, terminals, instances, ways, logFollowers }),
     ssh,
     start: async () => {
-      const stops = await Promise.all([connections.start(), ssh?.watch()])
+      const stops = await Promise.all([connections.start(), logFollowers.watch(), ssh?.watch()])
       uses.start()
       return async () => {
         for (const stop of stops) stop?.()
@@ -143,6 +147,7 @@ export function createReach(deps: ReachDeps): Reach {
     shutdown: () => {
       ssh?.shutdown()
       terminals.shutdown()
+      logFollowers.shutdown()
       tcp?.ports.shutdown()
       tcp?.forwards.shutdown()
     },

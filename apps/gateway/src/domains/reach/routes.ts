@@ -1,4 +1,5 @@
 import { diagnoseConnection } from '@berth/contract/connection-doctor'
+import { followInstanceLogs } from '@berth/contract/instance-page'
 import { getConnection, getInstanceLogs, startWebTerminal, stopWebTerminal } from '@berth/contract/instances'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -7,6 +8,7 @@ import { wireOf } from '../../platform/http/wire.ts'
 import type { Instances } from '../instances/instances.ts'
 import type { Connections } from './connections.ts'
 import type { Doctor } from './doctor/doctor.ts'
+import type { LogFollowers } from './logs/log-followers.ts'
 import type { MachineWays } from './machine-ways.ts'
 import type { Terminals } from './terminal/terminals.ts'
 
@@ -19,8 +21,9 @@ export function reachRoutes(deps: {
   terminals: Pick<Terminals, 'issueTicket' | 'stop'>
   instances: Pick<Instances, 'findOwn' | 'findRunning'>
   ways: Pick<MachineWays, 'logs'>
+  logFollowers: Pick<LogFollowers, 'follow'>
 }): Route[] {
-  const { connections, doctor, terminals, instances, ways } = deps
+  const { connections, doctor, terminals, instances, ways, logFollowers } = deps
   return [
     route(getConnection, ({ caller, params, origin }) =>
       connections.find({ userId: caller.userId, instanceId: params.id }, origin),
@@ -32,6 +35,9 @@ export function reachRoutes(deps: {
       await instances.findOwn({ userId: caller.userId, instanceId: params.id })
       return await ways.logs(params.id).catch(refusalOf)
     }),
+    route(followInstanceLogs, ({ caller: { userId, sessionId }, params }) =>
+      logFollowers.follow({ userId, sessionId, instanceId: params.id }),
+    ),
     route(startWebTerminal, async ({ caller, body }) => {
       const { userId, sessionId } = caller
       const issued = await terminals.issueTicket({ userId, sessionId, instanceId: body.instance_id })

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import type { Call } from '@berth/contract/call'
 import { IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
 import { ERRORS, type ErrorCode } from '@berth/contract/errors'
@@ -39,6 +40,9 @@ interface CallHandlerDeps {
   onCallDone: ((done: CallDone) => void) | null
 }
 
+/** An answer's text, or the stream of its events. */
+type Sent = string | Readable
+
 /** What became of one request on the way. */
 interface Seen {
   input: CallInputs | null
@@ -53,6 +57,12 @@ export const API_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
+} as const
+
+/** On the answer of a call that streams; a proxy that gathers answers would hold its events back. */
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'x-accel-buffering': 'no',
 } as const
 
 /** Says that an answer is the one that an earlier request with the same key got. */
@@ -74,10 +84,12 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
   const checkInput = createInputCheck(call)
   const waitMs = CALL_TIMEOUT_MS[call.timeout]
 
-  async function answer(request: FastifyRequest, seen: Seen): Promise<string> {
+  async function answer(request: FastifyRequest, reply: FastifyReply, seen: Seen): Promise<Sent> {
     seen.input = checkInput(request)
     seen.data = await handler(requestOf(request, seen.input, null))
-    return okTextOf(seen.data)
+    if (!call.streams) return okTextOf(seen.data)
+    reply.headers(STREAM_HEADERS)
+    return seen.data as Readable
   }
 
   function okTextOf(data: unknown): string {
@@ -124,11 +136,11 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
     }
   }
 
-  async function handle(request: FastifyRequest, reply: FastifyReply, seen: Seen): Promise<string> {
+  async function handle(request: FastifyRequest, reply: FastifyReply, seen: Seen): Promise<Sent> {
     if (reply.elapsedTime > ADMITTED_MS_MAX) await identify(request, call, deps)
     reply.headers(API_HEADERS)
     const { caller } = request
-    return call.spends && caller ? answerOnce(request, reply, caller, seen) : answer(request, seen)
+    return call.spends && caller ? answerOnce(request, reply, caller, seen) : answer(request, reply, seen)
   }
 
   const onCallDone = call.readOnly ? null : deps.onCallDone
@@ -158,7 +170,7 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
     async admit(request: FastifyRequest): Promise<void> {
       await telling(request, unseen(), identify(request, call, deps))
     },
-    async handler(request: FastifyRequest, reply: FastifyReply): Promise<string> {
+    async handler(request: FastifyRequest, reply: FastifyReply): Promise<Sent> {
       const seen = unseen()
       const text = await telling(request, seen, handle(request, reply, seen))
       tell(request, seen, request.errorCode)

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Call, CallData } from '@berth/contract/call'
 import type { Language } from '@berth/contract/limits'
 import type { FastifyBaseLogger } from 'fastify'
@@ -36,8 +37,10 @@ export interface CallRequest<C extends Call> {
   log: FastifyBaseLogger
 }
 
-/** Answers a call with its data, or throws an `ApiError`. */
-export type CallHandler<C extends Call> = (request: CallRequest<C>) => Promise<CallData<C>>
+/** Answers a call with its data, or with the stream of them where it is a call that streams; or throws an `ApiError`. */
+export type CallHandler<C extends Call> = (
+  request: CallRequest<C>,
+) => Promise<C['streams'] extends true ? Readable : CallData<C>>
 
 /** A call together with what answers it; each domain's `routes.ts` gives a list of these. */
 export interface Route {

@@ -81,7 +81,10 @@ function renamed<Part>(part: Part, names: ReadonlyMap<string, string>): Part {
 }
 
 function operation(call: Call, entities: Entities): Json {
-  const ok = okSchema(call, entities.schemaOf(call.data, 'output'))
+  const data = entities.schemaOf(call.data, 'output')
+  const content = call.streams
+    ? { 'text/event-stream': { schema: data } }
+    : { 'application/json': { schema: okSchema(call, data) } }
   return {
     operationId: call.operation,
     tags: [tagOf(call)],
@@ -101,9 +104,11 @@ function operation(call: Call, entities: Entities): Json {
     }),
     responses: {
       200: {
-        description: 'It worked.',
+        description: call.streams
+          ? 'It worked. Each event is a line `data: ` with this as JSON.'
+          : 'It worked.',
         ...(call.spends && { headers: { [REPLAYED_HEADER]: REPLAYED } }),
-        content: { 'application/json': { schema: ok } },
+        content,
       },
       default: {
         description: 'It did not work; `code` says why.',

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import { type ConnectFixture, eventually, startConnectFixture } from '../reach-fixture.ts'
@@ -30,7 +31,11 @@ beforeAll(async () => {
   await once(behind, 'listening')
   const { port } = behind.address() as AddressInfo
   fixture = await startConnectFixture({
-    observation: { logs: async () => '', guest: { lacks: 'No guest.' } },
+    observation: {
+      logs: async () => '',
+      followLogs: async () => Readable.from([]),
+      guest: { lacks: 'No guest.' },
+    },
     network: {
       connect: async () => {
         const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { Readable } from 'node:stream'
 import { getConnection } from '@berth/contract/instances'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
@@ -439,7 +440,11 @@ describe('[R2.23] [R7.4] the connection call', () => {
 
 function networkOf(ports: ReadonlyMap<number, number>): ReachedEngine {
   return {
-    observation: { logs: async () => '', guest: { lacks: 'No guest.' } },
+    observation: {
+      logs: async () => '',
+      followLogs: async () => Readable.from([]),
+      guest: { lacks: 'No guest.' },
+    },
     network: {
       async connect(_, port) {
         const there = ports.get(port)

@@ -21,11 +21,11 @@ export function hasProgram(name: string): boolean {
 export function createSshClient({ folder, port }: { folder: string; port: number }) {
   const known = join(folder, 'known_hosts')
 
-  const settings = (key: string) =>
+  const settings = (key: string, agent = 'none') =>
     Object.entries({
       IdentityFile: key,
       IdentitiesOnly: 'yes',
-      IdentityAgent: 'none',
+      IdentityAgent: agent,
       BatchMode: 'yes',
       UserKnownHostsFile: known,
       GlobalKnownHostsFile: '/dev/null',
@@ -34,9 +34,14 @@ export function createSshClient({ folder, port }: { folder: string; port: number
       Port: String(port),
     }).flatMap(([name, value]) => ['-o', `${name}=${value}`])
 
-  /** Starts one of the programs; `ssh`, `scp` and `sftp` take the same settings. */
-  function start(program: string, key: string, args: string[]): ChildProcessWithoutNullStreams {
-    return spawn(program, ['-F', 'none', ...settings(key), ...args])
+  /** Starts one of the programs; `ssh`, `scp` and `sftp` take the same settings. @param agent Its socket; none where left out. */
+  function start(
+    program: string,
+    key: string,
+    args: string[],
+    agent?: string,
+  ): ChildProcessWithoutNullStreams {
+    return spawn(program, ['-F', 'none', ...settings(key, agent), ...args])
   }
 
   return {
@@ -58,8 +63,14 @@ export function createSshClient({ folder, port }: { folder: string; port: number
         .map(line => line.split(' ')[1] ?? '')
     },
     /** Runs a program to its end. @param input What it reads; left out: nothing. */
-    run(program: string, key: string, args: string[], input: string | Buffer = ''): Promise<SshResult> {
-      const child = start(program, key, args)
+    run(
+      program: string,
+      key: string,
+      args: string[],
+      input: string | Buffer = '',
+      agent?: string,
+    ): Promise<SshResult> {
+      const child = start(program, key, args, agent)
       child.stdin.on('error', () => undefined)
       child.stdin.end(input)
       return resultOf(child)

@@ -1,6 +1,6 @@
 import { KEY_NAME_CHARS_MAX, SSH_KEYS_PER_USER_MAX } from '@berth/contract/limits'
 import { type SshKey, sshKey as sshKeyEntity } from '@berth/contract/ssh-keys'
-import { and, count, desc, eq, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, sql } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { notify } from '../../platform/database/open-database.ts'
@@ -14,6 +14,8 @@ import { accountDeleted } from '../identity/events.ts'
 import { sshKeyAdded } from './events.ts'
 import { fingerprintOf, type PublicKey, PublicKeyFault, parsePublicKey } from './public-key.ts'
 import { sshKey } from './tables.ts'
+
+export { isSignedBySecurityKey } from './security-key.ts'
 
 /** Told of each key that was removed; the payload is its id. */
 export const SSH_KEY_CHANNEL = 'ssh_key'
@@ -95,7 +97,7 @@ export function createSshKeys({ db, clock, ids, events }: SshKeysDeps) {
     },
 
     /**
-     * Who has stored a key, of those whose accounts are open.
+     * Who has stored a key, of those whose accounts are open; the first one where several have.
      * @param blob The key as SSH sends it.
      * @param userId Asks for one customer's alone; left out: any who has it.
      * @returns The key's fingerprint in any case; null for a key that nobody has.
@@ -107,6 +109,7 @@ export function createSshKeys({ db, clock, ids, events }: SshKeysDeps) {
         .select({ id: sshKey.id, userId: sshKey.userId, publicKey: sshKey.publicKey })
         .from(sshKey)
         .where(and(eq(sshKey.fingerprint, fingerprint), isTheirs, isOpen(sshKey.userId)))
+        .orderBy(asc(sshKey.createdAt), asc(sshKey.id))
         .limit(1)
       return { fingerprint, key: key ?? null }
     },

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { AuthContext, Connection, PublicKeyAuthContext } from 'ssh2'
 import ssh2 from 'ssh2'
 import type { CountCall } from '../../../platform/http/rate-counts.ts'
-import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
+import { isSignedBySecurityKey, type SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { SshAttempt, SshAttempts } from './attempts.ts'
 import { showBanner } from './library-gaps.ts'
 import type { SshLimits } from './ssh-limits.ts'
@@ -80,6 +80,7 @@ export function letSignIn(
     if (context.signature === undefined || context.blob === undefined) return context.accept()
     if (isOldSignature(context)) came(context, 'key_signature_old', offered)
     if (!isSigned(context, key.publicKey)) return refuse(context, fingerprint)
+    // A key may be stored in several accounts: whose instance it is decides, and for no instance the one that had it first.
     const ownerId = await deps.ownerOf(context.username)
     const own = ownerId === null ? null : (await sshKeys.holder(context.key.data, ownerId)).key
     const { id, userId } = own ?? key
@@ -127,6 +128,10 @@ function isOldSignature({ key, hashAlgo }: PublicKeyAuthContext): boolean {
 function isSigned(context: PublicKeyAuthContext, line: string): boolean {
   const { blob, signature, hashAlgo } = context
   if (!blob || !signature || isOldSignature(context)) return false
+  const [type = ''] = line.split(' ', 1)
+  if (context.key.algo !== type) return false
+  // Keys of tokens are passed on by the library as they come, and checked by nobody.
+  if (type.startsWith('sk-')) return isSignedBySecurityKey(context.key.data, blob, signature)
   const parsed = ssh2.utils.parseKey(line)
   if (parsed instanceof Error) return false
   return parsed.verify(blob, signature, hashAlgo) === true

@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { deleteAccount } from '@berth/contract/account-security'
+import { deployInstance, getConnection, listInstances } from '@berth/contract/instances'
+import { addSshKey, removeSshKey } from '@berth/contract/ssh-keys'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deployBody } from '../src/domains/instances/instances-fixture.ts'
+import { eventually } from '../src/domains/reach/reach-fixture.ts'
+import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
+import { createSandboxEngine } from '../src/drivers/compute/sandbox/sandbox-engine.ts'
+import { createSecurityToken } from './security-token.ts'
+import { createSshClient, hasProgram, resultOf, type SshClient } from './ssh-client.ts'
+import { startGateway, type TestGateway } from './start-gateway.ts'
+
+const SETUP_MS = 180_000
+
+const sandbox = await probeSandbox()
+const missing = sandbox.ok ? (hasProgram('ssh') ? null : 'OpenSSH’s client is not installed') : sandbox.why
+if (missing !== null) process.stdout.write(`SKIP who signs in by SSH: ${missing}\n`)
+
+// Goal: who is let in by SSH, and for how long. Method: OpenSSH's own clients against a real
+// gateway, and one real machine of the sandbox.
+describe.skipIf(missing !== null)('who signs in by SSH', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-sign-in-'))
+  let gateway: TestGateway
+  let ssh: SshClient
+  let token: string
+  let id: string
+  let at: string
+
+  beforeAll(async () => {
+    const engine = await createSandboxEngine({
+      dataDir: join(folder, 'machines'),
+      log: pino({ level: 'silent' }),
+    })
+    gateway = await startGateway({ compute: engine, sshPort: 0 })
+    const customer = await gateway.signUp()
+    token = customer.token
+    await gateway.grant(customer.userId, 1_000)
+    const body = deployBody({ http_ports: [] })
+    ;({ instance_id: id } = await gateway.data(deployInstance, { body }, { token }))
+    at = `${id}@127.0.0.1`
+    ssh = createSshClient({ folder, port: gateway.gateway.ssh?.port ?? 0 })
+    await ssh.learnHost()
+    await eventually('a machine', async () => {
+      const [one] = await gateway.data(listInstances, {}, { token })
+      return one?.status === 'running'
+    })
+  }, SETUP_MS)
+  afterAll(async () => {
+    await gateway?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }, SETUP_MS)
+
+  const store = async (public_key: string, by = token) =>
+    (await gateway.data(addSshKey, { body: { name: '', public_key } }, { token: by })).id
+  const open = () => gateway.gateway.reach.ssh?.count().customers
+
+  test('[B1] a key that others have stored too lets in by whose instance it is, and goes with its own account alone', async () => {
+    const other = await gateway.signUp()
+    const shared = ssh.makeKey('shared')
+    const theirs = await store(shared.line, other.token)
+    const foreign = await ssh.run('ssh', shared.file, [at, 'true'])
+    expect([foreign.code, foreign.err]).toEqual([255, expect.stringContaining(`no instance ${id}`)])
+    const mine = await store(shared.line)
+    const child = ssh.start('ssh', shared.file, [at, 'echo up; sleep 3000'])
+    const ended = resultOf(child)
+    await new Promise(resolve => child.stdout.once('data', resolve))
+    await gateway.data(removeSshKey, { params: { id: theirs } }, { token: other.token })
+    expect((await ssh.run('ssh', shared.file, [at, 'echo in'])).out).toBe('in\n')
+    expect(child.exitCode).toBeNull()
+    await gateway.data(removeSshKey, { params: { id: mine } }, { token })
+    expect(await ended).toMatchObject({ code: 255, err: expect.stringContaining('was removed from') })
+  })
+
+  test('[R1.7] an account that is closed ends what its keys have opened', async () => {
+    const other = await gateway.signUp()
+    const key = ssh.makeKey('closed')
+    await store(key.line, other.token)
+    await eventually('no connection', () => open() === 0)
+    const child = ssh.start('ssh', key.file, ['-N', at])
+    const ended = resultOf(child)
+    await eventually('one connection', () => open() === 1)
+    await gateway.data(deleteAccount, { body: { email: other.email } }, { token: other.token })
+    expect((await ended).code).toBe(255)
+    const late = await ssh.run('ssh', key.file, [at, 'true'])
+    expect(late.err).toContain('does not know the key')
+  })
+
+  test.each(['ed25519', 'ecdsa'] as const)(
+    '[R1.7] the %s key of a security token lets in when it was touched',
+    async kind => {
+      const security = await createSecurityToken(folder, kind)
+      await store(security.line)
+      const run = () => ssh.run('ssh', security.file, [at, 'echo in'], '', security.socket)
+      expect(await run()).toMatchObject({ code: 0, out: 'in\n' })
+      security.touched = false
+      expect((await run()).err).toContain('Permission denied')
+      security.close()
+    },
+  )
+
+  test('[R2.23] a gateway whose SSH port is taken starts all the same, and offers none', async () => {
+    const late = await startGateway({ sshPort: gateway.gateway.ssh?.port ?? 0 })
+    try {
+      expect(late.gateway.ssh).toMatchObject({ port: gateway.gateway.ssh?.port, why: 'EADDRINUSE' })
+      const customer = await late.signUp()
+      await late.grant(customer.userId, 1_000)
+      const by = { token: customer.token }
+      const { instance_id } = await late.data(deployInstance, { body: deployBody() }, by)
+      const running = async () => (await late.data(listInstances, {}, by))[0]?.status === 'running'
+      await eventually('a machine', running)
+      expect((await late.data(getConnection, { params: { id: instance_id } }, by)).ssh).toBeNull()
+    } finally {
+      await late.stop()
+    }
+  })
+})

@@ -64,6 +64,9 @@ describeWhere('an instance that is a virtual machine', await findHypervisor(), (
     expect(await codeOf({ image_id: 'berth-base' })).toMatchObject({
       fields: [{ path: 'image_id', rule: 'not_allowed' }],
     })
+    expect(await codeOf({ udp_ports: [53] })).toMatchObject({
+      fields: [{ path: 'udp_ports', rule: 'not_allowed' }],
+    })
     const { region_code, gpu_spec_id, container_disk_gb } = body
     const query = { kind: 'VM' as const, region_code, gpu_spec_id, gpu_count: 1, container_disk_gb }
     expect((await gateway.data(getPrice, { query }, { token })).lines.length).toBeGreaterThan(0)

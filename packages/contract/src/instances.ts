@@ -120,6 +120,7 @@ export const deployBody = z.object({
   container_disk_gb: diskGb,
   http_ports: ports.default([]),
   tcp_ports: ports.default([]),
+  udp_ports: ports.default([]),
   env: env.default({}),
   /** Which of them are never shown again. */
   secret_env: z.array(envName, by('wrong_type')).max(ENV_VARIABLES_MAX, by('too_large')).default([]),
@@ -249,6 +250,7 @@ export const instance = z.object({
   }),
   http_ports: z.array(z.number().int()),
   tcp_ports: z.array(z.number().int()),
+  udp_ports: z.array(z.number().int()),
   /** Empty where the image's own runs. */
   start_command: z.string(),
   on_command_end: z.enum(COMMAND_END_RULES),

@@ -98,6 +98,7 @@ describe('limits that depend on each other', () => {
       container_disk_gb: limits.CONTAINER_DISK_GB_MAX,
       http_ports: tenPortsFrom(limits.PORT_MAX - 9),
       tcp_ports: tenPortsFrom(limits.PORT_MAX - 19),
+      udp_ports: tenPortsFrom(limits.PORT_MAX - 29),
       env: Object.fromEntries(
         Array.from({ length: limits.ENV_VARIABLES_MAX }, (_, index) => [
           `V${index}`.padEnd(limits.ENV_NAME_CHARS_MAX, '_'),

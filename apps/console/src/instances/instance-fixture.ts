@@ -35,6 +35,7 @@ export function madeInstance(part: Partial<Instance>): Instance {
     disks: { container_gb: 20, system_gb: 0, data_gb: 0, pod_volume_gb: 0, network_volume: null },
     http_ports: [],
     tcp_ports: [],
+    udp_ports: [],
     start_command: '',
     on_command_end: 'keep',
     command_end: null,

@@ -21,6 +21,7 @@ export interface FoldValues extends StopRuleValues {
   container_disk_gb: number | string
   http_ports: string
   tcp_ports: string
+  udp_ports: string
   start_command: string
   on_command_end: CommandEndRule
   env: EnvRow[]
@@ -28,6 +29,8 @@ export interface FoldValues extends StopRuleValues {
 
 interface DeployFoldsProps {
   values: FoldValues
+  /** Whether datagrams are carried to what is made. */
+  takesUdp: boolean
   /** What a field of the form needs: its value, its error, how it changes. */
   fieldOf: (path: keyof FoldValues) => ReturnType<UseFormReturnType<FoldValues>['getInputProps']>
   /** What is wrong at a path of a part of a field. */
@@ -40,7 +43,15 @@ interface DeployFoldsProps {
 }
 
 /** Disk, ports, command and environment, folded; each fold says what it holds. */
-export function DeployFolds({ values, fieldOf, errorAt, onEnv, diskRate, currency }: DeployFoldsProps) {
+export function DeployFolds({
+  values,
+  takesUdp,
+  fieldOf,
+  errorAt,
+  onEnv,
+  diskRate,
+  currency,
+}: DeployFoldsProps) {
   const { t } = useTranslation(['explore', 'deploy'])
   const format = useFormat()
   const diskGb = Number(values.container_disk_gb)
@@ -66,7 +77,11 @@ export function DeployFolds({ values, fieldOf, errorAt, onEnv, diskRate, currenc
       </Fold>
       <Fold
         title={t('folds.network')}
-        holds={`${portsText('HTTP', values.http_ports)} · ${portsText('TCP', values.tcp_ports)}`}
+        holds={[
+          portsText('HTTP', values.http_ports),
+          portsText('TCP', values.tcp_ports),
+          ...(values.udp_ports.trim() === '' ? [] : [portsText('UDP', values.udp_ports)]),
+        ].join(' · ')}
       >
         <TextInput
           label={t('form.http_ports')}
@@ -84,6 +99,16 @@ export function DeployFolds({ values, fieldOf, errorAt, onEnv, diskRate, currenc
           classNames={{ input: 'mono' }}
           {...fieldOf('tcp_ports')}
         />
+        {takesUdp && (
+          <TextInput
+            label={t('form.udp_ports')}
+            description={t('form.ports_note', { count: PORTS_MAX })}
+            placeholder="51820"
+            autoComplete="off"
+            classNames={{ input: 'mono' }}
+            {...fieldOf('udp_ports')}
+          />
+        )}
       </Fold>
       <AccessFold />
       <Fold title={t('folds.start')} holds={[...commandTexts(), ...variableTexts()].join(' · ')}>
@@ -134,7 +159,7 @@ export function DeployFolds({ values, fieldOf, errorAt, onEnv, diskRate, currenc
   }
 
   /** `HTTP 8080, 3000`, or that there are none. */
-  function portsText(kind: 'HTTP' | 'TCP', text: string): string {
+  function portsText(kind: 'HTTP' | 'TCP' | 'UDP', text: string): string {
     const ports = portsFromText(text)
     return ports.length === 0 ? t('folds.no_ports', { kind }) : `${kind} ${text.trim()}`
   }

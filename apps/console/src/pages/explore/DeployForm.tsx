@@ -68,6 +68,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
       container_disk_gb: SYSTEM_DISK_FREE_GB as number | string,
       http_ports: portsToText(firstImage?.http_ports ?? []),
       tcp_ports: portsToText(firstImage?.tcp_ports ?? []),
+      udp_ports: '',
       start_command: '',
       on_command_end: COMMAND_END_RULES[0] as CommandEndRule,
       env: [] as EnvRow[],
@@ -100,6 +101,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
     setFieldValue('image_id', image.id)
     setFieldValue('http_ports', portsToText(image.http_ports))
     setFieldValue('tcp_ports', portsToText(image.tcp_ports))
+    if (image.kind === 'VM') setFieldValue('udp_ports', '')
   }
   const quote = useQuote({
     kind: kindOf(values.image_id),
@@ -180,6 +182,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
             </div>
           </div>
           <DeployFolds
+            takesUdp={kindOf(values.image_id) === 'POD'}
             values={values}
             fieldOf={path => form.getInputProps(path)}
             errorAt={path => form.errors[path]}
@@ -221,6 +224,7 @@ const formSchema = z.object({
     .pipe(deployBody.shape.container_disk_gb),
   http_ports: z.string().transform(portsFromText).pipe(ports),
   tcp_ports: z.string().transform(portsFromText).pipe(ports),
+  udp_ports: z.string().transform(portsFromText).pipe(ports),
   start_command: deployBody.shape.start_command.unwrap(),
   on_command_end: deployBody.shape.on_command_end.unwrap(),
   env: envRows,

@@ -33,6 +33,7 @@ function Closed({ instance, reason }: { instance: Instance; reason: string | nul
   const ports = [
     ...instance.http_ports.map(port => ({ port, kind: 'HTTP' })),
     ...instance.tcp_ports.map(port => ({ port, kind: 'TCP' })),
+    ...instance.udp_ports.map(port => ({ port, kind: 'UDP' })),
   ]
   if (reason !== null) return <p className={classes.hint}>{reason}</p>
   if (ports.length === 0) return <p className={classes.hint}>{t('ways.no_ports')}</p>

@@ -308,6 +308,7 @@ export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
     container_disk_gb: 20,
     http_ports: [8080],
     tcp_ports: [],
+    udp_ports: [],
     env: {},
     secret_env: [],
     start_command: '',

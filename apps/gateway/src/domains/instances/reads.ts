@@ -173,16 +173,19 @@ export async function engineOf(q: Queryable, instanceId: string): Promise<Pick<I
 }
 
 /** What the ways into a running instance are made from. */
-export type RunningInstance = Pick<InstanceRow, 'id' | 'kind' | 'httpPorts' | 'tcpPorts' | 'serviceSecret'>
+export type RunningInstance = Pick<
+  InstanceRow,
+  'id' | 'kind' | 'httpPorts' | 'tcpPorts' | 'udpPorts' | 'serviceSecret'
+>
 
 /**
  * One of a customer's own instances, if it runs.
  * @throws ApiError `not_found` or `instance_not_running`.
  */
 export async function findRunning(q: Queryable, target: Target): Promise<RunningInstance> {
-  const { id, kind, status, httpPorts, tcpPorts, serviceSecret } = await findOwn(q, target)
+  const { id, kind, status, httpPorts, tcpPorts, udpPorts, serviceSecret } = await findOwn(q, target)
   if (status !== 'running') throw new ApiError('instance_not_running')
-  return { id, kind, httpPorts, tcpPorts, serviceSecret }
+  return { id, kind, httpPorts, tcpPorts, udpPorts, serviceSecret }
 }
 
 export interface Service {

@@ -42,6 +42,7 @@ export const instance = pgTable(
     containerDiskGb: integer('container_disk_gb').notNull(),
     httpPorts: jsonb('http_ports').$type<number[]>().notNull(),
     tcpPorts: jsonb('tcp_ports').$type<number[]>().notNull(),
+    udpPorts: jsonb('udp_ports').$type<number[]>().notNull().default([]),
     env: jsonb('env').$type<Record<string, string>>().notNull(),
     /** Names of those that are never shown again. */
     secretEnv: jsonb('secret_env').$type<string[]>().notNull().default([]),

@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
@@ -12,6 +13,8 @@ import { heldBytes } from '../../../test/held-bytes.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
+import { lineOf } from '../../drivers/compute/sessions/datagram-line.ts'
+import { openUdpSocket } from '../../drivers/compute/sessions/udp-socket.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { createGateways, type Gateways } from '../../platform/gateways/gateways.ts'
 import { systemIds } from '../../platform/ids.ts'
@@ -34,6 +37,7 @@ const MIB = 1024 * 1024
 const HTTP_PORT = 8000
 const ECHO_PORT = 8001
 const CLOSED_PORT = 8002
+const UDP_PORT = 8003
 const POURED_BYTES = 64 * MIB
 /** What sockets on four hops may hold of an answer that nobody reads. */
 const UNDER_WAY_BYTES_MAX = 24 * MIB
@@ -72,6 +76,7 @@ beforeAll(async () => {
   ;({ id, secret } = await far.addInstance({
     httpPorts: [HTTP_PORT, CLOSED_PORT],
     tcpPorts: [ECHO_PORT],
+    udpPorts: [UDP_PORT],
   }))
   one.plant(id, 'running')
   // Another object on the same machines, as a gateway has that takes them over.
@@ -169,6 +174,19 @@ describe('[R2.23] through the gateway that does not reach the machine', () => {
     })
     socket.end('direct')
     expect(await text(socket)).toBe('you said direct')
+  })
+
+  test('a direct UDP port carries datagrams both ways, whole and apart', async () => {
+    const { data } = await near.call(getConnection, { params: { id } })
+    const { host = '', public_port = 0 } = data.udp[0] ?? {}
+    const socket = createSocket('udp4')
+    const heard: string[] = []
+    socket.on('message', datagram => heard.push(String(datagram)))
+    await eventually('both answers', async () => {
+      for (const word of ['one', 'two']) socket.send(word, public_port, host)
+      return heard.includes('you said one') && heard.includes('you said two')
+    })
+    socket.close()
   })
 
   test('a terminal opens, and tabs at both gateways look at one shell', async () => {
@@ -290,6 +308,7 @@ function reached({ console, observation }: FakeEngine): ReachedEngine {
         await once(socket, 'connect')
         return socket
       },
+      udp: { open: async (_, port) => lineOf(await openUdpSocket('127.0.0.1', ports.get(port) ?? 0)) },
     },
   }
 }
@@ -309,6 +328,13 @@ async function startServices(): Promise<void> {
   })
   const sockets = new WebSocketServer({ server: http })
   sockets.on('connection', socket => socket.on('message', said => socket.send(String(said))))
+  const datagrams = createSocket('udp4', (datagram, from) => {
+    datagrams.send(`you said ${datagram}`, from.port, from.address)
+  })
+  datagrams.bind(0, '127.0.0.1')
+  await once(datagrams, 'listening')
+  ports.set(UDP_PORT, datagrams.address().port)
+  closers.push(() => void datagrams.close())
   const echo = createTcpServer({ allowHalfOpen: true }, async socket => {
     socket.on('error', () => undefined)
     socket.end(`you said ${await text(socket)}`)

@@ -6,15 +6,14 @@ import { ApiError } from '../../platform/http/api-error.ts'
 import { INSTANCE_CHANNEL, type Instances, type Target } from '../instances/instances.ts'
 import type { MachineWays } from './machine-ways.ts'
 import type { DirectPorts } from './ports/direct-ports.ts'
-import type { TcpForwards } from './ports/tcp-forwards.ts'
-import { isRunning } from './running.ts'
+import { isRunning, type RunningInstance } from './running.ts'
 import type { SshServer } from './ssh/ssh-server.ts'
 import type { Terminals } from './terminal/terminals.ts'
 
 /** How a customer reaches an instance (R2.23). */
 export interface Connections {
   /**
-   * The ways to a running instance. Direct TCP ports are given by this call, and kept; UDP ports are not offered.
+   * The ways to a running instance. Direct ports are given by this call, and kept.
    * @param origin Scheme, host and port under which the customer sees the gateway.
    * @throws ApiError `not_found` or `instance_not_running`.
    */
@@ -27,12 +26,12 @@ export interface ConnectionsDeps {
   log: Pick<Logger, 'warn'>
   listen: OpenDatabase['listen']
   serviceHost: string
-  ways: Pick<MachineWays, 'connect' | 'guest'>
+  ways: Pick<MachineWays, 'connect' | 'udp' | 'guest'>
   instances: Pick<Instances, 'findRunning'>
   terminals: Pick<Terminals, 'running' | 'checkInstance' | 'checkSessions' | 'instances'>
   identity: { watchSessions(onChange: () => void): Promise<() => void> }
   /** Null where customers do not reach this computer's own ports. `host` is where they do. */
-  tcp: { forwards: TcpForwards; ports: DirectPorts; host: string } | null
+  direct: { ports: DirectPorts; host: string } | null
   /** Null where no SSH is offered. */
   ssh: Pick<SshServer, 'address' | 'hostKeys'> | null
   /** Where customers reach it, where that is elsewhere than the console's host and the port that is listened on. */
@@ -44,41 +43,50 @@ const PROBE_MS = 1_000
 
 /** Makes the connections. */
 export function createConnections(deps: ConnectionsDeps): Connections {
-  const { log, instances, terminals, tcp } = deps
+  const { log, instances, terminals, direct } = deps
 
   async function closeUnlessRunning(instanceId: string): Promise<void> {
     await terminals.checkInstance(instanceId)
-    const target = targetsOf(tcp).find(one => one.instanceId === instanceId)
+    const target = targetsOf(direct).find(one => one.instanceId === instanceId)
     if (!target || (await isRunning(instances, target))) return
-    tcp?.forwards.closeInstance(instanceId)
+    direct?.ports.closeInstance(instanceId)
     // It may have been started again before they were closed.
-    tcp?.ports.look(instanceId)
+    direct?.ports.look(instanceId)
+  }
+
+  /** The UDP ports of an instance, where its engine carries datagrams. */
+  async function openUdp({ id, udpPorts }: RunningInstance, userId: string) {
+    const [first] = udpPorts
+    if (!direct || first === undefined || !(await carriesDatagrams(deps.ways, id, first))) return undefined
+    return direct.ports.open({ userId, instanceId: id }, 'udp', udpPorts)
   }
 
   const held = () =>
-    new Set([...terminals.instances(), ...targetsOf(tcp).map(({ instanceId }) => instanceId)])
+    new Set([...terminals.instances(), ...targetsOf(direct).map(({ instanceId }) => instanceId)])
   const warn = (error: unknown) => log.warn({ err: error }, 'what belongs to a stopped instance may be open')
   const onInstance = (instanceId: string) => {
     if (held().has(instanceId)) closeUnlessRunning(instanceId).catch(warn)
-    else tcp?.ports.look(instanceId)
+    else direct?.ports.look(instanceId)
   }
   const onReconnected = () => {
     for (const instanceId of held()) onInstance(instanceId)
-    tcp?.ports.lookAtAll().catch(warn)
+    direct?.ports.lookAtAll().catch(warn)
   }
 
   return {
     async find({ userId, instanceId }, origin) {
       const row = await instances.findRunning(userId, instanceId)
-      const [listening, tcpPorts, hasShell, guest] = await Promise.all([
+      const [listening, tcpPorts, udpPorts, hasShell, guest] = await Promise.all([
         Promise.all(row.httpPorts.map(port => probe(deps.ways, instanceId, port))),
-        tcp ? tcp.ports.open({ userId, instanceId }, row.tcpPorts) : new Map<number, number>(),
+        direct?.ports.open({ userId, instanceId }, 'tcp', row.tcpPorts),
+        openUdp(row, userId),
         terminals.running(instanceId),
         row.kind === 'VM' ? inTime(deps.ways.guest(instanceId).catch(() => null)) : null,
       ])
       // A stop that came before the ports were open had nothing to close.
-      if (tcp && row.tcpPorts.length > 0 && !(await isRunning(instances, { userId, instanceId }))) {
-        tcp.forwards.closeInstance(instanceId)
+      const hasDirect = row.tcpPorts.length + row.udpPorts.length > 0
+      if (direct && hasDirect && !(await isRunning(instances, { userId, instanceId }))) {
+        direct.ports.closeInstance(instanceId)
         throw new ApiError('instance_not_running')
       }
       return {
@@ -89,8 +97,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
           listening: listening[at] ?? null,
         })),
         ssh: sshWay(deps, instanceId, origin),
-        tcp: [...tcpPorts].map(([port, public_port]) => ({ port, host: tcp?.host ?? '', public_port })),
-        udp: [],
+        tcp: directWays(direct, tcpPorts),
+        udp: directWays(direct, udpPorts),
         terminal: { running: hasShell },
         guest,
       }
@@ -100,7 +108,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
         deps.listen(INSTANCE_CHANNEL, onInstance, onReconnected),
         deps.identity.watchSessions(() => void terminals.checkSessions().catch(warn)),
       ])
-      tcp?.ports.lookAtAll().catch(warn)
+      direct?.ports.lookAtAll().catch(warn)
       return () => {
         for (const stop of stops) stop()
       }
@@ -122,8 +130,15 @@ function bareHost(origin: string): string {
   return new URL(origin).hostname.replace(/^\[|\]$/g, '')
 }
 
-function targetsOf(tcp: ConnectionsDeps['tcp']): Target[] {
-  return tcp ? tcp.forwards.targets() : []
+function targetsOf(direct: ConnectionsDeps['direct']): Target[] {
+  return direct ? direct.ports.targets() : []
+}
+
+function directWays(
+  direct: ConnectionsDeps['direct'],
+  ports: ReadonlyMap<number, number> = new Map(),
+): Connection['tcp'] {
+  return [...ports].map(([port, public_port]) => ({ port, host: direct?.host ?? '', public_port }))
 }
 
 /** The address of a service, with the scheme and the port that the customer came by. */
@@ -146,6 +161,18 @@ async function probe(
     error => (error instanceof ComputeError && error.code === 'port_closed' ? false : null),
   )
   return inTime(answer)
+}
+
+/** Whether a way for datagrams leads into a machine; also where it cannot be found out at the moment. */
+async function carriesDatagrams(ways: Pick<MachineWays, 'udp'>, instanceId: string, port: number) {
+  const opened = ways.udp(instanceId, port, { isProbe: true }).then(
+    line => {
+      line.on('error', () => undefined).destroy()
+      return true
+    },
+    error => !(error instanceof ComputeError && error.code === 'unsupported'),
+  )
+  return (await inTime(opened)) ?? true
 }
 
 /** What a machine answers; null when it does not in time. */

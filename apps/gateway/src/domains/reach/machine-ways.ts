@@ -19,7 +19,7 @@ import type { Uses } from './uses.ts'
 
 /** The parts of an engine by which machines are reached. */
 export interface ReachedEngine {
-  network: Pick<MachineNetwork, 'connect'>
+  network: Pick<MachineNetwork, 'connect' | 'udp'>
   console: Pick<MachineConsole, 'attach' | 'sessions' | 'closeSession' | 'programs'>
   observation: Pick<Observation, 'logs' | 'followLogs' | 'guest'>
 }
@@ -41,6 +41,11 @@ export interface MachineWays {
    * @param options.isProbe Only to see whether anything listens: nobody uses the instance by that.
    */
   connect(instanceId: string, port: number, options?: { isProbe?: boolean }): Promise<Duplex>
+  /**
+   * Opens a line to a port inside the machine for datagrams, to be taken up with `openDatagrams`; `exhausted` and
+   * `options` as of `connect`, `unsupported` where its engine carries none.
+   */
+  udp(instanceId: string, port: number, options?: { isProbe?: boolean }): Promise<Duplex>
   /** Opens a line to a shell of the machine, to be taken up with `openLine`. */
   attach(instanceId: string, session: string, options: AttachOptions): Promise<Duplex>
   /** Runs a program in the machine: a line, to be taken up with `openProgram`; `exhausted` as of `connect`. */
@@ -84,6 +89,7 @@ const GONE = {
 const size = z.number().int().min(1).max(0xffff)
 const request = z.discriminatedUnion('way', [
   z.object({ way: z.literal('connect'), instance_id: z.string(), port: z.number().int().min(1).max(65_535) }),
+  z.object({ way: z.literal('udp'), instance_id: z.string(), port: z.number().int().min(1).max(65_535) }),
   z.object({
     way: z.literal('attach'),
     instance_id: z.string(),
@@ -108,9 +114,9 @@ const request = z.discriminatedUnion('way', [
 type Request = z.infer<typeof request>
 
 /** Ways that give a stream. */
-const STREAMING: readonly Request['way'][] = ['connect', 'attach', 'run', 'follow_logs']
+const STREAMING: readonly Request['way'][] = ['connect', 'udp', 'attach', 'run', 'follow_logs']
 /** Ways for which it does not matter which gateway holds the machine's shells. */
-const WITHOUT_SHELLS: readonly Request['way'][] = ['connect', 'run', 'logs', 'guest', 'follow_logs']
+const WITHOUT_SHELLS: readonly Request['way'][] = ['connect', 'udp', 'run', 'logs', 'guest', 'follow_logs']
 
 /** What a way gives: an answer, and a stream where it is one that stays open. */
 interface Opened {
@@ -177,7 +183,7 @@ export function createMachineWays({
   /** Puts what a way opens under the turns of its machine. */
   async function inTurns(asked: Request, open: () => Promise<Opened>): Promise<Opened> {
     const { instance_id } = asked
-    if (asked.way === 'connect' || asked.way === 'run') {
+    if (asked.way === 'connect' || asked.way === 'udp' || asked.way === 'run') {
       return { answer: null, stream: await turns.connect(instance_id, async () => streamOf(await open())) }
     }
     const { answer, stream } = await open()
@@ -194,6 +200,7 @@ export function createMachineWays({
 
   return {
     connect: (instance_id, port, { isProbe } = {}) => enter({ way: 'connect', instance_id, port }, isProbe),
+    udp: (instance_id, port, { isProbe } = {}) => enter({ way: 'udp', instance_id, port }, isProbe),
     attach: (instance_id, session, { cols, rows, env = {} }) =>
       enter({ way: 'attach', instance_id, session, cols, rows, env }),
     run: (instance_id, { command, env = {}, pty = null }) =>
@@ -217,6 +224,8 @@ async function openHere(engine: ReachedEngine, asked: Request): Promise<Opened> 
   switch (asked.way) {
     case 'connect':
       return { answer: null, stream: await engine.network.connect(instance_id, asked.port) }
+    case 'udp':
+      return { answer: null, stream: await offered(engine.network.udp).open(instance_id, asked.port) }
     case 'attach':
       return { answer: null, stream: await engine.console.attach(instance_id, asked.session, asked) }
     case 'run':

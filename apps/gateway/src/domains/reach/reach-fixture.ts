@@ -183,6 +183,7 @@ function createSessionStub() {
 interface RowPart {
   httpPorts?: number[]
   tcpPorts?: number[]
+  udpPorts?: number[]
   id?: string
   idleStopMinutes?: number
 }

@@ -17,6 +17,7 @@ import type { LogLimits } from './logs/log-limits.ts'
 import { createMachineWays, type MachineWaysDeps } from './machine-ways.ts'
 import { createDirectPorts, type PortRange } from './ports/direct-ports.ts'
 import { createTcpForwards } from './ports/tcp-forwards.ts'
+import { createUdpForwards, type UdpLimits } from './ports/udp-forwards.ts'
 import { reachRoutes } from './routes.ts'
 import { createServiceProxy, type ServiceLimits, type ServiceTarget } from './services/service-proxy.ts'
 import { createSshAttempts } from './ssh/attempts.ts'
@@ -77,6 +78,7 @@ export interface ReachDeps {
     terminal?: Partial<TerminalLimits>
     service?: Partial<ServiceLimits>
     streams?: Partial<StreamLimits>
+    udp?: Partial<UdpLimits>
   }
 }
 
@@ -95,9 +97,14 @@ export function createReach(deps: ReachDeps): Reach {
   const { host, name, ports: pool } = deps.direct
   // On a loopback interface customers are at this computer; elsewhere they reach what was opened for them.
   const isReached = pool !== null || isLoopback(deps.host)
-  const forwards = isReached ? createTcpForwards({ ...deps, ways, host }) : null
-  const tcp = forwards && {
-    ...{ host: name ?? host, forwards },
+  const forwards = isReached
+    ? {
+        tcp: createTcpForwards({ ...deps, ways, host }),
+        udp: createUdpForwards({ ...deps, ways, host, limits: limits.udp }),
+      }
+    : null
+  const direct = forwards && {
+    ...{ host: name ?? host, forwards: forwards.tcp },
     ports: createDirectPorts({ ...deps, forwards, pool }),
   }
   const attempts = createSshAttempts(deps)
@@ -116,14 +123,14 @@ export function createReach(deps: ReachDeps): Reach {
     ...deps,
     ways,
     terminals,
-    tcp,
+    direct,
     ssh,
     sshPlace: deps.ssh?.place ?? null,
   })
   const doctor = createDoctor({
     ...deps,
     ways,
-    tcp,
+    tcp: direct,
     ssh: deps.ssh && { keys: deps.ssh.sshKeys, attempts },
   })
   return {
@@ -148,8 +155,7 @@ export function createReach(deps: ReachDeps): Reach {
       ssh?.shutdown()
       terminals.shutdown()
       logFollowers.shutdown()
-      tcp?.ports.shutdown()
-      tcp?.forwards.shutdown()
+      direct?.ports.shutdown()
     },
   }
 }

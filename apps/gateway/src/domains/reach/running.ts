@@ -1,6 +1,8 @@
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Instances, Target } from '../instances/instances.ts'
 
+export type RunningInstance = Awaited<ReturnType<Instances['findRunning']>>
+
 /**
  * A customer's own instance, if it is there and runs; null where it does not.
  * @throws What the database throws: when it does not answer, nothing is known of the machine.
@@ -8,7 +10,7 @@ import type { Instances, Target } from '../instances/instances.ts'
 export async function runningOf(
   instances: Pick<Instances, 'findRunning'>,
   target: Target,
-): Promise<Awaited<ReturnType<Instances['findRunning']>> | null> {
+): Promise<RunningInstance | null> {
   try {
     return await instances.findRunning(target.userId, target.instanceId)
   } catch (error) {

@@ -17,12 +17,15 @@ export const directPort = pgTable(
   'direct_port',
   {
     instanceId: text('instance_id').notNull(),
+    protocol: text('protocol', { enum: ['tcp', 'udp'] })
+      .notNull()
+      .default('tcp'),
     port: integer('port').notNull(),
     publicPort: integer('public_port').notNull(),
   },
   table => [
-    primaryKey({ columns: [table.instanceId, table.port] }),
-    uniqueIndex('direct_port_public').on(table.publicPort),
+    primaryKey({ columns: [table.instanceId, table.protocol, table.port] }),
+    uniqueIndex('direct_port_public').on(table.protocol, table.publicPort),
   ],
 )
 

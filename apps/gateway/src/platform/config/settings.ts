@@ -123,7 +123,7 @@ export const SETTINGS = {
     default: '',
     takes: 'an address of this computer, such as 127.0.0.2 or 203.0.113.7',
     about:
-      'Where direct TCP ports of instances listen. Another address than the console’s: browsers send an address’s cookies ' +
+      'Where direct ports of instances listen, of TCP and UDP. Another address than the console’s: browsers send an address’s cookies ' +
       'to each of its ports, and what listens there is a customer’s. One that others reach needs `BERTH_DIRECT_PORTS`. ' +
       'Empty: 127.0.0.2, or 127.0.0.1 where this computer lacks that one, for customers at this computer.',
   }),
@@ -131,7 +131,7 @@ export const SETTINGS = {
     default: '',
     takes: 'two ports from 1024 to 65535 with a hyphen between, such as 30000-31999',
     about:
-      'Ports of `BERTH_DIRECT_HOST` that are given to instances for their TCP ports. An instance keeps its own for as ' +
+      'Ports of `BERTH_DIRECT_HOST` that are given to instances for their TCP ports, and as many for those of UDP. An instance keeps its own for as ' +
       'long as it is there, so the range is as long as there may be such ports. Open it in the firewall. A port that ' +
       'another program has is passed over. Empty: any port that is free, at an address of this computer alone.',
   }),

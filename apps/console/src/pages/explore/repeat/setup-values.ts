@@ -24,6 +24,7 @@ export function setupValues(setup: DeploySetup) {
     container_disk_gb,
     http_ports: portsToText(setup.http_ports),
     tcp_ports: portsToText(setup.tcp_ports),
+    udp_ports: portsToText(setup.udp_ports),
     start_command,
     on_command_end,
     env,

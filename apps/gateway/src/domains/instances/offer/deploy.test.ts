@@ -19,6 +19,7 @@ test('[R1.1] [R3.5] a deployed instance is listed with all that was asked for', 
     container_disk_gb: 120,
     http_ports: [8080, 3000],
     tcp_ports: [22],
+    udp_ports: [53],
   })
   expect(await fixture.instances.list(userId)).toEqual([
     {
@@ -57,6 +58,7 @@ test('[R1.1] [R3.5] a deployed instance is listed with all that was asked for', 
       disks: { container_gb: 120, system_gb: 0, data_gb: 0, pod_volume_gb: 0, network_volume: null },
       http_ports: [8080, 3000],
       tcp_ports: [22],
+      udp_ports: [53],
       currency: 'USD',
       // 2 × 0.39 and 100 GB beyond the free 20 at 0.00014.
       running_micro_per_hour: '794000',

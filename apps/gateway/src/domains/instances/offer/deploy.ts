@@ -111,6 +111,10 @@ function findPlaces({ fleet, images }: DeployDeps, body: DeployBody, choice: Ima
   fleet.requireKind(regionCode, kind)
   fleet.place({ regionCode, kind, canMake: () => true })
   const image = images.find(choice, regionCode)
+  // What a virtual machine is sent are streams.
+  if (kind === 'VM' && body.udp_ports.length > 0) {
+    throw new ApiError('validation_failed', { fields: [{ path: 'udp_ports', rule: 'not_allowed' }] })
+  }
   if (!image.available || image.kind !== kind) {
     const path = choice.imageReference === null ? 'image_id' : 'image_reference'
     throw new ApiError('validation_failed', { fields: [{ path, rule: 'not_allowed' }] })

@@ -20,6 +20,7 @@ type SpecRow = Pick<
   | 'onCommandEnd'
   | 'httpPorts'
   | 'tcpPorts'
+  | 'udpPorts'
 >
 
 /**
@@ -43,6 +44,7 @@ export function machineSpec(
     command: row.startCommand ? ['sh', '-c', row.startCommand] : null,
     on_command_end: row.onCommandEnd,
     ports: [...new Set([...row.httpPorts, ...row.tcpPorts])],
+    ...(row.udpPorts.length > 0 && { udp_ports: [...new Set(row.udpPorts)] }),
     ...(keys.length > 0 && { ssh_keys: keys.map(({ public_key }) => public_key) }),
   }
 }

@@ -1,10 +1,15 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { getConnection } from '@berth/contract/instances'
 import { eq } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { PATIENCE_MS } from '../../../../../../scripts/test/patience-ms.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/test-database.ts'
+import { lineOf } from '../../../drivers/compute/sessions/datagram-line.ts'
+import { openUdpSocket } from '../../../drivers/compute/sessions/udp-socket.ts'
 import { notify } from '../../../platform/database/open-database.ts'
 import { INSTANCE_CHANNEL } from '../../instances/instances.ts'
 import { instance } from '../../instances/tables.ts'
@@ -18,10 +23,15 @@ import { type ConnectFixture, startConnectFixture } from '../reach-fixture.ts'
 const PORT = 7_000
 /** No other test listens there. */
 const HOST = '127.71.0.2'
+/** How long nobody waits who is to have no answer. */
+const NO_ANSWER_MS = 300
 const POOL = { first: 21_000, last: 21_001 }
 
 let database: TestDatabase
 let service: Server
+let names: Socket
+/** Questions that reached the name server. */
+let asked: string[] = []
 let gateway: ConnectFixture
 const others: Server[] = []
 const engine = {
@@ -32,13 +42,22 @@ const engine = {
       await once(socket, 'connect')
       return socket
     },
+    udp: {
+      open: async () => lineOf(await openUdpSocket('127.0.0.1', names.address().port)),
+    },
   },
 } as unknown as ReachedEngine
 
 beforeAll(async () => {
   database = await createTestDatabase()
   service = serve('reached').listen(0, '127.0.0.1')
-  await once(service, 'listening')
+  names = createSocket('udp4', (question, from) => {
+    // A name in a question is labels with their lengths, from its thirteenth byte on.
+    asked.push(question.toString('latin1', 13, 13 + (question[12] ?? 0)))
+    names.send(answerTo(question), from.port, from.address)
+  })
+  names.bind(0, '127.0.0.1')
+  await Promise.all([once(service, 'listening'), once(names, 'listening')])
 })
 afterEach(async () => {
   await gateway.close()
@@ -46,11 +65,32 @@ afterEach(async () => {
 })
 afterAll(async () => {
   service.close()
+  names.close()
   await database.drop()
 })
 
-async function start(direct?: ReachDeps['direct']): Promise<void> {
-  gateway = await startConnectFixture(engine, {}, { database, ...(direct && { direct }) })
+async function start(direct?: ReachDeps['direct'], limits: ReachDeps['limits'] = {}): Promise<void> {
+  gateway = await startConnectFixture(engine, limits, { database, ...(direct && { direct }) })
+}
+
+/** Says of each name that it is that of 203.0.113.9. */
+function answerTo(question: Buffer): Buffer {
+  const head = Buffer.from([...question.subarray(0, 2), 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0])
+  const address = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 203, 0, 113, 9])
+  const end = question.indexOf(0, 12) + 5
+  return Buffer.concat([head, question.subarray(12, end), address])
+}
+
+/** What a failure is called. */
+function codeOf(error: NodeJS.ErrnoException): string | undefined {
+  return error.code
+}
+
+/** A client of a name server at an instance's UDP port, from a port of its own. */
+function resolverOf(port: number, timeout = PATIENCE_MS): Resolver {
+  const resolver = new Resolver({ timeout, tries: 1 })
+  resolver.setServers([`${HOST}:${port}`])
+  return resolver
 }
 
 /** The ways that a customer is told to the one port of an instance. */
@@ -117,6 +157,65 @@ describe('[R2.23] direct TCP ports of a pool', () => {
     expect(await waysTo(two.id)).toEqual([])
     await terminate(one.id)
     await expect.poll(() => waysTo(two.id)).toEqual(last)
+  })
+})
+
+describe('[R2.23] direct UDP ports', () => {
+  const direct = { host: HOST, name: null, ports: POOL }
+
+  test('lead to a name server in an instance, also after a restart of either, beside a TCP port of that number', async () => {
+    await start(direct)
+    const both = { tcpPorts: [PORT], udpPorts: [PORT] }
+    const [{ id }, other] = [await gateway.addInstance(both), await gateway.addInstance(both)]
+    const { udp } = (await gateway.call(getConnection, { params: { id } })).data
+    const port = udp[0]?.public_port ?? 0
+    expect(await resolverOf(port).resolve4('cloud.example')).toEqual(['203.0.113.9'])
+    await gateway.close()
+    await start(direct)
+    await expect
+      .poll(() =>
+        resolverOf(port, 1)
+          .resolve4('again.example')
+          .catch(() => []),
+      )
+      .toHaveLength(1)
+    await gateway.setStatus(id, 'stopped')
+    await gateway.setStatus(id, 'running')
+    await expect
+      .poll(() =>
+        resolverOf(port, 1)
+          .resolve4('again.example')
+          .catch(() => []),
+      )
+      .toHaveLength(1)
+    expect((await gateway.call(getConnection, { params: { id } })).data.udp).toEqual(udp)
+    for (const one of [id, other.id]) await terminate(one)
+  })
+
+  test('answer so many senders at a time and no more, until they are forgotten, and give their ways back then', async () => {
+    await start(direct, { udp: { flowsPerPortMax: 2 }, streams: { connectionsPerInstanceMax: 3 } })
+    const { id } = await gateway.addInstance({ udpPorts: [PORT] })
+    const port = (await gateway.call(getConnection, { params: { id } })).data.udp[0]?.public_port ?? 0
+    const [one, two, three] = [resolverOf(port), resolverOf(port), resolverOf(port, NO_ANSWER_MS)]
+    for (const client of [one, two]) await client?.resolve4('let-in.example')
+    asked = []
+    const refused = await three?.resolve4('left-out.example').catch((error: Error) => error)
+    expect(refused).toBeInstanceOf(Error)
+    expect(asked).toEqual([])
+    await gateway.setStatus(id, 'stopped')
+    const closed = () => resolverOf(port, NO_ANSWER_MS).resolve4('left-out.example').catch(codeOf)
+    await expect.poll(closed).toBe('ECONNREFUSED')
+    await gateway.setStatus(id, 'running')
+    await expect
+      .poll(() =>
+        resolverOf(port)
+          .resolve4('let-in.example')
+          .catch(() => []),
+      )
+      .toHaveLength(1)
+    // Ways that were not given back would leave room for one alone.
+    expect(await resolverOf(port).resolve4('let-in.example')).toHaveLength(1)
+    await terminate(id)
   })
 })
 

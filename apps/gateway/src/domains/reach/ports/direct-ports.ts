@@ -6,7 +6,16 @@ import type { Database } from '../../../platform/database/database.ts'
 import type { Instances, Target } from '../../instances/instances.ts'
 import { runningOf } from '../running.ts'
 import { directPort } from '../tables.ts'
-import type { TcpForwards } from './tcp-forwards.ts'
+import type { UdpForwards } from './udp-forwards.ts'
+
+export type Protocol = 'tcp' | 'udp'
+
+/** A port of an instance. */
+interface InstancePort {
+  target: Target
+  protocol: Protocol
+  port: number
+}
 
 /** Ports of a pool, both ends included. */
 export interface PortRange {
@@ -18,7 +27,7 @@ export interface DirectPortsDeps {
   db: Database
   log: Pick<Logger, 'warn'>
   instances: Pick<Instances, 'findRunning' | 'ownerOf'>
-  forwards: Pick<TcpForwards, 'open' | 'closeInstance'>
+  forwards: Record<Protocol, UdpForwards>
   /** Ports that are given out; null for any that is free. */
   pool: PortRange | null
 }
@@ -37,25 +46,30 @@ export function createDirectPorts(deps: DirectPortsDeps) {
   const waiting = new Set<string>()
   let isShut = false
 
-  async function keptPorts(instanceId: string): Promise<Map<number, number>> {
-    const rows = await db.select().from(directPort).where(eq(directPort.instanceId, instanceId))
-    return new Map(rows.map(({ port, publicPort }) => [port, publicPort]))
+  async function keptPorts(instanceId: string) {
+    return db.select().from(directPort).where(eq(directPort.instanceId, instanceId))
+  }
+
+  /** The port that was written down for one of an instance; null for none. */
+  async function keptFor({ target, protocol, port }: InstancePort): Promise<number | null> {
+    const rows = await keptPorts(target.instanceId)
+    return rows.find(row => row.protocol === protocol && row.port === port)?.publicPort ?? null
   }
 
   /** Writes down where a port leads, unless either of the two is taken. Gives where it leads now. */
-  async function keep(instanceId: string, port: number, publicPort: number): Promise<number | null> {
-    await db.insert(directPort).values({ instanceId, port, publicPort }).onConflictDoNothing()
-    return (await keptPorts(instanceId)).get(port) ?? null
+  async function keep(which: InstancePort, publicPort: number): Promise<number | null> {
+    const { target, protocol, port } = which
+    const row = { instanceId: target.instanceId, protocol, port, publicPort }
+    await db.insert(directPort).values(row).onConflictDoNothing()
+    return keptFor(which)
   }
 
   /** Gives an instance's port one of the pool that nobody has, none of those tried; null where there is no other. */
-  async function takeOfPool(
-    { first, last }: PortRange,
-    instanceId: string,
-    port: number,
-    tried: Set<number>,
-  ) {
-    const rows = await db.select({ publicPort: directPort.publicPort }).from(directPort)
+  async function takeOfPool({ first, last }: PortRange, which: InstancePort, tried: Set<number>) {
+    const rows = await db
+      .select({ publicPort: directPort.publicPort })
+      .from(directPort)
+      .where(eq(directPort.protocol, which.protocol))
     const taken = new Set(rows.map(({ publicPort }) => publicPort))
     const free: number[] = []
     for (let candidate = first; candidate <= last; candidate++) {
@@ -63,65 +77,71 @@ export function createDirectPorts(deps: DirectPortsDeps) {
     }
     if (free.length === 0) return null
     // Any of them: whoever still knows a port that was another customer’s does not find the next one there at once.
-    return keep(instanceId, port, free[randomInt(free.length)] ?? first)
+    return keep(which, free[randomInt(free.length)] ?? first)
   }
 
-  async function listen(target: Target, port: number, publicPort: number | null): Promise<number | null> {
-    return (await forwards.open(target, new Map([[port, publicPort]]))).get(port) ?? null
+  async function listen({ target, protocol, port }: InstancePort, publicPort: number | null) {
+    const found = await forwards[protocol].open(target, new Map([[port, publicPort]]))
+    return found.get(port) ?? null
   }
 
   /** Opens a port of the pool, the one that was kept if there is one. */
-  async function openOfPool(range: PortRange, target: Target, port: number, known: number | null) {
-    const { instanceId } = target
-    if (known !== null) return listen(target, port, known)
+  async function openOfPool(range: PortRange, which: InstancePort, known: number | null) {
+    if (known !== null) return listen(which, known)
+    const { target, protocol, port } = which
     const tried = new Set<number>()
     while (tried.size < TAKE_TRIES_MAX && !isShut) {
-      const publicPort = await takeOfPool(range, instanceId, port, tried)
+      const publicPort = await takeOfPool(range, which, tried)
       if (publicPort === null) break
       tried.add(publicPort)
-      const opened = await listen(target, port, publicPort)
+      const opened = await listen(which, publicPort)
       if (opened !== null) return opened
-      await db.delete(directPort).where(and(eq(directPort.instanceId, instanceId), eq(directPort.port, port)))
+      const { instanceId } = target
+      const isIt = [eq(directPort.instanceId, instanceId), eq(directPort.protocol, protocol)]
+      await db.delete(directPort).where(and(...isIt, eq(directPort.port, port)))
     }
+    log.warn(
+      { instance: target.instanceId, port },
+      'no direct port is left: BERTH_DIRECT_PORTS names too few',
+    )
     return null
   }
 
   /** Opens any port, the one that was kept unless somebody else has it now. */
-  async function openAny(target: Target, port: number, known: number | null) {
-    const opened =
-      (known === null ? null : await listen(target, port, known)) ?? (await listen(target, port, null))
-    if (opened !== null && known === null) await keep(target.instanceId, port, opened)
+  async function openAny(which: InstancePort, known: number | null) {
+    const opened = (known === null ? null : await listen(which, known)) ?? (await listen(which, null))
+    if (opened !== null && known === null) await keep(which, opened)
     return opened
   }
 
-  async function open(target: Target, ports: readonly number[]): Promise<Map<number, number>> {
-    const known = ports.length === 0 ? new Map<number, number>() : await keptPorts(target.instanceId)
+  async function open(target: Target, protocol: Protocol, ports: readonly number[]) {
     const found = new Map<number, number>()
     for (const port of ports) {
-      const before = known.get(port) ?? null
-      const opened = pool ? await openOfPool(pool, target, port, before) : await openAny(target, port, before)
+      const which = { target, protocol, port }
+      const known = await keptFor(which)
+      const opened = pool ? await openOfPool(pool, which, known) : await openAny(which, known)
       if (opened !== null) found.set(port, opened)
     }
     return found
   }
 
+  function closeInstance(instanceId: string): void {
+    for (const one of Object.values(forwards)) one.closeInstance(instanceId)
+  }
+
   /** Opens again what an instance had, where it runs; forgets what one had that is gone. */
   async function reopen(instanceId: string): Promise<void> {
     const known = await keptPorts(instanceId)
-    if (known.size === 0 || isShut) return
+    if (known.length === 0 || isShut) return
     const userId = await instances.ownerOf(instanceId)
     if (userId === null) {
       await db.delete(directPort).where(eq(directPort.instanceId, instanceId))
       return
     }
     const target = { userId, instanceId }
-    const row = await runningOf(instances, target)
-    if (!row) return
-    await open(
-      target,
-      row.tcpPorts.filter(port => known.has(port)),
-    )
-    if (!(await runningOf(instances, target))) forwards.closeInstance(instanceId)
+    if (!(await runningOf(instances, target))) return
+    for (const { protocol, port } of known) await open(target, protocol, [port])
+    if (!(await runningOf(instances, target))) closeInstance(instanceId)
   }
 
   /** Looks at an instance soon, after those before it. */
@@ -146,9 +166,13 @@ export function createDirectPorts(deps: DirectPortsDeps) {
       const rows = await db.selectDistinctOn([directPort.instanceId]).from(directPort)
       for (const { instanceId } of rows) look(instanceId)
     },
-    /** Opens nothing any more. */
+    /** Closes them, and every way through them. */
+    closeInstance,
+    /** Instances that have any open, with their owners. */
+    targets: (): Target[] => Object.values(forwards).flatMap(one => one.targets()),
     shutdown(): void {
       isShut = true
+      for (const one of Object.values(forwards)) one.shutdown()
     },
   }
 }

@@ -37,6 +37,7 @@ beforeAll(async () => {
       guest: { lacks: 'No guest.' },
     },
     network: {
+      udp: { lacks: 'No datagrams here.' },
       connect: async () => {
         const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
         await once(socket, 'connect')

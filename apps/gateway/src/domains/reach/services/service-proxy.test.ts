@@ -446,6 +446,7 @@ function networkOf(ports: ReadonlyMap<number, number>): ReachedEngine {
       guest: { lacks: 'No guest.' },
     },
     network: {
+      udp: { lacks: 'No datagrams here.' },
       async connect(_, port) {
         const there = ports.get(port)
         if (!there) throw new ComputeError('port_closed', 'nothing listens')

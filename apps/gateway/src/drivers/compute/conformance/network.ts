@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { openDatagrams } from '../port/datagram-line.ts'
 import { lackOf, offered } from '../port/part.ts'
 import { eventually, expectCode, type Subject, text } from './tools.ts'
 
@@ -43,7 +44,8 @@ export function describeNetwork(subject: Subject): void {
     if (why !== null) return ctx.skip(why)
     const { id } = await subject.running({ udp_ports: [5353] })
     await text(subject.engine(), id, `setsid perl -e '${UDP_ECHO}' 5353 > /dev/null 2>&1 &`)
-    const [one, two] = await Promise.all([offered(udp).open(id, 5353), offered(udp).open(id, 5353)])
+    const open = async () => openDatagrams(await offered(udp).open(id, 5353))
+    const [one, two] = await Promise.all([open(), open()])
     const heard: [string, string][] = []
     one.onDatagram(datagram => heard.push(['one', datagram.toString('hex')]))
     two.onDatagram(datagram => heard.push(['two', datagram.toString('hex')]))

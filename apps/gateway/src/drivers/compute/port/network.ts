@@ -10,8 +10,11 @@ export interface MachineNetwork {
 }
 
 export interface UdpNetwork {
-  /** Opens a way for datagrams to a port inside the machine, whether or not anything listens there. */
-  open(id: string, port: number): Promise<UdpFlow>
+  /**
+   * Opens a way for datagrams to a port inside the machine, whether or not anything listens there.
+   * @returns A line, to be taken up with `openDatagrams` here or passed on as it is.
+   */
+  open(id: string, port: number): Promise<Duplex>
 }
 
 /** Datagrams between one sender outside and one port of a machine. What gets lost is lost, as with UDP anywhere. */

@@ -56,6 +56,8 @@ export interface AgentClient {
   /** Runs a program; the socket then is its line. */
   run(options: RunOptions): Promise<Duplex>
   connect(port: number): Promise<Duplex>
+  /** Opens a way for datagrams to a port in there; the socket then is its line. */
+  udp(port: number): Promise<Duplex>
 }
 
 export function createAgentClient(runDir: string): AgentClient {
@@ -100,6 +102,7 @@ export function createAgentClient(runDir: string): AgentClient {
       return socket
     },
     connect: async port => (await ask({ op: 'connect', port })).socket,
+    udp: async port => (await ask({ op: 'udp', port })).socket,
   }
 }
 

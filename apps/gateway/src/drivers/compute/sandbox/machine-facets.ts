@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { consoleOver } from '../console-over.ts'
 import type { MachineConsole, MachinePrograms } from '../port/console.ts'
 import type { MachineSpec, Machines } from '../port/machines.ts'
-import type { MachineNetwork } from '../port/network.ts'
+import type { MachineNetwork, UdpNetwork } from '../port/network.ts'
 import type { Observation } from '../port/observation.ts'
 import { followTail, readTail } from './command-log-reader.ts'
 import { COMMAND_LOG } from './launch.ts'
@@ -50,6 +50,7 @@ export function machineFacets({ life, store, limiter, check }: MachineFacetsDeps
     list: life.list,
   }
   const connect: MachineNetwork['connect'] = (id, port) => talk(id, () => life.agentOf(id).connect(port))
+  const udp: UdpNetwork = { open: (id, port) => talk(id, () => life.agentOf(id).udp(port)) }
   const console: Omit<MachineConsole, 'programs' | 'serial' | 'shells'> = {
     shells_live: 'with_engine',
     ...consoleOver((id, request) => talk(id, () => life.agentOf(id).session(request))),
@@ -72,5 +73,5 @@ export function machineFacets({ life, store, limiter, check }: MachineFacetsDeps
   const programs: MachinePrograms = {
     run: (id, options) => talk(id, () => life.agentOf(id).run(options)),
   }
-  return { talk, machines, connect, console, programs, observation, close: sampler.close }
+  return { talk, machines, connect, udp, console, programs, observation, close: sampler.close }
 }

@@ -154,7 +154,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     volumes: createSandboxVolumes(store, folders),
     network: {
       connect: facets.connect,
-      udp: { lacks: 'The agent in a sandbox passes streams, not datagrams.' },
+      udp: facets.udp,
     },
     console: {
       ...facets.console,

@@ -11,6 +11,7 @@
  *  - `sessions`, `close_session`: nothing more.
  *  - `run`: a program's line. The gateway sends `data` (the program's input), `eof`, `resize` and `signal`. It gets `data`
  *    and `stderr`, and at last one `exit` (JSON, see `ProgramEnd`). A line that ends without one is lost.
+ *  - `udp`: both sides send `datagram`, until either ends the stream.
  *  - what else a peer understands: see `sandbox/agent/requests.ts`.
  *
  * One stream for each conversation means that its own buffers are the flow control of typing: whoever does not read
@@ -35,6 +36,8 @@ export const FRAME = {
   eof: 11,
   /** The name of a signal for a program, without its `SIG`. */
   signal: 12,
+  /** One datagram, whole. */
+  datagram: 13,
 } as const
 
 /** Names that a session may have. */

@@ -8,8 +8,11 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
+import { serveFlow } from '../../sessions/datagram-line.ts'
+import { encodeJson, FRAME } from '../../sessions/frames.ts'
 import { serveProgram } from '../../sessions/serve-program.ts'
 import { createSessionHost } from '../../sessions/session-host.ts'
+import { openUdpSocket } from '../../sessions/udp-socket.ts'
 import { createCommandLog } from './command-log.ts'
 import { reportCommandEnd } from './command-report.ts'
 import { openProgram } from './open-program.ts'
@@ -81,6 +84,15 @@ function handle(socket: Socket, request: AgentRequest): void {
       break
     case 'connect':
       openPort(socket, request.port)
+      break
+    case 'udp':
+      openUdpSocket('127.0.0.1', request.port).then(
+        flow => {
+          socket.write(encodeJson(FRAME.ok, {}))
+          serveFlow(flow, socket)
+        },
+        error => fail(socket, failureOf(error)),
+      )
       break
     case 'exec':
       runExec(socket, request, { cwd: cwd(), env: environment() })

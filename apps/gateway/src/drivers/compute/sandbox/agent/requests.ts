@@ -12,6 +12,7 @@ export const AGENT_PROTOCOL = 2
  *    lives. How it ended is in the report (open file 6), which is there also for a gateway that comes later.
  *  - `exec`: `data` and `stderr` frames, then one `exit` frame.
  *  - `run`: a program's line, see `sessions/frames.ts`.
+ *  - `udp`: `datagram` frames, both ways.
  *  - `connect`: no more frames at all: the socket now carries the port's bytes, both ways.
  */
 export type AgentRequest =
@@ -21,6 +22,7 @@ export type AgentRequest =
   | { op: 'stats' }
   | { op: 'stop'; grace_ms: number }
   | { op: 'connect'; port: number }
+  | { op: 'udp'; port: number }
   | { op: 'exec'; argv: string[]; timeout_ms: number; output_bytes_max: number }
   | RunRequest
   | SessionRequest

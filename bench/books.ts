@@ -1,11 +1,10 @@
 // The pages of money of an account with 20 machines: one month of them and twelve, beside the bare SQL of each page.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { Pool } from 'undici'
 import { checkBooks } from '../apps/gateway/src/domains/billing/ledger/check-books.ts'
 import { type OpenDatabase, openDatabase } from '../apps/gateway/src/platform/database/open-database.ts'
 import { createLog } from '../apps/gateway/src/platform/log.ts'
+import { databaseUrlOf } from './lib/database-url.ts'
 import { median, printFigure } from './lib/figures.ts'
 import { type GatewayProcess, startGatewayProcess } from './lib/gateway-process.ts'
 
@@ -18,7 +17,7 @@ const FILL_MS = 300_000
 const gateway = await startGatewayProcess()
 try {
   const database = openDatabase({
-    url: urlOf(gateway.dataDir),
+    url: databaseUrlOf(gateway.dataDir),
     log: createLog({ level: 'error', pretty: false }),
     poolSize: 1,
   })
@@ -31,13 +30,6 @@ try {
   await database.close()
 } finally {
   await gateway.stop()
-}
-
-/** As the gateway's own start makes it; the password is in the folder. */
-function urlOf(dataDir: string): string {
-  const { database_password: password } = JSON.parse(readFileSync(join(dataDir, 'secrets.json'), 'utf8'))
-  const query = `host=${encodeURIComponent(join(dataDir, 'run'))}&port=5432`
-  return `postgresql://berth:${encodeURIComponent(password)}@/berth?${query}`
 }
 
 /**

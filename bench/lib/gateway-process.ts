@@ -49,9 +49,10 @@ export async function startGatewayProcess(settings: Record<string, string> = {})
   const call: GatewayProcess['call'] = async (contractCall, input) => {
     const params = (input.params ?? {}) as Record<string, string>
     const path = contractCall.path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '')
+    const query = new URLSearchParams((input.query ?? {}) as Record<string, string>)
     const { body } = await pool.request({
       method: contractCall.method,
-      path: GATEWAY_PREFIX + path,
+      path: `${GATEWAY_PREFIX}${path}?${query}`,
       headers: {
         'content-type': 'application/json',
         ...(token ? { authorization: `Bearer ${token}` } : {}),

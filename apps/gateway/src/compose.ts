@@ -34,6 +34,8 @@ import { settingsRoutes } from './domains/settings/routes.ts'
 import { createSettings } from './domains/settings/settings.ts'
 import { sshKeysRoutes } from './domains/ssh-keys/routes.ts'
 import { createSshKeys } from './domains/ssh-keys/ssh-keys.ts'
+import { watchesRoutes } from './domains/watches/routes.ts'
+import { createWatches, type Watches } from './domains/watches/watches.ts'
 import type { CaptchaService } from './drivers/captcha/port.ts'
 import type { RegistryAccess } from './drivers/compute/port/registry-access.ts'
 import type { IdentitySource } from './drivers/identity/port.ts'
@@ -133,6 +135,7 @@ export interface Gateway {
   readonly ssh: { port: number; why: string | null } | null
   registries: Registries
   models: Models
+  watches: Watches
   server: GatewayServer
   /** What the management port shows. */
   managed: Managed
@@ -251,8 +254,20 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
   })
+  const say = sayIn(catalogue.words)
+  const watches = createWatches({
+    ...base,
+    owner: parts.gatewayId,
+    events,
+    regions,
+    instances,
+    isVerified: async userId => (await identity.recipient(userId)) !== null,
+    listen,
+    say,
+  })
   const notifications = createNotifications({
     ...base,
+    say,
     mail: mailQueue,
     events,
     recipient: identity.recipient,
@@ -285,11 +300,11 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   })
   const models = createModels({ ...base, events })
 
-  const say = sayIn(catalogue.words)
   const routes: Route[] = [
     ...identityRoutes(identity),
     ...settingsRoutes(settings),
     ...regionsRoutes(regions, say),
+    ...watchesRoutes(watches),
     ...imagesRoutes(images, say),
     ...instancesRoutes(instances, quotes, say),
     ...deployTemplatesRoutes(createDeployTemplates({ ...base, events }), instances),
@@ -345,6 +360,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await identity.purge()
       await audit.purge()
       await billing.purge()
+      await watches.purge()
       await gateways.purge()
       await samples.purge()
       await server.pruneIdempotency(billing.openTopupsAmong)
@@ -410,6 +426,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     },
     registries,
     models,
+    watches,
     server,
     managed: { metrics, ready: health },
     async listen(port) {
@@ -433,6 +450,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       stopSampling = await samples.start()
       await registries.resealFormer()
       billingLoops.start()
+      await watches.start()
       startPlatforms()
       purging.start()
     },
@@ -445,7 +463,13 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     },
     async stopLoops() {
       await stopSampling()
-      await Promise.all([purging.stop(), billingLoops.stop(), instances.reconciler.stop(), jobs.stop()])
+      await Promise.all([
+        purging.stop(),
+        billingLoops.stop(),
+        watches.stop(),
+        instances.reconciler.stop(),
+        jobs.stop(),
+      ])
       await Promise.all(stops.map(stop => stop()))
       await audit.stop()
     },

@@ -138,6 +138,7 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     events,
     recipient: identity.recipient,
     burning: billing.burning,
+    say: text => text,
   })
   const stops = [await identity.start()]
   await jobs.start()

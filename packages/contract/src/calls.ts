@@ -11,6 +11,7 @@ import { instancePageCalls } from './instance-page.ts'
 import { instanceTermCalls } from './instance-terms.ts'
 import { instanceCalls } from './instances.ts'
 import { notificationCalls } from './notifications.ts'
+import { offerWatchCalls } from './offer-watches.ts'
 import { regionCalls } from './regions.ts'
 import { registryCalls } from './registries.ts'
 import { sshKeyCalls } from './ssh-keys.ts'
@@ -25,6 +26,7 @@ export const calls = [
   ...registryCalls,
   ...apiKeyCalls,
   ...regionCalls,
+  ...offerWatchCalls,
   ...imageCalls,
   ...instanceCalls,
   ...deployTemplateCalls,

@@ -7,6 +7,7 @@ export const CONSOLE_LINKS = {
   activation: '/activty',
   reset_password: '/reset-password',
   instances: '/instance-list',
+  explore: '/explore',
   payments: '/payments',
   notifications: '/settings?section=notifications',
   sessions: '/settings?section=sessions',

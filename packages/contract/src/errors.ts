@@ -128,6 +128,7 @@ export const ERRORS = {
   terminal_ticket_invalid: rule(401, 'retry'),
   volume_name_incorrect: rule(400, 'change'),
   ssh_key_limit: rule(409, 'change'),
+  offer_watch_limit: rule(409, 'change'),
   registry_credential_limit: rule(409, 'change'),
   deploy_template_limit: rule(409, 'change'),
   api_key_limit: rule(409, 'change'),

@@ -163,6 +163,10 @@ export const SIGN_IN_CODE_LIFE_MS = 15 * 60_000
 /** Names of SSH keys, registry credentials and API keys. */
 export const KEY_NAME_CHARS_MAX = 64
 
+/** Offers that one customer may watch at a time, and for how long: more than a region has sold out, and a season. */
+export const OFFER_WATCHES_PER_USER_MAX = 10
+export const OFFER_WATCH_DAYS_MAX = 90
+
 /** SSH keys of one customer, and the longest line: an RSA key of 16,384 bits with a comment fits. */
 export const SSH_KEYS_PER_USER_MAX = 50
 export const SSH_PUBLIC_KEY_CHARS_MAX = 8_000

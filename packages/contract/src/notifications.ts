@@ -13,6 +13,7 @@ export const NOTICE_KINDS = [
   'top_up_receipt',
   'instance_trouble',
   'balance_low',
+  'offer_watch',
 ] as const
 export type NoticeKind = (typeof NOTICE_KINDS)[number]
 
@@ -32,6 +33,8 @@ export const notificationChoice = z.object({
       instance_trouble: wanted,
       /** The balance lasts for no more than one of the chosen hours. */
       balance_low: wanted,
+      /** A watched offer is back, was deployed, or could not be. */
+      offer_watch: wanted,
     } satisfies Record<NoticeKind, typeof wanted>,
     by('required'),
   ),

@@ -17,6 +17,7 @@ export const DEFAULT_CHOICE: NotificationChoice = {
     top_up_receipt: true,
     instance_trouble: true,
     balance_low: true,
+    offer_watch: true,
   },
   alert_hours: [...ALERT_HOURS_DEFAULT],
 }

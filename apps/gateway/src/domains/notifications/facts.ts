@@ -1,5 +1,6 @@
 import type { Card } from '@berth/contract/billing'
 import type { Currency, Language } from '@berth/contract/limits'
+import type { OFFER_WATCH_NEWS } from '../watches/events.ts'
 
 /** Who gets a customer's mails. */
 export interface Recipient {
@@ -73,6 +74,17 @@ export interface TermFacts {
   /** Micro-units, as text; null where no term is offered. */
   priceMicro: string | null
   currency: Currency
+}
+
+export interface OfferWatchFacts {
+  userId: string
+  at: string
+  news: (typeof OFFER_WATCH_NEWS)[number]
+  /** As the catalogue has them in English. */
+  gpuSpecName: string
+  regionName: string
+  gpuCount: number
+  instanceName: string | null
 }
 
 export interface BalanceLowFacts {

@@ -2,11 +2,13 @@ import { type ConsoleLink, consoleLink } from '@berth/contract/console-links'
 import { centsFloor, formatMicro, microFromCents } from '@berth/contract/money'
 import type { NoticeKind } from '@berth/contract/notifications'
 import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
+import type { Say } from '../../platform/config/catalogue-words.ts'
 import type {
   BalanceLowFacts,
   InstanceTroubleFacts,
   KeyAddedFacts,
   NewSignInFacts,
+  OfferWatchFacts,
   ReadRecipient,
   Recipient,
   RefundFacts,
@@ -25,6 +27,7 @@ import {
   noticeMail,
   timeText,
 } from './mails/notice-mail.ts'
+import { OFFER_WATCH_TEXTS } from './mails/offer-watch-mail.ts'
 import { REFUND_TEXTS } from './mails/refund-mail.ts'
 import { TERM_TEXTS } from './mails/term-mail.ts'
 import { TOP_UP_RECEIPT_TEXTS } from './mails/top-up-receipt-mail.ts'
@@ -33,6 +36,7 @@ interface NoticeDeps {
   mail: MailOutbox
   recipient: ReadRecipient
   wants(userId: string, kind: NoticeKind): Promise<boolean>
+  say: Say
   publicUrl: () => string
   brandName: () => string
 }
@@ -120,6 +124,17 @@ export function defineNotices(deps: NoticeDeps) {
       }),
       'instance-term',
     ),
+    offerWatch: define(
+      'offer_watch',
+      OFFER_WATCH_TEXTS,
+      ({ news }: OfferWatchFacts) => WATCH_PAGES[news] ?? 'explore',
+      (facts: OfferWatchFacts, { language }) => ({
+        at: timeText(facts.at),
+        news: facts.news,
+        offer: `${facts.gpuCount} × ${deps.say(facts.gpuSpecName, language)}, ${deps.say(facts.regionName, language)}`,
+        name: lineOf(facts.instanceName ?? ''),
+      }),
+    ),
     balanceLow: define(
       'balance_low',
       BALANCE_LOW_TEXTS,
@@ -133,6 +148,11 @@ export function defineNotices(deps: NoticeDeps) {
   }
 }
 
+const WATCH_PAGES: Partial<Record<OfferWatchFacts['news'], ConsoleLink>> = {
+  deployed: 'instances',
+  instance_limit: 'instances',
+  insufficient_balance: 'payments',
+}
 const KEY_PAGES = { ssh_key: 'ssh_keys', registry: 'registries', api_key: 'api_keys' } as const
 
 /** What mails say of a payment, whichever way the money went. */

@@ -17,6 +17,7 @@ import { accountDeleted, signedInAnew } from '../identity/events.ts'
 import { instancesInTrouble, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
+import { offerWatchNews } from '../watches/events.ts'
 import { DEFAULT_CHOICE } from './choices.ts'
 import { type Burning, createNotifications, type Notifications } from './notifications.ts'
 import { balanceAlert } from './tables.ts'
@@ -62,6 +63,7 @@ beforeEach(async () => {
       language: 'en',
     }),
     burning: async after => (after === null ? burning : []),
+    say: text => text,
     publicUrl: () => 'http://127.0.0.1:8080/',
     brandName: () => 'Berth',
   })
@@ -100,6 +102,16 @@ const SEND: Record<NoticeKind, (userId: string) => Promise<unknown>> = {
       at,
       cause: 'error',
       instances: [{ id: 'i-1', name: 'llama' }],
+    }),
+  offer_watch: userId =>
+    tell(offerWatchNews, {
+      userId,
+      at,
+      news: 'back',
+      gpuSpecName: 'B200',
+      gpuCount: 1,
+      regionName: 'us-west',
+      instanceName: null,
     }),
   balance_low: userId => {
     burning = [burner(userId, 2)]

@@ -23,6 +23,7 @@ describe('what a customer wants', () => {
         top_up_receipt: true,
         instance_trouble: true,
         balance_low: true,
+        offer_watch: true,
       },
       alert_hours: [24, 3],
     })

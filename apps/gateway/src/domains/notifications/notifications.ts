@@ -2,6 +2,7 @@ import type { NoticeKind, NotificationChoice } from '@berth/contract/notificatio
 import type { Logger } from 'pino'
 import type { MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
+import type { Say } from '../../platform/config/catalogue-words.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Events } from '../../platform/events/events.ts'
 import { paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
@@ -11,6 +12,7 @@ import { instancesInTrouble, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
 import { registryCredentialAdded } from '../registries/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
+import { offerWatchNews } from '../watches/events.ts'
 import { type Burning, checkBalances } from './balance-alerts.ts'
 import { forgetChoices, readChoice, saveChoice } from './choices.ts'
 import type { ReadRecipient } from './facts.ts'
@@ -30,6 +32,8 @@ export interface NotificationsDeps {
   recipient: ReadRecipient
   /** Customers who burn money, a page at a time; it comes from the billing domain. */
   burning(after: string | null): Promise<Burning[]>
+  /** How the catalogue's texts are said in a language. */
+  say: Say
   publicUrl: () => string
   brandName: () => string
 }
@@ -73,6 +77,7 @@ function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof def
   events.on(accountDeleted, LISTENER, (tx, { userId }) => forgetChoices(tx, userId))
   events.on(signedInAnew, LISTENER, notices.newSignIn)
   events.on(topUpPaid, LISTENER, notices.topUpReceipt)
+  events.on(offerWatchNews, LISTENER, notices.offerWatch)
   const outcomes = { given_back: paymentRefunded, came_back: refundFailed } as const
   for (const outcome of ['given_back', 'came_back'] as const) {
     events.on(outcomes[outcome], LISTENER, (tx, facts) => notices.refund(tx, { ...facts, outcome }))

@@ -9,6 +9,7 @@ export const notificationChoice = pgTable('notification_choice', {
   topUpReceipt: boolean('top_up_receipt').notNull(),
   instanceTrouble: boolean('instance_trouble').notNull(),
   balanceLow: boolean('balance_low').notNull(),
+  offerWatch: boolean('offer_watch').notNull().default(true),
   alertHours: integer('alert_hours').array().notNull(),
 })
 

@@ -28,7 +28,7 @@ export interface Offer {
   simulated: boolean
 }
 
-export type { Claim, Stock } from './stock.ts'
+export { type Claim, STOCK_CHANNEL, type Stock } from './stock.ts'
 export type Regions = ReturnType<typeof createRegions>
 
 /**

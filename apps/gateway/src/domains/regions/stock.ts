@@ -1,8 +1,12 @@
 import { and, asc, count, eq, isNull, ne, or, sql } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
+import { notify } from '../../platform/database/open-database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { stock, stockClaim } from './tables.ts'
+
+/** Told when there may be more of something: the payload is its region's code. */
+export const STOCK_CHANNEL = 'stock'
 
 /** A spec in a region. */
 export interface StockKey {
@@ -72,6 +76,7 @@ export function createStock({ db, clock }: { db: Database; clock: Clock }) {
       .update(stock)
       .set({ taken: sql`${stock.taken} - ${gone.count}` })
       .where(isKey({ regionCode: gone.regionCode, specId: gone.gpuSpecId }))
+    await notify(tx, STOCK_CHANNEL, gone.regionCode)
   }
 
   /** Gives an engine the claims of the version before: those on what was called `formerId`, and those on none yet. */
@@ -118,6 +123,10 @@ export function createStock({ db, clock }: { db: Database; clock: Clock }) {
           target: [stock.regionCode, stock.gpuSpecId],
           set: { total: sql`excluded.total` },
         })
+      const before = new Map(known.map(row => [keyText(row), row.total]))
+      const more = all.filter(row => row.total > (before.get(keyText(row)) ?? 0))
+      for (const regionCode of new Set(more.map(row => row.regionCode)))
+        await notify(tx, STOCK_CHANNEL, regionCode)
     })
   }
 

@@ -121,7 +121,10 @@ describe('the mail about a new password', () => {
   test('also when it was set by a reset link, and though no other mails are wanted', async () => {
     const { userId, email } = await someone()
     const mails = { new_sign_in: false, key_added: false, top_up_receipt: false, instance_trouble: false }
-    await bench.notifications.set(userId, { mails: { ...mails, balance_low: false }, alert_hours: [] })
+    await bench.notifications.set(userId, {
+      mails: { ...mails, balance_low: false, offer_watch: false },
+      alert_hours: [],
+    })
     await bench.call(sendResetPasswordEmail, { body: { ...names, email } })
     const token = secretIn((await mailAbout(email, 'Choose a new')).text)
     await bench.call(resetPassword, { body: { ...names, token, password: NEW_PASSWORD } })

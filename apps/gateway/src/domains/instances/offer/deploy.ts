@@ -38,6 +38,11 @@ export interface DeployInput {
   /** Two deploys with one key are one instance (B3). */
   idempotencyKey: string
   body: DeployBody
+  /**
+   * Whatever has to be done with it or not at all, in the transaction of the deploy, once and before anything is taken.
+   * What it throws undoes the deploy.
+   */
+  within?(tx: Transaction, made: { instanceId: string; runningMicroPerHour: bigint }): Promise<void>
 }
 
 /**
@@ -75,6 +80,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
     if (earlier !== null) return await ownInstance(tx, userId, earlier)
     if (term && body.price_micro !== null) requirePrice(body.price_micro, term.termMicro)
     await requireRoom(tx, userId)
+    await input.within?.(tx, { instanceId, runningMicroPerHour })
     const given = await takeStock(tx, regions.stock, {
       offer,
       gpuCount: body.gpu_count,

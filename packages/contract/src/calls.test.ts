@@ -125,6 +125,8 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'account.update-user',
     'account.send-sign-in-code',
     'notification.set',
+    'offer_watch.add',
+    'offer_watch.cancel',
     'registry.add',
     'deploy_template.add',
     'deploy_template.rename',
@@ -152,6 +154,9 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
 
 /** Calls that the seed does not have. A new call belongs here, or in the table above when the seed has it. */
 const OWN_CALLS = [
+  'POST /api/offer-watch/',
+  'GET /api/offer-watch/',
+  'DELETE /api/offer-watch/{id}',
   'GET /api/instance/{id}/billing-preview',
   'POST /api/instance/renew',
   'POST /api/instance/toggle-renewal',

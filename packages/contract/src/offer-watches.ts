@@ -46,7 +46,7 @@ export type OfferWatch = z.infer<typeof offerWatch>
 const { region_code: _region, gpu_spec_id: _spec, gpu_count: _count, ...setupFields } = deployBody.shape
 
 /** What a watch deploys: all of a deploy but what is watched. */
-const setup = z.object(setupFields)
+const setup = z.object(setupFields, by('required'))
 z.globalRegistry.add(setup, { id: 'OfferWatchSetup' })
 
 /** A price has so many digits at the most: a million units of currency an hour. */

@@ -7,5 +7,6 @@ export const AUDIT_GROUPS = [
   'ssh_key',
   'registry',
   'api_key',
+  'offer_watch',
 ] as const
 export type AuditGroup = (typeof AUDIT_GROUPS)[number]

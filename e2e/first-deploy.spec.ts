@@ -314,7 +314,7 @@ test('[R4.5] it starts again with its home, restarts, and is terminated for good
     )
   expect(beyond, 'a long line is cut where its column ends').toBeLessThanOrEqual(0)
   await chooseAction('Log')
-  await expect(page.getByText(/^berth: the start command ended with code 3$/m)).toBeVisible()
+  await expect(page.getByText(/^berth: the start command ended with code 3$/).last()).toBeVisible()
   await lookAt(page, 'log')
   await page.keyboard.press('Escape')
   await chooseAction('Terminate')

@@ -1,6 +1,12 @@
 import { topup } from '@berth/contract/billing'
 import { calls } from '@berth/contract/calls'
 import { officialImages } from '@berth/contract/images'
+import {
+  convertChargeType,
+  previewBilling,
+  renewInstance,
+  toggleSubscription,
+} from '@berth/contract/instance-terms'
 import { deployInstance, startInstance } from '@berth/contract/instances'
 import { allRegions, type GpuSpec, gpuSpec, listGpuSpecs } from '@berth/contract/regions'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
@@ -11,8 +17,10 @@ import { abortForNavigation } from './api/client.ts'
 import type { Namespace } from './app/i18n.ts'
 import { renderInPage } from './component-fixture.tsx'
 import { type Answers, answerCalls, InShell, Refusal } from './gateway-fixture.tsx'
+import { BillingDialog } from './instances/BillingDialog.tsx'
 import { madeInstance } from './instances/instance-fixture.ts'
 import { StartDialog } from './instances/StartDialog.tsx'
+import { RenewDialog } from './instances/TermDialogs.tsx'
 import { DeployForm } from './pages/explore/DeployForm.tsx'
 import { offersOf } from './pages/explore/offers.ts'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
@@ -45,6 +53,17 @@ const topupPage = {
   ofAForm: true,
 } as const satisfies Partial<Purchase>
 
+const inTerm = madeInstance({ billing_type: 'prepay', charge_cycle: 'monthly' })
+const termPage = {
+  namespaces: ['terms-of-payment', 'instances'],
+  typed: {},
+  reads: {
+    [previewBilling.operation]: () => ({ ...(sampleOf(previewBilling.data) as object), refused: null }),
+  },
+  leadsTo: '/instance-list',
+  ofAForm: false,
+} as const satisfies Partial<Purchase>
+
 const PURCHASES: readonly Purchase[] = [
   {
     operation: deployInstance.operation,
@@ -74,6 +93,30 @@ const PURCHASES: readonly Purchase[] = [
     says: 'machine is starting.',
     leadsTo: '/instance-list',
     ofAForm: false,
+  },
+  {
+    ...termPage,
+    operation: renewInstance.operation,
+    Page: ({ onDone }) => <RenewDialog instance={inTerm} opened onClose={onDone} />,
+    submit: /^Renew now$/,
+    answer: sampleOf(renewInstance.data) as object,
+    says: 'machine was renewed',
+  },
+  {
+    ...termPage,
+    operation: toggleSubscription.operation,
+    Page: ({ onDone }) => <BillingDialog instance={madeInstance({})} opened onClose={onDone} />,
+    submit: /^Change$/,
+    answer: sampleOf(toggleSubscription.data) as object,
+    says: 'machine is now paid for in another way',
+  },
+  {
+    ...termPage,
+    operation: convertChargeType.operation,
+    Page: ({ onDone }) => <BillingDialog instance={inTerm} opened onClose={onDone} />,
+    submit: /^Change$/,
+    answer: sampleOf(convertChargeType.data) as object,
+    says: 'machine is now paid for in another way',
   },
   {
     ...topupPage,

@@ -8,6 +8,7 @@ import { addDeployTemplate } from '@berth/contract/deploy-templates'
 import { officialImages } from '@berth/contract/images'
 import { deployInstance, listInstances } from '@berth/contract/instances'
 import { RECENT_SIGN_IN_MS } from '@berth/contract/limits'
+import { watchOffer } from '@berth/contract/offer-watches'
 import { addRegistryCredential } from '@berth/contract/registries'
 import { addSshKey } from '@berth/contract/ssh-keys'
 import { eq } from 'drizzle-orm'
@@ -97,6 +98,9 @@ const WHO: Record<string, Audience> = {
   'deploy_template.rename': 'user',
   'deploy_template.remove': 'user',
   'instance.setup': 'user',
+  'offer_watch.add': 'verified',
+  'offer_watch.list': 'user',
+  'offer_watch.cancel': 'user',
   'bill.balance': 'user',
   'bill.pay-platform': 'user',
   'bill.topup': 'verified',
@@ -146,6 +150,7 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'deploy_template.rename': ({ template }) => ({ params: { id: template }, body: { name: 'theirs' } }),
   'deploy_template.remove': ({ template }) => ({ params: { id: template } }),
   'instance.setup': ({ instance }) => ({ params: { id: instance } }),
+  'offer_watch.cancel': ({ watch }) => ({ params: { id: watch } }),
   'bill.topup-state': ({ topup }) => ({ params: { id: topup } }),
   'bill.topup-cancel': ({ topup }) => ({ params: { id: topup } }),
   'bill.transaction-receipt': ({ transaction }) => ({ params: { id: transaction } }),
@@ -163,6 +168,7 @@ interface Ids {
   registry: string
   apiKey: string
   template: string
+  watch: string
 }
 
 interface Input {
@@ -172,6 +178,7 @@ interface Input {
 }
 
 const PASSWORD = 'Harbour-Light-7'
+const DAY_MS = 86_400_000
 /** Nothing listens there. */
 const NO_REGISTRY = 'localhost:1'
 
@@ -198,6 +205,7 @@ const CHANGES: Record<string, () => Input> = {
   'api_key.create': () => ({ body: { name: 'late' } }),
   'instance.deploy': () => ({ body: deployBody('berth-base') }),
   'deploy_template.add': () => ({ body: template() }),
+  'offer_watch.add': () => ({ body: watch() }),
   'bill.topup': () => ({
     body: { amount: 2_500, currency: 'USD', platform_name: 'testcard', source: '4242 4242 4242 4242' },
   }),
@@ -306,6 +314,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         registry: '01890000-0000-7000-8000-000000000000',
         apiKey: '01890000-0000-7000-8000-000000000000',
         template: '01890000-0000-7000-8000-000000000000',
+        watch: '01890000-0000-7000-8000-000000000000',
       }),
     )
     expect(foreign).toMatchObject({ httpStatus: 404, envelope: { code: 'not_found' } })
@@ -398,15 +407,27 @@ function template() {
   return { name: randomUUID(), setup: deployBody('berth-base') }
 }
 
-async function ownKeys(): Promise<Pick<Ids, 'sshKey' | 'registry' | 'apiKey' | 'template'>> {
+function watch() {
+  const until = new Date(Date.now() + DAY_MS).toISOString()
+  return { region_code: 'us-west', gpu_spec_id: 'b200', gpu_count: 1, until }
+}
+
+async function ownKeys(): Promise<Pick<Ids, 'sshKey' | 'registry' | 'apiKey' | 'template' | 'watch'>> {
   const token = { token: owner }
-  const [ssh, registry, api, kept] = [
+  const [ssh, registry, api, kept, watched] = [
     await gateway.data(addSshKey, { body: { public_key: publicKey() } }, token),
     await gateway.data(addRegistryCredential, { body: login() }, token),
     await gateway.data(createApiKey, { body: { name: 'mine' } }, token),
     await gateway.data(addDeployTemplate, { body: template() }, token),
+    await gateway.data(watchOffer, { body: watch() }, token),
   ]
-  return { sshKey: ssh.id, registry: registry.id, apiKey: api.id, template: kept.id }
+  return {
+    sshKey: ssh.id,
+    registry: registry.id,
+    apiKey: api.id,
+    template: kept.id,
+    watch: watched.id,
+  }
 }
 
 async function signUpOnly(email: string): Promise<string> {

@@ -222,6 +222,13 @@ export async function sendCall<C extends Call>(
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(timeoutMs !== undefined && { signal: AbortSignal.timeout(timeoutMs) }),
   })
-  const envelope = (await response.json()) as OkEnvelope<CallData<C>> | ErrorEnvelope
+  const envelope = (await envelopeOf(call, response)) as OkEnvelope<CallData<C>> | ErrorEnvelope
   return { httpStatus: response.status, headers: response.headers, envelope }
+}
+
+/** Of a call that streams it is enough that it began: it may go on for long. */
+async function envelopeOf(call: Call, response: Response): Promise<unknown> {
+  if (!call.streams || !response.ok) return response.json()
+  await response.body?.cancel()
+  return { status: 'ok', msg: '', data: null }
 }

@@ -44,12 +44,8 @@ export const getDeployTemplate = defineCall({
   data: deploySetup,
 })
 
-/** What is kept: all that a deploy sends. */
-const keptSetup = z.object(deployBody.shape, by('required'))
-z.globalRegistry.add(keptSetup, { id: 'KeptSetup' })
-
 /** What the form that names a template sends. */
-export const addDeployTemplateBody = z.object({ name: templateName, setup: keptSetup })
+export const addDeployTemplateBody = z.object({ name: templateName, setup: deployBody })
 z.globalRegistry.add(addDeployTemplateBody, { id: 'AddDeployTemplateBody' })
 
 export const addDeployTemplate = defineCall({

@@ -103,35 +103,38 @@ export const idleStopMinutes = z
   .nullable()
 
 /** What a deploy form holds: the same object checks the form and the call. */
-export const deployBody = z.object({
-  name: instanceName,
-  kind: z.enum(['POD', 'VM'], by('not_allowed')).default('POD'),
-  region_code: slug,
-  gpu_spec_id: slug,
-  gpu_count: gpuCount,
-  ...imageChoiceFields,
-  billing_type: z.enum(['postpay', 'prepay'], by('not_allowed')).default('postpay'),
-  /** How long is paid for in advance; null on demand. */
-  charge_cycle: z.enum(CHARGE_CYCLES, by('not_allowed')).nullable().default(null),
-  /** Whether another term is bought when one is over; otherwise the instance is released then. */
-  auto_renew: z.boolean(by('wrong_type')).default(true),
-  /** What a term was quoted at: at another price it is refused. Null takes the price as it is. */
-  price_micro: priceMicro.nullable().default(null),
-  container_disk_gb: diskGb,
-  http_ports: ports.default([]),
-  tcp_ports: ports.default([]),
-  udp_ports: ports.default([]),
-  env: env.default({}),
-  /** Which of them are never shown again. */
-  secret_env: z.array(envName, by('wrong_type')).max(ENV_VARIABLES_MAX, by('too_large')).default([]),
-  /** Replaces the image's own command; run by `sh -c`. Empty keeps it. */
-  start_command: z.string(by('wrong_type')).max(START_COMMAND_CHARS_MAX, by('too_long')).default(''),
-  /** What happens when that command has ended: nothing, it is run again after a pause that grows, or the instance stops. */
-  on_command_end: z.enum(COMMAND_END_RULES, by('not_allowed')).default('keep'),
-  stop_at: stopAt.default(null),
-  spend_limit_cents: spendLimitCents.default(null),
-  idle_stop_minutes: idleStopMinutes.default(null),
-})
+export const deployBody = z.object(
+  {
+    name: instanceName,
+    kind: z.enum(['POD', 'VM'], by('not_allowed')).default('POD'),
+    region_code: slug,
+    gpu_spec_id: slug,
+    gpu_count: gpuCount,
+    ...imageChoiceFields,
+    billing_type: z.enum(['postpay', 'prepay'], by('not_allowed')).default('postpay'),
+    /** How long is paid for in advance; null on demand. */
+    charge_cycle: z.enum(CHARGE_CYCLES, by('not_allowed')).nullable().default(null),
+    /** Whether another term is bought when one is over; otherwise the instance is released then. */
+    auto_renew: z.boolean(by('wrong_type')).default(true),
+    /** What a term was quoted at: at another price it is refused. Null takes the price as it is. */
+    price_micro: priceMicro.nullable().default(null),
+    container_disk_gb: diskGb,
+    http_ports: ports.default([]),
+    tcp_ports: ports.default([]),
+    udp_ports: ports.default([]),
+    env: env.default({}),
+    /** Which of them are never shown again. */
+    secret_env: z.array(envName, by('wrong_type')).max(ENV_VARIABLES_MAX, by('too_large')).default([]),
+    /** Replaces the image's own command; run by `sh -c`. Empty keeps it. */
+    start_command: z.string(by('wrong_type')).max(START_COMMAND_CHARS_MAX, by('too_long')).default(''),
+    /** What happens when that command has ended: nothing, it is run again after a pause that grows, or the instance stops. */
+    on_command_end: z.enum(COMMAND_END_RULES, by('not_allowed')).default('keep'),
+    stop_at: stopAt.default(null),
+    spend_limit_cents: spendLimitCents.default(null),
+    idle_stop_minutes: idleStopMinutes.default(null),
+  },
+  by('required'),
+)
 z.globalRegistry.add(deployBody, { id: 'DeployBody' })
 export type DeployBody = z.infer<typeof deployBody>
 

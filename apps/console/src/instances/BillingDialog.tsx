@@ -36,7 +36,6 @@ export function BillingDialog({ instance, opened, onClose }: InstanceDialogProps
   const [now] = useState<Way>(charge_cycle ?? 'on_demand')
   const [way, setWay] = useState<Way>(now === 'monthly' ? 'weekly' : 'monthly')
   const change = now === 'on_demand' ? 'subscribe' : 'convert'
-  const call = change === 'subscribe' ? toggleSubscription : convertChargeType
   const cycle = way === 'on_demand' ? null : way
   const preview = useQuery({
     ...queryOf(previewBilling, {
@@ -50,7 +49,7 @@ export function BillingDialog({ instance, opened, onClose }: InstanceDialogProps
   const whenGone = () => toast.good(t('billing.gone', { name }), { link: toInstances })
   const subscribe = useChange(toggleSubscription, { whenGone })
   const convert = useChange(convertChargeType, { whenGone })
-  const off = useOffFor(call)
+  const offs = { subscribe: useOffFor(toggleSubscription), convert: useOffFor(convertChargeType) }
   const { data } = preview
   const refusal = useRefusal(data?.refused ?? null)
   const send = async (price_micro: string) => {
@@ -60,7 +59,7 @@ export function BillingDialog({ instance, opened, onClose }: InstanceDialogProps
   }
   return (
     <ConfirmDialog
-      off={off ?? refusal}
+      off={offs[change] ?? refusal}
       opened={opened}
       title={t('billing.title', { name })}
       confirmLabel={t('billing.confirm')}

@@ -6,6 +6,7 @@ export const AUDIT_GROUPS = [
   'notification',
   'ssh_key',
   'registry',
+  'deploy_template',
   'api_key',
   'offer_watch',
 ] as const

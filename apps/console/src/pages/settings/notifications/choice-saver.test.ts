@@ -82,5 +82,5 @@ function makeWorld() {
 
 function choiceOf(hours: NotificationChoice['alert_hours']): NotificationChoice {
   const mails = { new_sign_in: true, key_added: true, top_up_receipt: true, instance_trouble: true }
-  return { mails: { ...mails, balance_low: true }, alert_hours: hours }
+  return { mails: { ...mails, balance_low: true, offer_watch: true }, alert_hours: hours }
 }

@@ -8,6 +8,7 @@ import type { Call } from '@berth/contract/call'
 import { addDeployTemplate, renameDeployTemplate } from '@berth/contract/deploy-templates'
 import { officialImages } from '@berth/contract/images'
 import { deployBody, deployInstance, editInstance } from '@berth/contract/instances'
+import { watchOffer } from '@berth/contract/offer-watches'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
 import {
   addRegistryCredential,
@@ -32,6 +33,7 @@ import { DeployForm } from './pages/explore/DeployForm.tsx'
 import { offersOf } from './pages/explore/offers.ts'
 import { SaveTemplateDialog } from './pages/explore/repeat/SaveTemplateDialog.tsx'
 import { TemplatesDialog } from './pages/explore/repeat/TemplatesDialog.tsx'
+import { WatchDialog } from './pages/explore/watch/WatchDialog.tsx'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
@@ -122,6 +124,14 @@ const FORMS: readonly FormCase[] = [
     namespaces: ['deploy'],
     typed: { 'Name of one': 'two' },
     submit: 'Rename',
+  },
+  {
+    file: 'explore/watch/WatchDialog.tsx',
+    call: watchOffer,
+    Form: () => <WatchDialog offer={WATCHED} setup={SETUP} opened onClose={nothing} />,
+    namespaces: ['watches'],
+    typed: { 'USD an hour, at most': '2.50' },
+    submit: 'Watch',
   },
   {
     file: 'instances/EditDialog.tsx',
@@ -227,6 +237,11 @@ const SETUP = deployBody.parse({
   image_id: 'base',
   container_disk_gb: 20,
 })
+
+const WATCHED = {
+  ...{ name: '1 × B200', region: 'US West', region_code: 'us-west', gpu_spec_id: 'b200', gpu_count: 1 },
+  ...{ microPerHour: '2390000', currency: 'USD' },
+}
 
 function Deploy() {
   const [offer] = offersOf(sampleOf(listGpuSpecs.data) as never, '', 'price')

@@ -13,6 +13,7 @@ import type offers from '../../public/locales/en/offers.json'
 import type payments from '../../public/locales/en/payments.json'
 import type settings from '../../public/locales/en/settings.json'
 import type termsOfPayment from '../../public/locales/en/terms-of-payment.json'
+import type watches from '../../public/locales/en/watches.json'
 
 // A key that no file has does not compile.
 declare module 'i18next' {
@@ -33,6 +34,7 @@ declare module 'i18next' {
       payments: typeof payments
       settings: typeof settings
       'terms-of-payment': typeof termsOfPayment
+      watches: typeof watches
       errors: typeof errors
     }
   }

@@ -31,6 +31,7 @@ export type Namespace =
   | 'payments'
   | 'settings'
   | 'terms-of-payment'
+  | 'watches'
   | 'errors'
 
 /** The language that was chosen on this device; English where none was (R9.8). */

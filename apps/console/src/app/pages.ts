@@ -50,7 +50,7 @@ export const PAGES = [
   {
     path: '/explore',
     access: 'user',
-    namespaces: ['explore', 'deploy', 'offers', 'terms-of-payment'],
+    namespaces: ['explore', 'deploy', 'offers', 'terms-of-payment', 'watches'],
     load: () => import('../pages/explore/ExplorePage.tsx'),
   },
   {

@@ -41,14 +41,14 @@ function numberFromText(text: string): number | null {
 }
 
 /** What a field for a moment holds, without its zone; what is no moment stays as it is, for the rule to refuse. */
-function momentFromText(text: string): string | null {
+export function momentFromText(text: string): string | null {
   if (text === '') return null
   const moment = new Date(text)
   return Number.isNaN(moment.getTime()) ? text : moment.toISOString()
 }
 
 /** `2026-11-22T18:05` on the customer's own clock; seconds and their parts only where there are some, so that nothing is lost. */
-function textFromMoment(moment: Date): string {
+export function textFromMoment(moment: Date): string {
   const local = new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString()
   return local.replace(/(:00)?\.000Z$|Z$/, '')
 }

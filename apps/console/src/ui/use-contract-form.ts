@@ -83,6 +83,9 @@ export function useContractForm<Values extends Record<string, unknown>, Output>(
 
   const submit = (event?: FormEvent<HTMLFormElement>) => {
     event?.preventDefault()
+    // The form of a dialog that was opened from another form lies within that one, as React sees it: sending the one
+    // must not send the other.
+    event?.stopPropagation()
     const element = event?.currentTarget ?? null
     const output = check(element)
     if (output !== null) void send(output, element)

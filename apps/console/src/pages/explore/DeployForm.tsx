@@ -32,6 +32,7 @@ import { PriceCard } from './PriceCard.tsx'
 import { RepeatParts } from './repeat/RepeatParts.tsx'
 import { setupValues } from './repeat/setup-values.ts'
 import { useQuote } from './use-quote.ts'
+import { WatchPart } from './watch/WatchPart.tsx'
 
 interface DeployFormProps {
   offer: SpecOffer
@@ -122,15 +123,20 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
   }
   const stockOf = (region: string) =>
     offer.places.find(({ region_code }) => region_code === region)?.available ?? 0
+  const nameOf = (region: string) => regions.find(({ code }) => code === region)?.name ?? region
+  const read = (element: HTMLFormElement | null) => {
+    const checked = check(element)
+    return checked && bodyOf(checked)
+  }
   const countLabel = offer.gpu ? t('form.gpus') : t('form.machines')
   const places = offer.places.map(place => ({
     value: place.region_code,
     label: t('form.region_stock', {
-      region: regions.find(({ code }) => code === place.region_code)?.name ?? place.region_code,
+      region: nameOf(place.region_code),
       stock: t(`stock.${stockLevel(place)}`, { count: place.available }),
     }),
-    disabled: place.available === 0,
   }))
+  const isSoldOut = offer.places.some(place => place.region_code === values.region_code && isGone(place))
 
   return (
     <form onSubmit={submit} noValidate className={classes.form}>
@@ -162,7 +168,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
                 options={offer.counts.map(count => ({
                   value: String(count),
                   label: String(count),
-                  disabled: count > stockOf(values.region_code),
+                  disabled: !isSoldOut && count > stockOf(values.region_code),
                 }))}
               />
             </div>
@@ -199,15 +205,29 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
       </div>
       <div className={classes.side}>
         <PriceCard quote={quote} billing={billing} onBilling={setBilling} busy={busy} failure={failure} />
-        <RepeatParts
-          read={element => {
-            const checked = check(element)
-            return checked && bodyOf(checked)
-          }}
-        />
+        {isSoldOut && (
+          <WatchPart
+            offer={{
+              name: `${values.gpu_count} × ${offer.name}`,
+              region: nameOf(values.region_code),
+              region_code: values.region_code,
+              gpu_spec_id: offer.id,
+              gpu_count: values.gpu_count,
+              microPerHour: quote.price.data?.running_micro_per_hour ?? null,
+              currency: quote.price.data?.currency ?? CURRENCIES[0],
+            }}
+            read={read}
+          />
+        )}
+        <RepeatParts read={read} />
       </div>
     </form>
   )
+}
+
+/** Whether it is known that a region has none of it. */
+function isGone(place: SpecOffer['places'][number]): boolean {
+  return stockLevel(place) === 'sold_out'
 }
 
 /** What the form holds: ports and variables as text, which meet the call's own rules (R5.4, R5.5). */

@@ -15,6 +15,7 @@ import { Offers } from './Offers.tsx'
 import { EarlierSetups } from './repeat/EarlierSetups.tsx'
 import { SetupNote } from './repeat/SetupNote.tsx'
 import { useSetup } from './repeat/use-setup.ts'
+import { WatchList } from './watch/WatchList.tsx'
 
 const DeployProgress = lazyPart(() => import('./DeployProgress.tsx').then(module => module.DeployProgress))
 
@@ -65,6 +66,7 @@ export function Page() {
     <>
       <PageHeader title={t('title')} actions={<EarlierSetups onChoose={earlier.choose} />} />
       <SetupNote earlier={earlier} />
+      <WatchList />
       {specs.error && <StaleNote since={specs.dataUpdatedAt} onRetry={() => void specs.refetch()} />}
       <Offers specs={specs.data} regions={regions.data}>
         {offer => (

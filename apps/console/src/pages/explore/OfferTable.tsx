@@ -28,7 +28,6 @@ export function OfferTable({ offers, regions, chosen, currency, onChoose }: Offe
               name="gpu_spec"
               value={offer.id}
               checked={offer.id === chosen}
-              disabled={offer.level === 'sold_out'}
               onChange={() => onChoose(offer.id)}
             />
             <span>

@@ -41,7 +41,6 @@ export function SpecCards({ offers, regions, chosen, currency, onChoose }: Offer
             value={offer.id}
             aria-labelledby={`offer-${offer.id}`}
             checked={offer.id === chosen}
-            disabled={offer.level === 'sold_out'}
             onChange={() => {
               setIsOpen(false)
               onChoose(offer.id)

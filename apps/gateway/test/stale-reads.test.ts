@@ -19,6 +19,11 @@ import { cancelTopup, listTransactions, topup } from '@berth/contract/billing'
 import type { Call, CallInput, ChangingCall } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
 import {
+  addDeployTemplate,
+  removeDeployTemplate,
+  renameDeployTemplate,
+} from '@berth/contract/deploy-templates'
+import {
   convertChargeType,
   renewInstance,
   toggleRenewal,
@@ -37,6 +42,7 @@ import {
 } from '@berth/contract/instances'
 import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
 import { setNotifications } from '@berth/contract/notifications'
+import { cancelOfferWatch, watchOffer } from '@berth/contract/offer-watches'
 import {
   addRegistryCredential,
   checkRegistryCredential,
@@ -91,6 +97,7 @@ const READ_OF_EACH = 4
 const PREPAID = { billing_type: 'prepay', charge_cycle: 'weekly' } as const
 const WEEK = '12090000'
 const HOUR = '80000'
+const WATCHED_MS = 3_600_000
 const SPENDING_CARD = '4242424242424242'
 const ASKING_CARD = '4000002500003155'
 
@@ -276,6 +283,20 @@ const SCENES: Scene[] = [
       body: { instance_id: await instance('running', PREPAID), charge_cycle: null, price_micro: HOUR },
     },
   })),
+  scene(addDeployTemplate, async () => ({
+    customer: owner,
+    input: { body: { name: randomUUID(), setup: deployBody() } },
+  })),
+  scene(renameDeployTemplate, async () => ({
+    customer: owner,
+    input: { params: await keptTemplate(), body: { name: randomUUID() } },
+  })),
+  scene(removeDeployTemplate, async () => ({ customer: owner, input: { params: await keptTemplate() } })),
+  scene(watchOffer, async () => ({ customer: owner, input: { body: watched() } })),
+  scene(cancelOfferWatch, async () => {
+    const { id } = await gateway.data(watchOffer, { body: watched() }, owner)
+    return { customer: owner, input: { params: { id } } }
+  }),
   scene(startWebTerminal, async () => ({
     customer: owner,
     input: { body: { instance_id: await instance('running') } },
@@ -425,6 +446,18 @@ async function quietAnswers(customer: Customer, things: Things, first: Answers):
 }
 
 /* Customers and what they have */
+
+async function keptTemplate(): Promise<{ id: string }> {
+  const body = { name: randomUUID(), setup: deployBody() }
+  const { id } = await gateway.data(addDeployTemplate, { body }, owner)
+  return { id }
+}
+
+/** A mail for the offer that is sold out; each time until another moment, so that it is another watch. */
+function watched() {
+  const until = new Date(clock.now().getTime() + WATCHED_MS).toISOString()
+  return { region_code: 'us-west', gpu_spec_id: 'b200', gpu_count: 1, until }
+}
 
 async function payer(): Promise<Customer> {
   const { userId, token, email } = await gateway.signUp()

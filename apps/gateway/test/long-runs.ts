@@ -1,7 +1,7 @@
 /**
  * How much the long tests do: little by default, so that `npm test` stays quick, and much where
  * `BERTH_LONG_TESTS` names them, with commas between, or says `all`. `by-turns` makes one of them long, another one
- * each day: what CI uses.
+ * each day: for a run at night, since it may take minutes more.
  */
 const TRIES = {
   /** Gateways killed with -9, each followed by a start. */

@@ -53,12 +53,12 @@ describeWhere('sandbox recovery', probe, () => {
     })
 
     test('[B1] kill -9 at any moment of a start leaves no process that the next gateway cannot find', async () => {
-      for (let round = 0; round < 12; round++) {
+      for (let round = 0; round < 8; round++) {
         const dataDir = newDir()
         const gateway = startGateway(dataDir, 'victim')
         await gateway.says(round % 2 === 0 ? 'created' : 'made')
         // Spread over the 50 ms or so that creating and starting take; no moment is waited for.
-        await new Promise(resolve => setTimeout(resolve, round * 5))
+        await new Promise(resolve => setTimeout(resolve, round * 7))
         await gateway.kill()
 
         const engine = await newEngine(dataDir)

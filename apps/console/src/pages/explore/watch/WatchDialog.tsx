@@ -16,6 +16,7 @@ import { EXPLORE_FIELDS } from '../search.ts'
 /** A week from now is offered at first. */
 const DAYS_FIRST = 7
 const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
 const MICRO_DIGITS = 6
 
 /** What is watched, in words too. */
@@ -54,7 +55,7 @@ function WatchForm({ offer, setup, onClose }: Omit<WatchDialogProps, 'opened'>) 
   const { t } = useTranslation('watches')
   const { region_code, gpu_spec_id, gpu_count } = offer
   const watch = useChange(watchOffer, { silent: true })
-  const [first] = useState(() => new Date(Date.now() + DAYS_FIRST * DAY_MS))
+  const [first] = useState(() => new Date(wholeMinutes(Date.now() + DAYS_FIRST * DAY_MS)))
   const { form, ...state } = useContractForm({
     schema: setup ? deploySchema : mailSchema,
     initialValues: { until: textFromMoment(first), price: setup ? textFromMicro(offer.microPerHour) : '' },
@@ -106,6 +107,10 @@ const deploySchema = z.object({
 /** All of a deploy but what is watched. A term is paid at once, which no price of an hour bounds: it is on demand. */
 function keptOf({ region_code: _region, gpu_spec_id: _spec, gpu_count: _count, ...setup }: DeployBody) {
   return { ...setup, billing_type: 'postpay' as const, charge_cycle: null, price_micro: null }
+}
+
+function wholeMinutes(ms: number): number {
+  return ms - (ms % MINUTE_MS)
 }
 
 /** `2.39` for 2390000; empty where nothing is known. */

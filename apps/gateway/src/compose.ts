@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { calls } from '@berth/contract/calls'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import { INSTANCES_PER_USER_DEFAULT } from '@berth/contract/limits'
 import { createAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
 import { type Billing, createBilling } from './domains/billing/billing.ts'
@@ -115,6 +116,8 @@ export interface GatewayParts {
   /** Hosts of registries that may be private. */
   privateRegistries: readonly string[]
   rateLimits: RateLimits
+  /** Live instances that one customer may have; left out: `INSTANCES_PER_USER_DEFAULT`. */
+  instancesPerCustomer?: number
   meteringMs: number
   /** Checks answers against the contract: for tests. */
   checkAnswers?: boolean
@@ -222,6 +225,12 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     quotes,
     events,
     listen,
+    instancesMax: parts.instancesPerCustomer ?? INSTANCES_PER_USER_DEFAULT,
+    sealer: createSealer({
+      keys: [parts.secrets.rootKey],
+      purpose: 'berth pages of instances',
+      ids: parts.ids,
+    }),
   })
   const samples = createSamples({ ...base, fleet, instances, events, listen, owner: parts.gatewayId })
   metrics.gauge(

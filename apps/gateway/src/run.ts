@@ -123,6 +123,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
     identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
     identityProviders: createIdentityProviders(config.signInProviders, base),
     rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
+    instancesPerCustomer: config.instancesPerCustomer,
   })
   phases.unshift(
     // Whoever sends requests here learns first that it should not.

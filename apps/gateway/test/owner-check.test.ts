@@ -71,6 +71,7 @@ const WHO: Record<string, Audience> = {
   'image.official-in': 'guest',
   'instance.deploy': 'verified',
   'instance.list': 'user',
+  'instance.page': 'user',
   'instance.edit': 'verified',
   'instance.terminate': 'verified',
   'instance.stop': 'verified',

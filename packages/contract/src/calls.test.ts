@@ -154,6 +154,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
 
 /** Calls that the seed does not have. A new call belongs here, or in the table above when the seed has it. */
 const OWN_CALLS = [
+  'GET /api/instance/page',
   'POST /api/offer-watch/',
   'GET /api/offer-watch/',
   'DELETE /api/offer-watch/{id}',

@@ -8,6 +8,7 @@ import { deployTemplateCalls } from './deploy-templates.ts'
 import { imageCalls } from './images.ts'
 import { instanceMetricsCalls } from './instance-metrics.ts'
 import { instancePageCalls } from './instance-page.ts'
+import { instancePagingCalls } from './instance-paging.ts'
 import { instanceTermCalls } from './instance-terms.ts'
 import { instanceCalls } from './instances.ts'
 import { notificationCalls } from './notifications.ts'
@@ -29,6 +30,7 @@ export const calls = [
   ...offerWatchCalls,
   ...imageCalls,
   ...instanceCalls,
+  ...instancePagingCalls,
   ...deployTemplateCalls,
   ...instanceMetricsCalls,
   ...instancePageCalls,

@@ -17,6 +17,7 @@ export const ERRORS = {
   duplicate_key: rule(400, 'change'),
   validation_failed: rule(400, 'change'),
   required_fields: rule(400, 'change'),
+  cursor_invalid: rule(400, 'change'),
   body_too_large: rule(413, 'change'),
   unsupported_media_type: rule(415, 'change'),
   method_not_allowed: rule(405, 'give_up'),

@@ -292,6 +292,7 @@ const byId = z.object({ id: instanceId })
 /** Reads that are old when something begins or ceases to run. */
 export const WHAT_RUNS = [
   'instance.list',
+  'instance.page',
   'instance.get',
   'instance.events',
   'instance.logs',
@@ -344,7 +345,7 @@ export const editInstance = defineCall({
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },
   // A receipt tells what the instance went through.
-  stales: ['instance.list', 'instance.get', 'instance.events', 'bill.transaction-receipt'],
+  stales: ['instance.list', 'instance.page', 'instance.get', 'instance.events', 'bill.transaction-receipt'],
   body: z.object({
     instance_id: instanceId,
     name: instanceName.optional(),

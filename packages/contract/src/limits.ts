@@ -109,8 +109,20 @@ export const IDEMPOTENCY_KEPT_HOURS = 24
 export const PAGE_SIZE_DEFAULT = 20
 export const PAGE_SIZE_MAX = 100
 
-/** Live instances of one customer: bounds what one account can take from a region. */
-export const INSTANCES_PER_USER_MAX = 20
+/** Live instances of one customer, where the operator sets no other number: bounds what one account can take from a region. */
+export const INSTANCES_PER_USER_DEFAULT = 20
+/** The highest number that may be set: so many are shown, searched and acted on without a pause. */
+export const INSTANCES_PER_USER_MOST = 10_000
+
+/** A page of instances read by cursor: the longest is some 700 KB, which a gateway makes and a browser reads at once. */
+export const INSTANCE_PAGE_SIZE_DEFAULT = 100
+export const INSTANCE_PAGE_SIZE_MAX = 500
+/** Instances that are asked for by their ids: their address stays far below what servers read. */
+export const INSTANCE_IDS_MAX = 100
+/** What is searched for in names, ids and images. */
+export const INSTANCE_SEARCH_CHARS_MAX = 100
+/** Where a page begins, sealed and in base64. */
+export const CURSOR_CHARS_MAX = 400
 
 /**
  * Request bodies. The largest legal one fits, with each character escaped to six bytes, as some clients do: names and

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import type { DeployBody } from '@berth/contract/instances'
+import { INSTANCES_PER_USER_DEFAULT } from '@berth/contract/limits'
 import type { SshKey } from '@berth/contract/ssh-keys'
 import { and, asc, eq, isNull } from 'drizzle-orm'
 import { expect, onTestFinished } from 'vitest'
 import { PATIENCE_MS } from '../../../../../scripts/test/patience-ms.ts'
 import { shippedCatalogue } from '../../../test/shipped-catalogue.ts'
+import { testSealer } from '../../../test/test-sealer.ts'
 import { computeFailure, createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import type { RealGpu } from '../../drivers/compute/port/engine.ts'
 import { CONTAINER_DISK_SKU } from '../../platform/config/skus.ts'
@@ -156,6 +158,8 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       quotes,
       listen: own.listen ? base.database.listen : null,
       limits,
+      instancesMax: INSTANCES_PER_USER_DEFAULT,
+      sealer: testSealer,
     })
     await fleet.start()
     await regions.seedStock()

@@ -6,6 +6,7 @@ import type { Database } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import type { Events } from '../../platform/events/events.ts'
 import type { Ids } from '../../platform/ids.ts'
+import type { Sealer } from '../../platform/sealer.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { Fleet, WhereAsked } from '../fleet/fleet.ts'
 import { accountDeleted } from '../identity/events.ts'
@@ -17,6 +18,7 @@ import { type Load, noteLoad, noteUsed } from './idle.ts'
 import { checkStock } from './offer/check-stock.ts'
 import { countLive, type DeployInput, deploy } from './offer/deploy.ts'
 import type { Quotes } from './offer/quotes.ts'
+import { createPages, type PageWanted } from './pages.ts'
 import * as reads from './reads.ts'
 import { RECONCILE_LIMITS, type ReconcileLimits } from './reconcile/limits.ts'
 import { createPairing, type Pairing } from './reconcile/pairing.ts'
@@ -47,7 +49,7 @@ export interface InstancesDeps {
   ids: Ids
   log: Logger
   fleet: Fleet
-  catalogue: Pick<Catalogue, 'regions'>
+  catalogue: Pick<Catalogue, 'regions' | 'images'>
   billing: Billing
   regions: Pick<Regions, 'offer' | 'stock'>
   images: Pick<Images, 'find' | 'makes'>
@@ -57,6 +59,10 @@ export interface InstancesDeps {
   /** Tells of changes by other replicas; null where there are none. */
   listen: OpenDatabase['listen'] | null
   limits?: ReconcileLimits
+  /** Live instances that one customer may have. */
+  instancesMax: number
+  /** Seals where pages of a list begin. */
+  sealer: Sealer
 }
 
 /** Makes the instances domain. Nothing runs until its reconciler is started. */
@@ -64,6 +70,7 @@ export function createInstances(deps: InstancesDeps) {
   const { db, regions, fleet } = deps
   deps.events.on(accountDeleted, 'instances', (tx, { userId }) => actions.forgetTexts(tx, userId))
   const limits = deps.limits ?? RECONCILE_LIMITS
+  const readPage = createPages(deps)
   const pairing = createPairing({ ...deps, stock: regions.stock, limits })
   /** The loop. Start it before metering: it finds what died while no gateway was there. */
   const reconciler = makeReconciler(deps, limits, pairing)
@@ -87,6 +94,8 @@ export function createInstances(deps: InstancesDeps) {
     deploy: (input: DeployInput) => thenKick(deploy(deps, input)),
     /** A customer's instances, newest first. */
     list: (userId: string) => reads.list(deps, userId),
+    /** A page of a customer's instances, newest first. @throws ApiError `cursor_invalid`. */
+    page: (userId: string, wanted: PageWanted) => readPage(userId, wanted),
     /** One of a customer's instances. @throws ApiError `not_found`. */
     get: (target: Target) => reads.get(deps, target),
     /** Stops an instance; its charge ends when nothing of it runs any more. @throws ApiError `not_found` or `instance_state`. */

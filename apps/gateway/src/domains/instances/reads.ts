@@ -59,7 +59,7 @@ export async function get(deps: ReadDeps, target: Target): Promise<Instance> {
 }
 
 /** Rows of a customer as the customer sees them, with what each has cost so far. */
-async function toInstances(
+export async function toInstances(
   deps: ReadDeps,
   userId: string,
   rows: readonly InstanceRow[],

@@ -148,6 +148,21 @@ describe('[R5.4] [R9.5] a deploy with a bad field names it', () => {
 })
 
 /** Options of calls by a new customer with 25.00. */
+test('[R7.4] the operator says how many instances a customer may have', async () => {
+  const strict = await startGateway({ instancesPerCustomer: 1 })
+  try {
+    const { userId, token } = await strict.signUp()
+    await strict.grant(userId, 2_500)
+    await strict.data(deployInstance, { body: deployBody() }, { token })
+    expect(await strict.call(deployInstance, { body: deployBody() }, { token })).toMatchObject({
+      httpStatus: 409,
+      envelope: { code: 'instance_limit', msg: expect.stringContaining('1') },
+    })
+  } finally {
+    await strict.stop()
+  }
+})
+
 async function payer(): Promise<{ token: string }> {
   const { userId, token } = await gateway.signUp()
   await gateway.grant(userId, 2_500)

@@ -1,4 +1,5 @@
 import { getInstance } from '@berth/contract/instance-page'
+import { pageInstances } from '@berth/contract/instance-paging'
 import {
   checkResource,
   deployInstance,
@@ -43,6 +44,15 @@ export function instancesRoutes(
     route(listInstances, async ({ caller, language }) => {
       const own = await instances.list(caller.userId)
       return own.map(one => said(one, language))
+    }),
+    route(pageInstances, async ({ caller, query, language }) => {
+      const page = await instances.page(caller.userId, {
+        ...query,
+        ids: query.instance_id,
+        statuses: query.status,
+        say: english => say(english, language),
+      })
+      return { ...page, items: page.items.map(one => said(one, language)) }
     }),
     route(getInstance, async ({ caller, params, language }) =>
       said(await instances.get({ userId: caller.userId, instanceId: params.id }), language),

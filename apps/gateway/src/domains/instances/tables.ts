@@ -116,6 +116,10 @@ export const instance = pgTable(
   },
   table => [
     index('instance_user').on(table.userId, table.createdAt),
+    // A customer's list by pages: what others have, and what is gone, is never read.
+    index('instance_page')
+      .on(table.userId, table.createdAt, table.id)
+      .where(sql`${table.terminatedAt} is null`),
     uniqueIndex('instance_secret').on(table.serviceSecret),
     index('instance_live').on(table.nextAttemptAt).where(sql`${table.terminatedAt} is null`),
   ],

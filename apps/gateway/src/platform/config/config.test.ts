@@ -18,6 +18,7 @@ describe('settings', () => {
       smtp: null,
       captcha: { kind: 'default' },
       demo: 'auto',
+      instancesPerCustomer: 20,
       warnings: [],
     })
   })

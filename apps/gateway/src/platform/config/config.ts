@@ -59,6 +59,7 @@ export interface Config {
   readonly logLevel: string
   readonly meteringMs: number
   readonly rateLimitPerMinute: number
+  readonly instancesPerCustomer: number
   /** Things to tell the operator that are no mistakes for certain. */
   readonly warnings: readonly string[]
 }
@@ -130,6 +131,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     logLevel: values.BERTH_LOG_LEVEL,
     meteringMs: values.BERTH_METERING_MS,
     rateLimitPerMinute: values.BERTH_RATE_LIMIT_PER_MINUTE,
+    instancesPerCustomer: values.BERTH_INSTANCES_PER_CUSTOMER,
     warnings: findMisspelt(environment),
   })
 }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { INSTANCES_PER_USER_DEFAULT, INSTANCES_PER_USER_MOST } from '@berth/contract/limits'
 import * as z from 'zod'
 import { signInProviders } from './sign-in-providers.ts'
 
@@ -401,6 +402,11 @@ export const SETTINGS = {
     takes: 'a whole number, or 0 for no limit',
     about:
       'Calls that one network address may make in a minute. Signing in and up have stricter limits of their own.',
+  }),
+  BERTH_INSTANCES_PER_CUSTOMER: setting(wholeNumber(1, INSTANCES_PER_USER_MOST), {
+    default: String(INSTANCES_PER_USER_DEFAULT),
+    takes: `a whole number, 1 to ${INSTANCES_PER_USER_MOST}`,
+    about: 'Instances that one customer may have at a time. Whoever has more already keeps them.',
   }),
 } as const
 

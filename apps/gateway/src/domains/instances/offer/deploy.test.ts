@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { INSTANCES_PER_USER_MAX } from '@berth/contract/limits'
+import { INSTANCES_PER_USER_DEFAULT } from '@berth/contract/limits'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createInstancesFixture, deployBody, type InstancesFixture } from '../instances-fixture.ts'
 
@@ -184,13 +184,13 @@ test('of twenty deploys for the last GPU exactly one wins', async () => {
 
 test('a customer may have so many instances and no more', async () => {
   const userId = await fixture.payer()
-  const deploys = Array.from({ length: INSTANCES_PER_USER_MAX + 2 }, () =>
+  const deploys = Array.from({ length: INSTANCES_PER_USER_DEFAULT + 2 }, () =>
     fixture.deploy(userId, { region_code: 'eu-frankfurt' }),
   )
   const results = await Promise.allSettled(deploys)
   const refused = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
   expect(refused).toMatchObject([
-    { code: 'instance_limit', values: { limit: INSTANCES_PER_USER_MAX } },
+    { code: 'instance_limit', values: { limit: INSTANCES_PER_USER_DEFAULT } },
     { code: 'instance_limit' },
   ])
 })

@@ -1,5 +1,4 @@
 import { type DeployBody, deployInstance, type InstanceChange } from '@berth/contract/instances'
-import { INSTANCES_PER_USER_MAX } from '@berth/contract/limits'
 import { and, count, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
@@ -31,6 +30,8 @@ export interface DeployDeps {
   images: Pick<Images, 'find' | 'makes'>
   fleet: Pick<Fleet, 'place' | 'requireKind'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
+  /** Live instances that one customer may have. */
+  instancesMax: number
 }
 
 export interface DeployInput {
@@ -79,7 +80,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
     const earlier = await earlierResult(tx, call, deps.clock.now())
     if (earlier !== null) return await ownInstance(tx, userId, earlier)
     if (term && body.price_micro !== null) requirePrice(body.price_micro, term.termMicro)
-    await requireRoom(tx, userId)
+    await requireRoom(tx, userId, deps.instancesMax)
     await input.within?.(tx, { instanceId, runningMicroPerHour })
     const given = await takeStock(tx, regions.stock, {
       offer,
@@ -146,9 +147,9 @@ export async function countLive(tx: Transaction, userId: string): Promise<number
   return row?.count ?? 0
 }
 
-async function requireRoom(tx: Transaction, userId: string): Promise<void> {
-  if ((await countLive(tx, userId)) >= INSTANCES_PER_USER_MAX) {
-    throw new ApiError('instance_limit', { values: { limit: INSTANCES_PER_USER_MAX } })
+async function requireRoom(tx: Transaction, userId: string, limit: number): Promise<void> {
+  if ((await countLive(tx, userId)) >= limit) {
+    throw new ApiError('instance_limit', { values: { limit } })
   }
 }
 

@@ -1,4 +1,4 @@
-import { INSTANCES_PER_USER_MAX } from '@berth/contract/limits'
+import { INSTANCES_PER_USER_DEFAULT } from '@berth/contract/limits'
 import { eq, inArray, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createInstancesFixture, type InstancesFixture } from '../instances-fixture.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
     }),
   )
   const userId = await fixture.payer()
-  ids = await Promise.all(Array.from({ length: INSTANCES_PER_USER_MAX }, () => fixture.deploy(userId)))
+  ids = await Promise.all(Array.from({ length: INSTANCES_PER_USER_DEFAULT }, () => fixture.deploy(userId)))
 })
 afterAll(() => fixture.close())
 

@@ -1,0 +1,1 @@
+CREATE INDEX "instance_page" ON "instance" USING btree ("user_id","created_at","id") WHERE "instance"."terminated_at" is null;

@@ -35,6 +35,8 @@ export const INSTANCE_EVENT_CODES = [
   'renewal_on',
   'renewal_off',
   'released_at_expiry',
+  'deletion_announced',
+  'deleted_when_stopped',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 
@@ -74,6 +76,7 @@ export const INSTANCE_REASON_CODES = [
   'guest_silent',
   'guest_unprepared',
   'term_unpaid',
+  'stopped_too_long',
 ] as const
 export type InstanceReasonCode = (typeof INSTANCE_REASON_CODES)[number]
 

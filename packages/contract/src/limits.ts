@@ -155,7 +155,7 @@ export const METRICS_RANGE_SECONDS_DEFAULT = 3_600
 export const METRICS_RANGE_SECONDS_MAX = 30 * 86_400
 export const METRICS_STEPS_MAX = 600
 
-/** Stopped pods are deleted after this many days, announced by mail on these days before (R9.6). */
+/** Stopped pods are deleted after this many days, announced by mail on these days before (R9.6); those days from the farthest. */
 export const STOPPED_POD_KEPT_DAYS = 30
 export const STOPPED_POD_NOTICE_DAYS = [7, 3, 1] as const
 

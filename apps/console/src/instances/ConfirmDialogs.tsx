@@ -9,13 +9,15 @@ import { useFormat } from '../ui/format.ts'
 import classes from './ConfirmDialogs.module.css'
 import { isInTerm } from './in-term.ts'
 import type { InstanceDialogProps } from './instance-dialog.ts'
+import { useInstanceTexts } from './instance-texts.ts'
 
 /** Asks before an instance stops: what ends, what stays, what that costs (R4.7). */
 export function StopDialog({ instance, opened, onClose }: InstanceDialogProps) {
   const { t } = useTranslation(['instances', 'terms-of-payment'])
   const format = useFormat()
   const stop = useChange(stopInstance)
-  const { instance_id, name, currency, stopped_micro_per_day } = instance
+  const texts = useInstanceTexts()
+  const { instance_id, name, kind, currency, stopped_micro_per_day } = instance
   return (
     <ConfirmDialog
       off={useOffFor(stopInstance)}
@@ -35,6 +37,7 @@ export function StopDialog({ instance, opened, onClose }: InstanceDialogProps) {
                 rate: format.rate(stopped_micro_per_day, currency, 'day', true),
               })}
         </p>
+        {kind === 'POD' && !isInTerm(instance) && <p>{texts.kept()}</p>}
       </div>
     </ConfirmDialog>
   )

@@ -38,6 +38,8 @@ const CAUSES: Record<InstanceEventCode, EventCause> = {
   renewal_on: 'customer',
   renewal_off: 'customer',
   released_at_expiry: 'rule',
+  deletion_announced: 'rule',
+  deleted_when_stopped: 'rule',
 }
 
 /**

@@ -130,9 +130,17 @@ describe('under the status', () => {
     }
   })
 
-  test('a stopped one names the day on which it is deleted', () => {
-    const stopped = madeInstance({ status: 'stopped', deleted_on: '2026-12-19T12:00:00.000Z' })
+  test('[R9.6] a stopped one names the day on which it is deleted, and why it is stopped', () => {
+    const deleted_on = '2026-12-19T12:00:00.000Z'
+    const stopped = madeInstance({ status: 'stopped', deleted_on })
     expect(texts.underStatus(stopped)).toBe('deleted on 19 Dec 2026 unless started')
+    const ended = madeInstance({ status: 'exited', reason: { code: 'exited', detail: '' }, deleted_on })
+    expect(texts.underStatus(ended)).toBe(
+      'The machine ended by itself; deleted on 19 Dec 2026 unless started',
+    )
+    expect(texts.kept()).toBe(
+      'If it stays stopped for 30 days it is deleted with its disk. Mails tell you 7, 3 and 1 days before.',
+    )
   })
 })
 

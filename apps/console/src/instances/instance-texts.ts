@@ -1,5 +1,6 @@
 import { CHANGING_STATUSES, type InstanceStatus } from '@berth/contract/instance-states'
 import type { Instance } from '@berth/contract/instances'
+import { STOPPED_POD_KEPT_DAYS, STOPPED_POD_NOTICE_DAYS } from '@berth/contract/limits'
 import type { TFunction } from 'i18next'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -32,6 +33,8 @@ export interface InstanceTexts {
   cost: (instance: Instance) => CostText
   /** Why an action is off: `Only while the instance is running`. */
   onlyIn: (statuses: readonly InstanceStatus[]) => string
+  /** For how long a pod is kept that stays stopped, and when it is told of (R9.6). */
+  kept: () => string
   /** The name of an action; of what goes either way, the way that it goes for that instance. */
   action: (action: RowAction, instance?: Pick<Instance, 'auto_renew'>) => string
 }
@@ -56,7 +59,8 @@ export function useInstanceTexts(): InstanceTexts {
  * @param language Its tag.
  */
 export function instanceTextsOf(t: Texts, format: Format, language: string): InstanceTexts {
-  const list = new Intl.ListFormat(LIST_LOCALES[language] ?? language, { type: 'disjunction' })
+  const locale = LIST_LOCALES[language] ?? language
+  const list = new Intl.ListFormat(locale, { type: 'disjunction' })
   return {
     underStatus: instance => underStatus(instance, t, format),
     machine: instance => machineText(instance),
@@ -64,6 +68,11 @@ export function instanceTextsOf(t: Texts, format: Format, language: string): Ins
     cost: instance => costText(instance, t, format),
     onlyIn: statuses =>
       t('off.only_while', { states: list.format(statuses.map(status => t(`states.${status}`))) }),
+    kept: () =>
+      t('confirm.stop.kept', {
+        days: STOPPED_POD_KEPT_DAYS,
+        notices: new Intl.ListFormat(locale).format(STOPPED_POD_NOTICE_DAYS.map(String)),
+      }),
     action: (action, instance) =>
       action === 'toggle_renewal' && instance?.auto_renew === false
         ? t('actions.renewal_on')
@@ -100,9 +109,7 @@ function underStatus(instance: Instance, t: Texts, format: Format): string {
     const progress = progressText(instance, t)
     if (progress !== null) return progress
   }
-  if (status === 'stopped' && deleted_on !== null) {
-    return t('status.deleted_on', { date: format.date(deleted_on) })
-  }
+  if (deleted_on !== null) return deletionText(deleted_on, reason, t, format)
   const ended = commandText(instance, t, format)
   if (ended !== null) return ended
   const moment = format.moment(instance.status_since)
@@ -115,6 +122,14 @@ function underStatus(instance: Instance, t: Texts, format: Format): string {
   }
   // Nothing but the customer's own call changes an instance without a reason.
   return t(BY_CUSTOMER.includes(status) ? 'status.by_you_since' : 'status.since', { moment })
+}
+
+/** What will become of one that stays stopped, and why it is stopped where that was not its customer's call. */
+function deletionText(deletedOn: string, reason: Instance['reason'], t: Texts, format: Format): string {
+  const date = format.date(deletedOn)
+  if (!reason) return t('status.deleted_on', { date })
+  const why = t(`events:reason.${reason.code}`, { defaultValue: reason.code })
+  return t('status.why_deleted_on', { why, date })
 }
 
 /** How the start command of a running instance ended, as long as that is worth a line: one that runs again is not for ever. */

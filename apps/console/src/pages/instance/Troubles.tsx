@@ -10,6 +10,7 @@ import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { CALLS_BEHIND, type RowAction } from '../../instances/instance-actions.ts'
 import { useInstanceTexts } from '../../instances/instance-texts.ts'
 import { EventWords } from '../../ui/EventWords.tsx'
+import { useFormat } from '../../ui/format.ts'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { diskShareOf } from './graphs/graph-data.ts'
 import { megabytesText } from './graphs/graph-texts.ts'
@@ -47,8 +48,10 @@ function useDisk({ instance_id, status }: Instance) {
 
 function One({ trouble, instance, onAsk }: TroublesProps & { trouble: Trouble }) {
   const { t } = useTranslation(['instance', 'events'])
-  const { code, tone, values, way } = trouble
-  const { reason } = instance
+  const format = useFormat()
+  const { code, tone, way } = trouble
+  const { reason, deleted_on } = instance
+  const values = { ...trouble.values, date: deleted_on === null ? '' : format.date(deleted_on) }
   // Why it is in its status is said in the words of that reason; how a command ended stands in the trouble itself.
   const isReason = ['failed', 'exited', 'guest', 'disk_full'].includes(code) && reason !== null
   return (

@@ -37,6 +37,14 @@ test.each([
   expect(codesOf(part as Parameters<typeof madeInstance>[0])).toEqual(expected)
 })
 
+test('[R9.6] the deletion of one that stays stopped is said from its first announcement on', () => {
+  const stopped = madeInstance({ status: 'stopped', deleted_on: '2026-12-20T12:00:00.000Z' })
+  const on = (date: string) => troublesOf(stopped, null, Date.parse(date)).map(({ code, way }) => [code, way])
+  expect(on('2026-12-13T11:59:59.999Z')).toEqual([])
+  expect(on('2026-12-13T12:00:00.000Z')).toEqual([['deletion', 'start']])
+  expect(on('2026-12-20T12:00:00.000Z')).toEqual([['deletion', 'start']])
+})
+
 test('a disk that is nearly full is said before it is', () => {
   const running = madeInstance({})
   const disk = (share: number) => ({ share, left: '3.6 GB' })

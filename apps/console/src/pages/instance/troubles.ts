@@ -1,5 +1,6 @@
 import { instanceCan } from '@berth/contract/instance-states'
 import type { Instance } from '@berth/contract/instances'
+import { STOPPED_POD_KEPT_DAYS, STOPPED_POD_NOTICE_DAYS } from '@berth/contract/limits'
 import type { RowAction } from '../../instances/instance-actions.ts'
 
 /** What stands behind the button of a trouble: an action of the instance, money, or a look at the log. */
@@ -12,6 +13,7 @@ export interface Trouble {
     | 'exited'
     | 'no_balance'
     | 'at_limit'
+    | 'deletion'
     | 'disk_full'
     | 'disk_near'
     | 'unseen'
@@ -28,6 +30,7 @@ export interface Trouble {
   way: TroubleWay | null
 }
 
+const DAY_MS = 86_400_000
 /** From here on the next thing that is written may not fit. */
 const DISK_NEAR_SHARE = 0.9
 
@@ -46,9 +49,23 @@ const AGAIN_FROM = 3
 export function troublesOf(
   instance: Instance,
   disk: { share: number; left: string } | null,
+  nowMs = Date.now(),
 ): readonly Trouble[] {
-  const all = [troubleOfStatus(instance), troubleOfCommand(instance), troubleOfDisk(instance, disk)]
+  const all = [
+    troubleOfDeletion(instance, nowMs),
+    troubleOfStatus(instance),
+    troubleOfCommand(instance),
+    troubleOfDisk(instance, disk),
+  ]
   return all.filter(found => found !== null)
+}
+
+/** From its first announcement on; what is farther off stands among its facts (R9.6). */
+function troubleOfDeletion({ deleted_on }: Instance, nowMs: number): Trouble | null {
+  if (deleted_on === null) return null
+  const aheadMs = Date.parse(deleted_on) - nowMs
+  if (aheadMs > STOPPED_POD_NOTICE_DAYS[0] * DAY_MS) return null
+  return made('deletion', 'bad', 'start', { days: STOPPED_POD_KEPT_DAYS })
 }
 
 function troubleOfDisk({ status }: Instance, disk: { share: number; left: string } | null): Trouble | null {

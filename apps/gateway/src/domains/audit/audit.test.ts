@@ -172,6 +172,25 @@ describe('[B12] the audit log', () => {
     expect(userId).not.toBe('')
     expect(await entries(token)).toEqual([])
   })
+
+  test('[R9.6] holds that a pod was removed by the system, since it stayed stopped', async () => {
+    const { token, userId } = await gateway.signUp()
+    await gateway.grant(userId, 5_000)
+    const { instance_id: id } = await gateway.data(deployInstance, { body: DEPLOY }, { token })
+    await vi.waitUntil(async () => (await statusOf(token, id)) === 'running')
+    await gateway.data(stopInstance, { params: { id } }, { token })
+    await vi.waitUntil(async () => (await statusOf(token, id)) === 'stopped')
+    // As if thirty days had gone by, with all their mails.
+    await gateway.database.pool.query(
+      `update instance set stopped_at = now() - interval '31 days', kept_until = now(), deletion_notice_day = 1,
+        next_attempt_at = now(), version = version + 1 where id = $1`,
+      [id],
+    )
+    const read = () => gateway.data(listAuditLog, { query: { action: 'instance.terminate' } }, { token })
+    await vi.waitUntil(async () => (await read()).total > 0)
+    expect((await read()).items).toMatchObject([{ actor: 'system', target: id, address: '' }])
+    await vi.waitUntil(async () => (await statusOf(token, id)) === undefined)
+  })
 })
 
 describe('[B12] an entry', () => {

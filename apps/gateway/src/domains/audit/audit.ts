@@ -9,7 +9,7 @@ import type { Events } from '../../platform/events/events.ts'
 import type { CallDone } from '../../platform/http/call-done.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { sessionPushedOut } from '../identity/events.ts'
-import { instancesInTrouble } from '../instances/events.ts'
+import { deletionNews, instancesInTrouble } from '../instances/events.ts'
 import { type AuditQuery, readPage } from './audit-log.ts'
 import { createAuditWriter } from './audit-writer.ts'
 import { entryOfCall } from './call-entries.ts'
@@ -73,5 +73,10 @@ function writeSystemActs(
     for (const { id } of instances) {
       await writer.write(tx, { userId, actor: 'system', action: 'instance.stop', target: id })
     }
+  })
+  events.on(deletionNews, 'audit', async (tx, { userId, outcome, instance }) => {
+    if (outcome !== 'deleted') return
+    const act = { userId, actor: 'system', action: 'instance.terminate', target: instance.id } as const
+    await writer.write(tx, act)
   })
 }

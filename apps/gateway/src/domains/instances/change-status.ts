@@ -7,6 +7,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { notify } from '../../platform/database/open-database.ts'
 import type { Billing, Subject } from '../billing/billing.ts'
 import type { Stock } from '../regions/regions.ts'
+import { keptFrom } from './deletion/deletion-rules.ts'
 import type { InstanceRow } from './rows.ts'
 import { isHeld, MEANING, metersOf, termMetersOf } from './status-meaning.ts'
 import { instance, instanceEvent } from './tables.ts'
@@ -94,6 +95,8 @@ export async function changeStatus(
     .set({
       readyAt: null,
       stoppedAt: null,
+      keptUntil: null,
+      deletionNoticeDay: null,
       progress: null,
       mayRun: MEANING[status].mayRun ?? row.mayRun,
       ...patch,
@@ -164,7 +167,14 @@ export async function changeBilling(
   const { at, event, patch } = change
   const [changed] = await tx
     .update(instance)
-    .set({ ...patch, nextAttemptAt: at, version: sql`${instance.version} + 1` })
+    .set({
+      ...patch,
+      // What a term has kept is kept from its end as if it had stopped then.
+      keptUntil: keptFrom(at),
+      deletionNoticeDay: null,
+      nextAttemptAt: at,
+      version: sql`${instance.version} + 1`,
+    })
     .where(eq(instance.id, row.id))
     .returning()
   assert(changed, `instance ${row.id} vanished under its lock`)

@@ -20,6 +20,20 @@ export const instancesInTrouble = defineEvent(
 const TERM_OUTCOMES = ['will_renew', 'will_stop', 'will_release', 'renewed', 'unpaid', 'released'] as const
 export type TermOutcome = (typeof TERM_OUTCOMES)[number]
 
+/** A pod that stays stopped is to be deleted, or was (R9.6): once for each announcement, and once at the end. */
+export const deletionNews = defineEvent(
+  'instance.deletion',
+  z.object({
+    userId: z.uuid(),
+    at: z.iso.datetime(),
+    outcome: z.enum(['will_delete', 'deleted']),
+    instance: z.object({ id: z.string(), name: z.string() }),
+    stoppedAt: z.iso.datetime(),
+    /** When it is deleted unless it is started, or when it was. */
+    keptUntil: z.iso.datetime(),
+  }),
+)
+
 /** A term is about to end, or has ended: once for each of those moments. */
 export const termNews = defineEvent(
   'instance.term',

@@ -14,6 +14,7 @@ import type { Images } from '../images/images.ts'
 import type { Regions } from '../regions/regions.ts'
 import type { SshKeys } from '../ssh-keys/ssh-keys.ts'
 import * as actions from './act/actions.ts'
+import { createDeletionTransitions } from './deletion/deletion-transitions.ts'
 import { type Load, noteLoad, noteUsed } from './idle.ts'
 import { checkStock } from './offer/check-stock.ts'
 import { countLive, type DeployInput, deploy } from './offer/deploy.ts'
@@ -179,7 +180,8 @@ function makeReconciler(deps: InstancesDeps, limits: ReconcileLimits, pairing: P
   })
   const transitions = createTransitions({ clock, billing, stock: regions.stock, store, limits, events })
   const terms = createTermTransitions({ ...deps, stock: regions.stock, store })
-  const steps = createSteps({ ...deps, limits, store, transitions, terms })
+  const deletion = createDeletionTransitions({ clock, billing, stock: regions.stock, store, events })
+  const steps = createSteps({ ...deps, limits, store, transitions, terms, deletion })
   const sweep = createSweep({ ...deps, limits, pairing })
   return createReconciler({ ...deps, limits, store, steps, sweep, pairing, watchedSince: clock.now() })
 }

@@ -15,6 +15,7 @@ import type { Billing } from '../billing/billing.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Images } from '../images/images.ts'
 import type { Target } from './act/actions.ts'
+import { deletionOf } from './deletion/deletion-rules.ts'
 import { machineNotes } from './reconcile/machine-spec.ts'
 import type { InstanceRow } from './rows.ts'
 import { instance, instanceEvent } from './tables.ts'
@@ -241,8 +242,7 @@ function toInstance(
     },
     runningMicroPerHour: row.billingType === 'prepay' ? 0n : row.runningMicroPerHour,
     stoppedMicroPerDay: inTerm(row) ? 0n : row.stoppedMicroPerHour * 24n,
-    // Nothing is deleted before its notices can be sent (R9.6), so no date is named either.
-    deletedOn: null,
+    deletedOn: deletionOf(row),
     machine: toMachine(deps, row),
   })
 }

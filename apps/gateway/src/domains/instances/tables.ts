@@ -95,6 +95,10 @@ export const instance = pgTable(
     commandToldAt: moment('command_told_at'),
     readyAt: moment('ready_at'),
     stoppedAt: moment('stopped_at'),
+    /** Until when it is kept while it stays stopped, where that is not `STOPPED_POD_KEPT_DAYS` after it stopped. */
+    keptUntil: moment('kept_until'),
+    /** The day before its deletion that was last announced (`STOPPED_POD_NOTICE_DAYS`); null: none since it stopped. */
+    deletionNoticeDay: integer('deletion_notice_day'),
     /** When the driver last confirmed that it runs: where billing ends if it is found dead. Null: never ready. */
     observedAt: moment('observed_at'),
 

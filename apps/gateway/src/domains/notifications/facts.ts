@@ -76,6 +76,16 @@ export interface TermFacts {
   currency: Currency
 }
 
+export interface DeletionFacts {
+  userId: string
+  /** Announced, or done. */
+  outcome: 'will_delete' | 'deleted'
+  instanceName: string
+  stoppedAt: string
+  /** When it is deleted, or was. */
+  keptUntil: string
+}
+
 export interface OfferWatchFacts {
   userId: string
   at: string

@@ -1,10 +1,12 @@
 import { type ConsoleLink, consoleLink } from '@berth/contract/console-links'
+import { STOPPED_POD_KEPT_DAYS } from '@berth/contract/limits'
 import { centsFloor, formatMicro, microFromCents } from '@berth/contract/money'
 import type { NoticeKind } from '@berth/contract/notifications'
 import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import type {
   BalanceLowFacts,
+  DeletionFacts,
   InstanceTroubleFacts,
   KeyAddedFacts,
   NewSignInFacts,
@@ -16,6 +18,7 @@ import type {
   TopUpReceiptFacts,
 } from './facts.ts'
 import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
+import { DELETION_TEXTS } from './mails/deletion-mail.ts'
 import { INSTANCE_TROUBLE_TEXTS } from './mails/instance-trouble-mail.ts'
 import { KEY_ADDED_TEXTS } from './mails/key-added-mail.ts'
 import { NEW_SIGN_IN_TEXTS } from './mails/new-sign-in-mail.ts'
@@ -50,26 +53,27 @@ export function defineNotices(deps: NoticeDeps) {
   const { mail, recipient, wants } = deps
 
   /**
+   * @param kind The switch that it obeys; null: what is at stake is told whatever the customer has switched off.
    * @param valuesOf What the texts say, made from the job's facts.
    * @param name The queue's, where one switch stands for several mails.
    */
   function define<Facts extends { userId: string }, Values extends object>(
-    kind: NoticeKind,
+    kind: NoticeKind | null,
     texts: NoticeTexts<Values>,
     /** The page of the console that shows more. */
     pageOf: (facts: Facts) => ConsoleLink,
     valuesOf: (facts: Facts, to: Recipient) => Values,
-    name: string = kind.replaceAll('_', '-'),
+    name: string = kind?.replaceAll('_', '-') ?? '',
   ) {
     return mail.define<Facts>(name, async (facts): Promise<MailContent | null> => {
       const to = await recipient(facts.userId)
-      if (!to || !(await wants(facts.userId, kind))) return null
+      if (!to || (kind && !(await wants(facts.userId, kind)))) return null
       const links = {
         link: consoleLink(deps.publicUrl(), pageOf(facts)),
         settings: consoleLink(deps.publicUrl(), 'notifications'),
       }
       const values = { ...valuesOf(facts, to), ...links, brand: deps.brandName() }
-      return noticeMail(to, texts[to.language], values)
+      return noticeMail(to, texts[to.language], values, { isSwitched: kind !== null })
     })
   }
 
@@ -123,6 +127,19 @@ export function defineNotices(deps: NoticeDeps) {
         price: facts.priceMicro === null ? '' : formatMicro(BigInt(facts.priceMicro), facts.currency),
       }),
       'instance-term',
+    ),
+    deletion: define(
+      null,
+      DELETION_TEXTS,
+      () => 'instances',
+      (facts: DeletionFacts) => ({
+        name: lineOf(facts.instanceName),
+        outcome: facts.outcome,
+        since: timeText(facts.stoppedAt),
+        until: timeText(facts.keptUntil),
+        days: STOPPED_POD_KEPT_DAYS,
+      }),
+      'instance-deletion',
     ),
     offerWatch: define(
       'offer_watch',

@@ -14,7 +14,7 @@ import { createEvents, type Events } from '../../platform/events/events.ts'
 import { createJobs, type Jobs } from '../../platform/jobs/jobs.ts'
 import { paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
-import { instancesInTrouble, termNews } from '../instances/events.ts'
+import { deletionNews, instancesInTrouble, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
 import { offerWatchNews } from '../watches/events.ts'
@@ -173,6 +173,29 @@ test('[R4.3] the end of a term is told under the switch of instances, with its d
   const sent = await mails()
   expect(sent).toMatchObject([{ to: 'wanted@example.com', subject: 'Berth: llama will be renewed' }])
   expect(sent[0]?.text).toMatch(/ends on 2026-03-04 12:00 UTC.* \$12\.09 is taken/)
+})
+
+test('[R9.6] [R1.9] that data is about to be deleted, or was, is told whatever is switched off', async () => {
+  const mails_off = Object.fromEntries(NOTICE_KINDS.map(kind => [kind, false]))
+  await notifications.set(other, { ...DEFAULT_CHOICE, mails: mails_off as typeof DEFAULT_CHOICE.mails })
+  for (const outcome of ['will_delete', 'deleted'] as const) {
+    await tell(deletionNews, {
+      userId: other,
+      at,
+      outcome,
+      instance: { id: 'i-1', name: 'llama' },
+      stoppedAt: '2026-03-01T12:00:00.000Z',
+      keptUntil: '2026-03-31T12:00:00.000Z',
+    })
+  }
+  await idle()
+  const sent = (await mails()).toSorted((a, b) => b.subject.length - a.subject.length)
+  expect(sent).toMatchObject([
+    { to: 'other@example.com', subject: 'Berth: llama will be deleted (2026-03-31 12:00 UTC)' },
+    { to: 'other@example.com', subject: 'Berth: llama was deleted (2026-03-31 12:00 UTC)' },
+  ])
+  expect(sent[0]?.text).toMatch(/stopped since 2026-03-01 12:00 UTC.* kept for 30 days/)
+  expect(sent[0]?.text).not.toContain('section=notifications')
 })
 
 test('a notice whose transaction is undone is not sent', async () => {

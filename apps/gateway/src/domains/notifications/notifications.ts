@@ -8,7 +8,7 @@ import type { Events } from '../../platform/events/events.ts'
 import { paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
-import { instancesInTrouble, termNews } from '../instances/events.ts'
+import { deletionNews, instancesInTrouble, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
 import { registryCredentialAdded } from '../registries/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
@@ -87,6 +87,9 @@ function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof def
   )
   events.on(termNews, LISTENER, (tx, { instance, at: _, ...facts }) =>
     notices.term(tx, { ...facts, instanceName: instance.name }),
+  )
+  events.on(deletionNews, LISTENER, (tx, { instance, at: _, ...facts }) =>
+    notices.deletion(tx, { ...facts, instanceName: instance.name }),
   )
   const added = { ssh_key: sshKeyAdded, registry: registryCredentialAdded, api_key: apiKeyCreated } as const
   for (const what of ['ssh_key', 'registry', 'api_key'] as const) {

@@ -16,6 +16,7 @@ import { addEvent, changeStatus, INSTANCE_CHANNEL, type StatusDeps } from '../ch
 import { instancesInTrouble } from '../events.ts'
 import { forgetUse } from '../idle.ts'
 import type { Quotes } from '../offer/quotes.ts'
+import { beginRemoval } from '../removal.ts'
 import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
 import { isUsedUp, requireAhead } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
@@ -117,13 +118,7 @@ export function restart(deps: ActionDeps, target: Target): Promise<InstanceChang
 export function terminate(deps: ActionDeps, target: Target): Promise<InstanceChange> {
   return act(deps, target, 'terminate', async (tx, row, at) => {
     if (row.status === 'deleting') return row
-    await forgetUse(tx, row.id)
-    return changeStatus(tx, statusDeps(deps), row, {
-      status: 'deleting',
-      at,
-      event: { code: 'terminated_by_customer' },
-      patch: { desired: 'terminated' },
-    })
+    return beginRemoval(tx, statusDeps(deps), row, { at, event: 'terminated_by_customer' })
   })
 }
 

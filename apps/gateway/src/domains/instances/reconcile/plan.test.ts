@@ -559,11 +559,39 @@ const rules: Case[] = [
   },
 ]
 
+const kept: Case[] = [
+  {
+    given: 'a pod that stays stopped is looked at when the next mail is due',
+    row: { status: 'stopped', desired: 'stopped', stoppedAt: at(-23 * 86_400 + 60) },
+    observed: stopped,
+    expected: { kind: 'wait', until: at(60) },
+  },
+  {
+    given: 'a pod whose first mail is due, though its engine is away',
+    row: { status: 'stopped', desired: 'stopped', stoppedAt: at(-23 * 86_400) },
+    observed: unreachable,
+    expected: { kind: 'announce_deletion', day: 7, keptUntil: at(7 * 86_400) },
+  },
+  {
+    given: 'a pod of which all mails were told',
+    row: {
+      status: 'stopped',
+      desired: 'stopped',
+      stoppedAt: at(-31 * 86_400),
+      keptUntil: at(0),
+      deletionNoticeDay: 1,
+    },
+    observed: stopped,
+    expected: { kind: 'delete_stopped' },
+  },
+]
+
 test.each(starts)('[B6] start: $given', expectStep)
 test.each(restarts)('restart: $given', expectStep)
 test.each(keeps)('keep: $given', expectStep)
 test.each(stops)('stop: $given', expectStep)
 test.each(rules)('[B5] stopped by a rule: $given', expectStep)
+test.each(kept)('[R9.6] stays stopped: $given', expectStep)
 test.each(removals)('[R4.5] removal: $given', expectStep)
 
 test('[R4.4] every status has a plan for every machine, and a machine that is to stop is never started', () => {
@@ -631,6 +659,10 @@ function fullRow(row: Partial<PlanRow>): PlanRow {
     billingType: 'postpay',
     expiryTime: null,
     termNoticeDay: null,
+    kind: 'POD',
+    stoppedAt: null,
+    keptUntil: null,
+    deletionNoticeDay: null,
     ...row,
   }
 }

@@ -2,6 +2,12 @@ import type { InstanceReasonCode } from '@berth/contract/instance-codes'
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import type { CommandEnd, GuestTrouble, MachineStatus } from '../../../drivers/compute/port/machines.ts'
 import { isFinal, reasonOf } from '../codes.ts'
+import {
+  type DeletionRow,
+  type DeletionStep,
+  deletionStepOf,
+  nextDeletionStep,
+} from '../deletion/deletion-rules.ts'
 import type { InstanceRow } from '../rows.ts'
 import { nextStop, type Spent, type StopRule, type StopRules, stopRuleOf } from '../stop-rules.ts'
 import { nextTermStep, type TermRow, type TermStep, termStepOf } from '../terms/term-rules.ts'
@@ -31,6 +37,7 @@ export type PlanRow = Pick<
   | 'terminatedAt'
   | keyof StopRules
   | keyof TermRow
+  | keyof DeletionRow
 >
 
 /** Everything that a plan is made from. */
@@ -72,6 +79,8 @@ export type Step =
   | { kind: 'stop' }
   /** What is paid for in advance is over, or about to be. */
   | TermStep
+  /** It stays stopped: its deletion is announced, or due. */
+  | DeletionStep
   /** What its customer told it to be stopped by has come. */
   | { kind: 'stop_by_rule'; rule: StopRule }
   | { kind: 'remove' }
@@ -99,9 +108,11 @@ const STOPPABLE: readonly InstanceStatus[] = ['creating', 'pulling', 'running', 
 export function planInstance(situation: Situation): Step {
   const step = planStep(situation)
   if (step.kind !== 'wait' && step.kind !== 'confirm_running') return step
-  // Whatever it waits for, the end of its term is not to be late.
-  const term = nextTermStep(situation.row, situation.now)
-  return term && term < step.until ? { ...step, until: term } : step
+  // Whatever it waits for, the end of its term, or of the days that it is kept, is not to be late.
+  const { row, now } = situation
+  const moments = [step.until, nextTermStep(row, now), nextDeletionStep(row, now)]
+  const until = Math.min(...moments.map(moment => moment?.getTime() ?? Number.POSITIVE_INFINITY))
+  return { ...step, until: new Date(until) }
 }
 
 function planStep(situation: Situation): Step {
@@ -110,6 +121,8 @@ function planStep(situation: Situation): Step {
   if (row.desired === 'terminated') return planRemoval(situation)
   const term = termStepOf(row, now)
   if (term) return term
+  const deletion = deletionStepOf(row, now)
+  if (deletion) return deletion
   if (row.desired === 'stopped') return planStop(situation)
   const rule = ruleOf(situation)
   if (rule) return { kind: 'stop_by_rule', rule }

@@ -5,6 +5,7 @@ import type { Billing } from '../../billing/billing.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { Images } from '../../images/images.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
+import type { DeletionTransitions } from '../deletion/deletion-transitions.ts'
 import type { InstanceRow } from '../rows.ts'
 import type { TermTransitions } from '../terms/term-transitions.ts'
 import type { ReconcileLimits } from './limits.ts'
@@ -24,6 +25,7 @@ export interface StepDeps {
   store: Store
   transitions: Transitions
   terms: TermTransitions
+  deletion: DeletionTransitions
 }
 
 /** The row as it is after a step; null when it has changed meanwhile and must be read again. */

@@ -163,6 +163,10 @@ export function createSteps(deps: StepDeps): Steps {
           return deps.terms.over(row)
         case 'announce_term_end':
           return deps.terms.announce(row, step.day)
+        case 'announce_deletion':
+          return deps.deletion.announce(row, step.day)
+        case 'delete_stopped':
+          return deps.deletion.remove(row)
         case 'stop_by_rule':
           return transitions.stoppedByRule(row, step.rule)
         case 'clear_gpus':

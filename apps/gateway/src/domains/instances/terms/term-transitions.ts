@@ -9,6 +9,7 @@ import { changeBilling, changeStatus } from '../change-status.ts'
 import { type TermOutcome, termNews } from '../events.ts'
 import type { Quotes } from '../offer/quotes.ts'
 import type { Store } from '../reconcile/store.ts'
+import { beginRemoval } from '../removal.ts'
 import type { InstanceRow } from '../rows.ts'
 import { instance } from '../tables.ts'
 import { ON_DEMAND } from './billing-change.ts'
@@ -125,12 +126,7 @@ export function createTermTransitions(deps: TermDeps): TermTransitions {
         const { expiryTime, chargeCycle } = fresh
         if (!expiryTime || !chargeCycle || termStepOf(fresh, at)?.kind !== 'end_term') return fresh
         if (!fresh.autoRenew) {
-          const released = await changeStatus(tx, statusDeps, fresh, {
-            status: 'deleting',
-            at,
-            event: { code: 'released_at_expiry' },
-            patch: { desired: 'terminated' },
-          })
+          const released = await beginRemoval(tx, statusDeps, fresh, { at, event: 'released_at_expiry' })
           await tell(tx, fresh, { outcome: 'released', at, expiryTime, priceMicro: null })
           return released
         }

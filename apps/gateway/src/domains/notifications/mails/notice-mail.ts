@@ -32,18 +32,28 @@ export const SWITCH_OFF: Record<Language, (settings: string) => string> = {
   ko: settings => `이런 메일은 설정에서 끌 수 있습니다: ${settings}`,
 }
 
+/** The same line under a notice that cannot be. */
+export const NOT_SWITCHED: Record<Language, string> = {
+  en: 'You get this mail whatever is switched off in the settings, because data of yours is at stake.',
+  zh: '此邮件关系到您的数据，因此无论设置中关闭了哪些邮件都会发送。',
+  ja: 'お客様のデータに関わるため、このメールは設定にかかわらず送信されます。',
+  ko: '고객님의 데이터가 걸린 일이므로 이 메일은 설정과 관계없이 발송됩니다.',
+}
+
 const NAME_CHARS_MAX = 100
 
 /**
- * A notice, with the line that says how to switch it off.
+ * A notice, with the line that says how to switch it off, or that it cannot be.
  * @param text In the recipient's language.
  */
 export function noticeMail<Values extends object>(
   { email, language }: Recipient,
   text: NoticeText<Values>,
   values: Values & NoticeFrame,
+  { isSwitched = true } = {},
 ): MailContent {
-  const paragraphs = [...text.body(values), values.brand, `-- \n${SWITCH_OFF[language](values.settings)}`]
+  const line = isSwitched ? SWITCH_OFF[language](values.settings) : NOT_SWITCHED[language]
+  const paragraphs = [...text.body(values), values.brand, `-- \n${line}`]
   return { to: email, subject: text.subject(values), text: `${paragraphs.join('\n\n')}\n` }
 }
 

@@ -1,10 +1,19 @@
 import { LANGUAGES } from '@berth/contract/limits'
 import { describe, expect, test } from 'vitest'
 import { BALANCE_LOW_TEXTS } from './balance-low-mail.ts'
+import { DELETION_TEXTS } from './deletion-mail.ts'
 import { INSTANCE_TROUBLE_TEXTS } from './instance-trouble-mail.ts'
 import { KEY_ADDED_TEXTS } from './key-added-mail.ts'
 import { NEW_SIGN_IN_TEXTS } from './new-sign-in-mail.ts'
-import { cardText, durationText, lineOf, type NoticeTexts, noticeMail, SWITCH_OFF } from './notice-mail.ts'
+import {
+  cardText,
+  durationText,
+  lineOf,
+  NOT_SWITCHED,
+  type NoticeTexts,
+  noticeMail,
+  SWITCH_OFF,
+} from './notice-mail.ts'
 import { REFUND_TEXTS } from './refund-mail.ts'
 import { TERM_TEXTS } from './term-mail.ts'
 import { TOP_UP_RECEIPT_TEXTS } from './top-up-receipt-mail.ts'
@@ -43,6 +52,16 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
   ['renewed instance', TERM_TEXTS, { outcome: 'renewed', name: 'llama', until: at, price: '$12.09' }],
   ['instance that could not be renewed', TERM_TEXTS, { outcome: 'unpaid', name: 'llama' }],
   ['released instance', TERM_TEXTS, { outcome: 'released', name: 'llama' }],
+  [
+    'coming deletion',
+    DELETION_TEXTS,
+    { outcome: 'will_delete', name: 'llama', since: '2026-01-30 12:00 UTC', until: at, days: '30' },
+  ],
+  [
+    'deleted instance',
+    DELETION_TEXTS,
+    { outcome: 'deleted', name: 'llama', since: '2026-01-30 12:00 UTC', until: at, days: '30' },
+  ],
   ['low balance', BALANCE_LOW_TEXTS, { balance: '$2.50', rate: '$1.0000', lasts: '2:30' }],
 ]
 
@@ -66,6 +85,11 @@ describe.each(NOTICES)('the mail about a %s', (_, texts, values) => {
     // The link stands on a line of its own, so that every mail program finds its end.
     expect(mail.text.split('\n')).toContain(frame.link)
     expect(mail.text.split('\n')).toContain(SWITCH_OFF[language](frame.settings))
+    const always = noticeMail({ email: 'ada@example.com', language }, texts[language], all as never, {
+      isSwitched: false,
+    })
+    expect(always.text.split('\n').at(-2)).toBe(NOT_SWITCHED[language])
+    expect(always.text).not.toContain(frame.settings)
   })
 
   test('shares no text between two languages, and all have as many paragraphs', () => {

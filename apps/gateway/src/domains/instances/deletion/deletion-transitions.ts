@@ -1,0 +1,83 @@
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Events } from '../../../platform/events/events.ts'
+import type { Billing } from '../../billing/billing.ts'
+import type { Stock } from '../../regions/regions.ts'
+import { addEvent } from '../change-status.ts'
+import { deletionNews } from '../events.ts'
+import type { Store } from '../reconcile/store.ts'
+import { beginRemoval } from '../removal.ts'
+import type { InstanceRow } from '../rows.ts'
+import { instance } from '../tables.ts'
+import { deletionStepOf } from './deletion-rules.ts'
+
+interface DeletionDeps {
+  clock: Clock
+  billing: Billing
+  stock: Stock
+  store: Pick<Store, 'withLocks'>
+  events: Pick<Events, 'emit'>
+}
+
+type Outcome = Promise<InstanceRow | null>
+
+/**
+ * What becomes of a pod that stays stopped (R9.6), each in one transaction of the reconciler: null where the row has
+ * changed meanwhile. What is no longer due under its lock is not done.
+ */
+export interface DeletionTransitions {
+  /** Tells the customer so many days before, and keeps it for as long at least. */
+  announce(row: InstanceRow, day: number): Outcome
+  /** It was stopped for too long: it is removed, as its customer would. */
+  remove(row: InstanceRow): Outcome
+}
+
+export function createDeletionTransitions(deps: DeletionDeps): DeletionTransitions {
+  const { clock, billing, stock, store, events } = deps
+  return {
+    announce: (row, day) =>
+      store.withLocks(row, async (tx, fresh) => {
+        const at = clock.now()
+        const step = deletionStepOf(fresh, at)
+        if (step?.kind !== 'announce_deletion' || step.day !== day) return fresh
+        const { keptUntil } = step
+        const [noted] = await tx
+          .update(instance)
+          .set({ deletionNoticeDay: day, keptUntil })
+          .where(eq(instance.id, fresh.id))
+          .returning()
+        await addEvent(tx, fresh, { at, code: 'deletion_announced', detail: keptUntil.toISOString() })
+        await events.emit(tx, deletionNews, {
+          ...about(fresh, at),
+          outcome: 'will_delete',
+          keptUntil: keptUntil.toISOString(),
+        })
+        return noted ?? null
+      }),
+    remove: row =>
+      store.withLocks(row, async (tx, fresh) => {
+        const at = clock.now()
+        if (deletionStepOf(fresh, at)?.kind !== 'delete_stopped') return fresh
+        const removed = await beginRemoval(tx, { billing, stock }, fresh, {
+          at,
+          event: 'deleted_when_stopped',
+          reason: 'stopped_too_long',
+        })
+        await events.emit(tx, deletionNews, {
+          ...about(fresh, at),
+          outcome: 'deleted',
+          keptUntil: at.toISOString(),
+        })
+        return removed
+      }),
+  }
+}
+
+function about({ id, name, userId, stoppedAt }: InstanceRow, at: Date) {
+  return {
+    userId,
+    at: at.toISOString(),
+    instance: { id, name },
+    stoppedAt: (stoppedAt ?? at).toISOString(),
+  }
+}

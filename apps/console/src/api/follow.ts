@@ -17,6 +17,8 @@ export type Follow = <C extends StreamingCall>(
   input: CallInput<C>,
   options: {
     signal: AbortSignal
+    /** Told once that the gateway answers, before any event: one may be long in coming. */
+    onOpen?: () => void
     /** Told each event; the next one is read when it has returned. */
     onEvent: (event: CallData<C>) => void
   },
@@ -27,7 +29,7 @@ export type Follow = <C extends StreamingCall>(
  * @param deps Those of the request layer.
  */
 export function follower(deps: RequestDeps): Follow {
-  return async (call, input, { signal, onEvent }) => {
+  return async (call, input, { signal, onOpen, onEvent }) => {
     const broken = () => failure(deps, call, signal.aborted ? 'cancelled' : 'network', 0)
     const response = await fetch(deps.origin + addressOf(call, input), {
       headers: { ...headersOf(deps, null, null), Accept: 'text/event-stream' },
@@ -39,6 +41,7 @@ export function follower(deps: RequestDeps): Follow {
       const text = await response.text().catch(() => '')
       throw fromAnswer(deps, call, response.status, parsed(text))
     }
+    onOpen?.()
     for await (const text of eventsOf(response.body, broken)) {
       onEvent(call.data.parse(JSON.parse(text)) as CallData<typeof call>)
     }

@@ -61,6 +61,14 @@ test('[B9] the log is followed as it comes, as text whatever is in it, and searc
   expect(screen.getByText('1 line')).toBeTruthy()
 })
 
+test('[B9] a program that runs and writes nothing is said to have written nothing', async () => {
+  const log = streaming()
+  await open({ [followInstanceLogs.operation]: log.response })
+  expect(await screen.findByText('Nothing has been written yet.', {}, { timeout: 10_000 })).toBeTruthy()
+  log.say({ lines: ['step 1'] })
+  expect(await screen.findByText('step 1')).toBeTruthy()
+})
+
 test('[B9] what the system says stands apart from what the program writes', async () => {
   const log = streaming()
   await open({

@@ -12,6 +12,8 @@ const ASK_MS = 3_000
 const AGAIN_MS = 5_000
 /** What comes within this is drawn at once. */
 const DRAW_MS = 120
+/** What was written before comes far sooner; a program that has said nothing within this is silent. */
+const SILENT_MS = 1_000
 
 /** A log as it is followed. */
 export interface Log {
@@ -86,7 +88,11 @@ async function followOnce({ id, signal, skippedText, show }: Following, onHeard:
     isDue = true
     setTimeout(draw, DRAW_MS)
   }
-  await followCall(followInstanceLogs, { params: { id } }, { signal, onEvent })
+  const onOpen = () =>
+    setTimeout(() => {
+      if (!signal.aborted && window === EMPTY_WINDOW) draw()
+    }, SILENT_MS)
+  await followCall(followInstanceLogs, { params: { id } }, { signal, onOpen, onEvent })
 }
 
 async function askOnce({ id, signal, show }: Following): Promise<void> {

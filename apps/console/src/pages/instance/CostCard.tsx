@@ -29,7 +29,12 @@ export function CostCard({ instance }: { instance: Instance }) {
   })
   // What is searched for may stand in another instance's name.
   const own = data?.items.filter(({ about }) => about.instance_id === instance_id) ?? []
-  const isFree = BigInt(cost_micro) === 0n
+  // Both are read on their own, so the stretches may be the newer: a part is never more than the whole.
+  const total = max(
+    BigInt(cost_micro),
+    own.map(soFar).reduce((sum, one) => sum + one, 0n),
+  )
+  const isFree = total === 0n
   const [newest] = own
   return (
     <Card
@@ -37,7 +42,7 @@ export function CostCard({ instance }: { instance: Instance }) {
       aside={newest ? <Receipt row={newest}>{t('cost.receipt')}</Receipt> : t('cost.no_receipt')}
     >
       <p className={classes.total}>
-        <strong>{format.money(cost_micro, currency)}</strong>
+        <strong>{format.money(total, currency)}</strong>
         {isFree && <span>{t('cost.from_ready')}</span>}
       </p>
       <dl className={classes.lines}>
@@ -86,7 +91,7 @@ export function CostCard({ instance }: { instance: Instance }) {
             <dt>{t('cost.limit')}</dt>
             <dd>
               {t('cost.of_limit', {
-                total: format.money(cost_micro, currency),
+                total: format.money(total, currency),
                 limit: format.cents(limit, currency),
               })}
             </dd>
@@ -104,6 +109,10 @@ function Receipt({ row, children }: { row: Transaction; children: string }) {
       {children}
     </Link>
   )
+}
+
+function max(one: bigint, other: bigint): bigint {
+  return one > other ? one : other
 }
 
 /** What a stretch comes to by now, what is not posted yet included: positive, for it stands among costs. */

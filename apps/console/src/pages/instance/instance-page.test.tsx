@@ -1,4 +1,4 @@
-import { listTransactions } from '@berth/contract/billing'
+import { listTransactions, type Transaction } from '@berth/contract/billing'
 import { getInstance } from '@berth/contract/instance-page'
 import { getConnection, listInstanceEvents } from '@berth/contract/instances'
 import { act, fireEvent, screen, within } from '@testing-library/react'
@@ -67,6 +67,42 @@ test('[R4.5] the page of a running instance says what it is, what it costs, and 
   expect(oldest?.textContent).toContain('Deployedby you')
   await act(async () => fireEvent.click(screen.getByRole('button', { name: 'Stop' })))
   expect(await screen.findByRole('dialog', { name: 'Stop llama-finetune?' })).toBeTruthy()
+})
+
+test('[B2] what an instance has cost is never less than its stretches beside it, which are read on their own', async () => {
+  const stretch: Transaction = {
+    id: 'usage-1',
+    date: '2026-11-20T12:00:30.000Z',
+    type: 'usage',
+    status: 'pending',
+    currency: 'USD',
+    amount_micro: '-5200000',
+    cash_amount_micro: '0',
+    bonus_amount_micro: '-5200000',
+    coupon_amount_micro: '0',
+    pending_amount_micro: '-60000',
+    invoice: null,
+    about: {
+      usage: 'compute',
+      instance_id: ID,
+      instance_name: 'llama-finetune',
+      gpu_spec_name: 'RTX 4090',
+      gpu_count: 1,
+      seconds: 7200,
+      rate_micro_per_hour: '2630000',
+      charge_cycle: null,
+      card: null,
+      credit_reason: null,
+      waits_for: null,
+      failure: null,
+    },
+  }
+  await open({
+    ...answering(running),
+    [listTransactions.operation]: () => ({ items: [stretch], total: 1, page: 1, page_size: 4 }),
+  })
+  expect(await screen.findByText(/^Running, 2 h/)).toBeTruthy()
+  expect(screen.getAllByText(/^\$5\.26/)).toHaveLength(2)
 })
 
 test.each([

@@ -16,9 +16,13 @@ import type { PasswordCost } from './domains/identity/passwords/passwords.ts'
 import { identityRoutes } from './domains/identity/routes.ts'
 import { createImages } from './domains/images/images.ts'
 import { imagesRoutes } from './domains/images/routes.ts'
+import type { FollowLimits } from './domains/instances/follow/follow-limits.ts'
+import { createFollowers } from './domains/instances/follow/followers.ts'
+import { followRoutes } from './domains/instances/follow/routes.ts'
 import { createInstances, type Instances } from './domains/instances/instances.ts'
 import { createQuotes } from './domains/instances/offer/quotes.ts'
 import { instancesRoutes } from './domains/instances/routes.ts'
+import { saidIn } from './domains/instances/said.ts'
 import { createModels, type Models } from './domains/models/models.ts'
 import { modelsRoutes } from './domains/models/routes.ts'
 import { createNotifications } from './domains/notifications/notifications.ts'
@@ -121,6 +125,8 @@ export interface GatewayParts {
   meteringMs: number
   /** Checks answers against the contract: for tests. */
   checkAnswers?: boolean
+  /** How many may follow their instances, and how closely: other than usual for tests. */
+  followLimits?: Partial<FollowLimits>
   /** What hashing a password costs, less than it has to: for tests. */
   passwordCost?: PasswordCost
 }
@@ -264,6 +270,12 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     brandName: () => settings.read(address.url).brand.name,
   })
   const say = sayIn(catalogue.words)
+  const followers = createFollowers({
+    ...{ listen, identity, log, limits: parts.followLimits },
+    seen: instances.seen,
+    said: saidIn(say),
+  })
+  metrics.gauge('berth_instance_followers', 'Open streams of changes of instances.', followers.count)
   const watches = createWatches({
     ...base,
     owner: parts.gatewayId,
@@ -316,6 +328,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...watchesRoutes(watches),
     ...imagesRoutes(images, say),
     ...instancesRoutes(instances, quotes, say),
+    ...followRoutes(followers),
     ...deployTemplatesRoutes(createDeployTemplates({ ...base, events }), instances),
     ...samplesRoutes(samples),
     ...reach.routes,
@@ -453,6 +466,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     async start() {
       stops.push(await identity.start())
       stops.push(await reach.start())
+      stops.push(await followers.watch())
       await listenForSsh()
       await jobs.start()
       await instances.reconciler.start()
@@ -467,6 +481,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await gateways.withdraw()
       await Promise.all(platforms.map(platform => platform.stop()))
       reach.shutdown()
+      followers.shutdown()
       await server.close(REQUESTS_PATIENCE_MS)
       await gateways.close()
     },

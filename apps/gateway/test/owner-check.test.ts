@@ -84,6 +84,7 @@ const WHO: Record<string, Audience> = {
   'instance.check-resource': 'user',
   'instance.price': 'user',
   'instance.events': 'user',
+  'instance.follow': 'user',
   'instance.follow-logs': 'user',
   'instance.logs': 'user',
   'instance.metrics': 'user',

@@ -6,6 +6,7 @@ import { billingCalls } from './billing.ts'
 import { connectionDoctorCalls } from './connection-doctor.ts'
 import { deployTemplateCalls } from './deploy-templates.ts'
 import { imageCalls } from './images.ts'
+import { instanceFollowCalls } from './instance-follow.ts'
 import { instanceMetricsCalls } from './instance-metrics.ts'
 import { instancePageCalls } from './instance-page.ts'
 import { instancePagingCalls } from './instance-paging.ts'
@@ -31,6 +32,7 @@ export const calls = [
   ...imageCalls,
   ...instanceCalls,
   ...instancePagingCalls,
+  ...instanceFollowCalls,
   ...deployTemplateCalls,
   ...instanceMetricsCalls,
   ...instancePageCalls,

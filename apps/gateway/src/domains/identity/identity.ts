@@ -147,6 +147,7 @@ export function createIdentity(deps: {
 
     /** Whether a session is neither over nor ended, for what was opened in its name and stays open. */
     isSessionOpen: sessions.isOpen,
+    openAmong: sessions.openAmong,
 
     /** Calls back when sessions may have ended, here or on another replica. @returns The way to stop. */
     watchSessions: sessions.watch,

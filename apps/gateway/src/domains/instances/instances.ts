@@ -97,6 +97,8 @@ export function createInstances(deps: InstancesDeps) {
     list: (userId: string) => reads.list(deps, userId),
     /** A page of a customer's instances, newest first. @throws ApiError `cursor_invalid`. */
     page: (userId: string, wanted: PageWanted) => readPage(userId, wanted),
+    /** Instances of any customers as these see them now; null for those that are gone for good. */
+    seen: (instanceIds: string[]) => reads.seen(deps, instanceIds),
     /** One of a customer's instances. @throws ApiError `not_found`. */
     get: (target: Target) => reads.get(deps, target),
     /** Stops an instance; its charge ends when nothing of it runs any more. @throws ApiError `not_found` or `instance_state`. */

@@ -6,7 +6,7 @@ import {
   instance as instanceEntity,
   type listInstanceEvents,
 } from '@berth/contract/instances'
-import { and, asc, count, desc, eq, gte, isNull, lte } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gte, inArray, isNull, lte } from 'drizzle-orm'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -27,7 +27,7 @@ const setupOf = wireOf(deploySetup)
 
 export interface ReadDeps {
   db: Database
-  billing: Pick<Billing, 'costMicro' | 'totals'>
+  billing: Pick<Billing, 'balance' | 'costMicro' | 'totals'>
   catalogue: Pick<Catalogue, 'regions'>
   images: Pick<Images, 'find'>
   fleet: Pick<Fleet, 'known'>
@@ -57,6 +57,39 @@ export async function get(deps: ReadDeps, target: Target): Promise<Instance> {
   const [found] = await toInstances(deps, target.userId, [await findOwn(deps.db, target)])
   if (!found) throw new ApiError('not_found')
   return found
+}
+
+/** An instance as its customer sees it; null where it is gone for good. */
+export interface SeenInstance {
+  id: string
+  userId: string
+  instance: Instance | null
+}
+
+/**
+ * Instances of any customers as these see them now, with what each has cost so far: three queries, however many they are.
+ * @param ids Those that there are none of are left out.
+ */
+export async function seen(deps: ReadDeps, ids: string[]): Promise<SeenInstance[]> {
+  const { db, billing } = deps
+  const rows = await db.select().from(instance).where(inArray(instance.id, ids))
+  const live = rows.filter(({ terminatedAt }) => terminatedAt === null)
+  const owners = [...new Set(live.map(({ userId }) => userId))]
+  const [costs, balances] = await Promise.all([
+    billing.costMicro(
+      db,
+      'instance',
+      live.map(({ id }) => id),
+    ),
+    Promise.all(owners.map(async userId => [userId, (await billing.balance(userId)).currency] as const)),
+  ])
+  const currencies = new Map(balances)
+  return rows.map(row => {
+    const { id, userId } = row
+    const currency = currencies.get(userId)
+    if (row.terminatedAt !== null || currency === undefined) return { id, userId, instance: null }
+    return { id, userId, instance: toInstance(deps, row, { currency, costMicro: costs.get(id) ?? 0n }) }
+  })
 }
 
 /** Rows of a customer as the customer sees them, with what each has cost so far. */

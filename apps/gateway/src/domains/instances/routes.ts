@@ -5,7 +5,6 @@ import {
   deployInstance,
   editInstance,
   getPrice,
-  type Instance,
   listInstanceEvents,
   listInstances,
   restartInstance,
@@ -13,11 +12,11 @@ import {
   stopInstance,
   terminateInstance,
 } from '@berth/contract/instances'
-import type { Language } from '@berth/contract/limits'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Instances } from './instances.ts'
 import type { Quotes } from './offer/quotes.ts'
+import { saidIn } from './said.ts'
 import { termRoutes } from './terms/routes.ts'
 
 /**
@@ -31,12 +30,7 @@ export function instancesRoutes(
   quotes: Pick<Quotes, 'price' | 'check'>,
   say: Say,
 ): Route[] {
-  const said = (one: Instance, language: Language): Instance => ({
-    ...one,
-    region_name: say(one.region_name, language),
-    gpu_spec_name: say(one.gpu_spec_name, language),
-    image_name: say(one.image_name, language),
-  })
+  const said = saidIn(say)
   return [
     route(deployInstance, ({ caller, idempotencyKey, body }) =>
       instances.deploy({ userId: caller.userId, idempotencyKey, body }),

@@ -282,8 +282,22 @@ export function createSessions(deps: SessionsDeps) {
       return rows.length > 0
     },
 
-    /** Calls back when sessions may have ended, here or on another replica. @returns The way to stop. */
-    watch: (onChange: () => void): Promise<() => void> => listen(CHANNEL, onChange, onChange),
+    /** Those of these sessions that are neither over nor ended, nor idle for too long. */
+    async openAmong(sessionIds: string[]): Promise<ReadonlySet<string>> {
+      const rows = await db
+        .select({ id: session.id })
+        .from(session)
+        .where(and(inArray(session.id, sessionIds), isLive()))
+      return new Set(rows.map(({ id }) => id))
+    },
+
+    /**
+     * Calls back when sessions may have ended, here or on another replica.
+     * @param onChange Is given the id of the session, or of the user whose sessions these are; null: any may have ended.
+     * @returns The way to stop.
+     */
+    watch: (onChange: (id: string | null) => void): Promise<() => void> =>
+      listen(CHANNEL, onChange, () => onChange(null)),
 
     /** Tells the other replicas, once `q` has committed, that something about a user is new. */
     announce: (q: Queryable, userId: string): Promise<void> => notify(q, CHANNEL, userId),

@@ -199,6 +199,7 @@ const OWN_CALLS = [
   'GET /api/instance/{id}/events',
   'GET /api/instance/{id}/logs',
   'GET /api/instance/{id}',
+  'GET /api/instance/follow',
   'GET /api/instance/{id}/logs/follow',
   'GET /api/instance/{id}/metrics',
   'GET /api/instance/{id}/connection/diagnosis',

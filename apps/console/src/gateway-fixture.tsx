@@ -1,7 +1,7 @@
 import { getAccount, type User } from '@berth/contract/account'
 import type { Call } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
-import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
 import { QueryClientProvider } from '@tanstack/react-query'
 import i18next from 'i18next'
 import type { ReactNode } from 'react'
@@ -17,8 +17,10 @@ import { sampleOf } from './schema-fixture.ts'
 /** A request as it left the console. */
 export interface Sent {
   operation: string
+  path: string
   body: unknown
   keepalive: boolean
+  idempotencyKey: string | null
 }
 
 /** What answers in a test where the gateway would: data, a refusal, or a whole response, for the operations that a test is about. */
@@ -76,8 +78,10 @@ export async function answerCalls(
     const call = callAt(init.method ?? 'GET', String(address))
     const request: Sent = {
       operation: call.operation,
+      path: String(address),
       body: init.body ? parsed(String(init.body)) : null,
       keepalive: init.keepalive ?? false,
+      idempotencyKey: new Headers(init.headers).get(IDEMPOTENCY_KEY_HEADER),
     }
     sent.push(request)
     if (init.signal?.aborted) throw init.signal.reason

@@ -33,7 +33,7 @@ const sources = globSync('{app,instances,pages,lists,ui}/**/*.{ts,tsx}', { cwd: 
   .filter(file => !/\.test\./.test(file))
   .map(file => ({ file, text: readFileSync(`${import.meta.dirname}/${file}`, 'utf8') }))
 const sentIn = (name: string) =>
-  sources.filter(({ text }) => new RegExp(`(useChange|sendChange)\\(\\s*${name}\\b`).test(text))
+  sources.filter(({ text }) => new RegExp(`(useChange|sendChanges?)\\(\\s*${name}\\b`).test(text))
 
 describe('what only verified customers may do', () => {
   test('is found in the console', () => {

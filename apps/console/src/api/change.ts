@@ -33,7 +33,8 @@ export async function sendChange<C extends ChangingCall>(
   return data
 }
 
-function staleReads({ stales, audit }: ChangingCall): string[] {
+/** Operations of the reads that a change makes old. */
+export function staleReads({ stales, audit }: ChangingCall): string[] {
   if ('because' in stales) return []
   return audit !== null && 'target' in audit ? [...stales, AUDIT_LOG] : [...stales]
 }

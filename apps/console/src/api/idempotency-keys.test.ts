@@ -37,6 +37,27 @@ test('a late answer to an older call does not turn the newer key over', () => {
   expect(keys.take(TOPUP, 'amount 5000')).toBe(newer)
 })
 
+test('[B3] calls that are under way together each keep their own key until they have settled, also over a reload', () => {
+  const storage = memoryStorage()
+  const before = createIdempotencyKeys(storage)
+  const taken = ['a', 'b', 'c'].map(content => before.take('instance.start', content))
+  expect(new Set(taken).size).toBe(3)
+  before.settle('instance.start', taken[1] ?? '')
+  const after = createIdempotencyKeys(storage)
+  expect(after.take('instance.start', 'a')).toBe(taken[0])
+  expect(after.take('instance.start', 'b')).not.toBe(taken[1])
+  expect(after.take('instance.start', 'c')).toBe(taken[2])
+})
+
+test('what never settles does not pile up: the oldest is forgotten', () => {
+  const storage = memoryStorage()
+  const keys = createIdempotencyKeys(storage)
+  const taken = Array.from({ length: 1_000 }, (_, content) => keys.take(TOPUP, String(content)))
+  expect(keys.take(TOPUP, '999')).toBe(taken.at(-1))
+  expect(keys.take(TOPUP, '0')).not.toBe(taken[0])
+  expect([...storage.values.values()].join().length).toBeLessThan(10_000)
+})
+
 test('what is sent is not kept, only a fingerprint of it', () => {
   const storage = memoryStorage()
   createIdempotencyKeys(storage).take(TOPUP, '{"source":"4242424242424242"}')

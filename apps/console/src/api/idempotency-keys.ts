@@ -19,10 +19,16 @@ export interface IdempotencyKeys {
 
 const PREFIX = 'berth.idempotency.'
 
+/** Open keys of one operation; beyond it the oldest is forgotten. More calls than these are never under way at once. */
+const OPEN_KEYS_MAX = 100
+
+/** A key, and the fingerprint of what it was taken for. */
+type OpenKey = readonly [key: string, print: string]
+
 /**
  * Idempotency keys that survive a reload and turn over only when their call has settled (B3).
- * Other content is another intent and takes a new key, also while the old one is open: the gateway would
- * refuse the old key for it.
+ * Other content is another intent and takes a key of its own: the gateway would refuse another's for it. Several may be
+ * open at a time, as when many instances are started together; each keeps its own.
  * @param storage Lives as long as the tab; when it cannot be written the keys live in memory.
  * @param newKey Makes a key of 8 to 200 visible ASCII characters.
  */
@@ -55,17 +61,32 @@ export function createIdempotencyKeys(
     }
   }
 
+  const open = (operation: string): OpenKey[] =>
+    (read(PREFIX + operation) ?? '').split('\n').flatMap(line => {
+      const [key, print] = line.split(' ')
+      return key && print ? [[key, print] as const] : []
+    })
+  const keep = (operation: string, keys: readonly OpenKey[]) => {
+    if (keys.length === 0) return remove(PREFIX + operation)
+    const kept = keys.slice(-OPEN_KEYS_MAX)
+    write(PREFIX + operation, kept.map(one => one.join(' ')).join('\n'))
+  }
+
   return {
     take(operation, content) {
       const print = fingerprint(content)
-      const [key, kept] = (read(PREFIX + operation) ?? '').split(' ')
-      if (key && kept === print) return key
+      const keys = open(operation)
+      const known = keys.find(([, kept]) => kept === print)
+      if (known) return known[0]
       const fresh = newKey()
-      write(PREFIX + operation, `${fresh} ${print}`)
+      keep(operation, [...keys, [fresh, print]])
       return fresh
     },
     settle(operation, key) {
-      if (read(PREFIX + operation)?.startsWith(`${key} `)) remove(PREFIX + operation)
+      keep(
+        operation,
+        open(operation).filter(([kept]) => kept !== key),
+      )
     },
   }
 }

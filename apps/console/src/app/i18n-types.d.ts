@@ -1,5 +1,6 @@
 import type errors from '../../../../packages/contract/locales/en/errors.json'
 import type auth from '../../public/locales/en/auth.json'
+import type bulk from '../../public/locales/en/bulk.json'
 import type common from '../../public/locales/en/common.json'
 import type deploy from '../../public/locales/en/deploy.json'
 import type docs from '../../public/locales/en/docs.json'
@@ -22,6 +23,7 @@ declare module 'i18next' {
     resources: {
       common: typeof common
       auth: typeof auth
+      bulk: typeof bulk
       deploy: typeof deploy
       docs: typeof docs
       doctor: typeof doctor

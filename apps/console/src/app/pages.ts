@@ -56,7 +56,7 @@ export const PAGES = [
   {
     path: '/instance-list',
     access: 'user',
-    namespaces: ['instances', 'events', 'doctor', 'terms-of-payment'],
+    namespaces: ['instances', 'bulk', 'events', 'doctor', 'terms-of-payment'],
     load: () => import('../pages/instance-list/InstanceListPage.tsx'),
   },
   {

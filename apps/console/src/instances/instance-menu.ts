@@ -17,17 +17,12 @@ import { useCallback } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useSession } from '../app/session/session.ts'
 import type { RowActionItem } from '../lists/row-action.ts'
-import {
-  allowedOnlyIn,
-  isOffered,
-  needsVerified,
-  paidObstacle,
-  ROW_ACTIONS,
-  type RowAction,
-} from './instance-actions.ts'
+import { isOffered, needsVerified, ROW_ACTIONS, type RowAction } from './instance-actions.ts'
 import { useInstanceTexts } from './instance-texts.ts'
+import { useWhyNot } from './use-why-not.ts'
 
-const ICONS: Record<RowAction, RowActionItem<RowAction>['icon']> = {
+/** What stands beside the name of each action. */
+export const ACTION_ICONS: Record<RowAction, RowActionItem<RowAction>['icon']> = {
   connect: IconPlugConnected,
   start: IconPlayerPlay,
   stop: IconPlayerStop,
@@ -47,21 +42,17 @@ export function useInstanceMenu(): (instance: Instance) => readonly RowActionIte
   const { t } = useTranslation('errors')
   const { user } = useSession()
   const texts = useInstanceTexts()
+  const whyNot = useWhyNot()
   const isUnverified = user !== null && !user.emailVerified
   return useCallback(
     instance =>
-      ROW_ACTIONS.filter(action => isOffered(action, instance)).map(action => {
-        const statuses = allowedOnlyIn(action, instance)
-        const obstacle = paidObstacle(action, instance)
-        const reason = statuses ? texts.onlyIn(statuses) : obstacle && t(obstacle)
-        return {
-          action,
-          label: texts.action(action, instance),
-          icon: ICONS[action],
-          reason: needsVerified(action) && isUnverified ? t('account_not_activated') : reason,
-          danger: action === 'terminate',
-        }
-      }),
-    [t, texts, isUnverified],
+      ROW_ACTIONS.filter(action => isOffered(action, instance)).map(action => ({
+        action,
+        label: texts.action(action, instance),
+        icon: ACTION_ICONS[action],
+        reason: needsVerified(action) && isUnverified ? t('account_not_activated') : whyNot(action, instance),
+        danger: action === 'terminate',
+      })),
+    [t, texts, whyNot, isUnverified],
   )
 }

@@ -4,6 +4,7 @@ import { Answer, type Asked } from '../ui/Answer.tsx'
 import { EmptyState } from '../ui/EmptyState.tsx'
 import { Pager } from '../ui/Pager.tsx'
 import { type Column, RowTable } from '../ui/RowTable.tsx'
+import type { RowSelection } from '../ui/row-selection.ts'
 
 interface ListProps<Row> {
   /** What the list holds, for screen readers. */
@@ -15,6 +16,8 @@ interface ListProps<Row> {
   columns: readonly Column<Row>[]
   /** No header row is drawn. */
   plain?: boolean
+  /** Rows can be selected; `useSelection` makes it. */
+  selection?: RowSelection<Row>
   /** As many as there will most likely be. */
   skeletonRows?: number
   /** Said of a list that has nothing in it: why, and what to do next. */
@@ -43,6 +46,7 @@ export function List<Row>(props: ListProps<Row>) {
               rows={known}
               keyOf={props.keyOf}
               plain={props.plain ?? false}
+              selection={props.selection}
             />
           )}
           {pages?.total !== undefined && (

@@ -1,5 +1,8 @@
-import type { ReactNode } from 'react'
+import { type KeyboardEvent, memo, type ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { PickAll, PickRow } from './PickBox.tsx'
 import classes from './RowTable.module.css'
+import type { RowSelection } from './row-selection.ts'
 
 /** A column of a table: defined at module level, or memoised. */
 export interface Column<Row> {
@@ -25,29 +28,40 @@ interface RowTableProps<Row> {
   /** What the table lists, for screen readers. */
   label: string
   columns: readonly Column<Row>[]
+  /** One that is the same object as before is not drawn again. */
   rows: readonly Row[]
   keyOf: (row: Row) => string
   /** No header row is drawn; it stays for screen readers. */
   plain?: boolean
+  /** Rows can be selected, by a checkbox at their beginning. */
+  selection?: RowSelection<Row> | undefined
 }
 
 /**
  * Rows of two lines each. Where the table itself is narrow, a row is two lines in all. Columns keep their widths
  * whatever stands in them. A button with `data-row-target` is what its row is for: in a narrow table the whole row is it.
  */
-export function RowTable<Row>({ label, columns, rows, keyOf, plain = false }: RowTableProps<Row>) {
+export function RowTable<Row>(props: RowTableProps<Row>) {
+  const { label, columns, rows, keyOf, plain = false, selection } = props
+  const clearByEscape = ({ key }: KeyboardEvent) => key === 'Escape' && selection?.clear()
   return (
-    <div className={classes.room}>
-      <table className={classes.table}>
+    <div className={classes.room} data-picks={selection !== undefined || undefined}>
+      <table className={classes.table} onKeyDown={clearByEscape}>
         <caption className="said">{label}</caption>
         {/* Widths stand here, for a header that is not drawn gives none. */}
         <colgroup>
+          {selection && <col className={classes.pick} />}
           {columns.map(column => (
             <col key={column.key} data-wide={column.wideOnly || undefined} style={{ width: column.width }} />
           ))}
         </colgroup>
         <thead className={plain ? 'said' : classes.head}>
           <tr>
+            {selection && (
+              <th scope="col" data-pick>
+                <PickAll all={selection.all} onToggle={selection.toggleAll} />
+              </th>
+            )}
             {columns.map(column => (
               <th
                 key={column.key}
@@ -61,25 +75,62 @@ export function RowTable<Row>({ label, columns, rows, keyOf, plain = false }: Ro
           </tr>
         </thead>
         <tbody>
-          {rows.map(row => (
-            <tr key={keyOf(row)} className={classes.row}>
-              {columns.map(column => (
-                <td
-                  key={column.key}
-                  data-align={column.align}
-                  data-wide={column.wideOnly || undefined}
-                  data-narrow={column.narrow ?? 'none'}
-                >
-                  {column.cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
+          {rows.map(row => {
+            const key = keyOf(row)
+            return (
+              <TableRow
+                key={key}
+                id={key}
+                row={row}
+                columns={columns}
+                name={selection?.nameOf(row)}
+                isPicked={selection?.has(key) ?? false}
+                onPick={selection?.toggle}
+              />
+            )
+          })}
         </tbody>
       </table>
     </div>
   )
 }
+
+interface TableRowProps<Row> {
+  id: string
+  row: Row
+  columns: readonly Column<Row>[]
+  /** What its checkbox is called by. */
+  name: string | undefined
+  isPicked: boolean
+  /** Left out where rows cannot be selected. */
+  onPick: RowSelection<Row>['toggle'] | undefined
+}
+
+function PlainTableRow<Row>({ id, row, columns, name, isPicked, onPick }: TableRowProps<Row>) {
+  const { t } = useTranslation('common')
+  return (
+    <tr className={classes.row} data-picked={isPicked || undefined}>
+      {onPick && (
+        <td data-pick data-narrow="pick">
+          <PickRow id={id} label={t('row.select', { name })} isPicked={isPicked} onPick={onPick} />
+        </td>
+      )}
+      {columns.map(column => (
+        <td
+          key={column.key}
+          data-align={column.align}
+          data-wide={column.wideOnly || undefined}
+          data-narrow={column.narrow ?? 'none'}
+        >
+          {column.cell(row)}
+        </td>
+      ))}
+    </tr>
+  )
+}
+
+/** Drawn again only when its own row, or its being selected, has changed: a list is looked at each second. */
+const TableRow = memo(PlainTableRow) as typeof PlainTableRow
 
 interface TwoLinesProps {
   /** What it is. */

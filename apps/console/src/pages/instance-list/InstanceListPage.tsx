@@ -4,11 +4,12 @@ import { Button } from '@mantine/core'
 import { IconPlus, IconRefresh } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { reread } from '../../api/cache-lifecycle.ts'
 import { balanceQuery, queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { lazyPart } from '../../app/lazy-part.ts'
 import { type AskedAction, DialogHost } from '../../instances/DialogHost.tsx'
 import { pollMs } from '../../instances/poll-ms.ts'
 import { List } from '../../lists/List.tsx'
@@ -16,6 +17,7 @@ import { ListBar } from '../../lists/ListBar.tsx'
 import { menuButtonOf } from '../../lists/row-action.ts'
 import { useAsked } from '../../lists/use-asked.ts'
 import { useFilters } from '../../lists/use-filters.ts'
+import { useSelection } from '../../lists/use-selection.ts'
 import { Card } from '../../ui/Card.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
@@ -26,7 +28,14 @@ import { countGroups, findInstances, INSTANCE_GROUPS, inGroup } from './instance
 import { instanceSearch } from './search.ts'
 import { useAskedByAddress } from './use-asked-by-address.ts'
 
+const InstanceBulk = lazyPart(() =>
+  import('../../instances/bulk/InstanceBulk.tsx').then(module => module.InstanceBulk),
+)
+
 const listQuery = queryOf(listInstances, {})
+const NONE: readonly Instance[] = []
+const keyOf = ({ instance_id }: Instance) => instance_id
+const nameOf = ({ name }: Instance) => name
 
 /** The button that was pressed may be an item of a menu that is gone: then the menu's own. */
 const fallbackOf = ({ instance }: AskedAction) => menuButtonOf(instance.instance_id)
@@ -51,8 +60,11 @@ export function Page() {
   const columns = useInstanceColumns(useCallback((action, instance) => ask({ action, instance }), [ask]))
 
   const { status } = filters.values
-  const found = findInstances(data ?? [], filters.typed)
-  const counts = countGroups(found)
+  const rows = data ?? NONE
+  const found = useMemo(() => findInstances(rows, filters.typed), [rows, filters.typed])
+  const counts = useMemo(() => countGroups(found), [found])
+  const shown = useMemo(() => inGroup(found, status), [found, status])
+  const selection = useSelection({ rows, shown, keyOf, nameOf })
   return (
     <>
       <PageHeader
@@ -79,28 +91,34 @@ export function Page() {
           />
         </ListBar>
       )}
-      <Card padding="none">
-        <List
-          label={t('label')}
-          query={list}
-          rows={data && inGroup(found, status)}
-          keyOf={({ instance_id }) => instance_id}
-          columns={columns}
-          none={{ title: t('empty.title'), hint: t('empty.hint'), action: <DeployButton /> }}
-          noneFound={
-            data &&
-            data.length > 0 && {
-              title: t('empty.none_match'),
-              action: (
-                <Button variant="default" onClick={filters.reset}>
-                  {t('empty.show_all')}
-                </Button>
-              ),
+      <div className={classes.list}>
+        <Suspense>
+          <InstanceBulk selection={selection} />
+        </Suspense>
+        <Card padding="none">
+          <List
+            label={t('label')}
+            query={list}
+            rows={data && shown}
+            keyOf={keyOf}
+            columns={columns}
+            selection={selection}
+            none={{ title: t('empty.title'), hint: t('empty.hint'), action: <DeployButton /> }}
+            noneFound={
+              data &&
+              data.length > 0 && {
+                title: t('empty.none_match'),
+                action: (
+                  <Button variant="default" onClick={filters.reset}>
+                    {t('empty.show_all')}
+                  </Button>
+                ),
+              }
             }
-          }
-        />
-      </Card>
-      <DialogHost asked={asked} instances={data ?? []} />
+          />
+        </Card>
+      </div>
+      <DialogHost asked={asked} instances={rows} />
     </>
   )
 }

@@ -1,0 +1,20 @@
+import type { Instance } from '@berth/contract/instances'
+import { useCallback } from 'react'
+import { useTranslation } from 'react-i18next'
+import { allowedOnlyIn, paidObstacle, type RowAction } from './instance-actions.ts'
+import { useInstanceTexts } from './instance-texts.ts'
+
+/** Why an instance does not allow an action, by its status or the way it is paid for, in a sentence (R4.5); null: it does. */
+export function useWhyNot(): (action: RowAction, instance: Instance) => string | null {
+  const { t } = useTranslation('errors')
+  const texts = useInstanceTexts()
+  return useCallback(
+    (action, instance) => {
+      const statuses = allowedOnlyIn(action, instance)
+      if (statuses) return texts.onlyIn(statuses)
+      const obstacle = paidObstacle(action, instance)
+      return obstacle && t(obstacle)
+    },
+    [t, texts],
+  )
+}

@@ -37,11 +37,11 @@ export function createImages(deps: {
 }) {
   const { catalogue, fleet, access = asNobody, customerAccess = () => asNobody } = deps
 
-  /** Engines that answer now, of one region or of all. */
+  /** Engines of one region or of all, whether they answer now or not. */
   function enginesIn(regionCode: string | null): KnownEngine[] {
-    return fleet.engines().filter(({ id, facts }) => {
-      return fleet.isReached(id) && (regionCode === null || facts?.region_codes.includes(regionCode))
-    })
+    return fleet
+      .engines()
+      .filter(({ facts }) => regionCode === null || facts?.region_codes.includes(regionCode))
   }
 
   /**
@@ -102,16 +102,17 @@ export function createImages(deps: {
     return entry
   }
 
-  /** Null when it can be made; else a key of the console's texts. */
+  /** Null when it can be made; else a key of the console's texts: none of those that can answers, or there are none. */
   function unavailableReason(
     entry: Pick<CatalogueImage, 'kind' | 'recipe'>,
     engines: KnownEngine[],
   ): string | null {
-    if (engines.length === 0) return 'no_driver'
-    const isMade = engines.some(
+    const makers = engines.filter(
       ({ driver, facts }) => facts?.kinds.includes(entry.kind) === true && canMake(entry, driver),
     )
-    return isMade ? null : 'not_on_engine'
+    if (makers.some(({ id }) => fleet.isReached(id))) return null
+    const isForNow = makers.length > 0 || !engines.some(({ id }) => fleet.isReached(id))
+    return isForNow ? 'no_driver' : 'not_on_engine'
   }
 
   /** Each driver makes an image from its own part of the recipe; one that no recipe speaks to needs none. */

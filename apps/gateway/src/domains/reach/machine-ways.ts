@@ -30,6 +30,12 @@ export type Place =
   | { at: 'elsewhere'; gatewayId: string }
   | { at: 'nowhere'; why: string }
 
+/** Why somebody comes. */
+export interface Asking {
+  /** Only to see how it is: nobody uses the instance by that, so that it may be idle on (B5). */
+  isProbe?: boolean
+}
+
 /**
  * Every way into a machine, from whichever gateway was asked: by the engine itself where it is reached from here, else
  * over one hop to the gateway that reaches it. What a machine sends comes in its turns. Each throws ComputeError as the port says, and `engine_unavailable` when
@@ -38,18 +44,18 @@ export type Place =
 export interface MachineWays {
   /**
    * Opens a TCP stream to a port inside the machine; `exhausted` when it has as many as it may have.
-   * @param options.isProbe Only to see whether anything listens: nobody uses the instance by that.
+   * @param options As `Asking` says.
    */
-  connect(instanceId: string, port: number, options?: { isProbe?: boolean }): Promise<Duplex>
+  connect(instanceId: string, port: number, options?: Asking): Promise<Duplex>
   /**
    * Opens a line to a port inside the machine for datagrams, to be taken up with `openDatagrams`; `exhausted` and
    * `options` as of `connect`, `unsupported` where its engine carries none.
    */
-  udp(instanceId: string, port: number, options?: { isProbe?: boolean }): Promise<Duplex>
+  udp(instanceId: string, port: number, options?: Asking): Promise<Duplex>
   /** Opens a line to a shell of the machine, to be taken up with `openLine`. */
   attach(instanceId: string, session: string, options: AttachOptions): Promise<Duplex>
-  /** Runs a program in the machine: a line, to be taken up with `openProgram`; `exhausted` as of `connect`. */
-  run(instanceId: string, options: RunOptions): Promise<Duplex>
+  /** Runs a program in the machine: a line, to be taken up with `openProgram`; `exhausted` and `isProbe` as of `connect`. */
+  run(instanceId: string, options: RunOptions & Asking): Promise<Duplex>
   /** Names of the machine's shells. */
   sessions(instanceId: string): Promise<string[]>
   /** Ends a shell of the machine. */
@@ -203,8 +209,8 @@ export function createMachineWays({
     udp: (instance_id, port, { isProbe } = {}) => enter({ way: 'udp', instance_id, port }, isProbe),
     attach: (instance_id, session, { cols, rows, env = {} }) =>
       enter({ way: 'attach', instance_id, session, cols, rows, env }),
-    run: (instance_id, { command, env = {}, pty = null }) =>
-      enter({ way: 'run', instance_id, command, env, pty }),
+    run: (instance_id, { command, env = {}, pty = null, isProbe }) =>
+      enter({ way: 'run', instance_id, command, env, pty }, isProbe),
     sessions: async instance_id => {
       const { answer } = await go({ way: 'sessions', instance_id })
       return z.array(z.string()).parse(answer)

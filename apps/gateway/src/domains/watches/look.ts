@@ -4,14 +4,16 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Events } from '../../platform/events/events.ts'
-import { ApiError } from '../../platform/http/api-error.ts'
 import type { Instances } from '../instances/instances.ts'
 import type { Regions } from '../regions/regions.ts'
+import { failedDeployOf, NotNow } from './failed-deploy.ts'
 import { offerWatch } from './tables.ts'
 import { endWatch, holdWatch, isWaitingFor, tell, type WatchRow } from './watch-rows.ts'
 
 /** A watch that could not deploy tries again after this long, if the stock is still there. */
 const TRY_AGAIN_MS = 60_000
+/** The same where a registry or an engine does not answer: asking takes seconds, for which others wait. */
+const AWAY_MS = 5 * 60_000
 /**
  * How stock that comes and goes is damped: after a mail, a watch is silent for so long, and until the offer was seen
  * sold out after that.
@@ -31,15 +33,6 @@ export interface LookDeps {
   isVerified(userId: string): Promise<boolean>
 }
 
-/** Thrown into a deploy, which then does nothing: the watch has ended meanwhile, or an hour costs more than it may. */
-class NotNow extends Error {
-  readonly why: 'ended' | 'price_above'
-  constructor(why: NotNow['why']) {
-    super(why)
-    this.why = why
-  }
-}
-
 /**
  * Looks at every offer that is watched: ends what is over, deploys for those who asked for it, the oldest first, and
  * tells the others. Gateways may do this at the same time: each watch is settled by whoever gets its row.
@@ -47,6 +40,7 @@ class NotNow extends Error {
 export function createLook(deps: LookDeps) {
   const { db, clock, regions } = deps
   const telling = () => ({ events: deps.events, at: clock.now() })
+  const inMs = (ms: number) => new Date(clock.now().getTime() + ms)
 
   async function endOverdue(): Promise<void> {
     const now = clock.now()
@@ -62,9 +56,8 @@ export function createLook(deps: LookDeps) {
 
   /** Deploys for a watch, or writes down why not. */
   async function attempt(row: WatchRow): Promise<void> {
-    const nextTryAt = new Date(clock.now().getTime() + TRY_AGAIN_MS)
     const hold = (by: Parameters<typeof holdWatch>[2]['by']) =>
-      db.transaction(tx => holdWatch(tx, row.id, { by, nextTryAt, ...telling() }))
+      db.transaction(tx => holdWatch(tx, row.id, { by, nextTryAt: inMs(TRY_AGAIN_MS), ...telling() }))
     if (!(await deps.isVerified(row.userId))) return await hold('not_verified')
     const refuse = async () => {
       await db.transaction(tx => endWatch(tx, row.id, { state: 'refused', ...telling() }))
@@ -88,26 +81,15 @@ export function createLook(deps: LookDeps) {
         },
       })
     } catch (error) {
-      const code = error instanceof NotNow ? error.why : error instanceof ApiError ? error.code : null
-      switch (code) {
-        case 'ended':
-        case 'login_expired':
-          // Its row goes with the account.
-          return
-        case 'price_above':
-        case 'insufficient_balance':
-        case 'instance_limit':
-          return await hold(code)
-        case 'gpu_sold_out':
-        case 'compute_unavailable':
-          break
-        case 'validation_failed':
-        case 'image_unknown':
-        case 'kind_not_supported':
-          return await refuse()
-        default:
-          deps.log.error({ err: error, watch: row.id }, 'a watch could not deploy; it tries again')
+      const failed = failedDeployOf(error)
+      if (failed.is === 'over') return
+      if (failed.is === 'refused') return await refuse()
+      if (failed.is === 'held') return await hold(failed.by)
+      if (failed.is === 'unknown') {
+        deps.log.error({ err: error, watch: row.id }, 'a watch could not deploy; it tries again')
       }
+      const isAway = failed.is === 'passing' && failed.because === 'away'
+      const nextTryAt = inMs(isAway ? AWAY_MS : TRY_AGAIN_MS)
       await db.update(offerWatch).set({ nextTryAt }).where(eq(offerWatch.id, row.id))
     }
   }

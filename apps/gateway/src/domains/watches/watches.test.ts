@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
 import { createMailboxDriver } from '../../drivers/mail/mailbox.ts'
 import { stock } from '../regions/tables.ts'
+import { startRegistry, type TestRegistry } from '../registries/registry-fixture.ts'
 import { offerWatch } from './tables.ts'
 
 const HOUR_MS = 3_600_000
@@ -15,16 +16,27 @@ const never = new AbortController().signal
 let aheadMs = 0
 const clock = { now: () => new Date(Date.now() + aheadMs) }
 let gateway: TestGateway
+/** Has one image, as long as it is there. */
+let registry: TestRegistry
+const registryIs = { away: false }
 /** Another one on the same database, which looks as well. */
 let other: TestGateway
 beforeAll(async () => {
-  gateway = await startGateway({ clock })
-  other = await startGateway({ clock, database: { ...gateway.database, close: async () => {} } })
+  registry = await startRegistry((request, response) => {
+    const found = request.url === '/v2/llama/manifests/1'
+    const headers = { 'content-type': 'application/json' }
+    response.writeHead(registryIs.away ? 503 : found ? 200 : 404, headers)
+    response.end(JSON.stringify({ layers: [{ size: 1_024 }] }))
+  })
+  const parts = { clock, privateRegistries: [registry.host] }
+  gateway = await startGateway(parts)
+  other = await startGateway({ ...parts, database: { ...gateway.database, close: async () => {} } })
 })
 afterAll(async () => {
   await other.gateway.stopRequests()
   await other.gateway.stopLoops()
   await gateway.stop()
+  await registry.close()
 })
 
 type Customer = Awaited<ReturnType<TestGateway['signUp']>>
@@ -248,6 +260,39 @@ describe('a watch that deploys', () => {
     ])
     expect(await watches(customer)).toMatchObject([{ state: 'refused', instance_id: null }])
     expect(await instances(next)).toHaveLength(1)
+    await free(0)
+  })
+
+  test('[B15] waits on while the registry of its image does not answer, and deploys when it does', async () => {
+    const customer = await someone()
+    const image = { image_id: null, image_reference: `${registry.host}/llama:1` }
+    await watch(
+      customer,
+      body({ deploy: { price_max_micro_per_hour: '5000000', setup: { ...setup, ...image } } }),
+    )
+    await free(1)
+    registryIs.away = true
+    await look()
+    expect(await watches(customer)).toMatchObject([{ state: 'waiting', held_by: null }])
+    expect(await news(customer)).toEqual([])
+    registryIs.away = false
+    aheadMs += 5 * 60_000 + 1_000
+    await look()
+    expect(await news(customer)).toEqual(['deployed'])
+    await free(0)
+    // What its registry does not have is no fault that passes.
+    await watch(
+      customer,
+      body({
+        deploy: {
+          price_max_micro_per_hour: '5000000',
+          setup: { ...setup, ...image, image_reference: `${registry.host}/none:1` },
+        },
+      }),
+    )
+    await free(1)
+    await look()
+    expect(await news(customer)).toEqual(['deployed', 'refused'])
     await free(0)
   })
 

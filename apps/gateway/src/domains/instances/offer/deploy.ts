@@ -122,7 +122,9 @@ function findPlaces({ fleet, images }: DeployDeps, body: DeployBody, choice: Ima
   if (kind === 'VM' && body.udp_ports.length > 0) {
     throw new ApiError('validation_failed', { fields: [{ path: 'udp_ports', rule: 'not_allowed' }] })
   }
-  if (!image.available || image.kind !== kind) {
+  // What an engine makes that does not answer now is refused as unavailable, not as wrong.
+  const isMade = image.available || image.unavailable_reason === 'no_driver'
+  if (!isMade || image.kind !== kind) {
     const path = choice.imageReference === null ? 'image_id' : 'image_reference'
     throw new ApiError('validation_failed', { fields: [{ path, rule: 'not_allowed' }] })
   }

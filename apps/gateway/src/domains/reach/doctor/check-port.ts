@@ -70,7 +70,7 @@ async function openWithin(
 ): Promise<{ stream: Duplex } | PortOutcome> {
   let isLate = false
   let timer: NodeJS.Timeout | undefined
-  const opened = ways.connect(instanceId, port).then(
+  const opened = ways.connect(instanceId, port, { isProbe: true }).then(
     (stream): { stream: Duplex } => {
       stream.on('error', () => stream.destroy())
       if (isLate) stream.destroy()

@@ -5,6 +5,9 @@ import { ComputeError, type ComputeErrorCode } from '../../../drivers/compute/po
 import { encodeFrame, FRAME } from '../../../drivers/compute/sessions/frames.ts'
 import { systemClock } from '../../../platform/clock.ts'
 import type { InstanceRow } from '../../instances/rows.ts'
+import { createMachineWays, type ReachedEngine } from '../machine-ways.ts'
+import { createMachineTurns, PROCESS_CLOCKS } from '../streams/machine-turns.ts'
+import { STREAM_LIMITS } from '../streams/stream-limits.ts'
 import { createDoctor, type DoctorDeps } from './doctor.ts'
 import { parseListeners, readListeners } from './listeners.ts'
 
@@ -132,6 +135,41 @@ test('places are read as the kernel writes them, and nothing else is one', async
   expect(await told).toEqual([])
   expect(near.destroyed).toBe(true)
   far.destroy()
+})
+
+test('[B8] [B5] whoever asks what is wrong uses nothing by that: the machine is idle on', async () => {
+  const held: string[] = []
+  const asked: string[] = []
+  const engine = {
+    network: {
+      connect: async () => {
+        asked.push('connect')
+        return new PassThrough()
+      },
+    },
+    console: {
+      programs: {
+        run: async () => {
+          asked.push('run')
+          return endless(Buffer.alloc(PIECE_BYTES, '0100007F:1F90\n'), true)
+        },
+      },
+    },
+  } as unknown as ReachedEngine
+  const ways = createMachineWays({
+    turns: createMachineTurns({ ...PROCESS_CLOCKS, limits: STREAM_LIMITS }),
+    uses: {
+      hold: id => {
+        held.push(id)
+        return () => undefined
+      },
+    },
+    whereIs: async () => ({ at: 'here', engine }),
+    gateways: { open: () => Promise.reject(new Error('it is here')), serve: () => undefined },
+  })
+  await doctorOver(ways, { httpPorts: [], tcpPorts: [22] })()
+  expect(asked.toSorted()).toEqual(['connect', 'run'])
+  expect(held).toEqual([])
 })
 
 /** A stream out of a machine that says the same for ever. @param inFrames As the output of a program. */

@@ -31,7 +31,7 @@ export async function readListeners(
   limits: Pick<DoctorLimits, 'listenersBytesMax'>,
   signal: AbortSignal,
 ): Promise<Listener[]> {
-  const stream = await ways.run(instanceId, { command: SCRIPT })
+  const stream = await ways.run(instanceId, { command: SCRIPT, isProbe: true })
   if (signal.aborted) stream.destroy()
   const pieces: Buffer[] = []
   let bytes = 0

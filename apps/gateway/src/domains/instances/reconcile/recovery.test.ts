@@ -216,6 +216,8 @@ describe('two gateways on one database', () => {
     await Promise.all([fixture.instances.reconciler.start(), second.reconciler.start()])
     const userId = await fixture.payer(100_000)
     const ids = await Promise.all(Array.from({ length: 12 }, () => fixture.deploy(userId)))
+    // So that there is something to stop.
+    for (const id of ids) await fixture.until(id, 'running')
     const gateways = [fixture.instances, second]
     for (let round = 0; round < 6; round += 1) {
       await Promise.all(

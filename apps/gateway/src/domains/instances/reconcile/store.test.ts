@@ -128,10 +128,12 @@ test('a row that is not due is claimed only by one who asks for it early', async
   expect(await claim(store, { only, early: true })).toHaveLength(1)
 })
 
-function claim(store: Store, options: { only?: string[]; early?: boolean } = {}) {
+async function claim(store: Store, { only, early = false }: { only?: string[]; early?: boolean } = {}) {
   const now = fixture.clock.now()
   const leaseUntil = new Date(now.getTime() + LEASE_MS)
-  return store.claim({ ...options, limit: ids.length, now, leaseUntil, not: [] })
+  const passOver = { userIds: [], engineIds: [], pullsOf: [] }
+  const found = await store.find({ limit: ids.length, now, not: [], passOver })
+  return store.claim({ ids: only ?? found.map(({ id }) => id), now, leaseUntil, early })
 }
 
 async function waitingForLocks(): Promise<number> {

@@ -5,14 +5,19 @@ import type { Billing } from '../../billing/billing.ts'
 import type { FailureCode } from '../codes.ts'
 import type { InstanceRow, Progress } from '../rows.ts'
 import { instance } from '../tables.ts'
+import { createCustomerTurns } from './customer-turns.ts'
+import type { PassedOver, Shared } from './fair-shares.ts'
+import { createRests } from './rests.ts'
 
 /**
  * What a reconciler writes: each write names its lease and the version that it was decided on, so that of two
  * reconcilers, or of one and a customer, the late one changes nothing.
  */
 export interface Store {
-  /** Takes the lease of rows, those first that have waited longest; rows under others' leases are passed over. */
-  claim(wanted: Wanted): Promise<InstanceRow[]>
+  /** Rows that could be claimed, those first that have waited longest; those under others' leases are not among them. */
+  find(wanted: Wanted): Promise<Shared[]>
+  /** Takes the lease of those of the rows that can still be claimed. */
+  claim(wanted: Claim): Promise<InstanceRow[]>
   /** When the first of the rows that could be claimed is due, now or later; null where none is. */
   dueAt(now: Date, not: string[]): Promise<Date | null>
   /** Prolongs our leases. Returns the versions of the rows that are still ours. */
@@ -38,13 +43,19 @@ type NotePatch = Partial<Pick<InstanceRow, 'firstRanAt' | 'attempts' | 'failureC
 export interface Wanted {
   limit: number
   now: Date
-  leaseUntil: Date
   /** Rows that this process works on already. */
   not: string[]
-  /** Of these rows alone. */
+  passOver: PassedOver
+  /** Of these rows alone, though their next look be not due yet; left out: all that are due. */
   only?: string[]
+}
+
+export interface Claim {
+  ids: string[]
+  now: Date
+  leaseUntil: Date
   /** Also rows whose next look is not due yet. */
-  early?: boolean
+  early: boolean
 }
 
 export interface Failure {
@@ -65,6 +76,9 @@ export function createStore(deps: {
   const { db, billing, owner, servedElsewhere } = deps
   const ours = (row: InstanceRow): SQL | undefined =>
     and(eq(instance.id, row.id), eq(instance.version, row.version), eq(instance.leaseOwner, owner))
+
+  const rest = createRests(db, owner)
+  const inTurn = createCustomerTurns()
 
   async function update(row: InstanceRow, set: Partial<InstanceRow>): Promise<InstanceRow | null> {
     const [changed] = await db.update(instance).set(set).where(ours(row)).returning()
@@ -87,27 +101,55 @@ export function createStore(deps: {
   }
 
   return {
-    claim({ limit, now, leaseUntil, not, only, early }) {
-      const due = db
-        .select({ id: instance.id })
+    async find({ limit, now, not, passOver, only }) {
+      const { userIds, engineIds, pullsOf } = passOver
+      const rows = await db
+        .select({
+          id: instance.id,
+          userId: instance.userId,
+          engineId: instance.engineId,
+          status: instance.status,
+        })
         .from(instance)
         .where(
           and(
             isNull(instance.terminatedAt),
             notElsewhere(),
-            only ? inArray(instance.id, only) : undefined,
-            early ? undefined : lte(instance.nextAttemptAt, now),
+            only ? inArray(instance.id, only) : lte(instance.nextAttemptAt, now),
             free(now),
             not.length > 0 ? notInArray(instance.id, not) : undefined,
+            userIds.length > 0 ? notInArray(instance.userId, userIds) : undefined,
+            engineIds.length > 0
+              ? or(isNull(instance.engineId), notInArray(instance.engineId, engineIds))
+              : undefined,
+            pullsOf === 'all' ? ne(instance.status, 'pulling') : undefined,
+            pullsOf !== 'all' && pullsOf.length > 0
+              ? or(ne(instance.status, 'pulling'), notInArray(instance.userId, pullsOf))
+              : undefined,
           ),
         )
         .orderBy(asc(instance.nextAttemptAt))
         .limit(limit)
+      return rows.map(({ status, ...row }) => ({ ...row, isPull: status === 'pulling' }))
+    },
+    claim({ ids, now, leaseUntil, early }) {
+      const claimable = db
+        .select({ id: instance.id })
+        .from(instance)
+        .where(
+          and(
+            inArray(instance.id, ids),
+            isNull(instance.terminatedAt),
+            notElsewhere(),
+            early ? undefined : lte(instance.nextAttemptAt, now),
+            free(now),
+          ),
+        )
         .for('update', { skipLocked: true })
       return db
         .update(instance)
         .set({ leaseOwner: owner, leaseUntil })
-        .where(inArray(instance.id, due))
+        .where(inArray(instance.id, claimable))
         .returning()
     },
     async dueAt(now, not) {
@@ -147,13 +189,10 @@ export function createStore(deps: {
       return row?.version ?? null
     },
     async rest(row, until, seen) {
-      const rested = await update(row, {
-        nextAttemptAt: until,
-        leaseOwner: null,
-        leaseUntil: null,
-        ...seen,
-      })
-      return rested !== null
+      if (await rest(row, until, seen?.observedAt ?? null)) return true
+      // It has changed, or somebody has its lock: whoever waits for it alone learns which.
+      const free = { nextAttemptAt: until, leaseOwner: null, leaseUntil: null }
+      return (await update(row, { ...free, ...seen })) !== null
     },
     releaseAll: () => releaseRows(db, owner),
     note: update,
@@ -165,11 +204,13 @@ export function createStore(deps: {
         nextAttemptAt: failure.retryAt,
       }),
     withLocks: (row, run) =>
-      db.transaction(async tx => {
-        await billing.lockWallet(tx, row.userId)
-        const [fresh] = await tx.select().from(instance).where(ours(row)).for('update')
-        return fresh ? run(tx, fresh) : null
-      }),
+      inTurn(row.userId, () =>
+        db.transaction(async tx => {
+          await billing.lockWallet(tx, row.userId)
+          const [fresh] = await tx.select().from(instance).where(ours(row)).for('update')
+          return fresh ? run(tx, fresh) : null
+        }),
+      ),
   }
 }
 

@@ -33,6 +33,7 @@ async function work(part: { execute: Steps['execute']; reread: Store['reread'] }
         execute: part.execute,
       },
       store: {
+        find: async () => [],
         claim: async () => [],
         renew: async () => new Map(),
         version: never,
@@ -48,7 +49,7 @@ async function work(part: { execute: Steps['execute']; reread: Store['reread'] }
         },
       },
     },
-    { onDone: () => resolve(), onMissed: () => undefined },
+    { onDone: () => resolve(), onMissed: () => undefined, mayPull: () => true },
   )
   onTestFinished(() => worker.abortAll(0))
   worker.begin(row)

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { InstanceRow } from '../rows.ts'
 import { StepSuperseded } from './deadline.ts'
+import type { Shared } from './fair-shares.ts'
 import type { ReconcileLimits } from './limits.ts'
 import { planInstance, type Step } from './plan.ts'
 import type { Steps } from './steps.ts'
@@ -22,19 +23,20 @@ export interface WorkerDeps {
 }
 
 interface WorkerEvents {
+  /** Whether another pull may begin for that customer; otherwise the row waits until one may. */
+  mayPull(userId: string): boolean
   /** Work has ended; `lookAgain` asks for the row to be claimed at once, whether or not it is due. */
   onDone(id: string, lookAgain: boolean): void
   /** A row has changed in the moment in which work on it ended. */
   onMissed(id: string): void
 }
 
-interface Work {
+/** Work on one row; a pull may take many minutes without using anything of ours. */
+interface Work extends Shared {
   /** The version that is worked on. */
   version: number
   /** Aborts the step under way. */
   step: AbortController
-  /** A pull, which may take many minutes without using anything of ours. */
-  pulling: boolean
   /** The machine may have changed since it was looked at. */
   lookAgain: boolean
   /** Resolves when the first look has had its effect. */
@@ -45,15 +47,14 @@ interface Work {
 export interface Worker {
   /** Works on a row whose lease was just taken. */
   begin(row: InstanceRow): void
-  working(): string[]
-  /** How many rows are worked on, but for pulls. */
-  busy(): number
+  working(): readonly Shared[]
+  isWorkingOn(id: string): boolean
   /** Reads a row that is worked on again: a step that was decided on an older version is aborted. */
   recheck(id: string, options: { lookAgain: boolean }): void
   /** Prolongs the leases of all rows worked on, and aborts work whose row changed or whose lease was lost. */
   renew(leaseUntil: Date): Promise<void>
-  /** When fewer rows than that are worked on. */
-  free(count: number): Promise<void>
+  /** When work on one of the rows has ended; at once where there is none. */
+  ended(): Promise<void>
   /** When every row worked on has been looked at, and what was seen has been written down. */
   looked(): Promise<void>
   abortAll(graceMs: number): Promise<void>
@@ -92,8 +93,11 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
           current = await readAgain()
         } else if ((step.kind === before && current.failureCode === null) || count >= STEPS_MAX) {
           current = await noteStuck(current, step.kind)
+        } else if (step.kind === 'pull' && !work.isPull && !events.mayPull(row.userId)) {
+          if (await store.rest(current, now)) return
+          current = await readAgain()
         } else {
-          work.pulling = step.kind === 'pull'
+          work.isPull = step.kind === 'pull'
           before = step.kind
           count += 1
           current = (await steps.execute(step, current, work.step.signal)) ?? (await readAgain())
@@ -117,9 +121,12 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
   return {
     begin(row) {
       const work: Work = {
+        id: row.id,
+        userId: row.userId,
+        engineId: row.engineId,
+        isPull: false,
         version: row.version,
         step: new AbortController(),
-        pulling: false,
         lookAgain: false,
         looked: Promise.withResolvers(),
         done: Promise.resolve(),
@@ -134,8 +141,8 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
           if (!stopping) events.onDone(row.id, work.lookAgain)
         })
     },
-    working: () => [...works.keys()],
-    busy: () => [...works.values()].filter(({ pulling }) => !pulling).length,
+    working: () => [...works.values()],
+    isWorkingOn: id => works.has(id),
     recheck(id, { lookAgain }) {
       const work = works.get(id)
       if (!work) return
@@ -160,8 +167,8 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
         if (work && (version === undefined || version > work.version)) work.step.abort()
       }
     },
-    async free(count) {
-      while (works.size >= count) await Promise.race([...works.values()].map(({ done }) => done))
+    async ended() {
+      if (works.size > 0) await Promise.race([...works.values()].map(({ done }) => done))
     },
     async looked() {
       await Promise.all([...works.values()].map(({ looked }) => looked.promise))

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { composeGateway, type Gateway } from '../../apps/gateway/src/compose.ts'
+import { createFakeEngine, type FakeEngine } from '../../apps/gateway/src/drivers/compute/fake/fake-engine.ts'
+import { createMailboxDriver } from '../../apps/gateway/src/drivers/mail/mailbox.ts'
+import { systemClock } from '../../apps/gateway/src/platform/clock.ts'
+import { loadCatalogue } from '../../apps/gateway/src/platform/config/catalogue.ts'
+import { startEmbeddedPostgres } from '../../apps/gateway/src/platform/database/embedded/embedded-postgres.ts'
+import { migrate } from '../../apps/gateway/src/platform/database/migrate.ts'
+import { type OpenDatabase, openDatabase } from '../../apps/gateway/src/platform/database/open-database.ts'
+import { RATE_LIMITS } from '../../apps/gateway/src/platform/http/rate-limits.ts'
+import { systemIds } from '../../apps/gateway/src/platform/ids.ts'
+import { fixedTokenKeys } from '../../apps/gateway/src/platform/installation/token-keys.ts'
+import { createLog } from '../../apps/gateway/src/platform/log.ts'
+
+const CATALOGUE = join(import.meta.dirname, '../../config/catalogue.yaml')
+
+/** The whole gateway in this process, with an engine whose machines are entries in memory: it costs nothing itself. */
+export interface FakeGateway {
+  gateway: Gateway
+  compute: FakeEngine
+  database: OpenDatabase
+  stop(): Promise<void>
+}
+
+/** Starts it on a fresh PostgreSQL, with all loops as in production. */
+export async function startFakeGateway(): Promise<FakeGateway> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-fake-'))
+  const log = createLog({ level: 'error', pretty: false })
+  const server = await startEmbeddedPostgres({ dataDir, password: randomBytes(16).toString('hex'), log })
+  await migrate(server.url)
+  const database = openDatabase({ url: server.url, log })
+  const base = { db: database.db, clock: systemClock, ids: systemIds }
+  const catalogue = loadCatalogue(CATALOGUE)
+  const compute = createFakeEngine({ clock: systemClock })
+  const mailbox = createMailboxDriver(base)
+  const gateway = await composeGateway({
+    ...base,
+    gatewayId: systemIds.uuid(),
+    formerGatewayId: null,
+    database,
+    log,
+    secrets: {
+      rootKey: randomBytes(32),
+      tokenKeys: fixedTokenKeys(randomBytes(32)),
+      installationId: 'ba9876543210',
+    },
+    catalogue,
+    engines: [
+      {
+        description: 'an engine in memory',
+        regionCodes: catalogue.regions.map(({ code }) => code),
+        formerId: () => null,
+        open: async () => compute,
+      },
+    ],
+    mail: { driver: mailbox, mailbox },
+    captcha: 'none',
+    payments: [],
+    identityProviders: [],
+    host: '127.0.0.1',
+    publicUrl: null,
+    internalHost: '127.0.0.1',
+    internalPort: 0,
+    internalAddress: null,
+    serviceHost: 'localhost',
+    direct: { host: null, name: null, ports: null },
+    sessionIdleDays: 30,
+    trustedProxies: [],
+    credentialsKey: null,
+    formerCredentialsKeys: [],
+    privateRegistries: [],
+    rateLimits: RATE_LIMITS,
+    meteringMs: 60_000,
+  })
+  await gateway.listen(0)
+  return {
+    gateway,
+    compute,
+    database,
+    async stop() {
+      await gateway.stopRequests()
+      await gateway.stopLoops()
+      await gateway.stopCompute()
+      await database.close()
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}

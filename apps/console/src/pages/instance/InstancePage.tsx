@@ -23,6 +23,8 @@ import { FactsCard } from './FactsCard.tsx'
 import classes from './InstancePage.module.css'
 import { LogsCard } from './LogsCard.tsx'
 import { PageHead } from './PageHead.tsx'
+import { Part } from './Part.tsx'
+import { PartsBar } from './PartsBar.tsx'
 import { ReadinessCard } from './ReadinessCard.tsx'
 import { instancePageSearch } from './search.ts'
 import { Troubles } from './Troubles.tsx'
@@ -69,7 +71,9 @@ function Overview({ instance, seenAtMs }: { instance: Instance; seenAtMs: number
   const { ask } = asked
   return (
     <>
-      <PageHead instance={instance} onAsk={action => ask({ action, instance })} />
+      <Part name="overview">
+        <PageHead instance={instance} onAsk={action => ask({ action, instance })} />
+      </Part>
       <Troubles instance={instance} onAsk={action => ask({ action, instance })} />
       <div className={classes.layout}>
         <div className={classes.main}>
@@ -77,17 +81,24 @@ function Overview({ instance, seenAtMs }: { instance: Instance; seenAtMs: number
           <Suspense fallback={<SkeletonRows rows={3} />}>
             <Graphs instance={instance} />
           </Suspense>
-          <LogsCard instance={instance} />
+          <Part name="logs">
+            <LogsCard instance={instance} />
+          </Part>
           <div className={classes.late}>
             <FactsCard instance={instance} />
           </div>
         </div>
         <div className={classes.side}>
           <CostCard instance={instance} />
-          <WaysCard instance={instance} />
-          <EventsCard instance={instance} />
+          <Part name="ports">
+            <WaysCard instance={instance} />
+          </Part>
+          <Part name="events">
+            <EventsCard instance={instance} />
+          </Part>
         </div>
       </div>
+      <PartsBar />
       <DialogHost asked={asked} instances={[instance]} />
     </>
   )

@@ -4,17 +4,12 @@ import { LogPanel } from '../../instances/logs/LogPanel.tsx'
 import { Card } from '../../ui/Card.tsx'
 import classes from './LogsCard.module.css'
 
-/** Where the way to the log leads. */
-export const LOGS_ID = 'logs'
-
 /** The log of the instance, as it is written. */
 export function LogsCard({ instance }: { instance: Instance }) {
   const { t } = useTranslation('instance')
   return (
-    <div id={LOGS_ID} className={classes.logs}>
-      <Card padding="none">
-        <LogPanel instance={instance} title={<h2 className={classes.title}>{t('logs.title')}</h2>} />
-      </Card>
-    </div>
+    <Card padding="none">
+      <LogPanel instance={instance} title={<h2 className={classes.title}>{t('logs.title')}</h2>} />
+    </Card>
   )
 }

@@ -15,7 +15,7 @@ import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { diskShareOf } from './graphs/graph-data.ts'
 import { megabytesText } from './graphs/graph-texts.ts'
 import { metricsQuery } from './graphs/metrics-query.ts'
-import { LOGS_ID } from './LogsCard.tsx'
+import { goTo } from './PartsBar.tsx'
 import classes from './Troubles.module.css'
 import { type Trouble, type TroubleWay, troublesOf } from './troubles.ts'
 
@@ -90,7 +90,7 @@ function Way({ way, onAsk }: { way: TroubleWay; onAsk: (action: RowAction) => vo
   }
   if (way === 'see_log') {
     return (
-      <Button size="xs" variant="default" onClick={() => document.getElementById(LOGS_ID)?.scrollIntoView()}>
+      <Button size="xs" variant="default" onClick={() => goTo('logs')}>
         {t('trouble.see_log')}
       </Button>
     )

@@ -52,7 +52,7 @@ const SETUP = deploySetup.parse({
 })
 
 /** The form, filled from an earlier setup. */
-async function openRepeated(answers: Parameters<typeof answerCalls>[0] = {}) {
+async function openRepeated(answers: Parameters<typeof answerCalls>[0] = {}, setup = SETUP) {
   const specs = (sampleOf(listGpuSpecs.data) as object[]).map(spec => ({
     ...spec,
     available: 1,
@@ -65,10 +65,10 @@ async function openRepeated(answers: Parameters<typeof answerCalls>[0] = {}) {
   await renderInPage(
     () => (
       <InShell>
-        <DeployForm offer={offer} regions={regions} images={images} setup={SETUP} onDeployed={() => {}} />
+        <DeployForm offer={offer} regions={regions} images={images} setup={setup} onDeployed={() => {}} />
       </InShell>
     ),
-    { namespaces: ['explore', 'deploy'] },
+    { namespaces: ['explore', 'deploy', 'terms-of-payment'] },
   )
   return answered
 }
@@ -94,6 +94,28 @@ test('[B18] a form that is filled from an earlier setup sends what that was, wit
   expect(sent.find(({ operation }) => operation === deployInstance.operation)?.body).toMatchObject({
     ...{ name, region_code, image_id, image_reference, container_disk_gb, secret_env },
     env: { MODE: 'fast', LOGIN: 's3cret' },
+  })
+})
+
+test('[B18] [R4.3] it is paid for as the earlier one was, renewal and idle stop included', async () => {
+  const earlier = deploySetup.parse({
+    ...SETUP,
+    env: {},
+    secret_env: [],
+    billing_type: 'prepay',
+    charge_cycle: 'weekly',
+    auto_renew: false,
+    idle_stop_minutes: 30,
+    spend_limit_cents: 5_000,
+  })
+  const { sent } = await openRepeated({}, earlier)
+  expect((await screen.findByRole<HTMLInputElement>('radio', { name: 'Weekly' })).checked).toBe(true)
+  expect(screen.getByRole<HTMLInputElement>('switch').checked).toBe(false)
+  await act(async () => fireEvent.click(await button('Deploy')))
+  await waitFor(() => expect(sent.map(({ operation }) => operation)).toContain(deployInstance.operation))
+  const { billing_type, charge_cycle, auto_renew, idle_stop_minutes, spend_limit_cents } = earlier
+  expect(sent.find(({ operation }) => operation === deployInstance.operation)?.body).toMatchObject({
+    ...{ billing_type, charge_cycle, auto_renew, idle_stop_minutes, spend_limit_cents },
   })
 })
 

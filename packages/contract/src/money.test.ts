@@ -308,7 +308,7 @@ describe('an amount as people read it', () => {
       total: '$0.04',
     })
     expect(formatParts([500n, 0n, 1n], 'USD')).toEqual({
-      parts: ['$0.0005', '$0.0000', '<$0.0001'],
+      parts: ['$0.0005', '$0.00', '<$0.0001'],
       total: '$0.0005',
     })
     expect(formatParts([], 'EUR')).toEqual({ parts: [], total: '€0.00' })

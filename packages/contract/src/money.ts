@@ -124,13 +124,15 @@ export function formatExact(micro: bigint, currency: Currency): string {
 }
 
 /**
- * Writes a rate: in cents where it is whole cents, else with four decimals.
+ * Writes a rate: in cents where it is whole cents, else with four decimals. One that is quoted has four in any case, but
+ * for nothing, which is `$0.00` wherever it stands.
  * @param micro Micro-units for one of its unit.
  * @param currency The wallet's currency.
  * @returns Such as `$0.84` or `$1.4020`.
  */
-export function formatRate(micro: bigint, currency: Currency): string {
-  return formatMicro(micro, currency, micro % MICRO_PER_CENT === 0n ? 2 : 4)
+export function formatRate(micro: bigint, currency: Currency, quoted = false): string {
+  const isShort = micro === 0n || (!quoted && micro % MICRO_PER_CENT === 0n)
+  return formatMicro(micro, currency, isShort ? 2 : 4)
 }
 
 /**
@@ -139,7 +141,8 @@ export function formatRate(micro: bigint, currency: Currency): string {
  * @param parts Amounts in micro-units, in the order in which they are read.
  * @param currency The wallet's currency.
  * @param decimals Of all of them; by itself 2, and 4 where the sum is below a cent.
- * @returns Their texts and that of their sum. A part that rounds to nothing reads as `<$0.01`.
+ * @returns Their texts and that of their sum. A part that rounds to nothing reads as `<$0.01`, and
+ *   one that is nothing as `$0.00`.
  */
 export function formatParts(
   parts: readonly bigint[],
@@ -171,6 +174,7 @@ function roundedSteps(micro: bigint, decimals: Decimals): bigint {
 /** A number of steps, or that there is less than one of them where there is something. */
 function formatPart(micro: bigint, steps: bigint, currency: Currency, decimals: Decimals): string {
   const step = 10n ** BigInt(6 - decimals)
-  if (steps !== 0n || micro === 0n) return formatMicro(steps * step, currency, decimals)
+  if (micro === 0n && steps === 0n) return formatMicro(0n, currency)
+  if (steps !== 0n) return formatMicro(steps * step, currency, decimals)
   return `${micro < 0n ? '−' : ''}<${formatMicro(step, currency, decimals)}`
 }

@@ -8,7 +8,7 @@ import {
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { balanceQuery, queryOf } from '../api/queries.ts'
+import { queryOf } from '../api/queries.ts'
 import { useChange } from '../api/use-change.ts'
 import { useOffFor } from '../app/session/use-off-for.ts'
 import { useWayTo } from '../app/way-to.ts'
@@ -21,6 +21,7 @@ import classes from './BillingDialog.module.css'
 import confirm from './ConfirmDialogs.module.css'
 import type { InstanceDialogProps } from './instance-dialog.ts'
 import { useRefusal } from './use-refusal.ts'
+import { useShort } from './use-short.tsx'
 
 const WAYS = ['on_demand', ...CHARGE_CYCLES] as const
 type Way = (typeof WAYS)[number]
@@ -52,6 +53,7 @@ export function BillingDialog({ instance, opened, onClose }: InstanceDialogProps
   const offs = { subscribe: useOffFor(toggleSubscription), convert: useOffFor(convertChargeType) }
   const { data } = preview
   const refusal = useRefusal(data?.refused ?? null)
+  const short = useShort(preview.isPlaceholderData ? undefined : data)
   const send = async (price_micro: string) => {
     const body = { instance_id, price_micro }
     if (change === 'convert') await convert.send({ body: { ...body, charge_cycle: cycle } })
@@ -59,7 +61,7 @@ export function BillingDialog({ instance, opened, onClose }: InstanceDialogProps
   }
   return (
     <ConfirmDialog
-      off={offs[change] ?? refusal}
+      off={offs[change] ?? refusal ?? short}
       opened={opened}
       title={t('billing.title', { name })}
       confirmLabel={t('billing.confirm')}
@@ -88,11 +90,8 @@ export function BillingDialog({ instance, opened, onClose }: InstanceDialogProps
 function Sums({ preview, cycle }: { preview: BillingPreview; cycle: ChargeCycle | null }) {
   const { t } = useTranslation('terms-of-payment')
   const format = useFormat()
-  const { data: balance } = useQuery(balanceQuery)
   const { currency, cost_micro, back_micro, reserve_micro, price_micro, expiry_time } = preview
   const takes = BigInt(cost_micro) - BigInt(back_micro)
-  const needed = takes + BigInt(reserve_micro)
-  const available = balance && BigInt(balance.account_balance.amount_available) * 10_000n
   return (
     <dl className={classes.sums}>
       {cycle === null ? (
@@ -128,7 +127,6 @@ function Sums({ preview, cycle }: { preview: BillingPreview; cycle: ChargeCycle 
         <dt>{t(takes < 0n ? 'billing.total_back' : 'billing.total_take')}</dt>
         <dd>{format.money(takes < 0n ? -takes : takes, currency)}</dd>
       </div>
-      {available !== undefined && available < needed && <p className={classes.short}>{t('billing.short')}</p>}
     </dl>
   )
 }

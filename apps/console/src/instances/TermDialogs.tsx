@@ -12,6 +12,7 @@ import { toast } from '../ui/toast.ts'
 import classes from './ConfirmDialogs.module.css'
 import type { InstanceDialogProps } from './instance-dialog.ts'
 import { useRefusal } from './use-refusal.ts'
+import { useShort } from './use-short.tsx'
 
 /** Asks before the next term is bought: until when it is paid for then, and for how much (R4.3). */
 export function RenewDialog({ instance, opened, onClose }: InstanceDialogProps) {
@@ -27,11 +28,12 @@ export function RenewDialog({ instance, opened, onClose }: InstanceDialogProps) 
     enabled: opened,
   })
   const refusal = useRefusal(preview.data?.refused ?? null)
+  const short = useShort(preview.data)
   const off = useOffFor(renewInstance)
   const price_micro = preview.data?.price_micro ?? ''
   return (
     <ConfirmDialog
-      off={off ?? refusal}
+      off={off ?? refusal ?? short}
       opened={opened}
       title={t('renew.title', { name })}
       confirmLabel={t('actions.renew')}

@@ -16,8 +16,8 @@ interface ConfirmDialogProps {
   danger?: boolean
   /** Blocks confirming, for instance until a name is typed. */
   disabled?: boolean
-  /** Why it cannot be confirmed, in a sentence; said above the buttons. */
-  off?: string | null
+  /** Why it cannot be confirmed, in a sentence, and what to do about it; said above the buttons. */
+  off?: ReactNode
   /** The dialog waits for it and closes when it succeeds; when it fails it stays, and the failure is toasted. */
   onConfirm: () => unknown
   onClose: () => void

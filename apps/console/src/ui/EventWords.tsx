@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next'
 import { eventDetail } from './event-detail.ts'
+import { useFormat } from './format.ts'
 import { TechnicalDetail } from './TechnicalDetail.tsx'
 
 /**
@@ -16,7 +17,7 @@ export function EventWords({
   className?: string | undefined
 }) {
   const { t } = useTranslation(['common', 'events'])
-  const { words, technical } = eventDetail(detail, of, t)
+  const { words, technical } = eventDetail(detail, of, t, useFormat().weekdayMoment)
   return (
     <>
       {words && <span className={className}>{words}</span>}

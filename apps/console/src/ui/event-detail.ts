@@ -6,6 +6,9 @@ const EXIT = /^exit code (\d+)(?:, (\d+) times)?$/
 /** As it writes why an instance failed: a reason, and perhaps the engine's own words. */
 const FAILURE = /^([a-z_]+)(?:: (.*))?$/s
 
+/** A moment, such as the one at which something ends. */
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
 /** What shells mean by a code. */
 const MEANINGS = { 126: 'not_run', 127: 'missing' } as const
 const REASONS: ReadonlySet<string> = new Set(INSTANCE_REASON_CODES)
@@ -23,8 +26,15 @@ export interface EventDetail {
  * @param detail As the gateway gives it: an exit code, why something failed, a name, or an engine's own words.
  * @param of What the detail is of: an event's code, or `reason` for one of an instance's reason.
  * @param t Reads the common texts and those of events.
+ * @param moment Writes a moment.
  */
-export function eventDetail(detail: string, of: string, t: TFunction<['common', 'events']>): EventDetail {
+export function eventDetail(
+  detail: string,
+  of: string,
+  t: TFunction<['common', 'events']>,
+  moment: (iso: string) => string,
+): EventDetail {
+  if (MOMENT.test(detail)) return { words: moment(detail), technical: '' }
   const [found, code = '', times] = EXIT.exec(detail) ?? []
   if (found !== undefined) {
     const what = t(`common:exit.${MEANINGS[Number(code) as keyof typeof MEANINGS] ?? 'code'}`, { code })

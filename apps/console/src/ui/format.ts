@@ -3,7 +3,6 @@ import {
   type Decimals,
   formatAmount,
   formatExact,
-  formatMicro,
   formatParts,
   formatRate,
   isCurrency,
@@ -120,12 +119,7 @@ export function formatsOf(language: Language, t: TFunction<'common'>): Format {
     exactMoney,
     moneyParts,
     rate: (micro, currency, per, quoted = false) =>
-      rate(
-        quoted
-          ? formatMicro(BigInt(micro), currencyOf(currency), 4)
-          : formatRate(BigInt(micro), currencyOf(currency)),
-        per,
-      ),
+      rate(formatRate(BigInt(micro), currencyOf(currency), quoted), per),
     rateParts: (micros, currency, per) => {
       const { parts, total } = moneyParts(micros, currency, 4)
       return { parts: parts.map(part => rate(part, per)), total: rate(total, per) }

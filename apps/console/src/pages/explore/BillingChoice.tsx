@@ -1,4 +1,5 @@
 import { CHARGE_CYCLES, type ChargeCycle, type TermPrice } from '@berth/contract/charge-terms'
+import type { DeploySetup } from '@berth/contract/deploy-templates'
 import type { Price } from '@berth/contract/instances'
 import { Switch } from '@mantine/core'
 import { useId } from 'react'
@@ -102,6 +103,14 @@ export function TermLines({ term, price }: { term: TermPrice; price: Price }) {
       </div>
     </>
   )
+}
+
+/** How a deploy that is repeated was to be paid for. What was on demand says nothing of renewals. */
+export function billingOf({
+  charge_cycle: cycle,
+  auto_renew,
+}: Pick<DeploySetup, 'charge_cycle' | 'auto_renew'>): Billing {
+  return { cycle, autoRenew: cycle === null ? ON_DEMAND.autoRenew : auto_renew }
 }
 
 /** The same as a deploy says it. */

@@ -21,7 +21,7 @@ import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { NO_STOP_RULES, stopRuleFields } from '../../ui/stop-rules.ts'
 import { toast } from '../../ui/toast.ts'
 import { useContractForm } from '../../ui/use-contract-form.ts'
-import { ON_DEMAND, payingOf, termOf } from './BillingChoice.tsx'
+import { billingOf, ON_DEMAND, payingOf, termOf } from './BillingChoice.tsx'
 import { DeployFolds } from './DeployFolds.tsx'
 import classes from './DeployForm.module.css'
 import { type EnvRow, envRows, secretNames } from './env/env-rows.ts'
@@ -54,7 +54,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
     whenGone: (_, { body }) =>
       toast.good(t('deployed_meanwhile', { name: body.name }), { link: toInstances }),
   })
-  const [billing, setBilling] = useState(ON_DEMAND)
+  const [billing, setBilling] = useState(setup ? billingOf(setup) : ON_DEMAND)
   const firstImage = images.find(image => image.available) ?? images[0]
   const kindOf = (imageId: string | null) => images.find(({ id }) => id === imageId)?.kind ?? 'POD'
   const { form, submit, check, busy, failure } = useContractForm({

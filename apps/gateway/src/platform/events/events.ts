@@ -23,9 +23,21 @@ const DONE_KEPT_SECONDS = 3_600
 /** Long enough to mend a listener. */
 const DEAD_KEPT_SECONDS = 30 * 24 * 3_600
 
-/** One event on its way to one listener, as the queue keeps it. */
-const delivery = z.object({ event: z.string(), listener: z.string(), payload: z.unknown() })
-type Delivery = z.infer<typeof delivery>
+/**
+ * An event for a listener that is not known here is passed on after so long, so often: of two gateways the one that knows
+ * it has taken it long before. Then it fails, as for any other mistake.
+ */
+const PASS_SECONDS = 1
+const PASSES_MAX = 60
+
+/** One event on its way to one listener, as the queue keeps it. `passed` counts gateways that did not know the listener. */
+const delivery = z.object({
+  event: z.string(),
+  listener: z.string(),
+  payload: z.unknown(),
+  passed: z.number().int().default(0),
+})
+type Delivery = z.input<typeof delivery>
 
 /** What a listener does, in a transaction that also takes note of it: it has happened once, or not yet. */
 export type EventHandler<Payload> = (tx: Transaction, payload: Payload) => Promise<void>
@@ -83,10 +95,12 @@ export function createEvents({ db, jobs, log, retry }: EventsDeps): Events {
   })
 
   async function hand(job: Job<Delivery>): Promise<void> {
-    const { event, listener, payload } = delivery.parse(job.data)
+    const read = delivery.parse(job.data)
+    const { event, listener, payload, passed } = read
     const handle = listeners.get(event)?.get(listener)
     try {
-      // A newer version's, perhaps: another gateway may know it.
+      // A newer version's, perhaps: another gateway may know it, and is not to wait behind our tries.
+      if (!handle && passed < PASSES_MAX) return await passOn(job, { ...read, passed: passed + 1 })
       if (!handle) throw new Error(`nobody called ${listener} listens to ${event} here`)
       await db.transaction(async tx => {
         await handle(tx, payload)
@@ -97,6 +111,13 @@ export function createEvents({ db, jobs, log, retry }: EventsDeps): Events {
       log.warn({ err: error, event, listener, job: job.id }, 'a listener failed and will be tried again')
       throw error
     }
+  }
+
+  async function passOn(job: Job<Delivery>, data: Delivery): Promise<void> {
+    await db.transaction(async tx => {
+      if (!(await queue.complete(tx, job))) throw new Error('the event was handed to another gateway')
+      await queue.send(tx, [{ data, group: data.listener, afterSeconds: PASS_SECONDS }])
+    })
   }
 
   return {

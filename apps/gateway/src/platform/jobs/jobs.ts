@@ -2,11 +2,13 @@ import { sql } from 'drizzle-orm'
 import { fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import type { Queryable } from '../database/database.ts'
-import type { OpenDatabase } from '../database/open-database.ts'
+import { notify, type OpenDatabase } from '../database/open-database.ts'
 import { createLoop } from '../loop.ts'
 
 /** pg-boss keeps its tables in a schema of their own. */
 const SCHEMA = 'pgboss'
+/** Tells that something will be due soon: pg-boss tells of what is due at once. */
+const DUE_CHANNEL = 'jobs_due'
 /** Without notices of commits, workers look this often for themselves. */
 const POLL_SECONDS = 2
 /** With them they are woken by a commit, and when something is due. */
@@ -64,6 +66,8 @@ export interface NewJob<Data extends object> {
   id?: string
   /** Jobs of one group share the limit `perGroup`. */
   group?: string
+  /** Done no sooner; left out: at once. All gateways hear when, and may be the one. */
+  afterSeconds?: number
 }
 
 export interface Queue<Data extends object> {
@@ -109,6 +113,7 @@ export function createJobs(deps: {
     dueInMs: () => nextInMs,
   })
   let opening: Promise<void> | null = null
+  let unlisten = () => {}
   const boss = new PgBoss({
     schema: SCHEMA,
     schedule: false,
@@ -186,12 +191,14 @@ export function createJobs(deps: {
       return {
         async send(q, sent) {
           if (sent.length === 0) return
-          const inserts = sent.map(({ data, id, group }) => ({
+          const inserts = sent.map(({ data, id, group, afterSeconds }) => ({
             data,
             ...(id !== undefined && { id }),
             ...(group !== undefined && { group: { id: group } }),
+            ...(afterSeconds !== undefined && { startAfter: afterSeconds }),
           }))
           await boss.insert(name, inserts, { db: fromDrizzle(q, sql) })
+          if (sent.some(({ afterSeconds }) => afterSeconds !== undefined)) await notify(q, DUE_CHANNEL, name)
         },
         async complete(q, { id, retryCount }) {
           const answer = await boss.complete(name, { id, retryCount }, undefined, { db: fromDrizzle(q, sql) })
@@ -208,10 +215,13 @@ export function createJobs(deps: {
       for (const rules of queues.values()) {
         for (let n = 0; n < rules.workers; n++) await work(rules)
       }
+      const wake = () => due.wake()
+      unlisten = await database.listen(DUE_CHANNEL, wake, wake)
       due.start()
       due.wake()
     },
     async stop() {
+      unlisten()
       await due.stop()
       await boss.stop({ graceful: true, close: false, timeout: STOP_MS_MAX })
     },

@@ -37,6 +37,7 @@ export const INSTANCE_EVENT_CODES = [
   'released_at_expiry',
   'deletion_announced',
   'deleted_when_stopped',
+  'ports_used_up',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 

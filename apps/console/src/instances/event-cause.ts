@@ -40,6 +40,7 @@ const CAUSES: Record<InstanceEventCode, EventCause> = {
   released_at_expiry: 'rule',
   deletion_announced: 'rule',
   deleted_when_stopped: 'rule',
+  ports_used_up: 'platform',
 }
 
 /**

@@ -1,14 +1,17 @@
 import { topup } from '@berth/contract/billing'
-import type { Instance } from '@berth/contract/instances'
+import { getConnection, type Instance } from '@berth/contract/instances'
 import { Button } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { searchOf } from '../../app/search.ts'
+import { useOffFor } from '../../app/session/use-off-for.ts'
 import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { CALLS_BEHIND, type RowAction } from '../../instances/instance-actions.ts'
 import { useInstanceTexts } from '../../instances/instance-texts.ts'
+import { useEvents } from '../../instances/use-events.ts'
+import { useWays } from '../../instances/use-ways.ts'
 import { EventWords } from '../../ui/EventWords.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
@@ -17,7 +20,7 @@ import { megabytesText } from './graphs/graph-texts.ts'
 import { metricsQuery } from './graphs/metrics-query.ts'
 import { goTo } from './PartsBar.tsx'
 import classes from './Troubles.module.css'
-import { type Trouble, type TroubleWay, troublesOf } from './troubles.ts'
+import { lackedPortsOf, type Trouble, type TroubleWay, troublesOf } from './troubles.ts'
 
 interface TroublesProps {
   instance: Instance
@@ -28,7 +31,7 @@ interface TroublesProps {
 /** What is amiss with the instance, and what to do about it. */
 export function Troubles({ instance, onAsk }: TroublesProps) {
   const disk = useDisk(instance)
-  const troubles = troublesOf(instance, disk)
+  const troubles = troublesOf(instance, disk, useLackedPorts(instance))
   if (troubles.length === 0) return null
   return (
     <div className={classes.troubles}>
@@ -44,6 +47,16 @@ function useDisk({ instance_id, status }: Instance) {
   const { data } = useQuery({ ...metricsQuery(instance_id, 'hour'), enabled: status === 'running' })
   const disk = data ? diskShareOf(data) : null
   return disk && { share: disk.share, left: megabytesText(disk.leftMb) }
+}
+
+/** What the cards of the page ask for as well: it is asked for once. */
+function useLackedPorts(instance: Instance): readonly string[] {
+  const { tcp_ports, udp_ports, status, instance_id } = instance
+  const off = useOffFor(getConnection)
+  const enabled = status === 'running' && off === null && tcp_ports.length + udp_ports.length > 0
+  const { data: events } = useEvents(instance, enabled)
+  const { data: ways } = useWays(instance_id, enabled)
+  return enabled && events && ways ? lackedPortsOf(instance, events, ways) : []
 }
 
 function One({ trouble, instance, onAsk }: TroublesProps & { trouble: Trouble }) {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { madeInstance } from '../../instances/instance-fixture.ts'
 import { rateOf, withSample } from './pull-rate.ts'
 import { startSteps } from './start-steps.ts'
-import { troublesOf } from './troubles.ts'
+import { lackedPortsOf, troublesOf } from './troubles.ts'
 
 const SINCE = '2026-11-20T12:00:00.000Z'
 const codesOf = (part: Parameters<typeof madeInstance>[0]) =>
@@ -39,10 +39,29 @@ test.each([
 
 test('[R9.6] the deletion of one that stays stopped is said from its first announcement on', () => {
   const stopped = madeInstance({ status: 'stopped', deleted_on: '2026-12-20T12:00:00.000Z' })
-  const on = (date: string) => troublesOf(stopped, null, Date.parse(date)).map(({ code, way }) => [code, way])
+  const on = (date: string) =>
+    troublesOf(stopped, null, [], Date.parse(date)).map(({ code, way }) => [code, way])
   expect(on('2026-12-13T11:59:59.999Z')).toEqual([])
   expect(on('2026-12-13T12:00:00.000Z')).toEqual([['deletion', 'start']])
   expect(on('2026-12-20T12:00:00.000Z')).toEqual([['deletion', 'start']])
+})
+
+test('[R2.23] a port for which none of the gateway’s was left is named, until it has one', () => {
+  const running = madeInstance({ ready_at: SINCE })
+  const told = (code: 'ports_used_up' | 'ready', detail: string, at = SINCE) => ({ code, detail, at })
+  const before = '2026-11-20T11:59:59.999Z'
+  const events = [
+    told('ports_used_up', '53/udp'),
+    told('ports_used_up', '22/tcp'),
+    told('ports_used_up', '80/tcp', before),
+    told('ready', ''),
+  ]
+  expect(lackedPortsOf(running, events, { tcp: [], udp: [] })).toEqual(['22/tcp', '53/udp'])
+  const lacked = lackedPortsOf(running, events, { tcp: [{ port: 22 }], udp: [{ port: 22 }] })
+  expect(lacked).toEqual(['53/udp'])
+  expect(troublesOf(running, null, lacked)).toMatchObject([
+    { code: 'ports_used_up', values: { ports: '53/udp' }, way: null },
+  ])
 })
 
 test('a disk that is nearly full is said before it is', () => {

@@ -1,5 +1,5 @@
 import { instanceCan } from '@berth/contract/instance-states'
-import type { Instance } from '@berth/contract/instances'
+import type { Instance, InstanceEvent } from '@berth/contract/instances'
 import { STOPPED_POD_KEPT_DAYS, STOPPED_POD_NOTICE_DAYS } from '@berth/contract/limits'
 import type { RowAction } from '../../instances/instance-actions.ts'
 
@@ -14,6 +14,7 @@ export interface Trouble {
     | 'no_balance'
     | 'at_limit'
     | 'deletion'
+    | 'ports_used_up'
     | 'disk_full'
     | 'disk_near'
     | 'unseen'
@@ -45,10 +46,12 @@ const AGAIN_FROM = 3
  * What is amiss with an instance, the gravest first.
  * @param instance As it was last seen.
  * @param disk How full its disk is, from 0 to 1, and how much is left, in words; null where nobody can say.
+ * @param lackedPorts What `lackedPortsOf` says.
  */
 export function troublesOf(
   instance: Instance,
   disk: { share: number; left: string } | null,
+  lackedPorts: readonly string[] = [],
   nowMs = Date.now(),
 ): readonly Trouble[] {
   const all = [
@@ -56,8 +59,31 @@ export function troublesOf(
     troubleOfStatus(instance),
     troubleOfCommand(instance),
     troubleOfDisk(instance, disk),
+    lackedPorts.length === 0
+      ? null
+      : made('ports_used_up', 'warning', null, { ports: lackedPorts.join(', ') }),
   ]
   return all.filter(found => found !== null)
+}
+
+/**
+ * Ports of an instance that can be reached by no port of the gateway's, since all were given out, such as `22/tcp`.
+ * @param events What happened to it: that a port could be given none is told once since it became ready.
+ * @param ways How it is reached now: a port may have been given one since.
+ */
+export function lackedPortsOf(
+  { ready_at }: Pick<Instance, 'ready_at'>,
+  events: readonly Pick<InstanceEvent, 'code' | 'at' | 'detail'>[],
+  ways: Readonly<Record<'tcp' | 'udp', readonly { port: number }[]>>,
+): string[] {
+  const given = new Set(
+    (['tcp', 'udp'] as const).flatMap(way => ways[way].map(({ port }) => `${port}/${way}`)),
+  )
+  const told = events.filter(
+    ({ code, at }) =>
+      code === 'ports_used_up' && (ready_at === null || Date.parse(at) >= Date.parse(ready_at)),
+  )
+  return [...new Set(told.map(({ detail }) => detail))].filter(port => !given.has(port)).toSorted()
 }
 
 /** From its first announcement on; what is farther off stands among its facts (R9.6). */

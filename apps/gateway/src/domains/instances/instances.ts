@@ -16,6 +16,7 @@ import type { SshKeys } from '../ssh-keys/ssh-keys.ts'
 import * as actions from './act/actions.ts'
 import { createDeletionTransitions } from './deletion/deletion-transitions.ts'
 import { type Load, noteLoad, noteUsed } from './idle.ts'
+import { type LackedPort, noteNoPort } from './no-port.ts'
 import { checkStock } from './offer/check-stock.ts'
 import { countLive, type DeployInput, deploy } from './offer/deploy.ts'
 import type { Quotes } from './offer/quotes.ts'
@@ -153,6 +154,8 @@ export function createInstances(deps: InstancesDeps) {
     },
     /** Notes that somebody is connected to instances (B5). */
     noteUsed: (instanceIds: readonly string[]) => noteUsed(db, instanceIds, deps.clock.now()),
+    /** Notes that an instance can be given no direct port for one of its own (R2.23). */
+    noteNoPort: (lacked: LackedPort) => noteNoPort(db, lacked, deps.clock.now()),
     /** Notes which machines were found quiet, and which busy (B5). */
     noteLoad: (loads: readonly Load[]) => noteLoad(db, loads, deps.clock.now()),
     /** The instances that run on those engines. */

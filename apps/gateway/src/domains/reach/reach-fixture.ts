@@ -24,6 +24,7 @@ import type { Caller } from '../../platform/http/handler.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { INSTANCE_CHANNEL } from '../instances/change-status.ts'
 import { noteUsed } from '../instances/idle.ts'
+import { noteNoPort } from '../instances/no-port.ts'
 import * as reads from '../instances/reads.ts'
 import { instance } from '../instances/tables.ts'
 import type { ReachedEngine } from './machine-ways.ts'
@@ -87,6 +88,7 @@ export async function startConnectFixture(
       findService: secret => reads.findService(db, secret),
       ownerOf: instanceId => reads.ownerOf(db, instanceId),
       noteUsed: ids => noteUsed(db, ids, clock.now()),
+      noteNoPort: lacked => noteNoPort(db, lacked, clock.now()),
     },
     identity: sessions,
     events: createTestEvents(db),

@@ -53,7 +53,7 @@ export interface ReachDeps {
   gateways: MachineWaysDeps['gateways']
   instances: Pick<
     Instances,
-    'findOwn' | 'findOwnEver' | 'findRunning' | 'findService' | 'ownerOf' | 'noteUsed'
+    'findOwn' | 'findOwnEver' | 'findRunning' | 'findService' | 'ownerOf' | 'noteUsed' | 'noteNoPort'
   >
   events: Pick<Events, 'on'>
   identity: {

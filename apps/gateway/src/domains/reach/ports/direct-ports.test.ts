@@ -12,7 +12,7 @@ import { lineOf } from '../../../drivers/compute/sessions/datagram-line.ts'
 import { openUdpSocket } from '../../../drivers/compute/sessions/udp-socket.ts'
 import { notify } from '../../../platform/database/open-database.ts'
 import { INSTANCE_CHANNEL } from '../../instances/instances.ts'
-import { instance } from '../../instances/tables.ts'
+import { instance, instanceEvent } from '../../instances/tables.ts'
 import type { ReachedEngine } from '../machine-ways.ts'
 import type { ReachDeps } from '../reach.ts'
 import { type ConnectFixture, startConnectFixture } from '../reach-fixture.ts'
@@ -154,7 +154,10 @@ describe('[R2.23] direct TCP ports of a pool', () => {
     ]
     const last = [{ port: PORT, host: 'direct.example.com', public_port: POOL.last }]
     await expect.poll(() => waysTo(one.id)).toEqual(last)
-    expect(await waysTo(two.id)).toEqual([])
+    for (const _ of [1, 2]) expect(await waysTo(two.id)).toEqual([])
+    // The customer is told, once, and not the operator's log alone.
+    const told = await database.db.select().from(instanceEvent).where(eq(instanceEvent.instanceId, two.id))
+    expect(told).toMatchObject([{ code: 'ports_used_up', status: 'running', detail: `${PORT}/tcp` }])
     await terminate(one.id)
     await expect.poll(() => waysTo(two.id)).toEqual(last)
   })

@@ -26,7 +26,7 @@ export interface PortRange {
 export interface DirectPortsDeps {
   db: Database
   log: Pick<Logger, 'warn'>
-  instances: Pick<Instances, 'findRunning' | 'ownerOf'>
+  instances: Pick<Instances, 'findRunning' | 'ownerOf' | 'noteNoPort'>
   forwards: Record<Protocol, UdpForwards>
   /** Ports that are given out; null for any that is free. */
   pool: PortRange | null
@@ -104,6 +104,7 @@ export function createDirectPorts(deps: DirectPortsDeps) {
       { instance: target.instanceId, port },
       'no direct port is left: BERTH_DIRECT_PORTS names too few',
     )
+    await instances.noteNoPort({ instanceId: target.instanceId, protocol, port })
     return null
   }
 

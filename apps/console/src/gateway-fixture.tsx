@@ -21,6 +21,8 @@ export interface Sent {
   body: unknown
   keepalive: boolean
   idempotencyKey: string | null
+  /** Given when whoever asked wants no answer any more. */
+  signal: AbortSignal | null
 }
 
 /** What answers in a test where the gateway would: data, a refusal, or a whole response, for the operations that a test is about. */
@@ -82,6 +84,7 @@ export async function answerCalls(
       body: init.body ? parsed(String(init.body)) : null,
       keepalive: init.keepalive ?? false,
       idempotencyKey: new Headers(init.headers).get(IDEMPOTENCY_KEY_HEADER),
+      signal: init.signal ?? null,
     }
     sent.push(request)
     if (init.signal?.aborted) throw init.signal.reason

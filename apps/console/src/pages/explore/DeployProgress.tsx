@@ -3,10 +3,11 @@ import { listInstances } from '@berth/contract/instances'
 import { Button, Modal, Progress } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { reread } from '../../api/cache-lifecycle.ts'
 import { queryOf } from '../../api/queries.ts'
+import { useLiveInstances } from '../../instances/live/use-live-instances.ts'
 import { toast } from '../../ui/toast.ts'
 import classes from './DeployProgress.module.css'
 
@@ -15,21 +16,26 @@ interface DeployProgressProps {
   name: string
 }
 
-/** While a machine comes up it changes by the second. */
+/** While a machine comes up it changes by the second; where that comes by itself, it is asked for in case it does not. */
 const POLL_MS = 500
+const POLL_LIVE_MS = 10_000
 
 /** The way of a deploy in percent, then the list (R2.26). What the server says is what is shown. */
 export function DeployProgress({ id, name }: DeployProgressProps) {
   const { t } = useTranslation(['explore', 'events', 'common'])
   const navigate = useNavigate()
-  const { data } = useQuery({ ...queryOf(listInstances, {}), refetchInterval: POLL_MS })
+  const refetchInterval = useLiveInstances() ? POLL_LIVE_MS : POLL_MS
+  const { data } = useQuery({ ...queryOf(listInstances, {}), refetchInterval })
+  const isTold = useRef(false)
   const instance = data?.find(({ instance_id }) => instance_id === id)
   const percent = instance?.status === 'running' ? 100 : (instance?.progress?.percent ?? 0)
   const step = instance?.progress?.step ?? 'scheduled'
   const over = instance !== undefined && ['running', 'error', 'exited'].includes(instance.status)
 
   useEffect(() => {
-    if (!over || !instance) return
+    // It may change once more before the list is there.
+    if (!over || !instance || isTold.current) return
+    isTold.current = true
     void reread([getBalance.operation])
     if (instance.status === 'running') toast.good(t('progress.ready', { name }))
     else toast.bad(t('progress.failed', { name }))

@@ -11,6 +11,7 @@ import { balanceQuery, queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { lazyPart } from '../../app/lazy-part.ts'
 import { type AskedAction, DialogHost } from '../../instances/DialogHost.tsx'
+import { useLiveInstances } from '../../instances/live/use-live-instances.ts'
 import { pollMs } from '../../instances/poll-ms.ts'
 import { List } from '../../lists/List.tsx'
 import { ListBar } from '../../lists/ListBar.tsx'
@@ -49,8 +50,9 @@ export function prefetch(): void {
 export function Page() {
   const { t } = useTranslation(['instances', 'common'])
   const filters = useFilters(instanceSearch)
+  const isLive = useLiveInstances()
   // A hidden tab asks for nothing.
-  const list = useQuery({ ...listQuery, refetchInterval: ({ state }) => pollMs(state.data) })
+  const list = useQuery({ ...listQuery, refetchInterval: ({ state }) => pollMs(state.data, isLive) })
   const { data } = list
   const balance = useQuery(balanceQuery)
   useFreshBalance(data)

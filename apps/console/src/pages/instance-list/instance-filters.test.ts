@@ -41,10 +41,11 @@ test('an address with anything in it gives filters that work', () => {
 test('the list is asked for by the second while something changes, and seldom otherwise', () => {
   for (const status of INSTANCE_STATUSES) {
     const rows = [madeInstance({ status: 'running' }), madeInstance({ status })]
-    expect(pollMs(rows), status).toBe(CHANGING_STATUSES.includes(status) ? 1_000 : 10_000)
+    expect(pollMs(rows, false), status).toBe(CHANGING_STATUSES.includes(status) ? 1_000 : 10_000)
+    expect(pollMs(rows, true), status).toBe(30_000)
   }
-  expect(pollMs([])).toBe(10_000)
-  expect(pollMs(undefined)).toBe(10_000)
+  expect(pollMs([], false)).toBe(10_000)
+  expect(pollMs(undefined, false)).toBe(10_000)
 })
 
 test('an address asks for a dialog by its name, and for nothing that is no dialog', () => {

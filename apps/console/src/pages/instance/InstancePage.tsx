@@ -11,6 +11,7 @@ import { lazyPart } from '../../app/lazy-part.ts'
 import { usePageName } from '../../app/page-name.ts'
 import { usePageSearch } from '../../app/search.ts'
 import { type AskedAction, DialogHost } from '../../instances/DialogHost.tsx'
+import { useLiveInstances } from '../../instances/live/use-live-instances.ts'
 import { pollMs } from '../../instances/poll-ms.ts'
 import { menuButtonOf } from '../../lists/row-action.ts'
 import { useAsked } from '../../lists/use-asked.ts'
@@ -51,10 +52,11 @@ export function Page() {
 }
 
 function OneInstance({ id }: { id: string }) {
+  const isLive = useLiveInstances()
   const query = useQuery({
     ...queryFor(id),
     refetchInterval: ({ state: { data, error } }) =>
-      error?.code === 'not_found' ? false : pollMs(data && [data]),
+      error?.code === 'not_found' ? false : pollMs(data && [data], isLive),
   })
   const isGone = query.error?.code === 'not_found'
   usePageName((!isGone && query.data?.name) || null)

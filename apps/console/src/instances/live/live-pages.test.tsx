@@ -1,0 +1,146 @@
+import { followInstances, type InstancesEvent } from '@berth/contract/instance-follow'
+import { getInstance } from '@berth/contract/instance-page'
+import { type Instance, listInstances } from '@berth/contract/instances'
+import { act, screen, waitFor } from '@testing-library/react'
+import { useState } from 'react'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { renderInPage } from '../../component-fixture.tsx'
+import { answerCalls, InShell, Refusal, type Sent } from '../../gateway-fixture.tsx'
+import { DeployProgress } from '../../pages/explore/DeployProgress.tsx'
+import { Page as InstanceListPage } from '../../pages/instance-list/InstanceListPage.tsx'
+import { streamOf } from '../../stream-fixture.ts'
+import { startToasts } from '../../ui/toast.ts'
+import { madeInstance } from '../instance-fixture.ts'
+
+// Goal: pages show what is told as it is told, ask for little meanwhile, and go on asking by themselves where nothing is
+// told. Method: the pages themselves, over answers of the test; a stream that the test holds open.
+
+const FIRST: InstancesEvent = { instances: [], gone: [], reread: true, ended: null }
+const told = (instance: Instance): InstancesEvent => ({ ...FIRST, reread: false, instances: [instance] })
+
+/** Polls by the test's time; all else goes on by its own. */
+function holdPolls(): void {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+let leave: () => void = () => undefined
+
+async function openList(answers: Parameters<typeof answerCalls>[0]) {
+  const calls = await answerCalls(answers)
+  function Left() {
+    const [isThere, setThere] = useState(true)
+    leave = () => setThere(false)
+    return <InShell>{isThere && <InstanceListPage />}</InShell>
+  }
+  await renderInPage(Left, { namespaces: ['instances', 'terms-of-payment'] })
+  return { asked: () => calls.sent.filter(({ operation }) => operation === listInstances.operation).length }
+}
+
+test('[B6] [R2.26] the list changes as its instances do, and is not asked for again while it is told', async () => {
+  holdPolls()
+  const stream = streamOf<InstancesEvent>()
+  const machine = madeInstance({ status: 'creating', name: 'llama' })
+  const { asked } = await openList({
+    [listInstances.operation]: () => [machine],
+    [followInstances.operation]: ({ signal }: Sent) => stream.answer(signal),
+  })
+  expect(await screen.findByText('llama')).toBeTruthy()
+  const before = asked()
+  await act(async () => stream.say(FIRST))
+  // It was read before it was followed: so it is read again, once.
+  await vi.waitUntil(() => asked() === before + 1)
+  await act(async () => stream.say(told({ ...machine, name: 'renamed', status: 'running' })))
+  expect(await screen.findByText('renamed')).toBeTruthy()
+  await act(async () => stream.say(told({ ...machine, name: 'again' })))
+  expect(await screen.findByText('again')).toBeTruthy()
+  // What is changing would be asked for each second.
+  await act(() => vi.advanceTimersByTimeAsync(25_000))
+  expect(asked()).toBe(before + 1)
+  await act(() => vi.advanceTimersByTimeAsync(10_000))
+  expect(asked()).toBe(before + 2)
+  await act(async () => stream.say({ ...FIRST, reread: false, gone: [machine.instance_id] }))
+  await vi.waitUntil(() => screen.queryByText('llama') === null)
+})
+
+test('[B6] when the stream breaks, or cannot be had, the list is asked for as before', async () => {
+  const stream = streamOf<InstancesEvent>()
+  const machine = madeInstance({ status: 'creating', name: 'llama' })
+  let answer = (sent: Sent): unknown => stream.answer(sent.signal)
+  const { asked } = await openList({
+    [listInstances.operation]: () => [machine],
+    [followInstances.operation]: sent => answer(sent),
+  })
+  await screen.findByText('llama')
+  await act(async () => stream.say(FIRST))
+  await waitFor(() => expect(asked()).toBeGreaterThanOrEqual(2))
+  answer = () => new Refusal([], 'too_many_requests', 429)
+  await act(async () => stream.end())
+  const before = asked()
+  await waitFor(() => expect(asked()).toBeGreaterThanOrEqual(before + 2))
+  expect(screen.getByText('llama')).toBeTruthy()
+})
+
+test('[R4.11] a page that is left gives its stream up', async () => {
+  const stream = streamOf<InstancesEvent>()
+  await openList({
+    [listInstances.operation]: () => [madeInstance({ name: 'llama' })],
+    [followInstances.operation]: ({ signal }) => stream.answer(signal),
+  })
+  await screen.findByText('llama')
+  await waitFor(() => expect(stream.isOpen()).toBe(true))
+  await act(async () => leave())
+  await waitFor(() => expect(stream.isOpen()).toBe(false))
+})
+
+test('[R9.2] a tab that is hidden gives its stream up, and takes one when it is seen again', async () => {
+  const stream = streamOf<InstancesEvent>()
+  await openList({
+    [listInstances.operation]: () => [madeInstance({ name: 'llama' })],
+    [followInstances.operation]: ({ signal }) => stream.answer(signal),
+  })
+  await waitFor(() => expect(stream.isOpen()).toBe(true))
+  const show = (state: 'hidden' | 'visible') => {
+    Object.defineProperty(document, 'visibilityState', { value: state, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }
+  onTestFinished(() => void Reflect.deleteProperty(document, 'visibilityState'))
+  await act(async () => show('hidden'))
+  await waitFor(() => expect(stream.isOpen()).toBe(false))
+  await act(async () => show('visible'))
+  await waitFor(() => expect(stream.isOpen()).toBe(true))
+})
+
+test('[R2.26] [R8.2] a deploy that is told to be ready is told once, whatever is told of it after', async () => {
+  const toasts: string[] = []
+  startToasts(({ message }) => toasts.push(message))
+  onTestFinished(() => startToasts(() => undefined))
+  const stream = streamOf<InstancesEvent>()
+  const machine = madeInstance({ status: 'creating', name: 'llama' })
+  await answerCalls({
+    [listInstances.operation]: () => [machine],
+    [getInstance.operation]: () => machine,
+    [followInstances.operation]: ({ signal }) => stream.answer(signal),
+  })
+  const page = await renderInPage(
+    () => (
+      <InShell>
+        <DeployProgress id={machine.instance_id} name="llama" />
+      </InShell>
+    ),
+    { namespaces: ['explore', 'events'] },
+  )
+  await screen.findByText('0 %')
+  await act(async () => {
+    stream.say(FIRST)
+    const progress = { step: 'pulling', percent: 42, bytes_done: 1, bytes_total: 2 } as const
+    stream.say(told({ ...machine, status: 'pulling', progress }))
+  })
+  expect(await screen.findByText('42 %')).toBeTruthy()
+  await act(async () => {
+    for (const name of ['llama', 'renamed', 'again'])
+      stream.say(told({ ...machine, status: 'running', name }))
+  })
+  await waitFor(() => expect(page.path()).toBe('/instance-list'))
+  expect(toasts).toEqual(['llama is ready.'])
+})

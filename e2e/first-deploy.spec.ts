@@ -266,7 +266,7 @@ test('[R4.5] [R2.24] stopping asks, says what the disk costs, and keeps the mach
   await lookAt(page, 'stop')
   await dialog.getByRole('button', { name: 'Stop', exact: true }).click()
   await expect(row()).toContainText('Stopped')
-  await expect(row()).toContainText('by you, ')
+  await expect(row()).toContainText(/deleted on .* unless started/)
   expect(await lefts(), 'columns stay where they are when a status changes').toEqual(columns)
   await lookAt(page, 'stopped')
 })

@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { builtGateway } from '../scripts/test/built-gateway.ts'
 import { freePort } from '../scripts/test/free-port.ts'
 import { makeDatabase } from './one-postgres.ts'
 
-const MAIN = fileURLToPath(new URL('../apps/gateway/src/main.ts', import.meta.url))
 /** Only what never comes meets it, also on a computer that does much else. */
 const READY_MS = 120_000
 
@@ -28,9 +27,10 @@ export interface Gateway {
 export async function startGateway(settings: Record<string, string> = {}): Promise<Gateway> {
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-e2e-'))
   const database = await makeDatabase()
+  const program = await builtGateway()
   const port = await freePort()
   const printed: string[] = []
-  const child = spawn(process.execPath, [MAIN], {
+  const child = spawn(process.execPath, [program], {
     env: {
       ...process.env,
       BERTH_DATA_DIR: dataDir,

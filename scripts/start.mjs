@@ -1,4 +1,4 @@
-// `npm start`: installs what is missing, builds the console when it changed, then runs the gateway.
+// `npm start`: installs what is missing, builds what changed, then runs the gateway.
 // Nothing is imported before the version check, so that an old Node gets a sentence and not a syntax error.
 import { requireNode } from './lib/node-version.mjs'
 

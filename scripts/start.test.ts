@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { pinnedNode, root } from './lib/paths.mjs'
 
-// A clone in miniature: the real scripts, beside stand-ins for what they call: npm, Vite and the gateway.
+// A clone in miniature: the real scripts, beside stand-ins for what they call: npm, Vite, Rolldown and the gateway.
 let clone: string
 const started: ChildProcess[] = []
 
@@ -17,6 +17,7 @@ beforeEach(() => {
   write('package-lock.json', '{ "packages": {} }')
   write('npm-stand-in.mjs', NPM)
   write('vite-stand-in.mjs', VITE)
+  write('rolldown-stand-in.mjs', ROLLDOWN)
   write('apps/gateway/src/main.ts', GATEWAY)
   write('apps/console/index.html', '<!doctype html>')
 })
@@ -31,6 +32,7 @@ describe('preparing', () => {
     const first = await run({ GATEWAY_EXIT: '0' })
     expect(first.output).toMatch(/Installing packages \(first run only, about a minute\) … done in \d+ s/)
     expect(first.output).toMatch(/Building the console … done in \d+ s/)
+    expect(first.output).toMatch(/Building the gateway … done in \d+ s/)
     expect(first.output).toContain('gateway runs')
     expect(first.code).toBe(0)
 
@@ -38,17 +40,22 @@ describe('preparing', () => {
     expect(second.output).toBe('gateway runs\n')
     expect(calls('npm')).toHaveLength(1)
     expect(calls('vite')).toHaveLength(1)
+    expect(calls('rolldown')).toHaveLength(1)
   })
 
   test('a changed lockfile installs and builds again, a changed source only builds', async () => {
     await run({ GATEWAY_EXIT: '0' })
     write('packages/contract/src/money.ts', 'export const cents = 100\n')
     await run({ GATEWAY_EXIT: '0' })
-    expect([calls('npm').length, calls('vite').length]).toEqual([1, 2])
+    expect([calls('npm').length, calls('vite').length, calls('rolldown').length]).toEqual([1, 2, 2])
+
+    write('apps/gateway/src/other.ts', 'export const other = 1\n')
+    await run({ GATEWAY_EXIT: '0' })
+    expect([calls('npm').length, calls('vite').length, calls('rolldown').length]).toEqual([1, 2, 3])
 
     write('package-lock.json', '{ "packages": { "node_modules/absent": { "version": "1.0.0" } } }')
     await run({ GATEWAY_EXIT: '0' })
-    expect([calls('npm').length, calls('vite').length]).toEqual([2, 3])
+    expect([calls('npm').length, calls('vite').length, calls('rolldown').length]).toEqual([2, 3, 4])
   })
 
   test('packages that somebody installed by hand from the same lockfile are taken as they are', async () => {
@@ -164,7 +171,7 @@ if (process.env.NPM_FAILS) {
 }
 for (const folder of ['.bin', 'vite', 'node/bin']) mkdirSync('node_modules/' + folder, { recursive: true })
 symlinkSync(process.env.PINNED_NODE, 'node_modules/node/bin/node')
-symlinkSync('../../vite-stand-in.mjs', 'node_modules/.bin/vite')
+for (const tool of ['vite', 'rolldown']) symlinkSync('../../' + tool + '-stand-in.mjs', 'node_modules/.bin/' + tool)
 `
 
 const VITE = `
@@ -172,6 +179,12 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 appendFileSync('../../vite.log', process.argv.slice(2).join(' ') + '\\n')
 mkdirSync('dist', { recursive: true })
 writeFileSync('dist/index.html', '')
+`
+
+const ROLLDOWN = `
+import { appendFileSync, cpSync } from 'node:fs'
+appendFileSync('../../rolldown.log', process.argv.slice(2).join(' ') + '\\n')
+cpSync('src/main.ts', 'dist/main.mjs')
 `
 
 const GATEWAY = `
@@ -226,7 +239,7 @@ function exit(child: ChildProcess): Promise<number | null> {
 }
 
 /** The arguments of each call of a stand-in. */
-function calls(tool: 'npm' | 'vite'): string[] {
+function calls(tool: 'npm' | 'vite' | 'rolldown'): string[] {
   const log = join(clone, `${tool}.log`)
   return existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []
 }

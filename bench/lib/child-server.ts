@@ -18,7 +18,7 @@ export interface ChildServer {
 }
 
 /**
- * Starts a TypeScript file and waits until its output matches.
+ * Starts a file that Node runs and waits until its output matches.
  * @param file Relative to the project's folder.
  * @param argv Its arguments, where it takes any. It is in a session of its own then, whose priority it may lower.
  * @throws Error with what it wrote when it ends or takes too long.

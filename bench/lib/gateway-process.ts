@@ -6,6 +6,7 @@ import type { Call, CallData, CallInput } from '@berth/contract/call'
 import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
 import { deployInstance, listInstances, terminateInstance } from '@berth/contract/instances'
 import { Pool } from 'undici'
+import { builtGateway } from '../../scripts/test/built-gateway.ts'
 import { type ChildServer, startChildServer } from './child-server.ts'
 
 /** The real gateway, as `npm start` runs it, with a fresh data folder and its demo customer signed in. */
@@ -32,7 +33,7 @@ const ASK_PAUSE_MS = 2
  */
 export async function startGatewayProcess(settings: Record<string, string> = {}): Promise<GatewayProcess> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-'))
-  const server = await startChildServer('apps/gateway/src/main.ts', /Console +(\S+)[\s\S]*ticket=([\w-]+)/, {
+  const server = await startChildServer(await builtGateway(), /Console +(\S+)[\s\S]*ticket=([\w-]+)/, {
     BERTH_PORT: '0',
     BERTH_HOST: '127.0.0.1',
     BERTH_DATA_DIR: dataDir,

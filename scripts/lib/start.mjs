@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { runInForeground } from './child.mjs'
 import { ensureConsoleBuilt } from './console-build.mjs'
+import { builtGatewayFile, ensureGatewayBuilt } from './gateway-build.mjs'
 import { ensureInstalled } from './install.mjs'
 import { pinnedNode, root } from './paths.mjs'
 import { prepare } from './prepare.mjs'
@@ -13,10 +14,10 @@ import { prepare } from './prepare.mjs'
  * @returns {Promise<void>} Settles when the gateway has ended; the exit code is the gateway's.
  */
 export async function start(args) {
-  if (!(await prepare([ensureInstalled, ensureConsoleBuilt]))) return
+  if (!(await prepare([ensureInstalled, ensureConsoleBuilt, ensureGatewayBuilt]))) return
   const watcher = pathToFileURL(join(root, 'scripts/lib/stop-with-parent.mjs')).href
   // Node has a flag for a file that may be absent, but then it says on each start that the file is absent.
   const settings = existsSync(join(root, '.env')) ? ['--env-file=.env'] : []
   const flags = [...settings, '--import', watcher]
-  await runInForeground(pinnedNode, [...flags, 'apps/gateway/src/main.ts', ...args], { cwd: root })
+  await runInForeground(pinnedNode, [...flags, builtGatewayFile, ...args], { cwd: root })
 }

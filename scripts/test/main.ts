@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stopRunningCommands } from './command.ts'
 import { lookAgain } from './second-look.ts'
-import { buildConsole, checkArrows, checkStyle, checkTypes, checkUnused } from './static-checks.ts'
+import {
+  buildConsole,
+  buildGateway,
+  checkArrows,
+  checkStyle,
+  checkTypes,
+  checkUnused,
+} from './static-checks.ts'
 import { shortReason, slowestLine, summaryLine, sumTallies, type Tally, tallyDetails } from './tally.ts'
 import { runBrowserTests, runVitest, timedTestsOver } from './test-runs.ts'
 
@@ -20,6 +27,7 @@ const STATIC_CHECKS: Stage[][] = [
     { title: 'Import directions', run: checkArrows },
     { title: 'Unused code', run: checkUnused },
     { title: 'Console build', run: buildConsole },
+    { title: 'Gateway build', run: buildGateway },
   ],
 ]
 

@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureConsoleBuilt } from '../lib/console-build.mjs'
+import { ensureGatewayBuilt } from '../lib/gateway-build.mjs'
 import { pinnedNode, root, toolPath } from '../lib/paths.mjs'
 import { prepare } from '../lib/prepare.mjs'
 import { runCommand } from './command.ts'
@@ -38,6 +39,11 @@ export async function checkUnused(): Promise<Tally> {
 /** The console's production build, which the browser tests need. */
 export async function buildConsole(): Promise<Tally> {
   return outcome(await prepare([ensureConsoleBuilt]), 'Console build')
+}
+
+/** The gateway as it is started, which tests of its whole process need. */
+export async function buildGateway(): Promise<Tally> {
+  return outcome(await prepare([ensureGatewayBuilt]), 'Gateway build')
 }
 
 /** Folders with a tsconfig.json: the workspaces, and the scripts, which are none. */

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
 import { deployInstance } from '@berth/contract/instances'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { builtGateway } from '../../../scripts/test/built-gateway.ts'
 import { digestOf, makeImage, packOdd, startRegistry } from '../src/drivers/compute/oci/registry-fixture.ts'
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
 import { tokenKeyOf } from '../src/platform/installation/token-keys.ts'
@@ -14,7 +15,7 @@ import { deriveKey } from '../src/platform/secrets.ts'
 import { keepAway } from './keep-away.ts'
 import { createTestDatabase } from './test-database.ts'
 
-const MAIN = resolve(import.meta.dirname, '../src/main.ts')
+const MAIN = await builtGateway()
 const CATALOGUE = resolve(import.meta.dirname, '../../../config/catalogue.yaml')
 const ROTATE = resolve(import.meta.dirname, '../src/rotate-token-key.ts')
 // A start takes seconds, and many times that on a computer that does much else.

@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 import { PinoPretty } from 'pino-pretty'
+import { withSourcePositions } from './source-positions.ts'
 
 export type { Logger } from 'pino'
 
@@ -70,7 +71,7 @@ export function serializeError(error: unknown, depth = 0): unknown {
     message,
     ...(code !== undefined && { code }),
     ...(constraint !== undefined && { constraint, table }),
-    stack: error.stack?.replace(error.message, message),
+    stack: error.stack && withSourcePositions(error.stack.replace(error.message, message)),
     ...(error.cause !== undefined && depth < CAUSES_MAX && { cause: serializeError(error.cause, depth + 1) }),
   }
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { builtGateway } from '../../../../scripts/test/built-gateway.ts'
 import { freePort } from '../../../../scripts/test/free-port.ts'
 import { endProcesses, processesOf } from './processes-fixture.ts'
 
-const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 /** A start takes a second or two; a machine that does much else may need far longer. */
 const READY_MS = 180_000
 const READY_POLL_MS = 25
@@ -56,12 +56,13 @@ export interface HomeOptions {
 export async function createGatewayHome(options: HomeOptions = {}): Promise<GatewayHome> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'berth-test-fault-'))
   const dataDir = join(folder, 'data')
+  const program = await builtGateway()
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
   const runs: GatewayRun[] = []
 
   function launch(settings: Record<string, string> = {}): GatewayRun {
-    const child = spawn(process.execPath, [MAIN], {
+    const child = spawn(process.execPath, [program], {
       cwd: folder,
       env: {
         PATH: process.env.PATH,

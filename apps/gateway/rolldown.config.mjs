@@ -14,6 +14,7 @@ const LEFT_AS_THEY_ARE = [
 ]
 /** A package of `pg` that it does without. */
 const ABSENT = ['pg-native']
+const MACHINE_SCRIPTS = 'machine-scripts.ts'
 const PACKAGES = 'packages'
 
 /** The gateway in a few files: what Node spends on a thousand is half of a start (docs/decisions/0078). */
@@ -22,7 +23,7 @@ export default defineConfig({
   input: { main: 'src/main.ts' },
   platform: 'node',
   external: [...LEFT_AS_THEY_ARE, ...ABSENT],
-  plugins: [keepFolders(), dropMapOfPackages()],
+  plugins: [makeMachineScripts(), keepFolders(), dropMapOfPackages()],
   output: {
     dir: 'dist',
     cleanDir: true,
@@ -32,6 +33,19 @@ export default defineConfig({
     codeSplitting: { groups: [{ name: PACKAGES, test: /[\\/]node_modules[\\/]/ }] },
   },
 })
+
+/** What runs in machines is made of its sources here, instead of at each start. */
+function makeMachineScripts() {
+  return {
+    name: 'make-machine-scripts',
+    async load(id) {
+      if (!id.endsWith(`${sep}${MACHINE_SCRIPTS}`)) return null
+      const { machineScripts } = await import(id)
+      const scripts = JSON.stringify(await machineScripts())
+      return { code: `export const machineScripts = async () => ${scripts}`, moduleType: 'js' }
+    },
+  }
+}
 
 /** Our modules find files by the folder that they lie in: for them it stays where it was. */
 function keepFolders() {

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID, sign } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
 import { deployInstance } from '@berth/contract/instances'
@@ -13,6 +12,7 @@ import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
 import { tokenKeyOf } from '../src/platform/installation/token-keys.ts'
 import { deriveKey } from '../src/platform/secrets.ts'
 import { keepAway } from './keep-away.ts'
+import { makeQuickFolder } from './quick-folder.ts'
 import { createTestDatabase } from './test-database.ts'
 
 const MAIN = await builtGateway()
@@ -26,7 +26,7 @@ const RECOVERY = { timeout: 60_000, interval: 100 }
 let folder: string
 let started: Run[]
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-test-main-'))
+  folder = makeQuickFolder('main')
   started = []
 })
 afterEach(async () => {

@@ -1,28 +1,13 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { startEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { openDatabase } from '../src/platform/database/open-database.ts'
 import { createJobs } from '../src/platform/jobs/jobs.ts'
+import { makeQuickFolder, removeLeftovers } from './quick-folder.ts'
 import { pendingStatements } from './schema.ts'
 
-const PREFIX = 'berth-test-postgres-'
-/** Nearly every test has a database copied: in memory that takes a small part of what it takes on a disk. */
-const MEMORY_FOLDER = '/dev/shm'
-/** Many times what the databases of a run take at once: 10 MB each, and the log. */
-const MEMORY_BYTES_MIN = 1024 ** 3
 const TEMPLATE = 'berth_template'
 
 /** A PostgreSQL of a run of tests. */
@@ -37,9 +22,8 @@ export interface TestPostgres {
 
 /** Starts one PostgreSQL for a whole run, in memory where there is room, with a template of the schema. */
 export async function startTestPostgres(): Promise<TestPostgres> {
-  await removeLeftovers()
-  const dataDir = join(hasMemoryFolder() ? MEMORY_FOLDER : tmpdir(), `${PREFIX}${process.pid}`)
-  mkdirSync(dataDir, { mode: 0o700 })
+  removeLeftovers()
+  const dataDir = makeQuickFolder('postgres')
   const server = await start(dataDir)
   await makeTemplate(server.urlOf('postgres'), server.urlOf(TEMPLATE))
   return {
@@ -49,16 +33,6 @@ export async function startTestPostgres(): Promise<TestPostgres> {
       await server.stop()
       rmSync(dataDir, { recursive: true, force: true })
     },
-  }
-}
-
-function hasMemoryFolder(): boolean {
-  try {
-    accessSync(MEMORY_FOLDER, constants.W_OK)
-    const { bavail, bsize } = statfsSync(MEMORY_FOLDER)
-    return bavail * bsize >= MEMORY_BYTES_MIN
-  } catch {
-    return false
   }
 }
 
@@ -103,29 +77,4 @@ async function makeJobTables(templateUrl: string): Promise<void> {
   await jobs.open()
   await jobs.stop()
   await database.close()
-}
-
-/** A run that was killed leaves its server behind: the run's process id is in the folder's name. */
-async function removeLeftovers(): Promise<void> {
-  for (const dataDir of globSync([MEMORY_FOLDER, tmpdir()].map(folder => join(folder, `${PREFIX}*`)))) {
-    if (runIsAlive(Number(basename(dataDir).slice(PREFIX.length)))) continue
-    const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
-    if (existsSync(pidFile)) {
-      const pid = Number.parseInt(readFileSync(pidFile, 'utf8'), 10)
-      if (pid > 0 && commandLine(pid).includes(dataDir)) process.kill(pid, 'SIGQUIT')
-    }
-    rmSync(dataDir, { recursive: true, force: true })
-  }
-}
-
-function runIsAlive(pid: number): boolean {
-  return /vitest|node/.test(commandLine(pid))
-}
-
-function commandLine(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-  } catch {
-    return ''
-  }
 }

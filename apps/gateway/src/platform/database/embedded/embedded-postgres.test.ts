@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { keepAway } from '../../../../test/keep-away.ts'
+import { makeQuickFolder } from '../../../../test/quick-folder.ts'
 import { type OpenDatabase, openDatabase } from '../open-database.ts'
 import { isDatabaseUnavailable } from '../unavailable.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
@@ -14,7 +14,7 @@ const log = pino({ level: 'silent' })
 const RECOVERY = { interval: 50 }
 
 /** One for all tests, as one gateway after another uses it: making it takes longer than most of them. */
-const dataDir = makeFolder()
+const dataDir = makeQuickFolder('embedded')
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 
 let servers: EmbeddedPostgres[]
@@ -115,7 +115,7 @@ test('a lock file whose process is something else by now is no obstacle, and tha
 })
 
 test('a folder with half a database from a crash is made anew', async () => {
-  const folder = makeFolder()
+  const folder = makeQuickFolder('embedded')
   writeFileSync(join(folder, 'postgres.new'), 'left behind')
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   expect((await open(await start(folder)).db.execute(sql`select 1`)).rowCount).toBe(1)
@@ -131,10 +131,6 @@ test('what keeps it from starting is told in its own words', async () => {
   writeFileSync(file, '9\n')
   await expect(start()).rejects.toThrow(/PostgreSQL did not start[\s\S]*database files are incompatible/)
 })
-
-function makeFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'berth-test-embedded-'))
-}
 
 async function start(folder = dataDir): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({ dataDir: folder, password: 'a-password-for-tests', log })

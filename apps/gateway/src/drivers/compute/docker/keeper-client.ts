@@ -4,6 +4,7 @@ import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { QUICK_IMPORTS } from '../../../platform/quick-imports.ts'
 import { overInherited } from '../inherited-files.ts'
 import { readAnswer } from '../port/answers.ts'
 import { ComputeError } from '../port/compute-error.ts'
@@ -117,7 +118,7 @@ function startKeeper(plan: KeeperPlan): void {
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', KEEPER_SCRIPT], {
       cwd: '/',
       // Nothing of the gateway's own settings, which hold secrets.
-      env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+      env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', ...QUICK_IMPORTS },
       detached: true,
       stdio: overInherited(['pipe', log, log], nothing),
     })

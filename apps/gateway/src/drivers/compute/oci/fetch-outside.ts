@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
+import { QUICK_IMPORTS } from '../../../platform/quick-imports.ts'
 import { ComputeError, type ComputeErrorCode } from '../port/compute-error.ts'
 import type { PullProgress } from '../port/images.ts'
 
@@ -45,7 +46,7 @@ export async function fetchOutside(
     '--disable-warning=ExperimentalWarning',
   ]
   const child = spawn('flock', ['--no-fork', lock, ...node, ...script], {
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...QUICK_IMPORTS },
     stdio: ['pipe', 'pipe', 'pipe'],
     killSignal: 'SIGKILL',
     signal,

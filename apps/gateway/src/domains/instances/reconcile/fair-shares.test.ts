@@ -85,6 +85,13 @@ describe('[B6] one customer with one instance is served beside', () => {
 
   const callsOf = (name: string) => fixture.compute.calls.filter(call => call.startsWith(`${name} `)).length
 
+  async function leased(userId: string): Promise<number> {
+    const { rows } = await fixture.db.execute<{ count: number }>(
+      sql`select count(*)::int as count from instance where user_id = ${userId} and lease_owner is not null`,
+    )
+    return rows[0]?.count ?? 0
+  }
+
   test('another one’s 200, whose starts hang', async () => {
     fixture = await createInstancesFixture()
     const [crowd, single] = [await fixture.payer(), await fixture.payer()]
@@ -92,7 +99,10 @@ describe('[B6] one customer with one instance is served beside', () => {
     const mine = await fixture.running(single)
     fixture.compute.faults.block('start')
     await copies(await fixture.deploy(crowd), crowd, 200)
-    await expect.poll(() => callsOf('start')).toBe(1 + 16)
+    await expect.poll(() => callsOf('start')).toBeGreaterThan(1 + 10)
+    // All that were begun hang by then.
+    await expect.poll(async () => (await leased(crowd)) - callsOf('start')).toBe(-1)
+    expect(await leased(crowd)).toBe(16)
     await fixture.instances.stop({ userId: single, instanceId: mine })
     await fixture.until(mine, 'stopped')
   })

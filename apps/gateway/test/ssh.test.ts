@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import {
   existsSync,
@@ -22,11 +22,20 @@ import {
 } from '@berth/contract/instances'
 import { addSshKey, removeSshKey } from '@berth/contract/ssh-keys'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { deployBody } from '../src/domains/instances/instances-fixture.ts'
 import { eventually } from '../src/domains/reach/reach-fixture.ts'
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
 import { createSandboxEngine } from '../src/drivers/compute/sandbox/sandbox-engine.ts'
+import {
+  EDITOR_FOLDER,
+  EDITOR_SERVER,
+  type EditorChannel,
+  freePort,
+  openByPort,
+  openBySocks,
+  startScript,
+} from './remote-editor.ts'
 import { createSshClient, hasProgram, resultOf, type SshClient } from './ssh-client.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -237,6 +246,80 @@ describe.skipIf(missing !== null)('instances by SSH', () => {
     expect((await sftp('rm made/link', 'rm made/two', 'rmdir made')).code).toBe(0)
     expect((await command('ls -d made')).code).not.toBe(0)
   })
+
+  test(
+    '[B19] an editor works from afar: its server is copied, started and reached over SSH, and is found again after a cut',
+    async () => {
+      const from = join(folder, 'editor')
+      mkdirSync(from)
+      writeFileSync(join(from, 'server.pl'), EDITOR_SERVER)
+      writeFileSync(join(from, 'bytes'), randomBytes(INPUT_BYTES))
+      execFileSync('tar', ['-czf', join(folder, 'editor.tgz'), '-C', from, '.'])
+      expect((await command(`mkdir -p ${EDITOR_FOLDER}`)).code).toBe(0)
+      const copied = await ssh.run('scp', key, ['-q', join(folder, 'editor.tgz'), `${at}:${EDITOR_FOLDER}/`])
+      expect(copied).toEqual({ code: 0, out: '', err: '' })
+
+      /** Has the machine's shell start the server, over a connection that stays, with ways to ports. */
+      const start = async (ways: string[]) => {
+        const child = ssh.start('ssh', key, ['-T', '-o', 'ExitOnForwardFailure=yes', ...ways, at, 'sh'])
+        const ended = resultOf(child)
+        onTestFinished(() => void child.kill())
+        child.stdin.write(startScript('editor.tgz'))
+        let said = ''
+        const known = new Promise<RegExpExecArray>(resolve => {
+          child.stdout.on('data', piece => {
+            said += piece
+            const match = /port==(\d+)== server==(\d+)==/.exec(said)
+            if (match) resolve(match)
+          })
+        })
+        const failed = ended.then(({ err }) => Promise.reject(new Error(err)))
+        failed.catch(() => undefined)
+        const [, port, server] = await Promise.race([known, failed])
+        return { child, ended, port: Number(port), server: String(server) }
+      }
+      const hear = async (channel: EditorChannel, session: string) => {
+        channel.say(session)
+        return (await channel.line()).trim()
+      }
+
+      const socks = await freePort()
+      const first = await start(['-D', `127.0.0.1:${socks}`])
+      const channels = await Promise.all(
+        ['localhost', '127.0.0.1', 'localhost', 'localhost'].map(host =>
+          openBySocks(socks, host, first.port),
+        ),
+      )
+      // Each by itself and all at once, and more than fits into a window.
+      const said = await Promise.all(channels.map((channel, index) => hear(channel, `session${index}`)))
+      expect(said).toEqual(channels.map(() => `server ${first.server}, visit 1`))
+      await Promise.all(
+        channels.map(async (channel, index) => {
+          const lines = Array.from({ length: 40 }, (_, line) => `${index}.${line} ${'x'.repeat(60_000)}`)
+          for (const line of lines) channel.say(line)
+          for (const line of lines) expect((await channel.line()).trimEnd() === line).toBe(true)
+        }),
+      )
+      // Some versions of OpenSSH say yes before they have asked the server, and then cut it.
+      const elsewhere = openBySocks(socks, 'example.org', 443).then(channel => channel.line())
+      await expect(elsewhere).rejects.toThrow()
+
+      // The network goes: whoever was connected hears of it, and the server in the machine does not mind.
+      first.child.kill('SIGKILL')
+      await first.ended
+      await Promise.all(channels.map(({ closed }) => closed))
+      const port = await freePort()
+      const again = await start(['-L', `127.0.0.1:${port}:localhost:${first.port}`])
+      expect([again.port, again.server]).toEqual([first.port, first.server])
+      const back = await openByPort(port)
+      expect(await hear(back, 'session0')).toBe(`server ${first.server}, visit 2`)
+      back.close()
+      again.child.stdin.end()
+      expect((await again.ended).code).toBe(0)
+      expect((await command(`kill ${first.server}`)).code).toBe(0)
+    },
+    SETUP_MS,
+  )
 
   test('[B1] ten sessions go over one connection', async () => {
     const socket = join(folder, 'master')

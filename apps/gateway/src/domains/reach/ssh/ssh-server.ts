@@ -15,6 +15,7 @@ import { networkOf } from './address-network.ts'
 import type { SshAttempts } from './attempts.ts'
 import { type SshConnection, serveConnection } from './connection.ts'
 import { createHostKeys, type HostKey } from './host-keys.ts'
+import { keepKeys } from './library-gaps.ts'
 import { letSignIn, type SshCustomer } from './sign-in.ts'
 import { SSH_LIMITS, type SshLimits } from './ssh-limits.ts'
 
@@ -113,6 +114,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       },
       client => {
         client.on('error', error => log.debug({ err: error }, 'an SSH connection failed'))
+        client.on('handshake', () => keepKeys(client))
         letSignIn(signInDeps, client, address, customer => {
           clearTimeout(late)
           strangers.delete(socket)

@@ -1,10 +1,13 @@
 import type { Duplex } from 'node:stream'
-import { encodeFrame, FrameReader } from '../sessions/frames.ts'
+import { encodeFrame, encodeHead, FrameReader } from '../sessions/frames.ts'
 
 /** What all lines into a machine have in common: frames both ways, over a stream that whoever is in there may break. */
 export interface FramedLine {
-  /** Sends a frame; called back when it has left this process. @returns Whether it is on its way: nothing is once the line is over. */
-  send(type: number, payload: Uint8Array, sent: () => void): boolean
+  /**
+   * Sends a frame, of one piece or of several; called back when it has left this process.
+   * @returns Whether it is on its way: nothing is once the line is over.
+   */
+  send(type: number, payload: Uint8Array | readonly Uint8Array[], sent: () => void): boolean
   /** Stops reading. */
   pause(): void
   resume(): void
@@ -13,6 +16,8 @@ export interface FramedLine {
 }
 
 const SIZE_BYTES = 4
+/** What is longer goes behind its head as it is: a copy would cost more than a write. */
+const COPIED_BYTES_MAX = 4 * 1024
 const CELLS_MAX = 0xffff
 
 /**
@@ -51,7 +56,18 @@ export function openFramedLine(
   stream.on('close', lost)
   const send: FramedLine['send'] = (type, payload, sent) => {
     if (isOver || stream.destroyed) return false
-    stream.write(encodeFrame(type, payload), () => sent())
+    const pieces = payload instanceof Uint8Array ? [payload] : payload
+    const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
+    if (bytes <= COPIED_BYTES_MAX) {
+      stream.write(encodeFrame(type, Buffer.concat(pieces, bytes)), () => sent())
+      return true
+    }
+    stream.cork()
+    stream.write(encodeHead(type, bytes))
+    for (const [at, piece] of pieces.entries()) {
+      stream.write(piece, at === pieces.length - 1 ? () => sent() : undefined)
+    }
+    stream.uncork()
     return true
   }
   return {

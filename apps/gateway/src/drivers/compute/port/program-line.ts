@@ -17,7 +17,7 @@ export interface ProgramLineEvents {
 /** The gateway's end of a line to a program. */
 export interface ProgramLine {
   /** Writes to the program's input; called back when that has left this process, or never will. */
-  write(bytes: Uint8Array, done: () => void): void
+  write(bytes: Uint8Array | readonly Uint8Array[], done: () => void): void
   /** Ends the program's input. */
   end(): void
   resize(cols: number, rows: number): void
@@ -55,7 +55,9 @@ export function openProgram(stream: Duplex, events: ProgramLineEvents): ProgramL
 
   return {
     write(bytes, done) {
-      if (bytes.length === 0 || !line.send(FRAME.data, bytes, done)) done()
+      const isEmpty =
+        bytes instanceof Uint8Array ? bytes.length === 0 : bytes.every(({ length }) => length === 0)
+      if (isEmpty || !line.send(FRAME.data, bytes, done)) done()
     },
     end: () => void line.send(FRAME.eof, Buffer.alloc(0), nothing),
     resize: (cols, rows) => void line.send(FRAME.resize, sizeOf(cols, rows), nothing),

@@ -96,6 +96,14 @@ export function encodeFrame(type: number, payload: Uint8Array): Buffer {
   return frame
 }
 
+/** The head of a frame whose payload is written behind it as it is: for long ones, which are not copied. */
+export function encodeHead(type: number, bytes: number): Buffer {
+  const head = Buffer.allocUnsafe(FRAME_HEADER_BYTES)
+  head.writeUInt8(type, 0)
+  head.writeUInt32BE(bytes, 1)
+  return head
+}
+
 /** Makes one frame of many chunks with a single copy. */
 export function encodeChunks(type: number, chunks: Buffer[], bytes: number): Buffer {
   const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES + bytes)

@@ -3,19 +3,20 @@ import {
   type ProgramLine,
   type ProgramLineEnd,
 } from '../../../../drivers/compute/port/program-line.ts'
+import { type GatheredBytes, gatherBytes } from './gathered-bytes.ts'
 import { assigned, type FileFault, faultOf, PLAIN, type Run } from './machine-shell.ts'
 
 /** Reads a file from front to back; from anywhere else it begins anew. */
 export interface FileReader {
-  /** @returns Null at the end. @throws FileFault */
-  read(offset: number, length: number): Promise<Buffer | null>
+  /** @returns As it came, in pieces; null at the end. @throws FileFault */
+  read(offset: number, length: number): Promise<Buffer[] | null>
   close(): void
 }
 
 /** Writes a file from front to back; anywhere else it begins anew. */
 export interface FileWriter {
   /** @throws FileFault, also for what was written before. */
-  write(offset: number, bytes: Buffer): Promise<void>
+  write(offset: number, pieces: Buffer[]): Promise<void>
   /** Returns when all is in the file. @throws FileFault */
   finish(): Promise<void>
   close(): void
@@ -29,8 +30,7 @@ const SAID_CHARS_MAX = 500
 interface Source {
   line: ProgramLine | null
   at: number
-  pieces: Buffer[]
-  bytes: number
+  came: GatheredBytes
   end: ProgramLineEnd | null
   said: string
   wake(): void
@@ -47,17 +47,15 @@ export function createFileReader(run: Run, path: string): FileReader {
     const source: Source = {
       line: null,
       at: offset,
-      pieces: [],
-      bytes: 0,
+      came: gatherBytes(),
       end: null,
       said: '',
       wake: () => undefined,
     }
     source.line = openProgram(stream, {
       onOutput(piece) {
-        source.pieces.push(piece)
-        source.bytes += piece.length
-        if (source.bytes > AHEAD_BYTES) source.line?.pause()
+        source.came.add(piece)
+        if (source.came.length > AHEAD_BYTES) source.line?.pause()
         source.wake()
       },
       onErrors: piece => {
@@ -82,22 +80,18 @@ export function createFileReader(run: Run, path: string): FileReader {
         open = await start(offset)
       }
       const source = open
-      while (source.bytes < length && source.end === null) {
+      while (source.came.length < length && source.end === null) {
         await new Promise<void>(resolve => {
           source.wake = resolve
           source.line?.resume()
         })
       }
-      if (source.bytes === 0) {
+      if (source.came.length === 0) {
         if (source.end?.lost || source.end?.code !== 0) throw faultOf(source.said)
         return null
       }
-      const all = source.pieces.length === 1 ? source.pieces[0] : Buffer.concat(source.pieces)
-      const given = (all as Buffer).subarray(0, length)
-      const rest = (all as Buffer).subarray(given.length)
-      source.pieces = rest.length > 0 ? [rest] : []
-      source.bytes = rest.length
-      source.at += given.length
+      const given = source.came.take(length)
+      for (const piece of given) source.at += piece.length
       return given
     },
     close,
@@ -138,14 +132,14 @@ export function createFileWriter(run: Run, path: string, { appends }: { appends:
   }
 
   return {
-    async write(offset, bytes) {
+    async write(offset, pieces) {
       if (!open || (!appends && open.at !== offset)) {
         await finish()
         open = await start(offset)
       }
       const target = open
-      await new Promise<void>(resolve => target.line.write(bytes, resolve))
-      target.at += bytes.length
+      await new Promise<void>(resolve => target.line.write(pieces, resolve))
+      for (const { length } of pieces) target.at += length
       if (target.fault) throw target.fault
     },
     finish,

@@ -1,9 +1,11 @@
 import type { ServerChannel } from 'ssh2'
 import { createFileReader, createFileWriter, type FileReader, type FileWriter } from './file-streams.ts'
+import { gatherBytes, joined } from './gathered-bytes.ts'
 import { createMachineFiles, type FolderEntry, type MachineFiles } from './machine-files.ts'
 import { FileFault, type MachineShell, openMachineShell, type Run } from './machine-shell.ts'
 import {
   attributeFields,
+  dataPacket,
   field,
   long,
   PACKET,
@@ -23,6 +25,8 @@ const HANDLES_MAX = 100
 /** Names of one answer: a packet that every client takes. */
 const NAMES_MAX = 100
 const LENGTH_BYTES = 4
+/** Far more than stands before the bytes of a write: the longest handle has some digits. */
+const WRITE_HEAD_BYTES = 64
 const OPEN = { read: 1, write: 2, append: 4, creates: 8, empties: 16, isNew: 32 } as const
 const FOLDER_TYPE = 0o040000
 const TYPE_BITS = 0o170000
@@ -51,7 +55,9 @@ export function serveSftp(options: {
   const handles = new Map<string, OpenFile | OpenFolder>()
   let shell: MachineShell | null = null
   let files: MachineFiles | null = null
-  let pending: Buffer = Buffer.alloc(0)
+  const came = gatherBytes()
+  /** Of the packet that is coming; null where not even that has come. */
+  let length: number | null = null
   let last = 0
 
   const close = () => {
@@ -77,25 +83,36 @@ export function serveSftp(options: {
   })
 
   async function feed(piece: Buffer): Promise<void> {
-    pending = pending.length === 0 ? piece : Buffer.concat([pending, piece])
-    while (pending.length >= LENGTH_BYTES) {
-      const length = pending.readUInt32BE(0)
-      if (length === 0 || length > PACKET_BYTES_MAX) throw new Error('a packet of no length that is allowed')
-      if (pending.length < LENGTH_BYTES + length) return
-      const body = pending.subarray(LENGTH_BYTES, LENGTH_BYTES + length)
-      pending = pending.subarray(LENGTH_BYTES + length)
+    came.add(piece)
+    for (;;) {
+      if (length === null) {
+        if (came.length < LENGTH_BYTES) return
+        length = joined(came.take(LENGTH_BYTES)).readUInt32BE(0)
+        if (length === 0 || length > PACKET_BYTES_MAX)
+          throw new Error('a packet of no length that is allowed')
+      }
+      if (came.length < length) return
+      const body = came.take(length)
+      length = null
       await send(await answerTo(body))
     }
   }
 
-  async function send(bytes: Buffer): Promise<void> {
+  async function send(answer: Buffer | Buffer[]): Promise<void> {
     await options.room()
-    if (channel.writable) await new Promise<void>(resolve => channel.write(bytes, () => resolve()))
+    for (const bytes of Buffer.isBuffer(answer) ? [answer] : answer) {
+      if (channel.writable) await new Promise<void>(resolve => channel.write(bytes, () => resolve()))
+    }
   }
 
-  async function answerTo(body: Buffer): Promise<Buffer> {
-    const type = body.readUInt8(0)
-    const reader = new PacketReader(body.subarray(1))
+  async function answerTo(body: Buffer[]): Promise<Buffer | Buffer[]> {
+    const [first = Buffer.alloc(0), ...more] = body
+    const type = first.readUInt8(0)
+    // What is written to a file goes on as it came; all else is short.
+    const isLong = type === PACKET.write && first.length >= WRITE_HEAD_BYTES
+    const reader = isLong
+      ? new PacketReader(first.subarray(1), more)
+      : new PacketReader(joined(body).subarray(1))
     if (type === PACKET.init) {
       shell = await openMachineShell(run)
       files = createMachineFiles(shell)
@@ -120,7 +137,12 @@ export function serveSftp(options: {
     }
   }
 
-  async function work(at: MachineFiles, type: number, id: Buffer, reader: PacketReader): Promise<Buffer> {
+  async function work(
+    at: MachineFiles,
+    type: number,
+    id: Buffer,
+    reader: PacketReader,
+  ): Promise<Buffer | Buffer[]> {
     const done = async (doing: Promise<void>) => {
       await doing
       return status(id, 'ok')
@@ -134,12 +156,12 @@ export function serveSftp(options: {
         return done(closeFile(reader.text()))
       case PACKET.read: {
         const file = fileOf(reader.text())
-        const bytes = await file.reader.read(reader.long(), Math.min(reader.uint(), PIECE_BYTES_MAX))
-        return bytes === null ? status(id, 'eof') : packet(PACKET.data, id, field(bytes))
+        const read = await file.reader.read(reader.long(), Math.min(reader.uint(), PIECE_BYTES_MAX))
+        return read === null ? status(id, 'eof') : dataPacket(id, read)
       }
       case PACKET.write: {
         const file = fileOf(reader.text())
-        return done(file.writer.write(reader.long(), reader.bytes()))
+        return done(file.writer.write(reader.long(), reader.lastBytes()))
       }
       case PACKET.readdir:
         return nextNames(id, reader.text())

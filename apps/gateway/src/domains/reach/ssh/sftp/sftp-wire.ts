@@ -53,14 +53,19 @@ export interface FileAttributes {
 const HAS = { size: 1, owner: 2, mode: 4, times: 8 } as const
 const UINT_BYTES = 4
 const LONG_BYTES = 8
+/** Each piece is encrypted by itself: many short ones are better copied. */
+const PIECES_MAX = 16
 
 /** Reads the fields of a packet. Every method throws where one ends early. */
 export class PacketReader {
   private readonly packet: Buffer
+  private readonly more: Buffer[]
   private at = 0
 
-  constructor(packet: Buffer) {
+  /** @param more What follows in the same packet: nothing but the end of its last field. */
+  constructor(packet: Buffer, more: Buffer[] = []) {
     this.packet = packet
+    this.more = more
   }
 
   uint(): number {
@@ -84,6 +89,14 @@ export class PacketReader {
     const field = this.packet.subarray(this.at, end)
     this.at = end
     return field
+  }
+
+  /** The last field of its packet, as it came. */
+  lastBytes(): Buffer[] {
+    const length = this.uint()
+    const pieces = [this.packet.subarray(this.at), ...this.more]
+    if (pieces.reduce((sum, piece) => sum + piece.length, 0) !== length) throw new Error('a field is cut off')
+    return pieces
   }
 
   /** Bytes as a text of as many characters: names of files are bytes, and stay what they are. */
@@ -137,9 +150,20 @@ export function attributeFields({ size, owner, mode, times }: FileAttributes): B
 
 /** One packet, ready to write. */
 export function packet(type: number, ...fields: Buffer[]): Buffer {
-  const body = Buffer.concat(fields)
+  return Buffer.concat([headOf(type, fields), ...fields])
+}
+
+/** The packet of what was read of a file, in pieces: it is long, and not copied once more. */
+export function dataPacket(id: Buffer, read: Buffer[]): Buffer[] {
+  const [first = Buffer.alloc(0), ...rest] = read.length > PIECES_MAX ? [Buffer.concat(read)] : read
+  const length = uint(read.reduce((sum, piece) => sum + piece.length, 0))
+  // What is short goes with the first of what is long.
+  return [Buffer.concat([headOf(PACKET.data, [id, length, ...read]), id, length, first]), ...rest]
+}
+
+function headOf(type: number, fields: Buffer[]): Buffer {
   const head = Buffer.alloc(UINT_BYTES + 1)
-  head.writeUInt32BE(1 + body.length)
+  head.writeUInt32BE(1 + fields.reduce((sum, { length }) => sum + length, 0))
   head.writeUInt8(type, UINT_BYTES)
-  return Buffer.concat([head, body])
+  return head
 }

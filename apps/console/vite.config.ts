@@ -33,12 +33,12 @@ export default defineConfig({
             // What both the sign-in page and the shell draw with, so that neither waits for twenty small files.
             {
               name: 'frame',
-              test: /@mantine\/core\/esm\/(?:core|components\/(?:Button|UnstyledButton|Loader|Transition|ActionIcon|CloseButton|Input|InputBase|TextInput))\/|@mantine\/hooks\/esm\/(?:use-id|use-merged-ref|use-uncontrolled|utils)\/|@tabler\/icons-react\/dist\/esm\/(?:createReactComponent|defaultAttributes|icons\/IconAlertTriangle)|contract\/src\/(?:limits|errors|call|envelope|fields|account|money|regions)\.ts|console\/src\/(?:api\/(?!quer)|app\/(?!shell|zod-setup|router|way-to|ConsoleApp|GuestApp|guest\/|search|session\/ConfirmSignIn)|ui\/(?:format|toast\.ts|Brand|Money|Error|Placeholder))/,
+              test: /@mantine\/core\/esm\/(?:core|components\/(?:Button|UnstyledButton|Loader|Transition|ActionIcon|CloseButton|Input|InputBase|TextInput))\/|@mantine\/hooks\/esm\/(?:use-id|use-merged-ref|use-uncontrolled|utils)\/|@tabler\/icons-react\/dist\/esm\/(?:createReactComponent|defaultAttributes|icons\/IconAlertTriangle)|contract\/src\/(?:limits|errors|call|envelope|fields|account|money|regions)\.ts|console\/src\/(?:api\/(?!quer|instances-query|change-many)|app\/(?!shell|zod-setup|router|way-to|ConsoleApp|GuestApp|guest\/|search|session\/ConfirmSignIn)|ui\/(?:format|toast\.ts|Brand|Money|Error|Placeholder))/,
             },
             // The router, the queries and what most pages in the shell draw with; signing in does without them.
             {
               name: 'shell-parts',
-              test: /node_modules\/@tanstack\/|@mantine\/core\/esm\/components\/Skeleton\/|@mantine\/hooks\/esm\/use-debounced|contract\/src\/(?:instances|instance-states|instance-codes|billing)\.ts|console\/src\/(?:api\/(?:quer|use-change)|app\/search|lists\/(?:List|ListBar|use-filters)\.|app\/shell\/(?:menu|SideMenu|AvatarButton)|ui\/(?:Card|EmptyState|PageHeader|RowTable|SegmentedFilter|SkeletonRows|StatusBadge))/,
+              test: /node_modules\/@tanstack\/(?!react-virtual|virtual-core)|@mantine\/core\/esm\/components\/Skeleton\/|@mantine\/hooks\/esm\/use-debounced|contract\/src\/(?:instances|instance-states|instance-codes|billing)\.ts|console\/src\/(?:api\/(?:quer|instances-query|use-change)|app\/search|lists\/(?:List|ListBar|use-filters)\.|app\/shell\/(?:menu|SideMenu|AvatarButton)|ui\/(?:Card|EmptyState|PageHeader|RowTable|SegmentedFilter|SkeletonRows|StatusBadge))/,
             },
           ],
         },

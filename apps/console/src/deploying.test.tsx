@@ -1,6 +1,7 @@
 import { deploySetup } from '@berth/contract/deploy-templates'
 import { officialImages } from '@berth/contract/images'
-import { checkResource, deployInstance, listInstances } from '@berth/contract/instances'
+import { getInstance } from '@berth/contract/instance-page'
+import { checkResource, deployInstance } from '@berth/contract/instances'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { expect, onTestFinished, test } from 'vitest'
@@ -23,7 +24,7 @@ test.each([
   startToasts(({ message }) => toasts.push(message))
   onTestFinished(() => startToasts(() => undefined))
   let machine = madeInstance({ status: 'creating', progress })
-  await answerCalls({ [listInstances.operation]: () => [machine] })
+  await answerCalls({ [getInstance.operation]: () => machine })
   const page = await renderInPage(
     () => (
       <InShell>

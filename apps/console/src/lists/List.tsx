@@ -1,10 +1,19 @@
 import { PAGE_SIZE_DEFAULT } from '@berth/contract/limits'
-import type { ComponentProps } from 'react'
+import { type ComponentProps, type ComponentType, Suspense } from 'react'
+import { lazyPart } from '../app/lazy-part.ts'
 import { Answer, type Asked } from '../ui/Answer.tsx'
 import { EmptyState } from '../ui/EmptyState.tsx'
 import { Pager } from '../ui/Pager.tsx'
-import { type Column, RowTable } from '../ui/RowTable.tsx'
+import { type BodyProps, type Column, RowTable } from '../ui/RowTable.tsx'
 import type { RowSelection } from '../ui/row-selection.ts'
+
+/** Of more rows only those are drawn that are seen. */
+const DRAWN_ROWS_MAX = 50
+
+// What finds out which rows are seen is for the few whose lists are so long.
+const LongRows = lazyPart(() =>
+  import('../ui/LongRows.tsx').then(module => module.LongRows as ComponentType<BodyProps<unknown>>),
+)
 
 interface ListProps<Row> {
   /** What the list holds, for screen readers. */
@@ -39,16 +48,7 @@ export function List<Row>(props: ListProps<Row>) {
       {known => (
         <>
           {known.length === 0 && <EmptyState {...(props.noneFound || props.none)} />}
-          {known.length > 0 && (
-            <RowTable
-              label={props.label}
-              columns={props.columns}
-              rows={known}
-              keyOf={props.keyOf}
-              plain={props.plain ?? false}
-              selection={props.selection}
-            />
-          )}
+          {known.length > 0 && <Rows {...props} rows={known} />}
           {pages?.total !== undefined && (
             <Pager
               page={pages.page}
@@ -60,5 +60,22 @@ export function List<Row>(props: ListProps<Row>) {
         </>
       )}
     </Answer>
+  )
+}
+
+function Rows<Row>({
+  rows,
+  label,
+  columns,
+  keyOf,
+  plain = false,
+  selection,
+}: ListProps<Row> & { rows: readonly Row[] }) {
+  const table = { label, columns, keyOf, plain, selection }
+  if (rows.length <= DRAWN_ROWS_MAX) return <RowTable {...table} rows={rows} />
+  return (
+    <Suspense fallback={<RowTable {...table} rows={rows.slice(0, DRAWN_ROWS_MAX)} />}>
+      <RowTable {...table} rows={rows} Body={LongRows as ComponentType<BodyProps<Row>>} />
+    </Suspense>
   )
 }

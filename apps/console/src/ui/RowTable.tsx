@@ -1,4 +1,4 @@
-import { type KeyboardEvent, memo, type ReactNode } from 'react'
+import { type ComponentType, type KeyboardEvent, memo, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { PickAll, PickRow } from './PickBox.tsx'
 import classes from './RowTable.module.css'
@@ -24,6 +24,21 @@ export interface Column<Row> {
   narrow: 'name' | 'whole' | 'under' | 'end' | 'actions' | null
 }
 
+/** Where a row of a long table stands in it. */
+interface Place {
+  /** From 0. */
+  index: number
+  measure: (element: HTMLElement | null) => void
+}
+
+/** What draws the rows of a table, as a `tbody`. */
+export interface BodyProps<Row> {
+  rows: readonly Row[]
+  keyOf: (row: Row) => string
+  columnCount: number
+  draw: (row: Row, place?: Place) => ReactNode
+}
+
 interface RowTableProps<Row> {
   /** What the table lists, for screen readers. */
   label: string
@@ -35,6 +50,8 @@ interface RowTableProps<Row> {
   plain?: boolean
   /** Rows can be selected, by a checkbox at their beginning. */
   selection?: RowSelection<Row> | undefined
+  /** Draws the rows where they are so many that not all are drawn; screen readers are then told their numbers. */
+  Body?: ComponentType<BodyProps<Row>> | undefined
 }
 
 /**
@@ -42,11 +59,32 @@ interface RowTableProps<Row> {
  * whatever stands in them. A button with `data-row-target` is what its row is for: in a narrow table the whole row is it.
  */
 export function RowTable<Row>(props: RowTableProps<Row>) {
-  const { label, columns, rows, keyOf, plain = false, selection } = props
+  const { label, columns, rows, keyOf, plain = false, selection, Body } = props
   const clearByEscape = ({ key }: KeyboardEvent) => key === 'Escape' && selection?.clear()
+  const draw = (row: Row, place?: Place) => {
+    const key = keyOf(row)
+    return (
+      <TableRow
+        key={key}
+        id={key}
+        row={row}
+        columns={columns}
+        index={place?.index}
+        measure={place?.measure}
+        name={selection?.nameOf(row)}
+        isPicked={selection?.has(key) ?? false}
+        onPick={selection?.toggle}
+      />
+    )
+  }
   return (
     <div className={classes.room} data-picks={selection !== undefined || undefined}>
-      <table className={classes.table} onKeyDown={clearByEscape}>
+      <table
+        className={classes.table}
+        onKeyDown={clearByEscape}
+        // The header is a row, too.
+        aria-rowcount={Body && rows.length + 1}
+      >
         <caption className="said">{label}</caption>
         {/* Widths stand here, for a header that is not drawn gives none. */}
         <colgroup>
@@ -56,7 +94,7 @@ export function RowTable<Row>(props: RowTableProps<Row>) {
           ))}
         </colgroup>
         <thead className={plain ? 'said' : classes.head}>
-          <tr>
+          <tr aria-rowindex={Body && 1}>
             {selection && (
               <th scope="col" data-pick>
                 <PickAll all={selection.all} onToggle={selection.toggleAll} />
@@ -74,31 +112,31 @@ export function RowTable<Row>(props: RowTableProps<Row>) {
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows.map(row => {
-            const key = keyOf(row)
-            return (
-              <TableRow
-                key={key}
-                id={key}
-                row={row}
-                columns={columns}
-                name={selection?.nameOf(row)}
-                isPicked={selection?.has(key) ?? false}
-                onPick={selection?.toggle}
-              />
-            )
-          })}
-        </tbody>
+        {Body ? (
+          <Body
+            rows={rows}
+            keyOf={keyOf}
+            columnCount={columns.length + Number(selection !== undefined)}
+            draw={draw}
+          />
+        ) : (
+          <tbody>{rows.map(row => draw(row))}</tbody>
+        )}
       </table>
     </div>
   )
 }
 
+/** Rows are numbered from 1, and the header is the first. */
+const FIRST_ROW = 2
+
 interface TableRowProps<Row> {
   id: string
   row: Row
   columns: readonly Column<Row>[]
+  /** Where it stands in a long table, from 0. */
+  index: number | undefined
+  measure: Place['measure'] | undefined
   /** What its checkbox is called by. */
   name: string | undefined
   isPicked: boolean
@@ -106,10 +144,17 @@ interface TableRowProps<Row> {
   onPick: RowSelection<Row>['toggle'] | undefined
 }
 
-function PlainTableRow<Row>({ id, row, columns, name, isPicked, onPick }: TableRowProps<Row>) {
+function PlainTableRow<Row>(props: TableRowProps<Row>) {
+  const { id, row, columns, index, measure, name, isPicked, onPick } = props
   const { t } = useTranslation('common')
   return (
-    <tr className={classes.row} data-picked={isPicked || undefined}>
+    <tr
+      ref={measure}
+      className={classes.row}
+      data-picked={isPicked || undefined}
+      data-index={index}
+      aria-rowindex={index === undefined ? undefined : index + FIRST_ROW}
+    >
       {onPick && (
         <td data-pick data-narrow="pick">
           <PickRow id={id} label={t('row.select', { name })} isPicked={isPicked} onPick={onPick} />

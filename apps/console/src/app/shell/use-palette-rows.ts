@@ -1,7 +1,7 @@
 import type { User } from '@berth/contract/account'
 import { topup } from '@berth/contract/billing'
 import { type InstanceAction, instanceCan } from '@berth/contract/instance-states'
-import { type Instance, listInstances, startInstance } from '@berth/contract/instances'
+import { type Instance, startInstance } from '@berth/contract/instances'
 import { LANGUAGES } from '@berth/contract/limits'
 import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import {
@@ -27,7 +27,7 @@ import {
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
-import { queryOf } from '../../api/queries.ts'
+import { instancesQuery } from '../../api/instances-query.ts'
 import { copyText } from '../../ui/copy-text.ts'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { toast } from '../../ui/toast.ts'
@@ -206,7 +206,7 @@ export function useInstanceRows({ user, onSubject }: PaletteDeps, opened: boolea
   const { t } = useTranslation('common')
   const actionsOf = useInstanceActions()
   const { data = [], isError } = useQuery({
-    ...queryOf(listInstances, {}),
+    ...instancesQuery,
     enabled: opened && user !== null,
     meta: { silent: true },
   })

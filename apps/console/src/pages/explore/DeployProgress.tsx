@@ -1,5 +1,5 @@
 import { getBalance } from '@berth/contract/billing'
-import { listInstances } from '@berth/contract/instances'
+import { getInstance } from '@berth/contract/instance-page'
 import { Button, Modal, Progress } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -25,9 +25,8 @@ export function DeployProgress({ id, name }: DeployProgressProps) {
   const { t } = useTranslation(['explore', 'events', 'common'])
   const navigate = useNavigate()
   const refetchInterval = useLiveInstances() ? POLL_LIVE_MS : POLL_MS
-  const { data } = useQuery({ ...queryOf(listInstances, {}), refetchInterval })
+  const { data: instance } = useQuery({ ...queryOf(getInstance, { params: { id } }), refetchInterval })
   const isTold = useRef(false)
-  const instance = data?.find(({ instance_id }) => instance_id === id)
   const percent = instance?.status === 'running' ? 100 : (instance?.progress?.percent ?? 0)
   const step = instance?.progress?.step ?? 'scheduled'
   const over = instance !== undefined && ['running', 'error', 'exited'].includes(instance.status)

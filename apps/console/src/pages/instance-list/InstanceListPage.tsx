@@ -7,12 +7,14 @@ import { Link } from '@tanstack/react-router'
 import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { reread } from '../../api/cache-lifecycle.ts'
-import { balanceQuery, queryOf } from '../../api/queries.ts'
+import { instancesQuery, pagesOf, totalOfPart } from '../../api/instances-query.ts'
+import { balanceQuery } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { lazyPart } from '../../app/lazy-part.ts'
 import { type AskedAction, DialogHost } from '../../instances/DialogHost.tsx'
 import { useLiveInstances } from '../../instances/live/use-live-instances.ts'
 import { pollMs } from '../../instances/poll-ms.ts'
+import { useChanging } from '../../instances/use-changing.ts'
 import { List } from '../../lists/List.tsx'
 import { ListBar } from '../../lists/ListBar.tsx'
 import { menuButtonOf } from '../../lists/row-action.ts'
@@ -20,6 +22,7 @@ import { useAsked } from '../../lists/use-asked.ts'
 import { useFilters } from '../../lists/use-filters.ts'
 import { useSelection } from '../../lists/use-selection.ts'
 import { Card } from '../../ui/Card.tsx'
+import { useFormat } from '../../ui/format.ts'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { BurnLine } from './BurnLine.tsx'
@@ -33,7 +36,6 @@ const InstanceBulk = lazyPart(() =>
   import('../../instances/bulk/InstanceBulk.tsx').then(module => module.InstanceBulk),
 )
 
-const listQuery = queryOf(listInstances, {})
 const NONE: readonly Instance[] = []
 const keyOf = ({ instance_id }: Instance) => instance_id
 const nameOf = ({ name }: Instance) => name
@@ -43,16 +45,20 @@ const fallbackOf = ({ instance }: AskedAction) => menuButtonOf(instance.instance
 
 /** Starts what the page shows first, before its code has arrived. */
 export function prefetch(): void {
-  void queryClient.prefetchQuery(listQuery)
+  void queryClient.prefetchQuery(instancesQuery)
 }
 
 /** The customer's instances, what each does and costs, and what can be done with it (R2.26). */
 export function Page() {
   const { t } = useTranslation(['instances', 'common'])
+  const format = useFormat()
   const filters = useFilters(instanceSearch)
   const isLive = useLiveInstances()
   // A hidden tab asks for nothing.
-  const list = useQuery({ ...listQuery, refetchInterval: ({ state }) => pollMs(state.data, isLive) })
+  const list = useQuery({
+    ...instancesQuery,
+    refetchInterval: ({ state }) => pollMs(state.data, isLive) * pagesOf(state.data),
+  })
   const { data } = list
   const balance = useQuery(balanceQuery)
   useFreshBalance(data)
@@ -63,6 +69,8 @@ export function Page() {
 
   const { status } = filters.values
   const rows = data ?? NONE
+  const total = totalOfPart(rows)
+  useChanging(isLive ? NONE : rows)
   const found = useMemo(() => findInstances(rows, filters.typed), [rows, filters.typed])
   const counts = useMemo(() => countGroups(found), [found])
   const shown = useMemo(() => inGroup(found, status), [found, status])
@@ -97,6 +105,11 @@ export function Page() {
         <Suspense>
           <InstanceBulk selection={selection} />
         </Suspense>
+        {total !== null && (
+          <p className={classes.reading} role="status">
+            {t('reading', { number: format.number(rows.length), total: format.number(total) })}
+          </p>
+        )}
         <Card padding="none">
           <List
             label={t('label')}
@@ -136,7 +149,10 @@ function DeployButton() {
 
 /** What is burnt changes with what runs, so the balance is asked for again when a status has changed. */
 function useFreshBalance(instances: readonly Instance[] | undefined): void {
-  const statuses = instances?.map(({ instance_id, status }) => `${instance_id} ${status}`).join()
+  const statuses = useMemo(
+    () => instances?.map(({ instance_id, status }) => `${instance_id} ${status}`).join(),
+    [instances],
+  )
   const before = useRef(statuses)
   useEffect(() => {
     const changed = before.current !== undefined && before.current !== statuses

@@ -46,7 +46,7 @@ export function useInstanceColumns(
         key: 'instance',
         narrow: 'name',
         header: t('columns.instance'),
-        width: '21%',
+        width: '18%',
         cell: ({ name, instance_id }) => (
           <TwoLines
             strong
@@ -64,7 +64,7 @@ export function useInstanceColumns(
         key: 'status',
         narrow: 'under',
         header: t('columns.status'),
-        width: '21%',
+        width: '20%',
         cell: instance => (
           <StatusBadge
             look={INSTANCE_STATUS_LOOKS[instance.status]}
@@ -102,7 +102,7 @@ export function useInstanceColumns(
         key: 'cost',
         narrow: 'end',
         header: t('columns.cost'),
-        width: '18%',
+        width: '16%',
         align: 'end',
         cell: instance => {
           const { first, up, second } = texts.cost(instance)

@@ -1,11 +1,11 @@
-import { listInstances, startWebTerminal } from '@berth/contract/instances'
+import { startWebTerminal } from '@berth/contract/instances'
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
-import { queryOf } from '../../api/queries.ts'
+import { instancesQuery } from '../../api/instances-query.ts'
 import { usePageSearch } from '../../app/search.ts'
 import { useOffFor } from '../../app/session/use-off-for.ts'
 import { EmptyState } from '../../ui/EmptyState.tsx'
@@ -44,7 +44,7 @@ function InstanceTerminal({ id }: { id: string }) {
   const toolbar = useRef<HTMLDivElement>(null)
   const [state, setState] = useState<TerminalState>({ kind: 'connecting' })
   const [screenReader, setScreenReader] = useScreenReader()
-  const { data } = useQuery(queryOf(listInstances, {}))
+  const { data } = useQuery(instancesQuery)
   const name = data?.find(({ instance_id }) => instance_id === id)?.name ?? id
   const connect = () => {
     terminal.current?.connect()

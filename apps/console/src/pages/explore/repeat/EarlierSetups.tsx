@@ -1,10 +1,10 @@
 import { listDeployTemplates } from '@berth/contract/deploy-templates'
-import { listInstances } from '@berth/contract/instances'
 import { Button, Menu } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { instancesQuery } from '../../../api/instances-query.ts'
 import { queryOf } from '../../../api/queries.ts'
 import { lazyPart } from '../../../app/lazy-part.ts'
 import type { SetupSource } from './use-setup.ts'
@@ -19,7 +19,7 @@ export function EarlierSetups({ onChoose }: { onChoose: (source: SetupSource) =>
   const { t } = useTranslation('deploy')
   const [isManaging, setIsManaging] = useState(false)
   const { data: templates = [] } = useQuery(queryOf(listDeployTemplates, {}))
-  const { data: instances = [] } = useQuery(queryOf(listInstances, {}))
+  const { data: instances = [] } = useQuery(instancesQuery)
   if (templates.length === 0 && instances.length === 0) return null
   return (
     <>

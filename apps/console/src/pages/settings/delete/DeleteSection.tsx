@@ -11,7 +11,8 @@ import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { reread } from '../../../api/cache-lifecycle.ts'
-import { balanceQuery, queryOf } from '../../../api/queries.ts'
+import { instancesQuery } from '../../../api/instances-query.ts'
+import { balanceQuery } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
 import { hasPassword } from '../../../app/session/has-password.ts'
 import { writeLeaveNote } from '../../../app/session/leave-note.ts'
@@ -46,7 +47,7 @@ export function DeleteSection() {
 /** What has to be done first; nothing where it is done, or not known yet: the gateway looks again. */
 function Instances() {
   const { t } = useTranslation('settings')
-  const { data } = useQuery(queryOf(listInstances, {}))
+  const { data } = useQuery(instancesQuery)
   if (!data || data.length === 0) return null
   return (
     <p className={classes.first}>

@@ -91,6 +91,8 @@ export interface GatewayParts {
   mail: { driver: MailDriver; mailbox: Mailbox | null }
   /** After so many days without a call, a session is over. */
   sessionIdleDays: number
+  /** Gigabytes of one file that is uploaded to an instance. */
+  uploadGbMax: number
   /** The kind of captcha: the embedded one, a service, or none. */
   captcha: 'Default' | 'none' | CaptchaService
   payments: PaymentDriver[]
@@ -307,6 +309,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     host: parts.host,
     publicUrl: parts.publicUrl,
     serviceHost: parts.serviceHost,
+    uploadGbMax: parts.uploadGbMax,
     direct: { ...parts.direct, host: await findDirectHost(parts.direct.host) },
     ssh:
       sshPort === null
@@ -346,7 +349,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const server = await createServer({
     ...base,
     routes,
-    rawRoutes: paymentRawRoutes(billing, parts.payments),
+    rawRoutes: [...paymentRawRoutes(billing, parts.payments), ...reach.rawRoutes],
     authenticate: identity.authenticate,
     onCallDone: audit.noteCall,
     metrics,

@@ -76,12 +76,19 @@ const NOT_COMPARED: Record<string, string> = {
   'account.logout': 'ends the session that reads',
   'account.delete-account': 'ends the session that reads',
   'account.reset-password': 'ends the sessions that read',
+  'file.plan-upload': 'only asks the machine, and needs one in which programs run',
+  'file.upload': 'changes what a machine holds, which is read anew by whoever shows it',
+  'file.download': 'only reads, and needs a machine in which programs run',
+  'file.make-folder': 'as file.upload',
+  'file.rename': 'as file.upload',
+  'file.remove': 'as file.upload',
 }
 
 /** Reads that are not compared, each with the reason. */
 const UNREAD: Record<string, string> = {
   'mailbox.list': 'mails come behind the answer, some of them much later: its page asks every few seconds',
   'account.get-captcha': 'another one each time',
+  'file.list': 'asks the machine each time, and is kept by nobody',
   'instance.diagnose-connection': 'tried anew each time that its button is pressed, and kept by nobody',
   'instance.metrics': 'sampled by a loop, whatever is called: its page asks again and again',
 }

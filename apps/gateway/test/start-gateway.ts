@@ -120,6 +120,7 @@ export async function startGateway(
     serviceHost: 'localhost',
     direct: { host: null, name: null, ports: null },
     sessionIdleDays: 30,
+    uploadGbMax: 200,
     trustedProxies: [],
     credentialsKey: null,
     formerCredentialsKeys: [],

@@ -72,6 +72,8 @@ interface CallRules {
    * refuses comes in the envelope like any other refusal.
    */
   streams: boolean
+  /** Its body is bytes, which its handler is given as they come. */
+  bytes: boolean
   /** The longest body that is read: small, but for calls whose largest legal body needs more. */
   bodyBytesMax: number
   /** `berth` is `{status, msg, data}`; `casdoor` adds the four keys of Casdoor's envelope and answers 200. */
@@ -117,6 +119,7 @@ type Optional =
   | 'aboutSession'
   | 'form'
   | 'streams'
+  | 'bytes'
   | 'bodyBytesMax'
   | 'envelope'
 
@@ -167,6 +170,7 @@ interface CallOf<Options extends CallOptions> {
   aboutSession: boolean
   form: boolean
   streams: Given<Options, 'streams', false>
+  bytes: Given<Options, 'bytes', false>
   bodyBytesMax: number
   envelope: Given<Options, 'envelope', 'berth'>
   audit: Given<Options, 'audit', null>
@@ -199,6 +203,7 @@ export function defineCall<const Options extends CallOptions>(
     aboutSession: false,
     form: false,
     streams: false,
+    bytes: false,
     bodyBytesMax: BODY_BYTES_MAX,
     envelope: 'berth',
     audit: null,

@@ -140,6 +140,12 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'instance.restart',
     'instance.start',
     'instance.toggle-renewal',
+    'file.plan-upload',
+    'file.upload',
+    'file.download',
+    'file.make-folder',
+    'file.rename',
+    'file.remove',
   ],
   'it ends with the session': ['instance.start-web-terminal', 'instance.stop-web-terminal'],
   'it is what customers come for, and the balance bounds it': [
@@ -202,6 +208,13 @@ const OWN_CALLS = [
   'GET /api/instance/follow',
   'GET /api/instance/{id}/logs/follow',
   'GET /api/instance/{id}/metrics',
+  'GET /api/instance/{id}/files',
+  'POST /api/instance/{id}/files/plan-upload',
+  'PUT /api/instance/{id}/files/content',
+  'POST /api/instance/{id}/files/download',
+  'POST /api/instance/{id}/files/make-folder',
+  'POST /api/instance/{id}/files/rename',
+  'POST /api/instance/{id}/files/remove',
   'GET /api/instance/{id}/connection/diagnosis',
   'GET /api/bill/transaction/{id}',
   'GET /api/bill/spend',
@@ -287,6 +300,12 @@ describe('rules across calls', () => {
       expect(call.method).toBe('POST')
       expect(call.audience).toBe('verified')
     }
+  })
+
+  test('the call that takes bytes is known, and takes no other body', () => {
+    const taking = all.filter(call => call.bytes)
+    expect(taking.map(call => call.operation)).toEqual(['file.upload'])
+    for (const call of taking) expect(call.body).toBeNull()
   })
 
   test('the calls that take a form are known: everything else is JSON alone', () => {

@@ -5,6 +5,7 @@ import { apiKeyCalls } from './api-keys.ts'
 import { billingCalls } from './billing.ts'
 import { connectionDoctorCalls } from './connection-doctor.ts'
 import { deployTemplateCalls } from './deploy-templates.ts'
+import { fileCalls } from './files.ts'
 import { imageCalls } from './images.ts'
 import { instanceFollowCalls } from './instance-follow.ts'
 import { instanceMetricsCalls } from './instance-metrics.ts'
@@ -36,6 +37,7 @@ export const calls = [
   ...deployTemplateCalls,
   ...instanceMetricsCalls,
   ...instancePageCalls,
+  ...fileCalls,
   ...connectionDoctorCalls,
   ...instanceTermCalls,
   ...billingCalls,

@@ -164,6 +164,15 @@ export const TERMINAL_COLS_MAX = 500
 export const TERMINAL_ROWS_MAX = 300
 export const TERMINAL_TICKET_MS = 30_000
 
+/** A file inside a machine, from the root down: as long as a kernel of Linux takes. */
+export const FILE_PATH_CHARS_MAX = 4_095
+/** Files that an upload is planned for at a time. */
+export const UPLOAD_PLAN_FILES_MAX = 50
+/** What is uploaded in one request, which must have come within a minute. */
+export const FILE_PIECE_BYTES_MAX = 64 * 1024 * 1024
+/** How long the address of a download may be opened. */
+export const DOWNLOAD_TICKET_MS = 30_000
+
 /** So long after signing in, or confirming it, a session may also do what outlasts it, such as making an API key. */
 export const RECENT_SIGN_IN_MINUTES = 15
 export const RECENT_SIGN_IN_MS = RECENT_SIGN_IN_MINUTES * 60_000

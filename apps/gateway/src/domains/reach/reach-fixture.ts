@@ -95,12 +95,14 @@ export async function startConnectFixture(
     host: '127.0.0.1',
     publicUrl: null,
     serviceHost: 'localhost',
+    uploadGbMax: 1,
     direct: parts.direct ?? { host: await findDirectHost(null), name: null, ports: null },
     ssh: parts.ssh ?? null,
     limits,
   })
   const server = await startTestServer(db, connect.routes, {
     authenticate: async token => CALLERS[token as 'anna' | 'ben'] ?? null,
+    rawRoutes: connect.rawRoutes,
     upgrades: [connect.terminals.upgrade],
     serviceOrigin: connect.serviceOrigin,
   })

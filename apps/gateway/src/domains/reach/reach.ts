@@ -7,11 +7,15 @@ import type { Events } from '../../platform/events/events.ts'
 import type { ServiceOrigin } from '../../platform/http/front-door.ts'
 import type { Route } from '../../platform/http/handler.ts'
 import { isLoopback } from '../../platform/http/hosts.ts'
+import type { RawRoute } from '../../platform/http/raw-routes.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { accountDeleted } from '../identity/events.ts'
 import type { Instances } from '../instances/instances.ts'
 import { type ConnectionsDeps, createConnections } from './connections.ts'
 import { createDoctor } from './doctor/doctor.ts'
+import type { FileLimits } from './files/file-limits.ts'
+import { downloadRoute } from './files/file-routes.ts'
+import { createFiles } from './files/files.ts'
 import { createLogFollowers } from './logs/log-followers.ts'
 import type { LogLimits } from './logs/log-limits.ts'
 import { createMachineWays, type MachineWaysDeps } from './machine-ways.ts'
@@ -28,6 +32,7 @@ import { STREAM_LIMITS, type StreamLimits } from './streams/stream-limits.ts'
 import { sshAttempt, terminalTicket } from './tables.ts'
 import type { TerminalLimits } from './terminal/terminal-limits.ts'
 import { createTerminals, type Terminals } from './terminal/terminals.ts'
+import { createTickets } from './tickets.ts'
 import { createUses } from './uses.ts'
 
 /** All ways into instances, put together. */
@@ -35,6 +40,8 @@ export interface Reach {
   terminals: Terminals
   serviceOrigin: ServiceOrigin<ServiceTarget>
   routes: Route[]
+  /** Addresses that are no calls. */
+  rawRoutes: RawRoute[]
   /** Begins to close what belongs to instances that stop and sessions that end. @returns The way to stop. */
   start(): Promise<() => Promise<void>>
   /** Null where this installation offers no SSH. */
@@ -64,6 +71,8 @@ export interface ReachDeps {
   host: string
   publicUrl: string | null
   serviceHost: string
+  /** Gigabytes of one file that is uploaded to an instance. */
+  uploadGbMax: number
   /**
    * Where direct ports of instances listen, how customers name that where it is otherwise, and what is given out. Without
    * a pool it is an address of this computer alone, whatever the gateway does.
@@ -73,6 +82,7 @@ export interface ReachDeps {
   ssh: (SshParts & { place: ConnectionsDeps['sshPlace'] }) | null
   limits?: {
     findMs?: number
+    files?: Partial<FileLimits>
     logs?: Partial<LogLimits>
     ssh?: Partial<SshLimits>
     terminal?: Partial<TerminalLimits>
@@ -93,7 +103,9 @@ export function createReach(deps: ReachDeps): Reach {
   const uses = createUses(deps)
   const ways = createMachineWays({ ...deps, turns, uses, findMs: limits.findMs })
   const logFollowers = createLogFollowers({ ...deps, ways, limits: limits.logs })
-  const terminals = createTerminals({ ...deps, ways, limits: limits.terminal ?? {} })
+  const tickets = createTickets(deps)
+  const files = createFiles({ ...deps, ways, tickets, limits: limits.files })
+  const terminals = createTerminals({ ...deps, ways, tickets, limits: limits.terminal ?? {} })
   const { host, name, ports: pool } = deps.direct
   // On a loopback interface customers are at this computer; elsewhere they reach what was opened for them.
   const isReached = pool !== null || isLoopback(deps.host)
@@ -141,10 +153,16 @@ export function createReach(deps: ReachDeps): Reach {
       scheme: deps.publicUrl?.startsWith('https:') ? 'https' : 'http',
       limits: limits.service ?? {},
     }),
-    routes: reachRoutes({ connections, doctor, terminals, instances, ways, logFollowers }),
+    routes: reachRoutes({ connections, doctor, terminals, instances, ways, logFollowers, files }),
+    rawRoutes: [downloadRoute(files)],
     ssh,
     start: async () => {
-      const stops = await Promise.all([connections.start(), logFollowers.watch(), ssh?.watch()])
+      const stops = await Promise.all([
+        connections.start(),
+        logFollowers.watch(),
+        files.watch(),
+        ssh?.watch(),
+      ])
       uses.start()
       return async () => {
         for (const stop of stops) stop?.()
@@ -155,6 +173,7 @@ export function createReach(deps: ReachDeps): Reach {
       ssh?.shutdown()
       terminals.shutdown()
       logFollowers.shutdown()
+      files.shutdown()
       direct?.ports.shutdown()
     },
   }

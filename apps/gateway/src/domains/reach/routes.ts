@@ -8,6 +8,8 @@ import { wireOf } from '../../platform/http/wire.ts'
 import type { Instances } from '../instances/instances.ts'
 import type { Connections } from './connections.ts'
 import type { Doctor } from './doctor/doctor.ts'
+import { fileRoutes } from './files/file-routes.ts'
+import type { Files } from './files/files.ts'
 import type { LogFollowers } from './logs/log-followers.ts'
 import type { MachineWays } from './machine-ways.ts'
 import type { Terminals } from './terminal/terminals.ts'
@@ -22,8 +24,9 @@ export function reachRoutes(deps: {
   instances: Pick<Instances, 'findOwn' | 'findRunning'>
   ways: Pick<MachineWays, 'logs'>
   logFollowers: Pick<LogFollowers, 'follow'>
+  files: Files
 }): Route[] {
-  const { connections, doctor, terminals, instances, ways, logFollowers } = deps
+  const { connections, doctor, terminals, instances, ways, logFollowers, files } = deps
   return [
     route(getConnection, ({ caller, params, origin }) =>
       connections.find({ userId: caller.userId, instanceId: params.id }, origin),
@@ -48,6 +51,7 @@ export function reachRoutes(deps: {
       await terminals.stop(body.instance_id)
       return { instance_id: body.instance_id }
     }),
+    ...fileRoutes(files),
   ]
 }
 

@@ -1,7 +1,7 @@
 import { index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { moment } from '../../platform/database/columns.ts'
 
-/** Tickets that open one terminal socket each. */
+/** Tickets that open one terminal socket each, or one download. */
 export const terminalTicket = pgTable('terminal_ticket', {
   hash: text('hash').primaryKey(),
   userId: uuid('user_id').notNull(),

@@ -55,6 +55,8 @@ export interface Config {
   readonly captcha: CaptchaChoice
   readonly demo: 'auto' | 'off'
   readonly sessionIdleDays: number
+  /** Gigabytes of one file that is uploaded to an instance. */
+  readonly uploadGbMax: number
   readonly testCards: 'auto' | 'off' | 'no-money-here-is-real'
   readonly logLevel: string
   readonly meteringMs: number
@@ -127,6 +129,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     captcha: captchaChoice(values),
     demo: values.BERTH_DEMO,
     sessionIdleDays: values.BERTH_SESSION_IDLE_DAYS,
+    uploadGbMax: values.BERTH_UPLOAD_GB_MAX,
     testCards: values.BERTH_TEST_CARDS,
     logLevel: values.BERTH_LOG_LEVEL,
     meteringMs: values.BERTH_METERING_MS,

@@ -387,6 +387,11 @@ export const SETTINGS = {
     about:
       'A customer who was not here for so long signs in again. Whoever is here more often stays for a year.',
   }),
+  BERTH_UPLOAD_GB_MAX: setting(wholeNumber(1, 100_000), {
+    default: '200',
+    takes: 'gigabytes, 1 to 100000',
+    about: 'How large a file may be that is uploaded to an instance in the console.',
+  }),
   BERTH_LOG_LEVEL: setting(z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), {
     default: 'info',
     takes: 'fatal, error, warn, info, debug, trace or silent',

@@ -271,7 +271,7 @@ class RequestView {
   constructor(request: FastifyRequest, input: CallInputs, key: string | null) {
     this.params = input.params
     this.query = input.query
-    this.body = input.body
+    this.body = request.routeOptions.config.call?.bytes ? request.raw : input.body
     this.idempotencyKey = key
     this.#request = request
   }

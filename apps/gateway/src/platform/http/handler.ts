@@ -21,7 +21,8 @@ type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 export interface CallRequest<C extends Call> {
   params: Output<C['params']>
   query: Output<C['query']>
-  body: Output<C['body']>
+  /** As it comes, where the call's body is bytes: nothing of it was read, and nobody has counted it. */
+  body: C['bytes'] extends true ? Readable : Output<C['body']>
   /** Null only where the call's audience is `guest`, and no valid token came. */
   caller: C['audience'] extends 'guest' ? Caller | null : Caller
   language: Language

@@ -91,6 +91,12 @@ function operation(call: Call, entities: Entities): Json {
     summary: call.summary,
     security: call.audience === 'guest' ? [{}, { token: [] }] : [{ token: [] }],
     parameters: parameters(call),
+    ...(call.bytes && {
+      requestBody: {
+        required: true,
+        content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+      },
+    }),
     ...(call.body && {
       requestBody: {
         required: true,
@@ -117,7 +123,7 @@ function operation(call: Call, entities: Entities): Json {
     },
     'x-audience': call.audience,
     'x-proof': call.proof,
-    ...(call.body && { 'x-body-bytes-max': call.bodyBytesMax }),
+    ...((call.body || call.bytes) && { 'x-body-bytes-max': call.bodyBytesMax }),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import type { Language } from '@berth/contract/limits'
 import type { FastifyInstance } from 'fastify'
@@ -10,6 +11,7 @@ import type { LimitOf } from './rate-limits.ts'
 export interface RawRequest {
   method: 'GET' | 'POST'
   params: Readonly<Record<string, string>>
+  query: Readonly<Record<string, unknown>>
   headers: Readonly<Record<string, string | string[] | undefined>>
   /** Empty where none came. */
   body: Buffer
@@ -19,7 +21,8 @@ export interface RawRequest {
 export interface RawAnswer {
   status: number
   headers: Record<string, string>
-  body: string
+  /** A stream is closed by whoever asked when they leave. */
+  body: string | Readable
 }
 
 /**
@@ -49,6 +52,8 @@ export async function registerRawRoutes(
         url: GATEWAY_PREFIX + path,
         bodyLimit: bodyBytesMax,
         onRequest: limitOf('general') ?? [],
+        // Whatever answers a GET may do something once.
+        exposeHeadRoute: false,
         async handler(request, reply) {
           const params = request.params as Record<string, string>
           // What no text of the database can be is the name of nothing; asking it would be an error.
@@ -56,6 +61,7 @@ export async function registerRawRoutes(
           const { status, headers, body } = await handle({
             method: request.method === 'POST' ? 'POST' : 'GET',
             params,
+            query: request.query as Record<string, unknown>,
             headers: request.headers,
             body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
             language: pickLanguage(request.headers['accept-language']),

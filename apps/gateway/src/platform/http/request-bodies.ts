@@ -3,12 +3,19 @@ import { ApiError } from './api-error.ts'
 import { fieldPath } from './field-errors.ts'
 import { faultOf, type JsonFault } from './json-scan.ts'
 
-/** Bodies are JSON, or a form where the call takes one; an empty one is none. Neither names a field twice. */
+/** The media type of bodies that are bytes. */
+const BYTES = 'application/octet-stream'
+
+/**
+ * Bodies are JSON, or a form where the call takes one; an empty one is none. Neither names a field twice. Where a call
+ * takes bytes, they are left unread for it.
+ */
 export function acceptBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     const text = body as string
+    if (request.routeOptions.config.call?.bytes) return done(new ApiError('unsupported_media_type'))
     if (text.length === 0) return done(null, undefined)
     const fault = faultOf(text)
     if (fault) return done(errorOf(fault))
@@ -27,6 +34,10 @@ export function acceptBodies(app: FastifyInstance): void {
       done(null, Object.fromEntries(fields))
     },
   )
+  app.addContentTypeParser(BYTES, (request, _payload, done) => {
+    if (!request.routeOptions.config.call?.bytes) return done(new ApiError('unsupported_media_type'))
+    done(null, undefined)
+  })
 }
 
 function errorOf(fault: JsonFault): ApiError {

@@ -2,6 +2,7 @@
 export const AUDIT_GROUPS = [
   'account',
   'instance',
+  'file',
   'bill',
   'notification',
   'ssh_key',

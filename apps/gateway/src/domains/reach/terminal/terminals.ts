@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { TERMINAL_TICKET_MS } from '@berth/contract/limits'
 import {
   TERMINAL_INPUT_BYTES_MAX,
   TERMINAL_PATH,
@@ -9,18 +10,15 @@ import {
 import type { Logger } from 'pino'
 import { WebSocketServer } from 'ws'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
-import type { Clock } from '../../../platform/clock.ts'
-import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { refuseUpgrade, type Upgrade } from '../../../platform/http/upgrades.ts'
-import type { Ids } from '../../../platform/ids.ts'
 import type { Instances } from '../../instances/instances.ts'
 import type { MachineWays } from '../machine-ways.ts'
 import { isRunning } from '../running.ts'
+import type { TicketSubject, Tickets } from '../tickets.ts'
 import { joinTab, type Tab } from './tab.ts'
 import { TERMINAL_LIMITS, type TerminalLimits } from './terminal-limits.ts'
 import { createTerminalSocket, type TerminalSocket } from './terminal-socket.ts'
-import { createTickets, type TicketSubject } from './tickets.ts'
 
 /** The web terminals of one gateway. */
 export interface Terminals {
@@ -28,7 +26,9 @@ export interface Terminals {
    * A single-use ticket for one socket.
    * @throws ApiError `not_found` or `instance_not_running`.
    */
-  issueTicket(subject: TicketSubject): Promise<{ ticket: string; path: string; expiresAt: Date }>
+  issueTicket(
+    subject: Omit<TicketSubject, 'filePath'>,
+  ): Promise<{ ticket: string; path: string; expiresAt: Date }>
   /**
    * Ends the shell on a customer's instance, whichever gateway opened it; none: nothing.
    * @throws ApiError `unavailable` while the machine cannot be reached.
@@ -51,9 +51,7 @@ export interface Terminals {
 }
 
 export interface TerminalsDeps {
-  db: Database
-  clock: Clock
-  ids: Ids
+  tickets: Tickets
   log: Logger
   ways: Pick<MachineWays, 'attach' | 'sessions' | 'closeSession'>
   instances: Pick<Instances, 'findRunning'>
@@ -74,9 +72,8 @@ const RUNNING_MS = 1_000
 
 /** Makes the terminals. From here until `shutdown` a timer looks after the sockets. */
 export function createTerminals(deps: TerminalsDeps): Terminals {
-  const { ways, instances, log } = deps
+  const { ways, instances, log, tickets } = deps
   const limits = { ...TERMINAL_LIMITS, ...deps.limits }
-  const tickets = createTickets(deps)
   const tabs = new Set<Tab>()
   /** Open sockets that have not said their size, so that they look at no shell yet. */
   const waiting = new Set<TerminalSocket>()
@@ -153,7 +150,7 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map(name => name.trim())
     const ticket = offered.find(name => name.startsWith(TERMINAL_TICKET_PREFIX))
     if (!ticket || !offered.includes(TERMINAL_SUBPROTOCOL)) return null
-    return tickets.redeem(ticket.slice(TERMINAL_TICKET_PREFIX.length))
+    return tickets.redeem(ticket.slice(TERMINAL_TICKET_PREFIX.length), '')
   }
 
   async function checkSessions(): Promise<void> {
@@ -174,7 +171,7 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
   return {
     async issueTicket(subject) {
       await instances.findRunning(subject.userId, subject.instanceId)
-      return { ...(await tickets.issue(subject)), path: TERMINAL_PATH }
+      return { ...(await tickets.issue(subject, '', TERMINAL_TICKET_MS)), path: TERMINAL_PATH }
     },
     stop: async instanceId => {
       try {

@@ -90,12 +90,16 @@ export function quoted(path: string): string {
   return `'${safe.replaceAll("'", "'\\''")}'`
 }
 
-/** A line of ASCII that makes a path the variable `p`: a command is text, and a path is bytes. */
-export function assigned(path: string): string {
+/** A path in ASCII that `printf` makes its bytes of, and a dot: it keeps line ends there, which are else taken away. */
+export function spelled(path: string): string {
   quoted(path)
   const bytes = [...Buffer.from(path.startsWith('/') ? path : `./${path}`, 'latin1')]
-  // The dot at the end keeps line ends there, which are else taken away.
-  return `p=$(printf '${bytes.map(byte => `\\${byte.toString(8).padStart(3, '0')}`).join('')}.'); p=\${p%.}`
+  return `${bytes.map(byte => `\\${byte.toString(8).padStart(3, '0')}`).join('')}.`
+}
+
+/** A line of ASCII that makes a path the variable `p`: a command is text, and a path is bytes. */
+export function assigned(path: string): string {
+  return `p=$(printf '${spelled(path)}'); p=\${p%.}`
 }
 
 /** What a program said, in the words of the protocol. */

@@ -1,0 +1,138 @@
+import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import {
+  filePath,
+  listFiles,
+  makeFolder,
+  planUpload,
+  removeFile,
+  renameFile,
+  startFileDownload,
+  uploadPiece,
+} from '@berth/contract/files'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import { type Caller, type Route, route } from '../../../platform/http/handler.ts'
+import type { RawRoute } from '../../../platform/http/raw-routes.ts'
+import type { Files, TakenDownload } from './files.ts'
+import type { DownloadRange } from './open-download.ts'
+
+/** Where a ticket is taken, below the gateway's prefix. */
+const DOWNLOAD_PATH = '/file-download'
+const TICKET = /^[A-Za-z0-9_-]{1,100}$/
+
+/** The calls on files of instances. */
+export function fileRoutes(files: Files): Route[] {
+  const of = ({ userId, sessionId }: Caller, { id }: { id: string }) => ({
+    userId,
+    sessionId,
+    instanceId: id,
+  })
+  return [
+    route(listFiles, ({ caller, params, query }) => files.list(of(caller, params), query)),
+    route(planUpload, ({ caller, params, body }) => files.plan(of(caller, params), body.files)),
+    route(uploadPiece, ({ caller, params, query, body }) => files.upload(of(caller, params), query, body)),
+    route(startFileDownload, async ({ caller, params, body }) => {
+      const { ticket, name, expiresAt } = await files.startDownload({
+        ...of(caller, params),
+        path: body.path,
+      })
+      return {
+        path: `${GATEWAY_PREFIX}${DOWNLOAD_PATH}/${ticket}?${new URLSearchParams({ path: body.path })}`,
+        name,
+        expires_at: expiresAt.toISOString(),
+      }
+    }),
+    route(makeFolder, async ({ caller, params, body: { path } }) => {
+      await files.makeFolder({ ...of(caller, params), path })
+      return { path }
+    }),
+    route(renameFile, async ({ caller, params, body: { path, to } }) => {
+      await files.rename({ ...of(caller, params), path }, to)
+      return { path: to }
+    }),
+    route(removeFile, async ({ caller, params, body: { path, with_content } }) => {
+      await files.remove({ ...of(caller, params), path }, with_content)
+      return { path }
+    }),
+  ]
+}
+
+/**
+ * What an instance holds, as a browser saves it: nothing of it is ever shown on the console's origin, and nothing in it
+ * may ask for anything there.
+ */
+const SAVED_ONLY = {
+  'content-type': 'application/octet-stream',
+  'cache-control': 'no-store',
+  'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+
+/** The address that a ticket opens, for browsers: they send no token with what they save. */
+export function downloadRoute(files: Pick<Files, 'takeDownload'>): RawRoute {
+  return {
+    methods: ['GET'],
+    path: `${DOWNLOAD_PATH}/:ticket`,
+    bodyBytesMax: 1,
+    async handle({ params, query, headers }) {
+      const { ticket = '' } = params
+      const range = rangeOf(headers.range, headers['if-range'])
+      const asked = filePath.safeParse(query.path)
+      // Without a path it would be a ticket for something else.
+      if (!TICKET.test(ticket) || !asked.success) throw new ApiError('download_ticket_invalid')
+      const taken = await files.takeDownload(ticket, asked.data, range)
+      return { status: isPart(taken, range) ? 206 : 200, headers: headersOf(taken, range), body: taken.body }
+    },
+  }
+}
+
+const RANGE = /^bytes=(\d{1,15})-(\d{1,15})?$/
+const TAG = /^"(\d{1,15})-(\d{1,15})"$/
+const EVERYTHING: DownloadRange = { from: 0, length: null, of: null }
+
+/** Only one range from somewhere on is heard; for others everything is a right answer. */
+function rangeOf(
+  asked: string | string[] | undefined,
+  ifRange: string | string[] | undefined,
+): DownloadRange {
+  const [, first, last] = RANGE.exec(typeof asked === 'string' ? asked : '') ?? []
+  if (first === undefined) return EVERYTHING
+  const from = Number(first)
+  const length = last === undefined ? null : Number(last) - from + 1
+  if (length !== null && length < 1) return EVERYTHING
+  if (ifRange === undefined) return { from, length, of: null }
+  const [, size, modified] = TAG.exec(typeof ifRange === 'string' ? ifRange : '') ?? []
+  // A tag that is none of ours is of another file.
+  if (size === undefined) return EVERYTHING
+  return { from, length, of: { size: Number(size), modifiedS: Number(modified) } }
+}
+
+function isPart({ file }: TakenDownload, { from, length }: DownloadRange): boolean {
+  return file !== null && file.from === from && (from > 0 || length !== null)
+}
+
+function headersOf(taken: TakenDownload, range: DownloadRange): Record<string, string> {
+  const { file, name } = taken
+  const common = { ...SAVED_ONLY, 'content-disposition': dispositionOf(name) }
+  if (!file) return common
+  const { size, modifiedS, from } = file
+  const isWhole = !isPart(taken, range)
+  const length = Math.min(size - from, (isWhole ? null : range.length) ?? size)
+  return {
+    ...common,
+    'accept-ranges': 'bytes',
+    etag: `"${size}-${modifiedS}"`,
+    'content-length': String(length),
+    ...(!isWhole && { 'content-range': `bytes ${from}-${from + length - 1}/${size}` }),
+  }
+}
+
+/** The name that a file is saved under: for old programs in ASCII, for others as it is. */
+function dispositionOf(name: string): string {
+  const plain = name.replace(/[^\x20-\x7e]|["\\%/]/g, '_')
+  const whole = encodeURIComponent(name).replace(
+    /['()*]/g,
+    sign => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `attachment; filename="${plain}"; filename*=UTF-8''${whole}`
+}

@@ -74,6 +74,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
     privateRegistries: [],
     rateLimits: RATE_LIMITS,
     meteringMs: 60_000,
+    uploadGbMax: 200,
   })
   await gateway.listen(0)
   return {

@@ -6,6 +6,7 @@ import { createApiKey } from '@berth/contract/api-keys'
 import { topup } from '@berth/contract/billing'
 import type { Call } from '@berth/contract/call'
 import { addDeployTemplate, renameDeployTemplate } from '@berth/contract/deploy-templates'
+import { makeFolder } from '@berth/contract/files'
 import { officialImages } from '@berth/contract/images'
 import { deployBody, deployInstance, editInstance } from '@berth/contract/instances'
 import { watchOffer } from '@berth/contract/offer-watches'
@@ -34,6 +35,7 @@ import { offersOf } from './pages/explore/offers.ts'
 import { SaveTemplateDialog } from './pages/explore/repeat/SaveTemplateDialog.tsx'
 import { TemplatesDialog } from './pages/explore/repeat/TemplatesDialog.tsx'
 import { WatchDialog } from './pages/explore/watch/WatchDialog.tsx'
+import { FileDialogs } from './pages/instance/files/FileDialogs.tsx'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
@@ -62,6 +64,21 @@ const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH
 const nothing = () => undefined
 
 const FORMS: readonly FormCase[] = [
+  {
+    file: 'instance/files/FileNameForm.tsx',
+    call: makeFolder,
+    Form: () => (
+      <FileDialogs
+        asked={{ what: 'make-folder', folder: '/root' }}
+        instanceId="i-7q2m9x"
+        onClose={nothing}
+        onDone={nothing}
+      />
+    ),
+    namespaces: ['files'],
+    typed: { Name: 'data' },
+    submit: 'Make the folder',
+  },
   {
     file: 'auth/LoginForm.tsx',
     call: login,

@@ -10,6 +10,8 @@ export interface ChangeOptions {
   behind?: boolean
   /** Cancels the call from outside. */
   signal?: AbortSignal
+  /** The body of a call that takes bytes. */
+  bytes?: Blob
 }
 
 /** Every change that is noted and leaves anything to read makes this one old. Its name alone, so that its schemas stay with their page. */

@@ -37,6 +37,8 @@ export interface RequestOptions {
   signal?: AbortSignal
   /** Its caller shows the failure itself, so that there is no toast (R8.2). */
   silent?: boolean
+  /** The body of a call that takes bytes. */
+  bytes?: Blob
 }
 
 /**
@@ -80,7 +82,7 @@ export function createRequester(deps: RequestDeps): Requester {
     outer?.addEventListener('abort', follow)
     if (!call.outlivesNavigation) inFlight.add(abort)
     try {
-      return await withConfirmation(deps, call, input, abort.signal)
+      return await withConfirmation(deps, call, input, { signal: abort.signal, bytes: options.bytes ?? null })
     } catch (error) {
       if (error instanceof ApiError && error.code !== 'cancelled') {
         deps.onFailure(error, { silent: options.silent ?? false, aboutSession: call.aboutSession })
@@ -101,19 +103,27 @@ export function createRequester(deps: RequestDeps): Requester {
   }
 }
 
+/** What every attempt at a call has besides what it says. */
+interface Attempt {
+  signal: AbortSignal
+  bytes: Blob | null
+}
+
+const BYTES = 'application/octet-stream'
+
 /** Has the customer confirm the sign-in where the call wants that, and goes on. */
 async function withConfirmation<C extends Call>(
   deps: RequestDeps,
   call: C,
   input: CallInput<C>,
-  signal: AbortSignal,
+  attempt: Attempt,
 ) {
   try {
-    return await withRetries(deps, call, input, signal)
+    return await withRetries(deps, call, input, attempt)
   } catch (error) {
     const isWanted = error instanceof ApiError && error.code === 'recent_sign_in_required'
     if (!isWanted || !(await deps.confirmSignIn?.())) throw error
-    return await withRetries(deps, call, input, signal)
+    return await withRetries(deps, call, input, attempt)
   }
 }
 
@@ -121,13 +131,14 @@ async function withRetries<C extends Call>(
   deps: RequestDeps,
   call: C,
   input: CallInput<C>,
-  signal: AbortSignal,
+  attempt: Attempt,
 ) {
+  const { signal } = attempt
   const content = JSON.stringify([input.params, input.query, input.body])
   const key = call.spends ? deps.keys.take(call.operation, content) : null
   for (let tries = 0; ; tries += 1) {
     try {
-      const data = await once(deps, call, input, key, signal)
+      const data = await once(deps, call, input, key, attempt)
       if (key) deps.keys.settle(call.operation, key)
       return data
     } catch (error) {
@@ -146,18 +157,19 @@ async function once<C extends Call>(
   call: C,
   input: CallInput<C>,
   key: string | null,
-  signal: AbortSignal,
+  { signal, bytes }: Attempt,
 ): Promise<CallData<C>> {
   const timeout = AbortSignal.timeout((deps.timeouts ?? CALL_TIMEOUT_MS)[call.timeout])
-  const sent = input.body === undefined ? undefined : bodyOf(call, input.body)
+  const text = input.body === undefined ? undefined : bodyOf(call, input.body)
+  const sent = bytes ?? text
   let response: Response
   let body: unknown
   try {
     response = await fetch(deps.origin + addressOf(call, input), {
       method: call.method,
       // A tab that is closed meanwhile does not take back what was bought: it would be half done.
-      keepalive: call.spends && (sent ?? '').length <= KEPT_ALIVE_CHARS_MAX,
-      headers: headersOf(deps, mediaTypeOf(call, input.body), key),
+      keepalive: call.spends && (text ?? '').length <= KEPT_ALIVE_CHARS_MAX,
+      headers: headersOf(deps, bytes ? BYTES : mediaTypeOf(call, input.body), key),
       signal: AbortSignal.any([signal, timeout]),
       ...(sent === undefined ? {} : { body: sent }),
     })

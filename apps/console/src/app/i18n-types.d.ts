@@ -7,6 +7,7 @@ import type docs from '../../public/locales/en/docs.json'
 import type doctor from '../../public/locales/en/doctor.json'
 import type events from '../../public/locales/en/events.json'
 import type explore from '../../public/locales/en/explore.json'
+import type files from '../../public/locales/en/files.json'
 import type instance from '../../public/locales/en/instance.json'
 import type instances from '../../public/locales/en/instances.json'
 import type keys from '../../public/locales/en/keys.json'
@@ -29,6 +30,7 @@ declare module 'i18next' {
       doctor: typeof doctor
       events: typeof events
       explore: typeof explore
+      files: typeof files
       instance: typeof instance
       instances: typeof instances
       keys: typeof keys

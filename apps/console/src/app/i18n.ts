@@ -25,6 +25,7 @@ export type Namespace =
   | 'doctor'
   | 'events'
   | 'explore'
+  | 'files'
   | 'instance'
   | 'instances'
   | 'keys'

@@ -62,7 +62,7 @@ export const PAGES = [
   {
     path: '/instance',
     access: 'user',
-    namespaces: ['instance', 'instances', 'events', 'doctor', 'terms-of-payment'],
+    namespaces: ['instance', 'instances', 'events', 'doctor', 'files', 'terms-of-payment'],
     load: () => import('../pages/instance/InstancePage.tsx'),
   },
   {

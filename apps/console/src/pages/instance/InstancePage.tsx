@@ -34,6 +34,9 @@ import { WaysCard } from './WaysCard.tsx'
 /** Graphs bring a library of their own. */
 const Graphs = lazyPart(() => import('./graphs/Graphs.tsx').then(module => module.Graphs))
 
+/** Files are looked at by some. */
+const FilesCard = lazyPart(() => import('./files/FilesCard.tsx').then(module => module.FilesCard))
+
 const queryFor = (id: string) => queryOf(getInstance, { params: { id } })
 
 /** The button that was pressed may be an item of a menu that is gone: then the menu's own. */
@@ -86,6 +89,9 @@ function Overview({ instance, seenAtMs }: { instance: Instance; seenAtMs: number
           <Part name="logs">
             <LogsCard instance={instance} />
           </Part>
+          <Suspense fallback={<SkeletonRows rows={2} />}>
+            <FilesCard instance={instance} />
+          </Suspense>
           <div className={classes.late}>
             <FactsCard instance={instance} />
           </div>

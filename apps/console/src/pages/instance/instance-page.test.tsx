@@ -1,7 +1,7 @@
 import { listTransactions, type Transaction } from '@berth/contract/billing'
 import { getInstance } from '@berth/contract/instance-page'
 import { getConnection, listInstanceEvents } from '@berth/contract/instances'
-import { act, fireEvent, screen, within } from '@testing-library/react'
+import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { expect, test } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
 import { answerCalls, customer, InShell, Refusal } from '../../gateway-fixture.tsx'
@@ -158,6 +158,7 @@ test('[B6] while it starts, its steps stand where one looks, with what has come 
 test('[R4.2] whoever is not verified sees the page, and why its actions are off', async () => {
   const { sent } = await open(answering(running), { user: customer({ emailVerified: false }) })
   expect((await screen.findByRole('button', { name: 'Stop' })).getAttribute('aria-disabled')).toBe('true')
-  expect(screen.getByText(/The account is not activated/)).toBeTruthy()
+  // Of the ways in, and of the files.
+  await waitFor(() => expect(screen.getAllByText(/The account is not activated/).length).toBe(2))
   expect(sent.map(({ operation }) => operation)).not.toContain(getConnection.operation)
 })

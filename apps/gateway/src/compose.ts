@@ -39,6 +39,8 @@ import { settingsRoutes } from './domains/settings/routes.ts'
 import { createSettings } from './domains/settings/settings.ts'
 import { sshKeysRoutes } from './domains/ssh-keys/routes.ts'
 import { createSshKeys } from './domains/ssh-keys/ssh-keys.ts'
+import { volumesRoutes } from './domains/volumes/routes.ts'
+import { createVolumes, type Volumes } from './domains/volumes/volumes.ts'
 import { watchesRoutes } from './domains/watches/routes.ts'
 import { createWatches, type Watches } from './domains/watches/watches.ts'
 import type { CaptchaService } from './drivers/captcha/port.ts'
@@ -147,6 +149,7 @@ export interface Gateway {
   registries: Registries
   models: Models
   watches: Watches
+  volumes: Volumes
   server: GatewayServer
   /** What the management port shows. */
   managed: Managed
@@ -222,7 +225,16 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   })
   const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet, registries })
   const sshKeys = createSshKeys({ ...base, events })
-  const instances = createInstances({
+  const volumes = createVolumes({
+    ...base,
+    catalogue,
+    billing,
+    fleet,
+    events,
+    listen,
+    holders: (q, userId) => instances.holdersOfVolumes(q, userId),
+  })
+  const instances: Instances = createInstances({
     ...base,
     fleet,
     sshKeys,
@@ -231,6 +243,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     regions,
     images,
     quotes,
+    volumes,
     events,
     listen,
     instancesMax: parts.instancesPerCustomer ?? INSTANCES_PER_USER_DEFAULT,
@@ -267,6 +280,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     audit,
     events,
     countInstances: instances.countLive,
+    countVolumes: volumes.countLive,
     passwordCost: parts.passwordCost,
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
@@ -332,6 +346,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...imagesRoutes(images, say),
     ...instancesRoutes(instances, quotes, say),
     ...followRoutes(followers),
+    ...volumesRoutes(volumes, say),
     ...deployTemplatesRoutes(createDeployTemplates({ ...base, events }), instances),
     ...samplesRoutes(samples),
     ...reach.routes,
@@ -374,7 +389,10 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     billing,
     owner: parts.gatewayId,
     meteringMs: parts.meteringMs,
-    onExhausted: instances.stopForEmptyBalance,
+    async onExhausted(userId) {
+      await instances.stopForEmptyBalance(userId)
+      await volumes.noteEmptyBalance(userId)
+    },
     afterTick: notifications.checkBalances,
   })
   const purging = createLoop({
@@ -452,6 +470,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     registries,
     models,
     watches,
+    volumes,
     server,
     managed: { metrics, ready: health },
     async listen(port) {
@@ -477,6 +496,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await registries.resealFormer()
       billingLoops.start()
       await watches.start()
+      await volumes.start()
       startPlatforms()
       purging.start()
     },
@@ -494,6 +514,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
         purging.stop(),
         billingLoops.stop(),
         watches.stop(),
+        volumes.stop(),
         instances.reconciler.stop(),
         jobs.stop(),
       ])

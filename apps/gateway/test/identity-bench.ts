@@ -124,6 +124,7 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     source: options.source ?? null,
     audit,
     countInstances: async () => 0,
+    countVolumes: async () => 0,
     publicUrl: () => 'http://127.0.0.1:8080',
     brandName: () => 'Berth',
     passwordCost: options.realPasswordCost ? undefined : LOW_PASSWORD_COST,

@@ -11,6 +11,7 @@ import { RECENT_SIGN_IN_MS } from '@berth/contract/limits'
 import { watchOffer } from '@berth/contract/offer-watches'
 import { addRegistryCredential } from '@berth/contract/registries'
 import { addSshKey } from '@berth/contract/ssh-keys'
+import { createVolume } from '@berth/contract/volumes'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { closeCustomer } from '../src/domains/customers/customers.ts'
@@ -110,6 +111,12 @@ const WHO: Record<string, Audience> = {
   'offer_watch.add': 'verified',
   'offer_watch.list': 'user',
   'offer_watch.cancel': 'user',
+  'netvolume.price': 'user',
+  'netvolume.list': 'user',
+  'netvolume.create': 'verified',
+  'netvolume.edit': 'verified',
+  'netvolume.grow': 'verified',
+  'netvolume.delete': 'verified',
   'bill.balance': 'user',
   'bill.pay-platform': 'user',
   'bill.topup': 'verified',
@@ -173,6 +180,10 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'deploy_template.remove': ({ template }) => ({ params: { id: template } }),
   'instance.setup': ({ instance }) => ({ params: { id: instance } }),
   'offer_watch.cancel': ({ watch }) => ({ params: { id: watch } }),
+  'netvolume.price': ({ volume }) => ({ query: { id: volume } }),
+  'netvolume.edit': ({ volume }) => ({ body: { id: volume, name: 'theirs' } }),
+  'netvolume.grow': ({ volume }) => ({ params: { id: volume }, body: { size_gb: 2 } }),
+  'netvolume.delete': ({ volume }) => ({ params: { id: volume }, query: { name: 'not-its-name' } }),
   'bill.topup-state': ({ topup }) => ({ params: { id: topup } }),
   'bill.topup-cancel': ({ topup }) => ({ params: { id: topup } }),
   'bill.transaction-receipt': ({ transaction }) => ({ params: { id: transaction } }),
@@ -191,6 +202,7 @@ interface Ids {
   apiKey: string
   template: string
   watch: string
+  volume: string
 }
 
 interface Input {
@@ -233,6 +245,7 @@ const CHANGES: Record<string, () => Input> = {
   'instance.deploy': () => ({ body: deployBody('berth-base') }),
   'deploy_template.add': () => ({ body: template() }),
   'offer_watch.add': () => ({ body: watch() }),
+  'netvolume.create': () => ({ body: volume() }),
   'bill.topup': () => ({
     body: { amount: 2_500, currency: 'USD', platform_name: 'testcard', source: '4242 4242 4242 4242' },
   }),
@@ -342,6 +355,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         apiKey: '01890000-0000-7000-8000-000000000000',
         template: '01890000-0000-7000-8000-000000000000',
         watch: '01890000-0000-7000-8000-000000000000',
+        volume: 'v-zzzzzzz',
       }),
     )
     expect(foreign).toMatchObject({ httpStatus: 404, envelope: { code: 'not_found' } })
@@ -434,19 +448,26 @@ function template() {
   return { name: randomUUID(), setup: deployBody('berth-base') }
 }
 
+function volume() {
+  return { name: `v-${randomUUID()}`, region_code: 'us-west', size_gb: 1 }
+}
+
 function watch() {
   const until = new Date(Date.now() + DAY_MS).toISOString()
   return { region_code: 'us-west', gpu_spec_id: 'b200', gpu_count: 1, until }
 }
 
-async function ownKeys(): Promise<Pick<Ids, 'sshKey' | 'registry' | 'apiKey' | 'template' | 'watch'>> {
+async function ownKeys(): Promise<
+  Pick<Ids, 'sshKey' | 'registry' | 'apiKey' | 'template' | 'watch' | 'volume'>
+> {
   const token = { token: owner }
-  const [ssh, registry, api, kept, watched] = [
+  const [ssh, registry, api, kept, watched, made] = [
     await gateway.data(addSshKey, { body: { public_key: publicKey() } }, token),
     await gateway.data(addRegistryCredential, { body: login() }, token),
     await gateway.data(createApiKey, { body: { name: 'mine' } }, token),
     await gateway.data(addDeployTemplate, { body: template() }, token),
     await gateway.data(watchOffer, { body: watch() }, token),
+    await gateway.data(createVolume, { body: volume() }, token),
   ]
   return {
     sshKey: ssh.id,
@@ -454,6 +475,7 @@ async function ownKeys(): Promise<Pick<Ids, 'sshKey' | 'registry' | 'apiKey' | '
     apiKey: api.id,
     template: kept.id,
     watch: watched.id,
+    volume: made.id,
   }
 }
 

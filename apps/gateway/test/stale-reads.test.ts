@@ -50,6 +50,14 @@ import {
   removeRegistryCredential,
 } from '@berth/contract/registries'
 import { addSshKey, removeSshKey } from '@berth/contract/ssh-keys'
+import {
+  createVolume,
+  deleteVolume,
+  editVolume,
+  growVolume,
+  listVolumes,
+  type Volume,
+} from '@berth/contract/volumes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deployBody } from '../src/domains/instances/instances-fixture.ts'
 import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
@@ -304,6 +312,19 @@ const SCENES: Scene[] = [
     const { id } = await gateway.data(watchOffer, { body: watched() }, owner)
     return { customer: owner, input: { params: { id } } }
   }),
+  scene(createVolume, async () => ({ customer: owner, input: { body: volumeBody() } })),
+  scene(editVolume, async () => ({
+    customer: owner,
+    input: { body: { id: (await readyVolume()).id, name: randomUUID() } },
+  })),
+  scene(growVolume, async () => ({
+    customer: owner,
+    input: { params: { id: (await readyVolume()).id }, body: { size_gb: 20 } },
+  })),
+  scene(deleteVolume, async () => {
+    const { id, name } = await readyVolume()
+    return { customer: owner, input: { params: { id }, query: { name } } }
+  }),
   scene(startWebTerminal, async () => ({
     customer: owner,
     input: { body: { instance_id: await instance('running') } },
@@ -464,6 +485,17 @@ async function keptTemplate(): Promise<{ id: string }> {
 function watched() {
   const until = new Date(clock.now().getTime() + WATCHED_MS).toISOString()
   return { region_code: 'us-west', gpu_spec_id: 'b200', gpu_count: 1, until }
+}
+
+const volumeBody = () => ({ name: randomUUID(), region_code: 'us-west', size_gb: 10 })
+
+/** A network volume of the owner's own that costs something. */
+async function readyVolume(): Promise<Volume> {
+  const { id } = await gateway.data(createVolume, { body: volumeBody() }, owner)
+  return await eventually(`${id} is ready`, async () => {
+    const list = await gateway.data(listVolumes, { query: {} }, owner)
+    return list.find(one => one.id === id && one.status === 'ready')
+  })
 }
 
 async function payer(): Promise<Customer> {

@@ -105,6 +105,8 @@ export const topup = defineCall({
     'bill.transaction-receipt',
     'bill.topup-open',
     'instance.price',
+    'netvolume.price',
+    'netvolume.list',
     'instance.check-resource',
   ],
   body: topupBody,

@@ -65,6 +65,7 @@ const SEED_CALLS: Record<string, string[]> = {
   'GET /api/instance/price': [],
   'POST /api/instance/toggle-subscription': [],
   'POST /api/instance/convert-charge-type': [],
+  'GET /api/netvolume/price': [],
   'GET /api/bill/balance': [],
   'GET /api/bill/pay-platform': [],
   'POST /api/bill/topup': ['amount', 'currency', 'platform_name', 'source'],
@@ -146,6 +147,8 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'file.make-folder',
     'file.rename',
     'file.remove',
+    'netvolume.edit',
+    'netvolume.delete',
   ],
   'it ends with the session': ['instance.start-web-terminal', 'instance.stop-web-terminal'],
   'it is what customers come for, and the balance bounds it': [
@@ -153,6 +156,8 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'instance.renew',
     'instance.toggle-subscription',
     'instance.convert-charge-type',
+    'netvolume.create',
+    'netvolume.grow',
     'bill.topup',
     'bill.topup-cancel',
   ],
@@ -164,6 +169,11 @@ const OWN_CALLS = [
   'POST /api/offer-watch/',
   'GET /api/offer-watch/',
   'DELETE /api/offer-watch/{id}',
+  'GET /api/netvolume/',
+  'POST /api/netvolume/',
+  'PUT /api/netvolume/',
+  'POST /api/netvolume/{id}/grow',
+  'DELETE /api/netvolume/{id}',
   'GET /api/instance/{id}/billing-preview',
   'POST /api/instance/renew',
   'POST /api/instance/toggle-renewal',
@@ -295,6 +305,8 @@ describe('rules across calls', () => {
       'instance.renew',
       'instance.start',
       'instance.toggle-subscription',
+      'netvolume.create',
+      'netvolume.grow',
     ])
     for (const call of spending) {
       expect(call.method).toBe('POST')

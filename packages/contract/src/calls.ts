@@ -18,6 +18,7 @@ import { offerWatchCalls } from './offer-watches.ts'
 import { regionCalls } from './regions.ts'
 import { registryCalls } from './registries.ts'
 import { sshKeyCalls } from './ssh-keys.ts'
+import { volumeCalls } from './volumes.ts'
 
 /** Every call of the gateway, in the order of the published document (R7.9). */
 export const calls = [
@@ -40,5 +41,6 @@ export const calls = [
   ...fileCalls,
   ...connectionDoctorCalls,
   ...instanceTermCalls,
+  ...volumeCalls,
   ...billingCalls,
 ] as const

@@ -56,7 +56,6 @@ const SEED_FAILURES: Partial<Record<ErrorCode, RegExp>> = {
 
 /** Those of them that nothing fails with yet: they have their words, and prove nothing by that. */
 const RAISED_BY_NOBODY: readonly string[] = [
-  'volume_name_incorrect',
   'model_call_failed',
   'context_length_exceeded',
   'payment_method_in_use',

@@ -72,6 +72,7 @@ export const ERRORS = {
   oauth_not_linked: rule(200, 'change'),
   oauth_last_way_in: rule(200, 'change'),
   account_has_instances: rule(200, 'change'),
+  account_has_volumes: rule(200, 'change'),
   // Only where a Casdoor server keeps the accounts.
   identity_unavailable: rule(503, 'retry'),
   account_blocked: rule(200, 'give_up'),
@@ -150,6 +151,13 @@ export const ERRORS = {
   transfer_idle: rule(408, 'retry'),
   download_ticket_invalid: rule(410, 'retry'),
   volume_name_incorrect: rule(400, 'change'),
+  volume_limit: rule(409, 'change'),
+  volume_state: rule(409, 'retry'),
+  // An instance has it, running or stopped.
+  volume_attached: rule(409, 'change'),
+  // An instance runs with it, and one at a time may.
+  volume_in_use: rule(409, 'change'),
+  volumes_not_offered: rule(409, 'change'),
   ssh_key_limit: rule(409, 'change'),
   offer_watch_limit: rule(409, 'change'),
   registry_credential_limit: rule(409, 'change'),
@@ -216,6 +224,10 @@ export const FIELD_RULES = [
   'moment_past',
   'moment_far',
   'below_cost',
+  'volume_shrink',
+  'volume_path',
+  'volume_path_reserved',
+  'volume_elsewhere',
   'invalid_amount',
 ] as const
 export type FieldRule = (typeof FIELD_RULES)[number]

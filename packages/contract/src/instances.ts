@@ -24,6 +24,7 @@ import {
   START_COMMAND_CHARS_MAX,
   STOP_AT_CHARS_MAX,
 } from './limits.ts'
+import { volumeMount } from './volumes.ts'
 
 /** `i-` and six letters or digits. */
 export const instanceId = z.string(by('required')).regex(/^i-[a-z0-9]{6,12}$/, by('not_allowed'))
@@ -132,6 +133,8 @@ export const deployBody = z.object(
     stop_at: stopAt.default(null),
     spend_limit_cents: spendLimitCents.default(null),
     idle_stop_minutes: idleStopMinutes.default(null),
+    /** A network volume that it has, and where; null: none. */
+    network_volume: volumeMount.nullable().default(null),
   },
   by('required'),
 )
@@ -302,6 +305,8 @@ export const WHAT_RUNS = [
   'instance.billing-preview',
   'instance.check-resource',
   'gpu_spec.list',
+  'netvolume.list',
+  'netvolume.price',
   'bill.balance',
   'bill.transaction',
   'bill.transaction-receipt',
@@ -345,7 +350,14 @@ export const editInstance = defineCall({
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },
   // A receipt tells what the instance went through.
-  stales: ['instance.list', 'instance.page', 'instance.get', 'instance.events', 'bill.transaction-receipt'],
+  stales: [
+    'instance.list',
+    'instance.page',
+    'instance.get',
+    'instance.events',
+    'netvolume.list',
+    'bill.transaction-receipt',
+  ],
   body: z.object({
     instance_id: instanceId,
     name: instanceName.optional(),

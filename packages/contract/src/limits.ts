@@ -64,6 +64,19 @@ export const SYSTEM_DISK_FREE_GB = 20
 export const CONTAINER_DISK_GB_MIN = 5
 export const CONTAINER_DISK_GB_MAX = 2_000
 
+/**
+ * Network volumes: sizes in GB, how many one customer may have, how much they may have in all, and how long a path in an
+ * instance may be.
+ */
+export const VOLUME_GB_MIN = 1
+export const VOLUME_GB_MAX = 4_096
+export const VOLUMES_PER_USER_MAX = 20
+export const VOLUMES_GB_PER_USER_MAX = 20_000
+export const VOLUME_PATH_CHARS_MAX = 256
+/** A volume that nothing is left to pay for is deleted after so many days, announced by mail at once and on these days before (B4). */
+export const UNPAID_VOLUME_KEPT_DAYS = 14
+export const UNPAID_VOLUME_NOTICE_DAYS = [7, 3, 1] as const
+
 /** Environment variables and start command of an instance (R5.5 gives the 500). */
 export const ENV_VARIABLES_MAX = 50
 export const ENV_NAME_CHARS_MAX = 128

@@ -7,6 +7,8 @@ export interface Ids {
   uuid(): string
   /** An instance's id: `i-` and seven characters that are not mistaken for each other. */
   instanceId(): string
+  /** A network volume's id: `v-` and as many of them. */
+  volumeId(): string
   /** A secret of that many random bytes, as base64url. */
   secret(bytes: number): string
   /** A secret that fits a DNS label: 20 lower-case letters and digits. */
@@ -16,7 +18,7 @@ export interface Ids {
 /** Without `i`, `l`, `o`, `0` and `1`. */
 const READABLE = 'abcdefghjkmnpqrstuvwxyz23456789'
 const HOST = 'abcdefghijklmnopqrstuvwxyz0123456789'
-const INSTANCE_ID_CHARS = 7
+const READABLE_ID_CHARS = 7
 /** 20 of 36 characters are 103 bits. */
 const HOST_SECRET_CHARS = 20
 
@@ -27,7 +29,8 @@ const HOST_SECRET_CHARS = 20
 export function createIds(clock: Clock): Ids {
   return {
     uuid: createUuidSource(clock),
-    instanceId: () => `i-${pick(READABLE, INSTANCE_ID_CHARS)}`,
+    instanceId: () => `i-${pick(READABLE, READABLE_ID_CHARS)}`,
+    volumeId: () => `v-${pick(READABLE, READABLE_ID_CHARS)}`,
     secret: bytes => randomBytes(bytes).toString('base64url'),
     hostSecret: () => pick(HOST, HOST_SECRET_CHARS),
   }

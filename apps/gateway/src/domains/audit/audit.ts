@@ -10,6 +10,7 @@ import type { CallDone } from '../../platform/http/call-done.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { sessionPushedOut } from '../identity/events.ts'
 import { deletionNews, instancesInTrouble } from '../instances/events.ts'
+import { volumeNews } from '../volumes/events.ts'
 import { type AuditQuery, readPage } from './audit-log.ts'
 import { createAuditWriter } from './audit-writer.ts'
 import { entryOfCall } from './call-entries.ts'
@@ -68,6 +69,10 @@ function writeSystemActs(
   events.on(sessionPushedOut, 'audit', (tx, { userId, sessionId }) =>
     writer.write(tx, { userId, actor: 'system', action: 'account.session-ended', target: sessionId }),
   )
+  events.on(volumeNews, 'audit', async (tx, { userId, news, volume }) => {
+    if (news !== 'deleted_unpaid') return
+    await writer.write(tx, { userId, actor: 'system', action: 'netvolume.delete', target: volume.id })
+  })
   events.on(instancesInTrouble, 'audit', async (tx, { userId, cause, instances }) => {
     if (cause !== 'balance_used_up' && cause !== 'spend_limit_reached') return
     for (const { id } of instances) {

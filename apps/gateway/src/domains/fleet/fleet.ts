@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { EngineReplaced } from '../../drivers/compute/port/compute-error.ts'
 import type { Engine, EngineSize, MachineKind } from '../../drivers/compute/port/engine.ts'
 import type { EngineSource } from '../../drivers/compute/port/engine-source.ts'
+import { lackOf, offered } from '../../drivers/compute/port/part.ts'
 import { systemClock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
@@ -151,6 +152,7 @@ export function createFleet(deps: FleetDeps) {
       size: found.size,
       capabilities: engine.capabilities,
       region_codes: [...found.regionCodes].sort(),
+      volumes: volumesOf(engine),
     }
     await store.reached({ id: engine.id, driver: engine.driver, facts, formerId: found.formerId })
   }
@@ -416,6 +418,13 @@ export function createFleet(deps: FleetDeps) {
     isPaired: store.isPaired,
     pair: store.pair,
   }
+}
+
+/** What an engine offers of volumes; null where it has none. */
+function volumesOf({ volumes }: Engine): { shared: boolean; size_enforced: boolean } | null {
+  if (lackOf(volumes) !== null) return null
+  const { sharing, size_limit } = offered(volumes)
+  return { shared: sharing.offered, size_enforced: size_limit.enforced }
 }
 
 /**

@@ -10,6 +10,8 @@ export interface EngineFacts {
   capabilities: ComputeCapabilities
   /** Regions whose machines it makes, as the catalogue of the gateway that reaches it says. */
   region_codes: string[]
+  /** What it offers of volumes; null where it has none, and left out by a gateway of the version before. */
+  volumes?: { shared: boolean; size_enforced: boolean } | null
 }
 
 /** What owns machines. A row stays when its engine is gone: instances may still be on it. */

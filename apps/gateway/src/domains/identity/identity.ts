@@ -49,7 +49,7 @@ const mailOf = wireOf(mail)
 
 /**
  * Makes the identity domain (R1.8).
- * @param deps `countInstances` comes from the instances domain; `mailbox` is null where mails go out by SMTP, and where others than this machine are served; `pause` waits, and it and `passwordCost` are only passed by tests.
+ * @param deps `countInstances` and `countVolumes` come from the domains of those; `mailbox` is null where mails go out by SMTP, and where others than this machine are served; `pause` waits, and it and `passwordCost` are only passed by tests.
  */
 export function createIdentity(deps: {
   db: Database
@@ -70,6 +70,7 @@ export function createIdentity(deps: {
   events: Pick<Events, 'emit'>
   audit: Pick<Audit, 'note'>
   countInstances(tx: Transaction, userId: string): Promise<number>
+  countVolumes(tx: Transaction, userId: string): Promise<number>
   /** The kind of captcha: the embedded one, a service, or none. */
   captcha: 'Default' | 'none' | CaptchaService
   publicUrl: () => string

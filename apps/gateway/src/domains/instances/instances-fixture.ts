@@ -20,6 +20,7 @@ import { createImages } from '../images/images.ts'
 import { createRegions } from '../regions/regions.ts'
 import { createStock } from '../regions/stock.ts'
 import { stockClaim } from '../regions/tables.ts'
+import { createVolumes, type Volumes } from '../volumes/volumes.ts'
 import type { StartWanted } from './act/actions.ts'
 import { instancesInTrouble } from './events.ts'
 import { createInstances, type Instances } from './instances.ts'
@@ -60,6 +61,8 @@ export interface InstancesFixture extends Omit<BillingFixture, 'driver'> {
   gateway(options?: GatewayOptions): Promise<Instances>
   /** What a gateway knows of engines. */
   fleetOf(gateway: Instances): Fleet
+  /** Volumes of a gateway; their loop is not started. */
+  volumesAt(gateway: Instances): Volumes
   /** Prices of the first gateway. */
   quotes: Quotes
   /** A customer with 100.00, or with credits of that many cents. */
@@ -118,6 +121,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
   const started: Instances[] = []
   const fleets = new Map<Instances, Fleet>()
   const quotesOf = new Map<Instances, Quotes>()
+  const volumesOf = new Map<Instances, Volumes>()
   const limits = { ...PATIENT }
 
   const gateway: InstancesFixture['gateway'] = async (own = {}) => {
@@ -143,7 +147,19 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     fleet.onChange(regions.seedStock)
     const images = createImages({ catalogue, fleet })
     const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet, registries: noRegistries })
-    const made = createInstances({
+    const volumes = createVolumes({
+      db,
+      clock,
+      ids,
+      log,
+      catalogue,
+      fleet,
+      billing: base.replica({ payments: [] }),
+      events: base.events,
+      listen: null,
+      holders: (q, userId) => made.holdersOfVolumes(q, userId),
+    })
+    const made: Instances = createInstances({
       db,
       clock,
       ids,
@@ -156,6 +172,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       images,
       sshKeys: { list: async () => [CUSTOMERS_KEY] },
       quotes,
+      volumes,
       listen: own.listen ? base.database.listen : null,
       limits,
       instancesMax: INSTANCES_PER_USER_DEFAULT,
@@ -166,6 +183,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     started.push(made)
     fleets.set(made, fleet)
     quotesOf.set(made, quotes)
+    volumesOf.set(made, volumes)
     return made
   }
 
@@ -190,6 +208,11 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       const fleet = fleets.get(one)
       if (!fleet) throw new Error('not a gateway of this fixture')
       return fleet
+    },
+    volumesAt(one) {
+      const volumes = volumesOf.get(one)
+      if (!volumes) throw new Error('not a gateway of this fixture')
+      return volumes
     },
     row,
     payer: (creditCents = 10_000) => base.customer({ creditCents }),
@@ -320,6 +343,7 @@ export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
     stop_at: null,
     spend_limit_cents: null,
     idle_stop_minutes: null,
+    network_volume: null,
     ...part,
   }
 }

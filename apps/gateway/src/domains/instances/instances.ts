@@ -13,6 +13,7 @@ import { accountDeleted } from '../identity/events.ts'
 import type { Images } from '../images/images.ts'
 import type { Regions } from '../regions/regions.ts'
 import type { SshKeys } from '../ssh-keys/ssh-keys.ts'
+import type { Volumes } from '../volumes/volumes.ts'
 import * as actions from './act/actions.ts'
 import { createDeletionTransitions } from './deletion/deletion-transitions.ts'
 import { type Load, noteLoad, noteUsed } from './idle.ts'
@@ -57,6 +58,7 @@ export interface InstancesDeps {
   images: Pick<Images, 'find' | 'makes'>
   sshKeys: Pick<SshKeys, 'list'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
+  volumes: Pick<Volumes, 'find' | 'requireUsable' | 'isReadOnly'>
   events: Pick<Events, 'emit' | 'on'>
   /** Tells of changes by other replicas; null where there are none. */
   listen: OpenDatabase['listen'] | null
@@ -136,6 +138,8 @@ export function createInstances(deps: InstancesDeps) {
     findOwnEver: (target: Target) => reads.findOwnEver(db, target),
     /** A customer's own instance, if it runs. @throws ApiError `not_found` or `instance_not_running`. */
     findRunning: (userId: string, instanceId: string) => reads.findRunning(db, { userId, instanceId }),
+    /** Instances of a customer that are not gone and have a volume, the oldest first. */
+    holdersOfVolumes: reads.holdersOfVolumes,
     /** Whose instance that is; null where there is none. */
     ownerOf: (instanceId: string) => reads.ownerOf(db, instanceId),
     /** The instance whose HTTP services live on the origin of that secret. */

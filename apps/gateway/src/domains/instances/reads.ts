@@ -6,7 +6,7 @@ import {
   instance as instanceEntity,
   type listInstanceEvents,
 } from '@berth/contract/instances'
-import { and, asc, count, desc, eq, gte, inArray, isNull, lte } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lte } from 'drizzle-orm'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -14,6 +14,7 @@ import { wireOf } from '../../platform/http/wire.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Images } from '../images/images.ts'
+import type { Holder } from '../volumes/volumes.ts'
 import type { Target } from './act/actions.ts'
 import { deletionOf } from './deletion/deletion-rules.ts'
 import { machineNotes } from './reconcile/machine-spec.ts'
@@ -188,6 +189,20 @@ export async function setup(q: Queryable, target: Target): Promise<DeploySetup> 
   return setupOf({ ...(await findOwn(q, target)), stopAt: null, priceMicro: null })
 }
 
+/** Instances of a customer that are not gone and have a volume, the oldest first. */
+export async function holdersOfVolumes(q: Queryable, userId: string): Promise<Holder[]> {
+  const rows = await q
+    .select()
+    .from(instance)
+    .where(and(eq(instance.userId, userId), isNull(instance.terminatedAt), isNotNull(instance.networkVolume)))
+    .orderBy(asc(instance.createdAt), asc(instance.id))
+  return rows.flatMap(({ id, name, status, networkVolume, mayRun, desired }) => {
+    if (!networkVolume) return []
+    const busy = mayRun || desired === 'running'
+    return { volumeId: networkVolume.id, instanceId: id, name, status, path: networkVolume.path, busy }
+  })
+}
+
 /** Whose instance that is, whatever its state; null where there is none. */
 export async function ownerOf(q: Queryable, instanceId: string): Promise<string | null> {
   const [row] = await q
@@ -264,14 +279,14 @@ function toInstance(
     vcpu: spec.vcpu,
     memoryGb: spec.memory_gb,
     imageName: imageName(deps, row),
-    // Public IPs and volumes are not offered yet.
+    // Public IPs are not offered yet.
     eip: null,
     disks: {
       container_gb: row.containerDiskGb,
       system_gb: 0,
       data_gb: 0,
       pod_volume_gb: 0,
-      network_volume: null,
+      network_volume: row.networkVolume,
     },
     runningMicroPerHour: row.billingType === 'prepay' ? 0n : row.runningMicroPerHour,
     stoppedMicroPerDay: inTerm(row) ? 0n : row.stoppedMicroPerHour * 24n,

@@ -52,6 +52,8 @@ export const instance = pgTable(
     stopAt: moment('stop_at'),
     spendLimitCents: integer('spend_limit_cents'),
     idleStopMinutes: integer('idle_stop_minutes'),
+    /** The network volume that it has, and where; it stays on its engine, and so does the instance. */
+    networkVolume: jsonb('network_volume').$type<{ id: string; path: string }>(),
     /** Prices on demand, as quoted when it was deployed or last started, or when its term was bought. */
     runningMicroPerHour: amount('running_micro_per_hour').notNull(),
     stoppedMicroPerHour: amount('stopped_micro_per_hour').notNull(),

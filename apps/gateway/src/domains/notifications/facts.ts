@@ -1,5 +1,6 @@
 import type { Card } from '@berth/contract/billing'
 import type { Currency, Language } from '@berth/contract/limits'
+import type { VolumeNews } from '../volumes/events.ts'
 import type { OFFER_WATCH_NEWS } from '../watches/events.ts'
 
 /** Who gets a customer's mails. */
@@ -95,6 +96,15 @@ export interface OfferWatchFacts {
   regionName: string
   gpuCount: number
   instanceName: string | null
+}
+
+export interface VolumeFacts {
+  userId: string
+  at: string
+  news: VolumeNews
+  volumeName: string
+  /** When it is deleted unless money comes; null where it is not. */
+  deletedOn: string | null
 }
 
 export interface BalanceLowFacts {

@@ -16,6 +16,7 @@ import type {
   RefundFacts,
   TermFacts,
   TopUpReceiptFacts,
+  VolumeFacts,
 } from './facts.ts'
 import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
 import { DELETION_TEXTS } from './mails/deletion-mail.ts'
@@ -34,6 +35,7 @@ import { OFFER_WATCH_TEXTS } from './mails/offer-watch-mail.ts'
 import { REFUND_TEXTS } from './mails/refund-mail.ts'
 import { TERM_TEXTS } from './mails/term-mail.ts'
 import { TOP_UP_RECEIPT_TEXTS } from './mails/top-up-receipt-mail.ts'
+import { VOLUME_TEXTS } from './mails/volume-mail.ts'
 
 interface NoticeDeps {
   mail: MailOutbox
@@ -140,6 +142,18 @@ export function defineNotices(deps: NoticeDeps) {
         days: STOPPED_POD_KEPT_DAYS,
       }),
       'instance-deletion',
+    ),
+    volume: define(
+      null,
+      VOLUME_TEXTS,
+      ({ deletedOn }: VolumeFacts) => (deletedOn === null ? 'instances' : 'payments'),
+      (facts: VolumeFacts) => ({
+        at: timeText(facts.at),
+        news: facts.news,
+        name: lineOf(facts.volumeName),
+        until: facts.deletedOn === null ? '' : timeText(facts.deletedOn),
+      }),
+      'volume',
     ),
     offerWatch: define(
       'offer_watch',

@@ -12,6 +12,7 @@ import { deletionNews, instancesInTrouble, termNews } from '../instances/events.
 import { apiKeyCreated } from '../models/events.ts'
 import { registryCredentialAdded } from '../registries/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
+import { volumeNews } from '../volumes/events.ts'
 import { offerWatchNews } from '../watches/events.ts'
 import { type Burning, checkBalances } from './balance-alerts.ts'
 import { forgetChoices, readChoice, saveChoice } from './choices.ts'
@@ -90,6 +91,9 @@ function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof def
   )
   events.on(deletionNews, LISTENER, (tx, { instance, at: _, ...facts }) =>
     notices.deletion(tx, { ...facts, instanceName: instance.name }),
+  )
+  events.on(volumeNews, LISTENER, (tx, { volume, ...facts }) =>
+    notices.volume(tx, { ...facts, volumeName: volume.name }),
   )
   const added = { ssh_key: sshKeyAdded, registry: registryCredentialAdded, api_key: apiKeyCreated } as const
   for (const what of ['ssh_key', 'registry', 'api_key'] as const) {

@@ -31,6 +31,9 @@ const price = z
     return BigInt(whole) * MICRO_PER_UNIT + BigInt(fraction.padEnd(6, '0'))
   })
 
+/** What a GB of network volume costs a day where a catalogue of before does not say it: 0.0016. */
+const VOLUME_MICRO_PER_GB_DAY = 1_600n
+
 /** The engines that make a region's machines where it names none: whatever the gateway's computer has. */
 const ENGINES_DEFAULT = [{ driver: 'auto' }]
 const ENGINES_MAX = 100
@@ -131,11 +134,13 @@ const catalogueOf = (checks: DriverChecks) =>
       prices: z
         .strictObject({
           disk_gb_hour: price,
+          volume_gb_day: price.default(VOLUME_MICRO_PER_GB_DAY),
           unlisted_gpu_hour: price,
           term_discount_percent: termDiscounts,
         })
         .transform(prices => ({
           disk_micro_per_gb_hour: prices.disk_gb_hour,
+          volume_micro_per_gb_day: prices.volume_gb_day,
           unlisted_gpu_micro_per_hour: prices.unlisted_gpu_hour,
           term_discount_percent: prices.term_discount_percent,
         })),

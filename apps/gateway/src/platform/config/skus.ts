@@ -5,3 +5,6 @@ export const computeSku = (specId: string) => `compute.${specId}`
 
 /** The SKU of a GB of container disk beyond the free part. */
 export const CONTAINER_DISK_SKU = 'disk.container'
+
+/** The SKU of a GB of network volume. */
+export const NETWORK_VOLUME_SKU = 'volume.network'

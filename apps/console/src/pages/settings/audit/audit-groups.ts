@@ -10,5 +10,6 @@ export const AUDIT_GROUPS = [
   'deploy_template',
   'api_key',
   'offer_watch',
+  'netvolume',
 ] as const
 export type AuditGroup = (typeof AUDIT_GROUPS)[number]

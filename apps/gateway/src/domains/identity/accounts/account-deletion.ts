@@ -37,6 +37,8 @@ interface AccountDeletionDeps {
   billing: Pick<Billing, 'lockWallet' | 'hasOpenTopup'>
   /** Instances of a customer that are not gone yet; it comes from the instances domain. */
   countInstances(tx: Transaction, userId: string): Promise<number>
+  /** The same of network volumes. */
+  countVolumes(tx: Transaction, userId: string): Promise<number>
   events: Pick<Events, 'emit'>
 }
 
@@ -62,7 +64,7 @@ export function createAccountDeletion(deps: AccountDeletionDeps) {
      * Deletes the caller's account for good. The customer is closed first: a deploy or a top-up that began before is
      * seen, and one that comes later is refused.
      * @throws ApiError `validation_failed` {confirmation, password_wrong}, `login_frozen`, `recent_sign_in_required`, `account_has_instances`
-     * {count}, `payment_pending` while it is not known whether a card was charged.
+     * {count}, `account_has_volumes` {count}, `payment_pending` while it is not known whether a card was charged.
      */
     async remove({ caller, email, password, address }: Deletion): Promise<void> {
       const { userId } = caller
@@ -82,6 +84,8 @@ export function createAccountDeletion(deps: AccountDeletionDeps) {
         const { language, emailVerifiedAt } = await proof.accept(tx, asked)
         const count = await deps.countInstances(tx, userId)
         if (count > 0) throw new ApiError('account_has_instances', { values: { count } })
+        const volumes = await deps.countVolumes(tx, userId)
+        if (volumes > 0) throw new ApiError('account_has_volumes', { values: { count: volumes } })
         if (await deps.billing.hasOpenTopup(tx, userId)) throw new ApiError('payment_pending')
         await tx
           .update(userAccount)

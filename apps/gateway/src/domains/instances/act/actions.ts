@@ -12,6 +12,7 @@ import { forCustomer } from '../../customers/customers.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { Images } from '../../images/images.ts'
 import type { Regions } from '../../regions/regions.ts'
+import type { Volumes } from '../../volumes/volumes.ts'
 import { addEvent, changeStatus, INSTANCE_CHANNEL, type StatusDeps } from '../change-status.ts'
 import { instancesInTrouble } from '../events.ts'
 import { forgetUse } from '../idle.ts'
@@ -31,6 +32,7 @@ export interface ActionDeps {
   fleet: Pick<Fleet, 'isReached' | 'place'>
   images: Pick<Images, 'makes'>
   events: Pick<Events, 'emit'>
+  volumes: Pick<Volumes, 'requireUsable'>
 }
 
 /** An instance as its customer names it. */
@@ -66,7 +68,7 @@ export interface StartWanted {
  * Starts an instance on the GPUs named, and sets its first hour aside at today's price. The same key again gives the
  * instance as it is then.
  * @throws ApiError `not_found`, `instance_state`, `region_not_supported`, `gpu_spec_unknown`, `gpu_sold_out`,
- *   `insufficient_balance`, `spend_limit_reached` or `compute_unavailable`.
+ *   `insufficient_balance`, `spend_limit_reached`, `compute_unavailable`, `volume_state` or `volume_in_use`.
  */
 export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Promise<InstanceChange> {
   const call = { userId: target.userId, operation: startInstance.operation, key: wanted.idempotencyKey }
@@ -78,6 +80,10 @@ export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Pr
     async (tx, row, at) => {
       await keepResult(tx, call, row.id)
       await requireUnspent(deps, tx, row)
+      if (row.networkVolume) {
+        const { userId, id: instanceId, networkVolume } = row
+        await deps.volumes.requireUsable(tx, { userId, instanceId, id: networkVolume.id })
+      }
       return await changeStatus(tx, statusDeps(deps), row, {
         status: 'creating',
         at,

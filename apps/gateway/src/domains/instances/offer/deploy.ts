@@ -12,6 +12,7 @@ import { forCustomer } from '../../customers/customers.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { ImageChoice, Images } from '../../images/images.ts'
 import type { Regions } from '../../regions/regions.ts'
+import type { Volumes } from '../../volumes/volumes.ts'
 import { addEvent, INSTANCE_CHANNEL, instanceSubject } from '../change-status.ts'
 import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
 import { requireAhead } from '../stop-rules.ts'
@@ -28,10 +29,11 @@ export interface DeployDeps {
   billing: Pick<Billing, 'lockWallet' | 'hold'>
   regions: Pick<Regions, 'offer' | 'stock'>
   images: Pick<Images, 'find' | 'makes'>
-  fleet: Pick<Fleet, 'place' | 'requireKind'>
+  fleet: Pick<Fleet, 'place' | 'requireKind' | 'isReached'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
   /** Live instances that one customer may have. */
   instancesMax: number
+  volumes: Pick<Volumes, 'find' | 'requireUsable'>
 }
 
 export interface DeployInput {
@@ -51,7 +53,8 @@ export interface DeployInput {
  * nothing. The reconciler does the rest.
  * @throws ApiError `kind_not_supported`, `price_changed`, `region_not_supported`, `gpu_spec_unknown`, `image_unknown`,
  *   `validation_failed`, `compute_unavailable`, `instance_limit`, `gpu_sold_out`,
- *   `insufficient_balance`, or `login_expired` where the account was deleted meanwhile.
+ *   `insufficient_balance`, `login_expired` where the account was deleted meanwhile; of its volume `not_found`,
+ *   `volume_state` or `volume_in_use`.
  */
 export async function deploy(deps: DeployDeps, input: DeployInput): Promise<InstanceChange> {
   const { db, billing, regions } = deps
@@ -60,7 +63,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
   if (body.stop_at !== null) requireAhead(new Date(body.stop_at), deps.clock.now())
   const offer = regions.offer(body.region_code, body.gpu_spec_id)
   const image = imageChoice(userId, body)
-  const engineIds = findPlaces(deps, body, image)
+  const engineIds = await nearVolume(deps, input, findPlaces(deps, body, image))
   await deps.quotes.requireImage(image)
   const sized = {
     regionCode: body.region_code,
@@ -81,6 +84,9 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
     if (earlier !== null) return await ownInstance(tx, userId, earlier)
     if (term && body.price_micro !== null) requirePrice(body.price_micro, term.termMicro)
     await requireRoom(tx, userId, deps.instancesMax)
+    if (body.network_volume) {
+      await deps.volumes.requireUsable(tx, { userId, instanceId, id: body.network_volume.id })
+    }
     await input.within?.(tx, { instanceId, runningMicroPerHour })
     const given = await takeStock(tx, regions.stock, {
       offer,
@@ -129,6 +135,27 @@ function findPlaces({ fleet, images }: DeployDeps, body: DeployBody, choice: Ima
     throw new ApiError('validation_failed', { fields: [{ path, rule: 'not_allowed' }] })
   }
   return fleet.place({ regionCode, kind, canMake: driver => images.makes(choice, driver) })
+}
+
+/**
+ * Of the engines that can make it the one that keeps its volume: what is stored there does not move.
+ * @throws ApiError `not_found`, `compute_unavailable`, or `validation_failed` with `volume_elsewhere`.
+ */
+async function nearVolume(
+  { volumes, fleet }: DeployDeps,
+  { userId, body }: DeployInput,
+  engineIds: string[],
+): Promise<string[]> {
+  if (!body.network_volume) return engineIds
+  const { engineId, regionCode } = await volumes.find(userId, body.network_volume.id)
+  if (regionCode === body.region_code && engineIds.includes(engineId)) return [engineId]
+  if (regionCode === body.region_code && !fleet.isReached(engineId)) {
+    const why = 'no gateway reaches the engine that keeps the volume'
+    throw new ApiError('compute_unavailable', { cause: new Error(why) })
+  }
+  throw new ApiError('validation_failed', {
+    fields: [{ path: 'network_volume.id', rule: 'volume_elsewhere' }],
+  })
 }
 
 async function ownInstance(tx: Transaction, userId: string, id: string): Promise<InstanceRow> {

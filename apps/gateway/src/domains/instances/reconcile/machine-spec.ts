@@ -3,6 +3,7 @@ import type { SshKey } from '@berth/contract/ssh-keys'
 import type { ComputeCapabilities, EngineSize } from '../../../drivers/compute/port/engine.ts'
 import type { ImageRecipe } from '../../../drivers/compute/port/images.ts'
 import type { MachineSpec } from '../../../drivers/compute/port/machines.ts'
+import type { VolumeMount } from '../../../drivers/compute/port/volumes.ts'
 import type { InstanceRow } from '../rows.ts'
 
 /** What the engine's computer has. */
@@ -27,10 +28,21 @@ type SpecRow = Pick<
  * The machine that an instance asks for. CPU and memory are at most what the computer has: a catalogue's 64 GB
  * on a laptop would only make the engine refuse.
  * @param from.keys Its customer's, for machines that boot a system of their own.
+ * @param from.volumes What is attached to it.
  */
 export function machineSpec(
   row: SpecRow,
-  { image, host, keys }: { image: ImageRecipe; host: HostSize; keys: Pick<SshKey, 'public_key'>[] },
+  {
+    image,
+    host,
+    keys,
+    volumes,
+  }: {
+    image: ImageRecipe
+    host: HostSize
+    keys: Pick<SshKey, 'public_key'>[]
+    volumes: VolumeMount[]
+  },
 ): MachineSpec {
   return {
     id: row.id,
@@ -45,6 +57,7 @@ export function machineSpec(
     on_command_end: row.onCommandEnd,
     ports: [...new Set([...row.httpPorts, ...row.tcpPorts])],
     ...(row.udpPorts.length > 0 && { udp_ports: [...new Set(row.udpPorts)] }),
+    ...(volumes.length > 0 && { volumes }),
     ...(keys.length > 0 && { ssh_keys: keys.map(({ public_key }) => public_key) }),
   }
 }

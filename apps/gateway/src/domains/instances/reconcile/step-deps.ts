@@ -5,6 +5,7 @@ import type { Billing } from '../../billing/billing.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { Images } from '../../images/images.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
+import type { Volumes } from '../../volumes/volumes.ts'
 import type { DeletionTransitions } from '../deletion/deletion-transitions.ts'
 import type { InstanceRow } from '../rows.ts'
 import type { TermTransitions } from '../terms/term-transitions.ts'
@@ -21,6 +22,7 @@ export interface StepDeps {
   fleet: Pick<Fleet, 'engine' | 'known' | 'isReached'>
   images: Pick<Images, 'find'>
   sshKeys: Pick<SshKeys, 'list'>
+  volumes: Pick<Volumes, 'isReadOnly'>
   limits: ReconcileLimits
   store: Store
   transitions: Transitions

@@ -57,8 +57,11 @@ export function createSteps(deps: StepDeps): Steps {
     await call(row, 'boot', superseded, async signal => {
       const size = known ?? (await driver.size())
       const keys = driver.kinds.includes('VM') ? await deps.sshKeys.list(row.userId) : []
+      const volumes = row.networkVolume
+        ? [{ ...row.networkVolume, read_only: await deps.volumes.isReadOnly(row.networkVolume.id) }]
+        : []
       // A machine that exists keeps its home, and takes on the spec that the row has now.
-      await driver.machines.create(machineSpec(row, { image: recipe, host: size, keys }), signal)
+      await driver.machines.create(machineSpec(row, { image: recipe, host: size, keys, volumes }), signal)
     })
     if (row.firstRanAt && !driver.machines.wait_to_begin) {
       booting = await transitions.starting(booting)

@@ -21,6 +21,7 @@ export function createDockerVolumes(docker: Docker, cloudId: string): VolumeStor
       enforced: false,
       why: 'Docker limits the size of volumes only on few file systems, so it is not asked to',
     },
+    sharing: { offered: true },
     make: ({ id }) =>
       translated(`making the volume ${id}`, async () => {
         // There already: the engine leaves it as it is.

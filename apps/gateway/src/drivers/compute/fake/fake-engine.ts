@@ -20,6 +20,8 @@ export interface FakeEngine extends Engine {
   faults: Faults
   /** Its machines, to be looked at. */
   held: ReadonlyMap<string, FakeMachine>
+  /** Its volumes by their ids; a test may take one away or put one there behind everybody's back. */
+  heldVolumes: Set<string>
   /** Calls that change a machine, in the order in which they began: `start i-abc`. */
   calls: string[]
   /** The most calls that were under way for one machine at the same time. */
@@ -70,8 +72,10 @@ export function createFakeEngine(options: {
   size?: Partial<EngineSize>
   /** Which of several it is. */
   id?: string
+  /** Whether several running machines may have one volume; left out: they may. */
+  sharesVolumes?: boolean
 }): FakeEngine {
-  const { clock } = options
+  const { clock, sharesVolumes = true } = options
   const held = new Map(options.held)
   const volumes = new Set<string>()
   const watchers = new Set<(id: string) => void>()
@@ -280,7 +284,8 @@ export function createFakeEngine(options: {
       },
       own: createFakeOwnImages({ faults, held }),
     },
-    volumes: createFakeVolumes({ faults, held, volumes }),
+    heldVolumes: volumes,
+    volumes: createFakeVolumes({ faults, held, volumes, shared: sharesVolumes }),
     network: {
       async connect(id, port) {
         runningMachine(id)

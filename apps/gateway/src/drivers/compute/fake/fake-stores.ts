@@ -45,9 +45,11 @@ export function createFakeVolumes({
   faults,
   held,
   volumes,
-}: StoreDeps & { volumes: Set<string> }): VolumeStore {
+  shared,
+}: StoreDeps & { volumes: Set<string>; shared: boolean }): VolumeStore {
   return {
     size_limit: { enforced: false, why: 'the fake engine has no disk' },
+    sharing: shared ? { offered: true } : { offered: false, why: 'the fake engine was told so' },
     async make({ id }) {
       checkId(id)
       await faults.pass('makeVolume', null)
@@ -66,6 +68,7 @@ export function createFakeVolumes({
       volumes.delete(id)
     },
     async list() {
+      await faults.pass('listVolumes', null)
       return [...volumes]
     },
   }

@@ -8,6 +8,12 @@ export interface VolumeStore {
   /** Whether a volume holds no more than its size. */
   readonly size_limit: Capability
 
+  /**
+   * Whether several running machines may have a volume, all of them writing: what one has written the others read, and two
+   * that write one file at once must agree among themselves. Else `start` fails with `failed` while another runs with it.
+   */
+  readonly sharing: Sharing
+
   /** Makes a volume. There already: it keeps what it holds. */
   make(volume: VolumeSpec): Promise<void>
 
@@ -20,6 +26,9 @@ export interface VolumeStore {
   /** Ids of every volume of this cloud on the engine. */
   list(): Promise<string[]>
 }
+
+/** Whether several running machines may have one volume, or why not, in words for operators. */
+export type Sharing = { offered: true } | { offered: false; why: string }
 
 export interface VolumeSpec {
   /** `[a-z0-9-]`, at most 40 characters. */

@@ -28,6 +28,10 @@ export function createSandboxVolumes(store: MachineStore, folders: VolumeFolders
       enforced: false,
       why: 'volumes are plain folders on this computer’s disk, without a quota',
     },
+    sharing: {
+      offered: false,
+      why: 'each sandbox has users of its own, to whom all that a volume holds is given when it starts',
+    },
     make: ({ id }) => change(id, () => folders.make(id)),
     grow: ({ id }) => change(id, async () => void (await folders.mustExist(id))),
     delete: id =>

@@ -1,0 +1,439 @@
+import { VOLUMES_GB_PER_USER_MAX, VOLUMES_PER_USER_MAX } from '@berth/contract/limits'
+import { centsCeil, runwaySeconds } from '@berth/contract/money'
+import {
+  type CreateVolumeBody,
+  createVolume,
+  growVolume,
+  type Volume,
+  type VolumePrice,
+  volume as volumeEntity,
+  volumePrice,
+} from '@berth/contract/volumes'
+import { and, count, desc, eq, isNotNull, isNull, sum } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import type { Catalogue } from '../../platform/config/catalogue.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { notify, type OpenDatabase } from '../../platform/database/open-database.ts'
+import type { Events } from '../../platform/events/events.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import { wireOf } from '../../platform/http/wire.ts'
+import type { Ids } from '../../platform/ids.ts'
+import { createLoop } from '../../platform/loop.ts'
+import { earlierResult, keepResult } from '../../platform/once.ts'
+import type { Billing } from '../billing/billing.ts'
+import { forCustomer } from '../customers/customers.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import { accountDeleted } from '../identity/events.ts'
+import { volume } from './tables.ts'
+import {
+  changeVolume,
+  deletedOn,
+  isBilled,
+  VOLUME_CHANNEL,
+  type VolumeRow,
+  volumeSubject,
+} from './volume-states.ts'
+import { createVolumeWork, type Holder, type WorkDeps } from './volume-work.ts'
+
+export type { Holder } from './volume-work.ts'
+
+export type Volumes = ReturnType<typeof createVolumes>
+
+/** All that is due is looked for this often; what is wanted at once wakes the loop. */
+const LOOK_MS = 30_000
+/** What was asked for at the same time is done in one round. */
+const GATHER_MS = 20
+const DUE_MS_MIN = 100
+const HOURS_PER_DAY = 24n
+const DAYS_PER_MONTH = 30n
+
+const volumeOf = wireOf(volumeEntity)
+const priceOf = wireOf(volumePrice)
+
+export interface VolumesDeps extends WorkDeps {
+  ids: Ids
+  log: Logger
+  catalogue: Pick<Catalogue, 'regions' | 'prices'>
+  billing: WorkDeps['billing'] & Pick<Billing, 'hold' | 'totals' | 'costMicro'>
+  fleet: WorkDeps['fleet'] & Pick<Fleet, 'known' | 'isReached'>
+  events: Pick<Events, 'emit' | 'on'>
+  /** Tells of changes by other gateways; null where there are none. */
+  listen: OpenDatabase['listen'] | null
+}
+
+/** Customers' network volumes (R1.2, R3.11): what they ask for, and the loop that makes it so. */
+export function createVolumes(deps: VolumesDeps) {
+  const { db, clock, ids, billing, fleet, catalogue } = deps
+  const rates = { perGbDay: catalogue.prices.volume_micro_per_gb_day }
+
+  // The account of a customer who has volumes is not deleted: what stays are rows of those that are gone.
+  deps.events.on(accountDeleted, 'volumes', async (tx, { userId }) => {
+    await tx
+      .update(volume)
+      .set({ name: '' })
+      .where(and(eq(volume.userId, userId), isNotNull(volume.deletedAt)))
+  })
+
+  const work = createVolumeWork(deps)
+  let dueAt: Date | null = null
+  const loop = createLoop({
+    name: 'volumes',
+    pauseMs: LOOK_MS,
+    log: deps.log,
+    dueInMs: () => dueAt && Math.max(DUE_MS_MIN, dueAt.getTime() - clock.now().getTime()),
+    async run(signal) {
+      await work.run(signal)
+      dueAt = await work.nextDue()
+    },
+  })
+  let unlisten = () => {}
+
+  /** One of a customer's volumes that is not gone. @throws ApiError `not_found` (R6.4). */
+  async function findOwn(q: Queryable, userId: string, id: string): Promise<VolumeRow> {
+    const [row] = await q.select().from(volume).where(isOwn(userId, id))
+    if (!row) throw new ApiError('not_found')
+    return row
+  }
+
+  /** Takes the locks in their order, and gives the row under them. @throws ApiError `not_found`. */
+  async function lockOwn(tx: Transaction, userId: string, id: string): Promise<VolumeRow> {
+    await forCustomer(tx, userId)
+    await billing.lockWallet(tx, userId)
+    const [row] = await tx.select().from(volume).where(isOwn(userId, id)).for('update')
+    if (!row) throw new ApiError('not_found')
+    return row
+  }
+
+  async function toVolumes(userId: string, rows: readonly VolumeRow[]): Promise<Volume[]> {
+    if (rows.length === 0) return []
+    const [costs, { currency }, holders] = await Promise.all([
+      billing.costMicro(
+        db,
+        'network_volume',
+        rows.map(({ id }) => id),
+      ),
+      billing.totals(db, userId),
+      deps.holders(db, userId),
+    ])
+    return rows.map(row => {
+      const facts = fleet.known(row.engineId)?.facts?.volumes
+      return volumeOf({
+        ...row,
+        regionName: nameOf(row.regionCode),
+        reason: row.reasonCode === null ? null : { code: row.reasonCode, detail: row.reasonDetail },
+        shared: facts?.shared ?? false,
+        sizeEnforced: facts?.size_enforced ?? false,
+        attachedTo: holders
+          .filter(({ volumeId }) => volumeId === row.id)
+          .map(({ instanceId, name, status, path }) => ({ instance_id: instanceId, name, status, path })),
+        currency,
+        microPerDay: isBilled(row.status) ? BigInt(row.sizeGb) * row.microPerGbDay : 0n,
+        costMicro: costs.get(row.id) ?? 0n,
+        deletedOn: deletedOn(row),
+      })
+    })
+  }
+
+  const one = async (row: VolumeRow): Promise<Volume> => {
+    const [made] = await toVolumes(row.userId, [row])
+    if (!made) throw new Error('a row gave no volume')
+    return made
+  }
+
+  const nameOf = (regionCode: string) =>
+    catalogue.regions.find(({ code }) => code === regionCode)?.name ?? regionCode
+
+  /** Engines of a region that keep volumes, whether or not they are reached now. */
+  const keepersIn = (regionCode: string) =>
+    fleet.engines().filter(({ facts }) => facts?.region_codes.includes(regionCode) && facts.volumes)
+
+  /**
+   * The engine for a new volume: of those that are reached the one with the fewest.
+   * @throws ApiError `region_not_supported`, `volumes_not_offered` or `compute_unavailable`.
+   */
+  async function placeIn(regionCode: string): Promise<string> {
+    if (!catalogue.regions.some(({ code, enabled }) => code === regionCode && enabled)) {
+      throw new ApiError('region_not_supported', { fields: [{ path: 'region_code', rule: 'not_allowed' }] })
+    }
+    const keepers = keepersIn(regionCode)
+    if (keepers.length === 0) {
+      throw new ApiError('volumes_not_offered', { fields: [{ path: 'region_code', rule: 'not_allowed' }] })
+    }
+    const reached = keepers.filter(({ id }) => fleet.isReached(id))
+    const rows = await db
+      .select({ engineId: volume.engineId, volumes: count() })
+      .from(volume)
+      .where(isNull(volume.deletedAt))
+      .groupBy(volume.engineId)
+    const held = new Map(rows.map(row => [row.engineId, row.volumes]))
+    const [best] = reached.sort((a, b) => (held.get(a.id) ?? 0) - (held.get(b.id) ?? 0))
+    if (!best) {
+      const why = 'no gateway reaches an engine of this region that keeps volumes'
+      throw new ApiError('compute_unavailable', { cause: new Error(why) })
+    }
+    return best.id
+  }
+
+  /** A name belongs to one volume of a customer, so that the typed name says which is deleted (R5.7). */
+  async function requireFreeName(tx: Transaction, userId: string, name: string): Promise<void> {
+    const [taken] = await tx
+      .select({ id: volume.id })
+      .from(volume)
+      .where(and(eq(volume.userId, userId), eq(volume.name, name), isNull(volume.deletedAt)))
+    if (taken) throw new ApiError('validation_failed', { fields: [{ path: 'name', rule: 'name_taken' }] })
+  }
+
+  /** @param more What is asked for beyond what there is. */
+  async function requireRoom(
+    tx: Transaction,
+    userId: string,
+    more: { volumes: number; gb: number },
+  ): Promise<void> {
+    const [held] = await tx
+      .select({ volumes: count(), gb: sum(volume.wantedGb).mapWith(Number) })
+      .from(volume)
+      .where(and(eq(volume.userId, userId), isNull(volume.deletedAt)))
+    const isFull = (held?.volumes ?? 0) + more.volumes > VOLUMES_PER_USER_MAX
+    if (isFull || (held?.gb ?? 0) + more.gb > VOLUMES_GB_PER_USER_MAX) {
+      const values = { limit: VOLUMES_PER_USER_MAX, gb: VOLUMES_GB_PER_USER_MAX }
+      throw new ApiError('volume_limit', { values })
+    }
+  }
+
+  return {
+    /** Does all that is due now, as the loop does. */
+    run: work.run,
+
+    /** What a volume of a size costs, and where one can be had. @throws ApiError `not_found` for the volume named. */
+    async price(userId: string, asked: { sizeGb: number; id: string | undefined }): Promise<VolumePrice> {
+      const named = asked.id === undefined ? null : await findOwn(db, userId, asked.id)
+      const nowMicroPerDay =
+        named && (isBilled(named.status) ? BigInt(named.sizeGb) * named.microPerGbDay : 0n)
+      const microPerDay = BigInt(asked.sizeGb) * rates.perGbDay
+      const { burnMicroPerHour, availableMicro, currency } = await billing.totals(db, userId)
+      const more = (microPerDay - (nowMicroPerDay ?? 0n)) / HOURS_PER_DAY
+      return priceOf({
+        currency,
+        sizeGb: asked.sizeGb,
+        microPerGbDay: rates.perGbDay,
+        microPerDay,
+        microPerMonth: microPerDay * DAYS_PER_MONTH,
+        nowMicroPerDay,
+        reserveCents: centsCeil(microPerDay),
+        lastsSeconds: runwaySeconds(availableMicro, burnMicroPerHour + more),
+        regions: catalogue.regions
+          .filter(({ enabled }) => enabled)
+          .flatMap(({ code, name }) => {
+            const keepers = keepersIn(code)
+            if (keepers.length === 0) return []
+            return {
+              region_code: code,
+              region_name: name,
+              // What holds wherever in the region it is made.
+              shared: keepers.every(({ facts }) => facts?.volumes?.shared),
+              size_enforced: keepers.every(({ facts }) => facts?.volumes?.size_enforced),
+            }
+          }),
+      })
+    },
+
+    /** A customer's volumes, newest first. */
+    async list(userId: string, regionCode?: string): Promise<Volume[]> {
+      const rows = await db
+        .select()
+        .from(volume)
+        .where(
+          and(
+            eq(volume.userId, userId),
+            isNull(volume.deletedAt),
+            regionCode === undefined ? undefined : eq(volume.regionCode, regionCode),
+          ),
+        )
+        .orderBy(desc(volume.place))
+      return toVolumes(userId, rows)
+    },
+
+    /**
+     * Makes a volume and sets its first day aside; the same key again gives the same volume (B3).
+     * @throws ApiError `region_not_supported`, `volumes_not_offered`, `compute_unavailable`, `volume_limit`,
+     *   `insufficient_balance`, `validation_failed` with `name_taken`.
+     */
+    async create(input: { userId: string; idempotencyKey: string; body: CreateVolumeBody }): Promise<Volume> {
+      const { userId, body } = input
+      const engineId = await placeIn(body.region_code)
+      const id = ids.volumeId()
+      const call = { userId, operation: createVolume.operation, key: input.idempotencyKey }
+      const made = await db.transaction(async tx => {
+        await forCustomer(tx, userId)
+        await billing.lockWallet(tx, userId)
+        const now = clock.now()
+        const earlier = await earlierResult(tx, call, now)
+        // It may be gone by now.
+        if (earlier !== null) return await findEver(tx, userId, earlier)
+        await requireRoom(tx, userId, { volumes: 1, gb: body.size_gb })
+        await requireFreeName(tx, userId, body.name)
+        const [row] = await tx
+          .insert(volume)
+          .values({
+            id,
+            userId,
+            name: body.name,
+            regionCode: body.region_code,
+            engineId,
+            sizeGb: body.size_gb,
+            wantedGb: body.size_gb,
+            microPerGbDay: rates.perGbDay,
+            status: 'creating',
+            statusSince: now,
+            nextAttemptAt: now,
+            createdAt: now,
+          })
+          .returning()
+        if (!row) throw new Error('an insert gave no row')
+        const amountMicro = BigInt(body.size_gb) * rates.perGbDay
+        await billing.hold(tx, { userId, subject: volumeSubject(id), amountMicro })
+        await keepResult(tx, call, id)
+        await notify(tx, VOLUME_CHANNEL, id)
+        return row
+      })
+      loop.wake(GATHER_MS)
+      return one(made)
+    },
+
+    /**
+     * Renames a volume, in every state.
+     * @throws ApiError `not_found`, or `validation_failed` with `name_taken`.
+     */
+    async rename(userId: string, id: string, name: string): Promise<Volume> {
+      const renamed = await db.transaction(async tx => {
+        const row = await lockOwn(tx, userId, id)
+        if (name === row.name) return row
+        await requireFreeName(tx, userId, name)
+        const [changed] = await tx.update(volume).set({ name }).where(eq(volume.id, id)).returning()
+        return changed ?? row
+      })
+      return one(renamed)
+    },
+
+    /**
+     * Makes a volume larger, which costs today's price from when it has grown; the same key again does nothing (B3).
+     * @throws ApiError `not_found`, `volume_state`, `volume_limit`, `insufficient_balance`, or `validation_failed` with
+     *   `volume_shrink`.
+     */
+    async grow(
+      target: { userId: string; id: string; idempotencyKey: string },
+      sizeGb: number,
+    ): Promise<Volume> {
+      const { userId, id } = target
+      const call = { userId, operation: growVolume.operation, key: target.idempotencyKey }
+      const changed = await db.transaction(async tx => {
+        const row = await lockOwn(tx, userId, id)
+        const now = clock.now()
+        if ((await earlierResult(tx, call, now)) !== null) return row
+        await keepResult(tx, call, id)
+        if (sizeGb <= row.wantedGb) {
+          throw new ApiError('validation_failed', { fields: [{ path: 'size_gb', rule: 'volume_shrink' }] })
+        }
+        if (row.status !== 'ready') throw new ApiError('volume_state')
+        await requireRoom(tx, userId, { volumes: 0, gb: sizeGb - row.wantedGb })
+        await billing.hold(tx, {
+          userId,
+          subject: volumeSubject(id),
+          amountMicro: BigInt(sizeGb) * rates.perGbDay,
+        })
+        return await changeVolume(tx, deps, row, { status: 'growing', at: now, patch: { wantedGb: sizeGb } })
+      })
+      loop.wake(GATHER_MS)
+      return one(changed)
+    },
+
+    /**
+     * Deletes a volume and all that is in it. It costs nothing from here on, and is listed until its engine has confirmed
+     * that nothing is left.
+     * @param typedName What the customer typed: its exact name (R5.7).
+     * @throws ApiError `not_found`, `volume_name_incorrect` or `volume_attached` {instance}.
+     */
+    async remove(userId: string, id: string, typedName: string): Promise<Volume> {
+      const removed = await db.transaction(async tx => {
+        const row = await lockOwn(tx, userId, id)
+        if (typedName !== row.name) throw new ApiError('volume_name_incorrect')
+        if (row.status === 'deleting') return row
+        const holder = await holderOf(tx, row)
+        if (holder) throw new ApiError('volume_attached', { values: { instance: holder.name } })
+        return await changeVolume(tx, deps, row, { status: 'deleting', at: clock.now() })
+      })
+      loop.wake(GATHER_MS)
+      return one(removed)
+    },
+
+    /** A customer's volume, as a deploy names it: where it is. @throws ApiError `not_found`. */
+    find: (userId: string, id: string): Promise<Pick<VolumeRow, 'engineId' | 'regionCode' | 'name'>> =>
+      findOwn(db, userId, id),
+
+    /**
+     * Refuses a volume that no instance may start with now. Call it under the wallet's lock, under which all that has to
+     * do with volumes changes, in the transaction that attaches it or starts its instance.
+     * @param use.instanceId The instance itself does not stand in its own way.
+     * @throws ApiError `not_found`, `volume_state` or `volume_in_use` {instance}.
+     */
+    async requireUsable(
+      tx: Transaction,
+      use: { userId: string; id: string; instanceId: string },
+    ): Promise<void> {
+      const row = await findOwn(tx, use.userId, use.id)
+      if (!isBilled(row.status)) throw new ApiError('volume_state')
+      if (fleet.known(row.engineId)?.facts?.volumes?.shared) return
+      const holders = await deps.holders(tx, use.userId)
+      const other = holders.find(
+        ({ volumeId, instanceId, busy }) => volumeId === use.id && busy && instanceId !== use.instanceId,
+      )
+      if (other) throw new ApiError('volume_in_use', { values: { instance: other.name } })
+    },
+
+    /** Whether machines that start have a volume to read alone: nothing is left to pay for it (B4). */
+    async isReadOnly(id: string): Promise<boolean> {
+      const [row] = await db.select({ unpaidSince: volume.unpaidSince }).from(volume).where(eq(volume.id, id))
+      return row !== undefined && row.unpaidSince !== null
+    },
+
+    /** How many volumes a customer has that are not gone. */
+    async countLive(tx: Queryable, userId: string): Promise<number> {
+      const [row] = await tx
+        .select({ volumes: count() })
+        .from(volume)
+        .where(and(eq(volume.userId, userId), isNull(volume.deletedAt)))
+      return row?.volumes ?? 0
+    },
+
+    /** Notes which of a customer's volumes nothing is left to pay for, and says until when they are kept (B4). */
+    noteEmptyBalance: (userId: string): Promise<void> => work.noteEmptyBalance(userId),
+
+    async start(): Promise<void> {
+      const wake = () => loop.wake(GATHER_MS)
+      if (deps.listen) unlisten = await deps.listen(VOLUME_CHANNEL, wake, wake)
+      loop.start()
+      loop.wake()
+    },
+    async stop(): Promise<void> {
+      unlisten()
+      await loop.stop()
+    },
+  }
+
+  async function holderOf(tx: Transaction, { userId, id }: VolumeRow): Promise<Holder | null> {
+    return (await deps.holders(tx, userId)).find(({ volumeId }) => volumeId === id) ?? null
+  }
+}
+
+async function findEver(tx: Transaction, userId: string, id: string): Promise<VolumeRow> {
+  const [row] = await tx
+    .select()
+    .from(volume)
+    .where(and(eq(volume.userId, userId), eq(volume.id, id)))
+  if (!row) throw new Error(`volume ${id} is gone`)
+  return row
+}
+
+function isOwn(userId: string, id: string) {
+  return and(eq(volume.userId, userId), eq(volume.id, id), isNull(volume.deletedAt))
+}

@@ -14,6 +14,8 @@ const TRIES = {
   books: { short: 25, long: 300 },
   /** Random lives of an instance that is paid for in advance. */
   terms: { short: 3, long: 150 },
+  /** Random lives of a network volume. */
+  volumes: { short: 20, long: 300 },
   /** Random lives of a pod that may stay stopped. */
   deletions: { short: 3, long: 100 },
   /** Files of a machine that is removed. */

@@ -205,9 +205,11 @@ export const transaction = z.object({
   /** What it is about; which keys are set depends on the type. */
   about: z.object({
     /** `compute` while running, `disk` while stopped. */
-    usage: z.enum(['compute', 'disk']).nullable(),
+    usage: z.enum(['compute', 'disk', 'volume']).nullable(),
     instance_id: z.string().nullable(),
     instance_name: z.string().nullable(),
+    /** Of a network volume, as it was called then. */
+    volume_name: z.string().nullable(),
     gpu_spec_name: z.string().nullable(),
     gpu_count: z.number().int().nullable(),
     seconds: z.number().int().nullable(),

@@ -8,6 +8,7 @@ export const CONSOLE_LINKS = {
   reset_password: '/reset-password',
   instances: '/instance-list',
   explore: '/explore',
+  volumes: '/network-volume',
   payments: '/payments',
   notifications: '/settings?section=notifications',
   sessions: '/settings?section=sessions',

@@ -15,6 +15,7 @@ import type offers from '../../public/locales/en/offers.json'
 import type payments from '../../public/locales/en/payments.json'
 import type settings from '../../public/locales/en/settings.json'
 import type termsOfPayment from '../../public/locales/en/terms-of-payment.json'
+import type volumes from '../../public/locales/en/volumes.json'
 import type watches from '../../public/locales/en/watches.json'
 
 // A key that no file has does not compile.
@@ -38,6 +39,7 @@ declare module 'i18next' {
       payments: typeof payments
       settings: typeof settings
       'terms-of-payment': typeof termsOfPayment
+      volumes: typeof volumes
       watches: typeof watches
       errors: typeof errors
     }

@@ -33,6 +33,7 @@ export type Namespace =
   | 'payments'
   | 'settings'
   | 'terms-of-payment'
+  | 'volumes'
   | 'watches'
   | 'errors'
 

@@ -50,7 +50,7 @@ export const PAGES = [
   {
     path: '/explore',
     access: 'user',
-    namespaces: ['explore', 'deploy', 'offers', 'terms-of-payment', 'watches'],
+    namespaces: ['explore', 'deploy', 'offers', 'terms-of-payment', 'volumes', 'watches'],
     load: () => import('../pages/explore/ExplorePage.tsx'),
   },
   {
@@ -64,6 +64,12 @@ export const PAGES = [
     access: 'user',
     namespaces: ['instance', 'instances', 'events', 'doctor', 'files', 'terms-of-payment'],
     load: () => import('../pages/instance/InstancePage.tsx'),
+  },
+  {
+    path: '/network-volume',
+    access: 'user',
+    namespaces: ['volumes'],
+    load: () => import('../pages/network-volume/NetworkVolumePage.tsx'),
   },
   {
     path: '/terminal',

@@ -1,4 +1,4 @@
-import { IconCompass, IconCreditCard, IconServer, IconSettings } from '@tabler/icons-react'
+import { IconCompass, IconCreditCard, IconDatabase, IconServer, IconSettings } from '@tabler/icons-react'
 import type { PagePath } from '../pages.ts'
 
 /** An entry of the side menu and of the command palette; its words are the title of its path. */
@@ -20,6 +20,7 @@ export const MENU: readonly MenuGroup[] = [
     entries: [
       { path: '/explore', icon: IconCompass },
       { path: '/instance-list', icon: IconServer },
+      { path: '/network-volume', icon: IconDatabase },
     ],
   },
   { heading: 'billing', entries: [{ path: '/payments', icon: IconCreditCard }] },

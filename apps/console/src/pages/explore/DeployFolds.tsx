@@ -15,6 +15,7 @@ import { type EnvRow, filledRows, isSecret } from './env/env-rows.ts'
 import fold from './Fold.module.css'
 import { Fold } from './Fold.tsx'
 import { portsFromText } from './field-texts.ts'
+import { useVolumesIn, VolumeFields, type VolumeValues } from './VolumeFields.tsx'
 
 /** Fields that most leave as they are, as the form holds them. */
 export interface FoldValues extends StopRuleValues {
@@ -25,17 +26,26 @@ export interface FoldValues extends StopRuleValues {
   start_command: string
   on_command_end: CommandEndRule
   env: EnvRow[]
+  network_volume: VolumeValues
 }
 
 interface DeployFoldsProps {
   values: FoldValues
   /** Whether datagrams are carried to what is made. */
   takesUdp: boolean
+  /** Whether what is made can have a network volume. */
+  takesVolume: boolean
   /** What a field of the form needs: its value, its error, how it changes. */
-  fieldOf: (path: keyof FoldValues) => ReturnType<UseFormReturnType<FoldValues>['getInputProps']>
+  fieldOf: (
+    path: keyof FoldValues | 'network_volume.id' | 'network_volume.path',
+  ) => ReturnType<UseFormReturnType<FoldValues>['getInputProps']>
   /** What is wrong at a path of a part of a field. */
   errorAt: (path: string) => ReactNode
   onEnv: (rows: EnvRow[]) => void
+  /** Where it is to be made: volumes of that region can be had. */
+  region: { code: string; name: string }
+  /** The volume that was chosen cannot be had any more. */
+  onVolumeGone: () => void
   /** What the disk costs by the hour; unknown until it is priced. */
   diskRate: string | undefined
   /** That of the wallet. */
@@ -46,23 +56,33 @@ interface DeployFoldsProps {
 export function DeployFolds({
   values,
   takesUdp,
+  takesVolume,
   fieldOf,
   errorAt,
   onEnv,
+  region,
+  onVolumeGone,
   diskRate,
   currency,
 }: DeployFoldsProps) {
-  const { t } = useTranslation(['explore', 'deploy'])
+  const { t } = useTranslation(['explore', 'deploy', 'volumes'])
   const format = useFormat()
   const diskGb = Number(values.container_disk_gb)
+  const volumes = useVolumesIn(region.code)
+  const volume = volumes?.find(({ id }) => id === values.network_volume.id)
   return (
     <>
       <Fold
         title={t('folds.storage')}
-        holds={t(diskGb <= SYSTEM_DISK_FREE_GB ? 'folds.disk_free' : 'folds.disk', {
-          gb: diskGb || '–',
-          free: SYSTEM_DISK_FREE_GB,
-        })}
+        holds={[
+          t(diskGb <= SYSTEM_DISK_FREE_GB ? 'folds.disk_free' : 'folds.disk', {
+            gb: diskGb || '–',
+            free: SYSTEM_DISK_FREE_GB,
+          }),
+          ...(volume
+            ? [t('volumes:deploy.holds', { name: volume.name, path: values.network_volume.path })]
+            : []),
+        ].join(' · ')}
         cost={diskRate}
       >
         <NumberInput
@@ -73,6 +93,14 @@ export function DeployFolds({
           allowNegative={false}
           clampBehavior="none"
           {...fieldOf('container_disk_gb')}
+        />
+        <VolumeFields
+          values={values.network_volume}
+          fieldOf={fieldOf}
+          regionCode={region.code}
+          regionName={region.name}
+          takesVolume={takesVolume}
+          onGone={onVolumeGone}
         />
       </Fold>
       <Fold

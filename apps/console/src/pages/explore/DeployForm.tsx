@@ -11,7 +11,7 @@ import {
 import { CURRENCIES, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import type { Region } from '@berth/contract/regions'
 import { Select, TextInput } from '@mantine/core'
-import { useEffect, useState } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { useChange } from '../../api/use-change.ts'
@@ -32,6 +32,7 @@ import { PriceCard } from './PriceCard.tsx'
 import { RepeatParts } from './repeat/RepeatParts.tsx'
 import { setupValues } from './repeat/setup-values.ts'
 import { useQuote } from './use-quote.ts'
+import { NO_VOLUME, useVolumesIn, volumeField } from './VolumeFields.tsx'
 import { WatchPart } from './watch/WatchPart.tsx'
 
 interface DeployFormProps {
@@ -73,6 +74,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
       start_command: '',
       on_command_end: COMMAND_END_RULES[0] as CommandEndRule,
       env: [] as EnvRow[],
+      network_volume: NO_VOLUME,
       ...NO_STOP_RULES,
       ...(setup && setupValues(setup)),
     },
@@ -98,6 +100,8 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
     if (!offer.counts.includes(values.gpu_count)) setFieldValue('gpu_count', offer.counts[0] ?? 1)
   }, [offer, values.region_code, values.gpu_count, setFieldValue])
 
+  const dropVolume = useCallback(() => setFieldValue('network_volume', NO_VOLUME), [setFieldValue])
+  const volume = useVolumesIn(values.region_code)?.find(({ id }) => id === values.network_volume.id)
   const chooseImage = (image: Image) => {
     setFieldValue('image_id', image.id)
     setFieldValue('http_ports', portsToText(image.http_ports))
@@ -189,6 +193,9 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
           </div>
           <DeployFolds
             takesUdp={kindOf(values.image_id) === 'POD'}
+            takesVolume={kindOf(values.image_id) === 'POD'}
+            region={{ code: values.region_code, name: nameOf(values.region_code) }}
+            onVolumeGone={dropVolume}
             values={values}
             fieldOf={path => form.getInputProps(path)}
             errorAt={path => form.errors[path]}
@@ -204,7 +211,14 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
         </Card>
       </div>
       <div className={classes.side}>
-        <PriceCard quote={quote} billing={billing} onBilling={setBilling} busy={busy} failure={failure} />
+        <PriceCard
+          quote={quote}
+          billing={billing}
+          volumeName={volume?.name ?? null}
+          onBilling={setBilling}
+          busy={busy}
+          failure={failure}
+        />
         {isSoldOut && (
           <WatchPart
             offer={{
@@ -248,5 +262,6 @@ const formSchema = z.object({
   start_command: deployBody.shape.start_command.unwrap(),
   on_command_end: deployBody.shape.on_command_end.unwrap(),
   env: envRows,
+  network_volume: volumeField,
   ...stopRuleFields,
 })

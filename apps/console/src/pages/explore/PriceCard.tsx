@@ -23,6 +23,8 @@ interface PriceCardProps {
   /** How it is to be paid for. */
   billing: Billing
   onBilling: (billing: Billing) => void
+  /** The network volume that it has, which is paid for by itself; null for none. */
+  volumeName: string | null
   /** The deploy is under way. */
   busy: boolean
   /** Why the gateway refused the deploy. */
@@ -33,8 +35,9 @@ interface PriceCardProps {
  * What it costs, whether it would be accepted now, and the button that does it (B3, B7). On a phone price and button
  * stay at the foot of the screen.
  */
-export function PriceCard({ quote, billing, onBilling, busy, failure }: PriceCardProps) {
-  const { t } = useTranslation(['explore', 'errors', 'common', 'terms-of-payment'])
+export function PriceCard(props: PriceCardProps) {
+  const { quote, billing, onBilling, volumeName, busy, failure } = props
+  const { t } = useTranslation(['explore', 'errors', 'common', 'terms-of-payment', 'volumes'])
   const format = useFormat()
   const { price, check, rates } = quote
   const { data: balance } = useQuery(balanceQuery)
@@ -83,6 +86,12 @@ export function PriceCard({ quote, billing, onBilling, busy, failure }: PriceCar
                 <dd>{stopped}</dd>
               </div>
             </>
+          )}
+          {volumeName !== null && (
+            <div>
+              <dt>{t('volumes:deploy.line', { name: volumeName })}</dt>
+              <dd>{t('volumes:deploy.billed')}</dd>
+            </div>
           )}
           {balance && lasts !== null && (
             <div>

@@ -52,7 +52,7 @@ export function CostCard({ instance }: { instance: Instance }) {
               <Receipt row={row}>
                 {row.about.charge_cycle
                   ? t(`terms-of-payment:transaction.short.${row.about.charge_cycle}`)
-                  : t(`cost.stretch.${row.about.usage ?? 'compute'}`, {
+                  : t(row.about.usage === 'disk' ? 'cost.stretch.disk' : 'cost.stretch.compute', {
                       span: format.duration(row.about.seconds ?? 0, true),
                     })}
               </Receipt>

@@ -7,6 +7,8 @@ import { useCardText } from './card-text.ts'
 /** The reasons for which credits are given; any other reads as plain credits. */
 const CREDIT_REASONS = ['demo'] as const
 
+const USAGE_TEXTS = { compute: 'text.compute', disk: 'text.disk', volume: 'text.volume' } as const
+
 /** What a transaction comes to by now: of usage also what is due and not posted yet, which happens once an hour. */
 export function amountSoFar(row: Transaction): string {
   if (row.type !== 'usage') return row.amount_micro
@@ -49,7 +51,7 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
         }
       }
       const values = {
-        name: about.instance_name ?? '',
+        name: about.instance_name ?? about.volume_name ?? '',
         count: about.gpu_count ?? 0,
         spec: about.gpu_spec_name ?? '',
       }
@@ -62,7 +64,7 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
       const span = format.duration(about.seconds ?? 0, true)
       const rate = format.rate(about.rate_micro_per_hour ?? '0', row.currency, 'h', true)
       return {
-        title: t(about.usage === 'disk' ? 'text.disk' : 'text.compute', values),
+        title: t(USAGE_TEXTS[about.usage ?? 'compute'], values),
         second: t(row.status === 'pending' ? 'text.usage_running' : 'text.usage', { span, rate }),
       }
     },

@@ -146,7 +146,7 @@ export function defineNotices(deps: NoticeDeps) {
     volume: define(
       null,
       VOLUME_TEXTS,
-      ({ deletedOn }: VolumeFacts) => (deletedOn === null ? 'instances' : 'payments'),
+      ({ deletedOn }: VolumeFacts) => (deletedOn === null ? 'volumes' : 'payments'),
       (facts: VolumeFacts) => ({
         at: timeText(facts.at),
         news: facts.news,

@@ -2,6 +2,7 @@ import type { DeploySetup } from '@berth/contract/deploy-templates'
 import { stopRuleValues } from '../../../ui/stop-rules.ts'
 import type { EnvRow } from '../env/env-rows.ts'
 import { portsToText } from '../field-texts.ts'
+import { NO_VOLUME } from '../VolumeFields.tsx'
 
 /**
  * A deploy that is repeated, as the form holds it.
@@ -28,6 +29,7 @@ export function setupValues(setup: DeploySetup) {
     start_command,
     on_command_end,
     env,
+    network_volume: setup.network_volume ?? NO_VOLUME,
     ...stopRuleValues(setup),
   }
 }

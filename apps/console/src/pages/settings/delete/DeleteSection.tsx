@@ -3,6 +3,7 @@ import { deleteAccount } from '@berth/contract/account-security'
 import { by, typedPassword } from '@berth/contract/fields'
 import { listInstances } from '@berth/contract/instances'
 import { AUDIT_KEPT_DAYS } from '@berth/contract/limits'
+import { listVolumes } from '@berth/contract/volumes'
 import { Button, TextInput } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
@@ -36,6 +37,7 @@ export function DeleteSection() {
     <SectionCard title={t('delete.title')} lead={t('delete.lead')}>
       <div className={classes.body}>
         <Instances />
+        <Volumes />
         <Consequences />
         <p className={classes.again}>{t('delete.again')}</p>
         <DeleteForm user={user} />
@@ -55,6 +57,22 @@ function Instances() {
       <span>
         {t('delete.instances', { count: data.length })}{' '}
         <Link to="/instance-list">{t('delete.to_instances')}</Link>
+      </span>
+    </p>
+  )
+}
+
+/** The same of network volumes. */
+function Volumes() {
+  const { t } = useTranslation('settings')
+  const { data } = useQuery(queryOf(listVolumes, { query: {} }))
+  if (!data || data.length === 0) return null
+  return (
+    <p className={classes.first}>
+      <IconAlertTriangle size={16} stroke={1.6} aria-hidden="true" />
+      <span>
+        {t('delete.volumes', { count: data.length })}{' '}
+        <Link to="/network-volume">{t('delete.to_volumes')}</Link>
       </span>
     </p>
   )

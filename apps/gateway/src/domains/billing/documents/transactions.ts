@@ -219,6 +219,7 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
       usage: isUsage ? usageOf(row) : null,
       instanceId: isInstance ? row.subjectId : null,
       instanceName: isInstance ? row.subjectName : null,
+      volumeName: row.subjectKind === 'network_volume' ? row.subjectName : null,
       gpuSpecName: row.subjectFacts?.gpu_spec_name ?? null,
       gpuCount: row.subjectFacts?.gpu_count ?? null,
       seconds: isUsage ? secondsOf(startedAt, endOf(row) ?? now) : null,
@@ -260,8 +261,9 @@ export function ratePerHour(row: TransactionRow): bigint {
   return (rateMicro * 3_600n) / BigInt(rateSeconds)
 }
 
-/** Whether a stretch is that of a machine, or of the disk that it keeps while it is off. */
-function usageOf({ sku }: TransactionRow): 'compute' | 'disk' {
+/** Whether a stretch is that of a machine, of the disk that it keeps while it is off, or of a network volume. */
+function usageOf({ sku, subjectKind }: TransactionRow): 'compute' | 'disk' | 'volume' {
+  if (subjectKind === 'network_volume') return 'volume'
   return sku?.startsWith('disk.') ? 'disk' : 'compute'
 }
 

@@ -72,6 +72,35 @@ export function describeVolumes(subject: Subject): void {
   })
 
   subject.inside(
+    'two running machines have the same volume, or the second does not start, and the engine says which',
+    async ctx => {
+      skipWithout(ctx)
+      const engine = subject.engine()
+      const id = newId()
+      await store().make({ id, size_gb: 1 })
+      const volumes = [{ id, path: '/data', read_only: false }]
+      const first = await subject.running({ volumes })
+      await text(engine, first.id, 'echo first > /data/first')
+      const second = subject.spec({ volumes })
+      await engine.machines.create(second, never)
+      if (store().sharing.offered) {
+        await engine.machines.start(second.id, never)
+        await engine.machines.begin(second.id, never)
+        expect(await text(engine, second.id, 'cat /data/first; echo second > /data/second')).toBe('first\n')
+        expect(await text(engine, first.id, 'cat /data/second')).toBe('second\n')
+      } else {
+        await expectCode(engine.machines.start(second.id, never), 'failed')
+        expect(await text(engine, first.id, 'cat /data/first')).toBe('first\n')
+      }
+      for (const machine of [first, second]) {
+        await engine.machines.stop(machine.id, never)
+        await engine.machines.remove(machine.id, never)
+      }
+      await store().delete(id)
+    },
+  )
+
+  subject.inside(
     'what one machine writes to a volume another finds there, after the first is gone',
     async ctx => {
       skipWithout(ctx)

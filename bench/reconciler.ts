@@ -44,6 +44,7 @@ const FORM: DeployBody = {
   stop_at: null,
   spend_limit_cents: null,
   idle_stop_minutes: null,
+  network_volume: null,
 }
 
 const fake = await startFakeGateway()

@@ -17,6 +17,7 @@ import {
   type RegistryCredential,
 } from '@berth/contract/registries'
 import { addSshKey } from '@berth/contract/ssh-keys'
+import { createVolume, editVolume, growVolume } from '@berth/contract/volumes'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import type { FunctionComponent } from 'react'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -36,6 +37,10 @@ import { SaveTemplateDialog } from './pages/explore/repeat/SaveTemplateDialog.ts
 import { TemplatesDialog } from './pages/explore/repeat/TemplatesDialog.tsx'
 import { WatchDialog } from './pages/explore/watch/WatchDialog.tsx'
 import { FileDialogs } from './pages/instance/files/FileDialogs.tsx'
+import { CreateVolumeDialog } from './pages/network-volume/CreateVolumeDialog.tsx'
+import { GrowVolumeDialog } from './pages/network-volume/GrowVolumeDialog.tsx'
+import { RenameVolumeDialog } from './pages/network-volume/RenameVolumeDialog.tsx'
+import { madeVolume } from './pages/network-volume/volume-fixture.ts'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
@@ -155,6 +160,30 @@ const FORMS: readonly FormCase[] = [
     call: editInstance,
     Form: () => <EditDialog instance={madeInstance({})} opened onClose={nothing} />,
     namespaces: ['instances'],
+    typed: { Name: 'other' },
+    submit: 'Save',
+  },
+  {
+    file: 'network-volume/CreateVolumeDialog.tsx',
+    call: createVolume,
+    Form: () => <CreateVolumeDialog opened onClose={nothing} />,
+    namespaces: ['volumes'],
+    typed: { Name: 'datasets' },
+    submit: 'Create',
+  },
+  {
+    file: 'network-volume/GrowVolumeDialog.tsx',
+    call: growVolume,
+    Form: () => <GrowVolumeDialog volume={madeVolume()} opened onClose={nothing} />,
+    namespaces: ['volumes'],
+    typed: { Size: '200' },
+    submit: 'Grow',
+  },
+  {
+    file: 'network-volume/RenameVolumeDialog.tsx',
+    call: editVolume,
+    Form: () => <RenameVolumeDialog volume={madeVolume()} opened onClose={nothing} />,
+    namespaces: ['volumes'],
     typed: { Name: 'other' },
     submit: 'Save',
   },

@@ -9,6 +9,7 @@ import {
 } from '@berth/contract/instance-terms'
 import { deployInstance, startInstance } from '@berth/contract/instances'
 import { allRegions, type GpuSpec, gpuSpec, listGpuSpecs } from '@berth/contract/regions'
+import { createVolume, getVolumePrice, growVolume } from '@berth/contract/volumes'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { type FunctionComponent, useState } from 'react'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -23,6 +24,9 @@ import { StartDialog } from './instances/StartDialog.tsx'
 import { RenewDialog } from './instances/TermDialogs.tsx'
 import { DeployForm } from './pages/explore/DeployForm.tsx'
 import { offersOf } from './pages/explore/offers.ts'
+import { CreateVolumeDialog } from './pages/network-volume/CreateVolumeDialog.tsx'
+import { GrowVolumeDialog } from './pages/network-volume/GrowVolumeDialog.tsx'
+import { madeVolume } from './pages/network-volume/volume-fixture.ts'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { sampleOf } from './schema-fixture.ts'
 import { startToasts } from './ui/toast.ts'
@@ -117,6 +121,30 @@ const PURCHASES: readonly Purchase[] = [
     submit: /^Change$/,
     answer: sampleOf(convertChargeType.data) as object,
     says: 'machine is now paid for in another way',
+  },
+  {
+    operation: createVolume.operation,
+    Page: ({ onDone }) => <CreateVolumeDialog opened onClose={onDone} />,
+    namespaces: ['volumes'],
+    typed: { Name: 'datasets' },
+    reads: { [getVolumePrice.operation]: () => sampleOf(getVolumePrice.data) },
+    submit: /^Create$/,
+    answer: sampleOf(createVolume.data) as object,
+    says: 'datasets is being created.',
+    leadsTo: '/network-volume',
+    ofAForm: true,
+  },
+  {
+    operation: growVolume.operation,
+    Page: ({ onDone }) => <GrowVolumeDialog volume={madeVolume()} opened onClose={onDone} />,
+    namespaces: ['volumes'],
+    typed: { Size: '200' },
+    reads: { [getVolumePrice.operation]: () => sampleOf(getVolumePrice.data) },
+    submit: /^Grow$/,
+    answer: sampleOf(growVolume.data) as object,
+    says: 'datasets grows.',
+    leadsTo: '/network-volume',
+    ofAForm: true,
   },
   {
     ...topupPage,

@@ -45,6 +45,7 @@ const FORM: DeployBody = {
   spend_limit_cents: null,
   idle_stop_minutes: null,
   network_volume: null,
+  public_ip: 'shared',
 }
 
 const fake = await startFakeGateway()

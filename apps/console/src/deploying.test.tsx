@@ -2,6 +2,7 @@ import { deploySetup } from '@berth/contract/deploy-templates'
 import { officialImages } from '@berth/contract/images'
 import { getInstance } from '@berth/contract/instance-page'
 import { checkResource, deployInstance } from '@berth/contract/instances'
+import { getPublicIpPrice } from '@berth/contract/public-ip-calls'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { expect, onTestFinished, test } from 'vitest'
@@ -69,7 +70,7 @@ async function openRepeated(answers: Parameters<typeof answerCalls>[0] = {}, set
         <DeployForm offer={offer} regions={regions} images={images} setup={setup} onDeployed={() => {}} />
       </InShell>
     ),
-    { namespaces: ['explore', 'deploy', 'terms-of-payment'] },
+    { namespaces: ['explore', 'deploy', 'public-ip', 'terms-of-payment'] },
   )
   return answered
 }
@@ -126,4 +127,38 @@ test('[B7] what a registry says of an image stands at the field of the image', a
   const field = await screen.findByLabelText('Image')
   await waitFor(() => expect(field.getAttribute('aria-invalid')).toBe('true'))
   expect(document.body.textContent).toContain('The registry gives this image to nobody without a login')
+})
+
+test('[R2.25] an address of its own is chosen with its price and its stock, and is priced, checked and deployed with', async () => {
+  const { sent } = await openRepeated({
+    [getPublicIpPrice.operation]: () => ({
+      currency: 'USD',
+      rate_micro_per_hour: '5000',
+      total: 2,
+      available: 1,
+    }),
+  })
+  const choice = await screen.findByRole<HTMLInputElement>('radio', { name: /^Dedicated address/ })
+  expect(choice.closest('label')?.textContent).toMatch(/\$0\.0050 \/h.*paid for, while stopped.*1 is free/)
+  expect(screen.getByRole<HTMLInputElement>('radio', { name: /^Shared address/ }).checked).toBe(true)
+  fireEvent.click(choice)
+  const last = (operation: string) => sent.findLast(one => one.operation === operation)?.body
+  await waitFor(() => expect(last(checkResource.operation)).toMatchObject({ public_ip: 'dedicated' }))
+  fireEvent.change(screen.getByLabelText('Value of LOGIN'), { target: { value: 's3cret' } })
+  await act(async () => fireEvent.click(await button('Deploy')))
+  await waitFor(() => expect(last(deployInstance.operation)).toMatchObject({ public_ip: 'dedicated' }))
+})
+
+test('[R2.25] an address of its own cannot be chosen where none is free', async () => {
+  await openRepeated({
+    [getPublicIpPrice.operation]: () => ({
+      currency: 'USD',
+      rate_micro_per_hour: '5000',
+      total: 0,
+      available: 0,
+    }),
+  })
+  const choice = await screen.findByRole<HTMLInputElement>('radio', { name: /^Dedicated address/ })
+  await waitFor(() => expect(choice.disabled).toBe(true))
+  expect(choice.closest('label')?.textContent).toContain('This region has none to give')
 })

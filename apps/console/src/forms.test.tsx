@@ -125,7 +125,7 @@ const FORMS: readonly FormCase[] = [
     file: 'explore/DeployForm.tsx',
     call: deployInstance,
     Form: Deploy,
-    namespaces: ['explore', 'deploy'],
+    namespaces: ['explore', 'deploy', 'public-ip'],
     typed: { Name: 'llama-finetune' },
     submit: 'Deploy',
   },

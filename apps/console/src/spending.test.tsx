@@ -8,6 +8,7 @@ import {
   toggleSubscription,
 } from '@berth/contract/instance-terms'
 import { deployInstance, startInstance } from '@berth/contract/instances'
+import { bindPublicIp, getPublicIpPrice } from '@berth/contract/public-ip-calls'
 import { allRegions, type GpuSpec, gpuSpec, listGpuSpecs } from '@berth/contract/regions'
 import { createVolume, getVolumePrice, growVolume } from '@berth/contract/volumes'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
@@ -20,6 +21,7 @@ import { renderInPage } from './component-fixture.tsx'
 import { type Answers, answerCalls, InShell, Refusal } from './gateway-fixture.tsx'
 import { BillingDialog } from './instances/BillingDialog.tsx'
 import { madeInstance } from './instances/instance-fixture.ts'
+import { BindPublicIpDialog } from './instances/PublicIpDialogs.tsx'
 import { StartDialog } from './instances/StartDialog.tsx'
 import { RenewDialog } from './instances/TermDialogs.tsx'
 import { DeployForm } from './pages/explore/DeployForm.tsx'
@@ -72,7 +74,7 @@ const PURCHASES: readonly Purchase[] = [
   {
     operation: deployInstance.operation,
     Page: Deploy,
-    namespaces: ['explore', 'deploy'],
+    namespaces: ['explore', 'deploy', 'public-ip'],
     typed: { Name: 'llama-finetune' },
     submit: /^Deploy$/,
     answer: sampleOf(deployInstance.data) as object,
@@ -145,6 +147,22 @@ const PURCHASES: readonly Purchase[] = [
     says: 'datasets grows.',
     leadsTo: '/network-volume',
     ofAForm: true,
+  },
+  {
+    operation: bindPublicIp.operation,
+    Page: ({ onDone }) => (
+      <BindPublicIpDialog instance={madeInstance({ tcp_ports: [22] })} opened onClose={onDone} />
+    ),
+    namespaces: ['public-ip', 'instances'],
+    typed: {},
+    reads: {
+      [getPublicIpPrice.operation]: () => ({ ...(sampleOf(getPublicIpPrice.data) as object), available: 2 }),
+    },
+    submit: /^Bind public IP$/,
+    answer: sampleOf(bindPublicIp.data) as object,
+    says: 'machine has a public IP of its own now.',
+    leadsTo: '/instance-list',
+    ofAForm: false,
   },
   {
     ...topupPage,

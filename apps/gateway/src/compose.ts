@@ -27,6 +27,7 @@ import { createModels, type Models } from './domains/models/models.ts'
 import { modelsRoutes } from './domains/models/routes.ts'
 import { createNotifications } from './domains/notifications/notifications.ts'
 import { notificationsRoutes } from './domains/notifications/routes.ts'
+import { createPublicIps } from './domains/public-ips/public-ips.ts'
 import { createReach, type Reach } from './domains/reach/reach.ts'
 import { createRegions } from './domains/regions/regions.ts'
 import { regionsRoutes } from './domains/regions/routes.ts'
@@ -56,7 +57,7 @@ import type { Catalogue } from './platform/config/catalogue.ts'
 import { sayIn } from './platform/config/catalogue-words.ts'
 import type { Config } from './platform/config/config.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
-import { findDirectHost } from './platform/direct-host.ts'
+import { directAddress, findDirectHost } from './platform/direct-host.ts'
 import { createEvents } from './platform/events/events.ts'
 import { createGateways } from './platform/gateways/gateways.ts'
 import type { Route } from './platform/http/handler.ts'
@@ -191,6 +192,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   })
   metrics.gauge('berth_gateway_streams', 'Streams to and from other gateways.', gateways.streamCount)
   const sshPort = parts.sshPort ?? null
+  const direct = { ...parts.direct, host: await findDirectHost(parts.direct.host) }
   const audit = createAudit({ ...base, events })
 
   const fleet = createFleet({ ...base, listen, selfId: parts.gatewayId, sources: parts.engines })
@@ -223,7 +225,8 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       ids: parts.ids,
     }),
   })
-  const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet, registries })
+  const publicIps = createPublicIps({ ...base, catalogue })
+  const quotes = createQuotes({ db, catalogue, regions, publicIps, images, billing, fleet, registries })
   const sshKeys = createSshKeys({ ...base, events })
   const volumes = createVolumes({
     ...base,
@@ -241,6 +244,8 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     catalogue,
     billing,
     regions,
+    publicIps,
+    sharedAddress: directAddress(direct, parts.host),
     images,
     quotes,
     volumes,
@@ -324,7 +329,10 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: parts.publicUrl,
     serviceHost: parts.serviceHost,
     uploadGbMax: parts.uploadGbMax,
-    direct: { ...parts.direct, host: await findDirectHost(parts.direct.host) },
+    direct,
+    publicIps,
+    selfId: parts.gatewayId,
+    internalHost: parts.internalHost,
     ssh:
       sshPort === null
         ? null
@@ -431,6 +439,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   async function forget(gatewayId: string): Promise<void> {
     await gateways.forget(gatewayId)
     await fleet.forget(gatewayId)
+    await publicIps.forget(gatewayId)
     await instances.forgetGateway(gatewayId)
     await releaseLeases(db, gatewayId)
   }
@@ -479,6 +488,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       // sent yet, since mails hold the address.
       await fleet.start()
       await regions.seedStock()
+      await publicIps.seed()
       await jobs.open()
       await gateways.start()
       const actualPort = await server.listen(parts.host, port)

@@ -65,6 +65,8 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'instance.toggle-renewal': 'an instance that is paid for in advance',
   'instance.toggle-subscription': 'the price of a term',
   'instance.convert-charge-type': 'an instance that is paid for in advance, and a price',
+  'eip.bind': 'an instance with a TCP or UDP port',
+  'eip.unbind': 'the id of a public IP',
   'account.begin-provider-sign-in': 'a service to sign in through',
   'account.link': 'a visit to a service that came back',
   'account.unlink': 'a service that is linked',
@@ -422,7 +424,8 @@ const KNOWN: Record<string, unknown[]> = {
   kind: ['POD'],
   billing_type: ['postpay', 'postpay', 'prepay'],
   charge_cycle: [null, null, 'weekly', 'monthly'],
-  price_micro: ['12090000', '46080000', '80000', '0'],
+  price_micro: ['12090000', '46080000', '80000', '5000', '0'],
+  public_ip: ['shared', 'shared', 'dedicated'],
   change: ['renew', 'subscribe', 'convert'],
   name: ['box', 'a_b-C', 'Ann'],
   id: [

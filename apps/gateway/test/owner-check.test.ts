@@ -102,6 +102,9 @@ const WHO: Record<string, Audience> = {
   'instance.toggle-renewal': 'verified',
   'instance.toggle-subscription': 'verified',
   'instance.convert-charge-type': 'verified',
+  'eip.price': 'user',
+  'eip.bind': 'verified',
+  'eip.unbind': 'verified',
   'deploy_template.list': 'user',
   'deploy_template.get': 'user',
   'deploy_template.add': 'verified',
@@ -175,6 +178,8 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'instance.convert-charge-type': ({ instance }) => ({
     body: { instance_id: instance, charge_cycle: null, price_micro: '1' },
   }),
+  'eip.bind': ({ instance }) => ({ body: { instance_id: instance, region_code: 'us-west' } }),
+  'eip.unbind': ({ eip }) => ({ params: { id: eip } }),
   'deploy_template.get': ({ template }) => ({ params: { id: template } }),
   'deploy_template.rename': ({ template }) => ({ params: { id: template }, body: { name: 'theirs' } }),
   'deploy_template.remove': ({ template }) => ({ params: { id: template } }),
@@ -194,6 +199,8 @@ interface Ids {
   user: string
   instance: string
   transaction: string
+  /** The public IP of that instance. */
+  eip: string
   topup: string
   /** A session that is not the one that asks. */
   session: string
@@ -349,6 +356,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         instance: 'i-zzzzzzz',
         transaction: 't_01890000-0000-7000-8000-000000000000',
         topup: 't_01890000-0000-7000-8000-000000000000',
+        eip: '01890000-0000-7000-8000-000000000000',
         session: '01890000-0000-7000-8000-000000000000',
         sshKey: '01890000-0000-7000-8000-000000000000',
         registry: '01890000-0000-7000-8000-000000000000',
@@ -397,14 +405,18 @@ async function ownSomething(): Promise<Ids> {
   const { instance_id } = await gateway.data(
     deployInstance,
     {
-      body: deployBody(images.find(({ available }) => available)?.id ?? ''),
+      body: {
+        ...deployBody(images.find(({ available }) => available)?.id ?? ''),
+        tcp_ports: [22],
+        public_ip: 'dedicated',
+      },
     },
     { token: owner },
   )
-  const status = async () =>
+  const own = async () =>
     (await gateway.data(listInstances, {}, { token: owner })).find(one => one.instance_id === instance_id)
-      ?.status
-  await vi.waitUntil(async () => (await status()) === 'running', { timeout: 60_000 })
+  await vi.waitUntil(async () => (await own())?.status === 'running', { timeout: 60_000 })
+  const eip = (await own())?.eip?.id ?? ''
   const list = await fetch(`${gateway.origin}/gateway/api/bill/transaction?type=usage`, {
     headers: { authorization: `Bearer ${owner}` },
   })
@@ -420,7 +432,7 @@ async function ownSomething(): Promise<Ids> {
     { body: { amount: 100, currency: 'USD', platform_name: 'testcard', source: '4242424242424242' } },
     { token: owner },
   )
-  return { user: ownerId, instance: instance_id, transaction, topup, session, ...(await ownKeys()) }
+  return { user: ownerId, instance: instance_id, transaction, eip, topup, session, ...(await ownKeys()) }
 }
 
 function deployBody(imageId: string) {

@@ -43,6 +43,7 @@ import {
 import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
 import { setNotifications } from '@berth/contract/notifications'
 import { cancelOfferWatch, watchOffer } from '@berth/contract/offer-watches'
+import { bindPublicIp, unbindPublicIp } from '@berth/contract/public-ip-calls'
 import {
   addRegistryCredential,
   checkRegistryCredential,
@@ -112,6 +113,7 @@ const READ_OF_EACH = 4
 const PREPAID = { billing_type: 'prepay', charge_cycle: 'weekly' } as const
 const WEEK = '12090000'
 const HOUR = '80000'
+const WITH_PORT = { tcp_ports: [22] }
 const WATCHED_MS = 3_600_000
 const SPENDING_CARD = '4242424242424242'
 const ASKING_CARD = '4000002500003155'
@@ -298,6 +300,11 @@ const SCENES: Scene[] = [
       body: { instance_id: await instance('running', PREPAID), charge_cycle: null, price_micro: HOUR },
     },
   })),
+  scene(bindPublicIp, async () => ({
+    customer: owner,
+    input: { body: { region_code: 'us-west', instance_id: await instance('running', WITH_PORT) } },
+  })),
+  scene(unbindPublicIp, async () => ({ customer: owner, input: { params: await boundIp() } })),
   scene(addDeployTemplate, async () => ({
     customer: owner,
     input: { body: { name: randomUUID(), setup: deployBody() } },
@@ -423,6 +430,8 @@ const QUESTIONS: Record<string, (things: Things, customer: Customer) => unknown[
   'instance.check-resource': () => [{ body: { ...machine, image_id } }],
   'instance.billing-preview': ({ instances }) =>
     instances.flatMap(id => ['renew', 'convert'].map(change => ({ params: { id }, query: { change } }))),
+  'eip.price': () => [{ query: { region_code: 'us-west' } }],
+  'instance.setup': ({ instances }) => byId(instances),
   'instance.connection': ({ instances }) => byId(instances),
   'instance.events': ({ instances }) => byId(instances),
   'instance.logs': ({ instances }) => byId(instances),
@@ -479,6 +488,13 @@ async function keptTemplate(): Promise<{ id: string }> {
   const body = { name: randomUUID(), setup: deployBody() }
   const { id } = await gateway.data(addDeployTemplate, { body }, owner)
   return { id }
+}
+
+/** A public IP that an instance has for itself. */
+async function boundIp(): Promise<{ id: string }> {
+  const body = { region_code: 'us-west', instance_id: await instance('running', WITH_PORT) }
+  const { id } = await gateway.data(bindPublicIp, { body }, owner)
+  return { id: id ?? '' }
 }
 
 /** A mail for the offer that is sold out; each time until another moment, so that it is another watch. */

@@ -204,14 +204,16 @@ export const transaction = z.object({
   invoice: z.string().nullable(),
   /** What it is about; which keys are set depends on the type. */
   about: z.object({
-    /** `compute` while running, `disk` while stopped. */
-    usage: z.enum(['compute', 'disk', 'volume']).nullable(),
+    /** `compute` while running, `disk` while stopped, `public_ip` of an address of its own all the time. */
+    usage: z.enum(['compute', 'disk', 'public_ip', 'volume']).nullable(),
     instance_id: z.string().nullable(),
     instance_name: z.string().nullable(),
     /** Of a network volume, as it was called then. */
     volume_name: z.string().nullable(),
     gpu_spec_name: z.string().nullable(),
     gpu_count: z.number().int().nullable(),
+    /** The address, of a public IP. */
+    address: z.string().nullable(),
     seconds: z.number().int().nullable(),
     rate_micro_per_hour: micro.nullable(),
     /** Of a term that was paid in advance: it begins at the row's date. */

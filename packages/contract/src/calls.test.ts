@@ -66,6 +66,8 @@ const SEED_CALLS: Record<string, string[]> = {
   'POST /api/instance/toggle-subscription': [],
   'POST /api/instance/convert-charge-type': [],
   'GET /api/netvolume/price': [],
+  'POST /api/eip/': ['region_code', 'instance_id'],
+  'DELETE /api/eip/{id}': [],
   'GET /api/bill/balance': [],
   'GET /api/bill/pay-platform': [],
   'POST /api/bill/topup': ['amount', 'currency', 'platform_name', 'source'],
@@ -149,6 +151,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'file.remove',
     'netvolume.edit',
     'netvolume.delete',
+    'eip.unbind',
   ],
   'it ends with the session': ['instance.start-web-terminal', 'instance.stop-web-terminal'],
   'it is what customers come for, and the balance bounds it': [
@@ -158,6 +161,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'instance.convert-charge-type',
     'netvolume.create',
     'netvolume.grow',
+    'eip.bind',
     'bill.topup',
     'bill.topup-cancel',
   ],
@@ -166,6 +170,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
 /** Calls that the seed does not have. A new call belongs here, or in the table above when the seed has it. */
 const OWN_CALLS = [
   'GET /api/instance/page',
+  'GET /api/eip/price',
   'POST /api/offer-watch/',
   'GET /api/offer-watch/',
   'DELETE /api/offer-watch/{id}',
@@ -300,6 +305,7 @@ describe('rules across calls', () => {
   test('the calls that spend are known, are POSTs, and need a verified account', () => {
     expect(spending.map(call => call.operation).sort()).toEqual([
       'bill.topup',
+      'eip.bind',
       'instance.convert-charge-type',
       'instance.deploy',
       'instance.renew',

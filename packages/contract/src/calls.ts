@@ -15,6 +15,7 @@ import { instanceTermCalls } from './instance-terms.ts'
 import { instanceCalls } from './instances.ts'
 import { notificationCalls } from './notifications.ts'
 import { offerWatchCalls } from './offer-watches.ts'
+import { publicIpCalls } from './public-ip-calls.ts'
 import { regionCalls } from './regions.ts'
 import { registryCalls } from './registries.ts'
 import { sshKeyCalls } from './ssh-keys.ts'
@@ -42,5 +43,6 @@ export const calls = [
   ...connectionDoctorCalls,
   ...instanceTermCalls,
   ...volumeCalls,
+  ...publicIpCalls,
   ...billingCalls,
 ] as const

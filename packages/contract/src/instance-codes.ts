@@ -38,6 +38,8 @@ export const INSTANCE_EVENT_CODES = [
   'deletion_announced',
   'deleted_when_stopped',
   'ports_used_up',
+  'public_ip_bound',
+  'public_ip_given_back',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 

@@ -90,6 +90,29 @@ export function billingObstacle(
   return wanted.begun && instance.expiry_time === null ? 'term_not_begun' : null
 }
 
+/** What of an instance decides whether it may get, or give back, an address of its own. */
+export interface AddressedInstance {
+  eip: { type: 'shared' | 'dedicated' } | null
+  tcp_ports: readonly number[]
+  udp_ports: readonly number[]
+}
+
+/**
+ * Why the address of an instance keeps an action from it; null: it does not.
+ * @returns The error that the gateway refuses the action with, whose text says it.
+ */
+export function addressObstacle(
+  action: InstanceAction,
+  { eip, tcp_ports, udp_ports }: AddressedInstance,
+): 'public_ip_bound' | 'public_ip_not_bound' | 'public_ip_no_ports' | null {
+  const isBound = eip?.type === 'dedicated'
+  if (action === 'unbind_public_ip') return isBound ? null : 'public_ip_not_bound'
+  if (action !== 'bind_public_ip') return null
+  if (isBound) return 'public_ip_bound'
+  // Only direct ports are reached at an address; without any it would cost for nothing.
+  return tcp_ports.length + udp_ports.length === 0 ? 'public_ip_no_ports' : null
+}
+
 /**
  * The statuses from which an action is allowed.
  * @param action The action asked for.

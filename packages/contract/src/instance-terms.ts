@@ -70,7 +70,14 @@ export const toggleRenewal = defineCall({
   audience: 'verified',
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },
-  stales: ['instance.list', 'instance.page', 'instance.get', 'instance.events', 'bill.transaction-receipt'],
+  stales: [
+    'instance.list',
+    'instance.page',
+    'instance.get',
+    'instance.setup',
+    'instance.events',
+    'bill.transaction-receipt',
+  ],
   body: z.object({ instance_id: instanceId, auto_renew: z.boolean(by('wrong_type')) }),
   data: instanceChange,
 })

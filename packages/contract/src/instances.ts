@@ -24,6 +24,7 @@ import {
   START_COMMAND_CHARS_MAX,
   STOP_AT_CHARS_MAX,
 } from './limits.ts'
+import { PUBLIC_IP_TYPES, publicIp } from './public-ip.ts'
 import { volumeMount } from './volumes.ts'
 
 /** `i-` and six letters or digits. */
@@ -123,6 +124,8 @@ export const deployBody = z.object(
     http_ports: ports.default([]),
     tcp_ports: ports.default([]),
     udp_ports: ports.default([]),
+    /** Where its TCP and UDP ports are reached: a dedicated address costs by the hour. */
+    public_ip: z.enum(PUBLIC_IP_TYPES, by('not_allowed')).default('shared'),
     env: env.default({}),
     /** Which of them are never shown again. */
     secret_env: z.array(envName, by('wrong_type')).max(ENV_VARIABLES_MAX, by('too_large')).default([]),
@@ -147,9 +150,13 @@ const quoteFields = deployBody.pick({
   gpu_spec_id: true,
   billing_type: true,
   charge_cycle: true,
+  public_ip: true,
 })
 
-/** One line of a price. `key` names it: `gpu` and `cpu` the machine, `disk` what is over the free part. */
+/**
+ * One line of a price. `key` names it: `gpu` and `cpu` the machine, `disk` what is over the free part, `public_ip` an
+ * address of its own, which is metered by the hour also where the rest is paid for in advance.
+ */
 export const priceLine = z.object({
   key: z.enum(['gpu', 'cpu', 'disk', 'public_ip']),
   /** The spec's name, for the first line. */
@@ -246,7 +253,8 @@ export const instance = z.object({
   auto_renew: z.boolean(),
   /** What its last term cost; null on demand. */
   term_micro: micro.nullable(),
-  eip: z.object({ id: z.string(), type: z.enum(['shared', 'dedicated']), address: z.string() }).nullable(),
+  /** Where its TCP and UDP ports are reached; null where it has none, and where nobody reaches them from outside. */
+  eip: publicIp.nullable(),
   disks: z.object({
     container_gb: z.number().int(),
     system_gb: z.number().int(),
@@ -269,10 +277,10 @@ export const instance = z.object({
   /** How long it may be idle before it is stopped by itself: no connection, processors and GPUs under 5 %; null: for ever. */
   idle_stop_minutes: z.number().int().nullable(),
   currency: z.string(),
-  /** What is metered; nothing is of what is paid for in advance. */
+  /** What is metered, but for a public IP of its own; nothing is of what is paid for in advance. */
   running_micro_per_hour: micro,
   stopped_micro_per_day: micro,
-  /** All that it has cost so far. */
+  /** All that it has cost so far, but for a public IP of its own. */
   cost_micro: micro,
   /** When the machine last became ready; null while it is not running. */
   ready_at: timestamp.nullable(),
@@ -304,9 +312,11 @@ export const WHAT_RUNS = [
   'instance.price',
   'instance.billing-preview',
   'instance.check-resource',
+  'instance.setup',
   'gpu_spec.list',
   'netvolume.list',
   'netvolume.price',
+  'eip.price',
   'bill.balance',
   'bill.transaction',
   'bill.transaction-receipt',
@@ -354,6 +364,7 @@ export const editInstance = defineCall({
     'instance.list',
     'instance.page',
     'instance.get',
+    'instance.setup',
     'instance.events',
     'netvolume.list',
     'bill.transaction-receipt',
@@ -421,8 +432,20 @@ export const startInstance = defineCall({
   data: instanceChange,
 })
 
+/**
+ * What keeps a port of a dedicated address closed: the gateway may not open such a low number, another program has it, or
+ * no gateway that runs has the address.
+ */
+export const PORT_TROUBLES = ['not_permitted', 'taken', 'no_gateway'] as const
+
 /** A port of an instance that is reached from outside by a host and a port of its own. */
-const directPort = z.object({ port: z.number().int(), host: z.string(), public_port: z.number().int() })
+const directPort = z.object({
+  port: z.number().int(),
+  host: z.string(),
+  public_port: z.number().int(),
+  /** Why nobody answers there, at an address of its own; null where somebody does. */
+  trouble: z.enum(PORT_TROUBLES).nullable(),
+})
 z.globalRegistry.add(directPort, { id: 'DirectPort' })
 
 /** What the agent in a virtual machine says of its system: its customer's word. */
@@ -509,7 +532,7 @@ export const stopWebTerminal = defineCall({
 
 /** One thing that was looked at before money moves (B7). `code` names the text, `values` fill it. */
 export const check = z.object({
-  key: z.enum(['region', 'stock', 'image', 'disk', 'balance', 'compute']),
+  key: z.enum(['region', 'stock', 'image', 'disk', 'balance', 'compute', 'public_ip']),
   ok: z.boolean(),
   code: z.string(),
   values: z.record(z.string(), z.union([z.string(), z.number()])),

@@ -13,6 +13,7 @@ import type instances from '../../public/locales/en/instances.json'
 import type keys from '../../public/locales/en/keys.json'
 import type offers from '../../public/locales/en/offers.json'
 import type payments from '../../public/locales/en/payments.json'
+import type publicIp from '../../public/locales/en/public-ip.json'
 import type settings from '../../public/locales/en/settings.json'
 import type termsOfPayment from '../../public/locales/en/terms-of-payment.json'
 import type volumes from '../../public/locales/en/volumes.json'
@@ -37,6 +38,7 @@ declare module 'i18next' {
       keys: typeof keys
       offers: typeof offers
       payments: typeof payments
+      'public-ip': typeof publicIp
       settings: typeof settings
       'terms-of-payment': typeof termsOfPayment
       volumes: typeof volumes

@@ -31,6 +31,7 @@ export type Namespace =
   | 'keys'
   | 'offers'
   | 'payments'
+  | 'public-ip'
   | 'settings'
   | 'terms-of-payment'
   | 'volumes'

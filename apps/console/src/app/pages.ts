@@ -50,19 +50,19 @@ export const PAGES = [
   {
     path: '/explore',
     access: 'user',
-    namespaces: ['explore', 'deploy', 'offers', 'terms-of-payment', 'volumes', 'watches'],
+    namespaces: ['explore', 'deploy', 'offers', 'public-ip', 'terms-of-payment', 'volumes', 'watches'],
     load: () => import('../pages/explore/ExplorePage.tsx'),
   },
   {
     path: '/instance-list',
     access: 'user',
-    namespaces: ['instances', 'bulk', 'events', 'doctor', 'terms-of-payment'],
+    namespaces: ['instances', 'bulk', 'events', 'doctor', 'terms-of-payment', 'public-ip'],
     load: () => import('../pages/instance-list/InstanceListPage.tsx'),
   },
   {
     path: '/instance',
     access: 'user',
-    namespaces: ['instance', 'instances', 'events', 'doctor', 'files', 'terms-of-payment'],
+    namespaces: ['instance', 'instances', 'events', 'doctor', 'files', 'terms-of-payment', 'public-ip'],
     load: () => import('../pages/instance/InstancePage.tsx'),
   },
   {

@@ -8,6 +8,7 @@ import type { InstanceDialogProps } from './instance-dialog.ts'
 type LazyDialog = LazyExoticComponent<ComponentType<InstanceDialogProps>>
 
 const terms = () => import('./TermDialogs.tsx')
+const addresses = () => import('./PublicIpDialogs.tsx')
 const confirms = () => import('./ConfirmDialogs.tsx')
 
 /** Each action's dialog; its code comes when it is first asked for. */
@@ -20,6 +21,8 @@ const DIALOGS: Record<RowAction, LazyDialog> = {
   renew: lazyPart(() => terms().then(module => module.RenewDialog)),
   toggle_renewal: lazyPart(() => terms().then(module => module.RenewalDialog)),
   convert_charge_type: lazyPart(() => import('./BillingDialog.tsx').then(module => module.BillingDialog)),
+  bind_public_ip: lazyPart(() => addresses().then(module => module.BindPublicIpDialog)),
+  unbind_public_ip: lazyPart(() => addresses().then(module => module.UnbindPublicIpDialog)),
   events: lazyPart(() => import('./EventsDialog.tsx').then(module => module.EventsDialog)),
   logs: lazyPart(() => import('./LogsDialog.tsx').then(module => module.LogsDialog)),
   repeat: lazyPart(() => import('./RepeatInstance.tsx').then(module => module.RepeatInstance)),

@@ -85,9 +85,12 @@ function HttpService({ service }: { service: Connection['http'][number] }) {
 function DirectPorts({ ports, none }: { ports: Connection['tcp']; none: string }) {
   const { t } = useTranslation('instances')
   if (ports.length === 0) return <p className={classes.none}>{none}</p>
-  return ports.map(({ port, host, public_port }) => (
+  return ports.map(({ port, host, public_port, trouble }) => (
     <div key={port} className={classes.row}>
-      <span className={classes.port}>{t('connect.port', { port })}</span>
+      <div>
+        <span className={classes.port}>{t('connect.port', { port })}</span>
+        {trouble && <span className={classes.trouble}>{t(`connect.trouble.${trouble}`)}</span>}
+      </div>
       <div className={classes.address}>
         <CopyText mono value={hostAndPort(host, public_port)} label={t('connect.address', { port })} />
       </div>

@@ -38,6 +38,9 @@ const CAUSES: Record<InstanceEventCode, EventCause> = {
   renewal_on: 'customer',
   renewal_off: 'customer',
   released_at_expiry: 'rule',
+  public_ip_bound: 'customer',
+  // By its customer, or because the instance was removed or never became ready.
+  public_ip_given_back: 'rule',
   deletion_announced: 'rule',
   deleted_when_stopped: 'rule',
   ports_used_up: 'platform',

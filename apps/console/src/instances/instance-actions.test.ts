@@ -7,6 +7,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import {
   allowedOnlyIn,
+  ipObstacle,
   isOffered,
   paidObstacle,
   primaryAction,
@@ -14,8 +15,13 @@ import {
   tableAction,
 } from './instance-actions.ts'
 
-const ON_DEMAND = { billing_type: 'postpay', expiry_time: null, auto_renew: false } as const
-const IN_TERM = { billing_type: 'prepay', expiry_time: '2026-03-10T12:00:00.000Z', auto_renew: true } as const
+const ON_DEMAND = { billing_type: 'postpay', expiry_time: null, auto_renew: false, eip: null } as const
+const IN_TERM = {
+  billing_type: 'prepay',
+  expiry_time: '2026-03-10T12:00:00.000Z',
+  auto_renew: true,
+  eip: null,
+} as const
 
 describe.each(INSTANCE_STATUSES)('[R4.4] [R4.5] a row whose instance is %s', status => {
   const subject = { kind: 'POD', status, ...ON_DEMAND } as const
@@ -62,14 +68,33 @@ test('[R4.5] the button is what one most likely wants next', () => {
 })
 
 test('[R4.3] [R4.5] what runs on demand has nothing to renew and may be switched; a term may be renewed or cancelled', () => {
-  expect(ROW_ACTIONS.filter(action => !isOffered(action, ON_DEMAND))).toEqual(['renew', 'toggle_renewal'])
-  expect(ROW_ACTIONS.filter(action => !isOffered(action, IN_TERM))).toEqual([])
+  expect(ROW_ACTIONS.filter(action => !isOffered(action, ON_DEMAND))).toEqual([
+    'renew',
+    'toggle_renewal',
+    'unbind_public_ip',
+  ])
+  expect(ROW_ACTIONS.filter(action => !isOffered(action, IN_TERM))).toEqual(['unbind_public_ip'])
   expect(tableAction('convert_charge_type', ON_DEMAND)).toBe('switch_to_subscription')
   expect(tableAction('convert_charge_type', IN_TERM)).toBe('convert_charge_type')
   expect(tableAction('toggle_renewal', IN_TERM)).toBe('cancel_renewal')
   expect(tableAction('toggle_renewal', { ...IN_TERM, auto_renew: false })).toBe('toggle_renewal')
   expect(ROW_ACTIONS.map(action => paidObstacle(action, IN_TERM)).filter(code => code !== null)).toEqual([])
   expect(paidObstacle('renew', { ...IN_TERM, expiry_time: null })).toBe('term_not_begun')
+})
+
+test('[R2.25] [R4.5] an address of its own is bound or given back, and bound only to what has ports that answer there', () => {
+  const shared = { ...ON_DEMAND, eip: { type: 'shared' }, tcp_ports: [22], udp_ports: [] } as const
+  const bound = { ...shared, eip: { type: 'dedicated' } } as const
+  const offered = (subject: typeof shared | typeof bound) =>
+    ROW_ACTIONS.filter(action => action.endsWith('public_ip') && isOffered(action, subject))
+  expect(offered(shared)).toEqual(['bind_public_ip'])
+  expect(offered(bound)).toEqual(['unbind_public_ip'])
+  expect(ipObstacle('bind_public_ip', shared)).toBeNull()
+  expect(ipObstacle('bind_public_ip', { ...shared, tcp_ports: [] })).toBe('public_ip_no_ports')
+  expect(ipObstacle('bind_public_ip', { ...shared, tcp_ports: [], udp_ports: [53] })).toBeNull()
+  expect(ipObstacle('unbind_public_ip', bound)).toBeNull()
+  expect(ipObstacle('unbind_public_ip', shared)).toBe('public_ip_not_bound')
+  expect(ipObstacle('stop', bound)).toBeNull()
 })
 
 test('[R4.5] termination is offered from every status', () => {

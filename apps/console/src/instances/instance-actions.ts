@@ -1,6 +1,8 @@
 import type { Call } from '@berth/contract/call'
 import { getInstanceSetup } from '@berth/contract/deploy-templates'
 import {
+  type AddressedInstance,
+  addressObstacle,
   billingObstacle,
   type InstanceAction,
   type InstanceKind,
@@ -20,6 +22,7 @@ import {
   stopInstance,
   terminateInstance,
 } from '@berth/contract/instances'
+import { bindPublicIp, unbindPublicIp } from '@berth/contract/public-ip-calls'
 
 /** What a row offers, in the order of its menu: the actions of the state table that have a call, and what can always be read. */
 export const ROW_ACTIONS = [
@@ -31,6 +34,8 @@ export const ROW_ACTIONS = [
   'renew',
   'toggle_renewal',
   'convert_charge_type',
+  'bind_public_ip',
+  'unbind_public_ip',
   'events',
   'logs',
   'repeat',
@@ -75,8 +80,17 @@ const isRead = (action: RowAction): action is (typeof READS)[number] => READS.so
 /** How an instance is paid for, as far as it decides over its actions. */
 export type PaidSubject = Pick<Instance, 'billing_type' | 'expiry_time' | 'auto_renew'>
 
-/** Whether an action is of any use to what is paid for in that way: what runs on demand has nothing to be renewed. */
-export function isOffered(action: RowAction, { billing_type }: PaidSubject): boolean {
+/**
+ * Whether an action is of any use to an instance: what runs on demand has nothing to be renewed, and of an address of its
+ * own one is bound or given back.
+ */
+export function isOffered(
+  action: RowAction,
+  { billing_type, eip }: Pick<PaidSubject, 'billing_type'> & Pick<AddressedInstance, 'eip'>,
+): boolean {
+  const isBound = eip?.type === 'dedicated'
+  if (action === 'bind_public_ip') return !isBound
+  if (action === 'unbind_public_ip') return isBound
   return billing_type === 'prepay' || (action !== 'renew' && action !== 'toggle_renewal')
 }
 
@@ -94,6 +108,15 @@ export function paidObstacle(action: RowAction, paid: PaidSubject): ReturnType<t
   return asked && billingObstacle(asked, paid)
 }
 
+/** Why its address, or its ports, keep an action from an instance, as an error code (R4.5); null: they do not. */
+export function ipObstacle(
+  action: RowAction,
+  subject: PaidSubject & AddressedInstance,
+): ReturnType<typeof addressObstacle> {
+  const asked = tableAction(action, subject)
+  return asked && addressObstacle(asked, subject)
+}
+
 /** The call that stands behind each action; its audience says who may take it (R4.2). */
 export const CALLS_BEHIND = {
   connect: getConnection,
@@ -104,6 +127,8 @@ export const CALLS_BEHIND = {
   renew: renewInstance,
   toggle_renewal: toggleRenewal,
   convert_charge_type: convertChargeType,
+  bind_public_ip: bindPublicIp,
+  unbind_public_ip: unbindPublicIp,
   events: listInstanceEvents,
   logs: getInstanceLogs,
   repeat: getInstanceSetup,

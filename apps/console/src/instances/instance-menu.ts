@@ -12,6 +12,8 @@ import {
   IconReceipt,
   IconRefresh,
   IconTrash,
+  IconWorldMinus,
+  IconWorldPlus,
 } from '@tabler/icons-react'
 import { useCallback } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -31,6 +33,8 @@ export const ACTION_ICONS: Record<RowAction, RowActionItem<RowAction>['icon']> =
   renew: IconCalendarPlus,
   toggle_renewal: IconCalendarRepeat,
   convert_charge_type: IconReceipt,
+  bind_public_ip: IconWorldPlus,
+  unbind_public_ip: IconWorldMinus,
   events: IconHistory,
   logs: IconFileText,
   repeat: IconCopyPlus,

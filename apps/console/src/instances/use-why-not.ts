@@ -1,10 +1,10 @@
 import type { Instance } from '@berth/contract/instances'
 import { useCallback } from 'react'
 import { useTranslation } from 'react-i18next'
-import { allowedOnlyIn, paidObstacle, type RowAction } from './instance-actions.ts'
+import { allowedOnlyIn, ipObstacle, paidObstacle, type RowAction } from './instance-actions.ts'
 import { useInstanceTexts } from './instance-texts.ts'
 
-/** Why an instance does not allow an action, by its status or the way it is paid for, in a sentence (R4.5); null: it does. */
+/** Why an instance does not allow an action, by its status, the way it is paid for or its address, in a sentence (R4.5); null: it does. */
 export function useWhyNot(): (action: RowAction, instance: Instance) => string | null {
   const { t } = useTranslation('errors')
   const texts = useInstanceTexts()
@@ -12,7 +12,7 @@ export function useWhyNot(): (action: RowAction, instance: Instance) => string |
     (action, instance) => {
       const statuses = allowedOnlyIn(action, instance)
       if (statuses) return texts.onlyIn(statuses)
-      const obstacle = paidObstacle(action, instance)
+      const obstacle = paidObstacle(action, instance) ?? ipObstacle(action, instance)
       return obstacle && t(obstacle)
     },
     [t, texts],

@@ -83,6 +83,7 @@ export function TermLines({ term, price }: { term: TermPrice; price: Price }) {
   const { t } = useTranslation(['terms-of-payment', 'explore'])
   const format = useFormat()
   const [machine, disk] = price.lines
+  const address = price.lines.find(({ key }) => key === 'public_ip')
   const { parts, total } = format.moneyParts([term.machine_micro, term.disk_micro], price.currency)
   return (
     <>
@@ -101,6 +102,12 @@ export function TermLines({ term, price }: { term: TermPrice; price: Price }) {
         </dt>
         <dd>{total}</dd>
       </div>
+      {address && (
+        <div>
+          <dt>{t('explore:price.public_ip_besides')}</dt>
+          <dd>{format.rate(address.rate_micro_per_hour, price.currency, 'h', true)}</dd>
+        </div>
+      )}
     </>
   )
 }
@@ -125,6 +132,9 @@ export function termOf(price: Price, { cycle }: Billing): TermPrice | undefined 
 
 /** What a term costs less than its hours on demand, in whole percent, rounded down: never more than it is. */
 function savedPercent({ price_micro, days }: TermPrice, price: Price): number {
-  const onDemand = BigInt(price.running_micro_per_hour) * 24n * BigInt(days)
+  // An address is metered by the hour in either case.
+  const byHour = price.lines.filter(({ key }) => key !== 'public_ip')
+  const perHour = byHour.reduce((sum, line) => sum + BigInt(line.rate_micro_per_hour), 0n)
+  const onDemand = perHour * 24n * BigInt(days)
   return onDemand === 0n ? 0 : Number(((onDemand - BigInt(price_micro)) * 100n) / onDemand)
 }

@@ -1,6 +1,7 @@
 import type { CommandEndRule } from '@berth/contract/instances'
 import { PORTS_MAX, START_COMMAND_CHARS_MAX, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import { centsFromText } from '@berth/contract/money'
+import type { PublicIpType } from '@berth/contract/public-ip'
 import { NumberInput, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
@@ -15,6 +16,7 @@ import { type EnvRow, filledRows, isSecret } from './env/env-rows.ts'
 import fold from './Fold.module.css'
 import { Fold } from './Fold.tsx'
 import { portsFromText } from './field-texts.ts'
+import { AddressChoice } from './public-ip/AddressChoice.tsx'
 import { useVolumesIn, VolumeFields, type VolumeValues } from './VolumeFields.tsx'
 
 /** Fields that most leave as they are, as the form holds them. */
@@ -23,6 +25,7 @@ export interface FoldValues extends StopRuleValues {
   http_ports: string
   tcp_ports: string
   udp_ports: string
+  public_ip: PublicIpType
   start_command: string
   on_command_end: CommandEndRule
   env: EnvRow[]
@@ -48,6 +51,8 @@ interface DeployFoldsProps {
   onVolumeGone: () => void
   /** What the disk costs by the hour; unknown until it is priced. */
   diskRate: string | undefined
+  /** What an address of its own costs by the hour; undefined where none is chosen, and until it is priced. */
+  addressRate: string | undefined
   /** That of the wallet. */
   currency: string
 }
@@ -63,9 +68,10 @@ export function DeployFolds({
   region,
   onVolumeGone,
   diskRate,
+  addressRate,
   currency,
 }: DeployFoldsProps) {
-  const { t } = useTranslation(['explore', 'deploy', 'volumes'])
+  const { t } = useTranslation(['explore', 'deploy', 'public-ip', 'volumes'])
   const format = useFormat()
   const diskGb = Number(values.container_disk_gb)
   const volumes = useVolumesIn(region.code)
@@ -109,7 +115,9 @@ export function DeployFolds({
           portsText('HTTP', values.http_ports),
           portsText('TCP', values.tcp_ports),
           ...(values.udp_ports.trim() === '' ? [] : [portsText('UDP', values.udp_ports)]),
+          ...(values.public_ip === 'dedicated' ? [t('public-ip:choice.dedicated')] : []),
         ].join(' · ')}
+        cost={addressRate}
       >
         <TextInput
           label={t('form.http_ports')}
@@ -137,6 +145,7 @@ export function DeployFolds({
             {...fieldOf('udp_ports')}
           />
         )}
+        <AddressChoice region={region.code} field={fieldOf('public_ip')} />
       </Fold>
       <AccessFold />
       <Fold title={t('folds.start')} holds={[...commandTexts(), ...variableTexts()].join(' · ')}>

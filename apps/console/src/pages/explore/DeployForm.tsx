@@ -9,6 +9,7 @@ import {
   ports,
 } from '@berth/contract/instances'
 import { CURRENCIES, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
+import { PUBLIC_IP_TYPES, type PublicIpType } from '@berth/contract/public-ip'
 import type { Region } from '@berth/contract/regions'
 import { Select, TextInput } from '@mantine/core'
 import { useCallback, useEffect, useState } from 'react'
@@ -71,6 +72,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
       http_ports: portsToText(firstImage?.http_ports ?? []),
       tcp_ports: portsToText(firstImage?.tcp_ports ?? []),
       udp_ports: '',
+      public_ip: PUBLIC_IP_TYPES[0] as PublicIpType,
       start_command: '',
       on_command_end: COMMAND_END_RULES[0] as CommandEndRule,
       env: [] as EnvRow[],
@@ -118,6 +120,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
     image_reference: values.image_reference,
     registry_credential_id: values.registry_credential_id,
     container_disk_gb: Number(values.container_disk_gb),
+    public_ip: values.public_ip,
   })
   const paid = {
     ...payingOf(billing),
@@ -206,6 +209,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
               }
             }}
             diskRate={quote.diskRate}
+            addressRate={quote.addressRate}
             currency={quote.price.data?.currency ?? CURRENCIES[0]}
           />
         </Card>
@@ -259,6 +263,7 @@ const formSchema = z.object({
   http_ports: z.string().transform(portsFromText).pipe(ports),
   tcp_ports: z.string().transform(portsFromText).pipe(ports),
   udp_ports: z.string().transform(portsFromText).pipe(ports),
+  public_ip: deployBody.shape.public_ip.unwrap(),
   start_command: deployBody.shape.start_command.unwrap(),
   on_command_end: deployBody.shape.on_command_end.unwrap(),
   env: envRows,

@@ -70,9 +70,11 @@ export function PriceCard(props: PriceCardProps) {
               {price.data.lines.map((line, index) => (
                 <div key={line.key}>
                   <dt>
-                    {line.key === 'disk'
-                      ? t('price.disk', { paid: line.quantity, of: line.of ?? line.quantity })
-                      : t('price.machine', { count: line.quantity, name: line.name })}
+                    {line.key === 'public_ip'
+                      ? t('price.public_ip')
+                      : line.key === 'disk'
+                        ? t('price.disk', { paid: line.quantity, of: line.of ?? line.quantity })
+                        : t('price.machine', { count: line.quantity, name: line.name })}
                   </dt>
                   <dd>{rates?.parts[index]}</dd>
                 </div>

@@ -3,6 +3,7 @@ import { imageReference } from '@berth/contract/image-choice'
 import type { Image } from '@berth/contract/images'
 import { checkResource, getPrice } from '@berth/contract/instances'
 import { CONTAINER_DISK_GB_MAX, CONTAINER_DISK_GB_MIN } from '@berth/contract/limits'
+import type { PublicIpType } from '@berth/contract/public-ip'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { queryOf } from '../../api/queries.ts'
@@ -20,6 +21,7 @@ export interface QuoteInput {
   image_reference: string | null
   registry_credential_id: string | null
   container_disk_gb: number
+  public_ip: PublicIpType
 }
 
 /** Typing settles before it is priced, and longer before a registry is asked. */
@@ -67,6 +69,7 @@ export function useQuote(input: QuoteInput) {
       data.currency,
       'h',
     )
-  const diskRate = rates?.parts[data?.lines.findIndex(({ key }) => key === 'disk') ?? -1]
-  return { price, check, imageFault, rates, diskRate }
+  const rateOf = (wanted: 'disk' | 'public_ip') =>
+    rates?.parts[data?.lines.findIndex(({ key }) => key === wanted) ?? -1]
+  return { price, check, imageFault, rates, diskRate: rateOf('disk'), addressRate: rateOf('public_ip') }
 }

@@ -94,8 +94,13 @@ export function useInstanceColumns(
         narrow: null,
         header: t('columns.image'),
         wideOnly: true,
-        cell: ({ image_name, region_name }) => (
-          <TwoLines first={<Cut text={image_name} />} second={region_name} />
+        cell: ({ image_name, region_name, eip }) => (
+          <TwoLines
+            first={<Cut text={image_name} />}
+            second={
+              eip?.type === 'dedicated' ? <Cut text={`${region_name} · ${eip.address}`} /> : region_name
+            }
+          />
         ),
       },
       {

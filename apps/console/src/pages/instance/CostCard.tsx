@@ -86,6 +86,12 @@ export function CostCard({ instance }: { instance: Instance }) {
             </div>
           </>
         )}
+        {instance.eip?.type === 'dedicated' && (
+          <div>
+            <dt>{t('cost.public_ip', { address: instance.eip.address })}</dt>
+            <dd>{format.rate(instance.eip.rate_micro_per_hour, currency, 'h', true)}</dd>
+          </div>
+        )}
         {limit !== null && (
           <div>
             <dt>{t('cost.limit')}</dt>

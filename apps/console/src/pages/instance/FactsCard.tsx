@@ -24,6 +24,12 @@ export function FactsCard({ instance }: { instance: Instance }) {
         <Fact name={t('facts.created')}>{format.weekdayMoment(instance.created_at)}</Fact>
         <When instance={instance} format={format} />
         <Disks instance={instance} />
+        {instance.eip && (
+          <Fact name={t('facts.public_ip')}>
+            <span className="mono">{instance.eip.address}</span>{' '}
+            {t(`facts.public_ip_type.${instance.eip.type}`)}
+          </Fact>
+        )}
         <Fact name={t('facts.stop_at')}>
           {stop_at === null ? t('facts.never') : format.weekdayMoment(stop_at)}
         </Fact>

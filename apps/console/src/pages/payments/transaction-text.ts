@@ -7,8 +7,6 @@ import { useCardText } from './card-text.ts'
 /** The reasons for which credits are given; any other reads as plain credits. */
 const CREDIT_REASONS = ['demo'] as const
 
-const USAGE_TEXTS = { compute: 'text.compute', disk: 'text.disk', volume: 'text.volume' } as const
-
 /** What a transaction comes to by now: of usage also what is due and not posted yet, which happens once an hour. */
 export function amountSoFar(row: Transaction): string {
   if (row.type !== 'usage') return row.amount_micro
@@ -61,10 +59,16 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
           second: t('terms-of-payment:transaction.second', { days: format.duration(about.seconds ?? 0) }),
         }
       }
+      const titles = {
+        compute: t('text.compute', values),
+        disk: t('text.disk', values),
+        volume: t('text.volume', values),
+        public_ip: t('text.public_ip', { name: values.name, address: about.address ?? '' }),
+      }
       const span = format.duration(about.seconds ?? 0, true)
       const rate = format.rate(about.rate_micro_per_hour ?? '0', row.currency, 'h', true)
       return {
-        title: t(USAGE_TEXTS[about.usage ?? 'compute'], values),
+        title: titles[about.usage ?? 'compute'],
         second: t(row.status === 'pending' ? 'text.usage_running' : 'text.usage', { span, rate }),
       }
     },

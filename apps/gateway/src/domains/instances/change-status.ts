@@ -6,8 +6,10 @@ import { eq, sql } from 'drizzle-orm'
 import type { Transaction } from '../../platform/database/database.ts'
 import { notify } from '../../platform/database/open-database.ts'
 import type { Billing, Subject } from '../billing/billing.ts'
+import type { PublicIps } from '../public-ips/public-ips.ts'
 import type { Stock } from '../regions/regions.ts'
 import { keptFrom } from './deletion/deletion-rules.ts'
+import { followStatus } from './public-ip/follow.ts'
 import type { InstanceRow } from './rows.ts'
 import { isHeld, MEANING, metersOf, termMetersOf } from './status-meaning.ts'
 import { instance, instanceEvent } from './tables.ts'
@@ -20,6 +22,7 @@ export const INSTANCE_CHANNEL = 'instance'
 export interface StatusDeps {
   billing: Pick<Billing, 'openMeters' | 'closeMeters' | 'releaseHold' | 'chargeTerm' | 'endTerm'>
   stock: Pick<Stock, 'giveBack'>
+  publicIps: Pick<PublicIps, 'boundTo' | 'giveBack' | 'noteCost'>
 }
 
 export interface Change {
@@ -76,8 +79,8 @@ type BillingColumn =
   | 'termNoticeDay'
 
 /**
- * Changes an instance's status, with all that follows from it: metering, the hold, the GPUs, the event, the
- * notice to other replicas. The caller holds the locks: first the wallet's, then the row's.
+ * Changes an instance's status, with all that follows from it: metering, the hold, the GPUs, its address, the event,
+ * the notice to other replicas. The caller holds the locks: first the wallet's, then the row's.
  * @param row The row as it is under that lock.
  * @returns The row as it is now.
  */
@@ -116,6 +119,8 @@ export async function changeStatus(
   await giveBackStock(tx, deps, changed)
   await bill(tx, deps.billing, row, changed, change)
   await addEvent(tx, changed, { at, ...change.event })
+  const left = await followStatus(tx, deps, changed, at)
+  if (left) await addEvent(tx, changed, { at, code: 'public_ip_given_back', detail: left.address })
   await notify(tx, INSTANCE_CHANNEL, row.id)
   return changed
 }

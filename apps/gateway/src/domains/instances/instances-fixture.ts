@@ -17,6 +17,7 @@ import { walletHold } from '../billing/ledger/tables.ts'
 import { usageInterval, usageMeter } from '../billing/meters/tables.ts'
 import { createFleet, type Fleet, type FleetSource } from '../fleet/fleet.ts'
 import { createImages } from '../images/images.ts'
+import { createPublicIps, type PublicIps } from '../public-ips/public-ips.ts'
 import { createRegions } from '../regions/regions.ts'
 import { createStock } from '../regions/stock.ts'
 import { stockClaim } from '../regions/tables.ts'
@@ -41,6 +42,11 @@ export const CUSTOMERS_KEY: SshKey = {
   created_at: new Date(0).toISOString(),
 }
 
+/** Where direct ports of all instances would be. */
+export const SHARED_ADDRESS = '127.0.0.2'
+/** Longer than any test. */
+const SERVED_MS = 86_400_000
+
 /** Nothing that does not hang meets these, however slow the computer is. */
 const PATIENT: ReconcileLimits = {
   ...RECONCILE_LIMITS,
@@ -56,6 +62,7 @@ const POLL_MS = 15
 /** The domain with a fake driver and real money, on a database of its own. */
 export interface InstancesFixture extends Omit<BillingFixture, 'driver'> {
   compute: FakeEngine
+  publicIps: PublicIps
   instances: Instances
   /** Another gateway on the same database; its reconciler is not started. */
   gateway(options?: GatewayOptions): Promise<Instances>
@@ -123,6 +130,11 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
   const quotesOf = new Map<Instances, Quotes>()
   const volumesOf = new Map<Instances, Volumes>()
   const limits = { ...PATIENT }
+  const publicIps = createPublicIps({ db, clock, ids, catalogue })
+  await publicIps.seed()
+  // As if a gateway listened at all of them.
+  const addresses = (await publicIps.unserved()).map(({ address }) => address)
+  await publicIps.serve(ids.uuid(), addresses, SERVED_MS)
 
   const gateway: InstancesFixture['gateway'] = async (own = {}) => {
     const engine = own.compute === undefined ? compute : own.compute
@@ -146,7 +158,16 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     const regions = createRegions({ db, clock, catalogue, fleet })
     fleet.onChange(regions.seedStock)
     const images = createImages({ catalogue, fleet })
-    const quotes = createQuotes({ db, catalogue, regions, images, billing, fleet, registries: noRegistries })
+    const quotes = createQuotes({
+      db,
+      catalogue,
+      regions,
+      publicIps,
+      images,
+      billing,
+      fleet,
+      registries: noRegistries,
+    })
     const volumes = createVolumes({
       db,
       clock,
@@ -169,6 +190,8 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       billing: base.replica({ payments: [] }),
       events: base.events,
       regions,
+      publicIps,
+      sharedAddress: SHARED_ADDRESS,
       images,
       sshKeys: { list: async () => [CUSTOMERS_KEY] },
       quotes,
@@ -201,6 +224,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
   const fixture: InstancesFixture = {
     ...base,
     compute,
+    publicIps,
     instances,
     quotes,
     gateway,
@@ -336,6 +360,7 @@ export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
     http_ports: [8080],
     tcp_ports: [],
     udp_ports: [],
+    public_ip: 'shared',
     env: {},
     secret_env: [],
     start_command: '',

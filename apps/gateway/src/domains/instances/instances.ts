@@ -11,6 +11,7 @@ import type { Billing } from '../billing/billing.ts'
 import type { Fleet, WhereAsked } from '../fleet/fleet.ts'
 import { accountDeleted } from '../identity/events.ts'
 import type { Images } from '../images/images.ts'
+import type { PublicIps } from '../public-ips/public-ips.ts'
 import type { Regions } from '../regions/regions.ts'
 import type { SshKeys } from '../ssh-keys/ssh-keys.ts'
 import type { Volumes } from '../volumes/volumes.ts'
@@ -22,6 +23,8 @@ import { checkStock } from './offer/check-stock.ts'
 import { countLive, type DeployInput, deploy } from './offer/deploy.ts'
 import type { Quotes } from './offer/quotes.ts'
 import { createPages, type PageWanted } from './pages.ts'
+import * as addresses from './public-ip/actions.ts'
+import { publicIpPrice } from './public-ip/price.ts'
 import * as reads from './reads.ts'
 import { RECONCILE_LIMITS, type ReconcileLimits } from './reconcile/limits.ts'
 import { createPairing, type Pairing } from './reconcile/pairing.ts'
@@ -55,6 +58,9 @@ export interface InstancesDeps {
   catalogue: Pick<Catalogue, 'regions' | 'images'>
   billing: Billing
   regions: Pick<Regions, 'offer' | 'stock'>
+  publicIps: PublicIps
+  /** Where customers reach direct ports of all instances; null where nobody does. */
+  sharedAddress: string | null
   images: Pick<Images, 'find' | 'makes'>
   sshKeys: Pick<SshKeys, 'list'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
@@ -128,10 +134,16 @@ export function createInstances(deps: InstancesDeps) {
       thenKick(terms.toggleRenewal(deps, target, autoRenew)),
     /** What a change of how it is paid for would cost or give back now. @throws ApiError `not_found`. */
     previewBilling: (target: Target, wanted: BillingWanted) => terms.previewBilling(deps, target, wanted),
+    /** Gives an instance an address of its own. @throws ApiError as `bind` says. */
+    bindPublicIp: (target: Target, wanted: addresses.BindWanted) => addresses.bind(deps, target, wanted),
+    /** Gives an instance's address back, by its id. @throws ApiError `not_found` or `instance_state`. */
+    unbindPublicIp: (which: { userId: string; id: string }) => addresses.unbind(deps, which),
+    /** What an address of a region costs, and how many are free. @throws ApiError `region_not_supported`. */
+    publicIpPrice: (userId: string, regionCode: string) => publicIpPrice(deps, userId, regionCode),
     /** What happened to an instance, newest first. @throws ApiError `not_found`. */
     events: (target: Target) => reads.events(deps, target),
     /** What an instance was deployed with. @throws ApiError `not_found`. */
-    setup: (target: Target) => reads.setup(db, target),
+    setup: (target: Target) => reads.setup(deps, target),
     /** A customer's own instance, whether or not it runs. @throws ApiError `not_found`. */
     findOwn: (target: Target) => reads.findOwn(db, target),
     /** A customer's own instance, though it may be gone for good. @throws ApiError `not_found`. */
@@ -180,16 +192,31 @@ export function createInstances(deps: InstancesDeps) {
 }
 
 function makeReconciler(deps: InstancesDeps, limits: ReconcileLimits, pairing: Pairing): Reconciler {
-  const { db, billing, clock, events, regions } = deps
+  const { db, billing, clock, events, regions, publicIps } = deps
   const store = createStore({
     db,
     billing,
     owner: deps.fleet.selfId,
     servedElsewhere: deps.fleet.servedElsewhere,
   })
-  const transitions = createTransitions({ clock, billing, stock: regions.stock, store, limits, events })
+  const transitions = createTransitions({
+    clock,
+    billing,
+    stock: regions.stock,
+    publicIps,
+    store,
+    limits,
+    events,
+  })
   const terms = createTermTransitions({ ...deps, stock: regions.stock, store })
-  const deletion = createDeletionTransitions({ clock, billing, stock: regions.stock, store, events })
+  const deletion = createDeletionTransitions({
+    clock,
+    billing,
+    stock: regions.stock,
+    publicIps,
+    store,
+    events,
+  })
   const steps = createSteps({ ...deps, limits, store, transitions, terms, deletion })
   const sweep = createSweep({ ...deps, limits, pairing })
   return createReconciler({ ...deps, limits, store, steps, sweep, pairing, watchedSince: clock.now() })

@@ -14,9 +14,11 @@ import { wireOf } from '../../platform/http/wire.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Images } from '../images/images.ts'
+import type { BoundIp, PublicIps } from '../public-ips/public-ips.ts'
 import type { Holder } from '../volumes/volumes.ts'
 import type { Target } from './act/actions.ts'
 import { deletionOf } from './deletion/deletion-rules.ts'
+import { dedicatedOf, sharedOf } from './public-ip/address.ts'
 import { machineNotes } from './reconcile/machine-spec.ts'
 import type { InstanceRow } from './rows.ts'
 import { instance, instanceEvent } from './tables.ts'
@@ -32,6 +34,9 @@ export interface ReadDeps {
   catalogue: Pick<Catalogue, 'regions'>
   images: Pick<Images, 'find'>
   fleet: Pick<Fleet, 'known'>
+  publicIps: Pick<PublicIps, 'boundTo' | 'boundToAny'>
+  /** Where customers reach direct ports of all instances; null where nobody does. */
+  sharedAddress: string | null
 }
 
 /** Events of one instance that a page shows; older ones stay in the table for receipts. */
@@ -68,20 +73,18 @@ export interface SeenInstance {
 }
 
 /**
- * Instances of any customers as these see them now, with what each has cost so far: three queries, however many they are.
+ * Instances of any customers as these see them now, with what each has cost so far: four queries, however many they are.
  * @param ids Those that there are none of are left out.
  */
 export async function seen(deps: ReadDeps, ids: string[]): Promise<SeenInstance[]> {
-  const { db, billing } = deps
+  const { db, billing, publicIps } = deps
   const rows = await db.select().from(instance).where(inArray(instance.id, ids))
   const live = rows.filter(({ terminatedAt }) => terminatedAt === null)
   const owners = [...new Set(live.map(({ userId }) => userId))]
-  const [costs, balances] = await Promise.all([
-    billing.costMicro(
-      db,
-      'instance',
-      live.map(({ id }) => id),
-    ),
+  const liveIds = live.map(({ id }) => id)
+  const [costs, addresses, balances] = await Promise.all([
+    billing.costMicro(db, 'instance', liveIds),
+    publicIps.boundToAny(db, liveIds),
     Promise.all(owners.map(async userId => [userId, (await billing.balance(userId)).currency] as const)),
   ])
   const currencies = new Map(balances)
@@ -89,7 +92,12 @@ export async function seen(deps: ReadDeps, ids: string[]): Promise<SeenInstance[
     const { id, userId } = row
     const currency = currencies.get(userId)
     if (row.terminatedAt !== null || currency === undefined) return { id, userId, instance: null }
-    return { id, userId, instance: toInstance(deps, row, { currency, costMicro: costs.get(id) ?? 0n }) }
+    const bound = addresses.get(id) ?? null
+    return {
+      id,
+      userId,
+      instance: toInstance(deps, row, { currency, costMicro: costs.get(id) ?? 0n, bound }),
+    }
   })
 }
 
@@ -99,17 +107,21 @@ export async function toInstances(
   userId: string,
   rows: readonly InstanceRow[],
 ): Promise<Instance[]> {
-  const { db, billing } = deps
+  const { db, billing, publicIps } = deps
   if (rows.length === 0) return []
-  const [costs, { currency }] = await Promise.all([
-    billing.costMicro(
-      db,
-      'instance',
-      rows.map(({ id }) => id),
-    ),
+  const ids = rows.map(({ id }) => id)
+  const [costs, { currency }, addresses] = await Promise.all([
+    billing.costMicro(db, 'instance', ids),
     billing.totals(db, userId),
+    publicIps.boundToAny(db, ids),
   ])
-  return rows.map(row => toInstance(deps, row, { currency, costMicro: costs.get(row.id) ?? 0n }))
+  return rows.map(row =>
+    toInstance(deps, row, {
+      currency,
+      costMicro: costs.get(row.id) ?? 0n,
+      bound: addresses.get(row.id) ?? null,
+    }),
+  )
 }
 
 /** How many instances were removed by their customers, and have a machine that could not be removed until now. */
@@ -184,9 +196,14 @@ export async function findOwnEver(q: Queryable, { userId, instanceId }: Target):
 }
 
 /** What an instance was deployed with, its secrets included. @throws ApiError `not_found`. */
-export async function setup(q: Queryable, target: Target): Promise<DeploySetup> {
+export async function setup(
+  { db, publicIps }: Pick<ReadDeps, 'db' | 'publicIps'>,
+  target: Target,
+): Promise<DeploySetup> {
+  const row = await findOwn(db, target)
+  const bound = await publicIps.boundTo(db, row.id)
   // A moment that was set passes, and so does a price: they are no part of what is repeated.
-  return setupOf({ ...(await findOwn(q, target)), stopAt: null, priceMicro: null })
+  return setupOf({ ...row, stopAt: null, priceMicro: null, publicIp: bound ? 'dedicated' : 'shared' })
 }
 
 /** Instances of a customer that are not gone and have a volume, the oldest first. */
@@ -262,7 +279,7 @@ function eventsOf({ userId, instanceId }: Target) {
 function toInstance(
   deps: ReadDeps,
   row: InstanceRow,
-  money: { currency: string; costMicro: bigint },
+  { bound, ...money }: { currency: string; costMicro: bigint; bound: BoundIp | null },
 ): Instance {
   const { catalogue } = deps
   const { spec } = row
@@ -279,8 +296,7 @@ function toInstance(
     vcpu: spec.vcpu,
     memoryGb: spec.memory_gb,
     imageName: imageName(deps, row),
-    // Public IPs are not offered yet.
-    eip: null,
+    eip: bound ? dedicatedOf(bound) : sharedOf(deps.sharedAddress, row),
     disks: {
       container_gb: row.containerDiskGb,
       system_gb: 0,

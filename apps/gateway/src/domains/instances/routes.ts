@@ -16,6 +16,7 @@ import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Instances } from './instances.ts'
 import type { Quotes } from './offer/quotes.ts'
+import { publicIpRoutes } from './public-ip/routes.ts'
 import { saidIn } from './said.ts'
 import { termRoutes } from './terms/routes.ts'
 
@@ -78,6 +79,7 @@ export function instancesRoutes(
       ),
     ),
     ...termRoutes(instances),
+    ...publicIpRoutes(instances),
     route(listInstanceEvents, ({ caller, params }) =>
       instances.events({ userId: caller.userId, instanceId: params.id }),
     ),

@@ -4,8 +4,12 @@ import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { INSTANCE_CHANNEL, type Instances, type Target } from '../instances/instances.ts'
+import { PUBLIC_IP_CHANNEL } from '../public-ips/public-ips.ts'
+import { inTime } from './in-time.ts'
 import type { MachineWays } from './machine-ways.ts'
+import { carriesDatagrams } from './ports/carries-datagrams.ts'
 import type { DirectPorts } from './ports/direct-ports.ts'
+import type { OwnAddresses } from './ports/own-addresses.ts'
 import { isRunning, type RunningInstance } from './running.ts'
 import type { SshServer } from './ssh/ssh-server.ts'
 import type { Terminals } from './terminal/terminals.ts'
@@ -32,23 +36,23 @@ export interface ConnectionsDeps {
   identity: { watchSessions(onChange: () => void): Promise<() => void> }
   /** Null where customers do not reach this computer's own ports. `host` is where they do. */
   direct: { ports: DirectPorts; host: string } | null
+  own: Pick<OwnAddresses, 'waysTo' | 'has' | 'lookAt' | 'lookAtAll' | 'wake'>
   /** Null where no SSH is offered. */
   ssh: Pick<SshServer, 'address' | 'hostKeys'> | null
   /** Where customers reach it, where that is elsewhere than the console's host and the port that is listened on. */
   sshPlace: { host: string; port: number } | null
 }
 
-/** How long a port may take to say whether anything listens on it, and a guest what it is. */
-const PROBE_MS = 1_000
-
 /** Makes the connections. */
 export function createConnections(deps: ConnectionsDeps): Connections {
-  const { log, instances, terminals, direct } = deps
+  const { log, instances, terminals, direct, own } = deps
 
   async function closeUnlessRunning(instanceId: string): Promise<void> {
     await terminals.checkInstance(instanceId)
     const target = targetsOf(direct).find(one => one.instanceId === instanceId)
-    if (!target || (await isRunning(instances, target))) return
+    if (!target) return
+    // With an address of its own it has no ports here.
+    if ((await isRunning(instances, target)) && !(await own.has(instanceId))) return
     direct?.ports.closeInstance(instanceId)
     // It may have been started again before they were closed.
     direct?.ports.look(instanceId)
@@ -61,25 +65,37 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     return direct.ports.open({ userId, instanceId: id }, 'udp', udpPorts)
   }
 
+  /** The direct ports of an instance, at its own address or at the shared one. */
+  async function openPorts(row: RunningInstance, userId: string): Promise<Pick<Connection, 'tcp' | 'udp'>> {
+    const ways = await own.waysTo(row)
+    if (ways) return ways
+    const [tcp, udp] = await Promise.all([
+      direct?.ports.open({ userId, instanceId: row.id }, 'tcp', row.tcpPorts),
+      openUdp(row, userId),
+    ])
+    return { tcp: directWays(direct, tcp), udp: directWays(direct, udp) }
+  }
+
   const held = () =>
     new Set([...terminals.instances(), ...targetsOf(direct).map(({ instanceId }) => instanceId)])
   const warn = (error: unknown) => log.warn({ err: error }, 'what belongs to a stopped instance may be open')
   const onInstance = (instanceId: string) => {
+    own.lookAt(instanceId)
     if (held().has(instanceId)) closeUnlessRunning(instanceId).catch(warn)
     else direct?.ports.look(instanceId)
   }
   const onReconnected = () => {
     for (const instanceId of held()) onInstance(instanceId)
     direct?.ports.lookAtAll().catch(warn)
+    own.lookAtAll()
   }
 
   return {
     async find({ userId, instanceId }, origin) {
       const row = await instances.findRunning(userId, instanceId)
-      const [listening, tcpPorts, udpPorts, hasShell, guest] = await Promise.all([
+      const [listening, ports, hasShell, guest] = await Promise.all([
         Promise.all(row.httpPorts.map(port => probe(deps.ways, instanceId, port))),
-        direct?.ports.open({ userId, instanceId }, 'tcp', row.tcpPorts),
-        openUdp(row, userId),
+        openPorts(row, userId),
         terminals.running(instanceId),
         row.kind === 'VM' ? inTime(deps.ways.guest(instanceId).catch(() => null)) : null,
       ])
@@ -97,8 +113,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
           listening: listening[at] ?? null,
         })),
         ssh: sshWay(deps, instanceId, origin),
-        tcp: directWays(direct, tcpPorts),
-        udp: directWays(direct, udpPorts),
+        ...ports,
         terminal: { running: hasShell },
         guest,
       }
@@ -106,6 +121,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     async start() {
       const stops = await Promise.all([
         deps.listen(INSTANCE_CHANNEL, onInstance, onReconnected),
+        deps.listen(PUBLIC_IP_CHANNEL, own.wake, own.wake),
         deps.identity.watchSessions(() => void terminals.checkSessions().catch(warn)),
       ])
       direct?.ports.lookAtAll().catch(warn)
@@ -138,7 +154,12 @@ function directWays(
   direct: ConnectionsDeps['direct'],
   ports: ReadonlyMap<number, number> = new Map(),
 ): Connection['tcp'] {
-  return [...ports].map(([port, public_port]) => ({ port, host: direct?.host ?? '', public_port }))
+  return [...ports].map(([port, public_port]) => ({
+    port,
+    host: direct?.host ?? '',
+    public_port,
+    trouble: null,
+  }))
 }
 
 /** The address of a service, with the scheme and the port that the customer came by. */
@@ -161,27 +182,4 @@ async function probe(
     error => (error instanceof ComputeError && error.code === 'port_closed' ? false : null),
   )
   return inTime(answer)
-}
-
-/** Whether a way for datagrams leads into a machine; also where it cannot be found out at the moment. */
-async function carriesDatagrams(ways: Pick<MachineWays, 'udp'>, instanceId: string, port: number) {
-  const opened = ways.udp(instanceId, port, { isProbe: true }).then(
-    line => {
-      line.on('error', () => undefined).destroy()
-      return true
-    },
-    error => !(error instanceof ComputeError && error.code === 'unsupported'),
-  )
-  return (await inTime(opened)) ?? true
-}
-
-/** What a machine answers; null when it does not in time. */
-async function inTime<T>(answer: Promise<T>): Promise<T | null> {
-  let timer: NodeJS.Timeout | null = null
-  const late = new Promise<null>(resolve => {
-    timer = setTimeout(resolve, PROBE_MS, null)
-  })
-  const found = await Promise.race([answer, late])
-  if (timer) clearTimeout(timer)
-  return found
 }

@@ -14,6 +14,7 @@ import { eq } from 'drizzle-orm'
 import { pino } from 'pino'
 import { WebSocket } from 'ws'
 import { openCustomers } from '../../../test/open-customers.ts'
+import { shippedCatalogue } from '../../../test/shipped-catalogue.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { createTestEvents } from '../../../test/test-events.ts'
 import { startTestServer } from '../../../test/test-server.ts'
@@ -27,6 +28,7 @@ import { noteUsed } from '../instances/idle.ts'
 import { noteNoPort } from '../instances/no-port.ts'
 import * as reads from '../instances/reads.ts'
 import { instance } from '../instances/tables.ts'
+import { createPublicIps } from '../public-ips/public-ips.ts'
 import type { ReachedEngine } from './machine-ways.ts'
 import { createReach, type ReachDeps } from './reach.ts'
 
@@ -51,6 +53,8 @@ export interface ConnectParts {
   whereIs?: ReachDeps['whereIs']
   ssh?: ReachDeps['ssh']
   direct?: ReachDeps['direct']
+  /** Addresses for instances alone; they stay where they are from one gateway to the next. */
+  publicIps?: { address: string; listen: string }[]
 }
 
 /** A gateway that is the only one. */
@@ -73,6 +77,16 @@ export async function startConnectFixture(
   await openCustomers(db, ...Object.values(CALLERS).map(({ userId }) => userId))
   const clock = { offsetMs: 0, now: () => new Date(systemClock.now().getTime() + clock.offsetMs) }
   const sessions = createSessionStub()
+  const region = {
+    code: 'local',
+    name: 'local',
+    enabled: true,
+    engines: [],
+    public_ips: parts.publicIps ?? [],
+  }
+  const { prices } = shippedCatalogue()
+  const publicIps = createPublicIps({ db, clock, ids: systemIds, catalogue: { regions: [region], prices } })
+  await publicIps.seed()
   const connect = createReach({
     db,
     clock,
@@ -81,6 +95,8 @@ export async function startConnectFixture(
     listen: database.listen,
     whereIs: parts.whereIs ?? (async () => ({ at: 'here', engine })),
     gateways: parts.gateways ?? ALONE,
+    publicIps,
+    selfId: systemIds.uuid(),
     instances: {
       findRunning: (userId, instanceId) => reads.findRunning(db, { userId, instanceId }),
       findOwnEver: target => reads.findOwnEver(db, target),
@@ -93,6 +109,7 @@ export async function startConnectFixture(
     identity: sessions,
     events: createTestEvents(db),
     host: '127.0.0.1',
+    internalHost: '127.0.0.1',
     publicUrl: null,
     serviceHost: 'localhost',
     uploadGbMax: 1,
@@ -128,6 +145,7 @@ export async function startConnectFixture(
     database,
     server,
     connect,
+    publicIps,
     clock,
     sessions,
     call,

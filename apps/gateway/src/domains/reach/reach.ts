@@ -3,14 +3,15 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
+import { directAddress } from '../../platform/direct-host.ts'
 import type { Events } from '../../platform/events/events.ts'
 import type { ServiceOrigin } from '../../platform/http/front-door.ts'
 import type { Route } from '../../platform/http/handler.ts'
-import { isLoopback } from '../../platform/http/hosts.ts'
 import type { RawRoute } from '../../platform/http/raw-routes.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { accountDeleted } from '../identity/events.ts'
 import type { Instances } from '../instances/instances.ts'
+import type { PublicIps } from '../public-ips/public-ips.ts'
 import { type ConnectionsDeps, createConnections } from './connections.ts'
 import { createDoctor } from './doctor/doctor.ts'
 import type { FileLimits } from './files/file-limits.ts'
@@ -20,6 +21,7 @@ import { createLogFollowers } from './logs/log-followers.ts'
 import type { LogLimits } from './logs/log-limits.ts'
 import { createMachineWays, type MachineWaysDeps } from './machine-ways.ts'
 import { createDirectPorts, type PortRange } from './ports/direct-ports.ts'
+import { createOwnAddresses } from './ports/own-addresses.ts'
 import { createTcpForwards } from './ports/tcp-forwards.ts'
 import { createUdpForwards, type UdpLimits } from './ports/udp-forwards.ts'
 import { reachRoutes } from './routes.ts'
@@ -62,13 +64,17 @@ export interface ReachDeps {
     Instances,
     'findOwn' | 'findOwnEver' | 'findRunning' | 'findService' | 'ownerOf' | 'noteUsed' | 'noteNoPort'
   >
+  publicIps: PublicIps
+  /** This gateway: of several on one computer, one listens at an address that an instance has for itself. */
+  selfId: string
   events: Pick<Events, 'on'>
   identity: {
     isSessionOpen(sessionId: string): Promise<boolean>
     watchSessions(onChange: () => void): Promise<() => void>
   }
-  /** The interface that the gateway listens on. */
+  /** The interfaces that the gateway listens on, for customers and for other gateways. */
   host: string
+  internalHost: string
   publicUrl: string | null
   serviceHost: string
   /** Gigabytes of one file that is uploaded to an instance. */
@@ -106,18 +112,23 @@ export function createReach(deps: ReachDeps): Reach {
   const tickets = createTickets(deps)
   const files = createFiles({ ...deps, ways, tickets, limits: limits.files })
   const terminals = createTerminals({ ...deps, ways, tickets, limits: limits.terminal ?? {} })
-  const { host, name, ports: pool } = deps.direct
+  const { host, ports: pool } = deps.direct
+  const own = createOwnAddresses({
+    ...deps,
+    ways,
+    ownHosts: [deps.host, deps.internalHost, host],
+    udpLimits: limits.udp,
+  })
   // On a loopback interface customers are at this computer; elsewhere they reach what was opened for them.
-  const isReached = pool !== null || isLoopback(deps.host)
-  const forwards = isReached
-    ? {
-        tcp: createTcpForwards({ ...deps, ways, host }),
-        udp: createUdpForwards({ ...deps, ways, host, limits: limits.udp }),
-      }
-    : null
-  const direct = forwards && {
-    ...{ host: name ?? host, forwards: forwards.tcp },
-    ports: createDirectPorts({ ...deps, forwards, pool }),
+  const shared = directAddress(deps.direct, deps.host)
+  const direct = shared === null ? null : makeDirect(shared)
+  function makeDirect(name: string) {
+    const forwards = {
+      tcp: createTcpForwards({ ...deps, ways, host }),
+      udp: createUdpForwards({ ...deps, ways, host, limits: limits.udp }),
+    }
+    const ports = createDirectPorts({ ...deps, forwards, pool, hasOwnAddress: own.has })
+    return { host: name, forwards: forwards.tcp, ports }
   }
   const attempts = createSshAttempts(deps)
   const ssh =
@@ -136,13 +147,19 @@ export function createReach(deps: ReachDeps): Reach {
     ways,
     terminals,
     direct,
+    own,
     ssh,
     sshPlace: deps.ssh?.place ?? null,
   })
   const doctor = createDoctor({
     ...deps,
     ways,
-    tcp: direct,
+    seenTcp(instanceId, port) {
+      const here = own.seen(instanceId, port)
+      if (here || !direct) return here ?? 'not_offered'
+      const seen = direct.forwards.seen(instanceId, port)
+      return seen && { host: direct.host, ...seen }
+    },
     ssh: deps.ssh && { keys: deps.ssh.sshKeys, attempts },
   })
   return {
@@ -157,6 +174,7 @@ export function createReach(deps: ReachDeps): Reach {
     rawRoutes: [downloadRoute(files)],
     ssh,
     start: async () => {
+      await own.start()
       const stops = await Promise.all([
         connections.start(),
         logFollowers.watch(),
@@ -166,6 +184,7 @@ export function createReach(deps: ReachDeps): Reach {
       uses.start()
       return async () => {
         for (const stop of stops) stop?.()
+        await own.stop()
         await uses.stop()
       }
     },
@@ -175,6 +194,7 @@ export function createReach(deps: ReachDeps): Reach {
       logFollowers.shutdown()
       files.shutdown()
       direct?.ports.shutdown()
+      own.shutdown()
     },
   }
 }

@@ -35,7 +35,7 @@ export const isBilled = (status: VolumeStatus): boolean => status === 'ready' ||
 export const volumeSubject = (id: string): Subject => ({ kind: 'network_volume', id })
 
 /** What a volume costs while it is there: its size by the day. */
-export function metersOf({ sizeGb, microPerGbDay }: Pick<VolumeRow, 'sizeGb' | 'microPerGbDay'>): Meter[] {
+function metersOf({ sizeGb, microPerGbDay }: Pick<VolumeRow, 'sizeGb' | 'microPerGbDay'>): Meter[] {
   if (microPerGbDay === 0n) return []
   const label = `${sizeGb} GB`
   return [{ sku: NETWORK_VOLUME_SKU, label, unit: 'gb_day', quantity: sizeGb, rateMicro: microPerGbDay }]

@@ -27,6 +27,7 @@ export type FailedDeploy =
 /** By the code that a deploy is refused with. One that is not named is `unknown`. */
 const BY_CODE: Partial<Record<ErrorCode, FailedDeploy>> = {
   gpu_sold_out: { is: 'passing', because: 'taken' },
+  public_ip_sold_out: { is: 'passing', because: 'taken' },
   compute_unavailable: { is: 'passing', because: 'away' },
   unavailable: { is: 'passing', because: 'away' },
   // Its region or its GPUs were taken off the catalogue a moment ago: they may come back, as what is sold out.

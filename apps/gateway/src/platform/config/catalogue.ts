@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { dirname } from 'node:path'
 import { MICRO_PER_UNIT } from '@berth/contract/money'
 import { isNode, LineCounter, parseDocument } from 'yaml'
@@ -36,8 +37,12 @@ const VOLUME_MICRO_PER_GB_DAY = 1_600n
 
 /** The engines that make a region's machines where it names none: whatever the gateway's computer has. */
 const ENGINES_DEFAULT = [{ driver: 'auto' }]
+/** What a public IP costs by the hour where the catalogue says nothing. */
+const PUBLIC_IP_HOUR_MICRO = 5_000n
 const ENGINES_MAX = 100
 const REGISTRIES_MAX = 100
+/** Public IPs of a region: each is tried at every start of a gateway. */
+const PUBLIC_IPS_MAX = 256
 
 /** Checks of what the catalogue says to drivers, handed in by who knows the drivers. */
 export interface DriverChecks {
@@ -55,12 +60,24 @@ const UNCHECKED: DriverChecks = {
   registry: z.looseObject({ host: text }),
 }
 
+const ipAddress = z.string().refine(value => isIP(value) !== 0, 'must be an IP address, such as 203.0.113.20')
+
+/** An address that a region gives to one instance at a time, and the one of a gateway's computer that it leads to. */
+const publicIp = z
+  .union([ipAddress, z.strictObject({ address: ipAddress, listen: ipAddress.optional() })])
+  .transform(value => {
+    const { address, listen = address } =
+      typeof value === 'string' ? { address: value, listen: value } : value
+    return { address, listen }
+  })
+
 function regionOf({ engine }: DriverChecks) {
   return z.strictObject({
     code: id,
     name: customerText,
     enabled: z.boolean(),
     engines: z.array(engine).min(1).max(ENGINES_MAX).default(ENGINES_DEFAULT),
+    public_ips: z.array(publicIp).max(PUBLIC_IPS_MAX).default([]),
   })
 }
 
@@ -136,12 +153,14 @@ const catalogueOf = (checks: DriverChecks) =>
           disk_gb_hour: price,
           volume_gb_day: price.default(VOLUME_MICRO_PER_GB_DAY),
           unlisted_gpu_hour: price,
+          public_ip_hour: price.default(PUBLIC_IP_HOUR_MICRO),
           term_discount_percent: termDiscounts,
         })
         .transform(prices => ({
           disk_micro_per_gb_hour: prices.disk_gb_hour,
           volume_micro_per_gb_day: prices.volume_gb_day,
           unlisted_gpu_micro_per_hour: prices.unlisted_gpu_hour,
+          public_ip_micro_per_hour: prices.public_ip_hour,
           term_discount_percent: prices.term_discount_percent,
         })),
       regions: z.array(regionOf(checks)).min(1),
@@ -154,6 +173,7 @@ const catalogueOf = (checks: DriverChecks) =>
       refuseRepeats(value.gpu_specs, 'id', 'gpu_specs', context)
       refuseRepeats(value.images, 'id', 'images', context)
       refuseRepeats(value.registries, 'host', 'registries', context)
+      refuseSharedIps(value.regions, context)
       const codes = new Set(value.regions.map(({ code }) => code))
       value.gpu_specs.forEach((spec, index) => {
         for (const code of Object.keys(spec.stock)) {
@@ -238,6 +258,25 @@ export function parseCatalogue(source: string, file: string, checks = UNCHECKED)
       )
       .join('\n'),
   )
+}
+
+/** An address is one instance's, so it stands in one place, under either of its names. */
+function refuseSharedIps(
+  regions: { public_ips: { address: string; listen: string }[] }[],
+  context: z.RefinementCtx,
+): void {
+  const seen = { address: new Set<string>(), listen: new Set<string>() }
+  regions.forEach(({ public_ips }, region) => {
+    public_ips.forEach((ip, index) => {
+      for (const key of ['address', 'listen'] as const) {
+        if (seen[key].has(ip[key])) {
+          const path = ['regions', region, 'public_ips', index]
+          context.addIssue({ code: 'custom', path, message: `is there twice: ${ip[key]}` })
+        }
+        seen[key].add(ip[key])
+      }
+    })
+  })
 }
 
 function refuseRepeats<Key extends string>(

@@ -10,6 +10,7 @@ import { NO_VOLUME } from '../VolumeFields.tsx'
  */
 export function setupValues(setup: DeploySetup) {
   const { name, gpu_count, region_code, container_disk_gb, start_command, on_command_end } = setup
+  const { public_ip } = setup
   const { image_id, image_reference, registry_credential_id } = setup
   const secrets = new Set(setup.secret_env)
   const env = Object.entries(setup.env).map(
@@ -26,6 +27,7 @@ export function setupValues(setup: DeploySetup) {
     http_ports: portsToText(setup.http_ports),
     tcp_ports: portsToText(setup.tcp_ports),
     udp_ports: portsToText(setup.udp_ports),
+    public_ip,
     start_command,
     on_command_end,
     env,

@@ -14,7 +14,7 @@ export interface Chosen {
 }
 
 /** As many as a browser draws and a machine takes in some minutes. */
-export const CHOSEN_FILES_MAX = 10_000
+const CHOSEN_FILES_MAX = 10_000
 
 /** Files of a file dialog; those of a folder have their places. */
 export function chosenFrom(files: Iterable<File>): Chosen {

@@ -11,5 +11,6 @@ export const AUDIT_GROUPS = [
   'api_key',
   'offer_watch',
   'netvolume',
+  'eip',
 ] as const
 export type AuditGroup = (typeof AUDIT_GROUPS)[number]

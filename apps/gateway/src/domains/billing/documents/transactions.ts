@@ -217,11 +217,12 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
     invoice: null,
     about: aboutOf({
       usage: isUsage ? usageOf(row) : null,
-      instanceId: isInstance ? row.subjectId : null,
-      instanceName: isInstance ? row.subjectName : null,
+      instanceId: isInstance ? row.subjectId : (row.subjectFacts?.instance_id ?? null),
+      instanceName: isInstance ? row.subjectName : (row.subjectFacts?.instance_name ?? null),
       volumeName: row.subjectKind === 'network_volume' ? row.subjectName : null,
       gpuSpecName: row.subjectFacts?.gpu_spec_name ?? null,
       gpuCount: row.subjectFacts?.gpu_count ?? null,
+      address: row.subjectKind === 'public_ip' ? row.subjectName : null,
       seconds: isUsage ? secondsOf(startedAt, endOf(row) ?? now) : null,
       rateMicroPerHour: isUsage ? ratePerHour(row) : null,
       chargeCycle: cycleOf(row),
@@ -261,9 +262,10 @@ export function ratePerHour(row: TransactionRow): bigint {
   return (rateMicro * 3_600n) / BigInt(rateSeconds)
 }
 
-/** Whether a stretch is that of a machine, of the disk that it keeps while it is off, or of a network volume. */
-function usageOf({ sku, subjectKind }: TransactionRow): 'compute' | 'disk' | 'volume' {
+/** Whether a stretch is that of a machine, of the disk that it keeps while it is off, of its address, or of a volume. */
+function usageOf({ sku, subjectKind }: TransactionRow): NonNullable<Transaction['about']['usage']> {
   if (subjectKind === 'network_volume') return 'volume'
+  if (subjectKind === 'public_ip') return 'public_ip'
   return sku?.startsWith('disk.') ? 'disk' : 'compute'
 }
 

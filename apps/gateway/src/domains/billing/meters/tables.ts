@@ -84,6 +84,9 @@ export const usageInterval = pgTable(
 export interface SubjectFacts {
   gpu_spec_name?: string
   gpu_count?: number
+  /** The instance that has an address. */
+  instance_id?: string
+  instance_name?: string
 }
 
 /** What ran in a stretch, the main one first. */

@@ -11,6 +11,7 @@ import type { Billing } from '../../billing/billing.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { Images } from '../../images/images.ts'
+import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Regions } from '../../regions/regions.ts'
 import type { Volumes } from '../../volumes/volumes.ts'
 import { addEvent, changeStatus, INSTANCE_CHANNEL, type StatusDeps } from '../change-status.ts'
@@ -28,6 +29,7 @@ export interface ActionDeps {
   clock: Clock
   billing: Billing
   regions: Pick<Regions, 'offer' | 'stock'>
+  publicIps: PublicIps
   quotes: Pick<Quotes, 'rates' | 'term'>
   fleet: Pick<Fleet, 'isReached' | 'place'>
   images: Pick<Images, 'makes'>
@@ -230,8 +232,8 @@ export async function stopForEmptyBalance(deps: ActionDeps, userId: string): Pro
   })
 }
 
-export function statusDeps({ billing, regions }: ActionDeps): StatusDeps {
-  return { billing, stock: regions.stock }
+export function statusDeps({ billing, regions, publicIps }: ActionDeps): StatusDeps {
+  return { billing, stock: regions.stock, publicIps }
 }
 
 /**

@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Events } from '../../../platform/events/events.ts'
 import type { Billing } from '../../billing/billing.ts'
+import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Stock } from '../../regions/regions.ts'
 import { addEvent } from '../change-status.ts'
 import { deletionNews } from '../events.ts'
@@ -15,6 +16,7 @@ interface DeletionDeps {
   clock: Clock
   billing: Billing
   stock: Stock
+  publicIps: PublicIps
   store: Pick<Store, 'withLocks'>
   events: Pick<Events, 'emit'>
 }
@@ -33,7 +35,7 @@ export interface DeletionTransitions {
 }
 
 export function createDeletionTransitions(deps: DeletionDeps): DeletionTransitions {
-  const { clock, billing, stock, store, events } = deps
+  const { clock, billing, stock, publicIps, store, events } = deps
   return {
     announce: (row, day) =>
       store.withLocks(row, async (tx, fresh) => {
@@ -58,7 +60,7 @@ export function createDeletionTransitions(deps: DeletionDeps): DeletionTransitio
       store.withLocks(row, async (tx, fresh) => {
         const at = clock.now()
         if (deletionStepOf(fresh, at)?.kind !== 'delete_stopped') return fresh
-        const removed = await beginRemoval(tx, { billing, stock }, fresh, {
+        const removed = await beginRemoval(tx, { billing, stock, publicIps }, fresh, {
           at,
           event: 'deleted_when_stopped',
           reason: 'stopped_too_long',

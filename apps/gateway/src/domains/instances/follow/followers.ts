@@ -13,7 +13,7 @@ import { type Changes, createFollowStream, eventOf, type FollowStream } from './
  * The channel on which the database tells, by a trigger of the table, that something of an instance has changed which its
  * customer sees: the customer's id, a space, the instance's.
  */
-export const SEEN_CHANNEL = 'instance_seen'
+const SEEN_CHANNEL = 'instance_seen'
 
 /** Who follows. */
 interface Subject {

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { INSTANCES_PER_USER_DEFAULT } from '@berth/contract/limits'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createInstancesFixture, deployBody, type InstancesFixture } from '../instances-fixture.ts'
+import {
+  createInstancesFixture,
+  deployBody,
+  type InstancesFixture,
+  SHARED_ADDRESS,
+} from '../instances-fixture.ts'
 
 let fixture: InstancesFixture
 beforeAll(async () => {
@@ -54,7 +59,7 @@ test('[R1.1] [R3.5] a deployed instance is listed with all that was asked for', 
       start_command: '',
       auto_renew: false,
       term_micro: null,
-      eip: null,
+      eip: { id: null, type: 'shared', address: SHARED_ADDRESS, rate_micro_per_hour: '0', costs_from: null },
       disks: { container_gb: 120, system_gb: 0, data_gb: 0, pod_volume_gb: 0, network_volume: null },
       http_ports: [8080, 3000],
       tcp_ports: [22],

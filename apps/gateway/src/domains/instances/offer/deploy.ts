@@ -11,9 +11,11 @@ import type { Billing } from '../../billing/billing.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { ImageChoice, Images } from '../../images/images.ts'
+import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Regions } from '../../regions/regions.ts'
 import type { Volumes } from '../../volumes/volumes.ts'
 import { addEvent, INSTANCE_CHANNEL, instanceSubject } from '../change-status.ts'
+import { holdHour } from '../public-ip/follow.ts'
 import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
 import { requireAhead } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
@@ -28,6 +30,7 @@ export interface DeployDeps {
   ids: Ids
   billing: Pick<Billing, 'lockWallet' | 'hold'>
   regions: Pick<Regions, 'offer' | 'stock'>
+  publicIps: PublicIps
   images: Pick<Images, 'find' | 'makes'>
   fleet: Pick<Fleet, 'place' | 'requireKind' | 'isReached'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
@@ -49,20 +52,21 @@ export interface DeployInput {
 }
 
 /**
- * Takes the GPUs, sets the first hour aside, or the price of the first term, and writes the instance down, all or
- * nothing. The reconciler does the rest.
+ * Takes the GPUs and the address, sets the first hour aside, or the price of the first term, and writes the instance
+ * down, all or nothing. The reconciler does the rest.
  * @throws ApiError `kind_not_supported`, `price_changed`, `region_not_supported`, `gpu_spec_unknown`, `image_unknown`,
- *   `validation_failed`, `compute_unavailable`, `instance_limit`, `gpu_sold_out`,
+ *   `validation_failed`, `compute_unavailable`, `instance_limit`, `gpu_sold_out`, `public_ip_sold_out`,
  *   `insufficient_balance`, `login_expired` where the account was deleted meanwhile; of its volume `not_found`,
  *   `volume_state` or `volume_in_use`.
  */
 export async function deploy(deps: DeployDeps, input: DeployInput): Promise<InstanceChange> {
-  const { db, billing, regions } = deps
+  const { db, billing, regions, publicIps } = deps
   const { userId, idempotencyKey, body } = input
   const cycle = requireCycle(body)
   if (body.stop_at !== null) requireAhead(new Date(body.stop_at), deps.clock.now())
   const offer = regions.offer(body.region_code, body.gpu_spec_id)
   const image = imageChoice(userId, body)
+  requirePorts(body)
   const engineIds = await nearVolume(deps, input, findPlaces(deps, body, image))
   await deps.quotes.requireImage(image)
   const sized = {
@@ -87,7 +91,8 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
     if (body.network_volume) {
       await deps.volumes.requireUsable(tx, { userId, instanceId, id: body.network_volume.id })
     }
-    await input.within?.(tx, { instanceId, runningMicroPerHour })
+    const addressMicroPerHour = body.public_ip === 'dedicated' ? publicIps.microPerHour : 0n
+    await input.within?.(tx, { instanceId, runningMicroPerHour: runningMicroPerHour + addressMicroPerHour })
     const given = await takeStock(tx, regions.stock, {
       offer,
       gpuCount: body.gpu_count,
@@ -110,6 +115,9 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
       subject: instanceSubject(instanceId),
       amountMicro: term?.termMicro ?? runningMicroPerHour,
     })
+    if (body.public_ip === 'dedicated') {
+      await holdHour(tx, deps, await publicIps.take(tx, { regionCode: body.region_code, instanceId, userId }))
+    }
     await keepResult(tx, call, instanceId)
     await addEvent(tx, made, { at: made.createdAt, code: 'deployed' })
     await notify(tx, INSTANCE_CHANNEL, instanceId)
@@ -158,6 +166,12 @@ async function nearVolume(
   })
 }
 
+/** Only direct ports are reached at an address of its own. */
+function requirePorts({ public_ip, tcp_ports, udp_ports }: DeployBody): void {
+  if (public_ip === 'shared' || tcp_ports.length + udp_ports.length > 0) return
+  throw new ApiError('validation_failed', { fields: [{ path: 'public_ip', rule: 'public_ip_no_ports' }] })
+}
+
 async function ownInstance(tx: Transaction, userId: string, id: string): Promise<InstanceRow> {
   const [row] = await tx
     .select()
@@ -184,7 +198,7 @@ async function requireRoom(tx: Transaction, userId: string, limit: number): Prom
 
 function newRow({ clock, ids }: DeployDeps, { userId, body: wanted }: DeployInput, id: string) {
   const now = clock.now()
-  const { price_micro: _, ...body } = wanted
+  const { price_micro: _, public_ip: __, ...body } = wanted
   return {
     id,
     userId,

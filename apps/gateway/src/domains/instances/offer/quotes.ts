@@ -13,6 +13,7 @@ import { wireOf } from '../../../platform/http/wire.ts'
 import type { Billing } from '../../billing/billing.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { FoundImage, ImageChoice, Images } from '../../images/images.ts'
+import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Regions } from '../../regions/regions.ts'
 import type { Registries } from '../../registries/registries.ts'
 import { StepTimedOut, withDeadline } from '../reconcile/deadline.ts'
@@ -84,12 +85,15 @@ export function createQuotes(deps: {
   db: Database
   catalogue: Catalogue
   regions: Pick<Regions, 'offer' | 'stock'>
+  publicIps: Pick<PublicIps, 'level' | 'microPerHour'>
   images: Pick<Images, 'find'>
   billing: Pick<Billing, 'totals'>
   fleet: Pick<Fleet, 'place' | 'requireKind' | 'engine'>
   registries: Pick<Registries, 'askImage'>
 }): Quotes {
-  const { db, catalogue, regions, images, billing, fleet, registries } = deps
+  const { db, catalogue, regions, publicIps, images, billing, fleet, registries } = deps
+  /** An address of its own is metered by the hour, however the rest is paid for. */
+  const addressMicro = (type: CheckBody['public_ip']) => (type === 'dedicated' ? publicIps.microPerHour : 0n)
 
   function term({ regionCode, specId, gpuCount, diskGb }: Sized, cycle: ChargeCycle): TermRates {
     const { spec } = regions.offer(regionCode, specId)
@@ -154,6 +158,7 @@ export function createQuotes(deps: {
         diskGb: query.container_disk_gb,
       }
       const cost = rates(sized)
+      const ipMicroPerHour = addressMicro(query.public_ip)
       const atOnceMicro = cycle === null ? null : term(sized, cycle).termMicro
       const { burnMicroPerHour, availableMicro, currency } = await billing.totals(db, caller.userId)
       return priceOf({
@@ -173,14 +178,25 @@ export function createQuotes(deps: {
             of: query.container_disk_gb,
             rateMicroPerHour: cost.diskMicroPerHour,
           }),
+          ...(query.public_ip === 'dedicated'
+            ? [
+                lineOf({
+                  key: 'public_ip',
+                  name: '',
+                  quantity: 1,
+                  of: null,
+                  rateMicroPerHour: ipMicroPerHour,
+                }),
+              ]
+            : []),
         ],
-        runningMicroPerHour: cost.runningMicroPerHour,
-        stoppedMicroPerDay: cost.stoppedMicroPerHour * 24n,
-        reserveCents: centsCeil(atOnceMicro ?? cost.runningMicroPerHour),
+        runningMicroPerHour: cost.runningMicroPerHour + ipMicroPerHour,
+        stoppedMicroPerDay: (cost.stoppedMicroPerHour + ipMicroPerHour) * 24n,
+        reserveCents: centsCeil((atOnceMicro ?? cost.runningMicroPerHour) + ipMicroPerHour),
         lastsSeconds:
           atOnceMicro === null
-            ? runwaySeconds(availableMicro, burnMicroPerHour + cost.runningMicroPerHour)
-            : runwaySeconds(availableMicro - atOnceMicro, burnMicroPerHour),
+            ? runwaySeconds(availableMicro, burnMicroPerHour + cost.runningMicroPerHour + ipMicroPerHour)
+            : runwaySeconds(availableMicro - atOnceMicro, burnMicroPerHour + ipMicroPerHour),
         terms: CHARGE_CYCLES.map(chargeCycle => {
           const { termMicro, termDiskMicro } = term(sized, chargeCycle)
           return termPriceOf({
@@ -226,12 +242,18 @@ export function createQuotes(deps: {
           gpuCount: body.gpu_count,
           diskGb: body.container_disk_gb,
         }
-        const neededMicro = cycle === null ? rates(sized).runningMicroPerHour : term(sized, cycle).termMicro
+        const machineMicro = cycle === null ? rates(sized).runningMicroPerHour : term(sized, cycle).termMicro
+        const neededMicro = machineMicro + addressMicro(body.public_ip)
         const { availableMicro } = await billing.totals(db, caller.userId)
         const covered = availableMicro >= neededMicro
         add('balance', covered, covered ? 'balance_covers' : 'balance_low', {
           needed_cents: centsCeil(neededMicro),
         })
+      }
+      if (offer && body.public_ip === 'dedicated') {
+        const { total, available } = await publicIps.level(db, body.region_code)
+        const code = available > 0 ? 'public_ip_free' : total > 0 ? 'public_ip_sold_out' : 'public_ip_none'
+        add('public_ip', available > 0, code, { count: available, region: offer.region.name })
       }
       // Of a driver that does not answer, nothing can be said about its images.
       if (here !== null) add('image', ...imageCheck(image, here, asked))

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import type { Billing } from '../../billing/billing.ts'
+import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Stock } from '../../regions/regions.ts'
 import { changeStatus, noteMayRun } from '../change-status.ts'
 import { PROGRESS } from '../rows.ts'
@@ -14,6 +15,7 @@ interface ShutdownDeps {
   log: Logger
   billing: Billing
   stock: Stock
+  publicIps: PublicIps
 }
 
 /**
@@ -39,7 +41,7 @@ export async function noteShutdown(deps: ShutdownDeps, ids: string[]): Promise<v
 }
 
 async function noteOne(
-  { db, clock, billing, stock }: ShutdownDeps,
+  { db, clock, billing, stock, publicIps }: ShutdownDeps,
   { id, userId }: { id: string; userId: string },
 ): Promise<void> {
   await db.transaction(async tx => {
@@ -56,7 +58,7 @@ async function noteOne(
       await noteMayRun(tx, { billing }, row, { mayRun: false, at, patch: { progress: PROGRESS.booting } })
       return
     }
-    await changeStatus(tx, { billing, stock }, row, {
+    await changeStatus(tx, { billing, stock, publicIps }, row, {
       status: 'restarting',
       at,
       event: { code: 'gateway_stopped' },

@@ -6,6 +6,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
 import type { Billing } from '../../billing/billing.ts'
+import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Stock } from '../../regions/regions.ts'
 import { addEvent, type Change, changeStatus, giveBackStock, noteMayRun } from '../change-status.ts'
 import { instancesInTrouble } from '../events.ts'
@@ -82,11 +83,12 @@ export function createTransitions(deps: {
   clock: Clock
   billing: Billing
   stock: Stock
+  publicIps: PublicIps
   store: Store
   limits: Pick<ReconcileLimits, 'observeMs' | 'stopChargedMs'>
   events: Pick<Events, 'emit'>
 }): Transitions {
-  const { clock, billing, stock, store, limits, events } = deps
+  const { clock, billing, stock, publicIps, store, limits, events } = deps
 
   function change(
     row: InstanceRow,
@@ -94,7 +96,7 @@ export function createTransitions(deps: {
   ): Outcome {
     return store.withLocks(row, async (tx, fresh) => {
       const at = clock.now()
-      const changed = await changeStatus(tx, { billing, stock }, fresh, { at, ...make(fresh, at) })
+      const changed = await changeStatus(tx, { billing, stock, publicIps }, fresh, { at, ...make(fresh, at) })
       await tellTrouble(tx, fresh, changed)
       return changed
     })

@@ -4,6 +4,7 @@ import type { Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Billing } from '../../billing/billing.ts'
+import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Stock } from '../../regions/regions.ts'
 import { changeBilling, changeStatus } from '../change-status.ts'
 import { type TermOutcome, termNews } from '../events.ts'
@@ -21,6 +22,7 @@ interface TermDeps {
   clock: Clock
   billing: Billing
   stock: Stock
+  publicIps: PublicIps
   store: Pick<Store, 'withLocks'>
   quotes: Pick<Quotes, 'rates' | 'term'>
   events: Pick<Events, 'emit'>
@@ -43,8 +45,8 @@ export interface TermTransitions {
 const AT_REST: readonly InstanceRow['status'][] = ['stopped', 'exited', 'error']
 
 export function createTermTransitions(deps: TermDeps): TermTransitions {
-  const { clock, billing, stock, store, quotes, events } = deps
-  const statusDeps = { billing, stock }
+  const { clock, billing, stock, publicIps, store, quotes, events } = deps
+  const statusDeps = { billing, stock, publicIps }
 
   async function tell(
     tx: Transaction,

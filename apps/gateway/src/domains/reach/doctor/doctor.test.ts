@@ -38,7 +38,7 @@ function doctorOver(
     log: pino({ level: 'silent' }),
     instances: { findOwnEver: async () => found },
     ways,
-    tcp: null,
+    seenTcp: () => 'not_offered',
     ssh: null,
     ...others,
   })

@@ -10,7 +10,6 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Instances, Target } from '../../instances/instances.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { MachineWays } from '../machine-ways.ts'
-import type { TcpForwards } from '../ports/tcp-forwards.ts'
 import type { SshAttempts } from '../ssh/attempts.ts'
 import { codeOf, type PortOutcome, tryHttp, tryTcp } from './check-port.ts'
 import { DOCTOR_LIMITS as limits } from './doctor-limits.ts'
@@ -30,8 +29,14 @@ export interface DoctorDeps {
   log: Pick<Logger, 'warn'>
   instances: Pick<Instances, 'findOwnEver'>
   ways: Pick<MachineWays, 'connect' | 'run'>
-  /** Null where customers do not reach this computer's own ports. */
-  tcp: { forwards: Pick<TcpForwards, 'seen'>; host: string } | null
+  /**
+   * Where a TCP port of an instance is reached and how many came so far, as far as this gateway listens there; null where
+   * it does not, and `not_offered` where customers do not reach such ports.
+   */
+  seenTcp(
+    instanceId: string,
+    port: number,
+  ): { host: string; publicPort: number; connections: number } | null | 'not_offered'
   /** Null where no SSH is offered. */
   ssh: { keys: Pick<SshKeys, 'list'>; attempts: Pick<SshAttempts, 'last'> } | null
 }
@@ -175,10 +180,10 @@ export function createDoctor(deps: DoctorDeps): Doctor {
 
   /** Of a TCP port on which a program listens: what lies between it and the customer. */
   function tcpFindings(instanceId: string, port: number): ConnectionFinding[] {
-    if (!deps.tcp) return [finding('tcp_not_offered', { port })]
-    const seen = deps.tcp.forwards.seen(instanceId, port)
+    const seen = deps.seenTcp(instanceId, port)
+    if (seen === 'not_offered') return [finding('tcp_not_offered', { port })]
     if (!seen || seen.connections > 0) return [finding('tcp_listens', { port })]
-    const values = { host: deps.tcp.host, public_port: seen.publicPort }
+    const values = { host: seen.host, public_port: seen.publicPort }
     return [finding('tcp_untried', { port, values })]
   }
 

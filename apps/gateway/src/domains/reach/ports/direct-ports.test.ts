@@ -152,7 +152,7 @@ describe('[R2.23] direct TCP ports of a pool', () => {
       await gateway.addInstance({ tcpPorts: [PORT] }),
       await gateway.addInstance({ tcpPorts: [PORT] }),
     ]
-    const last = [{ port: PORT, host: 'direct.example.com', public_port: POOL.last }]
+    const last = [{ port: PORT, host: 'direct.example.com', public_port: POOL.last, trouble: null }]
     await expect.poll(() => waysTo(one.id)).toEqual(last)
     for (const _ of [1, 2]) expect(await waysTo(two.id)).toEqual([])
     // The customer is told, once, and not the operator's log alone.

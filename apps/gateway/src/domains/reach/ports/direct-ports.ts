@@ -28,6 +28,8 @@ export interface DirectPortsDeps {
   log: Pick<Logger, 'warn'>
   instances: Pick<Instances, 'findRunning' | 'ownerOf' | 'noteNoPort'>
   forwards: Record<Protocol, UdpForwards>
+  /** Whether an instance has an address of its own: then it has no ports here. */
+  hasOwnAddress(instanceId: string): Promise<boolean>
   /** Ports that are given out; null for any that is free. */
   pool: PortRange | null
 }
@@ -130,13 +132,22 @@ export function createDirectPorts(deps: DirectPortsDeps) {
     for (const one of Object.values(forwards)) one.closeInstance(instanceId)
   }
 
-  /** Opens again what an instance had, where it runs; forgets what one had that is gone. */
+  async function forget(instanceId: string): Promise<void> {
+    await db.delete(directPort).where(eq(directPort.instanceId, instanceId))
+  }
+
+  /** Opens again what an instance had, where it runs; forgets what one had that is gone, or has its own address now. */
   async function reopen(instanceId: string): Promise<void> {
     const known = await keptPorts(instanceId)
     if (known.length === 0 || isShut) return
     const userId = await instances.ownerOf(instanceId)
     if (userId === null) {
-      await db.delete(directPort).where(eq(directPort.instanceId, instanceId))
+      await forget(instanceId)
+      return
+    }
+    if (await deps.hasOwnAddress(instanceId)) {
+      closeInstance(instanceId)
+      await forget(instanceId)
       return
     }
     const target = { userId, instanceId }

@@ -42,8 +42,10 @@ export function createTcpForwards(deps: {
   host: string
   ways: Pick<MachineWays, 'connect'>
   log: Pick<Logger, 'warn' | 'debug'>
+  /** Told of a port that could not be opened, with the system's code. */
+  onFailure?(port: number, code: string): void
 }): TcpForwards {
-  const { host, ways, log } = deps
+  const { host, ways, log, onFailure } = deps
   const opened = new Map<string, { target: Target; forwards: Map<number, Forward> }>()
   let isShut = false
 
@@ -103,6 +105,7 @@ export function createTcpForwards(deps: {
           // Somebody else has it, say. It is left out of the answer and tried again with the next call.
           log.warn({ err: error, instance: instanceId, port }, 'a TCP port could not be forwarded')
           forwards.delete(port)
+          onFailure?.(port, String((error as NodeJS.ErrnoException).code))
         }
         // Whoever closed them closed all that were there; one that is opened now would stay for ever.
         if (opened.get(instanceId)?.forwards !== forwards) return new Map()

@@ -51,8 +51,10 @@ export function createUdpForwards(deps: {
   ways: Pick<MachineWays, 'udp'>
   log: Pick<Logger, 'warn' | 'debug'>
   limits?: Partial<UdpLimits> | undefined
+  /** Told of a port that could not be opened, with the system's code. */
+  onFailure?(port: number, code: string): void
 }): UdpForwards {
-  const { host, ways, log } = deps
+  const { host, ways, log, onFailure } = deps
   const limits = { ...UDP_LIMITS, ...deps.limits }
   const opened = new Map<string, { target: Target; forwards: Map<number, Forward> }>()
   let isShut = false
@@ -76,6 +78,7 @@ export function createUdpForwards(deps: {
       },
       error => {
         log.warn({ err: error, instance: instanceId, port }, 'a UDP port could not be forwarded')
+        onFailure?.(port, String((error as NodeJS.ErrnoException).code))
         socket.close()
         return null
       },

@@ -100,7 +100,13 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
           work.isPull = step.kind === 'pull'
           before = step.kind
           count += 1
-          current = (await steps.execute(step, current, work.step.signal)) ?? (await readAgain())
+          const after = await steps.execute(step, current, work.step.signal)
+          if (work.isPull && after) {
+            // Pulls have shares of their own: whoever has many of them is not to have as many of all else when they end.
+            work.lookAgain = true
+            if (await store.rest(after, after.nextAttemptAt)) return
+          }
+          current = work.isPull ? await readAgain() : (after ?? (await readAgain()))
         }
         work.looked.resolve()
       } catch (error) {

@@ -1,9 +1,6 @@
 import type { Call, CallData } from '@berth/contract/call'
 import { GATEWAY_PREFIX, LANGUAGE_HEADER } from '@berth/contract/envelope'
 
-/** A call that streams, as a test follows it. */
-type FollowedCall<C extends Call> = Awaited<ReturnType<typeof followCall<C>>>
-
 /**
  * Follows a call that streams, as a console does. Each event is checked against the contract.
  * @param from Whose it is, and in which language.

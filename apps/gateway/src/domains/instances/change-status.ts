@@ -18,6 +18,12 @@ import { inTerm, type TermState } from './terms/term-rules.ts'
 /** The channel on which an instance's id is told when it has changed. */
 export const INSTANCE_CHANNEL = 'instance'
 
+/**
+ * The channel on which it is told that something of an instance has changed which its customer sees: the customer's id, a
+ * space, the instance's. A trigger of the table tells it of what the row holds, `addEvent` of what it does not.
+ */
+export const SEEN_CHANNEL = 'instance_seen'
+
 /** Where a change of status has its consequences. */
 export interface StatusDeps {
   billing: Pick<Billing, 'openMeters' | 'closeMeters' | 'releaseHold' | 'chargeTerm' | 'endTerm'>
@@ -190,7 +196,7 @@ export async function changeBilling(
   return changed
 }
 
-/** Writes down what happened to an instance. */
+/** Writes down what happened to an instance, and tells who follows it. */
 export async function addEvent(
   tx: Transaction,
   row: Pick<InstanceRow, 'id' | 'userId' | 'status'>,
@@ -204,6 +210,7 @@ export async function addEvent(
     code: event.code,
     detail: event.detail ?? '',
   })
+  await notify(tx, SEEN_CHANNEL, `${row.userId} ${row.id}`)
 }
 
 /**

@@ -18,6 +18,7 @@ import { startGateway, type TestGateway } from '../../../../test/start-gateway.t
 import { createFakeEngine, type FakeEngine } from '../../../drivers/compute/fake/fake-engine.ts'
 import { systemClock } from '../../../platform/clock.ts'
 import { type OpenDatabase, openDatabase } from '../../../platform/database/open-database.ts'
+import { addEvent } from '../change-status.ts'
 import { deployBody } from '../instances-fixture.ts'
 import { instance } from '../tables.ts'
 import { type Following, followOwn } from './follow-fixture.ts'
@@ -393,6 +394,17 @@ test('[B6] each column is told of when it changes, or is none that a customer se
   }
   for (const stop of stops) stop()
   expect(wrong).toEqual([])
+})
+
+test('[B6] what happened to an instance is told, though its row is as before', async () => {
+  const customer = await payer()
+  const id = await running(here, customer)
+  const following = await follow(there, customer)
+  await following.hasRead()
+  const before = following.heard.length
+  const row = { id, userId: customer.userId, status: 'running' } as const
+  await here.database.db.transaction(tx => addEvent(tx, row, { at: new Date(), code: 'command_ended' }))
+  await vi.waitUntil(() => following.heard.length > before, WAIT)
 })
 
 test('[R4.3] what changes how an instance is paid for is told, too', async () => {

@@ -4,16 +4,11 @@ import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
 import type { OpenDatabase } from '../../../platform/database/open-database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { SEEN_CHANNEL } from '../change-status.ts'
 import type { SeenInstance } from '../reads.ts'
 import { createChangeGatherer } from './changes.ts'
 import { FOLLOW_LIMITS, type FollowLimits } from './follow-limits.ts'
 import { type Changes, createFollowStream, eventOf, type FollowStream } from './follow-stream.ts'
-
-/**
- * The channel on which the database tells, by a trigger of the table, that something of an instance has changed which its
- * customer sees: the customer's id, a space, the instance's.
- */
-const SEEN_CHANNEL = 'instance_seen'
 
 /** Who follows. */
 interface Subject {

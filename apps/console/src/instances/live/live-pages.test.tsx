@@ -111,7 +111,7 @@ test('[R9.2] a tab that is hidden gives its stream up, and takes one when it is 
   await waitFor(() => expect(stream.isOpen()).toBe(true))
 })
 
-test('[R2.26] [R8.2] a deploy that is told to be ready is told once, whatever is told of it after', async () => {
+test('[R2.26] a deploy that is told to be ready says so, and leads to the list', async () => {
   const toasts: string[] = []
   const stream = streamOf<InstancesEvent>()
   const machine = madeInstance({ status: 'creating', name: 'llama' })

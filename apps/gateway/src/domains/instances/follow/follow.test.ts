@@ -218,6 +218,8 @@ test('[B6] each who follows reads the catalogue’s words in their own language'
 
 test('[B6] [B22] who begins to follow at any moment, and reads from any gateway, misses nothing', async () => {
   const customer = await payer()
+  // One that does not change is known by who reads when they are told to, and by nobody else.
+  await running(here, customer, 'still')
   const id = await running(here, customer, 'name-0')
   const followings: Following[] = []
   for (let nth = 1; nth <= 30; nth++) {

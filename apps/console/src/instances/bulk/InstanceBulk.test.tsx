@@ -228,6 +228,9 @@ describe('[R4.5] what came of it', () => {
       'machine-1stopping',
       'machine-5stopping',
     ])
+    // The rows are behind the dialog.
+    const boxes = [...document.querySelectorAll<HTMLInputElement>('[data-pick-box]')]
+    expect(boxes.filter(({ checked }) => checked).map(({ value }) => value)).toEqual(['i-000003'])
     isRefused = false
     await userEvent.click(screen.getByRole('button', { name: 'Try 1 again' }))
     await screen.findByText('Done for 1 instance.')

@@ -1,6 +1,7 @@
 import { followInstances, type InstancesEvent } from '@berth/contract/instance-follow'
 import { getInstance } from '@berth/contract/instance-page'
-import { type Instance, listInstances } from '@berth/contract/instances'
+import { pageInstances } from '@berth/contract/instance-paging'
+import type { Instance } from '@berth/contract/instances'
 import { act, screen, waitFor } from '@testing-library/react'
 import { useState } from 'react'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -18,6 +19,9 @@ import { madeInstance } from '../instance-fixture.ts'
 const FIRST: InstancesEvent = { instances: [], gone: [], reread: true, ended: null }
 const told = (instance: Instance): InstancesEvent => ({ ...FIRST, reread: false, instances: [instance] })
 
+/** What a call for the list answers where it holds that one. */
+const pageOf = (one: Instance) => ({ items: [one], next_cursor: null, total: 1 })
+
 /** Polls by the test's time; all else goes on by its own. */
 function holdPolls(): void {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -33,8 +37,8 @@ async function openList(answers: Parameters<typeof answerCalls>[0]) {
     leave = () => setThere(false)
     return <InShell>{isThere && <InstanceListPage />}</InShell>
   }
-  await renderInPage(Left, { namespaces: ['instances', 'terms-of-payment'] })
-  return { asked: () => calls.sent.filter(({ operation }) => operation === listInstances.operation).length }
+  await renderInPage(Left, { namespaces: ['instances', 'bulk', 'terms-of-payment'] })
+  return { asked: () => calls.sent.filter(({ operation }) => operation === pageInstances.operation).length }
 }
 
 test('[B6] [R2.26] the list changes as its instances do, and is not asked for again while it is told', async () => {
@@ -42,7 +46,7 @@ test('[B6] [R2.26] the list changes as its instances do, and is not asked for ag
   const stream = streamOf<InstancesEvent>()
   const machine = madeInstance({ status: 'creating', name: 'llama' })
   const { asked } = await openList({
-    [listInstances.operation]: () => [machine],
+    [pageInstances.operation]: () => pageOf(machine),
     [followInstances.operation]: ({ signal }: Sent) => stream.answer(signal),
   })
   expect(await screen.findByText('llama')).toBeTruthy()
@@ -68,7 +72,7 @@ test('[B6] when the stream breaks, or cannot be had, the list is asked for as be
   const machine = madeInstance({ status: 'creating', name: 'llama' })
   let answer = (sent: Sent): unknown => stream.answer(sent.signal)
   const { asked } = await openList({
-    [listInstances.operation]: () => [machine],
+    [pageInstances.operation]: () => pageOf(machine),
     [followInstances.operation]: sent => answer(sent),
   })
   await screen.findByText('llama')
@@ -84,7 +88,7 @@ test('[B6] when the stream breaks, or cannot be had, the list is asked for as be
 test('[R4.11] a page that is left gives its stream up', async () => {
   const stream = streamOf<InstancesEvent>()
   await openList({
-    [listInstances.operation]: () => [madeInstance({ name: 'llama' })],
+    [pageInstances.operation]: () => pageOf(madeInstance({ name: 'llama' })),
     [followInstances.operation]: ({ signal }) => stream.answer(signal),
   })
   await screen.findByText('llama')
@@ -96,7 +100,7 @@ test('[R4.11] a page that is left gives its stream up', async () => {
 test('[R9.2] a tab that is hidden gives its stream up, and takes one when it is seen again', async () => {
   const stream = streamOf<InstancesEvent>()
   await openList({
-    [listInstances.operation]: () => [madeInstance({ name: 'llama' })],
+    [pageInstances.operation]: () => pageOf(madeInstance({ name: 'llama' })),
     [followInstances.operation]: ({ signal }) => stream.answer(signal),
   })
   await waitFor(() => expect(stream.isOpen()).toBe(true))
@@ -122,7 +126,6 @@ test('[R2.26] a deploy that is told to be ready says so, and leads to the list',
   })
   onTestFinished(() => startToasts(() => undefined))
   await answerCalls({
-    [listInstances.operation]: () => [machine],
     [getInstance.operation]: () => machine,
     [followInstances.operation]: ({ signal }) => stream.answer(signal),
   })

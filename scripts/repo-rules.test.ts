@@ -33,6 +33,7 @@ const UNITS_OF_BOUNDARIES = [
   'rate_seconds',
   'range_seconds',
   'step_seconds',
+  'have_bytes',
   'disk_read_bytes',
   'disk_written_bytes',
   'berth_call_seconds',

@@ -3,9 +3,6 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import type { ApiError } from '../../../api/api-error.ts'
 import { request } from '../../../api/client.ts'
 
-/** What is kept of the files of an instance. */
-export const filesKey = (instanceId: string) => [listFiles.operation, instanceId] as const
-
 /**
  * What a folder of an instance holds, some hundreds at a time.
  * @param path Empty: the home of the machine's user.
@@ -13,7 +10,7 @@ export const filesKey = (instanceId: string) => [listFiles.operation, instanceId
  */
 export function useFolder(instanceId: string, path: string, enabled: boolean) {
   return useInfiniteQuery<FileListing, ApiError, FileListing, readonly unknown[], number>({
-    queryKey: [...filesKey(instanceId), path],
+    queryKey: [listFiles.operation, instanceId, path],
     queryFn: ({ pageParam, signal }) => {
       const query = { from: pageParam, ...(path !== '' && { path }) }
       return request(listFiles, { params: { id: instanceId }, query }, { signal, silent: true })

@@ -1,8 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { listFiles } from '@berth/contract/files'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { useTranslation } from 'react-i18next'
+import { reread } from '../../../api/cache-lifecycle.ts'
 import { createUploads, type Upload, type Uploads } from './uploads.ts'
-import { filesKey } from './use-folder.ts'
 
 /** What is done is shown in its folder, but a thousand files are no thousand looks at it. */
 const LOOK_MS = 700
@@ -10,12 +10,11 @@ const LOOK_MS = 700
 /** The uploads of an instance, which end with the component. */
 export function useUploads(instanceId: string): { uploads: Uploads; list: readonly Upload[] } {
   const { t } = useTranslation('files')
-  const client = useQueryClient()
   const [uploads] = useState(() => {
     let isDue = false
     const look = () => {
       isDue = false
-      void client.invalidateQueries({ queryKey: filesKey(instanceId) })
+      void reread([listFiles.operation])
     }
     return createUploads({
       instanceId,

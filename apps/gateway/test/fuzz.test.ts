@@ -31,6 +31,8 @@ import { startGateway, type TestGateway } from './start-gateway.ts'
 
 /** Of a text that a pattern makes: room for the longest part that one wants, the digest of an image. */
 const PATTERN_CHARS_MAX = 200
+/** Of any other text whose length has no limit. */
+const TEXT_CHARS_MAX = 60
 const SEED = Number(process.env.BERTH_FUZZ_SEED ?? 20_260)
 const REQUESTS = triesOf('requests')
 const CONCURRENCY = 16
@@ -291,13 +293,20 @@ function send(wanted: Wanted): Promise<Answer> {
     const place = { host: '127.0.0.1', port: gateway.port, agent, method, path: fillIn(path), headers }
     const request = httpRequest({ ...place, timeout: PATIENCE_MS * 2 }, response => {
       const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('error', failed)
-      response.on('end', () => {
+      const { statusCode = 0, headers } = response
+      const finish = () => {
         const text = Buffer.concat(chunks).toString()
-        const { statusCode = 0, headers } = response
         done({ status: statusCode, headers, text, ms: performance.now() - began })
+      }
+      const isEndless = String(headers['content-type']).startsWith('text/event-stream')
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk)
+        if (!isEndless) return
+        finish()
+        request.destroy()
       })
+      response.on('error', failed)
+      response.on('end', finish)
     })
     request.on('timeout', () => request.destroy(new Error('nothing came')))
     request.on('error', failed)
@@ -524,7 +533,8 @@ function anyFitting(schema: Schema, name: string): JsonText {
   if (schema.const !== undefined) return text([schema.const])
   if (schema.enum) return text(schema.enum)
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(one => fitting(one, name)))
-  const { minimum = -10, maximum = 100, maxLength = 60, pattern } = schema
+  const { minimum = -10, maximum = 100, pattern } = schema
+  const { maxLength = pattern ? PATTERN_CHARS_MAX : TEXT_CHARS_MAX } = schema
   switch (schema.type) {
     case 'object':
       return schema.properties ? objectOf(schema, fitting) : recordOf(schema)

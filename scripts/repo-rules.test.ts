@@ -81,7 +81,8 @@ const textRules: TextRule[] = [
   {
     name: 'what a change makes old stands on its call',
     instead: 'Send it by `useChange` or `sendChange`, and name the reads in the `stales` of its call.',
-    applies: path => /^apps\/console\/src\/(?!api\/)/.test(path),
+    // What is told of instances changes what was read, and no call of ours made it old.
+    applies: path => /^apps\/console\/src\/(?!api\/|instances\/live\/told-)/.test(path),
     pattern: /\b(useMutation|invalidateQueries|setQueryData|setQueriesData)\b/,
     bad: ['const { mutate } = useMutation({})', `queries.invalidateQueries({ queryKey: ['a'] })`],
     good: ['const stop = useChange(stopInstance)', 'void reread([getBalance.operation])'],

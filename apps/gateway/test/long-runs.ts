@@ -18,6 +18,8 @@ const TRIES = {
   volumes: { short: 20, long: 300 },
   /** Random lives of a pod that may stay stopped. */
   deletions: { short: 3, long: 100 },
+  /** Files that are uploaded to a folder, which gets a thousand in all. */
+  uploads: { short: 100, long: 1_000 },
   /** Files of a machine that is removed. */
   files: { short: 3_000, long: 500_000 },
   /** Random lives of an instance whose machine is hostile. */

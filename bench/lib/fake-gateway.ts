@@ -14,6 +14,7 @@ import { RATE_LIMITS } from '../../apps/gateway/src/platform/http/rate-limits.ts
 import { systemIds } from '../../apps/gateway/src/platform/ids.ts'
 import { fixedTokenKeys } from '../../apps/gateway/src/platform/installation/token-keys.ts'
 import { createLog } from '../../apps/gateway/src/platform/log.ts'
+import { LOCAL_PARTS } from '../../apps/gateway/test/local-parts.ts'
 
 const CATALOGUE = join(import.meta.dirname, '../../config/catalogue.yaml')
 
@@ -37,6 +38,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
   const compute = createFakeEngine({ clock: systemClock })
   const mailbox = createMailboxDriver(base)
   const gateway = await composeGateway({
+    ...LOCAL_PARTS,
     ...base,
     gatewayId: systemIds.uuid(),
     formerGatewayId: null,
@@ -59,22 +61,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
     mail: { driver: mailbox, mailbox },
     captcha: 'none',
     payments: [],
-    identityProviders: [],
-    host: '127.0.0.1',
-    publicUrl: null,
-    internalHost: '127.0.0.1',
-    internalPort: 0,
-    internalAddress: null,
-    serviceHost: 'localhost',
-    direct: { host: null, name: null, ports: null },
-    sessionIdleDays: 30,
-    trustedProxies: [],
-    credentialsKey: null,
-    formerCredentialsKeys: [],
-    privateRegistries: [],
     rateLimits: RATE_LIMITS,
-    meteringMs: 60_000,
-    uploadGbMax: 200,
   })
   await gateway.listen(0)
   return {

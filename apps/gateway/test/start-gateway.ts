@@ -20,6 +20,7 @@ import type { Catalogue } from '../src/platform/config/catalogue.ts'
 import { RATE_LIMITS } from '../src/platform/http/rate-limits.ts'
 import { systemIds } from '../src/platform/ids.ts'
 import { fixedTokenKeys } from '../src/platform/installation/token-keys.ts'
+import { LOCAL_PARTS } from './local-parts.ts'
 import { LOW_PASSWORD_COST } from './low-password-cost.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
@@ -96,6 +97,7 @@ export async function startGateway(
     refundMs: CARDS_TAKE_MS,
   })
   const gateway = await composeGateway({
+    ...LOCAL_PARTS,
     ...base,
     gatewayId: systemIds.uuid(),
     formerGatewayId: null,
@@ -111,22 +113,7 @@ export async function startGateway(
     mail: { driver: mailbox, mailbox },
     captcha: 'Default',
     payments: [cards],
-    identityProviders: [],
-    host: '127.0.0.1',
-    publicUrl: null,
-    internalHost: '127.0.0.1',
-    internalPort: 0,
-    internalAddress: null,
-    serviceHost: 'localhost',
-    direct: { host: null, name: null, ports: null },
-    sessionIdleDays: 30,
-    uploadGbMax: 200,
-    trustedProxies: [],
-    credentialsKey: null,
-    formerCredentialsKeys: [],
-    privateRegistries: [],
     rateLimits: { ...RATE_LIMITS, ...NO_LIMITS },
-    meteringMs: 60_000,
     checkAnswers: true,
     passwordCost: LOW_PASSWORD_COST,
     ...overrides,

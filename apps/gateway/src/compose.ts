@@ -206,12 +206,6 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     }),
     outbound: createOutbound({ privateHosts: parts.privateRegistries }),
   })
-  const images = createImages({
-    catalogue,
-    fleet,
-    ...(parts.registryAccess && { access: parts.registryAccess }),
-    customerAccess: registries.pullAccess,
-  })
   const regions = createRegions({ ...base, catalogue, fleet })
   fleet.onChange(regions.seedStock)
   const billing = createBilling({
@@ -224,6 +218,15 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       purpose: 'berth payment pages',
       ids: parts.ids,
     }),
+  })
+  const images = createImages({
+    ...base,
+    catalogue,
+    fleet,
+    billing,
+    ...(parts.registryAccess && { access: parts.registryAccess }),
+    customerAccess: registries.pullAccess,
+    instancesOf: (q, userId) => instances.countByImage(q, userId),
   })
   const publicIps = createPublicIps({ ...base, catalogue })
   const quotes = createQuotes({ db, catalogue, regions, publicIps, images, billing, fleet, registries })

@@ -16,6 +16,8 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { closeCustomer } from '../src/domains/customers/customers.ts'
 import { session, userAccount } from '../src/domains/identity/tables.ts'
+import { keptImage } from '../src/domains/images/images-fixture.ts'
+import { ownImage } from '../src/domains/images/tables.ts'
 import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
 import { type CallAnswer, sendCall, startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -70,6 +72,12 @@ const WHO: Record<string, Audience> = {
   'gpu_spec.list': 'guest',
   'image.official': 'guest',
   'image.official-in': 'guest',
+  'image.community': 'guest',
+  'image.community-in': 'guest',
+  'image.custom': 'user',
+  'image.custom-in': 'user',
+  'image.price': 'user',
+  'image.get': 'guest',
   'instance.deploy': 'verified',
   'instance.list': 'user',
   'instance.page': 'user',
@@ -189,6 +197,7 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'netvolume.edit': ({ volume }) => ({ body: { id: volume, name: 'theirs' } }),
   'netvolume.grow': ({ volume }) => ({ params: { id: volume }, body: { size_gb: 2 } }),
   'netvolume.delete': ({ volume }) => ({ params: { id: volume }, query: { name: 'not-its-name' } }),
+  'image.get': ({ image }) => ({ params: { id: image } }),
   'bill.topup-state': ({ topup }) => ({ params: { id: topup } }),
   'bill.topup-cancel': ({ topup }) => ({ params: { id: topup } }),
   'bill.transaction-receipt': ({ transaction }) => ({ params: { id: transaction } }),
@@ -210,6 +219,7 @@ interface Ids {
   template: string
   watch: string
   volume: string
+  image: string
 }
 
 interface Input {
@@ -364,6 +374,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         template: '01890000-0000-7000-8000-000000000000',
         watch: '01890000-0000-7000-8000-000000000000',
         volume: 'v-zzzzzzz',
+        image: 'im-zzzzzzz',
       }),
     )
     expect(foreign).toMatchObject({ httpStatus: 404, envelope: { code: 'not_found' } })
@@ -464,13 +475,20 @@ function volume() {
   return { name: `v-${randomUUID()}`, region_code: 'us-west', size_gb: 1 }
 }
 
+/** An image of a customer's own that is kept. */
+async function keptOf(userId: string): Promise<string> {
+  const row = keptImage(userId)
+  await gateway.database.db.insert(ownImage).values(row)
+  return row.id
+}
+
 function watch() {
   const until = new Date(Date.now() + DAY_MS).toISOString()
   return { region_code: 'us-west', gpu_spec_id: 'b200', gpu_count: 1, until }
 }
 
 async function ownKeys(): Promise<
-  Pick<Ids, 'sshKey' | 'registry' | 'apiKey' | 'template' | 'watch' | 'volume'>
+  Pick<Ids, 'sshKey' | 'registry' | 'apiKey' | 'template' | 'watch' | 'volume' | 'image'>
 > {
   const token = { token: owner }
   const [ssh, registry, api, kept, watched, made] = [
@@ -488,6 +506,7 @@ async function ownKeys(): Promise<
     template: kept.id,
     watch: watched.id,
     volume: made.id,
+    image: await keptOf(ownerId),
   }
 }
 

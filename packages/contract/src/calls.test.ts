@@ -51,6 +51,10 @@ const SEED_CALLS: Record<string, string[]> = {
   'POST /api/gpu_spec/list': ['region_codes'],
   'GET /api/image/official_images': [],
   'GET /api/image/official_images/{region}': [],
+  'GET /api/image/community_images': [],
+  'GET /api/image/community_images/{region}': [],
+  'GET /api/image/custom_images': [],
+  'GET /api/image/custom_images/{region}': [],
   'POST /api/instance/': [],
   'GET /api/instance/': [],
   'PUT /api/instance/': [],
@@ -169,6 +173,8 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
 
 /** Calls that the seed does not have. A new call belongs here, or in the table above when the seed has it. */
 const OWN_CALLS = [
+  'GET /api/image/price',
+  'GET /api/image/{id}',
   'GET /api/instance/page',
   'GET /api/eip/price',
   'POST /api/offer-watch/',

@@ -86,6 +86,27 @@ export const START_COMMAND_CHARS_MAX = 500
 /** An image by its reference: a host, a name of 255 characters, a tag of 128 and a digest fit. */
 export const IMAGE_REFERENCE_CHARS_MAX = 512
 
+/**
+ * A customer's image (R5.5): its name and description, each of what is in it, what is preloaded and how it starts, its README
+ * in Markdown, how many scenes it may be found under, and how many images one customer may have.
+ */
+export const IMAGE_NAME_CHARS_MIN = 2
+export const IMAGE_NAME_CHARS_MAX = 100
+export const IMAGE_DESCRIPTION_CHARS_MAX = 1_000
+export const IMAGE_TEXT_CHARS_MAX = 500
+export const IMAGE_README_CHARS_MAX = 20_000
+export const IMAGE_TAGS_MAX = 5
+export const IMAGES_PER_USER_MAX = 50
+/** More than any GPU has. */
+export const IMAGE_VRAM_GB_MAX = 1_024
+/** The largest image that is kept, in GB: what a container's disk may hold is more than anybody would wait for. */
+export const IMAGE_GB_MAX = 200
+/** An answer to who publishes an image comes within so many working days. */
+export const IMAGE_REVIEW_WORKING_DAYS = 3
+/** An image that nothing is left to pay for is deleted after so many days, announced as volumes are (B4). */
+export const UNPAID_IMAGE_KEPT_DAYS = 14
+export const UNPAID_IMAGE_NOTICE_DAYS = [7, 3, 1] as const
+
 /** What is shown of a start command's log. Encoded as JSON it fits a frame between gateways. */
 export const LOG_LINES_MAX = 500
 export const LOG_BYTES_MAX = 30_000
@@ -139,11 +160,13 @@ export const CURSOR_CHARS_MAX = 400
 
 /**
  * Request bodies. The largest legal one fits, with each character escaped to six bytes, as some clients do: names and
- * addresses by default; a pasted key or what a service hands over; a deploy with 50 variables of 4,000 characters.
+ * addresses by default; a pasted key or what a service hands over; a deploy with 50 variables of 4,000 characters; a README.
  */
 export const BODY_BYTES_MAX = 16_000
 export const LONG_TEXT_BODY_BYTES_MAX = 80_000
 export const DEPLOY_BODY_BYTES_MAX = 1_500_000
+/** An image's details with the longest README. */
+export const IMAGE_BODY_BYTES_MAX = 150_000
 
 /** A price in micro-units: ten digits of currency beside its six decimals. */
 export const PRICE_MICRO_CHARS_MAX = 16

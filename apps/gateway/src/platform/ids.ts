@@ -9,6 +9,8 @@ export interface Ids {
   instanceId(): string
   /** A network volume's id: `v-` and as many of them. */
   volumeId(): string
+  /** An image's id: `im-` and as many of them. */
+  imageId(): string
   /** A secret of that many random bytes, as base64url. */
   secret(bytes: number): string
   /** A secret that fits a DNS label: 20 lower-case letters and digits. */
@@ -31,6 +33,7 @@ export function createIds(clock: Clock): Ids {
     uuid: createUuidSource(clock),
     instanceId: () => `i-${pick(READABLE, READABLE_ID_CHARS)}`,
     volumeId: () => `v-${pick(READABLE, READABLE_ID_CHARS)}`,
+    imageId: () => `im-${pick(READABLE, READABLE_ID_CHARS)}`,
     secret: bytes => randomBytes(bytes).toString('base64url'),
     hostSecret: () => pick(HOST, HOST_SECRET_CHARS),
   }

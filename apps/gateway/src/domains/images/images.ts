@@ -1,12 +1,15 @@
-import type { Image } from '@berth/contract/images'
+import type { Image, ImageDetail } from '@berth/contract/images'
 import type { ImageRecipe } from '../../drivers/compute/port/images.ts'
 import { partsOfReference } from '../../drivers/compute/port/reference-parts.ts'
 import { asNobody, type RegistryAccess } from '../../drivers/compute/port/registry-access.ts'
 import type { Catalogue, CatalogueImage } from '../../platform/config/catalogue.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Fleet, KnownEngine } from '../fleet/fleet.ts'
+import { createGallery, type GalleryDeps } from './gallery.ts'
 
 export type Images = ReturnType<typeof createImages>
+
+const MB_PER_GB = 1_024
 
 /** Which image is meant: one of the catalogue, or one of a registry that a customer named. */
 export interface ImageChoice {
@@ -23,18 +26,20 @@ export interface FoundImage
   access: RegistryAccess
 }
 
-/**
- * Official images: entries of the catalogue that each driver knows how to make.
- * @param deps `fleet` says what can be made now, and where; `access` what the operator's images may show to their
- *   registries, left out for nothing.
- */
-export function createImages(deps: {
-  catalogue: Pick<Catalogue, 'images' | 'regions'>
+export interface ImagesDeps extends Omit<GalleryDeps, 'unavailableReason'> {
+  catalogue: Pick<Catalogue, 'images' | 'regions' | 'prices'>
   fleet: Pick<Fleet, 'engines' | 'isReached'>
+  /** What the operator's images may show to their registries; left out for nothing. */
   access?: RegistryAccess
   /** What pulls of a customer's own reference may show to its registry; left out for nothing. */
   customerAccess?: (who: { userId: string; credentialId: string | null }) => RegistryAccess
-}) {
+}
+
+/**
+ * Images: official ones, which are entries of the catalogue that each driver knows how to make, customers' own, and those
+ * of the community.
+ */
+export function createImages(deps: ImagesDeps) {
   const { catalogue, fleet, access = asNobody, customerAccess = () => asNobody } = deps
 
   /** Engines of one region or of all, whether they answer now or not. */
@@ -120,7 +125,29 @@ export function createImages(deps: {
     return driver in recipe || !catalogue.images.some(image => driver in image.recipe)
   }
 
-  return { official, find, makes }
+  const gallery = createGallery({
+    ...deps,
+    unavailableReason: ({ kind, driver }, regionCode) =>
+      unavailableReason({ kind, recipe: { [driver]: {} } }, enginesIn(regionCode)),
+  })
+
+  /** The page of an image (R1.2). @throws ApiError `not_found`, as well for another customer's own. */
+  async function detail(userId: string | null, id: string): Promise<ImageDetail> {
+    const entry = catalogue.images.find(image => image.id === id)
+    if (!entry) return gallery.detail(userId, id)
+    const shown = toImage(entry, unavailableReason(entry, enginesIn(null)))
+    return { ...shown, readme: '', versions: [], own: null, custom_image_id: null }
+  }
+
+  return {
+    official,
+    find,
+    makes,
+    detail,
+    community: gallery.community,
+    own: gallery.own,
+    price: gallery.price,
+  }
 }
 
 /** How drivers make an image of the catalogue. */
@@ -142,6 +169,17 @@ function toImage(entry: CatalogueImage, unavailable_reason: string | null): Imag
     http_ports: entry.http_ports,
     tcp_ports: entry.tcp_ports,
     min_vram_gb: entry.min_vram_gb,
+    min_disk_gb: Math.ceil(entry.size_mb / MB_PER_GB),
+    preloaded_models: '',
+    start_command: '',
+    image_reference: null,
+    author: null,
+    cover_url: null,
+    stars: 0,
+    starred: false,
+    deploys: 0,
+    deploys_week: 0,
+    updated_at: null,
     available: unavailable_reason === null,
     unavailable_reason,
     drivers: Object.keys(entry.recipe),

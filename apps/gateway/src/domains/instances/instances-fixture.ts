@@ -26,6 +26,7 @@ import type { StartWanted } from './act/actions.ts'
 import { instancesInTrouble } from './events.ts'
 import { createInstances, type Instances } from './instances.ts'
 import { createQuotes, type Quotes } from './offer/quotes.ts'
+import { countByImage } from './reads.ts'
 import { RECONCILE_LIMITS, type ReconcileLimits } from './reconcile/limits.ts'
 import type { InstanceRow } from './rows.ts'
 import { isHeld, MEANING, metersOf } from './status-meaning.ts'
@@ -157,7 +158,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     })
     const regions = createRegions({ db, clock, catalogue, fleet })
     fleet.onChange(regions.seedStock)
-    const images = createImages({ catalogue, fleet })
+    const images = createImages({ db, clock, catalogue, fleet, billing, instancesOf: countByImage })
     const quotes = createQuotes({
       db,
       catalogue,

@@ -152,6 +152,8 @@ export function createInstances(deps: InstancesDeps) {
     findRunning: (userId: string, instanceId: string) => reads.findRunning(db, { userId, instanceId }),
     /** Instances of a customer that are not gone and have a volume, the oldest first. */
     holdersOfVolumes: reads.holdersOfVolumes,
+    /** How many of a customer's instances that are not gone were made from each image. */
+    countByImage: reads.countByImage,
     /** Whose instance that is; null where there is none. */
     ownerOf: (instanceId: string) => reads.ownerOf(db, instanceId),
     /** The instance whose HTTP services live on the origin of that secret. */

@@ -220,6 +220,16 @@ export async function holdersOfVolumes(q: Queryable, userId: string): Promise<Ho
   })
 }
 
+/** How many of a customer's instances that are not gone were made from each image of the catalogue or of a customer. */
+export async function countByImage(q: Queryable, userId: string): Promise<Map<string, number>> {
+  const rows = await q
+    .select({ imageId: instance.imageId, instances: count() })
+    .from(instance)
+    .where(and(eq(instance.userId, userId), isNull(instance.terminatedAt), isNotNull(instance.imageId)))
+    .groupBy(instance.imageId)
+  return new Map(rows.map(row => [row.imageId ?? '', row.instances]))
+}
+
 /** Whose instance that is, whatever its state; null where there is none. */
 export async function ownerOf(q: Queryable, instanceId: string): Promise<string | null> {
   const [row] = await q

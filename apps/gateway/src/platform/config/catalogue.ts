@@ -35,6 +35,9 @@ const price = z
 /** What a GB of network volume costs a day where a catalogue of before does not say it: 0.0016. */
 const VOLUME_MICRO_PER_GB_DAY = 1_600n
 
+/** What a GB of a customer's image costs a day where the catalogue does not say it: 0.0017. */
+const IMAGE_MICRO_PER_GB_DAY = 1_700n
+
 /** The engines that make a region's machines where it names none: whatever the gateway's computer has. */
 const ENGINES_DEFAULT = [{ driver: 'auto' }]
 /** What a public IP costs by the hour where the catalogue says nothing. */
@@ -152,6 +155,7 @@ const catalogueOf = (checks: DriverChecks) =>
         .strictObject({
           disk_gb_hour: price,
           volume_gb_day: price.default(VOLUME_MICRO_PER_GB_DAY),
+          image_gb_day: price.default(IMAGE_MICRO_PER_GB_DAY),
           unlisted_gpu_hour: price,
           public_ip_hour: price.default(PUBLIC_IP_HOUR_MICRO),
           term_discount_percent: termDiscounts,
@@ -159,6 +163,7 @@ const catalogueOf = (checks: DriverChecks) =>
         .transform(prices => ({
           disk_micro_per_gb_hour: prices.disk_gb_hour,
           volume_micro_per_gb_day: prices.volume_gb_day,
+          image_micro_per_gb_day: prices.image_gb_day,
           unlisted_gpu_micro_per_hour: prices.unlisted_gpu_hour,
           public_ip_micro_per_hour: prices.public_ip_hour,
           term_discount_percent: prices.term_discount_percent,

@@ -9,5 +9,8 @@ export const CONTAINER_DISK_SKU = 'disk.container'
 /** The SKU of a GB of network volume. */
 export const NETWORK_VOLUME_SKU = 'volume.network'
 
+/** The SKU of a GB of a customer's image. */
+export const IMAGE_SKU = 'image.storage'
+
 /** The SKU of an address that one instance has for itself. */
 export const PUBLIC_IP_SKU = 'public_ip.dedicated'

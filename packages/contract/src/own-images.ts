@@ -1,0 +1,250 @@
+import * as z from 'zod'
+import { defineCall } from './call.ts'
+import { by, slug } from './fields.ts'
+import { imageReference } from './image-choice.ts'
+import { customImage, image, ownImageId } from './images.ts'
+import { instanceId, ports } from './instances.ts'
+import {
+  IMAGE_BODY_BYTES_MAX,
+  IMAGE_DESCRIPTION_CHARS_MAX,
+  IMAGE_NAME_CHARS_MAX,
+  IMAGE_NAME_CHARS_MIN,
+  IMAGE_README_CHARS_MAX,
+  IMAGE_TAGS_MAX,
+  IMAGE_TEXT_CHARS_MAX,
+  IMAGE_VRAM_GB_MAX,
+} from './limits.ts'
+
+/** What images are for: the scenes that they are found under. */
+export const IMAGE_SCENES = [
+  'image',
+  'inference',
+  'training',
+  'chat',
+  'notebook',
+  'video',
+  'audio',
+  'data',
+  'render',
+  'workflow',
+  'batch',
+  'api',
+  'base',
+] as const
+export type ImageScene = (typeof IMAGE_SCENES)[number]
+
+const note = z.string(by('wrong_type')).trim().max(IMAGE_TEXT_CHARS_MAX, by('too_long')).default('')
+
+/** What customers say of an image (R5.5). */
+const details = {
+  name: z
+    .string(by('required'))
+    .trim()
+    .min(1, by('required'))
+    .min(IMAGE_NAME_CHARS_MIN, by('too_short'))
+    .max(IMAGE_NAME_CHARS_MAX, by('too_long'))
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, by('not_allowed')),
+  description: z
+    .string(by('required'))
+    .trim()
+    .min(1, by('required'))
+    .max(IMAGE_DESCRIPTION_CHARS_MAX, by('too_long')),
+  tags: z
+    .array(z.enum(IMAGE_SCENES, by('not_allowed')), by('required'))
+    .min(1, by('required'))
+    .max(IMAGE_TAGS_MAX, by('too_large'))
+    .refine(list => new Set(list).size === list.length, by('duplicate')),
+  region_code: slug,
+  version_info: note,
+  preloaded_models: note,
+  start_command: note,
+  http_ports: ports.default([]),
+  tcp_ports: ports.default([]),
+  min_vram_gb: z
+    .number(by('not_a_number'))
+    .int(by('not_whole'))
+    .min(0, by('too_small'))
+    .max(IMAGE_VRAM_GB_MAX, by('too_large'))
+    .default(0),
+  readme: z.string(by('required')).trim().min(1, by('required')).max(IMAGE_README_CHARS_MAX, by('too_long')),
+}
+
+/** What an image is made from: one of the customer's instances, or an image of a registry; one of the two is given. */
+export const createImageBody = z.object(
+  {
+    instance_id: instanceId.nullable().default(null),
+    image_reference: imageReference.nullable().default(null),
+    /** Which of the account's credentials is shown to the registry of a reference; null: none. */
+    registry_credential_id: z.uuid(by('not_allowed')).nullable().default(null),
+    /** As the instance's is; of a registry: `POD`. */
+    kind: z.enum(['POD', 'VM'], by('not_allowed')).default('POD'),
+    ...details,
+  },
+  by('required'),
+)
+z.globalRegistry.add(createImageBody, { id: 'CreateImageBody' })
+export type CreateImageBody = z.infer<typeof createImageBody>
+
+export const editImageBody = z.object({ id: ownImageId, ...details }, by('required'))
+z.globalRegistry.add(editImageBody, { id: 'EditImageBody' })
+export type EditImageBody = z.infer<typeof editImageBody>
+
+const byId = z.object({ id: ownImageId })
+
+/** Reads of the customer's own images. */
+const OWN = ['image.custom', 'image.custom-in', 'image.get'] as const
+/** Reads of what the community has. */
+const PUBLIC = ['image.community', 'image.community-in'] as const
+/** Reads that are old when an image begins or ceases to cost something. */
+const WHAT_COSTS = [
+  ...OWN,
+  'image.price',
+  'instance.price',
+  'instance.billing-preview',
+  'instance.check-resource',
+  'netvolume.price',
+  'bill.balance',
+  'bill.transaction',
+  'bill.transaction-receipt',
+  'bill.spend',
+] as const
+/** Reads that show whether an instance is having an image made of it. */
+const INSTANCES = ['instance.list', 'instance.page', 'instance.get', 'instance.events'] as const
+
+export const createImage = defineCall({
+  operation: 'image.create',
+  method: 'POST',
+  path: '/api/image/',
+  summary:
+    'Makes an image of an instance, or of an image of a registry, and keeps it. It costs from when it is kept, by what is kept.',
+  audience: 'verified',
+  timeout: 'normal',
+  spends: true,
+  bodyBytesMax: IMAGE_BODY_BYTES_MAX,
+  audit: { target: ['data.id'] },
+  stales: [...WHAT_COSTS, ...INSTANCES],
+  body: createImageBody,
+  data: customImage,
+})
+
+export const editImage = defineCall({
+  operation: 'image.edit',
+  method: 'PUT',
+  path: '/api/image/',
+  summary:
+    'Changes what is said of an image. Of one that the community has, the new version is reviewed, and the old one stays meanwhile.',
+  audience: 'verified',
+  timeout: 'normal',
+  bodyBytesMax: IMAGE_BODY_BYTES_MAX,
+  audit: { target: ['body.id'] },
+  stales: OWN,
+  body: editImageBody,
+  data: customImage,
+})
+
+export const deleteImage = defineCall({
+  operation: 'image.delete',
+  method: 'DELETE',
+  path: '/api/image/{id}',
+  summary: "Deletes an image of the customer's own. The community's copy of it stays.",
+  audience: 'verified',
+  timeout: 'normal',
+  audit: { target: ['params.id'] },
+  stales: [...WHAT_COSTS, ...INSTANCES],
+  params: byId,
+  data: customImage,
+})
+
+export const publishImage = defineCall({
+  operation: 'image.publish',
+  method: 'POST',
+  path: '/api/image/{id}/publish',
+  summary: 'Sends an image to the community, which gets it when the operator has reviewed it.',
+  audience: 'verified',
+  timeout: 'normal',
+  audit: { target: ['params.id'] },
+  stales: OWN,
+  params: byId,
+  data: customImage,
+})
+
+export const cancelPublishing = defineCall({
+  operation: 'image.cancel-publishing',
+  method: 'POST',
+  path: '/api/image/{id}/cancel-publishing',
+  summary: 'Takes an image back that is in review.',
+  audience: 'verified',
+  timeout: 'normal',
+  audit: { target: ['params.id'] },
+  stales: OWN,
+  params: byId,
+  data: customImage,
+})
+
+export const makeImagePrivate = defineCall({
+  operation: 'image.make-private',
+  method: 'POST',
+  path: '/api/image/{id}/make-private',
+  summary: 'Takes an image off the community. Machines that run it go on.',
+  audience: 'verified',
+  timeout: 'normal',
+  audit: { target: ['params.id'] },
+  stales: [...OWN, ...PUBLIC],
+  params: byId,
+  data: customImage,
+})
+
+export const cancelImageBuild = defineCall({
+  operation: 'image.cancel-build',
+  method: 'POST',
+  path: '/api/image/{id}/cancel-build',
+  summary: 'Gives up making an image. What was said of it stays, nothing else does.',
+  audience: 'verified',
+  timeout: 'normal',
+  audit: { target: ['params.id'] },
+  stales: [...WHAT_COSTS, ...INSTANCES],
+  params: byId,
+  data: customImage,
+})
+
+/** What is said of an image's stars. */
+const starred = image.pick({ id: true, stars: true, starred: true })
+z.globalRegistry.add(starred, { id: 'ImageStars' })
+
+export const starImage = defineCall({
+  operation: 'image.star',
+  method: 'PUT',
+  path: '/api/image/{id}/star',
+  summary: 'Gives an image of the community a star, of which each account has one for it.',
+  audience: 'verified',
+  timeout: 'fast',
+  audit: { target: ['params.id'] },
+  stales: ['image.get', ...PUBLIC],
+  params: byId,
+  data: starred,
+})
+
+export const unstarImage = defineCall({
+  operation: 'image.unstar',
+  method: 'DELETE',
+  path: '/api/image/{id}/star',
+  summary: 'Takes the star back that the account has given an image.',
+  audience: 'verified',
+  timeout: 'fast',
+  audit: { target: ['params.id'] },
+  stales: ['image.get', ...PUBLIC],
+  params: byId,
+  data: starred,
+})
+
+export const ownImageCalls = [
+  createImage,
+  editImage,
+  deleteImage,
+  publishImage,
+  cancelPublishing,
+  makeImagePrivate,
+  cancelImageBuild,
+  starImage,
+  unstarImage,
+] as const

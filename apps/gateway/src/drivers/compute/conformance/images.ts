@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { ImageRecipe } from '../port/images.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { ImageRecipe, OwnImages } from '../port/images.ts'
 import { lackOf, offered } from '../port/part.ts'
+import { cutAfter, flipped, gathered, layersIn, pieces } from './archives.ts'
 import { expectCode, never, type Subject, text } from './tools.ts'
 
 /** How every driver has images, fetches them, and makes some of machines. */
@@ -11,6 +13,18 @@ export function describeImages(
 ): void {
   const nothing = () => undefined
   const newId = () => `img-${randomBytes(5).toString('hex')}`
+
+  /** Has an image leave and come again, without what the machine was given that it was made of. */
+  const movedAway = async (own: OwnImages, image_id: string) => {
+    const archive = await gathered(own.save(image_id, never))
+    expect(archive.includes('of the first')).toBe(false)
+    const moved_id = `${image_id}-moved`
+    const moved = await own.load(moved_id, pieces(archive), never)
+    const third = await subject.running({ image: moved })
+    expect(await text(subject.engine(), third.id, 'cat ~/file')).toBe('kept\n')
+    await subject.engine().machines.remove(third.id, never)
+    await own.delete(moved_id)
+  }
 
   test('pull is quick where the image is there, and says so where it is not', async () => {
     const { images, machines } = subject.engine()
@@ -58,6 +72,74 @@ export function describeImages(
     expect(await machines.list()).toContainEqual({ id: spec.id, state: 'created' })
   })
 
+  test('[R4.6] an image leaves as an OCI layout, and comes again under another id', async ctx => {
+    const { images, machines } = subject.engine()
+    const why = lackOf(images.own)
+    if (why !== null) return ctx.skip(why)
+    const own = offered(images.own)
+    if (await staysHere(own)) return ctx.skip('its images do not leave it')
+    const [first, second] = [newId(), newId()]
+    await expectCode(gathered(own.save(newId(), never)), 'not_found')
+    await expectCode(gathered(own.save('../up', never)), 'unsupported')
+    const spec = subject.spec()
+    await machines.create(spec, never)
+    await own.build({ machine_id: spec.id, image_id: first }, nothing, never)
+    const archive = await gathered(own.save(first, never))
+    // Whatever a layer is made of, it is the same one each time: what two images share is kept once.
+    expect(await layersIn(await gathered(own.save(first, never)))).toEqual(await layersIn(archive))
+    await expectCode(gathered(own.save(first, AbortSignal.abort(new Error('given up')))), 'failed')
+
+    await expectCode(own.load('../up', pieces(archive), never), 'unsupported')
+    const given = own.load(second, pieces(archive), AbortSignal.abort(new Error('given up')))
+    await expectCode(given, 'failed')
+    const recipe = await own.load(second, pieces(archive), never)
+    // Nothing is read of an image that is here.
+    expect(await own.load(second, pieces(Buffer.from('no archive')), never)).toEqual(recipe)
+    const kept = JSON.parse(JSON.stringify(recipe)) as ImageRecipe
+    expect(await images.has(kept)).toBe(true)
+    expect(await layersIn(await gathered(own.save(second, never)))).toEqual(await layersIn(archive))
+    const listed = (await own.list()).find(({ id }) => id === second)
+    expect(listed?.size_bytes).toBeGreaterThan(0)
+    const made = subject.spec({ image: kept })
+    await machines.create(made, never)
+    await expectCode(own.delete(second), 'failed')
+    await machines.remove(made.id, never)
+    await own.delete(first)
+    expect(await images.has(kept)).toBe(true)
+    await own.delete(second)
+  })
+
+  test('an archive that is cut, that lies or that is none leaves nothing, and the next one does', async ctx => {
+    const { images, machines } = subject.engine()
+    const why = lackOf(images.own)
+    if (why !== null) return ctx.skip(why)
+    const own = offered(images.own)
+    if (await staysHere(own)) return ctx.skip('its images do not leave it')
+    const [first, second] = [newId(), newId()]
+    const spec = subject.spec()
+    await machines.create(spec, never)
+    await own.build({ machine_id: spec.id, image_id: first }, nothing, never)
+    const archive = await gathered(own.save(first, never))
+    await own.delete(first)
+    const before = await own.list()
+    const load = (bytes: AsyncIterable<Uint8Array>) => own.load(second, bytes, never)
+    for (const share of [0, 0.1, 0.5, 0.9]) {
+      await expectCode(load(pieces(cutAfter(archive, share))), 'image_damaged')
+    }
+    await expectCode(load(pieces(await flipped(archive))), 'image_damaged')
+    await expectCode(load(pieces(Buffer.alloc(4_096, 'no archive'))), 'image_unfit')
+    const broken = (async function* () {
+      yield archive.subarray(0, archive.length / 2)
+      throw new Error('the line broke')
+    })()
+    await expect(load(broken)).rejects.toThrow('the line broke')
+    expect(await own.list()).toEqual(before)
+    const [recipe, again] = await Promise.all([load(pieces(archive)), load(pieces(archive))])
+    expect(again).toEqual(recipe)
+    await own.delete(second)
+    expect(await own.list()).toEqual(before)
+  })
+
   subject.inside('a machine made from another’s image has its files, and nothing else of it', async ctx => {
     const engine = subject.engine()
     const why = lackOf(engine.images.own)
@@ -74,6 +156,7 @@ export function describeImages(
     await engine.machines.remove(first.id, never)
     expect(await engine.images.has(image)).toBe(true)
 
+    if (!(await staysHere(own))) await movedAway(own, image_id)
     const second = await subject.running({ image, env: { GIVEN: 'to the second' } })
     const seen = await text(
       engine,
@@ -94,4 +177,10 @@ export function describeImages(
     expect(await engine.images.has(image)).toBe(false)
     await expectCode(engine.images.pull(image, nothing, never), 'image_unavailable')
   })
+}
+
+/** Whether a driver's images stay on their engine. */
+async function staysHere(own: OwnImages): Promise<boolean> {
+  const error = await gathered(own.save('none', never)).catch((reason: unknown) => reason)
+  return error instanceof ComputeError && error.code === 'unsupported'
 }

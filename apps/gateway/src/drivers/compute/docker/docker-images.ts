@@ -11,7 +11,6 @@ import { dockerImage, findDockerImage, ownReference } from './docker-recipe.ts'
 import { pullImage } from './pull-image.ts'
 
 const STATUS_CONFLICT = 409
-const BYTES_PER_MB = 1024 * 1024
 
 type Sized = Docker.ContainerInspectInfo & { SizeRw?: number }
 
@@ -41,6 +40,8 @@ export function createDockerImages(deps: {
     own: createOwnImages(docker, cloudId),
   }
 }
+
+const NOT_MOVED = 'Images that are made here stay on their engine.'
 
 function createOwnImages(docker: Docker, cloudId: string): OwnImages {
   const names = createNames(cloudId)
@@ -78,6 +79,11 @@ function createOwnImages(docker: Docker, cloudId: string): OwnImages {
         const recipe: ImageRecipe = { id: image_id, parts: { docker: { own: image_id } } }
         return recipe
       }),
+    // biome-ignore lint/correctness/useYield: it fails before it has something to give
+    async *save() {
+      throw new ComputeError('unsupported', NOT_MOVED)
+    },
+    load: () => Promise.reject(new ComputeError('unsupported', NOT_MOVED)),
     delete: imageId =>
       translated(`removing the image ${imageId}`, () =>
         queue(imageId, async () => {
@@ -102,9 +108,7 @@ function createOwnImages(docker: Docker, cloudId: string): OwnImages {
         const images = await docker.listImages({ filters: { reference: [repo] } })
         return images.flatMap(({ RepoTags, Size }) =>
           (RepoTags ?? []).flatMap(name =>
-            name.startsWith(`${repo}:`)
-              ? [{ id: name.slice(repo.length + 1), size_mb: Math.ceil(Size / BYTES_PER_MB) }]
-              : [],
+            name.startsWith(`${repo}:`) ? [{ id: name.slice(repo.length + 1), size_bytes: Size }] : [],
           ),
         )
       }),

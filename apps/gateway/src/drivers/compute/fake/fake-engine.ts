@@ -10,9 +10,10 @@ import type { MachineSpec, MachineStatus, Machines } from '../port/machines.ts'
 import type { MachineSample, Observation } from '../port/observation.ts'
 import { createSessionHost, type SessionHost } from '../sessions/session-host.ts'
 import { checkMounts } from '../volume-mounts.ts'
+import { createFakeOwnImages } from './fake-images.ts'
 import { createFakeSerial, type FakeSerial } from './fake-serial.ts'
 import { openFakeShell } from './fake-shell.ts'
-import { createFakeOwnImages, createFakeVolumes } from './fake-stores.ts'
+import { createFakeVolumes } from './fake-stores.ts'
 import { createFaults, type Faults } from './faults.ts'
 
 /** An engine for tests: machines are entries in memory, and every call can be told to fail or to hang. */
@@ -32,6 +33,8 @@ export interface FakeEngine extends Engine {
   waitToBegin: boolean
   /** Whether images are here without a pull; they are unless a test says otherwise. */
   imagesHere: boolean
+  /** How many bytes a machine has written when an image is made of it; 1,024 unless a test says otherwise. */
+  imageBytes: number
   /** What pulls report, in this order. */
   pullReports: PullProgress[]
   /** What machines use: nothing is known of it unless a test says so. */
@@ -244,6 +247,7 @@ export function createFakeEngine(options: {
     latencyMs: 0,
     waitToBegin: false,
     imagesHere: true,
+    imageBytes: 1_024,
     pullReports,
     uses: new Map(),
     overlapMax: () => overlapMax,
@@ -282,7 +286,7 @@ export function createFakeEngine(options: {
         for (const report of pullReports) onProgress(report)
         await faults.pass('pull', signal)
       },
-      own: createFakeOwnImages({ faults, held }),
+      own: createFakeOwnImages({ faults, held, writtenBytes: () => engine.imageBytes }),
     },
     heldVolumes: volumes,
     volumes: createFakeVolumes({ faults, held, volumes, shared: sharesVolumes }),

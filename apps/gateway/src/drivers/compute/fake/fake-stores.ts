@@ -1,43 +1,13 @@
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
-import type { ImageRecipe, OwnImages } from '../port/images.ts'
 import type { MachineSpec } from '../port/machines.ts'
 import type { VolumeStore } from '../port/volumes.ts'
 import type { Faults } from './faults.ts'
 
 interface StoreDeps {
   faults: Faults
-  /** The engine's machines, some of which may be made from an image or have a volume. */
+  /** The engine's machines, some of which may have a volume. */
   held: ReadonlyMap<string, { spec: MachineSpec | null }>
-}
-
-/** Images as names in memory. */
-export function createFakeOwnImages({ faults, held }: StoreDeps): OwnImages {
-  const images = new Set<string>()
-  const recipeOf = (id: string): ImageRecipe => ({ id, parts: { fake: { own: id } } })
-  return {
-    async build({ machine_id, image_id }, onProgress, signal) {
-      if (signal.aborted) throw new ComputeError('failed', 'the call was given up', { cause: signal.reason })
-      checkId(image_id)
-      await faults.pass('buildImage', signal)
-      if (images.has(image_id)) return recipeOf(image_id)
-      if (!held.has(machine_id)) throw new ComputeError('not_found', `no machine ${machine_id}`)
-      onProgress({ bytes_done: 0, bytes_total: 1 })
-      images.add(image_id)
-      onProgress({ bytes_done: 1, bytes_total: 1 })
-      return recipeOf(image_id)
-    },
-    async delete(id) {
-      checkId(id)
-      await faults.pass('deleteImage', null)
-      const user = [...held].find(([, { spec }]) => spec?.image.id === id)
-      if (user) throw new ComputeError('failed', `the machine ${user[0]} is made from the image ${id}`)
-      images.delete(id)
-    },
-    async list() {
-      return [...images].map(id => ({ id, size_mb: 1 }))
-    },
-  }
 }
 
 /** Volumes as names in memory. */

@@ -1,6 +1,6 @@
 import { readdir, rm, rmdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { takeLock } from './host-lock.ts'
+import { takeLock } from '../../../platform/host-lock.ts'
 
 const DAY_MS = 86_400_000
 

@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { z } from 'zod'
+import { type HostLock, takeLock } from '../../../platform/host-lock.ts'
 import { ComputeError } from '../port/compute-error.ts'
-import { type HostLock, takeLock } from './host-lock.ts'
 import {
   type FetchedImage,
   imageFiles,

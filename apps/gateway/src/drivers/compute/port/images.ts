@@ -24,11 +24,14 @@ export interface ImageStore {
     access?: RegistryAccess,
   ): Promise<void>
 
-  /** Images that are made from machines and stay on this engine. */
+  /** Images that are made from machines, or were brought here from another engine. */
   readonly own: Part<OwnImages>
 }
 
-/** Images of this cloud that are made here, each by an id of the caller's. */
+/**
+ * Images of this cloud that are made here or brought here, each by an id of the caller's. What leaves an engine is an OCI
+ * image, so that it runs on any other of its kind.
+ */
 export interface OwnImages {
   /**
    * Makes an image of what a machine has stored, running or stopped, without its environment and command; an engine
@@ -41,16 +44,40 @@ export interface OwnImages {
     signal: AbortSignal,
   ): Promise<ImageRecipe>
 
+  /**
+   * All of an image as a tar of an OCI image layout, in the order that `LayoutStore.put` and `load` take: `oci-layout`,
+   * `index.json` with one manifest, that manifest, its config, its layers (`platform/image-layout`). Of a machine's
+   * environment and command nothing is in it. That of a virtual machine is an artifact (`artifactType`
+   * `application/vnd.berth.vm`), whose first layer is its disk as qcow2 that leads to no other file. The same image gives
+   * the same digests of its layers each time, so that what two images share is kept once.
+   * @param signal Whoever gives up may also stop to read.
+   * @returns Its bytes, made no faster than they are read; what the engine opened for it is closed when nobody reads
+   * any more. Reading fails with `not_found` where there is no such image, and as every call does.
+   */
+  save(imageId: string, signal: AbortSignal): AsyncIterable<Uint8Array>
+
+  /**
+   * Makes an image available under an id on this engine, of an archive as `save` gives it on any engine of the same kind.
+   * There already under that id: returns the same and reads nothing. An archive that is refused, cut or given up leaves
+   * nothing behind; two calls of one id have one after the other.
+   * @param archive Read no faster than it is stored, and told to end where it is refused.
+   * @returns By what machines of this engine are made from it. Fails with `image_damaged` where bytes are not those of
+   * their digest or size, or it ends early; `image_unfit` where it is no layout of one image that can run here, or of
+   * more bytes or layers than may be; `no_room`; with what `archive` throws.
+   */
+  load(imageId: string, archive: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<ImageRecipe>
+
   /** Removes an image. Absent: returns. Fails with `failed` while a machine is made from it. */
   delete(imageId: string): Promise<void>
 
-  /** Every image of this cloud that was made here. */
+  /** Every image of this cloud that was made or brought here. */
   list(): Promise<OwnImage[]>
 }
 
 export interface OwnImage {
   id: string
-  size_mb: number
+  /** What is there of it on this engine, with what it shares with others; what a store of layouts keeps is told by that. */
+  size_bytes: number
 }
 
 /** How an image is made, by every driver in its own way. */

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { takeLock } from '../../../platform/host-lock.ts'
 import { createLoop } from '../../../platform/loop.ts'
-import { takeLock } from '../oci/host-lock.ts'
 import { touch } from '../oci/image-files.ts'
 
 const TIDY_MS = 3_600_000

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
+import { takeLock } from '../../../platform/host-lock.ts'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
-import { takeLock } from '../oci/host-lock.ts'
 import { replaceFile } from '../oci/image-files.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ImageRecipe, OwnImage, OwnImages, PullProgress } from '../port/images.ts'
@@ -25,8 +25,9 @@ const FORMAT_SHARE = 1.01
 /** Readable for everybody, as the other files of the store. */
 const MODE = 0o644
 const never = new AbortController().signal
+const NOT_MOVED = 'Images that are made here stay on their engine.'
 
-const recordSchema = z.object({ vm: vmImageSchema, size_mb: z.int() })
+const recordSchema = z.object({ vm: vmImageSchema })
 type OwnRecord = z.infer<typeof recordSchema>
 
 export interface OwnImagesDeps extends FlattenDeps {
@@ -107,11 +108,11 @@ export function createOwnImages(deps: OwnImagesDeps) {
       await flattenDisk(deps, disk, work, tell, signal)
       const flat = join(paths.home, FLAT_DISK)
       const name = `${OWN_PREFIX}${image_id}-${randomBytes(4).toString('hex')}`
-      const size_mb = await seal(flat)
+      await seal(flat)
       const vm: VmImage = { base: { name, ...(await readDiskFacts(flat)) }, kernel, initrd, cmdline }
       await shared(async () => {
         await rename(flat, bases.path(name))
-        await replaceFile(recordPath(image_id), JSON.stringify({ vm, size_mb } satisfies OwnRecord))
+        await replaceFile(recordPath(image_id), JSON.stringify({ vm } satisfies OwnRecord))
       })
       tell(1)
     } finally {
@@ -150,6 +151,12 @@ export function createOwnImages(deps: OwnImagesDeps) {
       return recipe
     },
 
+    // biome-ignore lint/correctness/useYield: it fails before it has something to give
+    async *save() {
+      throw new ComputeError('unsupported', NOT_MOVED)
+    },
+    load: () => Promise.reject(new ComputeError('unsupported', NOT_MOVED)),
+
     async delete(imageId) {
       mustBeId(imageId)
       await makeBaseFolders(basesDir)
@@ -174,7 +181,8 @@ export function createOwnImages(deps: OwnImagesDeps) {
       const found = await Promise.all(
         (await ids()).map(async (id): Promise<OwnImage[]> => {
           const record = await find(id)
-          return record ? [{ id, size_mb: record.size_mb }] : []
+          const file = record && (await stat(bases.path(record.vm.base.name)).catch(() => null))
+          return file ? [{ id, size_bytes: file.blocks * BLOCK_BYTES }] : []
         }),
       )
       return found.flat()
@@ -201,8 +209,8 @@ export function createOwnImages(deps: OwnImagesDeps) {
   }
 }
 
-/** Has a new disk be nobody's any more, and on the disk. Gives what it takes there, in MB. */
-async function seal(path: string): Promise<number> {
+/** Has a new disk be nobody's any more, and on the disk. */
+async function seal(path: string): Promise<void> {
   const found = await lstat(path)
   if (!found.isFile()) throw new ComputeError('failed', 'no disk was made')
   if (process.getuid?.() === 0) await chown(path, 0, 0)
@@ -213,5 +221,4 @@ async function seal(path: string): Promise<number> {
   } finally {
     await file.close()
   }
-  return Math.ceil((found.blocks * BLOCK_BYTES) / MB)
 }

@@ -3,8 +3,8 @@ import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 
 /** Laid into one folder, so no two of them may have a file of the same name. */
-const SOURCES = ['agent', '../sessions', '../oci/unpack', '../qemu/keeper'].map(name =>
-  join(import.meta.dirname, name),
+const SOURCES = ['agent', '../sessions', '../oci/unpack', '../qemu/keeper', '../../../platform/tar'].map(
+  name => join(import.meta.dirname, name),
 )
 
 /** A file that runs in a machine or beside it. */

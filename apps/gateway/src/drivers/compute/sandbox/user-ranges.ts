@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { takeLock } from '../oci/host-lock.ts'
+import { takeLock } from '../../../platform/host-lock.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { MachineStore } from './machine-store.ts'
 import { MACHINES, USERS_EACH } from './machine-users.ts'

@@ -11,9 +11,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
+import { NotAnArchive, TarReader } from '../../../../platform/tar/tar-reader.ts'
 import { type OddEntry, packOdd } from '../registry-fixture.ts'
 import { BadEntry, ImageTree } from './image-tree.ts'
-import { NotAnArchive, TarReader } from './tar-reader.ts'
 
 const FILES_MAX = 20
 const folder = mkdtempSync(join(tmpdir(), 'berth-tree-'))

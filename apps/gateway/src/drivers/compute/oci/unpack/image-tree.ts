@@ -15,7 +15,7 @@ import {
   utimesSync,
   writeSync,
 } from 'node:fs'
-import type { FileSink, TarEntry } from './tar-reader.ts'
+import type { FileSink, TarEntry } from '../../../../platform/tar/tar-reader.ts'
 
 /** What an image holds is not what may be laid. */
 export class BadEntry extends Error {}

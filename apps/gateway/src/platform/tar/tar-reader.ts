@@ -1,7 +1,7 @@
 /**
- * Reads archives as images have them (POSIX ustar with pax, and GNU's long names), piece by piece as they come. Written
- * for the walls that it runs within, which hold nothing but scripts of this folder; that it may be wrong about a name
- * is what the walls are for.
+ * Reads archives as images have them (POSIX ustar with pax, and GNU's long names), piece by piece as they come. Needs no
+ * package: it also runs within the walls of a sandbox, where a layer's files are laid, and that it may be wrong about a
+ * name is what those walls are for. Whoever reads archives elsewhere takes no name of one for a path.
  */
 
 /** What an archive says of one entry. */
@@ -25,6 +25,9 @@ export interface FileSink {
 }
 
 export class NotAnArchive extends Error {}
+
+/** It ends before it is over. */
+export class ArchiveCut extends NotAnArchive {}
 
 const BLOCK_BYTES = 512
 /** Of an entry that says more about the next one. */
@@ -83,7 +86,12 @@ export class TarReader {
 
   /** Says that there are no more bytes. Throws NotAnArchive where it breaks off. */
   end(): void {
-    if (this.#body || this.#held.length > 0) throw new NotAnArchive('it breaks off')
+    if (this.#body || this.#held.length > 0) throw new ArchiveCut('it breaks off')
+  }
+
+  /** Whether the mark of its end was read; what comes behind it is passed over. */
+  get isOver(): boolean {
+    return this.#isOver
   }
 
   #pushBody(body: Body, rest: Buffer): Buffer {

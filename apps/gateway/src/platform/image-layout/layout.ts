@@ -43,7 +43,7 @@ export function digestOf(bytes: Uint8Array): string {
 const mediaType = z.string().max(MEDIA_TYPE_LENGTH_MAX)
 
 /** One blob, as manifests name it. */
-const descriptorSchema = z.object({
+export const descriptorSchema = z.object({
   mediaType,
   digest: z.string().regex(DIGEST),
   size: z.int().min(0),

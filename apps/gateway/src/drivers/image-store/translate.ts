@@ -1,0 +1,71 @@
+import { LayoutError } from '../../platform/image-layout/layout-error.ts'
+import { LayoutStoreError } from './port.ts'
+
+/** What the system says where a disk is full. */
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+
+/** @throws LayoutStoreError `given_up`. */
+export function mustGoOn(signal: AbortSignal): void {
+  if (signal.aborted)
+    throw new LayoutStoreError('given_up', 'the call was given up', { cause: signal.reason })
+}
+
+/** An archive that is kept, whose own failures are told from the store's. */
+export class Incoming implements AsyncIterable<Uint8Array> {
+  readonly #archive: AsyncIterable<Uint8Array>
+  #failure: { error: unknown } | null = null
+
+  constructor(archive: AsyncIterable<Uint8Array>) {
+    this.#archive = archive
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    const pieces = this.#archive[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const { done, value } = await pieces.next().catch(error => {
+          this.#failure = { error }
+          throw error
+        })
+        if (done) return
+        yield value
+      }
+    } finally {
+      await pieces.return?.()
+    }
+  }
+
+  hasFailedWith(error: unknown): boolean {
+    return this.#failure?.error === error
+  }
+}
+
+/** Runs work of a store; what it fails with becomes the port's error, unless an archive that was sent threw it. */
+export async function translated<T>(doing: string, work: () => Promise<T>, incoming?: Incoming): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw incoming?.hasFailedWith(error) ? error : asStoreError(doing, error)
+  }
+}
+
+/** The same of what gives bytes. */
+export async function* translatedPieces(
+  doing: string,
+  work: () => AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* work()
+  } catch (error) {
+    throw asStoreError(doing, error)
+  }
+}
+
+function asStoreError(doing: string, error: unknown): LayoutStoreError {
+  if (error instanceof LayoutStoreError) return error
+  if (error instanceof LayoutError)
+    return new LayoutStoreError(error.fault, `${doing}: ${error.message}`, { cause: error })
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (FULL.has(code)) return new LayoutStoreError('full', `${doing}: the disk is full`, { cause: error })
+  return new LayoutStoreError('unavailable', `${doing}: ${message}`, { cause: error })
+}

@@ -144,9 +144,32 @@ test('[R2.25] an address of its own is chosen with its price and its stock, and 
   fireEvent.click(choice)
   const last = (operation: string) => sent.findLast(one => one.operation === operation)?.body
   await waitFor(() => expect(last(checkResource.operation)).toMatchObject({ public_ip: 'dedicated' }))
+  fireEvent.change(screen.getByLabelText('TCP ports'), { target: { value: '22' } })
   fireEvent.change(screen.getByLabelText('Value of LOGIN'), { target: { value: 's3cret' } })
   await act(async () => fireEvent.click(await button('Deploy')))
   await waitFor(() => expect(last(deployInstance.operation)).toMatchObject({ public_ip: 'dedicated' }))
+})
+
+test('[R2.25] an address of its own without a direct port is said at the address, and nothing is sent', async () => {
+  const { sent } = await openRepeated({
+    [getPublicIpPrice.operation]: () => ({
+      currency: 'USD',
+      rate_micro_per_hour: '5000',
+      total: 2,
+      available: 1,
+    }),
+  })
+  const choice = await screen.findByRole<HTMLInputElement>('radio', { name: /^Dedicated address/ })
+  fireEvent.click(choice)
+  fireEvent.change(screen.getByLabelText('TCP ports'), { target: { value: '' } })
+  fireEvent.change(screen.getByLabelText('UDP ports'), { target: { value: '' } })
+  fireEvent.change(screen.getByLabelText('Value of LOGIN'), { target: { value: 's3cret' } })
+  await act(async () => fireEvent.click(await button('Deploy')))
+  const group = await screen.findByRole('group', { name: 'Public IP' })
+  const said = document.getElementById(group.getAttribute('aria-describedby') ?? '')
+  expect(said?.textContent).toBe('A public IP of its own needs a TCP or UDP port')
+  expect(document.activeElement).toBe(choice)
+  expect(sent.some(({ operation }) => operation === deployInstance.operation)).toBe(false)
 })
 
 test('[R2.25] an address of its own cannot be chosen where none is free', async () => {

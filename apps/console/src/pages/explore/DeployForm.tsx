@@ -1,4 +1,5 @@
 import type { DeploySetup } from '@berth/contract/deploy-templates'
+import type { FieldRule } from '@berth/contract/errors'
 import type { Image } from '@berth/contract/images'
 import {
   COMMAND_END_RULES,
@@ -249,7 +250,7 @@ function isGone(place: SpecOffer['places'][number]): boolean {
 }
 
 /** What the form holds: ports and variables as text, which meet the call's own rules (R5.4, R5.5). */
-const formSchema = z.object({
+const formFields = z.object({
   name: instanceName,
   gpu_count: deployBody.shape.gpu_count,
   region_code: deployBody.shape.region_code,
@@ -270,3 +271,9 @@ const formSchema = z.object({
   network_volume: volumeField,
   ...stopRuleFields,
 })
+
+/** Only direct ports are reached at an address of its own; without any it would cost for nothing. */
+const formSchema = formFields.refine(
+  ({ public_ip, tcp_ports, udp_ports }) => public_ip === 'shared' || tcp_ports.length + udp_ports.length > 0,
+  { path: ['public_ip'], message: 'public_ip_no_ports' satisfies FieldRule },
+)

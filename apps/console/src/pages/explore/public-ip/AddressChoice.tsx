@@ -15,7 +15,12 @@ interface AddressChoiceProps {
   /** Where the machine is to be. */
   region: string
   /** The form's field: which is chosen, and what is wrong with that. */
-  field: { value?: PublicIpType; onChange: (type: PublicIpType) => void; error?: ReactNode }
+  field: {
+    value?: PublicIpType
+    onChange: (type: PublicIpType) => void
+    error?: ReactNode
+    'data-path'?: string
+  }
 }
 
 /** Where TCP and UDP ports are reached: at the address of all, or at one that no other instance has, with its price (R2.25). */
@@ -47,6 +52,8 @@ export function AddressChoice({ region, field }: AddressChoiceProps) {
               name={name}
               value={type}
               checked={type === value}
+              // What is wrong is said here, and the focus comes to what was chosen.
+              data-path={type === value ? field['data-path'] : undefined}
               // What was chosen before it was sold out is said by the checks, and can be taken back.
               disabled={type === 'dedicated' && isNone && value !== 'dedicated'}
               onChange={() => onChange(type)}

@@ -17,7 +17,7 @@ export function describeImages(
   /** Has an image leave and come again, without what the machine was given that it was made of. */
   const movedAway = async (own: OwnImages, image_id: string) => {
     const archive = await gathered(own.save(image_id, never))
-    expect(archive.includes('of the first')).toBe(false)
+    expect(archive.includes('known to the first alone')).toBe(false)
     const moved_id = `${image_id}-moved`
     const moved = await own.load(moved_id, pieces(archive), never)
     const third = await subject.running({ image: moved })
@@ -146,7 +146,7 @@ export function describeImages(
     if (why !== null) return ctx.skip(why)
     const own = offered(engine.images.own)
     const first = await subject.running({
-      env: { SECRET: 'of the first' },
+      env: { SECRET: 'known to the first alone' },
       command: ['sh', '-c', 'echo started >> ~/starts'],
     })
     await text(engine, first.id, 'until [ -e ~/starts ]; do sleep 0.05; done; echo kept > ~/file')

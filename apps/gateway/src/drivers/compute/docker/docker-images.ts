@@ -1,14 +1,18 @@
+import type { Readable } from 'node:stream'
 import type Docker from 'dockerode'
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { mustGoOn } from '../own-archive.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import { registryOf } from '../port/image-reference.ts'
 import type { ImageRecipe, ImageStore, OwnImages } from '../port/images.ts'
 import { asNobody } from '../port/registry-access.ts'
 import { createNames, INSTANCE_LABEL } from './container-plan.ts'
-import { isMissing, orNull, statusCodeOf, translated } from './docker-errors.ts'
+import { isMissing, orNull, statusCodeOf, toComputeError, translated } from './docker-errors.ts'
 import { dockerImage, findDockerImage, ownReference } from './docker-recipe.ts'
+import { loadImage } from './load-image.ts'
 import { pullImage } from './pull-image.ts'
+import { saveImage } from './save-image.ts'
 
 const STATUS_CONFLICT = 409
 
@@ -40,8 +44,6 @@ export function createDockerImages(deps: {
     own: createOwnImages(docker, cloudId),
   }
 }
-
-const NOT_MOVED = 'Images that are made here stay on their engine.'
 
 function createOwnImages(docker: Docker, cloudId: string): OwnImages {
   const names = createNames(cloudId)
@@ -79,11 +81,35 @@ function createOwnImages(docker: Docker, cloudId: string): OwnImages {
         const recipe: ImageRecipe = { id: image_id, parts: { docker: { own: image_id } } }
         return recipe
       }),
-    // biome-ignore lint/correctness/useYield: it fails before it has something to give
-    async *save() {
-      throw new ComputeError('unsupported', NOT_MOVED)
+    async *save(imageId, signal) {
+      const { repo, tag } = referenceOf(imageId)
+      const doing = `saving the image ${imageId}`
+      try {
+        const known = await unlessGivenUp(signal, () => orNull(docker.getImage(`${repo}:${tag}`).inspect()))
+        if (!known) throw new ComputeError('not_found', `no image ${imageId}`)
+        const open = () => unlessGivenUp(signal, () => docker.getImage(known.Id).get(), closeLate)
+        for await (const piece of saveImage(open)) {
+          mustGoOn(signal)
+          yield piece
+        }
+      } catch (error) {
+        throw toComputeError(error, doing)
+      }
     },
-    load: () => Promise.reject(new ComputeError('unsupported', NOT_MOVED)),
+    async load(imageId, archive, signal) {
+      const { repo, tag } = referenceOf(imageId)
+      const doing = `loading the image ${imageId}`
+      const recipe: ImageRecipe = { id: imageId, parts: { docker: { own: imageId } } }
+      mustGoOn(signal)
+      return queue(imageId, async () => {
+        const isHere = () =>
+          translated(doing, async () => (await orNull(docker.getImage(`${repo}:${tag}`).inspect())) !== null)
+        if (await isHere()) return recipe
+        await loadImage(docker, { imageId, reference: `${repo}:${tag}` }, archive, signal)
+        if (!(await isHere())) throw new ComputeError('failed', `${doing}: the engine ended it early`)
+        return recipe
+      })
+    },
     delete: imageId =>
       translated(`removing the image ${imageId}`, () =>
         queue(imageId, async () => {
@@ -115,15 +141,29 @@ function createOwnImages(docker: Docker, cloudId: string): OwnImages {
   }
 }
 
-/** The engine has no way to end what it has begun; whoever has given up need not wait for it. */
-function unlessGivenUp<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+/**
+ * The engine has no way to end what it has begun; whoever has given up need not wait for it.
+ * @param late Told what it came to, where nobody waits for it any more.
+ */
+function unlessGivenUp<T>(
+  signal: AbortSignal,
+  work: () => Promise<T>,
+  late: (value: T) => void = () => undefined,
+): Promise<T> {
   const givenUp = () => new ComputeError('failed', 'the call was given up', { cause: signal.reason })
   if (signal.aborted) return Promise.reject(givenUp())
   return new Promise((resolve, reject) => {
     const abort = () => reject(givenUp())
     signal.addEventListener('abort', abort, { once: true })
     work()
-      .then(resolve, reject)
+      .then(value => {
+        if (signal.aborted) late(value)
+        resolve(value)
+      }, reject)
       .finally(() => signal.removeEventListener('abort', abort))
   })
+}
+
+function closeLate(stream: NodeJS.ReadableStream): void {
+  ;(stream as Readable).destroy()
 }

@@ -59,6 +59,7 @@ export const INSTANCE_REASON_CODES = [
   'engine_unavailable',
   'exhausted',
   'no_room',
+  'name_taken',
   'port_taken',
   'start_failed',
   'stop_failed',

@@ -14,6 +14,7 @@ const FINAL: ReadonlySet<string> = new Set<FailureCode>([
   'image_login_gone',
   'image_unfit',
   'image_damaged',
+  'name_taken',
 ])
 
 /**
@@ -36,6 +37,7 @@ const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   registry_busy: 'registry_busy',
   registry_slow: 'registry_slow',
   registry_unreachable: 'registry_unreachable',
+  name_taken: 'name_taken',
   port_taken: 'port_taken',
   not_running: 'start_failed',
   port_closed: 'start_failed',

@@ -21,6 +21,7 @@ describe('[B6] a start that fails ends in an error with a cause, and costs nothi
     { step: 'pull', code: 'registry_unreachable', reason: 'registry_unreachable', tries: 3 },
     { step: 'pull', code: 'engine_unavailable', reason: 'engine_unavailable', tries: 3 },
     { step: 'create', code: 'unsupported', reason: 'unsupported', tries: 1 },
+    { step: 'create', code: 'name_taken', reason: 'name_taken', tries: 1 },
     { step: 'create', code: 'exhausted', reason: 'exhausted', tries: 3 },
     { step: 'create', code: 'no_room', reason: 'no_room', tries: 3 },
     { step: 'start', code: 'port_taken', reason: 'port_taken', tries: 3 },

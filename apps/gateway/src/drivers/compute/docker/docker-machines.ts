@@ -146,7 +146,7 @@ export function createDockerMachines(deps: {
   function mustBeOurs(id: string, found: Docker.ContainerInspectInfo): void {
     if (isOurs(id, found)) return
     throw new ComputeError(
-      'failed',
+      'name_taken',
       `the name ${names.container(id)} is taken by a container that is not Berth’s`,
     )
   }

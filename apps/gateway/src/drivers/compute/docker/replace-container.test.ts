@@ -125,9 +125,10 @@ describeWhere('replacing containers', probe, () => {
       const spec = smallMachine(id, { id: 'test', parts: { docker: image } })
       const other = await docker.createContainer({ name: names.container(id), Image: image })
       try {
-        await expect(engine.machines.create(spec, never)).rejects.toThrow(
-          /taken by a container that is not Berth’s/,
-        )
+        await expect(engine.machines.create(spec, never)).rejects.toMatchObject({
+          code: 'name_taken',
+          message: expect.stringMatching(/taken by a container that is not Berth’s/),
+        })
         expect(await engine.observation.status(id)).toEqual({ state: 'absent' })
         await engine.machines.remove(id, never)
         expect((await other.inspect()).State.Status).toBe('created')

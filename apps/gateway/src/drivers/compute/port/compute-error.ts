@@ -31,6 +31,8 @@ export type ComputeErrorCode =
   | 'outdated'
   /** No machine, image or volume of that id. */
   | 'not_found'
+  /** The machine's name on its engine is somebody else's. Final. */
+  | 'name_taken'
   /** A port that the machine needs on its host is somebody else's. Retry later. */
   | 'port_taken'
   /** The machine's host is out of memory, processes or users for machines. Retry later. */

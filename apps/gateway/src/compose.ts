@@ -239,6 +239,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     events,
     listen,
     holders: (q, userId) => instances.holdersOfVolumes(q, userId),
+    ownedByInstances: (q, engineId) => instances.ownVolumesOn(q, engineId),
   })
   const instances: Instances = createInstances({
     ...base,

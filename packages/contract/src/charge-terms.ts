@@ -18,10 +18,11 @@ export const TERM_NOTICE_DAYS = [3, 1] as const
 export const termPrice = z.object({
   charge_cycle: z.enum(CHARGE_CYCLES),
   days: z.number().int(),
-  /** The machine, and the disk that is over the free part; both for the whole term, running or stopped. */
+  /** The machine, the disk that is over the free part, and the one beside that; for the whole term, running or stopped. */
   machine_micro: micro,
   disk_micro: micro,
-  /** Both: what is taken when the instance is ready. */
+  own_disk_micro: micro,
+  /** All of them: what is taken when the instance is ready. */
   price_micro: micro,
 })
 z.globalRegistry.add(termPrice, { id: 'TermPrice' })

@@ -234,6 +234,10 @@ export const FIELD_RULES = [
   'volume_path',
   'volume_path_reserved',
   'volume_elsewhere',
+  'volume_path_clash',
+  'own_disk_not_offered',
+  'vm_only',
+  'pod_only',
   'invalid_amount',
 ] as const
 export type FieldRule = (typeof FIELD_RULES)[number]

@@ -96,6 +96,7 @@ export const MACHINE_NOTE_CODES = [
   'no_cpu_limit',
   'no_memory_limit',
   'no_disk_limit',
+  'no_own_disk_limit',
   'no_egress_filter',
   'root_shared',
   'one_user',

@@ -17,6 +17,9 @@ import {
   IDLE_STOP_MINUTES_MIN,
   INSTANCE_NAME_CHARS_MAX,
   INSTANCE_NAME_PATTERN,
+  OWN_DISK_GB_MAX,
+  OWN_DISK_GB_MIN,
+  POD_VOLUME_PATH,
   PORT_MAX,
   PORTS_MAX,
   PRICE_MICRO_CHARS_MAX,
@@ -25,7 +28,7 @@ import {
   STOP_AT_CHARS_MAX,
 } from './limits.ts'
 import { PUBLIC_IP_TYPES, publicIp } from './public-ip.ts'
-import { volumeMount } from './volumes.ts'
+import { volumeMount, volumePath } from './volumes.ts'
 
 /** `i-` and six letters or digits. */
 export const instanceId = z.string(by('required')).regex(/^i-[a-z0-9]{6,12}$/, by('not_allowed'))
@@ -54,6 +57,20 @@ const diskGb = z
   .int(by('not_whole'))
   .min(CONTAINER_DISK_GB_MIN, by('too_small'))
   .max(CONTAINER_DISK_GB_MAX, by('too_large'))
+
+/** The size of a disk that an instance has beside its container or system disk, in whole GB. */
+const ownDiskGb = z
+  .number(by('not_a_number'))
+  .int(by('not_whole'))
+  .min(OWN_DISK_GB_MIN, by('too_small'))
+  .max(OWN_DISK_GB_MAX, by('too_large'))
+
+const ownDisks = {
+  /** A second disk of a virtual machine; null: none. It goes with the instance. */
+  data_disk_gb: ownDiskGb.nullable().default(null),
+  /** A volume of a pod's own, which keeps what it holds until the instance is terminated; null: none. */
+  pod_volume_gb: ownDiskGb.nullable().default(null),
+}
 
 const gpuCount = z
   .number(by('not_a_number'))
@@ -120,7 +137,11 @@ export const deployBody = z.object(
     auto_renew: z.boolean(by('wrong_type')).default(true),
     /** What a term was quoted at: at another price it is refused. Null takes the price as it is. */
     price_micro: priceMicro.nullable().default(null),
+    /** The container disk of a pod, the system disk of a virtual machine. */
     container_disk_gb: diskGb,
+    ...ownDisks,
+    /** Where the pod's volume stands. */
+    pod_volume_path: volumePath.default(POD_VOLUME_PATH),
     http_ports: ports.default([]),
     tcp_ports: ports.default([]),
     udp_ports: ports.default([]),
@@ -144,6 +165,29 @@ export const deployBody = z.object(
 z.globalRegistry.add(deployBody, { id: 'DeployBody' })
 export type DeployBody = z.infer<typeof deployBody>
 
+/** What of a deploy says which disks it has. */
+type DisksAsked = Pick<DeployBody, 'kind' | 'data_disk_gb' | 'pod_volume_gb'> &
+  Partial<Pick<DeployBody, 'pod_volume_path' | 'network_volume'>>
+
+/**
+ * What of a deploy's disks does not go together, by field and rule: a disk that its kind has not, a volume within another.
+ * The form and the call ask the same.
+ * @returns Nothing where all is well.
+ */
+export function diskFaults(asked: DisksAsked): { path: keyof DeployBody; rule: string }[] {
+  const { kind, data_disk_gb, pod_volume_gb, pod_volume_path, network_volume } = asked
+  const faults: { path: keyof DeployBody; rule: string }[] = []
+  if (kind !== 'VM' && data_disk_gb !== null) faults.push({ path: 'data_disk_gb', rule: 'vm_only' })
+  if (kind !== 'POD' && pod_volume_gb !== null) faults.push({ path: 'pod_volume_gb', rule: 'pod_only' })
+  if (pod_volume_gb !== null && pod_volume_path && network_volume) {
+    const [own, other] = [`${pod_volume_path}/`, `${network_volume.path}/`]
+    if (own.startsWith(other) || other.startsWith(own)) {
+      faults.push({ path: 'pod_volume_path', rule: 'volume_path_clash' })
+    }
+  }
+  return faults
+}
+
 const quoteFields = deployBody.pick({
   kind: true,
   region_code: true,
@@ -154,11 +198,12 @@ const quoteFields = deployBody.pick({
 })
 
 /**
- * One line of a price. `key` names it: `gpu` and `cpu` the machine, `disk` what is over the free part, `public_ip` an
- * address of its own, which is metered by the hour also where the rest is paid for in advance.
+ * One line of a price. `key` names it: `gpu` and `cpu` the machine, `disk` what is over the free part of the container or
+ * system disk, `data_disk` and `pod_volume` the disk beside that, `public_ip` an address of its own, which is metered by
+ * the hour also where the rest is paid for in advance.
  */
 export const priceLine = z.object({
-  key: z.enum(['gpu', 'cpu', 'disk', 'public_ip']),
+  key: z.enum(['gpu', 'cpu', 'disk', 'data_disk', 'pod_volume', 'public_ip']),
   /** The spec's name, for the first line. */
   name: z.string(),
   /** GPUs, or GB that cost. */
@@ -256,10 +301,15 @@ export const instance = z.object({
   /** Where its TCP and UDP ports are reached; null where it has none, and where nobody reaches them from outside. */
   eip: publicIp.nullable(),
   disks: z.object({
+    /** Of a pod, and of a virtual machine: the other one's is 0. Of either, `free_gb` cost nothing (R9.5). */
     container_gb: z.number().int(),
     system_gb: z.number().int(),
+    free_gb: z.number().int(),
+    /** Disks beside that, and where they stand: 0 and null where there is none. */
     data_gb: z.number().int(),
+    data_path: z.string().nullable(),
     pod_volume_gb: z.number().int(),
+    pod_volume_path: z.string().nullable(),
     network_volume: z.object({ id: z.string(), path: z.string() }).nullable(),
   }),
   http_ports: z.array(z.number().int()),
@@ -532,7 +582,7 @@ export const stopWebTerminal = defineCall({
 
 /** One thing that was looked at before money moves (B7). `code` names the text, `values` fill it. */
 export const check = z.object({
-  key: z.enum(['region', 'stock', 'image', 'disk', 'balance', 'compute', 'public_ip']),
+  key: z.enum(['region', 'stock', 'image', 'disk', 'own_disk', 'balance', 'compute', 'public_ip']),
   ok: z.boolean(),
   code: z.string(),
   values: z.record(z.string(), z.union([z.string(), z.number()])),
@@ -551,7 +601,12 @@ export const checkResource = defineCall({
   audience: 'user',
   timeout: 'normal',
   readOnly: true,
-  body: quoteFields.extend({ ...imageChoiceFields, gpu_count: gpuCount, container_disk_gb: diskGb }),
+  body: quoteFields.extend({
+    ...imageChoiceFields,
+    gpu_count: gpuCount,
+    container_disk_gb: diskGb,
+    ...ownDisks,
+  }),
   data: checks,
 })
 
@@ -565,7 +620,12 @@ export const getPrice = defineCall({
   audience: 'user',
   timeout: 'fast',
   retry: true,
-  query: quoteFields.extend({ gpu_count: fromQuery(gpuCount), container_disk_gb: fromQuery(diskGb) }),
+  query: quoteFields.extend({
+    gpu_count: fromQuery(gpuCount),
+    container_disk_gb: fromQuery(diskGb),
+    data_disk_gb: fromQuery(ownDiskGb).optional(),
+    pod_volume_gb: fromQuery(ownDiskGb).optional(),
+  }),
   data: price,
 })
 

@@ -65,6 +65,15 @@ export const CONTAINER_DISK_GB_MIN = 5
 export const CONTAINER_DISK_GB_MAX = 2_000
 
 /**
+ * A disk that an instance has beside that, GB: the volume of a pod, the data disk of a virtual machine. And where they
+ * stand unless a pod's customer says otherwise.
+ */
+export const OWN_DISK_GB_MIN = 1
+export const OWN_DISK_GB_MAX = 2_000
+export const POD_VOLUME_PATH = '/workspace'
+export const DATA_DISK_PATH = '/data'
+
+/**
  * Network volumes: sizes in GB, how many one customer may have, how much they may have in all, and how long a path in an
  * instance may be.
  */

@@ -14,6 +14,7 @@ import { useFormat } from '../ui/format.ts'
 import { SegmentedFilter } from '../ui/SegmentedFilter.tsx'
 import { toast } from '../ui/toast.ts'
 import classes from './ConfirmDialogs.module.css'
+import { disksAsked } from './disks-asked.ts'
 import { isInTerm } from './in-term.ts'
 import type { InstanceDialogProps } from './instance-dialog.ts'
 import { useInstanceTexts } from './instance-texts.ts'
@@ -155,7 +156,7 @@ function StartPrice({ instance, machine }: { instance: Instance; machine: Machin
         kind: instance.kind,
         billing_type: 'postpay',
         region_code: instance.region_code,
-        container_disk_gb: instance.disks.container_gb,
+        ...disksAsked(instance),
       },
     }),
     placeholderData: keepPreviousData,

@@ -32,7 +32,10 @@ export function madeInstance(part: Partial<Instance>): Instance {
     auto_renew: false,
     term_micro: null,
     eip: null,
-    disks: { container_gb: 20, system_gb: 0, data_gb: 0, pod_volume_gb: 0, network_volume: null },
+    disks: {
+      ...{ container_gb: 20, system_gb: 0, free_gb: 20, data_gb: 0, data_path: null },
+      ...{ pod_volume_gb: 0, pod_volume_path: null, network_volume: null },
+    },
     http_ports: [],
     tcp_ports: [],
     udp_ports: [],

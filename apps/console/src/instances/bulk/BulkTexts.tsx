@@ -3,6 +3,7 @@ import { useQueries, useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { balanceQuery, queryOf } from '../../api/queries.ts'
 import { useFormat } from '../../ui/format.ts'
+import { disksAsked } from '../disks-asked.ts'
 import { isInTerm } from '../in-term.ts'
 import { type BulkInstanceAction, sumMicro } from './bulk-plan.ts'
 
@@ -132,6 +133,6 @@ function setupOf({ kind, region_code, gpu_spec_id, gpu_count, disks }: Instance)
     region_code,
     gpu_spec_id,
     gpu_count,
-    container_disk_gb: disks.container_gb,
+    ...disksAsked({ disks }),
   }
 }

@@ -28,7 +28,10 @@ const SIX = ['running', 'running', 'stopped', 'running', 'error', 'running'].map
     name: `machine-${at}`,
     status: status as 'running',
     stopped_micro_per_day: '100000',
-    disks: { container_gb: 20, system_gb: 0, data_gb: 0, pod_volume_gb: 0, network_volume: null },
+    disks: {
+      ...{ container_gb: 20, system_gb: 0, free_gb: 20, data_gb: 0, data_path: null },
+      ...{ pod_volume_gb: 0, pod_volume_path: null, network_volume: null },
+    },
   }),
 )
 

@@ -83,8 +83,12 @@ export function TermLines({ term, price }: { term: TermPrice; price: Price }) {
   const { t } = useTranslation(['terms-of-payment', 'explore'])
   const format = useFormat()
   const [machine, disk] = price.lines
+  const own = price.lines.find(isOwnDisk)
   const address = price.lines.find(({ key }) => key === 'public_ip')
-  const { parts, total } = format.moneyParts([term.machine_micro, term.disk_micro], price.currency)
+  const { parts, total } = format.moneyParts(
+    [term.machine_micro, term.disk_micro, term.own_disk_micro],
+    price.currency,
+  )
   return (
     <>
       <div>
@@ -95,6 +99,12 @@ export function TermLines({ term, price }: { term: TermPrice; price: Price }) {
         <dt>{disk && t('explore:price.disk', { paid: disk.quantity, of: disk.of ?? disk.quantity })}</dt>
         <dd>{parts[1]}</dd>
       </div>
+      {own && (
+        <div>
+          <dt>{t(`explore:price.${own.key}`, { gb: own.quantity })}</dt>
+          <dd>{parts[2]}</dd>
+        </div>
+      )}
       <div className={card.running}>
         <dt>
           {t('choice.today')}
@@ -110,6 +120,13 @@ export function TermLines({ term, price }: { term: TermPrice; price: Price }) {
       )}
     </>
   )
+}
+
+/** Whether a line is that of a disk beside the one that a machine starts from. */
+export function isOwnDisk(
+  line: Price['lines'][number],
+): line is Price['lines'][number] & { key: 'data_disk' | 'pod_volume' } {
+  return line.key === 'data_disk' || line.key === 'pod_volume'
 }
 
 /** How a deploy that is repeated was to be paid for. What was on demand says nothing of renewals. */

@@ -1,8 +1,9 @@
+import type { Image } from '@berth/contract/images'
 import type { CommandEndRule } from '@berth/contract/instances'
-import { PORTS_MAX, START_COMMAND_CHARS_MAX, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
+import { PORTS_MAX, START_COMMAND_CHARS_MAX } from '@berth/contract/limits'
 import { centsFromText } from '@berth/contract/money'
 import type { PublicIpType } from '@berth/contract/public-ip'
-import { NumberInput, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -17,11 +18,10 @@ import fold from './Fold.module.css'
 import { Fold } from './Fold.tsx'
 import { portsFromText } from './field-texts.ts'
 import { AddressChoice } from './public-ip/AddressChoice.tsx'
-import { useVolumesIn, VolumeFields, type VolumeValues } from './VolumeFields.tsx'
+import { StorageFold, type StoragePath, type StorageValues } from './StorageFold.tsx'
 
 /** Fields that most leave as they are, as the form holds them. */
-export interface FoldValues extends StopRuleValues {
-  container_disk_gb: number | string
+export interface FoldValues extends StopRuleValues, StorageValues {
   http_ports: string
   tcp_ports: string
   udp_ports: string
@@ -29,18 +29,15 @@ export interface FoldValues extends StopRuleValues {
   start_command: string
   on_command_end: CommandEndRule
   env: EnvRow[]
-  network_volume: VolumeValues
 }
 
 interface DeployFoldsProps {
   values: FoldValues
-  /** Whether datagrams are carried to what is made. */
-  takesUdp: boolean
-  /** Whether what is made can have a network volume. */
-  takesVolume: boolean
+  /** What is made: datagrams are carried to pods alone, and each kind has disks of its own. */
+  kind: Image['kind']
   /** What a field of the form needs: its value, its error, how it changes. */
   fieldOf: (
-    path: keyof FoldValues | 'network_volume.id' | 'network_volume.path',
+    path: keyof FoldValues | StoragePath,
   ) => ReturnType<UseFormReturnType<FoldValues>['getInputProps']>
   /** What is wrong at a path of a part of a field. */
   errorAt: (path: string) => ReactNode
@@ -49,7 +46,7 @@ interface DeployFoldsProps {
   region: { code: string; name: string }
   /** The volume that was chosen cannot be had any more. */
   onVolumeGone: () => void
-  /** What the disk costs by the hour; unknown until it is priced. */
+  /** What the disks cost by the hour; unknown until it is priced. */
   diskRate: string | undefined
   /** What an address of its own costs by the hour; undefined where none is chosen, and until it is priced. */
   addressRate: string | undefined
@@ -60,8 +57,7 @@ interface DeployFoldsProps {
 /** Disk, ports, command and environment, folded; each fold says what it holds. */
 export function DeployFolds({
   values,
-  takesUdp,
-  takesVolume,
+  kind,
   fieldOf,
   errorAt,
   onEnv,
@@ -71,44 +67,18 @@ export function DeployFolds({
   addressRate,
   currency,
 }: DeployFoldsProps) {
-  const { t } = useTranslation(['explore', 'deploy', 'public-ip', 'volumes'])
+  const { t } = useTranslation(['explore', 'deploy', 'public-ip'])
   const format = useFormat()
-  const diskGb = Number(values.container_disk_gb)
-  const volumes = useVolumesIn(region.code)
-  const volume = volumes?.find(({ id }) => id === values.network_volume.id)
   return (
     <>
-      <Fold
-        title={t('folds.storage')}
-        holds={[
-          t(diskGb <= SYSTEM_DISK_FREE_GB ? 'folds.disk_free' : 'folds.disk', {
-            gb: diskGb || '–',
-            free: SYSTEM_DISK_FREE_GB,
-          }),
-          ...(volume
-            ? [t('volumes:deploy.holds', { name: volume.name, path: values.network_volume.path })]
-            : []),
-        ].join(' · ')}
-        cost={diskRate}
-      >
-        <NumberInput
-          label={t('form.disk')}
-          description={t('form.disk_note', { gb: SYSTEM_DISK_FREE_GB })}
-          suffix=" GB"
-          allowDecimal={false}
-          allowNegative={false}
-          clampBehavior="none"
-          {...fieldOf('container_disk_gb')}
-        />
-        <VolumeFields
-          values={values.network_volume}
-          fieldOf={fieldOf}
-          regionCode={region.code}
-          regionName={region.name}
-          takesVolume={takesVolume}
-          onGone={onVolumeGone}
-        />
-      </Fold>
+      <StorageFold
+        values={values}
+        fieldOf={fieldOf}
+        kind={kind}
+        region={region}
+        onVolumeGone={onVolumeGone}
+        diskRate={diskRate}
+      />
       <Fold
         title={t('folds.network')}
         holds={[
@@ -135,7 +105,7 @@ export function DeployFolds({
           classNames={{ input: 'mono' }}
           {...fieldOf('tcp_ports')}
         />
-        {takesUdp && (
+        {kind === 'POD' && (
           <TextInput
             label={t('form.udp_ports')}
             description={t('form.ports_note', { count: PORTS_MAX })}

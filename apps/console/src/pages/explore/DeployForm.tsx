@@ -6,6 +6,7 @@ import {
   type CommandEndRule,
   deployBody,
   deployInstance,
+  diskFaults,
   instanceName,
   ports,
 } from '@berth/contract/instances'
@@ -33,6 +34,7 @@ import { type SpecOffer, stockLevel } from './offers.ts'
 import { PriceCard } from './PriceCard.tsx'
 import { RepeatParts } from './repeat/RepeatParts.tsx'
 import { setupValues } from './repeat/setup-values.ts'
+import { NO_OWN_DISK, type StorageValues } from './StorageFold.tsx'
 import { useQuote } from './use-quote.ts'
 import { NO_VOLUME, useVolumesIn, volumeField } from './VolumeFields.tsx'
 import { WatchPart } from './watch/WatchPart.tsx'
@@ -70,6 +72,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
       image_reference: null as string | null,
       registry_credential_id: null as string | null,
       container_disk_gb: SYSTEM_DISK_FREE_GB as number | string,
+      ...(NO_OWN_DISK as Omit<StorageValues, 'container_disk_gb' | 'network_volume'>),
       http_ports: portsToText(firstImage?.http_ports ?? []),
       tcp_ports: portsToText(firstImage?.tcp_ports ?? []),
       udp_ports: '',
@@ -92,6 +95,8 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
     ...paid,
     secret_env: secretNames(form.getValues().env),
     kind: kindOf(checked.image_id),
+    // Of the other kind's disk, nothing is shown.
+    ...(kindOf(checked.image_id) === 'POD' ? { data_disk_gb: null } : { pod_volume_gb: null }),
     gpu_spec_id: offer.id,
   })
 
@@ -110,6 +115,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
     setFieldValue('http_ports', portsToText(image.http_ports))
     setFieldValue('tcp_ports', portsToText(image.tcp_ports))
     if (image.kind === 'VM') setFieldValue('udp_ports', '')
+    setFieldValue(image.kind === 'VM' ? 'pod_volume_gb' : 'data_disk_gb', '')
   }
   const quote = useQuote({
     kind: kindOf(values.image_id),
@@ -121,6 +127,8 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
     image_reference: values.image_reference,
     registry_credential_id: values.registry_credential_id,
     container_disk_gb: Number(values.container_disk_gb),
+    data_disk_gb: kindOf(values.image_id) === 'VM' ? gbOf(values.data_disk_gb) : null,
+    pod_volume_gb: kindOf(values.image_id) === 'POD' ? gbOf(values.pod_volume_gb) : null,
     public_ip: values.public_ip,
   })
   const paid = {
@@ -196,8 +204,7 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
             </div>
           </div>
           <DeployFolds
-            takesUdp={kindOf(values.image_id) === 'POD'}
-            takesVolume={kindOf(values.image_id) === 'POD'}
+            kind={kindOf(values.image_id)}
             region={{ code: values.region_code, name: nameOf(values.region_code) }}
             onVolumeGone={dropVolume}
             values={values}
@@ -249,6 +256,11 @@ function isGone(place: SpecOffer['places'][number]): boolean {
   return stockLevel(place) === 'sold_out'
 }
 
+/** A size as the form holds it; null where none is. */
+const gbOf = (typed: number | string) => (typed === '' ? null : Number(typed))
+
+const ownDiskField = z.union([z.number(), z.string()]).transform(gbOf)
+
 /** What the form holds: ports and variables as text, which meet the call's own rules (R5.4, R5.5). */
 const formFields = z.object({
   name: instanceName,
@@ -261,6 +273,9 @@ const formFields = z.object({
     .union([z.number(), z.string()])
     .transform(value => (value === '' ? Number.NaN : Number(value)))
     .pipe(deployBody.shape.container_disk_gb),
+  data_disk_gb: ownDiskField.pipe(deployBody.shape.data_disk_gb.unwrap()),
+  pod_volume_gb: ownDiskField.pipe(deployBody.shape.pod_volume_gb.unwrap()),
+  pod_volume_path: deployBody.shape.pod_volume_path.unwrap(),
   http_ports: z.string().transform(portsFromText).pipe(ports),
   tcp_ports: z.string().transform(portsFromText).pipe(ports),
   udp_ports: z.string().transform(portsFromText).pipe(ports),
@@ -272,8 +287,16 @@ const formFields = z.object({
   ...stopRuleFields,
 })
 
-/** Only direct ports are reached at an address of its own; without any it would cost for nothing. */
-const formSchema = formFields.refine(
-  ({ public_ip, tcp_ports, udp_ports }) => public_ip === 'shared' || tcp_ports.length + udp_ports.length > 0,
-  { path: ['public_ip'], message: 'public_ip_no_ports' satisfies FieldRule },
-)
+const formSchema = formFields
+  // Only direct ports are reached at an address of its own; without any it would cost for nothing.
+  .refine(
+    ({ public_ip, tcp_ports, udp_ports }) =>
+      public_ip === 'shared' || tcp_ports.length + udp_ports.length > 0,
+    { path: ['public_ip'], message: 'public_ip_no_ports' satisfies FieldRule },
+  )
+  .superRefine((values, context) => {
+    // Only a pod has volumes; of the disk of a virtual machine there is nothing to compare.
+    for (const { path, rule } of diskFaults({ ...values, kind: 'POD', data_disk_gb: null })) {
+      context.addIssue({ code: 'custom', path: [path], message: rule })
+    }
+  })

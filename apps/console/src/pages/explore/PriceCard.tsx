@@ -14,7 +14,7 @@ import { useFormat } from '../../ui/format.ts'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { StaleNote } from '../../ui/StaleNote.tsx'
-import { type Billing, BillingChoice, TermLines, termOf } from './BillingChoice.tsx'
+import { type Billing, BillingChoice, isOwnDisk, TermLines, termOf } from './BillingChoice.tsx'
 import classes from './PriceCard.module.css'
 import type { Quote } from './use-quote.ts'
 
@@ -74,7 +74,9 @@ export function PriceCard(props: PriceCardProps) {
                       ? t('price.public_ip')
                       : line.key === 'disk'
                         ? t('price.disk', { paid: line.quantity, of: line.of ?? line.quantity })
-                        : t('price.machine', { count: line.quantity, name: line.name })}
+                        : isOwnDisk(line)
+                          ? t(`price.${line.key}`, { gb: line.quantity })
+                          : t('price.machine', { count: line.quantity, name: line.name })}
                   </dt>
                   <dd>{rates?.parts[index]}</dd>
                 </div>

@@ -1,13 +1,19 @@
 import type { ChargeCycle } from '@berth/contract/charge-terms'
 import { imageReference } from '@berth/contract/image-choice'
 import type { Image } from '@berth/contract/images'
-import { checkResource, getPrice } from '@berth/contract/instances'
-import { CONTAINER_DISK_GB_MAX, CONTAINER_DISK_GB_MIN } from '@berth/contract/limits'
+import { checkResource, getPrice, type Price } from '@berth/contract/instances'
+import {
+  CONTAINER_DISK_GB_MAX,
+  CONTAINER_DISK_GB_MIN,
+  OWN_DISK_GB_MAX,
+  OWN_DISK_GB_MIN,
+} from '@berth/contract/limits'
 import type { PublicIpType } from '@berth/contract/public-ip'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { queryOf } from '../../api/queries.ts'
 import { useFormat } from '../../ui/format.ts'
+import { isOwnDisk } from './BillingChoice.tsx'
 
 /** What is priced and checked. */
 export interface QuoteInput {
@@ -21,6 +27,9 @@ export interface QuoteInput {
   image_reference: string | null
   registry_credential_id: string | null
   container_disk_gb: number
+  /** Null: none. */
+  data_disk_gb: number | null
+  pod_volume_gb: number | null
   public_ip: PublicIpType
 }
 
@@ -38,13 +47,22 @@ export type Quote = ReturnType<typeof useQuote>
 export function useQuote(input: QuoteInput) {
   const format = useFormat()
   const { container_disk_gb: disk } = input
-  const diskFits = Number.isInteger(disk) && disk >= CONTAINER_DISK_GB_MIN && disk <= CONTAINER_DISK_GB_MAX
+  const ownDisk = input.data_disk_gb ?? input.pod_volume_gb
+  const diskFits =
+    isWithin(disk, CONTAINER_DISK_GB_MIN, CONTAINER_DISK_GB_MAX) &&
+    (ownDisk === null || isWithin(ownDisk, OWN_DISK_GB_MIN, OWN_DISK_GB_MAX))
   const [asked] = useDebouncedValue(input, SETTLE_MS)
-  const { image_id: _, image_reference: reference, registry_credential_id: __, charge_cycle, ...rest } = asked
+  const { image_reference: reference, charge_cycle, data_disk_gb, pod_volume_gb } = asked
   const [settled] = useDebouncedValue(input.image_reference, REFERENCE_SETTLE_MS)
   const isImageNamed =
     reference === null || (settled === reference && imageReference.safeParse(reference).success)
-  const priced = { ...rest, ...(charge_cycle !== null && { charge_cycle }) }
+  const { kind, billing_type, region_code, gpu_spec_id, gpu_count, container_disk_gb, public_ip } = asked
+  const priced = {
+    ...{ kind, billing_type, region_code, gpu_spec_id, gpu_count, container_disk_gb, public_ip },
+    ...(charge_cycle !== null && { charge_cycle }),
+    ...(data_disk_gb !== null && { data_disk_gb }),
+    ...(pod_volume_gb !== null && { pod_volume_gb }),
+  }
   const enabled = diskFits && asked.region_code !== ''
   const price = useQuery({
     ...queryOf(getPrice, { query: priced }),
@@ -69,7 +87,17 @@ export function useQuote(input: QuoteInput) {
       data.currency,
       'h',
     )
-  const rateOf = (wanted: 'disk' | 'public_ip') =>
-    rates?.parts[data?.lines.findIndex(({ key }) => key === wanted) ?? -1]
-  return { price, check, imageFault, rates, diskRate: rateOf('disk'), addressRate: rateOf('public_ip') }
+  const addressRate = rates?.parts[data?.lines.findIndex(({ key }) => key === 'public_ip') ?? -1]
+  return { price, check, imageFault, rates, diskRate: data && diskRateOf(data), addressRate }
+
+  /** Of all its disks together. */
+  function diskRateOf({ lines, currency }: Price): string {
+    const disks = lines.filter(line => line.key === 'disk' || isOwnDisk(line))
+    const sum = disks.reduce((micro, line) => micro + BigInt(line.rate_micro_per_hour), 0n)
+    return format.rate(String(sum), currency, 'h', true)
+  }
+}
+
+function isWithin(gb: number, least: number, most: number): boolean {
+  return Number.isInteger(gb) && gb >= least && gb <= most
 }

@@ -77,14 +77,16 @@ function When({ instance, format }: { instance: Instance; format: Format }) {
 
 function Disks({ instance: { disks } }: { instance: Instance }) {
   const { t } = useTranslation('instance')
+  const { free_gb: free, data_path, pod_volume_path } = disks
+  const paths = { container: '', system: '', data: data_path ?? '', pod_volume: pod_volume_path ?? '' }
   const sizes = (['container', 'system', 'data', 'pod_volume'] as const)
-    .map(kind => ({ kind, gb: disks[`${kind}_gb`] }))
+    .map(kind => ({ kind, gb: disks[`${kind}_gb`], path: paths[kind] }))
     .filter(({ gb }) => gb > 0)
   return (
     <Fact name={t('facts.disks')}>
-      {sizes.map(({ kind, gb }) => (
+      {sizes.map(({ kind, gb, path }) => (
         <span key={kind} className={classes.disk}>
-          {t(`facts.disk.${kind}`, { gb })}
+          {t(`facts.disk.${kind}`, { gb, free, path })}
         </span>
       ))}
       {disks.network_volume && (

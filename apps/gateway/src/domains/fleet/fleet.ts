@@ -10,9 +10,11 @@ import { ApiError } from '../../platform/http/api-error.ts'
 import { createLoop } from '../../platform/loop.ts'
 import { createEngineLeases, type EngineLeases, type Serve } from './engine-leases.ts'
 import { createEngineStore, FLEET_CHANNEL, type KnownEngine } from './engine-store.ts'
+import type { EngineFacts } from './tables.ts'
 
 export type { Serve } from './engine-leases.ts'
 export type { KnownEngine } from './engine-store.ts'
+export type { EngineFacts } from './tables.ts'
 export type Fleet = ReturnType<typeof createFleet>
 
 /** How often an engine is asked whether it is there, and how stale what is known of engines elsewhere may be. */
@@ -421,10 +423,10 @@ export function createFleet(deps: FleetDeps) {
 }
 
 /** What an engine offers of volumes; null where it has none. */
-function volumesOf({ volumes }: Engine): { shared: boolean; size_enforced: boolean } | null {
+function volumesOf({ volumes }: Engine): NonNullable<EngineFacts['volumes']> | null {
   if (lackOf(volumes) !== null) return null
-  const { sharing, size_limit } = offered(volumes)
-  return { shared: sharing.offered, size_enforced: size_limit.enforced }
+  const { sharing, size_limit, fixed_size_limit: fixed_size } = offered(volumes)
+  return { shared: sharing.offered, size_enforced: size_limit.enforced, fixed_size }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import type { Capability } from '../../drivers/compute/port/capability.ts'
 import type { ComputeCapabilities, EngineSize, MachineKind } from '../../drivers/compute/port/engine.ts'
 import { moment } from '../../platform/database/columns.ts'
 
@@ -10,8 +11,8 @@ export interface EngineFacts {
   capabilities: ComputeCapabilities
   /** Regions whose machines it makes, as the catalogue of the gateway that reaches it says. */
   region_codes: string[]
-  /** What it offers of volumes; null where it has none, and left out by a gateway of the version before. */
-  volumes?: { shared: boolean; size_enforced: boolean } | null
+  /** What it offers of volumes, and of those of a fixed size; null where it has none, and left out by a gateway of the version before. */
+  volumes?: { shared: boolean; size_enforced: boolean; fixed_size?: Capability } | null
 }
 
 /** What owns machines. A row stays when its engine is gone: instances may still be on it. */

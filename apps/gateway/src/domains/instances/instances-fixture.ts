@@ -10,7 +10,6 @@ import { shippedCatalogue } from '../../../test/shipped-catalogue.ts'
 import { testSealer } from '../../../test/test-sealer.ts'
 import { computeFailure, createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import type { RealGpu } from '../../drivers/compute/port/engine.ts'
-import { CONTAINER_DISK_SKU } from '../../platform/config/skus.ts'
 import type { Meter } from '../billing/billing.ts'
 import { type BillingFixture, createBillingFixture } from '../billing/billing-fixture.ts'
 import { walletHold } from '../billing/ledger/tables.ts'
@@ -103,7 +102,7 @@ export interface InstancesFixture extends Omit<BillingFixture, 'driver'> {
   eventCodes(userId: string, id: string): Promise<string[]>
   /** What was told of a customer's instances in trouble, oldest first. */
   troubles(userId: string): unknown[]
-  /** Its stretches with what ran in them; `disk` where that was its disk alone. */
+  /** Its stretches with what ran in them; `disk` where that were its disks alone. */
   intervals(
     id: string,
   ): Promise<(typeof usageInterval.$inferSelect & { meters: Meter[]; usage: 'compute' | 'disk' })[]>
@@ -180,6 +179,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       events: base.events,
       listen: null,
       holders: (q, userId) => made.holdersOfVolumes(q, userId),
+      ownedByInstances: (q, engineId) => made.ownVolumesOn(q, engineId),
     })
     const made: Instances = createInstances({
       db,
@@ -324,7 +324,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       return stretches.map(stretch => {
         const own = rows.filter(({ intervalId }) => intervalId === stretch.id)
         const meters = own.map(({ intervalId: _, position: _at, ...meter }) => meter)
-        return { ...stretch, meters, usage: meters[0]?.sku === CONTAINER_DISK_SKU ? 'disk' : 'compute' }
+        return { ...stretch, meters, usage: meters[0]?.sku.startsWith('disk.') ? 'disk' : 'compute' }
       })
     },
     async close() {
@@ -358,6 +358,9 @@ export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
     auto_renew: true,
     price_micro: null,
     container_disk_gb: 20,
+    data_disk_gb: null,
+    pod_volume_gb: null,
+    pod_volume_path: '/workspace',
     http_ports: [8080],
     tcp_ports: [],
     udp_ports: [],

@@ -22,6 +22,7 @@ import { type LackedPort, noteNoPort } from './no-port.ts'
 import { checkStock } from './offer/check-stock.ts'
 import { countLive, type DeployInput, deploy } from './offer/deploy.ts'
 import type { Quotes } from './offer/quotes.ts'
+import { ownVolumesOn } from './own-disk.ts'
 import { createPages, type PageWanted } from './pages.ts'
 import * as addresses from './public-ip/actions.ts'
 import { publicIpPrice } from './public-ip/price.ts'
@@ -154,6 +155,7 @@ export function createInstances(deps: InstancesDeps) {
     holdersOfVolumes: reads.holdersOfVolumes,
     /** How many of a customer's instances that are not gone were made from each image. */
     countByImage: reads.countByImage,
+    ownVolumesOn,
     /** Whose instance that is; null where there is none. */
     ownerOf: (instanceId: string) => reads.ownerOf(db, instanceId),
     /** The instance whose HTTP services live on the origin of that secret. */

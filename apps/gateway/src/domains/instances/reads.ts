@@ -6,6 +6,7 @@ import {
   instance as instanceEntity,
   type listInstanceEvents,
 } from '@berth/contract/instances'
+import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lte } from 'drizzle-orm'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
@@ -18,6 +19,7 @@ import type { BoundIp, PublicIps } from '../public-ips/public-ips.ts'
 import type { Holder } from '../volumes/volumes.ts'
 import type { Target } from './act/actions.ts'
 import { deletionOf } from './deletion/deletion-rules.ts'
+import { ownDiskOf } from './own-disk.ts'
 import { dedicatedOf, sharedOf } from './public-ip/address.ts'
 import { machineNotes } from './reconcile/machine-spec.ts'
 import type { InstanceRow } from './rows.ts'
@@ -307,18 +309,29 @@ function toInstance(
     memoryGb: spec.memory_gb,
     imageName: imageName(deps, row),
     eip: bound ? dedicatedOf(bound) : sharedOf(deps.sharedAddress, row),
-    disks: {
-      container_gb: row.containerDiskGb,
-      system_gb: 0,
-      data_gb: 0,
-      pod_volume_gb: 0,
-      network_volume: row.networkVolume,
-    },
+    disks: disksOf(row),
     runningMicroPerHour: row.billingType === 'prepay' ? 0n : row.runningMicroPerHour,
     stoppedMicroPerDay: inTerm(row) ? 0n : row.stoppedMicroPerHour * 24n,
     deletedOn: deletionOf(row),
     machine: toMachine(deps, row),
   })
+}
+
+/** What it starts from is a pod's container disk or a virtual machine's system disk; the rest stands beside that. */
+function disksOf(row: InstanceRow): Instance['disks'] {
+  const { kind, containerDiskGb: sizeGb, networkVolume } = row
+  const own = ownDiskOf(row)
+  const [data, podVolume] = [own?.kind === 'data_disk' && own, own?.kind === 'pod_volume' && own]
+  return {
+    container_gb: kind === 'POD' ? sizeGb : 0,
+    system_gb: kind === 'VM' ? sizeGb : 0,
+    free_gb: Math.min(sizeGb, SYSTEM_DISK_FREE_GB),
+    data_gb: data ? data.sizeGb : 0,
+    data_path: data ? data.path : null,
+    pod_volume_gb: podVolume ? podVolume.sizeGb : 0,
+    pod_volume_path: podVolume ? podVolume.path : null,
+    network_volume: networkVolume,
+  }
 }
 
 function commandEndOf({ commandEnd }: InstanceRow): Instance['command_end'] {
@@ -332,7 +345,7 @@ function toMachine({ fleet }: ReadDeps, row: InstanceRow): Instance['machine'] {
   const engine = row.engineId === null ? null : fleet.known(row.engineId)
   if (!engine) return null
   const { driver, facts } = engine
-  return { driver, notes: facts ? machineNotes(row.spec, facts.capabilities, facts.size) : [] }
+  return { driver, notes: facts ? machineNotes(row, facts) : [] }
 }
 
 /** The catalogue may have dropped an image that still runs. */

@@ -1,7 +1,8 @@
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
-import { CONTAINER_DISK_SKU, computeSku } from '../../platform/config/skus.ts'
+import { CONTAINER_DISK_SKU, computeSku, OWN_DISK_SKUS } from '../../platform/config/skus.ts'
 import type { Meter } from '../billing/billing.ts'
+import { type OwnDiskColumns, ownDiskOf } from './own-disk.ts'
 import type { InstanceRow } from './rows.ts'
 import { inTerm, type TermState } from './terms/term-rules.ts'
 
@@ -36,7 +37,7 @@ export const MEANING: Record<InstanceStatus, Meaning> = {
   error: { mayRun: false, hold: false, gpus: false },
 }
 
-type MeterName = 'compute' | 'container_disk'
+type MeterName = 'compute' | 'disks'
 
 interface Metering {
   /** While what its customer put into the machine may run, whatever the status. */
@@ -47,12 +48,12 @@ interface Metering {
 
 /**
  * What is metered by the hour: all the time in which its customer's programs may run, which begins when the machine is
- * ready (B6) and ends when the engine has confirmed that nothing runs. A stopped machine keeps its disk (R4.7). An
+ * ready (B6) and ends when the engine has confirmed that nothing runs. A stopped machine keeps its disks (R4.7). An
  * error costs nothing at all.
  */
 const ON_DEMAND: Metering = {
-  mayRun: ['compute', 'container_disk'],
-  atRest: { stopped: ['container_disk'], exited: ['container_disk'] },
+  mayRun: ['compute', 'disks'],
+  atRest: { stopped: ['disks'], exited: ['disks'] },
 }
 
 /** What is paid in advance runs no meters, whatever its status. */
@@ -62,6 +63,8 @@ const IN_ADVANCE: Metering = { mayRun: [], atRest: {} }
 const BEFORE_TERM: Metering = { mayRun: [], atRest: ON_DEMAND.atRest }
 
 /** What an instance costs by the hour, as it was quoted, and what its meters are called by. */
+type DiskColumns = OwnDiskColumns & Pick<InstanceRow, 'containerDiskGb'>
+
 type Metered = Pick<
   InstanceRow,
   | 'status'
@@ -70,7 +73,7 @@ type Metered = Pick<
   | 'gpuSpecId'
   | 'gpuCount'
   | 'spec'
-  | 'containerDiskGb'
+  | keyof DiskColumns
   | 'runningMicroPerHour'
   | 'stoppedMicroPerHour'
 >
@@ -92,7 +95,7 @@ export function metersOf(row: Metered): { meters: Meter[]; stopsWhenEmpty: boole
   const metering = meteringOf(row)
   const running = row.mayRun ? metering.mayRun : (metering.atRest[row.status] ?? [])
   const meters = (row.terminatedAt ? [] : running)
-    .map(name => METER_OF[name](row))
+    .flatMap(name => METERS_OF[name](row))
     .filter(({ rateMicro }) => rateMicro > 0n)
   return { meters, stopsWhenEmpty: running.includes('compute') }
 }
@@ -102,12 +105,10 @@ function meteringOf(row: TermState): Metering {
   return row.billingType === 'prepay' ? BEFORE_TERM : ON_DEMAND
 }
 
-/** What a term is paid for, the main one first: both together are its price, to the micro-unit. */
+/** What a term is paid for, the main one first: all together are its price, to the micro-unit. */
 export function termMetersOf(
-  row: Pick<
-    InstanceRow,
-    'gpuSpecId' | 'gpuCount' | 'spec' | 'containerDiskGb' | 'chargeCycle' | 'termMicro' | 'termDiskMicro'
-  >,
+  row: DiskColumns &
+    Pick<InstanceRow, 'gpuSpecId' | 'gpuCount' | 'spec' | 'chargeCycle' | 'termMicro' | 'termDiskMicro'>,
 ): Meter[] {
   const { termMicro, termDiskMicro } = row
   if (termMicro === null || termDiskMicro === null) throw new Error('an instance on demand has no terms')
@@ -118,28 +119,41 @@ export function termMetersOf(
     unit: isWeek ? 'week' : 'month',
     ...each(termMicro - termDiskMicro, row.gpuCount),
   }
-  const disk: Meter = {
-    sku: CONTAINER_DISK_SKU,
-    label: `${row.containerDiskGb} GB`,
-    unit: isWeek ? 'gb_week' : 'gb_month',
-    ...each(termDiskMicro, row.containerDiskGb - SYSTEM_DISK_FREE_GB),
-  }
-  return termDiskMicro > 0n ? [machine, disk] : [machine]
+  const disks = diskMeters(row, termDiskMicro, isWeek ? 'gb_week' : 'gb_month')
+  return [machine, ...disks.filter(({ rateMicro }) => rateMicro > 0n)]
 }
 
-const METER_OF: Record<MeterName, (row: Metered) => Meter> = {
-  compute: row => ({
-    sku: computeSku(row.gpuSpecId),
-    label: row.spec.name,
-    unit: 'hour',
-    ...each(row.runningMicroPerHour - row.stoppedMicroPerHour, row.gpuCount),
-  }),
-  container_disk: row => ({
+const METERS_OF: Record<MeterName, (row: Metered) => Meter[]> = {
+  compute: row => [
+    {
+      sku: computeSku(row.gpuSpecId),
+      label: row.spec.name,
+      unit: 'hour',
+      ...each(row.runningMicroPerHour - row.stoppedMicroPerHour, row.gpuCount),
+    },
+  ],
+  disks: row => diskMeters(row, row.stoppedMicroPerHour, 'gb_hour'),
+}
+
+/** A meter for each disk of an instance. A GB costs the same on all of them, so what they cost together says what each does. */
+function diskMeters(row: DiskColumns, micro: bigint, unit: Meter['unit']): Meter[] {
+  const paidGb = Math.max(0, row.containerDiskGb - SYSTEM_DISK_FREE_GB)
+  const own = ownDiskOf(row)
+  const ownMicro = own ? (micro / BigInt(paidGb + own.sizeGb)) * BigInt(own.sizeGb) : 0n
+  const container: Meter = {
     sku: CONTAINER_DISK_SKU,
     label: `${row.containerDiskGb} GB`,
-    unit: 'gb_hour',
-    ...each(row.stoppedMicroPerHour, row.containerDiskGb - SYSTEM_DISK_FREE_GB),
-  }),
+    unit,
+    ...each(micro - ownMicro, paidGb),
+  }
+  if (!own) return [container]
+  const beside: Meter = {
+    sku: OWN_DISK_SKUS[own.kind],
+    label: `${own.sizeGb} GB`,
+    unit,
+    ...each(ownMicro, own.sizeGb),
+  }
+  return [container, beside]
 }
 
 /** What each of several costs; where their price was not a whole number for each, they are one. */

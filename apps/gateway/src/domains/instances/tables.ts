@@ -2,6 +2,7 @@ import { CHARGE_CYCLES } from '@berth/contract/charge-terms'
 import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES } from '@berth/contract/instance-codes'
 import { INSTANCE_STATUSES } from '@berth/contract/instance-states'
 import { COMMAND_END_RULES } from '@berth/contract/instances'
+import { POD_VOLUME_PATH } from '@berth/contract/limits'
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { amount, moment } from '../../platform/database/columns.ts'
@@ -40,6 +41,10 @@ export const instance = pgTable(
     /** The day before its end on which the customer was last told of it (`TERM_NOTICE_DAYS`); null: not yet. */
     termNoticeDay: integer('term_notice_day'),
     containerDiskGb: integer('container_disk_gb').notNull(),
+    /** What it has beside that (`own-disk.ts`): a virtual machine's second disk, or a pod's volume and where it stands. */
+    dataDiskGb: integer('data_disk_gb'),
+    podVolumeGb: integer('pod_volume_gb'),
+    podVolumePath: text('pod_volume_path').notNull().default(POD_VOLUME_PATH),
     httpPorts: jsonb('http_ports').$type<number[]>().notNull(),
     tcpPorts: jsonb('tcp_ports').$type<number[]>().notNull(),
     udpPorts: jsonb('udp_ports').$type<number[]>().notNull().default([]),

@@ -54,6 +54,8 @@ export interface WorkDeps {
   events: ChangeDeps['events']
   /** Instances of a customer that are not gone and have a volume, the oldest first; it comes from the instances domain. */
   holders(q: Queryable, userId: string): Promise<Holder[]>
+  /** Volumes on an engine that are disks of instances, which look after them; it comes from the instances domain. */
+  ownedByInstances(q: Queryable, engineId: string): Promise<string[]>
 }
 
 /** What is done with volumes by itself: made, grown and deleted on their engines, compared with what is there, paid for. */
@@ -176,7 +178,10 @@ export function createVolumeWork(deps: WorkDeps) {
     const before = await rowsOn(engine.id)
     const at = clock.now()
     const there = new Set(await inTime(store.list()))
-    const known = new Set((await rowsOn(engine.id)).map(({ id }) => id))
+    const known = new Set([
+      ...(await rowsOn(engine.id)).map(({ id }) => id),
+      ...(await deps.ownedByInstances(db, engine.id)),
+    ])
     const seen = before.filter(({ id, status }) => isBilled(status) && there.has(id)).map(({ id }) => id)
     if (seen.length > 0) {
       await db.update(volume).set({ observedAt: at }).where(inArray(volume.id, seen))

@@ -143,9 +143,15 @@ export function createVolumes(deps: VolumesDeps) {
   const nameOf = (regionCode: string) =>
     catalogue.regions.find(({ code }) => code === regionCode)?.name ?? regionCode
 
-  /** Engines of a region that keep volumes, whether or not they are reached now. */
+  /**
+   * Engines of a region that keep volumes, whether or not they are reached now. Pods have network volumes: what an engine
+   * keeps that makes virtual machines alone is a disk of one of them.
+   */
   const keepersIn = (regionCode: string) =>
-    fleet.engines().filter(({ facts }) => facts?.region_codes.includes(regionCode) && facts.volumes)
+    fleet
+      .engines()
+      .filter(({ facts }) => facts?.region_codes.includes(regionCode) && facts.volumes)
+      .filter(({ facts }) => facts?.kinds.includes('POD'))
 
   /**
    * The engine for a new volume: of those that are reached the one with the fewest.

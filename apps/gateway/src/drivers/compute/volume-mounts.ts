@@ -1,5 +1,6 @@
 import { MACHINE_ID_PATTERN } from './machine-id.ts'
 import { ComputeError } from './port/compute-error.ts'
+import type { MachineSpec } from './port/machines.ts'
 import type { VolumeMount } from './port/volumes.ts'
 
 /** Most volumes of one machine. */
@@ -7,6 +8,11 @@ const MOUNTS_MAX = 16
 const PATH_PATTERN = /^(\/[A-Za-z0-9_][A-Za-z0-9._-]{0,63}){1,8}$/
 /** What a machine needs to be one, and what does not last. */
 const RESERVED = /^\/(bin|boot|dev|etc|lib|lib32|lib64|libx32|proc|run|sbin|sys|tmp|usr|var)(\/|$)/
+
+/** What a machine may store, GB: where a disk is watched, what it takes is held against that. */
+export function givenGb({ disk_gb, volumes = [] }: Pick<MachineSpec, 'disk_gb' | 'volumes'>): number {
+  return volumes.reduce((sum, { size_gb = 0 }) => sum + size_gb, disk_gb)
+}
 
 /**
  * Refuses mounts that could not work, or that would stand in the place of something that a machine needs. No mount is

@@ -6,6 +6,9 @@ export const computeSku = (specId: string) => `compute.${specId}`
 /** The SKU of a GB of container disk beyond the free part. */
 export const CONTAINER_DISK_SKU = 'disk.container'
 
+/** The SKUs of a GB of what an instance has beside that: a second disk of a virtual machine, a pod's own volume. */
+export const OWN_DISK_SKUS = { data_disk: 'disk.data', pod_volume: 'disk.pod_volume' } as const
+
 /** The SKU of a GB of network volume. */
 export const NETWORK_VOLUME_SKU = 'volume.network'
 

@@ -2,6 +2,7 @@ import type { DeploySetup } from '@berth/contract/deploy-templates'
 import { stopRuleValues } from '../../../ui/stop-rules.ts'
 import type { EnvRow } from '../env/env-rows.ts'
 import { portsToText } from '../field-texts.ts'
+import { NO_OWN_DISK } from '../StorageFold.tsx'
 import { NO_VOLUME } from '../VolumeFields.tsx'
 
 /**
@@ -24,6 +25,9 @@ export function setupValues(setup: DeploySetup) {
     image_reference,
     registry_credential_id,
     container_disk_gb,
+    data_disk_gb: setup.data_disk_gb ?? NO_OWN_DISK.data_disk_gb,
+    pod_volume_gb: setup.pod_volume_gb ?? NO_OWN_DISK.pod_volume_gb,
+    pod_volume_path: setup.pod_volume_path,
     http_ports: portsToText(setup.http_ports),
     tcp_ports: portsToText(setup.tcp_ports),
     udp_ports: portsToText(setup.udp_ports),

@@ -6,6 +6,7 @@ import type { Images } from '../../images/images.ts'
 import type { Regions } from '../../regions/regions.ts'
 import { instanceSubject } from '../change-status.ts'
 import type { Quotes } from '../offer/quotes.ts'
+import { sizedAs } from '../offer/sized.ts'
 import { takeStock } from '../offer/stock.ts'
 import type { InstanceRow } from '../rows.ts'
 import { requireUnderLimit } from '../terms/term-checks.ts'
@@ -48,7 +49,7 @@ export async function reserve(
   const offer = regions.offer(row.regionCode, specId)
   const given = await takeStock(tx, regions.stock, { offer, gpuCount, instanceId: row.id, engineIds })
   if (isPaid) return given
-  const sized = { regionCode: row.regionCode, specId, gpuCount, diskGb: row.containerDiskGb }
+  const sized = sizedAs({ ...row, gpuSpecId: specId, gpuCount })
   const { runningMicroPerHour, stoppedMicroPerHour } = quotes.rates(sized)
   const term = row.chargeCycle === null ? null : quotes.term(sized, row.chargeCycle)
   if (term) requireUnderLimit(row.spendLimitCents, term.termMicro)

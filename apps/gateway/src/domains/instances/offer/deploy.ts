@@ -20,8 +20,10 @@ import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
 import { requireAhead } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
 import { requirePrice, requireUnderLimit } from '../terms/term-checks.ts'
+import { keepersOf, requireDisks } from './disks.ts'
 import { imageChoice } from './image-choice.ts'
 import { type Quotes, requireCycle } from './quotes.ts'
+import { sizedOf } from './sized.ts'
 import { takeStock } from './stock.ts'
 
 export interface DeployDeps {
@@ -32,7 +34,7 @@ export interface DeployDeps {
   regions: Pick<Regions, 'offer' | 'stock'>
   publicIps: PublicIps
   images: Pick<Images, 'find' | 'makes'>
-  fleet: Pick<Fleet, 'place' | 'requireKind' | 'isReached'>
+  fleet: Pick<Fleet, 'place' | 'requireKind' | 'isReached' | 'known'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
   /** Live instances that one customer may have. */
   instancesMax: number
@@ -67,14 +69,10 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
   const offer = regions.offer(body.region_code, body.gpu_spec_id)
   const image = imageChoice(userId, body)
   requirePorts(body)
-  const engineIds = await nearVolume(deps, input, findPlaces(deps, body, image))
+  requireDisks(body)
+  const engineIds = await nearVolume(deps, input, keepersOf(deps.fleet, body, findPlaces(deps, body, image)))
   await deps.quotes.requireImage(image)
-  const sized = {
-    regionCode: body.region_code,
-    specId: body.gpu_spec_id,
-    gpuCount: body.gpu_count,
-    diskGb: body.container_disk_gb,
-  }
+  const sized = sizedOf(body)
   const { runningMicroPerHour, stoppedMicroPerHour } = deps.quotes.rates(sized)
   const term = cycle === null ? null : deps.quotes.term(sized, cycle)
   if (term) requireUnderLimit(body.spend_limit_cents, term.termMicro)

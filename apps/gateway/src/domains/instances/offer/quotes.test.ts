@@ -12,11 +12,12 @@ const QUOTE = {
 } as const
 const CHECK = { ...QUOTE, image_id: 'berth-base' } as const
 
-const term = (charge_cycle: string, days: number, [machine, disk, price]: string[]) => ({
+const term = (charge_cycle: string, days: number, [machine, disk, price, own = '0']: string[]) => ({
   charge_cycle,
   days,
   machine_micro: machine,
   disk_micro: disk,
+  own_disk_micro: own,
   price_micro: price,
 })
 
@@ -69,6 +70,27 @@ describe('the price of an instance', () => {
       ok: false,
       values: { needed_cents: 48_546 },
     })
+  })
+
+  test('[R3.5] [R4.7] [B3] names the pod’s own volume on a line of its own, none of which is free', async () => {
+    await gateway.grant(userId, 4_187)
+    const price = await gateway.data(getPrice, { query: { ...QUOTE, pod_volume_gb: 30 } }, { token })
+    expect(price).toMatchObject({
+      lines: [
+        { key: 'gpu', rate_micro_per_hour: '840000' },
+        { key: 'disk', quantity: 20, of: 40, rate_micro_per_hour: '2800' },
+        { key: 'pod_volume', quantity: 30, of: 30, rate_micro_per_hour: '4200' },
+      ],
+      running_micro_per_hour: '847000',
+      stopped_micro_per_day: '168000',
+      // 20 GB and 30 GB at 168 h × 0.00014 less 10 %, and at 720 h less 20 %.
+      terms: [
+        term('weekly', 7, ['127000000', '423360', '128058400', '635040']),
+        term('monthly', 30, ['483840000', '1612800', '487872000', '2419200']),
+      ],
+    })
+    const refused = await gateway.call(getPrice, { query: { ...QUOTE, data_disk_gb: 30 } }, { token })
+    expect(refused.envelope).toMatchObject({ fields: [{ path: 'data_disk_gb', rule: 'vm_only' }] })
   })
 
   test('[R9.5] a disk within its free part costs nothing', async () => {
@@ -143,6 +165,15 @@ describe('[B7] the checks before money moves', () => {
       ['balance', 'balance_low'],
       ['disk', 'disk_too_small'],
     ])
+  })
+
+  test('[R3.5] a disk of its own is looked at where one is asked for', async () => {
+    await gateway.grant(userId, 1_000)
+    const keysOf = async (change: object) =>
+      (await check(change)).checks.map(({ key, code }) => `${key} ${code}`)
+    expect(await keysOf({})).not.toContainEqual(expect.stringContaining('own_disk'))
+    expect(await keysOf({ pod_volume_gb: 10 })).toContain('own_disk own_disk_not_held')
+    expect(await keysOf({ pod_volume_gb: 10, region_code: 'moon' })).toContain('own_disk own_disk_none')
   })
 
   test('a region or an image that does not exist is a failed check, not a failed call', async () => {

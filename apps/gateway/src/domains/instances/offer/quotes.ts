@@ -17,7 +17,9 @@ import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Regions } from '../../regions/regions.ts'
 import type { Registries } from '../../registries/registries.ts'
 import { StepTimedOut, withDeadline } from '../reconcile/deadline.ts'
+import { ownDiskCheck, requireDisks } from './disks.ts'
 import { fault, type ImageLook, imageChoice, lookAtImage } from './image-choice.ts'
+import { type Sized, sizedOf } from './sized.ts'
 
 const priceOf = wireOf(price)
 const termPriceOf = wireOf(termPrice)
@@ -33,36 +35,31 @@ const MB_PER_GB = 1_024
 /** What an instance costs, in micro-units an hour. */
 export interface Rates {
   machineMicroPerHour: bigint
+  /** Of the container or system disk, what is over its free part. */
   diskMicroPerHour: bigint
-  /** Machine and disk. */
+  /** Of the disk beside that; nothing of it is free. */
+  ownDiskMicroPerHour: bigint
+  /** Machine and disks. */
   runningMicroPerHour: bigint
-  /** A stopped instance keeps its disk (R4.7). */
+  /** A stopped instance keeps its disks (R4.7). */
   stoppedMicroPerHour: bigint
 }
 
 /** What an instance costs for a term paid in advance, in micro-units. */
 export interface TermRates {
-  /** Machine and disk, running or stopped. */
+  /** Machine and disks, running or stopped. */
   termMicro: bigint
   termDiskMicro: bigint
 }
 
-/** What prices depend on. */
-export interface Sized {
-  regionCode: string
-  specId: string
-  gpuCount: number
-  diskGb: number
-}
-
 export interface Quotes {
   /**
-   * The rates of a spec with a disk. The first GB of the container disk are free (R9.5).
+   * The rates of a spec with its disks. The first GB of the container or system disk are free (R9.5), and of no other.
    * @throws ApiError `region_not_supported` or `gpu_spec_unknown`.
    */
   rates(input: Sized): Rates
   /**
-   * The price of a term, the disk's part rounded down to the micro-unit for each GB.
+   * The price of a term, the disks' part rounded down to the micro-unit for each GB.
    * @throws ApiError `region_not_supported` or `gpu_spec_unknown`.
    */
   term(input: Sized, cycle: ChargeCycle): TermRates
@@ -88,20 +85,25 @@ export function createQuotes(deps: {
   publicIps: Pick<PublicIps, 'level' | 'microPerHour'>
   images: Pick<Images, 'find'>
   billing: Pick<Billing, 'totals'>
-  fleet: Pick<Fleet, 'place' | 'requireKind' | 'engine'>
+  fleet: Pick<Fleet, 'place' | 'requireKind' | 'engine' | 'engines'>
   registries: Pick<Registries, 'askImage'>
 }): Quotes {
   const { db, catalogue, regions, publicIps, images, billing, fleet, registries } = deps
   /** An address of its own is metered by the hour, however the rest is paid for. */
   const addressMicro = (type: CheckBody['public_ip']) => (type === 'dedicated' ? publicIps.microPerHour : 0n)
 
-  function term({ regionCode, specId, gpuCount, diskGb }: Sized, cycle: ChargeCycle): TermRates {
+  function term({ regionCode, specId, gpuCount, diskGb, ownDiskGb }: Sized, cycle: ChargeCycle): TermRates {
     const { spec } = regions.offer(regionCode, specId)
-    const { term_discount_percent, disk_micro_per_gb_hour } = catalogue.prices
-    const termDiskMicro =
-      paidGbOf(diskGb) * discountedMicro(disk_micro_per_gb_hour, term_discount_percent, cycle)
+    const termDiskMicro = (paidGbOf(diskGb) + BigInt(ownDiskGb)) * gbTermMicro(cycle)
+    const { term_discount_percent } = catalogue.prices
     const machineMicro = termPriceMicro(spec, term_discount_percent, cycle) * BigInt(gpuCount)
     return { termMicro: machineMicro + termDiskMicro, termDiskMicro }
+  }
+
+  /** What a GB of disk costs for a term. */
+  function gbTermMicro(cycle: ChargeCycle): bigint {
+    const { term_discount_percent, disk_micro_per_gb_hour } = catalogue.prices
+    return discountedMicro(disk_micro_per_gb_hour, term_discount_percent, cycle)
   }
 
   function rates(input: Sized): Rates {
@@ -109,11 +111,14 @@ export function createQuotes(deps: {
     const paidGb = paidGbOf(input.diskGb)
     const machineMicroPerHour = spec.price_micro_per_hour * BigInt(input.gpuCount)
     const diskMicroPerHour = paidGb * catalogue.prices.disk_micro_per_gb_hour
+    const ownDiskMicroPerHour = BigInt(input.ownDiskGb) * catalogue.prices.disk_micro_per_gb_hour
+    const stoppedMicroPerHour = diskMicroPerHour + ownDiskMicroPerHour
     return {
       machineMicroPerHour,
       diskMicroPerHour,
-      runningMicroPerHour: machineMicroPerHour + diskMicroPerHour,
-      stoppedMicroPerHour: diskMicroPerHour,
+      ownDiskMicroPerHour,
+      runningMicroPerHour: machineMicroPerHour + stoppedMicroPerHour,
+      stoppedMicroPerHour,
     }
   }
 
@@ -151,12 +156,10 @@ export function createQuotes(deps: {
       const cycle = requireCycle(query)
       const { spec } = regions.offer(query.region_code, query.gpu_spec_id)
       fleet.requireKind(query.region_code, query.kind)
-      const sized = {
-        regionCode: query.region_code,
-        specId: query.gpu_spec_id,
-        gpuCount: query.gpu_count,
-        diskGb: query.container_disk_gb,
-      }
+      const { kind, data_disk_gb = null, pod_volume_gb = null } = query
+      requireDisks({ kind, data_disk_gb, pod_volume_gb })
+      const own = data_disk_gb ?? pod_volume_gb
+      const sized = sizedOf({ ...query, data_disk_gb, pod_volume_gb })
       const cost = rates(sized)
       const ipMicroPerHour = addressMicro(query.public_ip)
       const atOnceMicro = cycle === null ? null : term(sized, cycle).termMicro
@@ -178,6 +181,17 @@ export function createQuotes(deps: {
             of: query.container_disk_gb,
             rateMicroPerHour: cost.diskMicroPerHour,
           }),
+          ...(own === null
+            ? []
+            : [
+                lineOf({
+                  key: data_disk_gb === null ? 'pod_volume' : 'data_disk',
+                  name: '',
+                  quantity: own,
+                  of: own,
+                  rateMicroPerHour: cost.ownDiskMicroPerHour,
+                }),
+              ]),
           ...(query.public_ip === 'dedicated'
             ? [
                 lineOf({
@@ -199,11 +213,13 @@ export function createQuotes(deps: {
             : runwaySeconds(availableMicro - atOnceMicro, burnMicroPerHour + ipMicroPerHour),
         terms: CHARGE_CYCLES.map(chargeCycle => {
           const { termMicro, termDiskMicro } = term(sized, chargeCycle)
+          const ownDiskMicro = BigInt(sized.ownDiskGb) * gbTermMicro(chargeCycle)
           return termPriceOf({
             chargeCycle,
             days: TERM_DAYS[chargeCycle],
             machineMicro: termMicro - termDiskMicro,
-            diskMicro: termDiskMicro,
+            diskMicro: termDiskMicro - ownDiskMicro,
+            ownDiskMicro,
             priceMicro: termMicro,
           })
         }),
@@ -211,6 +227,7 @@ export function createQuotes(deps: {
     },
     async check({ body, caller }) {
       const cycle = requireCycle(body)
+      requireDisks(body)
       const offer = attempt(() => regions.offer(body.region_code, body.gpu_spec_id))
       // Of a region that is none, no more is said than that.
       const choice = imageChoice(caller.userId, body)
@@ -236,12 +253,7 @@ export function createQuotes(deps: {
           region: offer.region.name,
           wanted: body.gpu_count,
         })
-        const sized = {
-          regionCode: body.region_code,
-          specId: body.gpu_spec_id,
-          gpuCount: body.gpu_count,
-          diskGb: body.container_disk_gb,
-        }
+        const sized = sizedOf(body)
         const machineMicro = cycle === null ? rates(sized).runningMicroPerHour : term(sized, cycle).termMicro
         const neededMicro = machineMicro + addressMicro(body.public_ip)
         const { availableMicro } = await billing.totals(db, caller.userId)
@@ -261,6 +273,9 @@ export function createQuotes(deps: {
       const diskNeededGb = Math.ceil(sizeMb / MB_PER_GB)
       const room = body.container_disk_gb >= diskNeededGb
       add('disk', room, room ? 'disk_fits' : 'disk_too_small', { needed_gb: diskNeededGb })
+      if (body.data_disk_gb !== null || body.pod_volume_gb !== null) {
+        add('own_disk', ...ownDiskCheck(fleet, body.region_code, engineIds))
+      }
       return { ok: checks.every(({ ok }) => ok), checks }
     },
   }

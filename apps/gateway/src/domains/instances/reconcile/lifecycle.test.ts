@@ -43,9 +43,17 @@ test('[B6] a deploy goes through its steps to a machine that runs, and is charge
 
 test.each([
   ['a machine of GPUs with a disk', { gpu_spec_id: 'l4', gpu_count: 2, container_disk_gb: 137 }],
+  [
+    'a pod with a volume of its own',
+    { gpu_spec_id: 'cpu', gpu_count: 1, container_disk_gb: 33, pod_volume_gb: 57 },
+  ],
+  [
+    'one whose volume alone costs',
+    { gpu_spec_id: 'cpu', gpu_count: 1, container_disk_gb: 5, pod_volume_gb: 7 },
+  ],
   ['one whose disk is free', { gpu_spec_id: 'cpu', gpu_count: 1, container_disk_gb: 20 }],
 ] as const)(
-  '[B3] [R9.5] what %s was quoted is what the ledger takes, to the micro-unit',
+  '[B3] [R9.5] [R4.7] what %s was quoted is what the ledger takes, to the micro-unit',
   async (_what, body) => {
     const userId = await fixture.payer()
     const totals = async () => fixture.billing.totals(fixture.db, userId)

@@ -4,6 +4,8 @@ import type { ComputeCapabilities, EngineSize } from '../../../drivers/compute/p
 import type { ImageRecipe } from '../../../drivers/compute/port/images.ts'
 import type { MachineSpec } from '../../../drivers/compute/port/machines.ts'
 import type { VolumeMount } from '../../../drivers/compute/port/volumes.ts'
+import type { EngineFacts } from '../../fleet/fleet.ts'
+import { type OwnDiskColumns, ownDiskOf } from '../own-disk.ts'
 import type { InstanceRow } from '../rows.ts'
 
 /** What the engine's computer has. */
@@ -64,12 +66,18 @@ export function machineSpec(
 
 /**
  * What a customer should know of a machine: how strong its walls are, and of its limits what is not as it seems.
- * @param capabilities The driver's, as found out at start; what an engine said to an older version lacks some.
+ * @param facts The engine's, as found out at start; what an engine said to an older version lacks some.
  */
 export function machineNotes(
-  spec: InstanceRow['spec'],
-  capabilities: Partial<ComputeCapabilities>,
-  host: HostSize,
+  { spec, ...row }: Pick<InstanceRow, 'spec'> & OwnDiskColumns,
+  {
+    capabilities,
+    size: host,
+    volumes,
+  }: Pick<EngineFacts, 'volumes'> & {
+    capabilities: Partial<ComputeCapabilities>
+    size: HostSize
+  },
 ): MachineNote[] {
   const { walls, isolation = '', outbound_network: outbound } = capabilities
   const notes: MachineNote[] = [note(walls ? `walls_${walls}` : 'walls_told_otherwise', isolation)]
@@ -77,6 +85,7 @@ export function machineNotes(
     ['no_cpu_limit', capabilities.cpu_limit],
     ['no_memory_limit', capabilities.memory_limit],
     ['no_disk_limit', capabilities.disk_limit],
+    ['no_own_disk_limit', ownDiskOf(row) ? volumes?.fixed_size : undefined],
     ['no_egress_filter', capabilities.egress_filter],
     ['root_shared', capabilities.root_apart],
     ['one_user', capabilities.own_users],

@@ -607,6 +607,19 @@ test('[R4.4] every status has a plan for every machine, and a machine that is to
   }
 })
 
+test('[R3.5] an instance with a disk of its own is gone when that is, after its machine, and a failure waits its turn', () => {
+  const row = { desired: 'terminated', status: 'deleting', podVolumeGb: 10 } as const
+  expect(plan(row, stopped)).toEqual({ kind: 'remove' })
+  expect(plan(row, absent)).toEqual({ kind: 'confirm_terminated' })
+  expect(plan({ ...row, mayRun: true }, absent)).toEqual({ kind: 'confirm_halted' })
+  expect(plan({ ...row, ...failed(1, 'failed', at(2)) }, absent)).toEqual({ kind: 'wait', until: at(2) })
+  expect(plan({ ...row, ...failed(1, 'failed', at(-1)) }, absent)).toEqual({ kind: 'confirm_terminated' })
+  expect(plan({ ...row, statusSince: at(-300), ...failed(9, 'failed', at(2)) }, absent)).toMatchObject({
+    kind: 'fail',
+    reason: 'remove_failed',
+  })
+})
+
 test('a plan changes nothing of what it is made from', () => {
   const row = Object.freeze(fullRow({ status: 'creating' }))
   const when = { now: NOW, watchedSince: at(-9) }
@@ -660,6 +673,9 @@ function fullRow(row: Partial<PlanRow>): PlanRow {
     expiryTime: null,
     termNoticeDay: null,
     kind: 'POD',
+    dataDiskGb: null,
+    podVolumeGb: null,
+    podVolumePath: '/workspace',
     stoppedAt: null,
     keptUntil: null,
     deletionNoticeDay: null,

@@ -8,6 +8,7 @@ import {
   deletionStepOf,
   nextDeletionStep,
 } from '../deletion/deletion-rules.ts'
+import { type OwnDiskColumns, ownDiskOf } from '../own-disk.ts'
 import type { InstanceRow } from '../rows.ts'
 import { nextStop, type Spent, type StopRule, type StopRules, stopRuleOf } from '../stop-rules.ts'
 import { nextTermStep, type TermRow, type TermStep, termStepOf } from '../terms/term-rules.ts'
@@ -35,6 +36,7 @@ export type PlanRow = Pick<
   | 'failureDetail'
   | 'nextAttemptAt'
   | 'terminatedAt'
+  | keyof OwnDiskColumns
   | keyof StopRules
   | keyof TermRow
   | keyof DeletionRow
@@ -87,6 +89,7 @@ export type Step =
   /** Nothing runs any more, and the machine goes on from there. */
   | { kind: 'confirm_halted' }
   | { kind: 'confirm_stopped' }
+  /** The machine is gone: so is what it has beside that, then the instance. */
   | { kind: 'confirm_terminated' }
   /** The real GPUs of a failed instance are used by nothing any more. */
   | { kind: 'clear_gpus' }
@@ -141,7 +144,8 @@ function planStep(situation: Situation): Step {
 
 function planRemoval(situation: Situation): Step {
   const { row, observed } = situation
-  if (observed.state === 'absent') return { kind: 'confirm_terminated' }
+  const isGone = observed.state === 'absent'
+  if (isGone && !ownDiskOf(row)) return { kind: 'confirm_terminated' }
   // An error is shown once; the removal goes on being tried behind it.
   if (row.status === 'deleting' && isOverdue(situation)) {
     return { kind: 'fail', reason: 'remove_failed', detail: row.failureDetail ?? '' }
@@ -151,7 +155,8 @@ function planRemoval(situation: Situation): Step {
   // Removing what it stored may take long: it is not charged for that. Where it cannot be stopped, it is removed as it is.
   if (row.mayRun && row.failureCode === null)
     return { kind: observed.state === 'running' ? 'stop' : 'confirm_halted' }
-  return { kind: 'remove' }
+  // What it has beside its machine is removed after that.
+  return { kind: isGone ? 'confirm_terminated' : 'remove' }
 }
 
 function planStop(situation: Situation): Step {

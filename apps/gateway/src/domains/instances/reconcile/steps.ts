@@ -1,7 +1,10 @@
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import type { Engine } from '../../../drivers/compute/port/engine.ts'
+import { offered } from '../../../drivers/compute/port/part.ts'
+import type { VolumeMount } from '../../../drivers/compute/port/volumes.ts'
 import type { FailureCode } from '../codes.ts'
 import { idleSince } from '../idle.ts'
+import { ownDiskOf, ownVolumeId } from '../own-disk.ts'
 import { type InstanceRow, NO_FAILURE, PROGRESS } from '../rows.ts'
 import type { Spent } from '../stop-rules.ts'
 import { StepSuperseded, StepTimedOut, withDeadline } from './deadline.ts'
@@ -46,6 +49,24 @@ export function createSteps(deps: StepDeps): Steps {
     return withDeadline({ deadlineMs, superseded, graceMs: limits.abortGraceMs }, run)
   }
 
+  /**
+   * The disk that an instance has for itself, made before its machine is. Not once that has run: an empty one in the place
+   * of one that is lost would hide that.
+   */
+  async function ownMount(row: InstanceRow, driver: Engine): Promise<VolumeMount[]> {
+    const disk = ownDiskOf(row)
+    if (!disk) return []
+    const { sizeGb: size_gb, path } = disk
+    const id = ownVolumeId(row.id)
+    if (!row.firstRanAt) await offered(driver.volumes).make({ id, size_gb, fixed: true })
+    return [{ id, path, read_only: false, size_gb }]
+  }
+
+  async function networkMount({ networkVolume }: InstanceRow): Promise<VolumeMount[]> {
+    if (!networkVolume) return []
+    return [{ ...networkVolume, read_only: await deps.volumes.isReadOnly(networkVolume.id) }]
+  }
+
   async function boot(row: InstanceRow, driver: Engine, superseded: AbortSignal): Outcome {
     let booting: InstanceRow | null = row
     if (row.progress?.step !== 'booting') {
@@ -57,9 +78,7 @@ export function createSteps(deps: StepDeps): Steps {
     await call(row, 'boot', superseded, async signal => {
       const size = known ?? (await driver.size())
       const keys = driver.kinds.includes('VM') ? await deps.sshKeys.list(row.userId) : []
-      const volumes = row.networkVolume
-        ? [{ ...row.networkVolume, read_only: await deps.volumes.isReadOnly(row.networkVolume.id) }]
-        : []
+      const volumes = [...(await ownMount(row, driver)), ...(await networkMount(row))]
       // A machine that exists keeps its home, and takes on the spec that the row has now.
       await driver.machines.create(machineSpec(row, { image: recipe, host: size, keys, volumes }), signal)
     })
@@ -107,6 +126,12 @@ export function createSteps(deps: StepDeps): Steps {
       case 'remove':
         await call(row, 'remove', superseded, signal => engine.machines.remove(row.id, signal))
         return store.note(row, NO_FAILURE)
+      case 'confirm_terminated':
+        if (ownDiskOf(row)) {
+          const id = ownVolumeId(row.id)
+          await call(row, 'remove', superseded, () => offered(engine.volumes).delete(id))
+        }
+        return transitions.terminated(row)
     }
   }
 
@@ -160,8 +185,6 @@ export function createSteps(deps: StepDeps): Steps {
           return transitions.halted(row)
         case 'confirm_stopped':
           return transitions.stopped(row)
-        case 'confirm_terminated':
-          return transitions.terminated(row)
         case 'end_term':
           return deps.terms.over(row)
         case 'announce_term_end':
@@ -199,7 +222,18 @@ export function createSteps(deps: StepDeps): Steps {
 
 type DriverStep = Extract<
   Step,
-  { kind: 'begin_pull' | 'pull' | 'boot' | 'probe' | 'begin' | 'cycle' | 'stop' | 'remove' }
+  {
+    kind:
+      | 'begin_pull'
+      | 'pull'
+      | 'boot'
+      | 'probe'
+      | 'begin'
+      | 'cycle'
+      | 'stop'
+      | 'remove'
+      | 'confirm_terminated'
+  }
 >
 
 /** Null for what is no fault of the driver or its machine. */

@@ -1,8 +1,8 @@
-import type { Quotes, Sized } from '../offer/quotes.ts'
+import type { Quotes } from '../offer/quotes.ts'
+import { type SizedColumns, sizedAs } from '../offer/sized.ts'
 import type { InstanceRow } from '../rows.ts'
 
-/** What an instance is priced by. */
-type Priced = Pick<InstanceRow, 'regionCode' | 'gpuSpecId' | 'gpuCount' | 'containerDiskGb' | 'chargeCycle'>
+type Priced = SizedColumns & Pick<InstanceRow, 'chargeCycle'>
 
 /** Columns of a term at today's prices: what it costs, and what its time costs on demand if it ends early. */
 export type TermColumns = Pick<
@@ -16,7 +16,7 @@ export type TermColumns = Pick<
  */
 export function nextTerm(quotes: Pick<Quotes, 'rates' | 'term'>, row: Priced): TermColumns {
   if (row.chargeCycle === null) throw new Error('an instance on demand has no terms')
-  return { ...quotes.term(sizedOf(row), row.chargeCycle), ...hourly(quotes, row) }
+  return { ...quotes.term(sizedAs(row), row.chargeCycle), ...hourly(quotes, row) }
 }
 
 /**
@@ -27,10 +27,6 @@ export function hourly(
   quotes: Pick<Quotes, 'rates'>,
   row: Priced,
 ): Pick<InstanceRow, 'runningMicroPerHour' | 'stoppedMicroPerHour'> {
-  const { runningMicroPerHour, stoppedMicroPerHour } = quotes.rates(sizedOf(row))
+  const { runningMicroPerHour, stoppedMicroPerHour } = quotes.rates(sizedAs(row))
   return { runningMicroPerHour, stoppedMicroPerHour }
-}
-
-function sizedOf({ regionCode, gpuSpecId: specId, gpuCount, containerDiskGb: diskGb }: Priced): Sized {
-  return { regionCode, specId, gpuCount, diskGb }
 }

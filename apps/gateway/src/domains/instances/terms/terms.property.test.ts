@@ -16,10 +16,13 @@ import type { BillingConfirmed } from './term-actions.ts'
  * number against what was bought, and the row against what its customer wanted.
  */
 
-/** A CPU machine of 0.08 an hour, by its term. */
-const PRICES: Record<ChargeCycle, bigint> = { weekly: 12_090_000n, monthly: 46_080_000n }
+/** A CPU machine of 0.08 an hour, by its term, and a GB of disk of 0.00014 less the term's discount. */
+const MACHINE: Record<ChargeCycle, bigint> = { weekly: 12_090_000n, monthly: 46_080_000n }
+const GB: Record<ChargeCycle, bigint> = { weekly: 21_168n, monthly: 80_640n }
+const FREE_GB = 20
 const TERM_S: Record<ChargeCycle, number> = { weekly: 604_800, monthly: 2_592_000 }
 const HOUR_MICRO = 80_000n
+const GB_HOUR_MICRO = 140n
 const ACTS_MAX = 10
 
 type Act =
@@ -28,6 +31,15 @@ type Act =
   | { kind: 'renew' }
   | { kind: 'subscribe'; cycle: ChargeCycle }
   | { kind: 'convert'; cycle: ChargeCycle | null }
+
+/** Which disks an instance has: the first GB of the one that it starts from are free, and none of the other. */
+const disks = fc.record({
+  container_disk_gb: fc.integer({ min: 5, max: 60 }),
+  pod_volume_gb: fc.option(fc.integer({ min: 1, max: 90 }), { nil: null }),
+})
+type Disks = typeof disks extends fc.Arbitrary<infer Value> ? Value : never
+const paidGb = ({ container_disk_gb, pod_volume_gb }: Disks) =>
+  BigInt(Math.max(0, container_disk_gb - FREE_GB) + (pod_volume_gb ?? 0))
 
 const cycle = fc.constantFrom(...CHARGE_CYCLES)
 const dies = fc.nat(3).map(n => n === 0)
@@ -62,27 +74,36 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-test('[R1.4] [R4.3] [B2] what is taken is the price of the terms that were had, whatever happens', async () => {
+test('[R1.4] [R3.5] [R4.3] [B2] what is taken is the price of the terms that were had, whatever happens', async () => {
   const credit = fc.integer({ min: 5_000, max: 20_000 })
   const acts = fc.array(act, { minLength: 4, maxLength: ACTS_MAX })
   await fc.assert(
-    fc.asyncProperty(fc.option(cycle, { nil: null }), credit, acts, async (first, creditCents, acts) => {
-      const userId = await fixture.payer(creditCents)
-      const billing = { billing_type: first ? 'prepay' : 'postpay', charge_cycle: first } as const
-      const life = await createLife(userId, await fixture.running(userId, billing), creditCents)
-      if (first) life.bought += 1
-      await life.check()
-      for (const next of acts) {
-        await life.carryOut(next)
+    fc.asyncProperty(
+      fc.option(cycle, { nil: null }),
+      disks,
+      credit,
+      acts,
+      async (first, sizes, creditCents, acts) => {
+        const userId = await fixture.payer(creditCents)
+        const billing = { billing_type: first ? 'prepay' : 'postpay', charge_cycle: first } as const
+        const instanceId = await fixture.running(userId, { ...billing, ...sizes })
+        const life = await createLife({ userId, instanceId, creditCents, sizes })
+        if (first) life.bought += 1
         await life.check()
-      }
-    }),
+        for (const next of acts) {
+          await life.carryOut(next)
+          await life.check()
+        }
+      },
+    ),
     { numRuns: triesOf('terms'), endOnFailure: true },
   )
 }, 600_000)
 
 /** One instance, with what its customer has asked for. */
-async function createLife(userId: string, instanceId: string, creditCents: number) {
+async function createLife(of: { userId: string; instanceId: string; creditCents: number; sizes: Disks }) {
+  const { userId, instanceId, creditCents, sizes } = of
+  const termMicro = (cycle: ChargeCycle) => MACHINE[cycle] + paidGb(sizes) * GB[cycle]
   const { clock, db, instances } = fixture
   const target = { userId, instanceId }
   let last: BillingConfirmed | null = null
@@ -169,7 +190,7 @@ async function createLife(userId: string, instanceId: string, creditCents: numbe
     const { expiryTime, chargeCycle, autoRenew } = before
     if (!expiryTime || !chargeCycle || expiryTime > clock.now()) return
     const row = await fixture.row(instanceId)
-    const renews = autoRenew && availableMicro >= PRICES[chargeCycle]
+    const renews = autoRenew && availableMicro >= termMicro(chargeCycle)
     if (renews) me.bought += 1
     const expected = autoRenew ? (renews ? 'prepay' : 'postpay') : 'gone'
     expect(row.terminatedAt ? 'gone' : row.billingType).toBe(expected)
@@ -185,17 +206,18 @@ async function createLife(userId: string, instanceId: string, creditCents: numbe
     })
     Object.assign(fate, { dies: false, died: false })
   }
-  return me
-}
 
-/** What a term costs by its own dates: all of it, or as much as its time costs on demand where it has ended early. */
-function priceOf(term: Awaited<ReturnType<InstancesFixture['intervals']>>[number]): bigint {
-  const cycle = term.meters[0]?.unit === 'week' ? 'weekly' : 'monthly'
-  const price = PRICES[cycle]
-  const seconds = BigInt(Math.floor(((term.endedAt?.getTime() ?? 0) - term.startedAt.getTime()) / 1_000))
-  if (seconds === BigInt(TERM_S[cycle])) return price
-  const part = (price * seconds) / BigInt(TERM_S[cycle])
-  const onDemand = (HOUR_MICRO * seconds) / 3_600n
-  const used = onDemand > part ? onDemand : part
-  return used < price ? used : price
+  /** What a term costs by its own dates: all of it, or as much as its time costs on demand where it has ended early. */
+  function priceOf(term: Awaited<ReturnType<InstancesFixture['intervals']>>[number]): bigint {
+    const cycle = term.meters[0]?.unit === 'week' ? 'weekly' : 'monthly'
+    const price = termMicro(cycle)
+    const seconds = BigInt(Math.floor(((term.endedAt?.getTime() ?? 0) - term.startedAt.getTime()) / 1_000))
+    if (seconds === BigInt(TERM_S[cycle])) return price
+    const part = (price * seconds) / BigInt(TERM_S[cycle])
+    const hourMicro = HOUR_MICRO + paidGb(sizes) * GB_HOUR_MICRO
+    const onDemand = (hourMicro * seconds) / 3_600n
+    const used = onDemand > part ? onDemand : part
+    return used < price ? used : price
+  }
+  return me
 }

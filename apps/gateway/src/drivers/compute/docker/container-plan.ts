@@ -4,6 +4,7 @@ import { isLoopback } from '../../../platform/http/hosts.ts'
 import { DISK_RATE_BYTES_PER_S } from '../disk-rate.ts'
 import { COMMAND_PAUSES } from '../port/command-end.ts'
 import type { CommandEndRule, MachineSpec } from '../port/machines.ts'
+import { givenGb } from '../volume-mounts.ts'
 import { boundedBytes, type DiskBound } from './disk-bound.ts'
 
 /** Names the cloud that a container, network or saved image belongs to. */
@@ -180,7 +181,7 @@ export function planContainer(options: {
       [INSTANCE_LABEL]: spec.id,
       [SHAPE_LABEL]: shapeOf(spec, options),
       [ORIGIN_LABEL]: JSON.stringify(origin),
-      [DISK_LABEL]: String(spec.disk_gb),
+      [DISK_LABEL]: String(givenGb(spec)),
     },
     Env: mergeEnv(origin.env, spec.env, predecessor?.env ?? options.imageEnv ?? []),
     ...(predecessor ? { User: predecessor.user, WorkingDir: predecessor.working_dir } : {}),

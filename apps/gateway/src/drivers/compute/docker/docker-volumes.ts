@@ -9,6 +9,11 @@ const STATUS_CONFLICT = 409
 /** Names the volume on the engine's own. */
 const VOLUME_LABEL = 'berth.volume'
 
+const NOT_HELD = {
+  enforced: false,
+  why: 'Docker limits the size of volumes only on few file systems, so it is not asked to',
+} as const
+
 /** Volumes as the engine's named ones, found by their names and labels. */
 export function createDockerVolumes(docker: Docker, cloudId: string): VolumeStore {
   const names = createNames(cloudId)
@@ -17,10 +22,8 @@ export function createDockerVolumes(docker: Docker, cloudId: string): VolumeStor
     return names.volume(id)
   }
   return {
-    size_limit: {
-      enforced: false,
-      why: 'Docker limits the size of volumes only on few file systems, so it is not asked to',
-    },
+    size_limit: NOT_HELD,
+    fixed_size_limit: NOT_HELD,
     sharing: { offered: true },
     make: ({ id }) =>
       translated(`making the volume ${id}`, async () => {

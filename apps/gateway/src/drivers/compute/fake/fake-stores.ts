@@ -19,6 +19,7 @@ export function createFakeVolumes({
 }: StoreDeps & { volumes: Set<string>; shared: boolean }): VolumeStore {
   return {
     size_limit: { enforced: false, why: 'the fake engine has no disk' },
+    fixed_size_limit: { enforced: false, why: 'the fake engine has no disk' },
     sharing: shared ? { offered: true } : { offered: false, why: 'the fake engine was told so' },
     async make({ id }) {
       checkId(id)

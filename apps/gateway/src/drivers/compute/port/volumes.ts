@@ -5,8 +5,11 @@ import type { Capability } from './capability.ts'
  * a machine (`volumes`), and detached by a spec that does not name it: both when the machine starts next.
  */
 export interface VolumeStore {
-  /** Whether a volume holds no more than its size. */
+  /** Whether a volume that may grow holds no more than its size. */
   readonly size_limit: Capability
+
+  /** Whether one of a fixed size does. */
+  readonly fixed_size_limit: Capability
 
   /**
    * Whether several running machines may have a volume, all of them writing: what one has written the others read, and two
@@ -34,6 +37,8 @@ export interface VolumeSpec {
   /** `[a-z0-9-]`, at most 40 characters. */
   id: string
   size_gb: number
+  /** It is never grown, and one machine alone has it: an engine may hold it to its size by that. */
+  fixed?: true
 }
 
 /** A volume as a machine sees it. */
@@ -42,4 +47,6 @@ export interface VolumeMount {
   /** An absolute path; see `checkMounts` for which. */
   path: string
   read_only: boolean
+  /** Of one that is this machine's alone: what it was given with it. A volume of several counts for nobody. */
+  size_gb?: number
 }

@@ -3,6 +3,7 @@ import { createKeyedQueue } from '../keyed-queue.ts'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { MachineListing, MachineSpec } from '../port/machines.ts'
+import { givenGb } from '../volume-mounts.ts'
 import { type AgentClient, createAgentClient } from './agent-client.ts'
 import type { DiskRoom } from './disk-room.ts'
 import type { DiskWriter } from './disk-watch.ts'
@@ -266,7 +267,7 @@ export function createMachineLife(deps: LifeDeps) {
           const record = await store.readRecord(id)
           if (!record || !(await firstProcess(id))) return []
           const volumes = (record.spec.volumes ?? []).map(volume => deps.folders.pathOf(volume.id))
-          return [{ id, dirs: [store.paths(id).dir, ...volumes], diskGb: record.spec.disk_gb }]
+          return [{ id, dirs: [store.paths(id).dir, ...volumes], diskGb: givenGb(record.spec) }]
         }),
       )
       return found.flat()

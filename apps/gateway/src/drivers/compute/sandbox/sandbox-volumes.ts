@@ -5,6 +5,11 @@ import { toComputeError } from './launch.ts'
 import type { MachineStore } from './machine-store.ts'
 import type { VolumeFolders } from './volume-folders.ts'
 
+const NOT_HELD = {
+  enforced: false,
+  why: 'volumes are plain folders on this computer’s disk, without a quota',
+} as const
+
 /** Volumes of a sandbox host. A machine that names one, running or not, has it attached. */
 export function createSandboxVolumes(store: MachineStore, folders: VolumeFolders): VolumeStore {
   const queue = createKeyedQueue()
@@ -24,10 +29,8 @@ export function createSandboxVolumes(store: MachineStore, folders: VolumeFolders
   }
 
   return {
-    size_limit: {
-      enforced: false,
-      why: 'volumes are plain folders on this computer’s disk, without a quota',
-    },
+    size_limit: NOT_HELD,
+    fixed_size_limit: NOT_HELD,
     sharing: {
       offered: false,
       why: 'each sandbox has users of its own, to whom all that a volume holds is given when it starts',

@@ -131,6 +131,7 @@ describe('[R3.5] the volume of a pod', () => {
   test('says where its engine does not hold it to its size; an instance without one says nothing of that', async () => {
     const userId = await fixture.payer()
     await fixture.running(userId)
+    fixture.clock.advance(1)
     await fixture.running(userId, VOLUME)
     const notes = (await fixture.instances.list(userId)).map(({ machine }) =>
       machine?.notes.filter(({ code }) => code === 'no_own_disk_limit').map(({ detail }) => detail),

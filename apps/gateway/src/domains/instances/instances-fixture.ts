@@ -116,13 +116,15 @@ interface GatewayOptions {
   regionCodes?: string[]
   /** In place of that one engine. */
   sources?: FleetSource[]
+  /** Regions that the operator has closed. */
+  closed?: string[]
   listen?: boolean
 }
 
 export async function createInstancesFixture(options: GatewayOptions = {}): Promise<InstancesFixture> {
   const base = await createBillingFixture()
   const { db, clock, ids, log, billing } = base
-  const catalogue = shippedCatalogue()
+  const shipped = shippedCatalogue()
   const size = { cpu_count: 4, memory_mb: 8_192, gpus: options.gpus ?? [] }
   const compute = options.compute ?? createFakeEngine({ clock, size })
   const started: Instances[] = []
@@ -130,7 +132,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
   const quotesOf = new Map<Instances, Quotes>()
   const volumesOf = new Map<Instances, Volumes>()
   const limits = { ...PATIENT }
-  const publicIps = createPublicIps({ db, clock, ids, catalogue })
+  const publicIps = createPublicIps({ db, clock, ids, catalogue: shipped })
   await publicIps.seed()
   // As if a gateway listened at all of them.
   const addresses = (await publicIps.unserved()).map(({ address }) => address)
@@ -138,6 +140,12 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
 
   const gateway: InstancesFixture['gateway'] = async (own = {}) => {
     const engine = own.compute === undefined ? compute : own.compute
+    const catalogue = {
+      ...shipped,
+      regions: shipped.regions.map(one =>
+        own.closed?.includes(one.code) ? { ...one, enabled: false } : one,
+      ),
+    }
     const fleet = createFleet({
       db,
       log,

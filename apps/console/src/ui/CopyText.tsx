@@ -18,6 +18,23 @@ interface CopyTextProps {
 
 /** A text with a button that copies it, and says so. */
 export function CopyText({ value, label, mono = false, children }: CopyTextProps) {
+  return (
+    <span className={classes.copy}>
+      <span className={mono ? `${classes.text} mono` : classes.text}>{children ?? value}</span>
+      <CopyButton textOf={() => value} label={label} />
+    </span>
+  )
+}
+
+interface CopyButtonProps {
+  /** What is copied, asked for when the button is pressed. */
+  textOf: () => string
+  /** What it is, for the button's name. */
+  label: string
+}
+
+/** A button that copies a text, and says so. */
+export function CopyButton({ textOf, label }: CopyButtonProps) {
   const { t } = useTranslation('common')
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
   useEffect(() => {
@@ -25,10 +42,8 @@ export function CopyText({ value, label, mono = false, children }: CopyTextProps
     const timer = setTimeout(() => setState('idle'), SHOWN_MS)
     return () => clearTimeout(timer)
   }, [state])
-
   return (
-    <span className={classes.copy}>
-      <span className={mono ? `${classes.text} mono` : classes.text}>{children ?? value}</span>
+    <>
       <ActionIcon
         size="sm"
         color="gray"
@@ -36,7 +51,7 @@ export function CopyText({ value, label, mono = false, children }: CopyTextProps
         aria-label={t('copy.action', { what: label })}
         title={t('copy.action', { what: label })}
         onClick={() => {
-          copyText(value).then(
+          copyText(textOf()).then(
             () => setState('copied'),
             () => setState('failed'),
           )
@@ -47,6 +62,6 @@ export function CopyText({ value, label, mono = false, children }: CopyTextProps
       <span className="said" role="status">
         {state === 'idle' ? '' : t(`copy.${state}`)}
       </span>
-    </span>
+    </>
   )
 }

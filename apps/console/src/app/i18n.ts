@@ -26,6 +26,7 @@ export type Namespace =
   | 'events'
   | 'explore'
   | 'files'
+  | 'images'
   | 'instance'
   | 'instances'
   | 'keys'

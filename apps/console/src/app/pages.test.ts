@@ -42,13 +42,24 @@ test.each(BUILT)('[R2.4] %s is never open to guests', path => {
   expect(guestPage(path)).toBeNull()
 })
 
+/** Those of the specification that are open inside the shell (R2.3); built ones alone can be held. */
+const OPEN = ['/community-image', '/image-detail', '/model-endpoints', '/chat-model', '/image-model']
+
+test.each(OPEN.filter(path => PAGES.some(page => page.path === path)))(
+  '[R2.3] %s is open to guests, inside the shell',
+  path => {
+    expect(isOpenPath(path)).toBe(true)
+    expect(guestPage(path)).toBeNull()
+  },
+)
+
 test('an unknown path is not open', () => {
   for (const path of ['/', '/nope', '/auth/x', '/constructor', '/toString'])
     expect(isOpenPath(path)).toBe(false)
 })
 
 test('[R2.12] the menu has the groups of the specification and leads only to pages that are built', () => {
-  expect(MENU.map(group => group.heading)).toEqual(['compute', 'billing', 'account'])
+  expect(MENU.map(group => group.heading)).toEqual(['discover', 'compute', 'billing', 'account'])
   for (const { entries } of MENU) expect(entries).not.toEqual([])
   const built = PAGES.map(page => page.path)
   for (const { path } of MENU.flatMap(group => group.entries)) expect(built).toContain(path)

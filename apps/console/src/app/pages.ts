@@ -72,6 +72,18 @@ export const PAGES = [
     load: () => import('../pages/network-volume/NetworkVolumePage.tsx'),
   },
   {
+    path: '/community-image',
+    access: 'public',
+    namespaces: ['images'],
+    load: () => import('../pages/community-image/CommunityImagePage.tsx'),
+  },
+  {
+    path: '/image-detail',
+    access: 'public',
+    namespaces: ['images'],
+    load: () => import('../pages/image-detail/ImageDetailPage.tsx'),
+  },
+  {
     path: '/terminal',
     access: 'user',
     namespaces: ['instances'],

@@ -3,13 +3,14 @@ import { IconMenu2, IconSearch } from '@tabler/icons-react'
 import { Link, useLocation } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { BrandMark } from '../../ui/Brand.tsx'
-import { stringifySearch } from '../search.ts'
 import { HOME_PATH } from '../session/redirect-target.ts'
 import { useSession } from '../session/session.ts'
+import { wayToSignIn } from '../way-to-sign-in.ts'
 import { AvatarMenu } from './AvatarMenu.tsx'
 import { BalanceChip } from './BalanceChip.tsx'
 import classes from './Header.module.css'
 import { Keys } from './Keys.tsx'
+import { LanguageChoice } from './LanguageChoice.tsx'
 import type { ShellCommands } from './shell-commands.ts'
 
 const PALETTE_KEYS = ['mod', 'k'] as const
@@ -59,14 +60,13 @@ export function Header({ brand, docsUrl, commands }: HeaderProps) {
           </>
         ) : (
           <>
-            <Button
-              component="a"
-              href={`/auth${stringifySearch({ mode: 'login', redirect: href })}`}
-              variant="default"
-            >
+            <span className={classes.language}>
+              <LanguageChoice />
+            </span>
+            <Button component="a" href={wayToSignIn('login', href)} variant="default">
               {t('shell.log_in')}
             </Button>
-            <Button component="a" href={`/auth${stringifySearch({ mode: 'signup', redirect: href })}`}>
+            <Button component="a" href={wayToSignIn('signup', href)}>
               {t('shell.sign_up')}
             </Button>
           </>

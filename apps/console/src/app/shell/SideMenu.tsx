@@ -1,13 +1,19 @@
 import { Link, useLocation } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { pageTitle } from '../page-title.ts'
-import { MENU } from './menu.ts'
+import { MENU, type MenuGroup } from './menu.ts'
 import classes from './SideMenu.module.css'
 
 interface SideMenuProps {
   collapsed: boolean
   /** Called when an entry is followed, to close the drawer of a narrow screen. */
   onFollow?: () => void
+}
+
+/** Groups whose headings are only said. */
+const PLACES: Partial<Record<MenuGroup['heading'], string | undefined>> = {
+  discover: classes.first,
+  account: classes.foot,
 }
 
 /** The console's pages, by group (R2.12); stands in a `nav`. */
@@ -19,7 +25,7 @@ export function SideMenu({ collapsed, onFollow }: SideMenuProps) {
       {MENU.map(group => (
         <section
           key={group.heading}
-          className={group.heading === 'account' ? classes.foot : undefined}
+          className={PLACES[group.heading]}
           aria-label={t(`shell.group.${group.heading}`)}
         >
           <h2 className={classes.heading}>{t(`shell.group.${group.heading}`)}</h2>

@@ -1,4 +1,11 @@
-import { IconCompass, IconCreditCard, IconDatabase, IconServer, IconSettings } from '@tabler/icons-react'
+import {
+  IconCompass,
+  IconCreditCard,
+  IconDatabase,
+  IconServer,
+  IconSettings,
+  IconUsers,
+} from '@tabler/icons-react'
 import type { PagePath } from '../pages.ts'
 
 /** An entry of the side menu and of the command palette; its words are the title of its path. */
@@ -7,14 +14,15 @@ export interface MenuEntry {
   icon: typeof IconServer
 }
 
-/** A part of the menu. The one of the account stands at the foot, where its heading is only said. */
+/** A part of the menu. The headings of the first and of the one of the account, at the foot, are only said. */
 export interface MenuGroup {
-  heading: 'compute' | 'billing' | 'account'
+  heading: 'discover' | 'compute' | 'billing' | 'account'
   entries: readonly MenuEntry[]
 }
 
 /** The side menu (R2.12): only pages that are built. */
 export const MENU: readonly MenuGroup[] = [
+  { heading: 'discover', entries: [{ path: '/community-image', icon: IconUsers }] },
   {
     heading: 'compute',
     entries: [

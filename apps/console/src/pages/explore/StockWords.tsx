@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import type { StockLevel } from './offers.ts'
+import type { StockLevel } from '../../offers/offers.ts'
 import classes from './StockWords.module.css'
 
 /** Stock in words, and in a colour that says no more than they do. */

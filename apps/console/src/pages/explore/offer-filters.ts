@@ -1,5 +1,5 @@
 import type { GpuSpec, Region } from '@berth/contract/regions'
-import { offersOf, type SpecOffer } from './offers.ts'
+import { offersOf, type SpecOffer } from '../../offers/offers.ts'
 import { EXPLORE_FIELDS, type ExploreSearch } from './search.ts'
 
 /** What narrows the offers; the order and the choice do not. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { SORTS } from './offers.ts'
+import { SORTS } from '../../offers/offers.ts'
 
 /** What the address of the page may hold, before anything that makes no sense is left out. */
 export const EXPLORE_FIELDS = {

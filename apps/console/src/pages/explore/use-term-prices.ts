@@ -1,7 +1,7 @@
 import { useCallback } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { SpecOffer } from '../../offers/offers.ts'
 import { useFormat } from '../../ui/format.ts'
-import type { SpecOffer } from './offers.ts'
 
 /** Says what a week and a month of an offer cost that are paid in advance: `$63.50 /wk · $241.92 /mo`. */
 export function useTermPrices(currency: string) {

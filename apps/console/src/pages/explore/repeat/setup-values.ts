@@ -1,7 +1,7 @@
 import type { DeploySetup } from '@berth/contract/deploy-templates'
+import { portsToText } from '../../../ui/ports-text.ts'
 import { stopRuleValues } from '../../../ui/stop-rules.ts'
 import type { EnvRow } from '../env/env-rows.ts'
-import { portsToText } from '../field-texts.ts'
 import { NO_OWN_DISK } from '../StorageFold.tsx'
 import { NO_VOLUME } from '../VolumeFields.tsx'
 

@@ -6,9 +6,9 @@ import userEvent from '@testing-library/user-event'
 import { describe, expect, test } from 'vitest'
 import { renderInPage } from '../../../component-fixture.tsx'
 import { type Answers, answerCalls, InShell } from '../../../gateway-fixture.tsx'
+import { offersOf } from '../../../offers/offers.ts'
 import { sampleOf } from '../../../schema-fixture.ts'
 import { DeployForm } from '../DeployForm.tsx'
-import { offersOf } from '../offers.ts'
 import { WatchList } from './WatchList.tsx'
 
 const NAMESPACES = ['explore', 'deploy', 'offers', 'terms-of-payment', 'watches'] as const

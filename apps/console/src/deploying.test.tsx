@@ -4,8 +4,10 @@ import { getInstance } from '@berth/contract/instance-page'
 import { checkResource, deployInstance } from '@berth/contract/instances'
 import { getPublicIpPrice } from '@berth/contract/public-ip-calls'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
+import { useBlocker } from '@tanstack/react-router'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { expect, onTestFinished, test } from 'vitest'
+import { reread } from './api/cache-lifecycle.ts'
 import { renderInPage } from './component-fixture.tsx'
 import { answerCalls, InShell } from './gateway-fixture.tsx'
 import { madeInstance } from './instances/instance-fixture.ts'
@@ -40,6 +42,36 @@ test.each([
   machine = madeInstance({ status: end })
   await waitFor(() => expect(page.path()).toBe('/instance-list'))
   expect(toasts).toEqual([says])
+})
+
+test('[R8.2] [R2.26] a deploy that came to its end says so once, though its instance changes until the list is there', async () => {
+  const toasts: string[] = []
+  startToasts(({ message }) => toasts.push(message))
+  onTestFinished(() => startToasts(() => undefined))
+  const list = Promise.withResolvers<boolean>()
+  let machine = madeInstance({ status: 'running' })
+  await answerCalls({ [getInstance.operation]: () => machine })
+  const page = await renderInPage(
+    () => {
+      // The list takes its time to come, so the dialog is still there.
+      useBlocker({ shouldBlockFn: () => list.promise, enableBeforeUnload: false })
+      return (
+        <InShell>
+          <DeployProgress id="i-000000" name="llama" />
+        </InShell>
+      )
+    },
+    { namespaces: ['explore', 'events'] },
+  )
+  await waitFor(() => expect(toasts).toEqual(['llama is ready.']))
+  machine = madeInstance({ status: 'exited', progress: { ...progress, percent: 40 } })
+  await act(() => reread([getInstance.operation]))
+  // It was drawn as it is now, and nothing more was said.
+  expect(await screen.findByText('40 %')).toBeTruthy()
+  expect(toasts).toEqual(['llama is ready.'])
+  await act(async () => list.resolve(false))
+  await waitFor(() => expect(page.path()).toBe('/instance-list'))
+  expect(toasts).toEqual(['llama is ready.'])
 })
 
 const SETUP = deploySetup.parse({

@@ -89,9 +89,11 @@ function Overview({ instance, seenAtMs }: { instance: Instance; seenAtMs: number
           <Part name="logs">
             <LogsCard instance={instance} />
           </Part>
-          <Suspense fallback={<SkeletonRows rows={2} />}>
-            <FilesCard instance={instance} />
-          </Suspense>
+          <Part name="files">
+            <Suspense fallback={<SkeletonRows rows={2} />}>
+              <FilesCard instance={instance} />
+            </Suspense>
+          </Part>
           <div className={classes.late}>
             <FactsCard instance={instance} />
           </div>

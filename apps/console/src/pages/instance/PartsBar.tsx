@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next'
 import classes from './PartsBar.module.css'
 
 /** The parts of the page that are gone to, in the order of a narrow screen. The first is its top. */
-export const PARTS = ['overview', 'logs', 'ports', 'events'] as const
+export const PARTS = ['overview', 'logs', 'files', 'ports', 'events'] as const
 export type PartName = (typeof PARTS)[number]
 
 /** What a part's element is found by. */

@@ -72,12 +72,13 @@ test('[R4.5] the page of a running instance says what it is, what it costs, and 
 test('[B13] each part of the page is gone to from the bar at the foot, by keyboard too', async () => {
   await open(answering(running))
   const bar = await screen.findByRole('navigation', { name: 'Parts of this page' })
+  expect(within(bar).getByRole('button', { name: 'Files' })).toBeTruthy()
   const went = new Set<string | undefined>()
   for (const button of within(bar).getAllByRole('button')) {
     await act(async () => fireEvent.click(button))
     went.add(document.activeElement?.id)
   }
-  expect([...went]).toEqual(['part-overview', 'part-logs', 'part-ports', 'part-events'])
+  expect([...went]).toEqual(['part-overview', 'part-logs', 'part-files', 'part-ports', 'part-events'])
 })
 
 test('[B2] what an instance has cost is never less than its stretches beside it, which are read on their own', async () => {

@@ -15,6 +15,9 @@ interface Cache {
 /** Reads that are kept elsewhere than in the query cache, by operation. */
 const readers = new Map<string, () => Promise<unknown>>()
 
+/** Reads that are kept at what is told, by operation, and whether it is told just now. */
+const toldReads = new Map<string, () => boolean>()
+
 let cache: Cache | null = null
 let tellUnseen: (error: ApiError) => void = () => {}
 
@@ -48,6 +51,24 @@ export function resumeCache(): void {
  */
 export function registerReader(operation: string, read: () => Promise<unknown>): void {
   readers.set(operation, read)
+}
+
+/**
+ * Names a read that a stream keeps as it is now, so that a change need not have it read again: thousands of rows for one.
+ * @param operation Of the call that reads it. Every change that makes it old must be told by that stream.
+ * @param isTold Whether what changes comes by itself just now.
+ */
+export function registerTold(operation: string, isTold: () => boolean): void {
+  toldReads.set(operation, isTold)
+}
+
+/**
+ * Reads again what a change made old, but for what is told by itself just now.
+ * @param operations Of the calls that read it.
+ * @returns As `reread`.
+ */
+export async function rereadUntold(operations: readonly string[]): Promise<void> {
+  await reread(operations.filter(operation => toldReads.get(operation)?.() !== true))
 }
 
 /**

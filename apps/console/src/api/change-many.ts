@@ -1,7 +1,7 @@
 import type { CallInput, ChangingCall } from '@berth/contract/call'
 import type { ErrorCode } from '@berth/contract/errors'
 import { ApiError } from './api-error.ts'
-import { reread } from './cache-lifecycle.ts'
+import { rereadUntold } from './cache-lifecycle.ts'
 import { staleReads } from './change.ts'
 import { requestChange } from './client.ts'
 
@@ -30,7 +30,7 @@ const TOO_OFTEN_PAUSE_MS = 5_000
 const TOO_OFTEN_TRIES_MAX = 14
 
 /** Whoever meets one of these need not send the next one: it would meet the same. */
-const MEETS_ALL: readonly ErrorCode[] = [
+export const MEETS_ALL: readonly ErrorCode[] = [
   'network',
   'timed_out',
   'login_required',
@@ -63,7 +63,7 @@ export async function sendChanges<C extends ChangingCall>(call: C, many: ManyCha
   }
 
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-  await reread(staleReads(call))
+  await rereadUntold(staleReads(call))
 }
 
 /** Sends one, again after a pause while that is too often. @returns Why it failed; null where it did not. */

@@ -1,6 +1,6 @@
 import type { listAuditLog } from '@berth/contract/account-security'
 import type { CallData, CallInput, ChangingCall } from '@berth/contract/call'
-import { reread } from './cache-lifecycle.ts'
+import { rereadUntold } from './cache-lifecycle.ts'
 import { requestChange } from './client.ts'
 
 export interface ChangeOptions {
@@ -18,8 +18,8 @@ export interface ChangeOptions {
 const AUDIT_LOG: (typeof listAuditLog)['operation'] = 'account.audit-log'
 
 /**
- * Carries out a call that changes something, then reads again what it made old, as its `stales` says. In a component
- * use `useChange`.
+ * Carries out a call that changes something, then reads again what it made old, as its `stales` says; what a stream tells
+ * meanwhile is not read again. In a component use `useChange`.
  * @returns What the call answered, once those of these reads that are on the screen have their answers; whether these
  *   fail is shown where they are.
  * @throws ApiError where the change was not done; it has been toasted unless `silent` is set.
@@ -30,7 +30,7 @@ export async function sendChange<C extends ChangingCall>(
   { behind = false, ...options }: ChangeOptions = {},
 ): Promise<CallData<C>> {
   const data = await requestChange(call, input, options)
-  const reads = reread(staleReads(call))
+  const reads = rereadUntold(staleReads(call))
   if (!behind) await reads
   return data
 }

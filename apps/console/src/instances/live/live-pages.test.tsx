@@ -1,10 +1,13 @@
+import { getBalance } from '@berth/contract/billing'
+import type { Call } from '@berth/contract/call'
 import { followInstances, type InstancesEvent } from '@berth/contract/instance-follow'
 import { getInstance } from '@berth/contract/instance-page'
 import { pageInstances } from '@berth/contract/instance-paging'
-import type { Instance } from '@berth/contract/instances'
-import { act, screen, waitFor } from '@testing-library/react'
+import { type Instance, stopInstance } from '@berth/contract/instances'
+import { act, screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
 import { answerCalls, InShell, Refusal, type Sent } from '../../gateway-fixture.tsx'
 import { DeployProgress } from '../../pages/explore/DeployProgress.tsx'
@@ -38,7 +41,8 @@ async function openList(answers: Parameters<typeof answerCalls>[0]) {
     return <InShell>{isThere && <InstanceListPage />}</InShell>
   }
   await renderInPage(Left, { namespaces: ['instances', 'bulk', 'terms-of-payment'] })
-  return { asked: () => calls.sent.filter(({ operation }) => operation === pageInstances.operation).length }
+  const sent = ({ operation }: Call) => calls.sent.filter(one => one.operation === operation).length
+  return { sent, asked: () => sent(pageInstances) }
 }
 
 test('[B6] [R2.26] the list changes as its instances do, and is not asked for again while it is told', async () => {
@@ -83,6 +87,54 @@ test('[B6] when the stream breaks, or cannot be had, the list is asked for as be
   const before = asked()
   await waitFor(() => expect(asked()).toBeGreaterThanOrEqual(before + 2))
   expect(screen.getByText('llama')).toBeTruthy()
+})
+
+describe('[B6] what is done to one instance of many', () => {
+  async function stopIt() {
+    await userEvent.click(await screen.findByRole('button', { name: 'All actions of llama' }))
+    await userEvent.click(await screen.findByRole('menuitem', { name: 'Stop' }))
+    const dialog = await screen.findByRole('dialog')
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Stop' }))
+    // It closes when the answers of what is read again are there.
+    await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+  }
+  const machine = madeInstance({ status: 'running', name: 'llama' })
+  const stopping = () => ({ instance_id: machine.instance_id, status: 'stopping' })
+
+  test('has the list read no more while it is told: the stream brings what changed', async () => {
+    const stream = streamOf<InstancesEvent>()
+    const { asked, sent } = await openList({
+      [pageInstances.operation]: () => pageOf(machine),
+      [followInstances.operation]: ({ signal }: Sent) => stream.answer(signal),
+      [stopInstance.operation]: stopping,
+    })
+    await screen.findByText('llama')
+    const first = asked()
+    await act(async () => stream.say(FIRST))
+    await vi.waitUntil(() => asked() === first + 1)
+    const balances = sent(getBalance)
+    await stopIt()
+    expect(sent(stopInstance)).toBe(1)
+    // What else it made old was read again.
+    expect(sent(getBalance)).toBeGreaterThan(balances)
+    expect(asked()).toBe(first + 1)
+    await act(async () => stream.say(told({ ...machine, status: 'stopping' })))
+    expect(await screen.findByText('Stopping')).toBeTruthy()
+    expect(asked()).toBe(first + 1)
+  })
+
+  test('has the list read again where nothing tells of it', async () => {
+    const { asked, sent } = await openList({
+      [pageInstances.operation]: () => pageOf(machine),
+      [followInstances.operation]: () => new Refusal([], 'too_many_requests', 429),
+      [stopInstance.operation]: stopping,
+    })
+    await screen.findByText('llama')
+    const before = asked()
+    await stopIt()
+    expect(sent(stopInstance)).toBe(1)
+    expect(asked()).toBeGreaterThan(before)
+  })
 })
 
 test('[R4.11] a page that is left gives its stream up', async () => {

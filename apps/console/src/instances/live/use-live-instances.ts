@@ -1,6 +1,8 @@
 import { followInstances } from '@berth/contract/instance-follow'
+import { listInstances } from '@berth/contract/instances'
 import i18next from 'i18next'
 import { useEffect, useSyncExternalStore } from 'react'
+import { registerTold } from '../../api/cache-lifecycle.ts'
 import { followCall } from '../../api/client.ts'
 import { whenBack } from '../../api/connection.ts'
 import { queryClient } from '../../api/query-client.ts'
@@ -24,6 +26,9 @@ const follower = createInstanceFollower({
   now: () => performance.now(),
   random: Math.random,
 })
+
+// The list alone: it may be of thousands. What else a change makes old is one call each, and is read as ever.
+registerTold(listInstances.operation, follower.isLive)
 
 // What is told holds the catalogue's words.
 i18next.on('languageChanged', follower.restart)

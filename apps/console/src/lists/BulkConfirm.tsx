@@ -26,21 +26,24 @@ interface BulkConfirmProps {
   typed?: { text: string; label: string } | undefined
   /** Why it cannot be confirmed, in a sentence. */
   off?: string | null
+  /** It cannot be confirmed yet: what it costs is being found out. */
+  waits?: boolean
   onConfirm: () => void
   onCancel: () => void
 }
 
 /** Asks before something is done to many things: to which, to which not and why, and what it costs (R2.20). */
 export function BulkConfirm(props: BulkConfirmProps) {
-  const { items, leftOut, danger = false, typed, off = null } = props
+  const { items, leftOut, danger = false, typed, off = null, waits = false } = props
   const { t } = useTranslation(['bulk', 'common'])
   const [text, setText] = useState('')
   const isTyped = typed === undefined || text.trim() === typed.text
+  const isOff = !isTyped || off !== null || waits
   return (
     <form
       onSubmit={event => {
         event.preventDefault()
-        if (isTyped && off === null) props.onConfirm()
+        if (!isOff) props.onConfirm()
       }}
     >
       <div className={`${dialog.body} ${classes.body}`}>
@@ -71,7 +74,7 @@ export function BulkConfirm(props: BulkConfirmProps) {
           type="submit"
           color={danger ? 'bad' : 'accent'}
           variant="filled"
-          disabled={!isTyped || off !== null}
+          disabled={isOff}
           data-autofocus={!danger || undefined}
         >
           {props.confirmLabel}

@@ -5,9 +5,8 @@ import { balanceQuery, queryOf } from '../../api/queries.ts'
 import { useFormat } from '../../ui/format.ts'
 import { disksAsked } from '../disks-asked.ts'
 import { isInTerm } from '../in-term.ts'
-import { type BulkInstanceAction, sumMicro } from './bulk-plan.ts'
+import { type BulkInstanceAction, MICRO_PER_CENT, sumMicro } from './bulk-plan.ts'
 
-const MICRO_PER_CENT = 10_000n
 /** Setups whose price of today is asked for; instances of one account are of a few. */
 const SETUPS_PRICED_MAX = 20
 
@@ -16,13 +15,34 @@ export function BulkText({
   action,
   instances,
 }: {
-  action: BulkInstanceAction
+  /** `renew` asks by itself, as its price is each instance's own. */
+  action: Exclude<BulkInstanceAction, 'renew'>
   instances: readonly Instance[]
 }) {
   if (action === 'start') return <StartText instances={instances} />
   if (action === 'stop') return <StopText instances={instances} />
   if (action === 'terminate') return <TerminateText instances={instances} />
+  if (action === 'renewal_on') return <RenewalOnText instances={instances} />
+  if (action === 'renewal_off') return <RenewalOffText />
   return <RestartText />
+}
+
+/** Nothing is bought now; what the last terms cost says what the next ones may. */
+function RenewalOnText({ instances }: { instances: readonly Instance[] }) {
+  const { t } = useTranslation('bulk')
+  const format = useFormat()
+  const sum = sumMicro(instances.map(({ term_micro }) => term_micro ?? '0'))
+  return (
+    <>
+      <p>{t('renewal_on.text')}</p>
+      <p>{t('renewal_on.together', { amount: format.money(sum, instances[0]?.currency ?? 'USD') })}</p>
+    </>
+  )
+}
+
+function RenewalOffText() {
+  const { t } = useTranslation('bulk')
+  return <p>{t('renewal_off.text')}</p>
 }
 
 function RestartText() {

@@ -15,22 +15,21 @@ import { type BulkInstance, beginBulk, instanceRuns } from '../bulk-send.ts'
 import { CALLS_BEHIND } from '../instance-actions.ts'
 import { ACTION_ICONS } from '../instance-menu.ts'
 import { useInstanceTexts } from '../instance-texts.ts'
-import { useWhyNot } from '../use-why-not.ts'
 import { BulkText } from './BulkTexts.tsx'
-import { BULK_ACTIONS, type BulkInstanceAction, type BulkPlan, bulkPlan } from './bulk-plan.ts'
+import { type BulkInstanceAction, bulkPlan, offeredTo, ROW_ACTION_OF } from './bulk-plan.ts'
+import { type AskProps, itemOf, type Question } from './bulk-question.ts'
+import { RenewAsk } from './RenewAsk.tsx'
+import { useBulkWords } from './use-bulk-words.ts'
 
-/** A question as it was put: a machine that stops meanwhile changes neither it nor who is meant. */
-interface Question extends BulkPlan {
-  action: BulkInstanceAction
-}
+/** What cannot be taken back by another button. */
+const DANGERS: readonly BulkInstanceAction[] = ['terminate', 'renewal_off']
 
 /** What can be done to the selected instances: the bar, what it asks before, and what came of it. */
 export function InstanceBulk({ selection }: { selection: Selection<Instance> }) {
   const run = useBulkRun(instanceRuns)
   const [question, setQuestion] = useState<Question | null>(null)
   const [opened, setOpened] = useState(false)
-  const texts = useInstanceTexts()
-  const whyNot = useWhyNot()
+  const words = useBulkWords()
   const isUnderWay = run !== null && !run.isOver
   const { rows, hidden, clear, set } = selection
   const beginAndTell = useBegin(set, opened)
@@ -39,23 +38,29 @@ export function InstanceBulk({ selection }: { selection: Selection<Instance> }) 
     void beginAndTell(action, items)
     setQuestion(null)
   }
+  const beginAgain = (action: BulkInstanceAction, items: readonly BulkInstance[]) => {
+    if (action !== 'renew') return begin(action, items)
+    // A price may be why: it is asked for and shown anew.
+    const instances = items.map(({ instance }) => instance)
+    setQuestion({ action, ...bulkPlan(action, instances) })
+  }
   return (
     <>
       {(rows.length > 0 || isUnderWay) && (
         <BulkBar
           selected={rows.length}
           hidden={hidden}
-          actions={BULK_ACTIONS.map(action => {
+          actions={offeredTo(rows).map(action => {
             const { able, unable } = bulkPlan(action, rows)
             const [first] = unable
             return {
               action,
-              label: texts.action(action),
-              icon: ACTION_ICONS[action],
-              call: CALLS_BEHIND[action],
+              label: words.label(action),
+              icon: ACTION_ICONS[ROW_ACTION_OF[action]],
+              call: CALLS_BEHIND[ROW_ACTION_OF[action]],
               count: able.length,
-              reason: able.length === 0 && first ? whyNot(action, first) : null,
-              danger: action === 'terminate',
+              reason: able.length === 0 && first ? words.whyNot(action, first) : null,
+              danger: DANGERS.includes(action),
             }
           })}
           onAsk={action => {
@@ -73,7 +78,13 @@ export function InstanceBulk({ selection }: { selection: Selection<Instance> }) 
           }}
         />
       )}
-      <BulkDialog opened={opened} question={question} onBegin={begin} onClose={() => setOpened(false)} />
+      <BulkDialog
+        opened={opened}
+        question={question}
+        onBegin={begin}
+        onBeginAgain={beginAgain}
+        onClose={() => setOpened(false)}
+      />
     </>
   )
 }
@@ -83,13 +94,16 @@ interface BulkDialogProps {
   /** Null once it was answered: then how far it is is told. */
   question: Question | null
   onBegin: (action: BulkInstanceAction, items: readonly BulkInstance[]) => void
+  /** For those that it was not done to. */
+  onBeginAgain: BulkDialogProps['onBegin']
   onClose: () => void
 }
 
-function BulkDialog({ opened, question, onBegin, onClose }: BulkDialogProps) {
+function BulkDialog({ opened, question, onBegin, onBeginAgain, onClose }: BulkDialogProps) {
   const { t } = useTranslation(['bulk', 'common'])
   const run = useBulkRun(instanceRuns)
   const action = question?.action ?? run?.action ?? 'stop'
+  const Asking = action === 'renew' ? RenewAsk : Ask
   const count = question?.able.length ?? run?.items.length ?? 0
   return (
     <Modal
@@ -101,18 +115,14 @@ function BulkDialog({ opened, question, onBegin, onClose }: BulkDialogProps) {
       size={520}
     >
       {question && (
-        <Ask
-          question={question}
-          onConfirm={() => onBegin(action, question.able.map(itemOf))}
-          onCancel={onClose}
-        />
+        <Asking question={question} onConfirm={items => onBegin(action, items)} onCancel={onClose} />
       )}
       {!question && run && (
         <BulkProgress
           run={run}
           doneLabel={t(`done.${run.action}`)}
           onCallOff={instanceRuns.callOff}
-          onRetry={() => onBegin(run.action, failedItems(run))}
+          onRetry={() => onBeginAgain(run.action, failedItems(run))}
           onClose={onClose}
         />
       )}
@@ -120,31 +130,25 @@ function BulkDialog({ opened, question, onBegin, onClose }: BulkDialogProps) {
   )
 }
 
-function Ask({
-  question,
-  onConfirm,
-  onCancel,
-}: {
-  question: Question
-  onConfirm: () => void
-  onCancel: () => void
-}) {
+function Ask({ question, onConfirm, onCancel }: AskProps) {
   const { action, able, unable } = question
   const { t } = useTranslation('bulk')
   const texts = useInstanceTexts()
-  const whyNot = useWhyNot()
+  const words = useBulkWords()
+  const off = useOffFor(CALLS_BEHIND[ROW_ACTION_OF[action]])
   const count = able.length
+  if (action === 'renew') return null
   return (
     <BulkConfirm
       items={able.map(one => ({ ...itemOf(one), second: `${texts.machine(one)} · ${one.region_name}` }))}
-      leftOut={unable.map(one => ({ ...itemOf(one), second: whyNot(action, one) ?? '' }))}
-      confirmLabel={`${texts.action(action)} ${count}`}
-      danger={action === 'terminate'}
+      leftOut={unable.map(one => ({ ...itemOf(one), second: words.whyNot(action, one) ?? '' }))}
+      confirmLabel={`${words.label(action)} ${count}`}
+      danger={DANGERS.includes(action)}
       typed={
         action === 'terminate' ? { text: String(count), label: t('terminate.type', { count }) } : undefined
       }
-      off={useOffFor(CALLS_BEHIND[action])}
-      onConfirm={onConfirm}
+      off={off}
+      onConfirm={() => onConfirm(able.map(one => itemOf(one)))}
       onCancel={onCancel}
     >
       <BulkText action={action} instances={able} />
@@ -180,8 +184,4 @@ function useBegin(set: Selection<Instance>['set'], isWatched: boolean) {
     if (run.failed > 0) toast.bad(t('some_failed', { count: run.failed }), { link: toList })
     else toast.good(t('none_failed', { count: run.done }), { link: toList })
   }
-}
-
-function itemOf({ instance_id, name, gpu_spec_id, gpu_count }: Instance): BulkInstance {
-  return { key: instance_id, name, gpu_spec_id, gpu_count }
 }

@@ -1,4 +1,4 @@
-import { Suspense, useState } from 'react'
+import { Suspense, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { lazyPart } from '../app/lazy-part.ts'
 import classes from './SimulatedTag.module.css'
@@ -6,9 +6,20 @@ import classes from './SimulatedTag.module.css'
 const load = () => import('./SimulatedTooltip.tsx')
 const SimulatedTooltip = lazyPart(() => load().then(module => module.SimulatedTooltip))
 
-/** Says that a GPU is not real, and by pointer, focus or touch what that means (B1). */
-export function SimulatedTag() {
+/** What the tag says, and what that means. */
+export interface SimulatedWords {
+  tag: string
+  hint: string
+}
+
+/** The words of the tags of a page; they change with the language. */
+export function useSimulatedWords(): SimulatedWords {
   const { t } = useTranslation('instances')
+  return useMemo(() => ({ tag: t('machine.simulated'), hint: t('machine.simulated_hint') }), [t])
+}
+
+/** Says that a GPU is not real, and by pointer, focus or touch what that means (B1). */
+export function SimulatedTag({ words }: { words: SimulatedWords }) {
   const [asked, setAsked] = useState(false)
   const [shown, setShown] = useState(false)
   const show = () => {
@@ -20,6 +31,7 @@ export function SimulatedTag() {
     <button
       type="button"
       className={classes.tag}
+      aria-label={`${words.tag}. ${words.hint}`}
       onPointerEnter={show}
       onPointerLeave={hide}
       onFocus={show}
@@ -27,8 +39,7 @@ export function SimulatedTag() {
       onClick={show}
       onKeyDown={event => event.key === 'Escape' && hide()}
     >
-      {t('machine.simulated')}
-      <span className="said">{t('machine.simulated_hint')}</span>
+      {words.tag}
     </button>
   )
   // The tooltip only adds what is drawn: around the same button, so that it keeps the focus.
@@ -37,7 +48,7 @@ export function SimulatedTag() {
       {tag}
       {asked && (
         <Suspense>
-          <SimulatedTooltip shown={shown} />
+          <SimulatedTooltip hint={words.hint} shown={shown} />
         </Suspense>
       )}
     </span>

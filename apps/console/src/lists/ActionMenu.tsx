@@ -7,21 +7,21 @@ const load = () => import('./RowMenu.tsx')
 const RowMenu = lazyPart(() => load().then(module => module.RowMenu))
 
 interface ActionMenuProps<Action extends string> {
-  /** What its actions are about, for screen readers. */
-  name: string
+  /** What it opens, for screen readers. */
+  label: string
   /** Every action, asked for when the menu opens. */
   items: () => readonly RowActionItem<Action>[]
   onAsk: (action: Action) => void
 }
 
 /** Three dots, behind which are all actions. */
-export function ActionMenu<Action extends string>({ name, items, onAsk }: ActionMenuProps<Action>) {
+export function ActionMenu<Action extends string>({ label, items, onAsk }: ActionMenuProps<Action>) {
   // What floats is heavy, so it is loaded when the pointer or the focus comes near.
   const [asked, setAsked] = useState(false)
   const preload = () => void load().catch(() => undefined)
   const closedMenu = (
     <MenuButton
-      name={name}
+      label={label}
       aria-expanded={false}
       onPointerEnter={preload}
       onFocus={preload}
@@ -31,7 +31,7 @@ export function ActionMenu<Action extends string>({ name, items, onAsk }: Action
   if (!asked) return closedMenu
   return (
     <Suspense fallback={closedMenu}>
-      <RowMenu name={name} items={items()} onAsk={action => onAsk(action as Action)} />
+      <RowMenu label={label} items={items()} onAsk={action => onAsk(action as Action)} />
     </Suspense>
   )
 }

@@ -1,27 +1,23 @@
-import { ActionIcon } from '@mantine/core'
 import { IconDots } from '@tabler/icons-react'
 import type { ComponentPropsWithRef } from 'react'
-import { useTranslation } from 'react-i18next'
+import classes from './RowButton.module.css'
 
-interface MenuButtonProps
-  extends Omit<ComponentPropsWithRef<'button'>, 'name' | 'color' | 'style' | 'disabled'> {
-  /** The row whose menu it opens. */
-  name: string
+interface MenuButtonProps extends Omit<ComponentPropsWithRef<'button'>, 'type' | 'aria-label'> {
+  /** What it opens, for screen readers. */
+  label: string
 }
 
-/** The three dots of a row. */
-export function MenuButton({ name, ...rest }: MenuButtonProps) {
-  const { t } = useTranslation('common')
+/** The three dots of a row. A plain button, as `RowButton` is. */
+export function MenuButton({ label, className = '', ...rest }: MenuButtonProps) {
   return (
-    <ActionIcon
-      variant="subtle"
-      color="gray"
-      size="sm"
+    <button
+      type="button"
+      className={`${classes.dots} ${className}`}
       aria-haspopup="menu"
-      aria-label={t('row.menu', { name })}
+      aria-label={label}
       {...rest}
     >
       <IconDots size={16} stroke={1.6} />
-    </ActionIcon>
+    </button>
   )
 }

@@ -17,7 +17,9 @@ const ITEMS: RowActionItem<string>[] = [
 describe('the menu of a row', () => {
   test('keeps in sight what is off, says why, and does nothing when it is pressed', async () => {
     const asked: string[] = []
-    await renderInPage(() => <RowMenu name="llama" items={ITEMS} onAsk={action => asked.push(action)} />)
+    await renderInPage(() => (
+      <RowMenu label="All actions of llama" items={ITEMS} onAsk={action => asked.push(action)} />
+    ))
     const stop = await screen.findByRole('menuitem', { name: /Stop/ })
     expect(stop.getAttribute('aria-disabled')).toBe('true')
     expect(stop.textContent).toContain('Only while the instance is running')
@@ -32,8 +34,8 @@ describe('the menu of a row', () => {
     await renderInPage(() => (
       <RowActions
         rowKey="a"
-        name="llama"
-        primary={{ action: 'stop', label: 'Stop', call: listInstances }}
+        primary={{ action: 'stop', label: 'Stop', said: 'Stop: llama', call: listInstances, off: null }}
+        menuLabel="All actions of llama"
         items={() => ITEMS}
         onAsk={() => undefined}
       />

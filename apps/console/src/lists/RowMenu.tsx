@@ -5,14 +5,14 @@ import classes from './RowActions.module.css'
 import type { RowActionItem } from './row-action.ts'
 
 interface RowMenuProps {
-  /** What the row is called, for screen readers. */
-  name: string
+  /** What it is, for screen readers. */
+  label: string
   items: readonly RowActionItem<string>[]
   onAsk: (action: string) => void
 }
 
 /** Every action of a row. What is off stays in sight and says why (R4.5). */
-export function RowMenu({ name, items, onAsk }: RowMenuProps) {
+export function RowMenu({ label, items, onAsk }: RowMenuProps) {
   const button = useRef<HTMLButtonElement>(null)
   return (
     <Menu
@@ -24,7 +24,7 @@ export function RowMenu({ name, items, onAsk }: RowMenuProps) {
       onClose={() => button.current?.focus({ preventScroll: true })}
     >
       <Menu.Target>
-        <MenuButton ref={button} name={name} />
+        <MenuButton ref={button} label={label} />
       </Menu.Target>
       <Menu.Dropdown>
         {items.map(({ action, label, icon: Icon, reason, danger = false }) => (

@@ -5,8 +5,9 @@ import type { BodyProps } from './RowTable.tsx'
 
 /** The height of a row of a wide table at the default text size, until it is measured. */
 const ROW_PX_GUESS = 61
+const estimateSize = () => ROW_PX_GUESS
 /** Rows that are drawn above and below what is seen, so that a quick hand sees no gap, and the arrow keys find the next. */
-const BEYOND_ROWS = 6
+const BEYOND_ROWS = 3
 
 /**
  * The rows of a long table. Only those are drawn that are seen, and the one that has the focus, so that it keeps that; what
@@ -30,12 +31,14 @@ export function LongRows<Row>({ rows, keyOf, columnCount, draw }: BodyProps<Row>
     if (at === null || at >= range.count || seen.includes(at)) return seen
     return [...seen, at].sort((one, other) => one - other)
   }, [])
+  // Another function would have the place of every row reckoned anew, in each frame.
+  const getItemKey = useCallback((at: number) => keyOf(rows[at] as Row), [rows, keyOf])
   const virtual = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: () => ROW_PX_GUESS,
+    estimateSize,
     overscan: BEYOND_ROWS,
     scrollMargin: top,
-    getItemKey: at => keyOf(rows[at] as Row),
+    getItemKey,
     rangeExtractor: withFocused,
   })
   const items = virtual.getVirtualItems()

@@ -65,7 +65,7 @@ export function PickAll({ all, onToggle }: { all: RowSelection<unknown>['all']; 
     if (box.current) box.current.indeterminate = all === 'some'
   }, [all])
   return (
-    <label className={classes.room}>
+    <label className={classes.room} data-all>
       <input
         ref={box}
         type="checkbox"

@@ -1,3 +1,4 @@
+import type { TFunction } from 'i18next'
 import { type ComponentType, type KeyboardEvent, memo, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { PickAll, PickRow } from './PickBox.tsx'
@@ -60,6 +61,7 @@ interface RowTableProps<Row> {
  */
 export function RowTable<Row>(props: RowTableProps<Row>) {
   const { label, columns, rows, keyOf, plain = false, selection, Body } = props
+  const { t } = useTranslation('common')
   const clearByEscape = ({ key }: KeyboardEvent) => key === 'Escape' && selection?.clear()
   const draw = (row: Row, place?: Place) => {
     const key = keyOf(row)
@@ -71,6 +73,7 @@ export function RowTable<Row>(props: RowTableProps<Row>) {
         columns={columns}
         index={place?.index}
         measure={place?.measure}
+        t={t}
         name={selection?.nameOf(row)}
         isPicked={selection?.has(key) ?? false}
         onPick={selection?.toggle}
@@ -137,6 +140,8 @@ interface TableRowProps<Row> {
   /** Where it stands in a long table, from 0. */
   index: number | undefined
   measure: Place['measure'] | undefined
+  /** Of the table: a row that followed the language by itself would take longer to draw. */
+  t: TFunction<'common'>
   /** What its checkbox is called by. */
   name: string | undefined
   isPicked: boolean
@@ -145,8 +150,7 @@ interface TableRowProps<Row> {
 }
 
 function PlainTableRow<Row>(props: TableRowProps<Row>) {
-  const { id, row, columns, index, measure, name, isPicked, onPick } = props
-  const { t } = useTranslation('common')
+  const { id, row, columns, index, measure, t, name, isPicked, onPick } = props
   return (
     <tr
       ref={measure}

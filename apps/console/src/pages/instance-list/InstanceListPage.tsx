@@ -149,16 +149,21 @@ function DeployButton() {
 
 /** What is burnt changes with what runs, so the balance is asked for again when a status has changed. */
 function useFreshBalance(instances: readonly Instance[] | undefined): void {
-  const statuses = useMemo(
-    () => instances?.map(({ instance_id, status }) => `${instance_id} ${status}`).join(),
-    [instances],
-  )
-  const before = useRef(statuses)
+  const before = useRef(instances)
   useEffect(() => {
-    const changed = before.current !== undefined && before.current !== statuses
-    before.current = statuses
+    const changed = before.current !== undefined && !isAlike(before.current, instances ?? NONE)
+    before.current = instances
     if (changed) void reread([getBalance.operation])
-  }, [statuses])
+  }, [instances])
+}
+
+/** Whether two lists hold the same instances in the same statuses. What has not changed is the same object. */
+function isAlike(some: readonly Instance[], others: readonly Instance[]): boolean {
+  if (some.length !== others.length) return false
+  return some.every((one, at) => {
+    const other = others[at]
+    return one === other || (one.instance_id === other?.instance_id && one.status === other.status)
+  })
 }
 
 /** Asks for the list and the balance now. It spins for its own asking only, not for what is asked by the clock. */

@@ -1,13 +1,18 @@
 import type { Instance } from '@berth/contract/instances'
-import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
-import { searchOf } from '../../app/search.ts'
-import { CALLS_BEHIND, primaryAction, type RowAction } from '../../instances/instance-actions.ts'
+import { useOffFor } from '../../app/session/use-off-for.ts'
+import {
+  CALLS_BEHIND,
+  needsVerified,
+  primaryAction,
+  type RowAction,
+} from '../../instances/instance-actions.ts'
 import { useInstanceMenu } from '../../instances/instance-menu.ts'
 import { useInstanceTexts } from '../../instances/instance-texts.ts'
-import { SimulatedTag } from '../../instances/SimulatedTag.tsx'
+import { SimulatedTag, useSimulatedWords } from '../../instances/SimulatedTag.tsx'
 import { RowActions } from '../../lists/RowActions.tsx'
+import { RowLink } from '../../ui/RowLink.tsx'
 import { type Column, TwoLines } from '../../ui/RowTable.tsx'
 import { INSTANCE_STATUS_LOOKS, StatusBadge } from '../../ui/StatusBadge.tsx'
 import classes from './instance-columns.module.css'
@@ -40,6 +45,8 @@ export function useInstanceColumns(
   const { t } = useTranslation(['instances', 'common'])
   const texts = useInstanceTexts()
   const menuOf = useInstanceMenu()
+  const simulated = useSimulatedWords()
+  const unverified = useOffFor({ audience: 'verified' })
   return useMemo(
     () => [
       {
@@ -52,9 +59,9 @@ export function useInstanceColumns(
             strong
             mono
             first={
-              <Link to="/instance" search={searchOf({ id: instance_id })} className={classes.name}>
+              <RowLink to="/instance" search={{ id: instance_id }} className={classes.name}>
                 <Cut text={name} />
-              </Link>
+              </RowLink>
             }
             second={instance_id}
           />
@@ -82,7 +89,7 @@ export function useInstanceColumns(
             first={
               <>
                 {texts.machine(instance)}
-                {instance.simulated && <SimulatedTag />}
+                {instance.simulated && <SimulatedTag words={simulated} />}
               </>
             }
             second={<Cut text={texts.underMachine(instance)} />}
@@ -122,16 +129,20 @@ export function useInstanceColumns(
         align: 'end',
         width: '15rem',
         cell: instance => {
+          const { instance_id, name } = instance
           const primary = primaryAction(instance)
+          const label = texts.action(primary)
           return (
             <RowActions
-              rowKey={instance.instance_id}
-              name={instance.name}
+              rowKey={instance_id}
               primary={{
                 action: primary,
-                label: texts.action(primary),
+                label,
+                said: t('common:row.action', { action: label, name }),
                 call: CALLS_BEHIND[primary],
+                off: needsVerified(primary) ? unverified : null,
               }}
+              menuLabel={t('common:row.menu', { name })}
               items={() => menuOf(instance)}
               onAsk={action => onAsk(action, instance)}
             />
@@ -139,6 +150,6 @@ export function useInstanceColumns(
         },
       },
     ],
-    [t, texts, menuOf, onAsk],
+    [t, texts, menuOf, simulated, unverified, onAsk],
   )
 }

@@ -6,7 +6,7 @@ import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { CALLS_BEHIND, type RowAction } from '../../instances/instance-actions.ts'
 import { useInstanceMenu } from '../../instances/instance-menu.ts'
 import { useInstanceTexts } from '../../instances/instance-texts.ts'
-import { SimulatedTag } from '../../instances/SimulatedTag.tsx'
+import { SimulatedTag, useSimulatedWords } from '../../instances/SimulatedTag.tsx'
 import { ActionMenu } from '../../lists/ActionMenu.tsx'
 import { rowActionsId } from '../../lists/row-action.ts'
 import { CopyText } from '../../ui/CopyText.tsx'
@@ -24,6 +24,7 @@ interface PageHeadProps {
 export function PageHead({ instance, onAsk }: PageHeadProps) {
   const { t } = useTranslation(['instance', 'instances', 'common'])
   const texts = useInstanceTexts()
+  const simulated = useSimulatedWords()
   const { instance_id, name, status } = instance
   return (
     <header className={classes.head}>
@@ -47,7 +48,7 @@ export function PageHead({ instance, onAsk }: PageHeadProps) {
         {[texts.machine(instance), sizeOf(), t(`kind.${instance.kind}`)].join(' · ')}
         {' · '}
         {[instance.image_name, instance.region_name].join(' · ')}
-        {instance.simulated && <SimulatedTag />}
+        {instance.simulated && <SimulatedTag words={simulated} />}
       </p>
     </header>
   )
@@ -61,6 +62,7 @@ export function PageHead({ instance, onAsk }: PageHeadProps) {
 }
 
 function Actions({ instance, onAsk }: PageHeadProps) {
+  const { t } = useTranslation('common')
   const menuOf = useInstanceMenu()
   const items = menuOf(instance)
   const { primary, beside } = buttonsFor(instance)
@@ -86,7 +88,7 @@ function Actions({ instance, onAsk }: PageHeadProps) {
       {beside.map(action => button(action, 'default'))}
       <span className={classes.menu}>
         <ActionMenu
-          name={instance.name}
+          label={t('row.menu', { name: instance.name })}
           items={() => menuOf(instance).filter(({ action }) => !isOnPage(action))}
           onAsk={onAsk}
         />

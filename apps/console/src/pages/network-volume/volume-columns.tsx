@@ -120,8 +120,14 @@ export function useVolumeColumns(
         cell: volume => (
           <RowActions
             rowKey={volume.id}
-            name={volume.name}
-            primary={{ action: 'details', label: t('actions.details'), call: listVolumes }}
+            primary={{
+              action: 'details',
+              label: t('actions.details'),
+              said: t('common:row.action', { action: t('actions.details'), name: volume.name }),
+              call: listVolumes,
+              off: null,
+            }}
+            menuLabel={t('common:row.menu', { name: volume.name })}
             items={() => itemsOf(volume)}
             onAsk={action => onAsk(action, volume)}
           />

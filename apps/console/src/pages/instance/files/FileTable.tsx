@@ -24,7 +24,7 @@ interface FileTableProps {
 
 /** Files and folders, with what can be done with each. */
 export function FileTable({ entries, folder, instanceId, onGo, onAsk }: FileTableProps) {
-  const { t } = useTranslation('files')
+  const { t } = useTranslation(['files', 'common'])
   const format = useFormat()
   const off = useOffFor(startFileDownload)
   const columns = useMemo((): Column<FileEntry>[] => {
@@ -91,7 +91,7 @@ export function FileTable({ entries, folder, instanceId, onGo, onAsk }: FileTabl
         cell: entry => (
           <span id={rowActionsId(entry.name)}>
             <ActionMenu
-              name={entry.name}
+              label={t('common:row.menu', { name: entry.name })}
               items={() => [
                 ...(entry.kind === 'other'
                   ? []

@@ -15,10 +15,14 @@ const SHIPS: Ship[] = Array.from({ length: 10_000 }, (_, at) => ({ id: String(at
 const COLUMNS: Column<Ship>[] = [
   { key: 'id', header: 'Ship', narrow: 'name', cell: ({ id }) => `Ship ${id}` },
 ]
-const keyOf = ({ id }: Ship) => id
+let keysAsked = 0
+const keyOf = ({ id }: Ship) => {
+  keysAsked += 1
+  return id
+}
 
 function Ships() {
-  const selection = useSelection({ rows: SHIPS, shown: SHIPS, keyOf, nameOf: keyOf })
+  const selection = useSelection({ rows: SHIPS, shown: SHIPS, keyOf, nameOf: ({ id }) => id })
   return (
     <List
       label="Ships"
@@ -79,4 +83,16 @@ test('the row that has the focus stays drawn, however far away, and selecting al
   expect(boxes.every(({ checked }) => checked)).toBe(true)
   await scrollTo(9_000 * ROW_PX)
   expect(screen.getByRole<HTMLInputElement>('checkbox', { name: 'Select 9000' }).checked).toBe(true)
+})
+
+test('[R2.26] scrolling asks nothing of the rows that are not seen: there is a sixtieth of a second for all of it', async () => {
+  layOut()
+  await renderInPage(Ships)
+  await vi.waitUntil(() => screen.getByRole('table').hasAttribute('aria-rowcount'))
+  await scrollTo(5_000 * ROW_PX)
+  keysAsked = 0
+  await scrollTo(5_002 * ROW_PX)
+  expect(screen.getByText('Ship 5002')).toBeDefined()
+  expect(keysAsked).toBeGreaterThan(0)
+  expect(keysAsked).toBeLessThan(SHIPS.length / 20)
 })

@@ -1,4 +1,3 @@
-import { IconDots } from '@tabler/icons-react'
 import type { ComponentPropsWithRef } from 'react'
 import classes from './RowButton.module.css'
 
@@ -16,8 +15,6 @@ export function MenuButton({ label, className = '', ...rest }: MenuButtonProps) 
       aria-haspopup="menu"
       aria-label={label}
       {...rest}
-    >
-      <IconDots size={16} stroke={1.6} />
-    </button>
+    />
   )
 }

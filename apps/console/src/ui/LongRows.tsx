@@ -7,7 +7,7 @@ import type { BodyProps } from './RowTable.tsx'
 const ROW_PX_GUESS = 61
 const estimateSize = () => ROW_PX_GUESS
 /** Rows that are drawn above and below what is seen, so that a quick hand sees no gap, and the arrow keys find the next. */
-const BEYOND_ROWS = 3
+const BEYOND_ROWS = 6
 
 /**
  * The rows of a long table. Only those are drawn that are seen, and the one that has the focus, so that it keeps that; what

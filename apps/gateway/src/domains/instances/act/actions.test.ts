@@ -84,6 +84,44 @@ describe('[R4.4] [R4.5] the same table holds for how it is paid for', () => {
   })
 })
 
+test.each(INSTANCE_STATUSES)(
+  '[R4.4] [R2.25] an address of its own is given and taken back as the same table says, while %s',
+  async status => {
+    const userId = await fixture.payer()
+    const target = { userId, instanceId: await fixture.deploy(userId, { tcp_ports: [22] }) }
+    const binding = () =>
+      fixture.instances.bindPublicIp(target, {
+        regionCode: 'us-west',
+        priceMicro: null,
+        idempotencyKey: randomUUID(),
+      })
+    const refused = { code: 'instance_state', values: { status } }
+    const can = (action: 'bind_public_ip' | 'unbind_public_ip') =>
+      instanceCan(action, { kind: 'POD', status })
+    await fixture.force(target.instanceId, status)
+    if (!can('bind_public_ip')) await expect(binding()).rejects.toMatchObject(refused)
+    await fixture.force(target.instanceId, 'running')
+    const { id } = await binding()
+    const unbinding = () => fixture.instances.unbindPublicIp({ userId, id: id ?? '' })
+    await fixture.force(target.instanceId, status)
+    if (can('bind_public_ip')) await expect(binding()).rejects.toMatchObject({ code: 'public_ip_bound' })
+    if (can('unbind_public_ip')) {
+      expect(await unbinding()).toEqual({ instance_id: target.instanceId, status })
+    } else {
+      await expect(unbinding()).rejects.toMatchObject(refused)
+      await fixture.force(target.instanceId, 'running')
+      await unbinding()
+    }
+    await fixture.force(target.instanceId, status)
+    // Given in its own right too, and others have theirs again.
+    if (can('bind_public_ip')) {
+      const again = await binding()
+      await fixture.force(target.instanceId, 'running')
+      await fixture.instances.unbindPublicIp({ userId, id: again.id ?? '' })
+    }
+  },
+)
+
 test.each(actions)(
   '[R6.4] %s: another customer’s instance and a missing one give the same 404',
   async action => {

@@ -11,7 +11,7 @@ import { carriesDatagrams } from './ports/carries-datagrams.ts'
 import type { DirectPorts } from './ports/direct-ports.ts'
 import type { OwnAddresses } from './ports/own-addresses.ts'
 import { isRunning, type RunningInstance } from './running.ts'
-import type { SshServer } from './ssh/ssh-server.ts'
+import type { SshBeside } from './ssh/process/ssh-beside.ts'
 import type { Terminals } from './terminal/terminals.ts'
 
 /** How a customer reaches an instance (R2.23). */
@@ -38,7 +38,7 @@ export interface ConnectionsDeps {
   direct: { ports: DirectPorts; host: string } | null
   own: Pick<OwnAddresses, 'waysTo' | 'has' | 'lookAt' | 'lookAtAll' | 'wake'>
   /** Null where no SSH is offered. */
-  ssh: Pick<SshServer, 'address' | 'hostKeys'> | null
+  ssh: Pick<SshBeside, 'address' | 'hostKeys'> | null
   /** Where customers reach it, where that is elsewhere than the console's host and the port that is listened on. */
   sshPlace: { host: string; port: number } | null
 }

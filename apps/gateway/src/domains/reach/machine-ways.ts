@@ -56,6 +56,11 @@ export interface MachineWays {
   attach(instanceId: string, session: string, options: AttachOptions): Promise<Duplex>
   /** Runs a program in the machine: a line, to be taken up with `openProgram`; `exhausted` and `isProbe` as of `connect`. */
   run(instanceId: string, options: RunOptions & Asking): Promise<Duplex>
+  /**
+   * Opens a way as `connect` or `run` does, and gives it as it is: for a process that takes what comes in turns of its
+   * own. It counts as open, and as a use, until it is given back.
+   */
+  lend(instanceId: string, way: LentWay): Promise<Lent>
   /** Names of the machine's shells. */
   sessions(instanceId: string): Promise<string[]>
   /** Ends a shell of the machine. */
@@ -66,6 +71,16 @@ export interface MachineWays {
   guest(instanceId: string): Promise<GuestFacts | null>
   /** The last of what the machine's command wrote, and then what comes, as it was written, until the machine ends. */
   followLogs(instanceId: string): Promise<Duplex>
+}
+
+/** What a way is lent for. */
+export type LentWay = { way: 'connect'; port: number } | { way: 'run'; options: RunOptions }
+
+/** A stream into a machine that nobody has read from. */
+export interface Lent {
+  stream: Duplex
+  /** Says that it is over; the stream itself is whose it was lent to. To be called once. */
+  giveBack(): void
 }
 
 export interface MachineWaysDeps {
@@ -209,8 +224,26 @@ export function createMachineWays({
     udp: (instance_id, port, { isProbe } = {}) => enter({ way: 'udp', instance_id, port }, isProbe),
     attach: (instance_id, session, { cols, rows, env = {} }) =>
       enter({ way: 'attach', instance_id, session, cols, rows, env }),
-    run: (instance_id, { command, env = {}, pty = null, isProbe }) =>
-      enter({ way: 'run', instance_id, command, env, pty }, isProbe),
+    run: (instance_id, { isProbe, ...options }) => enter(runRequest(instance_id, options), isProbe),
+    async lend(instance_id, lent) {
+      const uncount = turns.count(instance_id)
+      try {
+        const asked: Request =
+          lent.way === 'run'
+            ? runRequest(instance_id, lent.options)
+            : { way: 'connect', instance_id, port: lent.port }
+        const stream = streamOf(await go(asked))
+        const release = uses.hold(instance_id)
+        const giveBack = () => {
+          uncount()
+          release()
+        }
+        return { stream, giveBack }
+      } catch (error) {
+        uncount()
+        throw error
+      }
+    },
     sessions: async instance_id => {
       const { answer } = await go({ way: 'sessions', instance_id })
       return z.array(z.string()).parse(answer)
@@ -223,6 +256,10 @@ export function createMachineWays({
     // Whoever reads what a machine writes does not use it by that.
     followLogs: instance_id => enter({ way: 'follow_logs', instance_id }, true),
   }
+}
+
+function runRequest(instance_id: string, { command, env = {}, pty = null }: RunOptions): Request {
+  return { way: 'run', instance_id, command, env, pty }
 }
 
 async function openHere(engine: ReachedEngine, asked: Request): Promise<Opened> {

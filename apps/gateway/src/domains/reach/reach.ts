@@ -27,8 +27,8 @@ import { createUdpForwards, type UdpLimits } from './ports/udp-forwards.ts'
 import { reachRoutes } from './routes.ts'
 import { createServiceProxy, type ServiceLimits, type ServiceTarget } from './services/service-proxy.ts'
 import { createSshAttempts } from './ssh/attempts.ts'
+import { createSshBeside, type SshBeside, type SshParts } from './ssh/process/ssh-beside.ts'
 import type { SshLimits } from './ssh/ssh-limits.ts'
-import { createSshServer, SSH_TURNS, type SshParts, type SshServer } from './ssh/ssh-server.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from './streams/machine-turns.ts'
 import { STREAM_LIMITS, type StreamLimits } from './streams/stream-limits.ts'
 import { sshAttempt, terminalTicket } from './tables.ts'
@@ -47,7 +47,7 @@ export interface Reach {
   /** Begins to close what belongs to instances that stop and sessions that end. @returns The way to stop. */
   start(): Promise<() => Promise<void>>
   /** Null where this installation offers no SSH. */
-  ssh: SshServer | null
+  ssh: SshBeside | null
   shutdown(): void
 }
 
@@ -133,14 +133,15 @@ export function createReach(deps: ReachDeps): Reach {
   const attempts = createSshAttempts(deps)
   const ssh =
     deps.ssh &&
-    createSshServer({
+    createSshBeside({
       ...deps,
       ...deps.ssh,
       ways,
       attempts,
       uses,
-      turns: createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...SSH_TURNS } }),
+      turns,
       limits: limits.ssh,
+      streams: limits.streams,
     })
   const connections = createConnections({
     ...deps,

@@ -1,14 +1,10 @@
 import type { Duplex } from 'node:stream'
 import type { Language } from '@berth/contract/limits'
-import type { Logger } from 'pino'
 import type { Connection } from 'ssh2'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
-import type { Instances } from '../../instances/instances.ts'
-import type { MachineWays } from '../machine-ways.ts'
-import { isRunning } from '../running.ts'
-import type { Uses } from '../uses.ts'
 import { serveForwards } from './forwards.ts'
+import type { GatewaySide, SshLog } from './gateway-side.ts'
 import { PROHIBITED, rejectWith } from './library-gaps.ts'
 import { createOutlet } from './outlet.ts'
 import { type SshSession, serveSession } from './session.ts'
@@ -25,11 +21,9 @@ export interface SshConnection extends SshCustomer {
 }
 
 export interface ConnectionDeps {
-  ways: Pick<MachineWays, 'connect' | 'run'>
-  uses: Pick<Uses, 'hold'>
-  instances: Pick<Instances, 'findOwn' | 'findRunning'>
+  gateway: Pick<GatewaySide, 'connect' | 'hold' | 'isRunning' | 'languageOf' | 'run'>
   limits: SshLimits
-  log: Pick<Logger, 'warn' | 'debug'>
+  log: SshLog
 }
 
 /** Serves what a customer opens over a connection, all of it in the one instance whose name was given. */
@@ -38,16 +32,15 @@ export function serveConnection(
   client: Connection,
   socket: Duplex,
   customer: SshCustomer,
-  languageOf: (userId: string) => Promise<Language>,
 ): SshConnection {
-  const { instances, limits, log, ways } = deps
+  const { gateway, limits, log } = deps
   const target = { userId: customer.userId, instanceId: customer.name }
   const sessions = new Set<SshSession>()
   const outlet = createOutlet(socket, limits)
   const notes = new Set<SshWord>()
   let language: Language = 'en'
   /** Sentences wait for it; what goes well does not. */
-  const knowsLanguage = languageOf(customer.userId).then(
+  const knowsLanguage = gateway.languageOf(customer.userId).then(
     known => {
       language = known
     },
@@ -101,8 +94,7 @@ export function serveConnection(
         await knowsLanguage
         if (ending) throw new Error('the connection is ending')
         if (lengthOf(options.command) > limits.commandBytesMax) throw new CommandTooLong()
-        await instances.findRunning(target.userId, target.instanceId)
-        return ways.run(target.instanceId, options)
+        return gateway.run(target, options)
       },
       words: {
         lost: () => say(ending ?? 'unreachable'),
@@ -119,8 +111,7 @@ export function serveConnection(
     connect: async port => {
       await knowsLanguage
       if (ending) throw new Error('the connection is ending')
-      await instances.findRunning(target.userId, target.instanceId)
-      return ways.connect(target.instanceId, port)
+      return gateway.connect(target, port)
     },
     words: {
       otherHost: () => say('other_host'),
@@ -133,10 +124,10 @@ export function serveConnection(
     reject?.()
   })
   // Also while nothing is open over it: a tunnel waits for its first user.
-  isRunning(instances, target).then(
+  gateway.isRunning(target).then(
     isTheirs => {
       if (!isTheirs || socket.destroyed) return
-      socket.once('close', deps.uses.hold(target.instanceId))
+      socket.once('close', gateway.hold(target.instanceId))
     },
     error => log.warn({ err: error }, 'an SSH connection counts as no use of its instance'),
   )
@@ -150,7 +141,7 @@ export function serveConnection(
   return {
     ...customer,
     async checkInstance() {
-      if (!(await isRunning(instances, target))) end('stopped')
+      if (!(await gateway.isRunning(target))) end('stopped')
     },
     end,
   }

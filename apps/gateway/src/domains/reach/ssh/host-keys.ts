@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, type KeyObject } from 'node:crypto'
-import ssh2, { type ParsedKey } from 'ssh2'
+import ssh2 from 'ssh2'
 import { tokenKeyOf } from '../../../platform/installation/token-keys.ts'
 import { deriveKey } from '../../../platform/secrets.ts'
 
@@ -8,7 +8,8 @@ export interface HostKey {
   type: string
   /** `SHA256:` and 43 characters of base64, as `ssh-keygen -l` prints it. */
   fingerprint: string
-  key: ParsedKey
+  /** The private key, as the library reads it. */
+  text: string
 }
 
 const PURPOSE = 'berth ssh host key'
@@ -37,7 +38,7 @@ function hostKeyOf(text: string): HostKey {
   const key = ssh2.utils.parseKey(text)
   if (key instanceof Error) throw key
   const digest = createHash('sha256').update(key.getPublicSSH()).digest('base64')
-  return { type: key.type, fingerprint: `SHA256:${digest.replace(/=+$/, '')}`, key }
+  return { type: key.type, fingerprint: `SHA256:${digest.replace(/=+$/, '')}`, text }
 }
 
 /** A number of 64 bytes brought below the order: no value is noticeably likelier than another. */

@@ -10,8 +10,9 @@ import { fingerprintOf } from '../../ssh-keys/public-key.ts'
 import { eventually } from '../reach-fixture.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from '../streams/machine-turns.ts'
 import { STREAM_LIMITS } from '../streams/stream-limits.ts'
-import type { SshLimits } from './ssh-limits.ts'
-import { createSshServer, SSH_TURNS, type SshServer } from './ssh-server.ts'
+import { createHostKeys } from './host-keys.ts'
+import { SSH_TURNS, type SshLimits } from './ssh-limits.ts'
+import { createSshServer, type SshServer } from './ssh-server.ts'
 
 // Goal: what a hostile client may cost is bounded, before it has signed in and after. Method: the real server without a
 // database, raw sockets that say what no client says, and the library's own client that does not read.
@@ -126,37 +127,32 @@ async function start(
   limits: Partial<SshLimits> = {},
   run: () => Duplex = () => new Endless({}, () => Buffer.alloc(1)),
 ) {
-  const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: STREAM_LIMITS })
+  const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...SSH_TURNS } })
   const blob = Buffer.from(keys.public.split(' ')[1] ?? '', 'base64')
   server = createSshServer({
-    rootKey: new Uint8Array(32).fill(5),
+    hostKeys: createHostKeys(new Uint8Array(32).fill(5)).map(({ text }) => text),
     log: pino({ level: 'silent' }),
-    listen: async () => () => undefined,
-    uses: { hold: () => () => undefined },
-    ways: {
-      run: id => turns.connect(id, async () => run()),
-      connect: () => Promise.reject(new Error('no port')),
-    },
-    instances: {
-      ownerOf: async () => 'anna',
-      findOwn: () => Promise.reject(new Error('not asked')),
-      findRunning: async () => ({}) as never,
-    },
-    sshKeys: {
+    gateway: {
       holder: async asked => ({
         fingerprint: fingerprintOf(asked),
         key: asked.equals(blob) ? { id: 'key', userId: 'anna', publicKey: keys.public } : null,
       }),
       fate: async () => 'stored',
+      isSignedBySecurityKey: async () => false,
+      ownerOf: async () => 'anna',
+      languageOf: async () => 'en',
+      countRefusal: async () => ({ current: 1, ttlMs: 1 }),
+      note: async () => undefined,
+      isRunning: async () => true,
+      hold: () => () => undefined,
+      run: async ({ instanceId }) => turns.pace(instanceId, run()),
+      connect: () => Promise.reject(new Error('no port')),
     },
-    languageOf: async () => 'en',
-    attempts: { note: async () => undefined },
-    countRefusal: async () => ({ current: 1, ttlMs: 1 }),
-    turns: createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...SSH_TURNS } }),
+    turns,
     limits,
   })
-  await server.listen('127.0.0.1', 0)
-  return server.address()?.port ?? 0
+  const { port } = await server.listen('127.0.0.1', 0)
+  return port
 }
 
 function reach(port: number): Socket {

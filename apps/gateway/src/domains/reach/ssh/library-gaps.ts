@@ -8,12 +8,28 @@ interface Inside {
     _packetRW?: {
       write: { allocStart: number; alloc(bytes: number): Buffer; finalize(packet: Buffer): Buffer }
     }
+    /** What is offered when keys are exchanged. */
+    _offer?: Offer
     _cipher?: { encrypt(packet: Buffer): void }
     _decipher?: object
     /** Set while keys are exchanged: then nothing else may be sent. */
     _kexinit?: unknown
   }
 }
+
+type Names<What> = { cipher: What; mac: What; compress: What; lang: What }
+interface Offer {
+  lists: { kex: Entry; serverHostKey: Entry; cs: Names<Entry>; sc: Names<Entry> }
+}
+interface Entry {
+  buffer: Buffer
+}
+type MakeOffer = new (of: {
+  kex: Buffer
+  serverHostKey: Buffer
+  cs: Names<Buffer>
+  sc: Names<Buffer>
+}) => Offer
 
 /** Where the library keeps the keys that it gives to Node with each packet. */
 const KEY_FIELDS = ['_macKey', '_encKey', '_decipherKey']
@@ -67,4 +83,28 @@ export function keepKeys(client: Connection): void {
       if (side && Buffer.isBuffer(key)) side[name] = createSecretKey(key)
     }
   }
+}
+
+/**
+ * Offers one client fewer ciphers than all others.
+ * @param client Has greeted, and keys are not exchanged yet.
+ */
+export function offerCiphers(client: Connection, ciphers: readonly string[]): void {
+  const protocol = (client as unknown as Inside)._protocol
+  const offer = protocol?._offer
+  if (!protocol || !offer) return
+  const { kex, serverHostKey, cs, sc } = offer.lists
+  const cipher = Buffer.from(ciphers.join(','))
+  const other = ({ mac, compress, lang }: Names<Entry>) => ({
+    cipher,
+    mac: mac.buffer,
+    compress: compress.buffer,
+    lang: lang.buffer,
+  })
+  protocol._offer = new (offer.constructor as MakeOffer)({
+    kex: kex.buffer,
+    serverHostKey: serverHostKey.buffer,
+    cs: other(cs),
+    sc: other(sc),
+  })
 }

@@ -1,9 +1,7 @@
-import type { Logger } from 'pino'
 import type { AuthContext, Connection, PublicKeyAuthContext } from 'ssh2'
 import ssh2 from 'ssh2'
-import type { CountCall } from '../../../platform/http/rate-counts.ts'
-import { isSignedBySecurityKey, type SshKeys } from '../../ssh-keys/ssh-keys.ts'
-import type { SshAttempt, SshAttempts } from './attempts.ts'
+import type { SshAttempt } from './attempts.ts'
+import type { GatewaySide, SshLog } from './gateway-side.ts'
 import { showBanner } from './library-gaps.ts'
 import type { SshLimits } from './ssh-limits.ts'
 
@@ -17,14 +15,9 @@ export interface SshCustomer {
 }
 
 export interface SignInDeps {
-  sshKeys: Pick<SshKeys, 'holder'>
-  /** Whose instance that is; null where there is none. */
-  ownerOf(instanceId: string): Promise<string | null>
-  /** Counts keys that were refused, over all gateways. */
-  countRefusal: CountCall
-  attempts: Pick<SshAttempts, 'note'>
+  gateway: Pick<GatewaySide, 'holder' | 'isSignedBySecurityKey' | 'ownerOf' | 'countRefusal' | 'note'>
   limits: SshLimits
-  log: Pick<Logger, 'warn'>
+  log: SshLog
 }
 
 const MINUTE_MS = 60_000
@@ -44,7 +37,7 @@ export function letSignIn(
   address: string,
   onIn: (customer: SshCustomer) => void,
 ): void {
-  const { sshKeys, limits, log } = deps
+  const { gateway, limits, log } = deps
   let customer: SshCustomer | null = null
   let tries = 0
   let isTold = false
@@ -57,7 +50,7 @@ export function letSignIn(
 
   async function refuse(context: PublicKeyAuthContext, fingerprint: string): Promise<void> {
     const rule = { max: limits.refusalsPerMinuteMax, windowMs: MINUTE_MS }
-    const { current } = await deps.countRefusal(address, rule)
+    const { current } = await gateway.countRefusal(address, rule)
     if (!isTold) {
       isTold = true
       showBanner(
@@ -72,21 +65,34 @@ export function letSignIn(
 
   async function check(context: PublicKeyAuthContext): Promise<void> {
     tries++
-    const { fingerprint, key } = await sshKeys.holder(context.key.data)
+    const { fingerprint, key } = await gateway.holder(context.key.data)
     const offered = { fingerprint, type: KEY_TYPE.test(context.key.algo) ? context.key.algo : '' }
     came(context, key ? 'key_signature_wrong' : 'key_unknown', offered)
     if (!key) return refuse(context, fingerprint)
     // The question before the signature: whether this key is worth unlocking.
     if (context.signature === undefined || context.blob === undefined) return context.accept()
     if (isOldSignature(context)) came(context, 'key_signature_old', offered)
-    if (!isSigned(context, key.publicKey)) return refuse(context, fingerprint)
+    if (!(await isSigned(context, key.publicKey))) return refuse(context, fingerprint)
     // A key may be stored in several accounts: whose instance it is decides, and for no instance the one that had it first.
-    const ownerId = await deps.ownerOf(context.username)
-    const own = ownerId === null ? null : (await sshKeys.holder(context.key.data, ownerId)).key
+    const ownerId = await gateway.ownerOf(context.username)
+    const own = ownerId === null ? null : (await gateway.holder(context.key.data, ownerId)).key
     const { id, userId } = own ?? key
     customer = { userId, keyId: id, name: context.username }
     came(context, userId === ownerId ? 'signed_in' : 'key_unknown', offered)
     context.accept()
+  }
+
+  /** Whether the client signed, with that key, what is this connection and no other. */
+  async function isSigned(context: PublicKeyAuthContext, line: string): Promise<boolean> {
+    const { blob, signature, hashAlgo } = context
+    if (!blob || !signature || isOldSignature(context)) return false
+    const [type = ''] = line.split(' ', 1)
+    if (context.key.algo !== type) return false
+    // Keys of tokens are passed on by the library as they come, and checked by nobody.
+    if (type.startsWith('sk-')) return gateway.isSignedBySecurityKey(context.key.data, blob, signature)
+    const parsed = ssh2.utils.parseKey(line)
+    if (parsed instanceof Error) return false
+    return parsed.verify(blob, signature, hashAlgo) === true
   }
 
   client.on('authentication', (context: AuthContext) => {
@@ -107,7 +113,7 @@ export function letSignIn(
     if (!asked) return
     const { name, ...attempt } = asked
     asked = null
-    deps.attempts.note(name, { ...attempt, address }).catch(error => {
+    gateway.note(name, { ...attempt, address }).catch(error => {
       log.warn({ err: error }, 'a try to sign in by SSH could not be written down')
     })
   }
@@ -122,17 +128,4 @@ export function letSignIn(
 /** Whether it is one of SHA-1, which the library would still take. */
 function isOldSignature({ key, hashAlgo }: PublicKeyAuthContext): boolean {
   return key.algo === 'ssh-rsa' && hashAlgo === undefined
-}
-
-/** Whether what the client signed, which is this connection and no other, was signed with that key. */
-function isSigned(context: PublicKeyAuthContext, line: string): boolean {
-  const { blob, signature, hashAlgo } = context
-  if (!blob || !signature || isOldSignature(context)) return false
-  const [type = ''] = line.split(' ', 1)
-  if (context.key.algo !== type) return false
-  // Keys of tokens are passed on by the library as they come, and checked by nobody.
-  if (type.startsWith('sk-')) return isSignedBySecurityKey(context.key.data, blob, signature)
-  const parsed = ssh2.utils.parseKey(line)
-  if (parsed instanceof Error) return false
-  return parsed.verify(blob, signature, hashAlgo) === true
 }

@@ -1,3 +1,5 @@
+import type { StreamLimits } from '../streams/stream-limits.ts'
+
 /** Bounds of the SSH server of one gateway. Tests hand in smaller ones. */
 export interface SshLimits {
   /** Connections in all. */
@@ -9,6 +11,8 @@ export interface SshLimits {
   connectionsPerCustomerMax: number
   /** How long whoever connects has to sign in: a passphrase is typed meanwhile. */
   signInMs: number
+  /** How long a client is waited for to say what it can: longer than those take who are near, and so have much to gain. */
+  firstWordsMs: number
   /** Keys that are tried on one connection: agents hold many. */
   triesMax: number
   /** Keys that are refused of one address in a minute, over all gateways. */
@@ -43,6 +47,7 @@ export const SSH_LIMITS: SshLimits = {
   strangersPerAddressMax: 20,
   connectionsPerCustomerMax: 50,
   signInMs: 60_000,
+  firstWordsMs: 50,
   triesMax: 12,
   refusalsPerMinuteMax: 60,
   strangerBytesMax: 256 * 1024,
@@ -64,3 +69,13 @@ export const SSH_LIMITS: SshLimits = {
  * long as less than that waits to be read.
  */
 export const CHANNEL_HELD_BYTES_MAX = 4 * 1024 * 1024
+
+/**
+ * When is read what clients send, counted by address, and what machines send to them: in a process that does nothing else,
+ * so that what one takes is bounded for the sake of the others who come by SSH, and of nobody else.
+ */
+export const SSH_TURNS = {
+  shareOfOne: 0.8,
+  shareOfAll: 1,
+  bytesPerMs: 1024 * 1024,
+} satisfies Partial<StreamLimits>

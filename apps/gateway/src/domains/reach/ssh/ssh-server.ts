@@ -1,89 +1,66 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import type { Language } from '@berth/contract/limits'
-import type { Logger } from 'pino'
 import ssh2, { type Connection } from 'ssh2'
-import type { OpenDatabase } from '../../../platform/database/open-database.ts'
-import type { CountCall } from '../../../platform/http/rate-counts.ts'
-import { INSTANCE_CHANNEL, type Instances } from '../../instances/instances.ts'
-import { SSH_KEY_CHANNEL, type SshKeys } from '../../ssh-keys/ssh-keys.ts'
-import type { MachineWays } from '../machine-ways.ts'
 import type { MachineTurns } from '../streams/machine-turns.ts'
-import type { StreamLimits } from '../streams/stream-limits.ts'
-import type { Uses } from '../uses.ts'
 import { networkOf } from './address-network.ts'
-import type { SshAttempts } from './attempts.ts'
 import { type SshConnection, serveConnection } from './connection.ts'
-import { createHostKeys, type HostKey } from './host-keys.ts'
-import { keepKeys } from './library-gaps.ts'
+import { awaitFirstWords, type FirstWords } from './first-words.ts'
+import type { GatewaySide, SshLog } from './gateway-side.ts'
+import { keepKeys, offerCiphers } from './library-gaps.ts'
 import { letSignIn, type SshCustomer } from './sign-in.ts'
 import { SSH_LIMITS, type SshLimits } from './ssh-limits.ts'
 
 /** The SSH server of one gateway: one address for all machines, each by its id as the user's name. */
 export interface SshServer {
-  /** By which it is known, whatever gateway answers. */
-  readonly hostKeys: readonly HostKey[]
-  /** Where it listens; null where it does not. */
-  address(): AddressInfo | null
   /** @throws What the system says of an address that cannot be listened on. */
-  listen(host: string, port: number): Promise<void>
-  /** Begins to end connections whose key or instance is gone. @returns The way to stop. */
-  watch(): Promise<() => void>
-  /** Connections that are open: for metrics and tests. */
-  count(): { strangers: number; customers: number }
+  listen(host: string, port: number): Promise<AddressInfo>
+  /** Ends connections whose key or instance is gone, of those that something has changed of. */
+  lookAgain(changed: Changed): void
+  /** Connections that are open. */
+  count(): SshCount
+  /** Says on every connection that the gateway stops, and takes no other. */
   shutdown(): void
 }
 
-/** What an SSH server is made of beside what all ways into machines need. */
-export interface SshParts {
-  /** 32 bytes that all gateways have. */
-  rootKey: Uint8Array
-  sshKeys: Pick<SshKeys, 'holder' | 'fate' | 'list'>
-  /** The language of a customer. */
-  languageOf(userId: string): Promise<Language>
-  /** Counts keys that were refused, over all gateways. */
-  countRefusal: CountCall
+/** An instance, a key, or anything at all. */
+export type Changed = { instanceId: string } | { keyId: string } | 'anything'
+
+/** Connections that are open: of those who have not signed in, and of customers. */
+export interface SshCount {
+  strangers: number
+  customers: number
 }
 
-interface SshServerDeps extends Omit<SshParts, 'sshKeys'> {
-  sshKeys: Pick<SshKeys, 'holder' | 'fate'>
-  attempts: Pick<SshAttempts, 'note'>
-  log: Logger
-  listen: OpenDatabase['listen']
-  ways: Pick<MachineWays, 'connect' | 'run'>
-  uses: Pick<Uses, 'hold'>
-  instances: Pick<Instances, 'findOwn' | 'findRunning' | 'ownerOf'>
+interface SshServerDeps {
+  /** Private keys by which it is known. */
+  hostKeys: readonly string[]
+  gateway: GatewaySide
+  log: SshLog
   /** When what clients send is read. */
   turns: Pick<MachineTurns, 'pace'>
+  /** Told whenever it is another. */
+  onCount?(count: SshCount): void
   limits?: Partial<SshLimits> | undefined
 }
 
-/** What clients may take of this process's time, those behind one address and all of them. */
-export const SSH_TURNS = { shareOfOne: 0.4, shareOfAll: 0.5 } satisfies Partial<StreamLimits>
-
+/** Their checks come with them: half of the work of the others. A client that has one of them is offered no other. */
+const QUICK_CIPHERS = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com'] as const
 /** What is as fast as it is safe; the rest is slow, old, or makes much of little. */
 const ALGORITHMS = {
   kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org', 'ecdh-sha2-nistp256', 'ecdh-sha2-nistp384'],
-  cipher: ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com', 'aes128-ctr', 'aes256-ctr'],
+  cipher: [...QUICK_CIPHERS, 'aes128-ctr', 'aes256-ctr'],
   hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256', 'hmac-sha2-512'],
   compress: ['none'],
 } satisfies ssh2.Algorithms
 
 /** Makes the server. Nothing listens yet. */
 export function createSshServer(deps: SshServerDeps): SshServer {
-  const { log, sshKeys } = deps
+  const { gateway, log } = deps
   const limits = { ...SSH_LIMITS, ...deps.limits }
-  const hostKeys = createHostKeys(deps.rootKey)
   const strangers = new Map<Socket, string>()
   const customers = new Set<SshConnection>()
-  const signInDeps = {
-    sshKeys,
-    ownerOf: deps.instances.ownerOf,
-    countRefusal: deps.countRefusal,
-    attempts: deps.attempts,
-    limits,
-    log,
-  }
+  const count = () => ({ strangers: strangers.size, customers: customers.size })
+  const tellCount = () => deps.onCount?.(count())
 
   const server = createServer({ noDelay: true }, socket => {
     const address = networkOf(socket.remoteAddress ?? '')
@@ -98,15 +75,19 @@ export function createSshServer(deps: SshServerDeps): SshServer {
   /** Meets somebody whom nobody knows yet. */
   function meet(socket: Socket, address: string): void {
     strangers.set(socket, address)
-    socket.once('close', () => strangers.delete(socket))
+    tellCount()
+    socket.once('close', () => {
+      if (strangers.delete(socket)) tellCount()
+    })
     const late = setTimeout(() => socket.destroy(), limits.signInMs)
     socket.once('close', () => clearTimeout(late))
     // What clients send is taken in turns as what machines send: decrypting it is work, and so is agreeing on keys.
     const paced = deps.turns.pace(`ssh ${address}`, socket)
+    let words: FirstWords | null = null
     // One for each connection, since the library does not say whose socket it has.
     const library = new ssh2.Server(
       {
-        hostKeys: hostKeys.map(({ key }) => ({ key })),
+        hostKeys: [...deps.hostKeys],
         algorithms: ALGORITHMS,
         ident: 'Berth',
         keepaliveInterval: limits.keepAliveMs,
@@ -115,7 +96,9 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       client => {
         client.on('error', error => log.debug({ err: error }, 'an SSH connection failed'))
         client.on('handshake', () => keepKeys(client))
-        letSignIn(signInDeps, client, address, customer => {
+        const quick = quickCiphers(words)
+        if (quick.length > 0) offerCiphers(client, quick)
+        letSignIn({ gateway, limits, log }, client, address, customer => {
           clearTimeout(late)
           strangers.delete(socket)
           paced.off('data', countBytes)
@@ -130,14 +113,21 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     }
     library.injectSocket(paced as Socket)
     paced.on('data', countBytes)
+    awaitFirstWords(paced, limits.firstWordsMs, known => {
+      words = known
+    })
   }
 
   /** From here on it is known whose connection it is. */
   function welcome(client: Connection, socket: Socket, customer: SshCustomer): void {
     const isFull = ofCustomer(customer.userId).length >= limits.connectionsPerCustomerMax
-    const connection = serveConnection({ ...deps, limits }, client, socket, customer, deps.languageOf)
+    const connection = serveConnection({ gateway, limits, log }, client, socket, customer)
     customers.add(connection)
-    socket.once('close', () => customers.delete(connection))
+    tellCount()
+    socket.once('close', () => {
+      customers.delete(connection)
+      tellCount()
+    })
     if (isFull) connection.end('too_many_connections')
     // A key that went just before this connection was known here was looked for in vain.
     else check([connection], checkKey)
@@ -152,7 +142,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     }
   }
   async function checkKey(connection: SshConnection): Promise<void> {
-    const fate = await sshKeys.fate(connection.userId, connection.keyId)
+    const fate = await gateway.fate(connection.userId, connection.keyId)
     if (fate === 'removed') connection.end('key_removed')
     else if (fate === 'account_closed') connection.end('account_closed')
   }
@@ -162,31 +152,27 @@ export function createSshServer(deps: SshServerDeps): SshServer {
   }
 
   return {
-    hostKeys,
-    address: () => {
-      const address = server.listening ? server.address() : null
-      return typeof address === 'object' ? address : null
-    },
     async listen(host, port) {
       server.listen({ host, port })
       await once(server, 'listening')
       server.on('error', error => log.warn({ err: error }, 'the SSH server failed'))
+      return server.address() as AddressInfo
     },
-    async watch() {
-      const all = () => check(customers)
-      const stops = await Promise.all([
-        deps.listen(INSTANCE_CHANNEL, id => check([...customers].filter(one => one.name === id)), all),
-        deps.listen(SSH_KEY_CHANNEL, id => check([...customers].filter(one => one.keyId === id))),
-      ])
-      return () => {
-        for (const stop of stops) stop()
-      }
+    lookAgain(changed) {
+      if (changed === 'anything') check(customers)
+      else if ('instanceId' in changed) check([...customers].filter(one => one.name === changed.instanceId))
+      else check([...customers].filter(one => one.keyId === changed.keyId))
     },
-    count: () => ({ strangers: strangers.size, customers: customers.size }),
+    count,
     shutdown() {
       server.close()
       for (const connection of customers) connection.end('gateway_stopping')
       for (const socket of strangers.keys()) socket.destroy()
     },
   }
+}
+
+/** Of the ciphers that a client has in both directions, those that are quick. */
+function quickCiphers(words: FirstWords | null): string[] {
+  return QUICK_CIPHERS.filter(name => words?.ciphersIn.includes(name) && words.ciphersOut.includes(name))
 }

@@ -14,6 +14,12 @@ export interface MachineTurns {
    * @throws ComputeError `exhausted` when it has as many as it may have; and what `open` throws.
    */
   connect(instanceId: string, open: () => Promise<Duplex>): Promise<Duplex>
+  /**
+   * Counts a connection into a machine that somebody else reads, in turns of their own, if it may have one more.
+   * @returns To call once, at its end.
+   * @throws ComputeError `exhausted` as `connect`.
+   */
+  count(instanceId: string): () => void
   /** Puts the reading of a stream that came from a machine under its turns; nothing of it was read. */
   pace(instanceId: string, stream: Duplex): Duplex
 }
@@ -141,30 +147,36 @@ export function createMachineTurns({ limits, now, worked }: MachineTurnsDeps): M
     return paced
   }
 
+  function count(instanceId: string): () => void {
+    const machine = machineOf(instanceId)
+    const free = limits.connectionsMax - connections
+    const connectionsMax = Math.min(limits.connectionsPerInstanceMax, Math.ceil(free * limits.partOfFree))
+    if (machine.connections >= connectionsMax) {
+      forget(instanceId, machine)
+      throw new ComputeError('exhausted', 'the machine has as many open connections as it may have')
+    }
+    const add = (change: 1 | -1) => {
+      connections += change
+      machine.connections += change
+      forget(instanceId, machine)
+    }
+    add(1)
+    return () => add(-1)
+  }
+
   return {
     async connect(instanceId, open) {
-      const machine = machineOf(instanceId)
-      const free = limits.connectionsMax - connections
-      const connectionsMax = Math.min(limits.connectionsPerInstanceMax, Math.ceil(free * limits.partOfFree))
-      if (machine.connections >= connectionsMax) {
-        forget(instanceId, machine)
-        throw new ComputeError('exhausted', 'the machine has as many open connections as it may have')
-      }
-      const count = (change: 1 | -1) => {
-        connections += change
-        machine.connections += change
-        forget(instanceId, machine)
-      }
-      count(1)
+      const release = count(instanceId)
       try {
         const stream = pace(instanceId, await open())
-        stream.once('close', () => count(-1))
+        stream.once('close', release)
         return stream
       } catch (error) {
-        count(-1)
+        release()
         throw error
       }
     },
+    count,
     pace,
   }
 }

@@ -1,0 +1,38 @@
+import type { Duplex } from 'node:stream'
+import type { Language } from '@berth/contract/limits'
+import type { RunOptions } from '../../../drivers/compute/port/console.ts'
+import type { RateCount, RateRule } from '../../../platform/http/rate-counts.ts'
+import type { Target } from '../../instances/instances.ts'
+import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
+import type { SshAttempt } from './attempts.ts'
+
+/** What the SSH server asks of its gateway, which is another process: it has neither the database nor engines. */
+export interface GatewaySide {
+  /** As `SshKeys` says. */
+  holder: SshKeys['holder']
+  fate: SshKeys['fate']
+  /** Whether a security token signed that, and was touched: `isSignedBySecurityKey` of the keys' domain. */
+  isSignedBySecurityKey(key: Buffer, data: Buffer, signature: Buffer): Promise<boolean>
+  /** Whose instance that is; null where there is none. */
+  ownerOf(instanceId: string): Promise<string | null>
+  /** The language of a customer. */
+  languageOf(userId: string): Promise<Language>
+  /** Counts keys that were refused, over all gateways. */
+  countRefusal(address: string, rule: RateRule): Promise<RateCount>
+  /** As `SshAttempts` says. */
+  note(name: string, attempt: SshAttempt): Promise<void>
+  /** Whether a customer's own instance is there and runs. */
+  isRunning(target: Target): Promise<boolean>
+  /** Somebody is connected to an instance that was seen to be theirs. @returns To call at the end. */
+  hold(instanceId: string): () => void
+  /**
+   * Runs a program in a customer's own instance: a line as `MachineWays.run` gives.
+   * @throws ApiError `not_found` or `instance_not_running`; ComputeError as `MachineWays.run`.
+   */
+  run(target: Target, options: RunOptions): Promise<Duplex>
+  /** Opens a port of a customer's own instance. @throws As `run`, and as `MachineWays.connect`. */
+  connect(target: Target, port: number): Promise<Duplex>
+}
+
+/** The log of the gateway: what something is about, with the error as `err`, and a sentence. */
+export type SshLog = Record<'debug' | 'warn', (about: Record<string, unknown>, text: string) => void>

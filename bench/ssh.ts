@@ -10,7 +10,7 @@ import { addSshKey } from '@berth/contract/ssh-keys'
 import Docker from 'dockerode'
 import { probeDocker } from '../apps/gateway/src/drivers/compute/docker/probe-docker.ts'
 import { importTestImage } from '../apps/gateway/src/drivers/compute/docker/test-image.ts'
-import { threadMs } from './lib/child-server.ts'
+import { cpuSeconds, processTree, threadMs } from './lib/child-server.ts'
 import { median, printFigure, quantile } from './lib/figures.ts'
 import { startGatewayProcess } from './lib/gateway-process.ts'
 
@@ -38,8 +38,11 @@ const rates: Record<'in' | 'out' | 'execIn' | 'execOut' | 'pipeIn' | 'pipeOut', 
   pipeIn: [],
   pipeOut: [],
 }
-/** The threads of the gateway that worked for our transfers, in ms for each MB. */
-const work: Record<'in' | 'out', number[]> = { in: [], out: [] }
+/** How long the gateway's thread worked for our transfers, and the SSH process with all of its own, in ms for each MB. */
+const work: Record<'in' | 'out', { gateway: number[]; ssh: number[] }> = {
+  in: { gateway: [], ssh: [] },
+  out: { gateway: [], ssh: [] },
+}
 const container = await startContainer()
 try {
   await gateway.call(addSshKey, {
@@ -87,12 +90,15 @@ try {
     home,
   ]
   const bare = (line: string) => timed('sh', ['-c', line, 'sh', file, ...wall])
+  const sshProcess = processTree(gateway.server.pid).find(isSshProcess) ?? 0
   // The first round of each warms it up and is not counted.
   for (let round = 0; round <= ROUNDS; round++) {
     const measured = async (what: 'in' | 'out', ...paths: string[]) => {
-      const before = threadMs(gateway.server.pid)
+      const [gatewayMs, sshMs] = [threadMs(gateway.server.pid), cpuSeconds(sshProcess) * MS_PER_S]
       const took = await scp(...paths)
-      if (round > 0) work[what].push((threadMs(gateway.server.pid) - before) / (BYTES / BYTES_PER_MB))
+      if (round === 0) return took
+      work[what].gateway.push((threadMs(gateway.server.pid) - gatewayMs) / (BYTES / BYTES_PER_MB))
+      work[what].ssh.push((cpuSeconds(sshProcess) * MS_PER_S - sshMs) / (BYTES / BYTES_PER_MB))
       return took
     }
     const took = {
@@ -134,7 +140,9 @@ for (const [what, ours, exec, pipe, worked] of [
   ['scp into an instance', rates.in, rates.execIn, rates.pipeIn, work.in],
   ['scp out of an instance', rates.out, rates.execOut, rates.pipeOut, work.out],
 ] as const) {
-  const said = `${median(ours).toFixed(1)} MB/s, ${median(worked).toFixed(1)} ms of the gateway's thread for each MB`
+  const said =
+    `${median(ours).toFixed(1)} MB/s, ${median(worked.gateway).toFixed(2)} ms of the gateway's thread for each MB, ` +
+    `and ${median(worked.ssh).toFixed(1)} ms of the SSH process`
   for (const [beside, floor, aims] of [
     ['docker exec', exec, true],
     ['a bare pipe', pipe, false],
@@ -148,6 +156,14 @@ for (const [what, ours, exec, pipe, worked] of [
       compared: `ratio ${ratio.toFixed(2)}`,
       aim: aims ? { says: `at least ${AIM_RATIO}`, met: ratio >= AIM_RATIO } : null,
     })
+  }
+}
+
+function isSshProcess(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('ssh-process')
+  } catch {
+    return false
   }
 }
 

@@ -551,12 +551,23 @@ function anyFitting(schema: Schema, name: string): JsonText {
     case 'null':
       return text([null])
     default:
-      return pattern
-        ? fc
-            .stringMatching(new RegExp(pattern), { maxLength: Math.min(maxLength, PATTERN_CHARS_MAX) })
-            .map(one => JSON.stringify(one))
-        : fc.string({ maxLength }).map(one => JSON.stringify(one))
+      return textOf(pattern, maxLength)
   }
+}
+
+const texts = new Map<string, JsonText>()
+
+/** Made once of each kind: making one takes milliseconds, and there are a thousand fields. */
+function textOf(pattern: string | undefined, maxLength: number): JsonText {
+  const kind = `${maxLength} ${pattern}`
+  const known = texts.get(kind)
+  if (known !== undefined) return known
+  const plain = pattern
+    ? fc.stringMatching(new RegExp(pattern), { maxLength: Math.min(maxLength, PATTERN_CHARS_MAX) })
+    : fc.string({ maxLength })
+  const text = plain.map(one => JSON.stringify(one))
+  texts.set(kind, text)
+  return text
 }
 
 /** The fields of an object, each made by `value`; those that may be left out are, at times. */
@@ -568,12 +579,14 @@ function objectOf(schema: Schema, value: (schema: Schema, name: string) => JsonT
   return fc.tuple(...fields).map(parts => `{${parts.filter(part => part !== null).join()}}`)
 }
 
+const variableName = fc.stringMatching(/^[A-Z_]{1,8}$/)
+
 function recordOf({ additionalProperties }: Schema): JsonText {
   const known = typeof additionalProperties === 'object' ? fitting(additionalProperties) : oddJson
   const odd = fc.constantFrom('"\\ud800"', '"\\u0000"', '"\\udbff\\udfff"', '{}', '7')
   const value = fc.oneof({ weight: 5, arbitrary: known }, { weight: 1, arbitrary: odd })
   return fc
-    .array(fc.tuple(fc.stringMatching(/^[A-Z_]{1,8}$/), value), { maxLength: 3 })
+    .array(fc.tuple(variableName, value), { maxLength: 3 })
     .map(pairs => `{${pairs.map(([key, one]) => `"${key}":${one}`).join()}}`)
 }
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stopRunningCommands } from './command.ts'
+import { startOnePostgres } from './one-postgres.ts'
 import { lookAgain } from './second-look.ts'
 import {
   buildConsole,
@@ -45,7 +46,10 @@ async function main(filters: readonly string[]): Promise<void> {
     })
   }
   const tallies: Tally[] = []
+  // Beside the checks, so that no test waits for it. Where it does not start, the tests start their own, and say why.
+  const postgres = startOnePostgres().catch(() => async () => {})
   if (filters.length === 0) tallies.push(...(await Promise.all(STATIC_CHECKS.map(runStages))).flat())
+  const stopPostgres = await postgres
   const unitTests = runStage({ title: 'Unit and API tests', run: () => runVitest(scratch, filters) })
   if (filters.length === 0) {
     // Either waits a good part of its time, for boots, pages and pauses: beside each other they keep two cores busy.
@@ -55,6 +59,7 @@ async function main(filters: readonly string[]): Promise<void> {
     tallies.push(await lookAgain(await unitTests, files => again(() => runVitest(scratch, files, alone))))
     tallies.push(await lookAgain(walks, files => again(() => runBrowserTests(scratch, files))))
   } else tallies.push(await unitTests)
+  await stopPostgres()
   rmSync(scratch, { recursive: true, force: true })
   const total = sumTallies(tallies)
   for (const line of ['', slowestLine(total), ...tallyDetails(total)]) console.log(line)

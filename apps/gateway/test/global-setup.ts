@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { startTestPostgres } from './test-postgres.ts'
+import { postgresPlace, startOnePostgres } from '../../../scripts/test/one-postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -10,10 +10,11 @@ declare module 'vitest' {
   }
 }
 
-/** Starts one PostgreSQL for the whole run, and stops it at the end. */
+/** Has one PostgreSQL for the whole run: the one that is there, or its own, which it stops at the end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const postgres = await startTestPostgres()
-  project.provide('postgresUrl', postgres.url)
-  project.provide('templateName', postgres.templateName)
-  return postgres.stop
+  const stop = await startOnePostgres()
+  const { url = '', templateName = '' } = postgresPlace() ?? {}
+  project.provide('postgresUrl', url)
+  project.provide('templateName', templateName)
+  return stop
 }

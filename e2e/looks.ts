@@ -17,6 +17,12 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 /** A page is given axe by its text, since Berth's policy lets no other script in. */
 const axeText = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
+/**
+ * How texts looked whose contrast axe found good, by theme: see `lookOf` below. What looks the same has the same
+ * contrast, on whatever page, so it is measured once.
+ */
+const seen: Record<Theme, Set<string>> = { light: new Set(), dark: new Set() }
+
 declare global {
   interface Window {
     axe?: typeof Axe
@@ -34,7 +40,12 @@ export async function lookAt(page: Page, name: string): Promise<void> {
   for (const size of SIZES) {
     await page.setViewportSize(size)
     for (const theme of THEMES) {
-      const { overflow, violations } = await look(page, theme)
+      // The other theme is other colours on the same elements, so only the rules about colours say anything new. Those
+      // are asked about every text once, where it stands; after that about what looks as nothing did before.
+      const structure = theme === 'light'
+      const everyText = structure && size === SIZES[0]
+      const { overflow, violations, good } = await look(page, { theme, structure, everyText })
+      for (const text of good) seen[theme].add(text)
       const where = `${name} in ${theme} at ${size.width} px`
       expect(overflow, `${where} is wider than the screen`).toBeLessThanOrEqual(0)
       expect.soft(violations, `axe on ${where}`).toEqual([])
@@ -45,33 +56,94 @@ export async function lookAt(page: Page, name: string): Promise<void> {
   await page.setViewportSize(SIZES[0])
 }
 
+interface Question {
+  theme: Theme
+  /** Whether the rules about anything else than colours are asked, too. */
+  structure: boolean
+  /** Whether the contrast of every text is asked, and not only of those whose look is new. */
+  everyText: boolean
+}
+
 /** Switches the theme, waits until the page stands still, and says what is wrong with it. */
-async function look(page: Page, theme: Theme) {
+async function look(page: Page, question: Question) {
   return await page.evaluate(
-    async ({ scheme, tags }) => {
+    async ({ theme, structure, everyText, tags, known }) => {
       const { axe } = window
       if (axe === undefined) throw new Error('The page lost its axe: it was loaded again meanwhile.')
-      document.documentElement.setAttribute('data-mantine-color-scheme', scheme)
+      document.documentElement.setAttribute('data-mantine-color-scheme', theme)
       // A page that has just become narrow renders again, and what then moves is looked at where it ends.
       await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))
       for (const animation of document.getAnimations()) {
         if (animation.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) animation.finish()
       }
-      // The dark theme is other colours on the same elements, so only the rules about colours say anything new.
-      const ofColours = axe.getRules(['cat.color']).filter(rule => rule.tags.some(tag => tags.includes(tag)))
-      const runOnly: Axe.RunOnly =
-        scheme === 'light'
-          ? { type: 'tag', values: tags }
-          : { type: 'rule', values: ofColours.map(({ ruleId }) => ruleId) }
-      const found = await axe.run({ runOnly, resultTypes: ['violations'] })
+      const ofColours = axe
+        .getRules(['cat.color'])
+        .filter(rule => rule.tags.some(tag => tags.includes(tag)))
+        .map(({ ruleId }) => ruleId)
+      const found: Axe.Result[] = []
+      if (structure) {
+        const rules = everyText ? {} : Object.fromEntries(ofColours.map(id => [id, { enabled: false }]))
+        const runOnly: Axe.RunOnly = { type: 'tag', values: tags }
+        found.push(...(await axe.run({ runOnly, rules, resultTypes: ['violations'] })).violations)
+      }
+      const good: string[] = []
+      const texts = everyText ? [] : newTexts(new Set(known))
+      if (texts.length > 0) {
+        const runOnly: Axe.RunOnly = { type: 'rule', values: ofColours }
+        const { violations, passes } = await axe.run({ include: texts }, { runOnly, elementRef: true })
+        found.push(...violations)
+        const measured = passes.flatMap(({ nodes }) => nodes.map(({ element }) => element))
+        good.push(...measured.flatMap(element => lookOf(element) ?? []))
+      }
       return {
         overflow: document.documentElement.scrollWidth - window.innerWidth,
-        violations: found.violations.map(
+        violations: found.map(
           ({ id, nodes }) => `${id}: ${nodes.map(node => node.target.join(' ')).join(', ')}`,
         ),
+        good,
+      }
+
+      /** One of each look that is not known. */
+      function newTexts(looks: Set<string>): Element[] {
+        return [...document.body.querySelectorAll('*')].filter(element => {
+          const isText =
+            element.matches('input, textarea, select') ||
+            [...element.childNodes].some(
+              node => node.nodeType === Node.TEXT_NODE && node.nodeValue?.trim() !== '',
+            )
+          if (!isText || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+            return false
+          const text = lookOf(element)
+          if (text === undefined) return true
+          if (looks.has(text)) return false
+          looks.add(text)
+          return true
+        })
+      }
+
+      /**
+       * All that contrast comes from: letters, and what shines through behind them up to the first ground that nothing
+       * does. Nothing, where the text or something between has a place of its own, and may lie over anything.
+       */
+      function lookOf(element: Element | undefined): string | undefined {
+        if (element === undefined) return undefined
+        const own = getComputedStyle(element)
+        const off =
+          element.closest(':disabled, [aria-disabled="true"], [aria-hidden="true"], [inert]') !== null
+        const parts = [own.color, own.fontSize, own.fontWeight, own.textShadow, own.filter, String(off)]
+        let isSolid = false
+        for (let behind: Element | null = element; behind !== null; behind = behind.parentElement) {
+          const { backgroundColor, backgroundImage, opacity, position } = getComputedStyle(behind)
+          parts.push(opacity)
+          if (isSolid) continue
+          parts.push(backgroundColor, backgroundImage)
+          isSolid = /^rgb\(/.test(backgroundColor)
+          if (!isSolid && (position === 'absolute' || position === 'fixed')) return undefined
+        }
+        return parts.join(' ')
       }
     },
-    { scheme: theme, tags: RULES },
+    { ...question, tags: RULES, known: [...seen[question.theme]] },
   )
 }
 

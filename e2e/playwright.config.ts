@@ -32,6 +32,8 @@ export default defineConfig({
   reporter: process.env.PLAYWRIGHT_JSON_OUTPUT_FILE === undefined ? 'list' : [['list'], ['json']],
   use: {
     browserName: 'chromium',
+    // Nothing that moves is tested here, and each frame of it is drawn.
+    contextOptions: { reducedMotion: 'reduce' },
     screenshot: 'only-on-failure',
     // Keeping every step of a page costs as much as the walk itself: only where somebody looks into a failure.
     trace: process.env.BERTH_TRACES === undefined ? 'off' : 'retain-on-failure',
@@ -48,6 +50,8 @@ export default defineConfig({
         '--disable-component-update',
         '--disable-sync',
         '--disable-quic',
+        // Pages here live for seconds: to make the best code of theirs takes longer than that code saves.
+        '--js-flags=--no-turbofan',
         `--disable-features=${FEATURES_OFF.join(',')}`,
       ],
     },

@@ -13,11 +13,14 @@ const HEIGHT_PX = 900
  */
 export async function holdWidths(page: Page, name: string): Promise<void> {
   const wrong: string[] = []
+  // What cannot be seen is laid out and meets fingers as ever, and is not drawn: up to 3.5 million pixels a time.
+  await page.evaluate(() => document.documentElement.style.setProperty('opacity', '0'))
   for (const width of WIDTHS_PX) {
     await page.setViewportSize({ width, height: HEIGHT_PX })
     wrong.push(...(await page.evaluate(faultsOfPage)).map(fault => `${name} at ${width} px: ${fault}`))
   }
   await page.setViewportSize({ width: 1_440, height: HEIGHT_PX })
+  await page.evaluate(() => document.documentElement.style.removeProperty('opacity'))
   expect.soft(wrong).toEqual([])
 }
 

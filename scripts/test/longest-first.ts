@@ -11,17 +11,26 @@ export const TIMED = [
   'apps/gateway/test/faults/postgres-down.test.ts',
 ]
 
-/** Files of more than fifteen seconds, the longest first but for the timed ones; the first two mostly wait. */
+/** Files of more than forty seconds on a busy computer, about the longest first but for the timed ones. */
 const LONGEST = [
   'apps/gateway/src/drivers/compute/docker/docker-engine.test.ts',
   'apps/gateway/src/drivers/compute/sandbox/sandbox-engine.test.ts',
   ...TIMED,
   'apps/gateway/test/main.test.ts',
+  'apps/gateway/test/stale-reads.test.ts',
+  'apps/gateway/src/domains/reach/files/files.test.ts',
+  'apps/gateway/src/domains/volumes/volumes.test.ts',
+  'apps/gateway/src/drivers/compute/sandbox/sandbox-image-faults.test.ts',
+  'apps/gateway/src/domains/instances/follow/follow.test.ts',
   'apps/gateway/src/drivers/compute/docker/replace-container.test.ts',
   'apps/gateway/src/domains/instances/reconcile/recovery.test.ts',
-  'apps/gateway/src/platform/events/events.test.ts',
-  'apps/gateway/src/platform/database/embedded/embedded-postgres.test.ts',
+  'apps/gateway/src/domains/instances/reconcile/lifecycle.test.ts',
+  'apps/gateway/src/drivers/compute/sandbox/sandbox-recovery.test.ts',
   'apps/gateway/test/fuzz.test.ts',
+  'apps/gateway/src/drivers/compute/sandbox/sandbox-outbound.test.ts',
+  'apps/gateway/src/drivers/compute/docker/two-engines.test.ts',
+  'apps/gateway/src/drivers/compute/qemu/linux-guest.test.ts',
+  'apps/gateway/src/drivers/compute/sandbox/sandbox-users.test.ts',
 ]
 
 /** A process serves one project and is given up for another one, so those of the longest files come first. */

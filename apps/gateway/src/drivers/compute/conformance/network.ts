@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { heldBytes } from '../../../../test/held-bytes.ts'
 import { openDatagrams } from '../port/datagram-line.ts'
 import { lackOf, offered } from '../port/part.ts'
-import { eventually, expectCode, type Subject, text } from './tools.ts'
+import { eventually, expectCode, never, type Subject, text } from './tools.ts'
+
+/** How much may be under way while nobody reads. */
+const UNDER_WAY_BYTES_MAX = 8 * 1024 * 1024
 
 /** How every driver reaches what listens in a machine. */
 export function describeNetwork(subject: Subject): void {
@@ -25,6 +29,49 @@ export function describeNetwork(subject: Subject): void {
       stream.end(sent)
       await ended
       expect(Buffer.concat(received).equals(sent)).toBe(true)
+    },
+  )
+
+  subject.inside(
+    '[R2.23] a port on the machine’s loopback alone is reached, by many at once, with all that goes over it',
+    async () => {
+      const engine = subject.engine()
+      const { id } = await subject.running()
+      const listener = `setsid perl -e '${LOOPBACK_SERVER}' 8765 > /dev/null 2>&1 &`
+      await text(engine, id, listener)
+      await eventually(async () => (await engine.network.connect(id, 8765)).destroy())
+      const sizes = [0, 1, 70_000, 3_000_000]
+      await Promise.all(
+        sizes.map(async size => {
+          const sent = randomBytes(size)
+          const stream = await engine.network.connect(id, 8765)
+          const received: Buffer[] = []
+          stream.on('data', chunk => received.push(chunk))
+          const ended = new Promise(resolve => stream.on('end', resolve))
+          stream.end(sent)
+          await ended
+          expect(Buffer.concat(received).equals(sent)).toBe(true)
+        }),
+      )
+      await expectCode(engine.network.connect(id, 8766), 'port_closed')
+      // Whoever does not read holds the machine up, and whoever leaves is gone in there, too.
+      const slow = await engine.network.connect(id, 8765)
+      const before = heldBytes()
+      const piece = Buffer.alloc(1024 * 1024)
+      let written = 0
+      while (written < 64 && slow.write(piece)) written++
+      for (let turn = 0; turn < 10; turn++) await text(engine, id, 'sleep 0.05')
+      expect(heldBytes() - before).toBeLessThan(UNDER_WAY_BYTES_MAX)
+      slow.destroy()
+      await eventually(async () =>
+        expect(await text(engine, id, 'cat /proc/net/tcp')).not.toMatch(/0100007F:223D \S+ 01 /),
+      )
+      await engine.machines.stop(id, never)
+      await expectCode(engine.network.connect(id, 8765), 'not_running')
+      await engine.machines.start(id, never)
+      await expectCode(engine.network.connect(id, 8765), 'port_closed')
+      await text(engine, id, listener)
+      await eventually(async () => (await engine.network.connect(id, 8765)).destroy())
     },
   )
 
@@ -65,6 +112,12 @@ export function describeNetwork(subject: Subject): void {
 const ECHO_SERVER =
   'socket(S,2,1,0);setsockopt(S,1,2,pack("i",1));bind(S,pack("Sna4x8",2,$ARGV[0],"\\0\\0\\0\\0"))or die;listen(S,9);' +
   'while(accept(C,S)){while(sysread(C,$b,65536)){for($o=0;$o<length $b;){$o+=syswrite(C,$b,65536,$o)}}close C}'
+
+/** The same on the loopback alone, for many at a time. */
+const LOOPBACK_SERVER =
+  '$SIG{CHLD}="IGNORE";socket(S,2,1,0);setsockopt(S,1,2,pack("i",1));bind(S,pack("SnC4x8",2,$ARGV[0],127,0,0,1))or die;' +
+  'listen(S,9);while(accept(C,S)){if(fork){close C;next}while(sysread(C,$b,65536)){for($o=0;$o<length $b;)' +
+  '{$w=syswrite(C,$b,65536,$o)or exit;$o+=$w}}exit}'
 
 /** Sends each datagram back to where it came from. */
 const UDP_ECHO =

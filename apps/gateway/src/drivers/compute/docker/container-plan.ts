@@ -109,9 +109,11 @@ export function createNames(cloudId: string) {
     /** The private image that holds a machine's files while its container is made anew, and under it later. */
     saved: (id: string) => ({ repo: `berth-${cloudId}`, tag: id }),
     volume: (id: string) => `berth-${cloudId}-${id}.volume`,
-    /** The container that keeps machines from private networks, and what it is made from. */
+    /** The container that keeps machines from private networks, and what it and relays are made from. */
     guard: `berth-${cloudId}.guard`,
     guardImage: { repo: `berth-${cloudId}.guard`, tag: '1' },
+    /** The container by which a machine's loopback is reached. */
+    relay: (id: string) => `berth-${cloudId}-${id}.relay`,
     /** Never started: by it the engine says whether it bounds disks. */
     diskTrial: `berth-${cloudId}.disk-trial`,
     isVolume: (name: string) => name.startsWith(`berth-${cloudId}-`) && name.endsWith('.volume'),

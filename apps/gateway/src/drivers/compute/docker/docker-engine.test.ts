@@ -174,14 +174,26 @@ test('a client’s log holds none of what hangs on the sockets of an engine', ()
   expect(inspect({ agent }, { showHidden: true, depth: null })).toBe('{ agent: Agent }')
 })
 
-test('a listener is found in the kernel’s list by its port and its state', () => {
+test('a listener is found in the kernel’s list by its port and its state, and on what it listens', () => {
   const list =
     '  sl  local_address rem_address   st tx_queue rx_queue\n' +
     '   0: 00000000:1F90 00000000:0000 0A 00000000:00000000\n' +
     '   1: 0100007F:0050 0100007F:A1B2 01 00000000:00000000\n'
-  expect(listensOn(list, 8080)).toBe(true)
-  expect(listensOn(list, 80)).toBe(false)
-  expect(listensOn(list, 8081)).toBe(false)
+  expect(listensOn(list, 8080)).toBe('beyond')
+  expect(listensOn(list, 80)).toBeNull()
+  expect(listensOn(list, 8081)).toBeNull()
+  const on = (address: string) => listensOn(`   0: ${address}:0050 0:0 0A`, 80)
+  for (const own of [
+    '0100007F',
+    '0900007F',
+    `${'0'.repeat(16)}FFFF00000100007F`,
+    `${'0'.repeat(24)}01000000`,
+  ])
+    expect(on(own)).toBe('loopback')
+  for (const other of ['00000000', '7F000001', '0'.repeat(32), '020011AC']) expect(on(other)).toBe('beyond')
+  expect(listensOn(list.replaceAll('A1B2 01', 'A1B2 0A').concat('   2: 020011AC:0050 0:0 0A\n'), 80)).toBe(
+    'beyond',
+  )
 })
 
 describeWhere('docker', probe, () => {
@@ -236,6 +248,10 @@ describeWhere('docker', probe, () => {
   afterAll(async () => {
     await new Docker({ socketPath })
       .getNetwork(`berth-${cloudId}`)
+      .remove()
+      .catch(() => undefined)
+    await new Docker({ socketPath })
+      .getImage(`berth-${cloudId}.guard:1`)
       .remove()
       .catch(() => undefined)
   })

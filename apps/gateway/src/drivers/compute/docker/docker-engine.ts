@@ -18,10 +18,11 @@ import { followLogs, readLogs } from './docker-logs.ts'
 import { createDockerMachines } from './docker-machines.ts'
 import { connectPort } from './docker-ports.ts'
 import { runProgram } from './docker-program.ts'
+import { createDockerRelays } from './docker-relays.ts'
 import { hostRuntime, mustKnowRuntime } from './docker-runtime.ts'
 import { createDockerSampler } from './docker-sampler.ts'
 import { isOnThisComputer, limitableDisk, sizeOf } from './docker-size.ts'
-import { openUdp } from './docker-udp.ts'
+import { createDockerUdp } from './docker-udp.ts'
 import { createDockerVolumes } from './docker-volumes.ts'
 import { createEgressGuard, type EgressPolicy } from './egress-guard.ts'
 import { createKeeperClient } from './keeper-client.ts'
@@ -79,6 +80,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
   const sampler = createDockerSampler((id, work) => talk(id, 'measuring', work), {
     isHere: isOnThisComputer(info, link.is_here),
   })
+  const relays = createDockerRelays({ docker, cloudId, runtime: hostRuntime(info), log })
   const { machines, status } = createDockerMachines({
     docker,
     cloudId,
@@ -96,9 +98,27 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
         throw new ComputeError('no_room', 'the disk of the engine’s computer is nearly full')
       await guard?.admit()
     },
-    onEnded: sampler.letGo,
+    onEnded: id => {
+      sampler.letGo(id)
+      relays.letGo(id)
+    },
     onReplaced: sampler.forget,
+    onRemoving: relays.remove,
   })
+
+  const follow = (onChange: (id: string) => void, onHearing?: () => void) => {
+    const listIds = async () => (await machines.list()).map(machine => machine.id)
+    return followEvents({
+      docker,
+      cloudId,
+      listIds,
+      onChange,
+      ...(onHearing && { onHearing }),
+      onBroken: identity.doubt,
+      log,
+    })
+  }
+  const udp = createDockerUdp({ link, network: names.network, followEvents: follow })
 
   /** Does one thing with a machine; the engine itself refuses where it is not there or does not run. */
   function talk<T>(id: string, doing: string, work: (container: Docker.Container) => Promise<T>): Promise<T> {
@@ -132,14 +152,12 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     network: {
       connect: (id, port) =>
         talk(id, `connecting to port ${port}`, container =>
-          connectPort(link, container, names.network, port),
+          connectPort({ id, container, network: names.network, link, relays }, port),
         ),
       udp: link.carries_udp
         ? {
             open: (id, port) =>
-              talk(id, `opening UDP port ${port}`, container =>
-                openUdp(link, container, names.network, port),
-              ),
+              talk(id, `opening UDP port ${port}`, container => udp.open(id, container, port)),
           }
         : { lacks: 'Datagrams do not pass through SSH, which carries streams alone.' },
     },
@@ -161,10 +179,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     },
     observation: {
       status,
-      watch: onChange => {
-        const listIds = async () => (await machines.list()).map(machine => machine.id)
-        return followEvents({ docker, cloudId, listIds, onChange, onBroken: identity.doubt, log })
-      },
+      watch: onChange => follow(onChange),
       sample: sampler.sample,
       followLogs: (id, { lines_max }) =>
         talk(id, 'following the log', container => followLogs(container, lines_max)),
@@ -174,6 +189,8 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     shutdown: async () => {
       await diskWatch?.close()
       sampler.close()
+      relays.close()
+      udp.close()
       guard?.close()
       link.close()
       return []

@@ -27,6 +27,8 @@ export function followEvents(options: {
   cloudId: string
   listIds(): Promise<string[]>
   onChange(id: string): void
+  /** Called each time that a stream was opened: from here on, and until it breaks, nothing is missed. */
+  onHearing?(): void
   /** Called before a stream that ended is opened again. */
   onBroken(): void
   log: Logger
@@ -65,6 +67,7 @@ export function followEvents(options: {
       })
       // It says again what the stream says; 'close' follows.
       lines.on('error', () => undefined)
+      options.onHearing?.()
       if (isLate) for (const id of await options.listIds()) options.onChange(id)
     } catch (error) {
       log.debug({ err: error }, 'no event stream from Docker')

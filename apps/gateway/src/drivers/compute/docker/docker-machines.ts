@@ -60,6 +60,8 @@ export function createDockerMachines(deps: {
   onEnded(id: string): void
   /** Called when figures that were kept of a machine are those of another container. */
   onReplaced(id: string): void
+  /** Called before a machine is removed. */
+  onRemoving(id: string): Promise<void>
 }) {
   const { docker, cloudId, soon, log } = deps
   const { cpusMax, publishAddress, runtime, diskNode, diskBound } = deps
@@ -193,6 +195,7 @@ export function createDockerMachines(deps: {
   }
 
   async function remove(id: string): Promise<void> {
+    await deps.onRemoving(id)
     for (const container of [containerOf(id), docker.getContainer(names.before(id))]) {
       const found = await orNull(container.inspect())
       if (!found || !isOurs(id, found)) continue

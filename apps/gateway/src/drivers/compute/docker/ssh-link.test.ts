@@ -91,6 +91,13 @@ describeWhere('an engine by SSH', probe, () => {
       stream.end(sent)
       await ended
       expect(Buffer.concat(received).equals(sent)).toBe(true)
+      const inside = answer.replace('9090', '9091').replace('\\0\\0\\0\\0', '\\177\\0\\0\\1')
+      await text(engine, 'by-ssh', `setsid perl -e '${inside}' > /dev/null 2>&1 &`)
+      const within = await eventually(() => engine.network.connect('by-ssh', 9091))
+      const heard = once(within, 'data')
+      within.write('on its loopback')
+      expect(String(await heard)).toBe('on its loopback')
+      within.destroy()
     })
 
     test('opens terminals', async () => {

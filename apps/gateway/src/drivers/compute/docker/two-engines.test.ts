@@ -114,6 +114,14 @@ describe.skipIf(missing !== null)('two Docker daemons', () => {
     stream.write('over there')
     expect(await heard).toBe('over there')
     stream.destroy()
+    // A port that was never published, on the loopback alone.
+    const inside = ECHO.replace('8080', '8091').replace('\\0\\0\\0\\0', '\\177\\0\\0\\1')
+    await text(there, 'same-id', `setsid perl -e '${inside}' > /dev/null 2>&1 &`)
+    const within = await eventually(() => there.network.connect('same-id', 8091))
+    const heardWithin = new Promise(resolve => within.once('data', chunk => resolve(String(chunk))))
+    within.write('in there')
+    expect(await heardWithin).toBe('in there')
+    within.destroy()
   })
 
   test('the remote one’s terminals pass bytes both ways', async () => {

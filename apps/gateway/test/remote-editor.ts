@@ -9,13 +9,15 @@ export const EDITOR_FOLDER = '.stand-in-editor'
  * whoever started it. A channel names its session on its first line, and hears which server that is and how often it came;
  * what it says from there on is said back.
  */
-export const EDITOR_SERVER = `use strict; use IO::Socket::INET;
+export const EDITOR_SERVER = `
 $| = 1; $SIG{CHLD} = 'IGNORE';
-my $server = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => 0, Listen => 20) or die "no port: $!";
-print "listening on ", $server->sockport, " as $$\\n";
-while (my $channel = $server->accept) {
+socket(my $server, 2, 1, 0) or die;
+bind($server, pack('SnC4x8', 2, 0, 127, 0, 0, 1)) && listen($server, 20) or die "no port: $!";
+my (undef, $port) = unpack 'Sn', getsockname $server;
+print "listening on $port as $$\\n";
+while (accept(my $channel, $server)) {
   if (fork) { close $channel; next }
-  $channel->autoflush(1);
+  select $channel; $| = 1;
   my $session = <$channel>; $session =~ s/\\W//g;
   open my $visits, '>>', "visits-$session" or die; print $visits '.'; close $visits;
   print $channel "server ", getppid, ", visit ", -s "visits-$session", "\\n";

@@ -19,9 +19,10 @@ const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin'
 /**
  * Makes a small Docker image out of this computer's own programs and the libraries that they need, so that
  * tests need no network and no registry. Returns its reference. Made once; the same programs give the same.
+ * @param more Programs beside the usual ones.
  */
-export async function importTestImage(docker: Docker): Promise<string> {
-  const files = await filesNeeded()
+export async function importTestImage(docker: Docker, more: readonly string[] = []): Promise<string> {
+  const files = await filesNeeded(more)
   const tag = createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 12)
   const reference = `berth-test:${tag}`
   try {

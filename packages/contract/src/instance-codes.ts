@@ -38,6 +38,7 @@ export const INSTANCE_EVENT_CODES = [
   'deletion_announced',
   'deleted_when_stopped',
   'ports_used_up',
+  'out_of_memory',
   'public_ip_bound',
   'public_ip_given_back',
 ] as const

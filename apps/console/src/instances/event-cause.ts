@@ -44,6 +44,7 @@ const CAUSES: Record<InstanceEventCode, EventCause> = {
   deletion_announced: 'rule',
   deleted_when_stopped: 'rule',
   ports_used_up: 'platform',
+  out_of_memory: 'machine',
 }
 
 /**

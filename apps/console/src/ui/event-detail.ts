@@ -40,6 +40,7 @@ export function eventDetail(
     const what = t(`common:exit.${MEANINGS[Number(code) as keyof typeof MEANINGS] ?? 'code'}`, { code })
     return { words: times === undefined ? what : t('common:exit.often', { what, times }), technical: '' }
   }
+  if (of === 'out_of_memory') return { words: `${detail}×`, technical: '' }
   if (of === 'reason' || of.startsWith('guest_')) return { words: '', technical: detail }
   const [, reason = '', said = ''] = FAILURE.exec(detail) ?? []
   if (of !== 'failed' || !REASONS.has(reason)) return { words: detail, technical: '' }

@@ -20,7 +20,7 @@ import { megabytesText } from './graphs/graph-texts.ts'
 import { metricsQuery } from './graphs/metrics-query.ts'
 import { goTo } from './PartsBar.tsx'
 import classes from './Troubles.module.css'
-import { lackedPortsOf, type Trouble, type TroubleWay, troublesOf } from './troubles.ts'
+import { lackedPortsOf, oomKillsOf, type Trouble, type TroubleWay, troublesOf } from './troubles.ts'
 
 interface TroublesProps {
   instance: Instance
@@ -31,7 +31,9 @@ interface TroublesProps {
 /** What is amiss with the instance, and what to do about it. */
 export function Troubles({ instance, onAsk }: TroublesProps) {
   const disk = useDisk(instance)
-  const troubles = troublesOf(instance, disk, useLackedPorts(instance))
+  const lackedPorts = useLackedPorts(instance)
+  const oomKills = useOomKills(instance)
+  const troubles = troublesOf(instance, disk, { lackedPorts, oomKills })
   if (troubles.length === 0) return null
   return (
     <div className={classes.troubles}>
@@ -47,6 +49,11 @@ function useDisk({ instance_id, status }: Instance) {
   const { data } = useQuery({ ...metricsQuery(instance_id, 'hour'), enabled: status === 'running' })
   const disk = data ? diskShareOf(data) : null
   return disk && { share: disk.share, left: megabytesText(disk.leftMb) }
+}
+
+function useOomKills(instance: Instance): number {
+  const { data: events } = useEvents(instance, instance.status === 'running')
+  return events ? oomKillsOf(instance, events) : 0
 }
 
 /** What the cards of the page ask for as well: it is asked for once. */

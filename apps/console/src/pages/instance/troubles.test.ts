@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { madeInstance } from '../../instances/instance-fixture.ts'
 import { rateOf, withSample } from './pull-rate.ts'
 import { startSteps } from './start-steps.ts'
-import { lackedPortsOf, troublesOf } from './troubles.ts'
+import { lackedPortsOf, oomKillsOf, troublesOf } from './troubles.ts'
 
 const SINCE = '2026-11-20T12:00:00.000Z'
 const codesOf = (part: Parameters<typeof madeInstance>[0]) =>
@@ -17,7 +17,7 @@ test.each([
   ['finished its command as it should', ended(0), []],
   ['has no such program', ended(127), [['command_missing', 'see_log']]],
   ['may not run its program', ended(126), [['command_not_run', 'see_log']]],
-  ['ran out of memory', ended(137), [['killed', 'see_log']]],
+  ['had its command killed', ended(137), [['killed', 'see_log']]],
   ['ended with another code', ended(3), [['command_ended', 'see_log']]],
   ['was started again once, as asked for', ended(3, { again_at: SINCE }), []],
   ['ends again and again', ended(3, { count: 3, again_at: SINCE }), [['command_again', 'see_log']]],
@@ -40,7 +40,7 @@ test.each([
 test('[R9.6] the deletion of one that stays stopped is said from its first announcement on', () => {
   const stopped = madeInstance({ status: 'stopped', deleted_on: '2026-12-20T12:00:00.000Z' })
   const on = (date: string) =>
-    troublesOf(stopped, null, [], Date.parse(date)).map(({ code, way }) => [code, way])
+    troublesOf(stopped, null, undefined, Date.parse(date)).map(({ code, way }) => [code, way])
   expect(on('2026-12-13T11:59:59.999Z')).toEqual([])
   expect(on('2026-12-13T12:00:00.000Z')).toEqual([['deletion', 'start']])
   expect(on('2026-12-20T12:00:00.000Z')).toEqual([['deletion', 'start']])
@@ -59,9 +59,32 @@ test('[R2.23] a port for which none of the gateway’s was left is named, until 
   expect(lackedPortsOf(running, events, { tcp: [], udp: [] })).toEqual(['22/tcp', '53/udp'])
   const lacked = lackedPortsOf(running, events, { tcp: [{ port: 22 }], udp: [{ port: 22 }] })
   expect(lacked).toEqual(['53/udp'])
-  expect(troublesOf(running, null, lacked)).toMatchObject([
+  expect(troublesOf(running, null, { lackedPorts: lacked, oomKills: 0 })).toMatchObject([
     { code: 'ports_used_up', values: { ports: '53/udp' }, way: null },
   ])
+})
+
+test('[B9] that it ran out of memory is said first, by what its engine saw and not by a code, for a day or until it is ready again', () => {
+  const running = madeInstance({ ready_at: SINCE })
+  const after = (ms: number) => new Date(Date.parse(SINCE) + ms).toISOString()
+  const events = [
+    { code: 'renamed', detail: '', at: after(3_000) },
+    { code: 'out_of_memory', detail: '2', at: after(2_000) },
+    { code: 'out_of_memory', detail: '1', at: after(1_000) },
+  ] as const
+  const at = (ms: number, seen: Parameters<typeof oomKillsOf>[1] = events, instance = running) =>
+    oomKillsOf(instance, seen, Date.parse(SINCE) + ms)
+  expect(at(3_000)).toBe(2)
+  expect(at(86_400_000)).toBe(2)
+  expect(at(86_402_001)).toBe(0)
+  expect(at(3_000, [])).toBe(0)
+  expect(at(3_000, events, madeInstance({ ready_at: after(2_500) }))).toBe(0)
+  expect(at(3_000, events, madeInstance({ ready_at: SINCE, status: 'stopped' }))).toBe(0)
+  const troubles = (part: Parameters<typeof madeInstance>[0]) =>
+    troublesOf(madeInstance(part), null, { lackedPorts: [], oomKills: 2 }).map(({ code }) => code)
+  expect(troubles({})).toEqual(['out_of_memory'])
+  expect(troubles(ended(137))).toEqual(['out_of_memory'])
+  expect(troubles(ended(3))).toEqual(['out_of_memory', 'command_ended'])
 })
 
 test('a disk that is nearly full is said before it is', () => {

@@ -19,6 +19,7 @@ export interface Trouble {
     | 'disk_near'
     | 'unseen'
     | 'guest'
+    | 'out_of_memory'
     | 'killed'
     | 'command_missing'
     | 'command_not_run'
@@ -39,25 +40,36 @@ const DISK_NEAR_SHARE = 0.9
 const EXIT_MISSING = 127
 const EXIT_NOT_RUN = 126
 const EXIT_KILLED = 137
+/** A program that was ended for want of memory is the first thing to be said for so long, unless it was restarted since. */
+const OUT_OF_MEMORY_MS = DAY_MS
 /** A command that ended once and was started again may have been meant to; one that does so again and again was not. */
 const AGAIN_FROM = 3
+
+/** What is known of an instance by what happened to it. */
+interface Seen {
+  lackedPorts: readonly string[]
+  oomKills: number
+}
+
+const NOTHING_SEEN: Seen = { lackedPorts: [], oomKills: 0 }
 
 /**
  * What is amiss with an instance, the gravest first.
  * @param instance As it was last seen.
  * @param disk How full its disk is, from 0 to 1, and how much is left, in words; null where nobody can say.
- * @param lackedPorts What `lackedPortsOf` says.
+ * @param seen What `lackedPortsOf` and `oomKillsOf` say.
  */
 export function troublesOf(
   instance: Instance,
   disk: { share: number; left: string } | null,
-  lackedPorts: readonly string[] = [],
+  { lackedPorts, oomKills }: Seen = NOTHING_SEEN,
   nowMs = Date.now(),
 ): readonly Trouble[] {
   const all = [
     troubleOfDeletion(instance, nowMs),
     troubleOfStatus(instance),
-    troubleOfCommand(instance),
+    oomKills === 0 ? null : made('out_of_memory', 'bad', 'see_log', { times: oomKills }),
+    troubleOfCommand(instance, oomKills > 0),
     troubleOfDisk(instance, disk),
     lackedPorts.length === 0
       ? null
@@ -84,6 +96,22 @@ export function lackedPortsOf(
       code === 'ports_used_up' && (ready_at === null || Date.parse(at) >= Date.parse(ready_at)),
   )
   return [...new Set(told.map(({ detail }) => detail))].filter(port => !given.has(port)).toSorted()
+}
+
+/**
+ * How many of an instance's programs were ended for want of memory since it became ready, if that was lately; else 0.
+ * @param events What happened to it, newest first.
+ */
+export function oomKillsOf(
+  { ready_at, status }: Pick<Instance, 'ready_at' | 'status'>,
+  events: readonly Pick<InstanceEvent, 'code' | 'at' | 'detail'>[],
+  nowMs = Date.now(),
+): number {
+  if (status !== 'running') return 0
+  const last = events.find(({ code }) => code === 'out_of_memory')
+  if (!last || Date.parse(last.at) < nowMs - OUT_OF_MEMORY_MS) return 0
+  if (ready_at !== null && Date.parse(last.at) < Date.parse(ready_at)) return 0
+  return Number(last.detail)
 }
 
 /** From its first announcement on; what is farther off stands among its facts (R9.6). */
@@ -116,7 +144,7 @@ function troubleOfStatus(instance: Instance): Trouble | null {
   return null
 }
 
-function troubleOfCommand({ command_end: end }: Instance): Trouble | null {
+function troubleOfCommand({ command_end: end }: Instance, ranOutOfMemory: boolean): Trouble | null {
   if (end === null || end.exit_code === 0) return null
   const values = { code: end.exit_code, times: end.count }
   if (end.again_at !== null) {
@@ -124,7 +152,8 @@ function troubleOfCommand({ command_end: end }: Instance): Trouble | null {
   }
   if (end.exit_code === EXIT_MISSING) return made('command_missing', 'bad', 'see_log', values)
   if (end.exit_code === EXIT_NOT_RUN) return made('command_not_run', 'bad', 'see_log', values)
-  if (end.exit_code === EXIT_KILLED) return made('killed', 'bad', 'see_log', values)
+  // Of what it was killed by, it is said then.
+  if (end.exit_code === EXIT_KILLED) return ranOutOfMemory ? null : made('killed', 'bad', 'see_log', values)
   return made('command_ended', 'warning', 'see_log', values)
 }
 

@@ -22,6 +22,7 @@ import { type LackedPort, noteNoPort } from './no-port.ts'
 import { checkStock } from './offer/check-stock.ts'
 import { countLive, type DeployInput, deploy } from './offer/deploy.ts'
 import type { Quotes } from './offer/quotes.ts'
+import { noteOomKills } from './oom-kills.ts'
 import { ownVolumesOn } from './own-disk.ts'
 import { createPages, type PageWanted } from './pages.ts'
 import * as addresses from './public-ip/actions.ts'
@@ -174,6 +175,9 @@ export function createInstances(deps: InstancesDeps) {
     },
     /** Notes that somebody is connected to instances (B5). */
     noteUsed: (instanceIds: readonly string[]) => noteUsed(db, instanceIds, deps.clock.now()),
+    /** Tells that it has run out of memory, once for each growth of the count. @param kills Since its machine started. */
+    noteOomKills: (instanceId: string, kills: number) =>
+      noteOomKills(db, { instanceId, kills, at: deps.clock.now() }),
     /** Notes that an instance can be given no direct port for one of its own (R2.23). */
     noteNoPort: (lacked: LackedPort) => noteNoPort(db, lacked, deps.clock.now()),
     /** Notes which machines were found quiet, and which busy (B5). */

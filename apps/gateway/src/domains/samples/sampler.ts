@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { MachineSample } from '../../drivers/compute/port/observation.ts'
+import { lackOf, offered } from '../../drivers/compute/port/part.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { createLoop, type Loop } from '../../platform/loop.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -32,7 +33,7 @@ export interface SamplerDeps {
   clock: Clock
   log: Pick<Logger, 'error' | 'debug'>
   fleet: Pick<Fleet, 'engine' | 'engines' | 'serves'>
-  instances: Pick<Instances, 'runningOn' | 'noteLoad'>
+  instances: Pick<Instances, 'runningOn' | 'noteLoad' | 'noteOomKills'>
   store: Pick<SampleStore, 'write'>
 }
 
@@ -55,6 +56,8 @@ interface Known {
   isAsked: boolean
   /** What was noted of it last where it is to be stopped when it is idle, and when, in seconds. */
   noted: { isQuiet: boolean; at: number } | null
+  /** How many of its programs were ended for want of memory, as was noted of it last. */
+  oomKills: number
 }
 
 export interface Sampler extends Pick<Loop, 'start' | 'stop'> {
@@ -106,13 +109,24 @@ export function createSampler(deps: SamplerDeps): Sampler {
     const { id, engineId } = known.machine
     known.isAsked = true
     try {
-      const sample = await fleet.engine(engineId)?.observation.sample(id)
-      if (sample) arrived.push({ known, figures: known.figuresOf(sample), at })
+      const observation = fleet.engine(engineId)?.observation
+      if (!observation) return
+      const sample = await observation.sample(id)
+      arrived.push({ known, figures: known.figuresOf(sample), at })
+      if (lackOf(observation.oom_kills) === null)
+        await noteOom(known, await offered(observation.oom_kills).count(id))
     } catch (error) {
       log.debug({ err: error, instance: id }, 'a machine was not sampled')
     } finally {
       known.isAsked = false
     }
+  }
+
+  /** Each growth is noted once; of a machine that began anew the count does, too. */
+  async function noteOom(known: Known, kills: number | null): Promise<void> {
+    if (kills === null || kills === known.oomKills) return
+    if (kills > 0) await instances.noteOomKills(known.machine.id, kills)
+    known.oomKills = kills
   }
 
   /** Asks all whose time has come, and waits for their answers a little. One that comes later belongs to the next pass. */
@@ -195,7 +209,7 @@ export function createSampler(deps: SamplerDeps): Sampler {
 
 function unsampled(machine: RunningMachine): Known {
   const figuresOf = createFigures(machine.vcpu)
-  return { machine, figuresOf, sampledAt: null, open: null, isAsked: false, noted: null }
+  return { machine, figuresOf, sampledAt: null, open: null, isAsked: false, noted: null, oomKills: 0 }
 }
 
 /** Whether a machine that is to be stopped when it is idle is quiet, where that is to be noted now. */

@@ -3,6 +3,7 @@ import { and, eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accountDeleted } from '../identity/events.ts'
 import { createInstancesFixture, type InstancesFixture } from '../instances/instances-fixture.ts'
+import { instanceEvent } from '../instances/tables.ts'
 import { createSampleStore, type SampleRow } from './sample-store.ts'
 import { createSampler, type Sampler } from './sampler.ts'
 import { createSamples, type Samples } from './samples.ts'
@@ -164,6 +165,45 @@ describe('[B9] what an instance used', () => {
     expect((await fixture.row(target.instanceId)).status).toBe('running')
     await pass(60)
     expect(await fixture.until(target.instanceId, 'stopped')).toMatchObject({ reasonCode: 'idle' })
+  })
+
+  test('[B9] a machine that ran out of memory is told of once for each growth, whichever gateways saw it, and anew after a start', async () => {
+    const { userId, instanceId } = await running()
+    const other = createSampler({
+      clock: fixture.clock,
+      log: fixture.log,
+      store,
+      instances: fixture.instances,
+      fleet: fixture.fleetOf(fixture.instances),
+    })
+    const told = async (code = 'out_of_memory') =>
+      (await fixture.db.select().from(instanceEvent).where(eq(instanceEvent.instanceId, instanceId)))
+        .filter(event => event.code === code)
+        .map(({ detail, status }) => [detail, status])
+    const saw = async (kills: number) => {
+      fixture.compute.oomKills.set(instanceId, kills)
+      await pass(20)
+      await other.pass(never)
+    }
+    await saw(0)
+    expect(await told()).toEqual([])
+    await saw(1)
+    await saw(1)
+    expect(await told()).toEqual([['1', 'running']])
+    await saw(4)
+    expect(await told()).toEqual([
+      ['1', 'running'],
+      ['4', 'running'],
+    ])
+    // A machine that was started again begins to count anew.
+    fixture.compute.oomKills.set(instanceId, 0)
+    await fixture.instances.restart({ userId, instanceId })
+    await fixture.until(instanceId, 'running')
+    sampler.changed()
+    await saw(0)
+    await saw(1)
+    expect((await told()).at(-1)).toEqual(['1', 'running'])
+    expect(await told()).toHaveLength(3)
   })
 
   test('of machines that do not answer keeps no other from being sampled', async () => {

@@ -39,6 +39,36 @@ export function describeObservation(subject: Subject): void {
     },
   )
 
+  subject.inside(
+    '[B9] a program that takes more memory than there is is told of as such, and one that is killed is not',
+    async ctx => {
+      const { observation } = subject.engine()
+      const why = lackOf(observation.oom_kills)
+      if (why !== null) return ctx.skip(why)
+      const engine = subject.engine()
+      const { id } = await subject.running({ memory_mb: 256 })
+      const count = () => offered(observation.oom_kills).count(id)
+      const before = await count()
+      if (before === null) return ctx.skip('nothing limits the memory of machines here')
+      expect(before).toBe(0)
+      const killed = await engine.console.exec(id, ['sh', '-c', 'sh -c "kill -9 \\$\\$"; echo $?'])
+      expect(killed.stdout).toBe('137\n')
+      expect(await count()).toBe(0)
+      const greedy = 'perl -e \'$a = "x" x 600_000_000; print length $a\'; echo $?'
+      const { stdout } = await engine.console.exec(id, ['sh', '-c', greedy])
+      expect(stdout).toBe('137\n')
+      await eventually(async () => expect(await count()).toBe(1))
+      await engine.console.exec(id, ['sh', '-c', greedy])
+      await eventually(async () => expect(await count()).toBeGreaterThan(1))
+      // What it was measured by is another one's from then on.
+      await engine.machines.stop(id, never)
+      await expectCode(count(), 'not_running')
+      await engine.machines.start(id, never)
+      await eventually(async () => expect(await count()).toBe(0))
+      await expectCode(offered(observation.oom_kills).count(subject.spec().id), 'not_found')
+    },
+  )
+
   test('of a machine that is not there nothing is said', async () => {
     const { observation } = subject.engine()
     const missing = subject.spec().id

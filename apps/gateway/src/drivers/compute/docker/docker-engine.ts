@@ -181,6 +181,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
       status,
       watch: onChange => follow(onChange),
       sample: sampler.sample,
+      oom_kills: { count: sampler.oomKills },
       followLogs: (id, { lines_max }) =>
         talk(id, 'following the log', container => followLogs(container, lines_max)),
       logs: (id, { lines_max }) => talk(id, 'reading the log', container => readLogs(container, lines_max)),

@@ -35,6 +35,8 @@ export function createDockerSampler(
       }),
     ask: id => talk(id, askEngine),
     diskBytes: id => talk(id, writtenBytes),
+    // It tells whether, and not how often.
+    askOomKills: id => talk(id, async container => ((await container.inspect()).State.OOMKilled ? 1 : 0)),
   })
 }
 

@@ -39,6 +39,8 @@ export interface FakeEngine extends Engine {
   pullReports: PullProgress[]
   /** What machines use: nothing is known of it unless a test says so. */
   uses: Map<string, Partial<MachineSample>>
+  /** How many programs of machines were ended for want of memory: none unless a test says so. */
+  oomKills: Map<string, number>
   /** The machine's command ends, and what follows is as its spec says; it is run again after `againS` seconds. */
   endCommand(id: string, exitCode: number, againS?: number): void
   /** The machine's processes end by themselves. */
@@ -206,6 +208,12 @@ export function createFakeEngine(options: {
         ...engine.uses.get(id),
       }
     },
+    oom_kills: {
+      count: async id => {
+        runningMachine(id)
+        return engine.oomKills.get(id) ?? 0
+      },
+    },
     async logs(id) {
       const machine = held.get(id)
       if (!machine) throw new ComputeError('not_found', `no machine ${id}`)
@@ -250,6 +258,7 @@ export function createFakeEngine(options: {
     imageBytes: 1_024,
     pullReports,
     uses: new Map(),
+    oomKills: new Map(),
     overlapMax: () => overlapMax,
     exit: end,
     endCommand(id, exit_code, againS = 1) {

@@ -25,8 +25,20 @@ export interface Observation {
    */
   followLogs(id: string, options: { lines_max: number }): Promise<Readable>
 
+  readonly oom_kills: Part<OomKills>
+
   /** What a machine with a system of its own says of that. */
   readonly guest: Part<GuestWord>
+}
+
+/** Programs that the kernel ended because a machine had used up its memory. */
+export interface OomKills {
+  /**
+   * How many since the machine started, of those that the engine knows of; null where it cannot tell. What is ended by
+   * anybody else is not counted, whatever code it ends with.
+   * @throws ComputeError `not_found` or `not_running`.
+   */
+  count(id: string): Promise<number | null>
 }
 
 export interface GuestWord {

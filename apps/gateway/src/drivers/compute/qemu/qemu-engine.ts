@@ -169,6 +169,9 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
     },
     observation: {
       ...facets.observation,
+      oom_kills: {
+        lacks: 'A guest’s own system decides what to end when its memory is used up, and tells nobody.',
+      },
       guest: { facts: id => facets.talk(id, () => createKeeperClient(store.paths(id).run).facts()) },
     },
     shutdown: async options => {

@@ -14,11 +14,13 @@ export interface GroupCounts {
 export interface GroupReader {
   /** Null once a group is gone. */
   read(): GroupCounts | null
+  /** Programs that were ended since the memory of its group was used up; null once that is gone, or tells nothing of it. */
+  oomKills(): number | null
   close(): void
 }
 
 /** How many descriptors one reader holds. */
-export const DESCRIPTORS_OF_READER = 3
+export const DESCRIPTORS_OF_READER = 4
 
 /** The longest of the files, `memory.stat` of version 2, has some 2 kB. */
 const FILE_BYTES_MAX = 16 * 1024
@@ -38,6 +40,10 @@ const MEMORY_FILES = {
   1: { name: 'memory.usage_in_bytes', cache: Buffer.from('\ntotal_inactive_file ') },
   2: { name: 'memory.current', cache: Buffer.from('\ninactive_file ') },
 }
+
+/** Kernels before 4.13 count none of these. */
+const OOM_FILES = { 1: 'memory.oom_control', 2: 'memory.events' }
+const OOM_FIELD = Buffer.from('\noom_kill ')
 
 /** The files in which the kernel counts: processor time, memory in use, and what that consists of. */
 export function countingFiles(cpu: ControlGroup, memory: ControlGroup): [string, string, string] {
@@ -71,8 +77,18 @@ export function openGroups({ cpu, memory }: CountingGroups): GroupReader | null 
     const cpuTotal = open(cpuPath)
     const memoryUsed = open(usedPath)
     const memoryStat = open(statPath)
+    const oomEvents = openIfThere(join(memory.dir, OOM_FILES[memory.version]))
+    if (oomEvents !== null) opened.push(oomEvents)
     return {
       close,
+      oomKills: () => {
+        if (opened.length === 0 || oomEvents === null) return null
+        try {
+          return findNumber(oomEvents, OOM_FIELD)
+        } catch {
+          return null
+        }
+      },
       read: () => {
         if (opened.length === 0) return null
         try {
@@ -92,14 +108,27 @@ export function openGroups({ cpu, memory }: CountingGroups): GroupReader | null 
   }
 }
 
+function openIfThere(path: string): number | null {
+  try {
+    return openSync(path, 'r')
+  } catch {
+    return null
+  }
+}
+
 /** The number that a file holds, or that stands behind a field in it; 0 where there is none. */
 function readNumber(descriptor: number, field: Buffer | null): number {
+  return findNumber(descriptor, field) ?? 0
+}
+
+/** The same, or null where there is none. */
+function findNumber(descriptor: number, field: Buffer | null): number | null {
   const end = 1 + readSync(descriptor, text, 1, FILE_BYTES_MAX, 0)
   let at = 1
   if (field !== null) {
     const found = text.indexOf(field)
     // What stands behind the end is of a file that was read before.
-    if (found < 0 || found >= end) return 0
+    if (found < 0 || found + field.length > end) return null
     at = found + field.length
   }
   let number = 0

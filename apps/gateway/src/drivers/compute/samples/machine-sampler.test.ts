@@ -54,6 +54,36 @@ describe('what the kernel counts of a machine', () => {
     expect(reader?.read()).toBeNull()
   })
 
+  test.each([
+    [1, 'memory.oom_control', 'oom_kill_disable 0\nunder_oom 0\noom_kill 3\n'],
+    [2, 'memory.events', 'low 0\nhigh 0\nmax 9\noom 4\noom_kill 3\noom_group_kill 0\n'],
+  ] as const)(
+    '[B9] tells how many programs were ended for want of memory, in groups of version %i',
+    async (version, file, told) => {
+      const groups = layout(version, { cpuMs: 1, usedMb: 1, cacheMb: 0 })
+      const without = openGroups(groups)
+      expect(without?.oomKills()).toBeNull()
+      without?.close()
+      writeFileSync(join(groups.dir, file), told)
+      const reader = openGroups(groups)
+      expect(reader?.oomKills()).toBe(3)
+      writeFileSync(join(groups.dir, file), told.split('oom_kill ')[0] ?? '')
+      expect(reader?.oomKills()).toBeNull()
+      reader?.close()
+      writeFileSync(join(groups.dir, file), told)
+      const { oomKills, sample, calls, close } = sampler({ groups })
+      await sample('m')
+      expect(await oomKills('m')).toBe(3)
+      close()
+      expect(await oomKills('m')).toBe(3)
+      expect(calls).not.toContain('oom m')
+      expect(openedIn(groups.dir)).toEqual([])
+      const asked = sampler({ groups: null })
+      expect(await asked.oomKills('m')).toBe(7)
+      asked.close()
+    },
+  )
+
   test('is not read where a group lacks one of its files, and nothing is left open', () => {
     const groups = layout(2, { cpuMs: 1, usedMb: 1, cacheMb: 0 })
     rmSync(join(groups.dir, 'memory.stat'))
@@ -130,6 +160,10 @@ function sampler(part: Partial<MachineSamplerDeps> & { groups?: CountingGroups |
     diskBytes: async id => {
       calls.push(`disk ${id}`)
       return 3 * MB
+    },
+    askOomKills: async id => {
+      calls.push(`oom ${id}`)
+      return 7
     },
     ...part,
   })

@@ -51,6 +51,8 @@ export interface MachineSamplerDeps {
   ask(id: string): Promise<AskedCounts>
   /** What a machine stores; null where nobody tells. */
   diskBytes(id: string): Promise<number | null>
+  /** How many programs of a machine were ended for want of memory, where its groups do not tell; null where nobody does. */
+  askOomKills(id: string): Promise<number | null>
   /** Whether GPUs of machines are this computer's. */
   hasGpusHere: boolean
   /** Machines that are kept open; left out: by what this process may open. */
@@ -226,6 +228,18 @@ export function createMachineSampler(deps: MachineSamplerDeps) {
         ...sampled,
         disk_used_mb: await diskMb(id, known),
         gpus: hidesGpus ? null : await sampleGpus(gpu_uuids),
+      }
+    },
+    /** How many of a machine's programs were ended for want of memory; null where nobody tells. Throws as `sample`. */
+    async oomKills(id: string): Promise<number | null> {
+      const known = machines.get(id)?.opened?.reader.oomKills()
+      if (known != null) return known
+      const found = await inTurn(() => deps.find(id))
+      const reader = found.groups && openGroups(found.groups)
+      try {
+        return reader?.oomKills() ?? (await deps.askOomKills(id))
+      } finally {
+        closeAll({ found, reader })
       }
     },
     /** Closes what is open of a machine that has ended. */

@@ -3,7 +3,7 @@ import { consoleOver } from '../console-over.ts'
 import type { MachineConsole, MachinePrograms } from '../port/console.ts'
 import type { MachineSpec, Machines } from '../port/machines.ts'
 import type { MachineNetwork, UdpNetwork } from '../port/network.ts'
-import type { Observation } from '../port/observation.ts'
+import type { Observation, OomKills } from '../port/observation.ts'
 import { followTail, readTail } from './command-log-reader.ts'
 import { COMMAND_LOG } from './launch.ts'
 import type { Limiter } from './limiter.ts'
@@ -56,7 +56,7 @@ export function machineFacets({ life, store, limiter, check }: MachineFacetsDeps
     ...consoleOver((id, request) => talk(id, () => life.agentOf(id).session(request))),
     exec: (id, argv, options) => talk(id, () => life.agentOf(id).exec(argv, options ?? {})),
   }
-  const observation: Omit<Observation, 'guest'> = {
+  const observation: Omit<Observation, 'guest' | 'oom_kills'> = {
     status: life.status,
     watch: life.watch,
     sample: sampler.sample,
@@ -73,5 +73,6 @@ export function machineFacets({ life, store, limiter, check }: MachineFacetsDeps
   const programs: MachinePrograms = {
     run: (id, options) => talk(id, () => life.agentOf(id).run(options)),
   }
-  return { talk, machines, connect, udp, console, programs, observation, close: sampler.close }
+  const oomKills: OomKills = { count: sampler.oomKills }
+  return { talk, machines, connect, udp, console, programs, observation, oomKills, close: sampler.close }
 }

@@ -164,6 +164,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     },
     observation: {
       ...facets.observation,
+      oom_kills: facets.oomKills,
       guest: { lacks: 'A sandbox boots no system of its own that could say anything.' },
     },
     shutdown: async options => {

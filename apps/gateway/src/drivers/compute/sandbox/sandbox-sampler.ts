@@ -35,6 +35,8 @@ export function createSandboxSampler(deps: {
       const { cpuMs, memoryBytes } = await life.agentOf(id).stats()
       return { cpuMs, memoryBytes, network: null }
     },
+    // Without a group of its own a machine has no memory of its own that could be used up.
+    askOomKills: async () => null,
     diskBytes: async id => (await life.agentOf(id).stats()).diskBytes,
   })
 }

@@ -174,14 +174,20 @@ test('[B19] a transfer that carries nothing is ended, whoever of the two it is t
 })
 
 test('[B19] so many transfers are under way as there may be, and each that ends makes room', async () => {
-  program = () => undefined
+  let begun = 0
+  program = () => {
+    begun++
+  }
   const begin = (path: string) => {
-    const one = files.begin({ path, bytes: Buffer.alloc(100) })
+    const one = files.begin({ path, bytes: Buffer.alloc(100_000) })
     one.request.write(Buffer.alloc(1))
     return one
   }
-  const two = [begin('/a'), begin('/b')]
+  const two = ['/a', '/b'].map(begin)
+  await eventually('both are under way', async () => begun === two.length)
   await eventually('no room', async () => {
+    // Neither ends by itself meanwhile, for having carried nothing.
+    for (const { request } of two) request.write(Buffer.alloc(1))
     const third = begin('/c')
     const code = await Promise.race([
       third.answered.then(

@@ -7,7 +7,7 @@ import { topup } from '@berth/contract/billing'
 import type { Call } from '@berth/contract/call'
 import { addDeployTemplate, renameDeployTemplate } from '@berth/contract/deploy-templates'
 import { makeFolder } from '@berth/contract/files'
-import { officialImages } from '@berth/contract/images'
+import { type Image, officialImages } from '@berth/contract/images'
 import { deployBody, deployInstance, editInstance } from '@berth/contract/instances'
 import { watchOffer } from '@berth/contract/offer-watches'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
@@ -293,7 +293,9 @@ function Deploy() {
   const [offer] = offersOf(sampleOf(listGpuSpecs.data) as never, '', 'price')
   if (!offer) throw new Error('There is no offer.')
   const [regions, images] = [allRegions, officialImages].map(({ data }) => sampleOf(data)) as [never, never]
-  return <DeployForm offer={offer} regions={regions} images={images} onDeployed={nothing} />
+  // A form begins with what its image says of itself.
+  const said = (images as Image[]).map(image => ({ ...image, start_command: '' }))
+  return <DeployForm offer={offer} regions={regions} images={said} onDeployed={nothing} />
 }
 
 /** Draws a form, fills it in so that it can be sent, and says what is sent. */

@@ -42,7 +42,10 @@ import { WatchPart } from './watch/WatchPart.tsx'
 interface DeployFormProps {
   offer: SpecOffer
   regions: readonly Region[]
+  /** Official ones, the community's and the customer's own. */
   images: readonly Image[]
+  /** The image that the form begins with; left out or unknown: an official one. */
+  imageId?: string
   /** A deploy that is repeated; null for a form of its own. */
   setup?: DeploySetup | null
   /** Called when the gateway has accepted the deploy. */
@@ -50,7 +53,14 @@ interface DeployFormProps {
 }
 
 /** The machine around the chosen spec, and beside it what it costs. */
-export function DeployForm({ offer, regions, images, setup = null, onDeployed }: DeployFormProps) {
+export function DeployForm({
+  offer,
+  regions,
+  images,
+  imageId = '',
+  setup = null,
+  onDeployed,
+}: DeployFormProps) {
   const { t } = useTranslation('explore')
   const toInstances = useWayTo('/instance-list')
   const deploy = useChange(deployInstance, {
@@ -60,7 +70,8 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
       toast.good(t('deployed_meanwhile', { name: body.name }), { link: toInstances }),
   })
   const [billing, setBilling] = useState(setup ? billingOf(setup) : ON_DEMAND)
-  const firstImage = images.find(image => image.available) ?? images[0]
+  const firstImage =
+    images.find(({ id }) => id === imageId) ?? images.find(image => image.available) ?? images[0]
   const kindOf = (imageId: string | null) => images.find(({ id }) => id === imageId)?.kind ?? 'POD'
   const { form, submit, check, busy, failure } = useContractForm({
     schema: formSchema,
@@ -71,13 +82,13 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
       image_id: (firstImage?.id ?? '') as string | null,
       image_reference: null as string | null,
       registry_credential_id: null as string | null,
-      container_disk_gb: SYSTEM_DISK_FREE_GB as number | string,
+      container_disk_gb: Math.max(SYSTEM_DISK_FREE_GB, firstImage?.min_disk_gb ?? 0) as number | string,
       ...(NO_OWN_DISK as Omit<StorageValues, 'container_disk_gb' | 'network_volume'>),
       http_ports: portsToText(firstImage?.http_ports ?? []),
       tcp_ports: portsToText(firstImage?.tcp_ports ?? []),
       udp_ports: '',
       public_ip: PUBLIC_IP_TYPES[0] as PublicIpType,
-      start_command: '',
+      start_command: firstImage?.start_command ?? '',
       on_command_end: COMMAND_END_RULES[0] as CommandEndRule,
       env: [] as EnvRow[],
       network_volume: NO_VOLUME,
@@ -115,6 +126,12 @@ export function DeployForm({ offer, regions, images, setup = null, onDeployed }:
     setFieldValue('http_ports', portsToText(image.http_ports))
     setFieldValue('tcp_ports', portsToText(image.tcp_ports))
     if (image.kind === 'VM') setFieldValue('udp_ports', '')
+    if (Number(values.container_disk_gb) < image.min_disk_gb)
+      setFieldValue('container_disk_gb', image.min_disk_gb)
+    // What was typed is not the image's to replace.
+    const before = images.find(({ id }) => id === values.image_id)?.start_command ?? ''
+    if (values.start_command === before || values.start_command === '')
+      setFieldValue('start_command', image.start_command)
     setFieldValue(image.kind === 'VM' ? 'pod_volume_gb' : 'data_disk_gb', '')
   }
   const quote = useQuote({

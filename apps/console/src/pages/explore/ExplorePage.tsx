@@ -1,4 +1,5 @@
-import { officialImages } from '@berth/contract/images'
+import { imageCan } from '@berth/contract/image-actions'
+import { communityImages, customImages, officialImages } from '@berth/contract/images'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
@@ -6,6 +7,7 @@ import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { lazyPart } from '../../app/lazy-part.ts'
+import { usePageSearch } from '../../app/search.ts'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
@@ -15,6 +17,7 @@ import { Offers } from './Offers.tsx'
 import { EarlierSetups } from './repeat/EarlierSetups.tsx'
 import { SetupNote } from './repeat/SetupNote.tsx'
 import { useSetup } from './repeat/use-setup.ts'
+import { exploreSearch } from './search.ts'
 import { WatchList } from './watch/WatchList.tsx'
 
 const DeployProgress = lazyPart(() => import('./DeployProgress.tsx').then(module => module.DeployProgress))
@@ -38,6 +41,10 @@ export function Page() {
   const specs = useQuery({ ...specsQuery, refetchInterval: STOCK_REFRESH_MS })
   const regions = useQuery(queryOf(allRegions, {}))
   const images = useQuery(queryOf(officialImages, {}))
+  // Machines can be deployed without these.
+  const community = useQuery({ ...queryOf(communityImages, {}), meta: { silent: true } })
+  const own = useQuery({ ...queryOf(customImages, {}), meta: { silent: true } })
+  const [{ image_id: imageId }] = usePageSearch(exploreSearch)
   const earlier = useSetup()
   const failed = [specs, regions, images].find(query => query.error && !query.data)
 
@@ -53,7 +60,9 @@ export function Page() {
       </>
     )
   }
-  if (!specs.data || !regions.data || !images.data || earlier.isReading) {
+  // Whose image the address names is known once all of them are.
+  const isNaming = imageId !== '' && (community.isPending || own.isPending)
+  if (!specs.data || !regions.data || !images.data || earlier.isReading || isNaming) {
     return (
       <>
         <PageHeader title={t('title')} />
@@ -62,21 +71,24 @@ export function Page() {
     )
   }
 
+  const kept = (own.data ?? []).filter(({ status }) => imageCan('deploy', status))
+  const all = [...images.data, ...(community.data ?? []), ...kept]
   return (
     <>
       <PageHeader title={t('title')} actions={<EarlierSetups onChoose={earlier.choose} />} />
       <SetupNote earlier={earlier} />
       <WatchList />
       {specs.error && <StaleNote since={specs.dataUpdatedAt} onRetry={() => void specs.refetch()} />}
-      <Offers specs={specs.data} regions={regions.data}>
+      <Offers specs={specs.data} regions={regions.data} images={all}>
         {offer => (
           <DeployForm
             // What is repeated is another form.
-            key={earlier.key}
+            key={`${earlier.key} ${imageId}`}
             setup={earlier.setup}
             offer={offer}
             regions={regions.data}
-            images={images.data}
+            images={all}
+            imageId={imageId}
             onDeployed={(id, name) => setDeployed({ id, name })}
           />
         )}

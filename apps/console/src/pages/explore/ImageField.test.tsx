@@ -21,7 +21,7 @@ test.each([
       onChoose={() => {}}
     />
   )
-  await renderInPage(Field, { namespaces: ['explore'] })
+  await renderInPage(Field, { namespaces: ['explore', 'deploy'] })
   // Under the field, and in the list that it opens.
   expect(await screen.findAllByText(`Shell · ${text}`)).toHaveLength(2)
 })

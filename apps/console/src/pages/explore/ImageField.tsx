@@ -5,6 +5,9 @@ import type { UseFormReturnType } from '@mantine/form'
 import { useTranslation } from 'react-i18next'
 import classes from './ImageField.module.css'
 
+/** So many are seen at once; of more one searches. */
+const SEARCHED_FROM = 8
+
 interface ImageFieldProps {
   images: readonly Image[]
   /** GPU memory of one GPU of the chosen spec, in GB. */
@@ -16,7 +19,7 @@ interface ImageFieldProps {
 
 /** The image that a machine starts from: each with what is in it and its size, and what it needs where it is off. */
 export function ImageField({ images, vramGb, field, onChoose }: ImageFieldProps) {
-  const { t } = useTranslation('explore')
+  const { t } = useTranslation(['explore', 'deploy'])
   const byId = new Map(images.map(image => [image.id, image]))
   const chosen = byId.get(String(field.value))
   return (
@@ -26,6 +29,8 @@ export function ImageField({ images, vramGb, field, onChoose }: ImageFieldProps)
       inputWrapperOrder={['label', 'input', 'description', 'error']}
       allowDeselect={false}
       maxDropdownHeight={320}
+      searchable={images.length > SEARCHED_FROM}
+      nothingFoundMessage={t('deploy:image.none_found')}
       data={images.map(({ id, name, available }) => ({ value: id, label: name, disabled: !available }))}
       renderOption={({ option }: { option: ComboboxItem }) => {
         const image = byId.get(option.value)
@@ -51,9 +56,15 @@ export function ImageField({ images, vramGb, field, onChoose }: ImageFieldProps)
 
 /** The second line of an image: what is in it, its size (R3.20), and what is in its way. */
 function About({ image, vramGb }: { image: Image; vramGb: number }) {
-  const { t, i18n } = useTranslation('explore')
+  const { t, i18n } = useTranslation(['explore', 'deploy'])
   const size = formatImageSize(image.size)
-  const about = t('form.image_about', { about: image.version_info, size })
+  const about = [
+    image.author !== null && t('deploy:image.by', { name: image.author }),
+    image.version_info,
+    size,
+  ]
+    .filter(Boolean)
+    .join(' · ')
   if (!image.available) {
     const either = new Intl.ListFormat(i18n.language, { type: 'disjunction' })
     const engines = either.format(

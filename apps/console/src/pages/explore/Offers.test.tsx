@@ -47,7 +47,7 @@ async function open(at = '') {
   return renderInPage(
     () => (
       <InShell>
-        <Offers specs={SPECS} regions={REGIONS}>
+        <Offers specs={SPECS} regions={REGIONS} images={[]}>
           {chosen => <output>form for {chosen.name}</output>}
         </Offers>
       </InShell>

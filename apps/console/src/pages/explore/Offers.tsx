@@ -1,3 +1,4 @@
+import type { Image } from '@berth/contract/images'
 import type { GpuSpec, Region } from '@berth/contract/regions'
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
@@ -21,15 +22,17 @@ import { useFilterWords } from './use-filter-words.ts'
 interface OffersSectionProps {
   specs: readonly GpuSpec[]
   regions: readonly Region[]
+  /** What a machine can start from. */
+  images: readonly Image[]
   /** The form for the spec that is chosen. */
   children: (chosen: SpecOffer) => ReactNode
 }
 
 /** What can be rented, narrowed and ordered as the address says, and the form for the one that is chosen (R1.1, R3.3). */
-export function Offers({ specs, regions, children }: OffersSectionProps) {
+export function Offers({ specs, regions, images, children }: OffersSectionProps) {
   const { t } = useTranslation('offers')
   const [asked, setFilters] = usePageSearch(exploreSearch)
-  const strange = notUnderstood(useSearch({ strict: false }), { regions, specs })
+  const strange = notUnderstood(useSearch({ strict: false }), { regions, specs, images })
   const [view, setView] = useOfferView()
   const { data: balance } = useQuery(balanceQuery)
   const currency = balance?.currency ?? readCurrency()

@@ -1,3 +1,4 @@
+import type { Image } from '@berth/contract/images'
 import type { GpuSpec, Region } from '@berth/contract/regions'
 import { offersOf, type SpecOffer } from '../../offers/offers.ts'
 import { EXPLORE_FIELDS, type ExploreSearch } from './search.ts'
@@ -58,19 +59,20 @@ export interface NotUnderstood {
 const SAID_CHARS_MAX = 40
 
 /**
- * What of an address is left out: what no filter can be, and regions and models that are not offered.
+ * What of an address is left out: what no filter can be, and regions, models and images that are not offered.
  * @param raw Names and texts of the address.
  * @param known What there is.
  */
 export function notUnderstood(
   raw: Readonly<Record<string, unknown>>,
-  known: { regions: readonly Region[]; specs: readonly GpuSpec[] },
+  known: { regions: readonly Region[]; specs: readonly GpuSpec[]; images: readonly Pick<Image, 'id'>[] },
 ): NotUnderstood[] {
   const isSpec = (text: string) => known.specs.some(({ id }) => id === text)
   const isKnown: Partial<Record<NotUnderstood['name'], (text: string) => boolean>> = {
     region: text => known.regions.some(({ code, enabled }) => code === text && enabled),
     model: isSpec,
     spec: isSpec,
+    image_id: text => known.images.some(({ id }) => id === text),
   }
   const names = Object.keys(EXPLORE_FIELDS) as NotUnderstood['name'][]
   return names.flatMap(name => {
@@ -87,6 +89,6 @@ export function notUnderstood(
  * @param strange What `notUnderstood` found.
  */
 export function without(filters: ExploreSearch, strange: readonly NotUnderstood[]): ExploreSearch {
-  const none = { ...NO_FILTERS, spec: '', sort: filters.sort }
+  const none = { ...NO_FILTERS, spec: '', image_id: '', sort: filters.sort }
   return { ...filters, ...Object.fromEntries(strange.map(({ name }) => [name, none[name]])) }
 }

@@ -15,6 +15,8 @@ export const EXPLORE_FIELDS = {
   sort: z.enum(SORTS),
   /** The spec that the form is about. */
   spec: z.string().min(1).max(64),
+  /** The image that the form begins with. */
+  image_id: z.string().min(1).max(64),
 } as const
 
 /** What the page keeps in its address: a link shows the same offers, in the same order, and the form for the same spec. */
@@ -27,6 +29,7 @@ export const exploreSearch = z.object({
   kind: EXPLORE_FIELDS.kind.or(z.literal('')).catch(''),
   sort: EXPLORE_FIELDS.sort.catch('price'),
   spec: EXPLORE_FIELDS.spec.or(z.literal('')).catch(''),
+  image_id: EXPLORE_FIELDS.image_id.or(z.literal('')).catch(''),
 })
 
 export type ExploreSearch = z.infer<typeof exploreSearch>

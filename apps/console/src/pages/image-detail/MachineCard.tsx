@@ -33,12 +33,23 @@ export function MachineCard({ image }: { image: ImageDetail }) {
           const offers = image.available ? fittingOffers(image, known) : []
           // What is to be had now comes before what is only cheaper.
           const first = offers.find(({ available }) => available > 0) ?? offers[0]
-          if (!first) return <p className={classes.none}>{t(whyNone(image))}</p>
+          if (!first) {
+            return (
+              <>
+                <p className={classes.none}>{t(whyNone(image))}</p>
+                <Deploy image={image} />
+              </>
+            )
+          }
           const other = offers.find(({ id, available }) => id !== first.id && available > 0)
-          return <Machine image={image} offer={first} other={other} />
+          return (
+            <>
+              <Machine image={image} offer={first} other={other} />
+              <Deploy image={image} spec={first.id} />
+            </>
+          )
         }}
       </Answer>
-      <Deploy image={image} />
     </Card>
   )
 }
@@ -127,20 +138,22 @@ function Machine({ image, offer, other }: MachineProps) {
 }
 
 /** Deploys the image; a guest signs in first, and comes to the form. */
-function Deploy({ image: { id, available } }: { image: ImageDetail }) {
+function Deploy({ image: { id, available }, spec }: { image: ImageDetail; spec?: string }) {
   const { t } = useTranslation('images')
   const { user } = useSession()
   if (!available) return null
+  // The form begins with the machine whose price is in sight.
+  const search = { image_id: id, ...(spec !== undefined && { spec }) }
   return (
     <>
       {user ? (
-        <Button component={Link} to="/explore" search={searchOf({ image_id: id })} size="md" fullWidth>
+        <Button component={Link} to="/explore" search={searchOf(search)} size="md" fullWidth>
           {t('machine.deploy')}
         </Button>
       ) : (
         <Button
           component="a"
-          href={wayToSignIn('login', `/explore${stringifySearch({ image_id: id })}`)}
+          href={wayToSignIn('login', `/explore${stringifySearch(search)}`)}
           size="md"
           fullWidth
         >

@@ -67,7 +67,7 @@ describe('the page of an image', () => {
     expect(await lineOf('Ports')).toContain('8188 http, 22 tcp')
     expect(await lineOf('Size')).toContain('17 GB')
     expect(screen.getByRole('link', { name: 'Deploy this image' }).getAttribute('href')).toBe(
-      '/explore?image_id=im-000000',
+      '/explore?image_id=im-000000&spec=rtx-4090',
     )
   })
 
@@ -76,7 +76,7 @@ describe('the page of an image', () => {
     expect(await screen.findByText('$0.4200 /h')).toBeTruthy()
     expect(of(getPrice)).toEqual([])
     expect(screen.getByRole('link', { name: 'Log in to deploy' }).getAttribute('href')).toBe(
-      '/auth?mode=login&redirect=%2Fexplore%3Fimage_id%3Dim-000000',
+      '/auth?mode=login&redirect=%2Fexplore%3Fimage_id%3Dim-000000%26spec%3Drtx-4090',
     )
   })
 

@@ -32,11 +32,27 @@ interface ImageChoiceProps {
   onChange: (changes: Partial<ImageValues>) => void
 }
 
-/** The image of a machine: an official one, or any of a registry, with one of the stored credentials. */
+/** Whose images are offered; each of the catalogue's has one type. */
+const SOURCES = ['official', 'community', 'own', 'registry'] as const
+type Source = (typeof SOURCES)[number]
+const SOURCE_OF: Record<Image['type'], Source> = {
+  Official: 'official',
+  Community: 'community',
+  Custom: 'own',
+}
+
+/**
+ * The image of a machine: an official one, the community's, one's own, or any of a registry, with one of the stored
+ * credentials.
+ */
 export function ImageChoice(props: ImageChoiceProps) {
   const { images, values, fieldOf, onChoose, onChange } = props
   const { t } = useTranslation('deploy')
-  const source = values.image_reference === null ? 'official' : 'registry'
+  const imagesOf = (wanted: Source) => images.filter(({ type }) => SOURCE_OF[type] === wanted)
+  const chosenType = images.find(({ id }) => id === values.image_id)?.type ?? 'Official'
+  const source = values.image_reference === null ? SOURCE_OF[chosenType] : 'registry'
+  // Where there is none of a kind there is nothing to choose.
+  const offered = SOURCES.filter(one => one === 'official' || one === 'registry' || imagesOf(one).length > 0)
   return (
     <div className={classes.choice}>
       <SegmentedFilter
@@ -45,17 +61,18 @@ export function ImageChoice(props: ImageChoiceProps) {
         onChange={chosen => {
           if (chosen === 'registry') return onChange({ image_id: null, image_reference: '' })
           onChange({ image_reference: null, registry_credential_id: null })
-          const first = images.find(image => image.available) ?? images[0]
+          const those = imagesOf(chosen)
+          const first = those.find(image => image.available) ?? those[0]
           if (first) onChoose(first)
         }}
-        options={(['official', 'registry'] as const).map(value => ({
+        options={offered.map(value => ({
           value,
           label: t(`image.sources.${value}`),
         }))}
       />
-      {source === 'official' ? (
+      {source !== 'registry' ? (
         <ImageField
-          images={images}
+          images={imagesOf(source)}
           vramGb={props.vramGb}
           field={fieldOf('image_id')}
           onChoose={image => onChoose(image)}

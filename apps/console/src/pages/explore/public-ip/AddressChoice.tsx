@@ -54,6 +54,7 @@ export function AddressChoice({ region, field }: AddressChoiceProps) {
               checked={type === value}
               // What is wrong is said here, and the focus comes to what was chosen.
               data-path={type === value ? field['data-path'] : undefined}
+              aria-invalid={(type === value && Boolean(error)) || undefined}
               // What was chosen before it was sold out is said by the checks, and can be taken back.
               disabled={type === 'dedicated' && isNone && value !== 'dedicated'}
               onChange={() => onChange(type)}

@@ -190,7 +190,8 @@ async function startContainer() {
   if (!probe.ok) return null
   const image = await importTestImage(new Docker({ socketPath: probe.socket_path }))
   const name = `berth-bench-ssh-${process.pid}`
-  execFileSync('docker', ['run', '-d', '--init', '--name', name, image, 'sleep', '86400'], {
+  const kept = ['--init', '--network', 'none', '--name', name]
+  execFileSync('docker', ['run', '-d', ...kept, image, 'sleep', '86400'], {
     stdio: 'ignore',
   })
   const exec = (line: string) => timed('sh', ['-c', line, 'sh', file, name])

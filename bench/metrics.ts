@@ -50,6 +50,7 @@ async function passes({ db, pool }: OpenDatabase): Promise<void> {
       runningOn: async () =>
         machines.map(id => ({ id, engineId: 'bench', vcpu: 4, gpuCount: 0, stopsWhenIdle: false })),
       noteLoad: async () => undefined,
+      noteOomKills: async () => undefined,
     },
   })
   const never = new AbortController().signal

@@ -16,6 +16,12 @@ export interface TarEntry {
   uid: number
   gid: number
   changed_s: number
+  /** As the archive has it, by which those of other kinds are told from each other. */
+  type: string
+  /** Of a device node. */
+  device: { major: number; minor: number }
+  /** Extended attributes by their full names. */
+  xattrs: ReadonlyMap<string, Buffer>
 }
 
 /** Takes the bytes of one file. */
@@ -44,7 +50,9 @@ const KINDS: Readonly<Record<string, TarEntry['kind']>> = {
 const EXTRA: ReadonlySet<string> = new Set(['x', 'L', 'K', 'g'])
 
 const KEPT = ['path', 'linkpath', 'size', 'mtime', 'uid', 'gid'] as const
-type Extra = Partial<Record<(typeof KEPT)[number], string>>
+type Extra = Partial<Record<(typeof KEPT)[number], string>> & { xattrs?: Map<string, Buffer> }
+const NO_XATTRS: ReadonlyMap<string, Buffer> = new Map()
+const XATTR = 'SCHILY.xattr.'
 
 interface Body {
   left: number
@@ -159,6 +167,9 @@ export class TarReader {
       uid: Number(this.#extra.uid ?? readNumber(block.subarray(108, 116))),
       gid: Number(this.#extra.gid ?? readNumber(block.subarray(116, 124))),
       changed_s: Number(this.#extra.mtime ?? readNumber(block.subarray(136, 148))) || 0,
+      type: String.fromCharCode(block[156] ?? 0),
+      device: { major: readNumber(block.subarray(329, 337)), minor: readNumber(block.subarray(337, 345)) },
+      xattrs: this.#extra.xattrs ?? NO_XATTRS,
     }
   }
 }
@@ -194,6 +205,11 @@ function readPax(text: Buffer): Extra {
     // A file with holes in it is stored in a way of its own, which no builder of images uses.
     if (key.startsWith('GNU.sparse.')) throw new NotAnArchive('a file has holes')
     if (isKept(key)) found[key] = record.slice(equals + 1)
+    else if (key.startsWith(XATTR)) {
+      found.xattrs ??= new Map()
+      const value = text.subarray(text.indexOf(0x3d, space) + 1, at + length - 1)
+      found.xattrs.set(key.slice(XATTR.length), Buffer.from(value))
+    }
     at += length
   }
   return found

@@ -15,6 +15,8 @@ import { type ImageRecord, imageRecordSchema } from './image-record.ts'
  *                           `-owners` behind it where they have the owners that the image gives them
  *   locks/tree-<digest>     held while those are made, used for a machine, or removed
  *   held/<hash>/            the same again, of what was fetched with one owner's login; in the uppermost folder only
+ *   own/                    the same again, of what was made of machines here or brought here; likewise, and kept until
+ *                           somebody removes it
  *
  * Nothing in here is a name that a registry or a customer chose.
  */
@@ -48,6 +50,14 @@ export function heldFolder(dir: string, owner: string | undefined): string {
   const name =
     owner === undefined ? 'operator' : createHash('sha256').update(owner).digest('hex').slice(0, 32)
   return join(dir, HELD, name)
+}
+
+/**
+ * Where lies what was made of machines here, or brought here.
+ * @param dir The uppermost folder.
+ */
+export function ownFolder(dir: string): string {
+  return join(dir, 'own')
 }
 
 /** Makes the folders. */
@@ -111,11 +121,24 @@ async function foldersOf(dir: string): Promise<string[]> {
  * @param dir The uppermost folder.
  */
 export async function namedManifests(dir: string): Promise<Set<string>> {
-  const records = await Promise.all((await foldersOf(dir)).map(readRecords))
+  const records = await Promise.all([...(await foldersOf(dir)), ownFolder(dir)].map(readRecords))
   return new Set(records.flat().map(({ manifest }) => manifest))
 }
 
-async function readRecords(dir: string): Promise<ImageRecord[]> {
+/**
+ * An image whose manifest this is, whoever it was fetched for; null where none is kept.
+ * @param dir The uppermost folder.
+ */
+export async function findByManifest(dir: string, manifest: string): Promise<FetchedImage | null> {
+  for (const folder of [...(await foldersOf(dir)), ownFolder(dir)]) {
+    const record = (await readRecords(folder)).find(one => one.manifest === manifest)
+    if (record) return { folder, record }
+  }
+  return null
+}
+
+/** What is kept of all images of a folder. */
+export async function readRecords(dir: string): Promise<ImageRecord[]> {
   const [, images = ''] = imageFiles(dir).folders
   const names = await readdir(images).catch(() => [])
   const found = await Promise.all(
@@ -128,32 +151,37 @@ async function readRecords(dir: string): Promise<ImageRecord[]> {
 }
 
 /**
- * Removes images that were not used for long, then blobs and pieces that no image names. Machines need none of it once
- * the image is unpacked.
+ * Removes images that were not used for long, then blobs and pieces that no image names.
  * @param dir The uppermost folder.
  * @param options.now In ms.
  * @param options.needed Images of the operator's that stay, by their references; all others of his go a day after they
  * were needed last. Null where that is not known: then they go as customers' own do.
+ * @param options.used The manifests of images that machines lie over: an image of such a machine has their layers.
  */
 export async function removeUnused(
   dir: string,
-  options: { now: number; needed: ReadonlySet<string> | null },
+  options: { now: number; needed: ReadonlySet<string> | null; used: ReadonlySet<string> },
 ): Promise<void> {
-  const { now, needed } = options
+  const { now, needed, used } = options
   const folders = await foldersOf(dir)
   const operators = needed === null ? [] : [dir, heldFolder(dir, undefined)]
   for (const folder of folders) {
     const isOperators = operators.includes(folder)
-    if (isOperators && needed) await keepNeeded(folder, needed, now)
+    if (isOperators && needed) await keepThose(folder, ({ reference }) => needed.has(reference), now)
+    await keepThose(folder, ({ manifest }) => used.has(manifest), now)
     await removeUnusedOf(folder, now, isOperators ? DROPPED_DAYS_MAX : UNUSED_DAYS_MAX)
   }
   await removePieces(folders.map(imageFiles), now)
 }
 
 /** Notes which images are needed now. */
-async function keepNeeded(dir: string, needed: ReadonlySet<string>, now: number): Promise<void> {
-  for (const { reference } of await readRecords(dir)) {
-    if (needed.has(reference)) await touch(imageFiles(dir).record(reference), now)
+async function keepThose(
+  dir: string,
+  isNeeded: (record: ImageRecord) => boolean,
+  now: number,
+): Promise<void> {
+  for (const record of await readRecords(dir)) {
+    if (isNeeded(record)) await touch(imageFiles(dir).record(record.reference), now)
   }
 }
 
@@ -179,7 +207,7 @@ async function removeUnusedOf(dir: string, now: number, unusedDaysMax: number): 
 }
 
 /** Every blob of an image. */
-function digestsOf(record: ImageRecord): string[] {
+export function digestsOf(record: ImageRecord): string[] {
   return [record.manifest, record.config, ...record.layers.map(({ digest }) => digest)]
 }
 

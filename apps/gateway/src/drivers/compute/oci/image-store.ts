@@ -3,7 +3,14 @@ import { ComputeError } from '../port/compute-error.ts'
 import type { PullProgress } from '../port/images.ts'
 import type { RegistryTerms } from '../port/registry-access.ts'
 import { fetchOutside } from './fetch-outside.ts'
-import { type FetchedImage, heldFolder, imageFiles, makeImageFolders, readRecord } from './image-files.ts'
+import {
+  type FetchedImage,
+  heldFolder,
+  imageFiles,
+  makeImageFolders,
+  ownFolder,
+  readRecord,
+} from './image-files.ts'
 import type { ImageRoom, PullOrders } from './pull-orders.ts'
 
 const PULL_SCRIPT = join(import.meta.dirname, 'pull-process.ts')
@@ -84,7 +91,8 @@ export function createImageStore(dir: string, deps: { room(): Promise<ImageRoom>
 
   /** Where an image lies in whole, and what is kept of it. */
   async function find({ reference, owner }: WantedImage): Promise<FetchedImage | null> {
-    for (const folder of [heldFolder(dir, owner), dir]) {
+    // What was made here has references that no registry has.
+    for (const folder of [heldFolder(dir, owner), dir, ownFolder(dir)]) {
       const record = await readRecord(folder, reference)
       if (record) return { folder, record }
     }

@@ -20,6 +20,11 @@ const TREE_FILE = 'tree.json'
 const ROOT_FOLDER = 'root'
 /** Ends the key of a tree whose files have the owners that the image gives them. */
 const WITH_OWNERS = '-owners'
+/** The manifest of the image that a tree was unpacked from, by the tree's key. */
+export function manifestOf(key: string): string {
+  return `sha256:${key.replace(WITH_OWNERS, '')}`
+}
+
 /** A tree may be gone again before it was used; that happens once, if ever. */
 const TRIES_MAX = 3
 
@@ -171,8 +176,7 @@ export function createImageTrees({ dir, keepsOwners, unpack, erase }: ImageTrees
         if (!lock) continue
         try {
           const isWhole = (await find(key)) !== null
-          const manifest = `sha256:${key.replace(WITH_OWNERS, '')}`
-          const isNamed = isOfNow(key) && (await namedManifests(dir)).has(manifest)
+          const isNamed = isOfNow(key) && (await namedManifests(dir)).has(manifestOf(key))
           if (isWhole && (isNamed || (await isUsed(key)))) continue
           // Whatever is begun of it from here on, it is no tree.
           await rm(join(files.tree(key), TREE_FILE), { force: true })

@@ -340,11 +340,11 @@ test('what nobody used for long is removed, with the blobs that no other image h
   for (const path of [registry.reference, kept].map(files.record)) utimesSync(path, old, old)
   for (const path of image.layers.map(files.blob)) utimesSync(path, old, old)
   utimesSync(files.record(kept), new Date(), new Date())
-  await removeUnused(dir, { now: Date.now(), needed: null })
+  await removeUnused(dir, { now: Date.now(), needed: null, used: new Set() })
   expect(existsSync(files.record(registry.reference))).toBe(false)
   expect(existsSync(files.blob(digestOf(layer)))).toBe(true)
   utimesSync(files.record(kept), old, old)
-  await removeUnused(dir, { now: Date.now(), needed: null })
+  await removeUnused(dir, { now: Date.now(), needed: null, used: new Set() })
   expect(existsSync(files.blob(digestOf(layer)))).toBe(false)
 })
 
@@ -371,7 +371,7 @@ test('pieces of what a registry changed meanwhile are cleared by age and by size
 
   // The store's own clearing goes by age as well, and leaves what is whole.
   const old = plant('b', 'four', 4)
-  await removeUnused(dir, { now: Date.now(), needed: null })
+  await removeUnused(dir, { now: Date.now(), needed: null, used: new Set() })
   expect([old, newer, kept].map(existsSync)).toEqual([false, true, true])
   expect(await readRecord(dir, registry.reference)).not.toBeNull()
 

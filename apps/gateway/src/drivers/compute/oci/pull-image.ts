@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { parseReference } from '../port/image-reference.ts'
 import type { PullProgress } from '../port/images.ts'
 import type { RegistryTerms } from '../port/registry-access.ts'
+import { ARCHITECTURE } from './architecture.ts'
 import { fetchBlob, isFull, sizeOf } from './fetch-blob.ts'
 import { imageFiles, makeImageFolders, readRecord, replaceFile, touch, writeRecord } from './image-files.ts'
 import {
@@ -23,15 +24,6 @@ import { createRegistryClient, parseJson, type RegistryClient } from './registry
 const NOTHING: RegistryTerms = { login: null, ca: null, also: [] }
 const CONFIG_BYTES_MAX = 4 * 1024 * 1024
 const LAYERS_AT_ONCE = 3
-
-/** What processors are called in images. */
-const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = {
-  x64: 'amd64',
-  arm64: 'arm64',
-  ppc64: 'ppc64le',
-  s390x: 's390x',
-  riscv64: 'riscv64',
-}
 
 const ALL_ROOM: ImageRoom = { freeBytes: Number.POSITIVE_INFINITY, kept: { bytes: 0 } }
 
@@ -105,9 +97,8 @@ async function findManifest(
   const parsed = parseJson(body)
   const index = indexSchema.safeParse(parsed).data
   if (!index) return { digest, body, manifest: asManifest(parsed) }
-  const architecture = ARCHITECTURES[process.arch]
   const ours = index.manifests.find(
-    ({ platform }) => platform?.os === 'linux' && platform.architecture === architecture,
+    ({ platform }) => platform?.os === 'linux' && platform.architecture === ARCHITECTURE,
   )
   if (!ours) throw new OciFailure('no_such_platform', process.arch)
   const one = await client.manifest(ours.digest)
@@ -132,13 +123,17 @@ async function fetchConfig(
   if (is !== digest) throw new OciFailure('digest_wrong', digest)
   const { data, error } = configSchema.safeParse(parseJson(body))
   if (!data) throw new OciFailure('not_an_image', z.prettifyError(error))
-  if (data.architecture !== ARCHITECTURES[process.arch]) {
+  if (data.architecture !== ARCHITECTURE) {
     throw new OciFailure('no_such_platform', process.arch)
   }
   return { digest, body, config: data }
 }
 
-function layersOf({ layers }: Manifest, { rootfs }: z.infer<typeof configSchema>): ImageRecord['layers'] {
+/** The layers of an image with what is in each. Fails with OciFailure `not_an_image`. */
+export function layersOf(
+  { layers }: Pick<Manifest, 'layers'>,
+  { rootfs }: z.infer<typeof configSchema>,
+): ImageRecord['layers'] {
   if (rootfs.diff_ids.length > layers.length) throw new OciFailure('not_an_image', 'a layer of it is missing')
   return layers.map(({ digest, size, mediaType }, at) => {
     const packing = packingOf(mediaType)
@@ -150,7 +145,8 @@ function layersOf({ layers }: Manifest, { rootfs }: z.infer<typeof configSchema>
   })
 }
 
-function recordOf(
+/** What is kept of an image. Fails with OciFailure `too_large`. */
+export function recordOf(
   reference: string,
   image: {
     found: { digest: string }

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline'
+import { NotForImages } from './layer-entries.ts'
 import { OciFailure } from './oci-failure.ts'
 import { parseJson } from './registry-client.ts'
 
@@ -32,7 +33,8 @@ export async function serveFetch<Orders>(
       tell(progress)
     })
   } catch (error) {
-    const code = error instanceof OciFailure ? error.code : 'failed'
+    const code =
+      error instanceof OciFailure ? error.code : error instanceof NotForImages ? 'unsupported' : 'failed'
     tell({ failed: { code, message: error instanceof Error ? error.message : String(error) } })
   }
   process.stdin.destroy()

@@ -3,19 +3,22 @@ import { chmod, chown, lstat, mkdir, open, readdir, readFile, rename, rm, stat }
 import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { takeLock } from '../../../platform/host-lock.ts'
+import { LayoutError } from '../../../platform/image-layout/layout-error.ts'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { replaceFile } from '../oci/image-files.ts'
+import { mustGoOn, refusedArchive } from '../own-archive.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ImageRecipe, OwnImage, OwnImages, PullProgress } from '../port/images.ts'
 import type { Eraser } from '../sandbox/eraser.ts'
 import { abortedError } from '../sandbox/launch.ts'
 import { type MachineStore, ownerOf } from '../sandbox/machine-store.ts'
 import { type VmImage, vmImageSchema } from './base-store.ts'
-import { baseFiles, makeBaseFolders, OWN_PREFIX } from './base-tidying.ts'
+import { baseFiles, makeBaseFolders, markUsed, OWN_PREFIX } from './base-tidying.ts'
 import { readDiskFacts } from './disk-header.ts'
 import { FLAT_DISK, type FlattenDeps, flattenDisk, flatteningPaths } from './flatten-disk.ts'
 import { INSIDE } from './hypervisor-argv.ts'
 import { overlayBytes } from './keeper/vm-disk.ts'
+import { loadVm, saveVm } from './vm-archive.ts'
 import type { VmRecord } from './vm-launch.ts'
 
 const MB = 1024 * 1024
@@ -25,7 +28,6 @@ const FORMAT_SHARE = 1.01
 /** Readable for everybody, as the other files of the store. */
 const MODE = 0o644
 const never = new AbortController().signal
-const NOT_MOVED = 'Images that are made here stay on their engine.'
 
 const recordSchema = z.object({ vm: vmImageSchema })
 type OwnRecord = z.infer<typeof recordSchema>
@@ -120,6 +122,38 @@ export function createOwnImages(deps: OwnImagesDeps) {
     }
   }
 
+  /** Takes the image of an archive in, alone. */
+  async function take(id: string, archive: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+    const folder = makingPath(id)
+    await forgetMaking(id)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    try {
+      const { disk, kernel, initrd, cmdline } = await loadVm(archive, { folder, room: deps.room, signal })
+      const facts = await readDiskFacts(disk)
+      if (facts.format !== 'qcow2') throw new LayoutError('unfit', 'its disk is no qcow2')
+      for (const file of [disk, kernel?.path, initrd?.path]) if (file) await seal(file)
+      const name = `${OWN_PREFIX}${id}-${randomBytes(4).toString('hex')}`
+      const vm: VmImage = {
+        base: { name, ...facts },
+        kernel: kernel?.hex ?? null,
+        initrd: initrd?.hex ?? null,
+        cmdline,
+      }
+      await shared(async () => {
+        for (const file of [kernel, initrd]) {
+          if (!file) continue
+          // What is there by that name has that content.
+          await rename(file.path, bases.path(file.hex))
+          await markUsed(basesDir, file.hex)
+        }
+        await rename(disk, bases.path(name))
+        await replaceFile(recordPath(id), JSON.stringify({ vm } satisfies OwnRecord))
+      })
+    } finally {
+      await forgetMaking(id)
+    }
+  }
+
   /** While the store removes nothing. */
   async function shared<T>(work: () => Promise<T>): Promise<T> {
     await makeBaseFolders(basesDir)
@@ -151,11 +185,30 @@ export function createOwnImages(deps: OwnImagesDeps) {
       return recipe
     },
 
-    // biome-ignore lint/correctness/useYield: it fails before it has something to give
-    async *save() {
-      throw new ComputeError('unsupported', NOT_MOVED)
+    async *save(imageId, signal) {
+      mustBeId(imageId)
+      mustGoOn(signal)
+      const vm = (await find(imageId))?.vm
+      if (!vm) throw new ComputeError('not_found', `no image ${imageId}`)
+      for await (const piece of saveVm(vm, bases.path)) {
+        mustGoOn(signal)
+        yield piece
+      }
     },
-    load: () => Promise.reject(new ComputeError('unsupported', NOT_MOVED)),
+
+    async load(imageId, archive, signal) {
+      mustBeId(imageId)
+      mustGoOn(signal)
+      await mkdir(dir, { recursive: true, mode: 0o700 })
+      await makeBaseFolders(basesDir)
+      const lock = await takeLock(join(dir, `${imageId}.lock`), { kind: 'exclusive', wait: true, signal })
+      try {
+        if (!(await find(imageId))) await take(imageId, archive, signal).catch(refusedArchive(imageId))
+      } finally {
+        lock?.release()
+      }
+      return { id: imageId, parts: { qemu: { own: imageId } } }
+    },
 
     async delete(imageId) {
       mustBeId(imageId)

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import { makeImageFolders, removeUnused } from '../oci/image-files.ts'
-import type { ImageTrees } from '../oci/image-trees.ts'
+import { type ImageTrees, manifestOf } from '../oci/image-trees.ts'
 import type { ImageRecipe } from '../port/images.ts'
 import type { MachineStore } from './machine-store.ts'
-import { registryReference } from './sandbox-recipe.ts'
+import { referenceOf } from './sandbox-recipe.ts'
 
 /** Images are kept for days. */
 const TIDY_MS = 3_600_000
@@ -33,16 +33,22 @@ export function tidyImages(deps: TidyingDeps) {
     return false
   }
 
+  async function usedManifests(): Promise<Set<string>> {
+    const records = await Promise.all((await store.ids()).map(store.readRecord))
+    return new Set(records.flatMap(record => (record?.image?.tree ? [manifestOf(record.image.tree)] : [])))
+  }
+
   /** Images that are offered, and those of machines. */
   async function needed(offered: readonly ImageRecipe[]): Promise<Set<string>> {
     const records = await Promise.all((await store.ids()).map(store.readRecord))
     const recipes = [...offered, ...records.flatMap(record => record?.spec.image ?? [])]
-    return new Set(recipes.flatMap(recipe => registryReference(recipe) ?? []))
+    return new Set(recipes.flatMap(recipe => referenceOf(recipe) ?? []))
   }
 
   async function tidy(): Promise<void> {
     await makeImageFolders(dir)
-    await removeUnused(dir, { now: clock.now().getTime(), needed: offered && (await needed(offered)) })
+    const now = clock.now().getTime()
+    await removeUnused(dir, { now, needed: offered && (await needed(offered)), used: await usedManifests() })
     await trees.removeUnused(isUsed)
   }
 

@@ -9,7 +9,7 @@ import {
 } from './machine-store.ts'
 import { machineUid } from './plan-machine.ts'
 import { seedHome } from './root-view.ts'
-import { registryReference } from './sandbox-recipe.ts'
+import { referenceOf } from './sandbox-recipe.ts'
 import type { UserRanges } from './user-ranges.ts'
 
 export interface MakeMachineDeps {
@@ -26,7 +26,7 @@ export interface MakeMachineDeps {
 export function createMachineMaker(deps: MakeMachineDeps) {
   const { installation, store, homes, roots, ranges } = deps
   return async function make(spec: MachineSpec, signal: AbortSignal): Promise<MachineRecord> {
-    const reference = registryReference(spec.image)
+    const reference = referenceOf(spec.image)
     // What an earlier try has laid of an image, and perhaps not all of it, is not to be a part of this machine.
     if (reference !== null) await store.remove(spec.id)
     const paths = store.paths(spec.id)

@@ -11,7 +11,7 @@ const TRIAL_UIDS = { tree: 1_899_999_998, machine: 1_899_999_999 } as const
 const PATH = '/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin'
 
 /** What a home holds where it is laid over a tree: what the machine changed, the kernel's own, and where the tree is. */
-const UPPER = 'upper'
+export const UPPER = 'upper'
 const WORK = 'work'
 const LOWER = 'lower'
 
@@ -54,8 +54,11 @@ exec "$@"
 
 /** Nothing is kept between starts that the kernel would have to be told of; inode numbers stay as they are. */
 const OPTIONS = 'index=off,metacopy=off,xino=auto'
-/** Folders are renamed without a copy: what says so is in attributes that only real root may set. */
-const ROOT_OPTIONS = `${OPTIONS},redirect_dir=on`
+/**
+ * A folder of the image is renamed by a copy, as on Docker: what leads to its old place has no place in a layer. Machines of
+ * earlier versions may have some, which are followed.
+ */
+const ROOT_OPTIONS = `${OPTIONS},redirect_dir=follow`
 const USER_OPTIONS = `${OPTIONS},userxattr`
 
 /** Where a machine's home is, and whose; null for the gateway's own user. */

@@ -15,7 +15,8 @@ import { tidyImages } from './image-tidying.ts'
 import type { ImageTools } from './image-tools.ts'
 import { type MachineStore, ownerOf } from './machine-store.ts'
 import { findRootOverlay } from './overlay-root.ts'
-import { registryReference, sandboxLackFor } from './sandbox-recipe.ts'
+import { createSandboxOwnImages } from './sandbox-own-images.ts'
+import { isOwnReference, referenceOf, sandboxLackFor } from './sandbox-recipe.ts'
 import { createImageUnpacker, ROOT_FOLDER, type UnpackImageDeps } from './unpack-image.ts'
 
 export interface SandboxImagesDeps extends UnpackImageDeps {
@@ -66,7 +67,7 @@ export async function createSandboxImages(deps: SandboxImagesDeps) {
     lackFor,
     async has(image) {
       if (lackFor(image) !== null) return false
-      const reference = registryReference(image)
+      const reference = referenceOf(image)
       // The computer's own programs need no pull.
       if (reference === null) return true
       const fetched = await images.find({ reference, owner: image.owner })
@@ -74,16 +75,18 @@ export async function createSandboxImages(deps: SandboxImagesDeps) {
     },
     async pull(image, onProgress, signal, access = asNobody) {
       check(image)
-      const reference = registryReference(image)
+      const reference = referenceOf(image)
       // What is here needs no login any more, and may outlive the one that it came by.
       if (reference === null || (await facet.has(image))) return
+      if (isOwnReference(reference))
+        throw new ComputeError('image_unavailable', `${image.id} is not on this engine any more`)
       const terms = await access(registryOf(reference))
       await images.pull({ reference, owner: image.owner }, terms, onProgress, signal)
     },
-    own: {
-      lacks:
-        'A sandbox runs on the programs of its computer and keeps only its home: there is no image to make of it.',
-    },
+    own:
+      'lacks' in tools
+        ? { lacks: tools.lacks }
+        : createSandboxOwnImages({ dir, store, trees, room: deps.room }),
   }
 
   return {

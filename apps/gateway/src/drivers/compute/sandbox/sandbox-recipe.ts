@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { parseReference } from '../port/image-reference.ts'
 import type { ImageRecipe } from '../port/images.ts'
 
@@ -17,9 +18,31 @@ const registryPart = z.strictObject({
  */
 export const sandboxPartSchema = z.union([z.literal('host'), registryPart])
 
-/** The image of a registry that a machine's root is laid from; null where the computer's own programs are meant. */
-export function registryReference(image: ImageRecipe): string | null {
-  return registryPart.safeParse(image.parts.sandbox).data?.image ?? null
+/** Of an image that was made of a machine here, or brought here: it is never looked for at a registry. */
+const ownPart = z.strictObject({ own: z.string().regex(MACHINE_ID_PATTERN) })
+
+/** What no reference of a registry begins with. */
+const OWN = '.own/'
+
+/** By which an image of this engine's own is kept. */
+export function ownReference(imageId: string): string {
+  return `${OWN}${imageId}`
+}
+
+/** Whether that is what it is. */
+export function isOwnReference(reference: string): boolean {
+  return reference.startsWith(OWN)
+}
+
+/**
+ * By which the image is kept that a machine's root is laid from, of a registry or this engine's own; null where the
+ * computer's own programs are meant.
+ */
+export function referenceOf(image: ImageRecipe): string | null {
+  const own = ownPart.safeParse(image.parts.sandbox).data?.own
+  return own === undefined
+    ? (registryPart.safeParse(image.parts.sandbox).data?.image ?? null)
+    : ownReference(own)
 }
 
 /**
@@ -27,8 +50,9 @@ export function registryReference(image: ImageRecipe): string | null {
  * @param tools What images of registries need here, or why there are none.
  */
 export function sandboxLackFor(image: ImageRecipe, tools: object | { lacks: string }): string | null {
-  if (!sandboxPartSchema.safeParse(image.parts.sandbox).success) {
+  const { sandbox } = image.parts
+  if (!sandboxPartSchema.safeParse(sandbox).success && !ownPart.safeParse(sandbox).success) {
     return `${image.id} cannot run in a sandbox: the catalogue names nothing that it could be made from there.`
   }
-  return registryReference(image) !== null && 'lacks' in tools ? String(tools.lacks) : null
+  return referenceOf(image) !== null && 'lacks' in tools ? String(tools.lacks) : null
 }

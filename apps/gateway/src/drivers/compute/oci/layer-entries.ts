@@ -32,6 +32,7 @@ export function layerEntries(entry: TarEntry, users: { first: number; count: num
   const name = parts.join('/')
   if (Buffer.byteLength(name) > NAME_LENGTH_MAX || parts.length > DEPTH_MAX)
     throw new NotForImages('a path in the machine is longer than an image may have one')
+  if (parts.includes('..')) throw new NotForImages('a path in the machine leads out of it')
   // It would hide something wherever the image is unpacked.
   if (parts.some(part => part.startsWith(WHITEOUT))) return []
   const marks = new Map(

@@ -50,6 +50,30 @@ describe('settings', () => {
     })
   })
 
+  test('may name where images are kept: a folder, or a repository of a registry by TLS', () => {
+    const stores = (BERTH_IMAGE_STORE: string) => readConfig({ BERTH_IMAGE_STORE }).imageStore
+    expect(readConfig({ BERTH_DATA_DIR: '/var/lib/berth' }).imageStore).toEqual({
+      kind: 'folder',
+      folder: '/var/lib/berth/images',
+      bytesMax: 1024e9,
+    })
+    expect(stores('/mnt/images')).toMatchObject({ kind: 'folder', folder: '/mnt/images' })
+    expect(stores('https://me:se%20cret@registry.internal:5000/berth/images')).toMatchObject({
+      kind: 'registry',
+      origin: 'https://registry.internal:5000',
+      repository: 'berth/images',
+      login: { username: 'me', password: 'se cret' },
+    })
+    expect(stores('http://127.0.0.1:5000/images')).toMatchObject({ kind: 'registry', login: null })
+    for (const wrong of [
+      'http://registry.internal/images',
+      'https://registry.internal',
+      'https://r/Images?x',
+    ])
+      expect(() => stores(wrong)).toThrow(/BERTH_IMAGE_STORE takes/)
+    expect(() => stores('http://me:secret@r.internal/images')).not.toThrow('secret')
+  })
+
   test('may name keys for what customers entrust, and registries that are private', () => {
     const key = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
     expect(

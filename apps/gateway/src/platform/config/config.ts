@@ -32,6 +32,8 @@ export interface Config {
   readonly dataDir: string
   /** Where the sandbox keeps its machines. */
   readonly sandboxDir: string
+  /** Where images of machines are kept. */
+  readonly imageStore: ImageStoreChoice
   readonly databaseUrl: string | null
   readonly masterKey: string | null
   readonly formerMasterKeys: readonly string[]
@@ -65,6 +67,17 @@ export interface Config {
   /** Things to tell the operator that are no mistakes for certain. */
   readonly warnings: readonly string[]
 }
+
+/** A folder, or one repository of a registry; in either, so many bytes at most. */
+export type ImageStoreChoice = { readonly bytesMax: number } & (
+  | { readonly kind: 'folder'; readonly folder: string }
+  | {
+      readonly kind: 'registry'
+      readonly origin: string
+      readonly repository: string
+      readonly login: { readonly username: string; readonly password: string } | null
+    }
+)
 
 /** What shows that a person signs in; the services with the keys that the operator got from them. */
 export type CaptchaChoice =
@@ -113,6 +126,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: values.BERTH_TRUSTED_PROXIES,
     dataDir: resolve(PROJECT_DIR, values.BERTH_DATA_DIR),
     sandboxDir: resolve(PROJECT_DIR, values.BERTH_SANDBOX_DIR ?? join(values.BERTH_DATA_DIR, 'machines')),
+    imageStore: imageStoreOf(values),
     databaseUrl: values.DATABASE_URL,
     masterKey: values.BERTH_MASTER_KEY,
     formerMasterKeys: values.BERTH_MASTER_KEY_FORMER,
@@ -242,6 +256,18 @@ function checkCasdoor(values: Values): string[] {
   return CASDOOR_PARTS.filter(name => values[name] !== null).map(
     name => `${name} is of no use without CASDOOR_URL: it takes ${SETTINGS.CASDOOR_URL.takes}.`,
   )
+}
+
+function imageStoreOf(values: Values): ImageStoreChoice {
+  const place = values.BERTH_IMAGE_STORE ?? join(values.BERTH_DATA_DIR, 'images')
+  const bytesMax = values.BERTH_IMAGE_STORE_GB_MAX * 1e9
+  if (!/^https?:/i.test(place)) return { kind: 'folder', folder: resolve(PROJECT_DIR, place), bytesMax }
+  const { origin, pathname, username, password } = new URL(place)
+  const login =
+    username === ''
+      ? null
+      : { username: decodeURIComponent(username), password: decodeURIComponent(password) }
+  return { kind: 'registry', origin, repository: pathname.slice(1), login, bytesMax }
 }
 
 function casdoorOf(values: Values): Config['casdoor'] {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { INSTANCES_PER_USER_DEFAULT, INSTANCES_PER_USER_MOST } from '@berth/contract/limits'
 import * as z from 'zod'
+import { isLoopback } from '../http/hosts.ts'
 import { signInProviders } from './sign-in-providers.ts'
 
 /** One setting: how it is read, what stands when it is not given, and what an operator is told about it. */
@@ -63,6 +64,17 @@ const url = (protocols: readonly string[], isRight: (parsed: URL) => boolean = (
     const parsed = URL.parse(text)
     return parsed !== null && protocols.includes(parsed.protocol) && isRight(parsed)
   })
+
+/** A folder, or the address of a repository of a registry; without TLS only on this computer. */
+function isStorePlace(text: string): boolean {
+  if (!/^https?:/i.test(text)) return !text.includes('\0')
+  const parsed = URL.parse(text)
+  if (!parsed || parsed.search !== '' || parsed.hash !== '') return false
+  const isSafe = parsed.protocol === 'https:' || isLoopback(parsed.hostname)
+  return (
+    isSafe && /^\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/.test(parsed.pathname)
+  )
+}
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 /** Without a host where `?host=` names the folder of a Unix socket, which is no URL to the rest of the world. */
@@ -213,6 +225,20 @@ export const SETTINGS = {
     about:
       'Folder of the sandbox, which names it: gateways on one computer that share it reach the same machines. Relative ' +
       'to the project. Empty: `machines` in the data folder.',
+  }),
+  BERTH_IMAGE_STORE: setting(optional(z.string().refine(isStorePlace)), {
+    default: '',
+    takes: 'a folder, or an address such as https://user:password@registry.internal/berth/images',
+    about:
+      'Where images of machines are kept: a folder, relative to the project, which is an OCI image layout, or a ' +
+      'repository of a registry, which must let manifests be deleted; one on this computer may speak plain HTTP. Several ' +
+      'gateways need one that all of them reach. Empty: `images` in the data folder.',
+    secret: true,
+  }),
+  BERTH_IMAGE_STORE_GB_MAX: setting(wholeNumber(1, 1_000_000), {
+    default: '1024',
+    takes: 'a number of GB, 1 to 1000000',
+    about: 'How much the store of images may hold, each layer counted once.',
   }),
   DATABASE_URL: setting(optional(z.string().regex(DATABASE_ADDRESS)), {
     default: '',

@@ -69,7 +69,7 @@ const url = (protocols: readonly string[], isRight: (parsed: URL) => boolean = (
 function isStorePlace(text: string): boolean {
   if (!/^https?:/i.test(text)) return !text.includes('\0')
   const parsed = URL.parse(text)
-  if (!parsed || parsed.search !== '' || parsed.hash !== '') return false
+  if (parsed?.search !== '' || parsed.hash !== '') return false
   const isSafe = parsed.protocol === 'https:' || isLoopback(parsed.hostname)
   return (
     isSafe && /^\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/.test(parsed.pathname)

@@ -32,10 +32,10 @@ const CHANGE =
   'mkdir -p /srv/a/b; ln -s /etc/hostname /srv/a/soft; echo x > /srv/a/one; ln /srv/a/one /srv/a/two; ' +
   'chmod 4750 /srv/a/one; chown 7:8 /srv/kept 2>/dev/null || true; mv /srv/a/b /srv/a/c'
 const LOOK =
-  'ls /srv; cat /srv/kept; ls /opt/whole; cat /opt/whole/new; readlink /srv/a/soft; ls /srv/a; ' +
+  'ls /srv; cat /srv/kept; ls /opt/whole; cat /opt/whole/new; [ -L /srv/a/soft ] && echo a link; ls /srv/a; ' +
   '[ /srv/a/one -ef /srv/a/two ] && echo one file; cat /etc/hostname'
 const seenBy = (hostname: string) =>
-  `a\nkept\nchanged\nnew\nnew\n/etc/hostname\nc\none\nsoft\ntwo\none file\n${hostname}\n`
+  `a\nkept\nchanged\nnew\nnew\na link\nc\none\nsoft\ntwo\none file\n${hostname}\n`
 
 describeWhere('images of sandboxes', probe, () => {
   const programs = usePrograms(folder)

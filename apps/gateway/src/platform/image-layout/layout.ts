@@ -31,10 +31,6 @@ export const LAYOUT_MARK = Buffer.from('{"imageLayoutVersion":"1.0.0"}')
 const DIGEST = /^sha256:[a-f0-9]{64}$/
 const MEDIA_TYPE_LENGTH_MAX = 255
 
-export function isDigest(text: string): boolean {
-  return DIGEST.test(text)
-}
-
 /** The digest of bytes, as images name them. */
 export function digestOf(bytes: Uint8Array): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { takeLock } from '../../../platform/host-lock.ts'
 import { removePieces } from './image-pieces.ts'
 import { type ImageRecord, imageRecordSchema } from './image-record.ts'
 
@@ -58,6 +59,11 @@ export function heldFolder(dir: string, owner: string | undefined): string {
  */
 export function ownFolder(dir: string): string {
   return join(dir, 'own')
+}
+
+/** Held by whoever changes which of those there are. */
+export function ownLock(dir: string): string {
+  return imageFiles(ownFolder(dir)).lockOf('own')
 }
 
 /** Makes the folders. */
@@ -171,7 +177,20 @@ export async function removeUnused(
     await keepThose(folder, ({ manifest }) => used.has(manifest), now)
     await removeUnusedOf(folder, now, isOperators ? DROPPED_DAYS_MAX : UNUSED_DAYS_MAX)
   }
-  await removePieces(folders.map(imageFiles), now)
+  await removeUnnamedOwn(dir, now)
+  await removePieces([...folders, ownFolder(dir)].map(imageFiles), now)
+}
+
+/** What was made here stays; what its making left when it was killed does not. */
+async function removeUnnamedOwn(dir: string, now: number): Promise<void> {
+  await makeImageFolders(ownFolder(dir))
+  const { signal } = new AbortController()
+  const lock = await takeLock(ownLock(dir), { kind: 'exclusive', wait: true, signal })
+  try {
+    await removeUnusedOf(ownFolder(dir), now, Number.POSITIVE_INFINITY)
+  } finally {
+    lock?.release()
+  }
 }
 
 /** Notes which images are needed now. */

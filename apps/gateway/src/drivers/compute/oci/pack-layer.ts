@@ -7,6 +7,7 @@ import { TAR_END, tarHeader, tarPadding } from '../../../platform/tar/tar-writer
 import { layerEntries, NotForImages } from './layer-entries.ts'
 import { OciFailure } from './oci-failure.ts'
 import type { PackedLayer, PackOrders } from './pack-orders.ts'
+import { unpackLayer } from './plain-layer.ts'
 
 /** How much is written between two looks at what the disk has left. */
 const LOOK_BYTES = 16 * 1024 * 1024
@@ -17,7 +18,7 @@ const CHANGED_EXIT_CODE = 1
 const ERROR_CHARS_MAX = 500
 
 /**
- * Makes a layer of what a machine has changed: the archive that a program writes of it, told as OCI has it. The same files
+ * Makes a layer of what a machine has changed, and those plain that go below it so: the archive that a program writes of it, told as OCI has it. The same files
  * give the same layer.
  * @throws OciFailure `too_large`, `no_room`; NotForImages; Error where the files cannot be read.
  */
@@ -42,6 +43,7 @@ export async function packLayer(
     )
     const [code] = await ended
     if (code !== 0 && code !== CHANGED_EXIT_CODE) throw new Error(`its files cannot be read: ${said.trim()}`)
+    for (const below of orders.unpacked) await unpackLayer(below, orders.bytes_max)
     await writeFile(`${orders.out}.json`, JSON.stringify(layer satisfies PackedLayer))
   } catch (error) {
     child.kill('SIGKILL')

@@ -10,6 +10,9 @@ export const packOrdersSchema = z.object({
   users: z.object({ first: z.int(), count: z.int() }),
   /** Paths that are of the machine and not of what it stores. */
   left_out: z.array(z.string()),
+  /** Packed layers of the image that are to lie below as what they hold, since older engines cannot unpack them. */
+  unpacked: z.array(z.object({ from: z.string(), out: z.string(), diff_id: z.string() })),
+  /** Of each layer. */
   bytes_max: z.number(),
   files_max: z.int(),
   /** What the disk is to have left. */

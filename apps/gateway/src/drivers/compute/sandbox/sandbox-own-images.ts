@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { copyFile, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { copyFile, link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { takeLock } from '../../../platform/host-lock.ts'
 import {
@@ -23,6 +23,7 @@ import {
   imageFiles,
   makeImageFolders,
   ownFolder,
+  ownLock,
   readRecord,
   readRecords,
   replaceFile,
@@ -48,7 +49,6 @@ const FILES_MAX = 3_000_000
 const LOOK_BYTES = 16 * 1024 * 1024
 const ON_OWN_PROGRAMS =
   'A sandbox that runs on the programs of its computer keeps only its home: there is no image to make of it. Choose an image of a registry for its machine.'
-const OWN = 'own'
 const never = new AbortController().signal
 
 export interface SandboxOwnDeps {
@@ -75,7 +75,7 @@ export function createSandboxOwnImages({ dir, store, trees, room }: SandboxOwnDe
   }
 
   async function alone<T>(work: () => Promise<T>): Promise<T> {
-    const lock = await takeLock(files.lockOf(OWN), { kind: 'exclusive', wait: true, signal: never })
+    const lock = await takeLock(ownLock(dir), { kind: 'exclusive', wait: true, signal: never })
     try {
       return await work()
     } finally {
@@ -136,15 +136,17 @@ export function createSandboxOwnImages({ dir, store, trees, room }: SandboxOwnDe
 
   /** The layer of what a machine has changed. */
   async function packChanges(
-    { machine, id, aside }: { machine: MachineRecord; id: string; aside: string },
+    what: { machine: MachineRecord; id: string; aside: string } & Pick<PackOrders, 'unpacked'>,
     onProgress: (progress: PullProgress) => void,
     signal: AbortSignal,
   ) {
+    const { machine, id, aside, unpacked } = what
     const { freeBytes, kept } = await room()
     const out = join(aside, 'layer')
     const orders: PackOrders = {
       ...(await changedFiles(machine, store.paths(machine.spec.id))),
       out,
+      unpacked,
       bytes_max: Math.min(IMAGE_BYTES_MAX, freeBytes),
       files_max: FILES_MAX,
       kept_bytes: kept.bytes,
@@ -173,9 +175,25 @@ export function createSandboxOwnImages({ dir, store, trees, room }: SandboxOwnDe
     const base = image.tree === undefined ? null : await findByManifest(dir, manifestOf(image.tree))
     if (image.tree !== undefined && !base)
       throw new ComputeError('failed', 'the layers of the machine’s image are not kept here any more')
-    for (const { digest } of base?.record.layers ?? []) await linkBlob(base, digest, aside)
-    const layer = await packChanges(what, onProgress, signal)
-    const below = base?.record.layers ?? []
+    const packed = base?.record.layers ?? []
+    for (const one of packed) if (!isUnpacked(one)) await linkBlob(base, one.digest, aside)
+    const unpacked = [...new Map(packed.filter(isUnpacked).map(one => [one.diff_id, one])).values()].map(
+      ({ digest, diff_id }) => ({
+        from: imageFiles(base?.folder ?? folder).blob(digest),
+        out: join(aside, hexOf(diff_id)),
+        diff_id,
+      }),
+    )
+    const layer = await packChanges({ ...what, unpacked }, onProgress, signal)
+    const below: ImageRecord['layers'] = []
+    for (const one of packed) {
+      const { diff_id } = one
+      if (!isUnpacked(one)) below.push(one)
+      else {
+        const { size } = await stat(join(aside, hexOf(diff_id)))
+        below.push({ digest: diff_id, diff_id, size, packing: 'plain' })
+      }
+    }
     const config = Buffer.from(
       JSON.stringify(configOf(image, [...below.map(({ diff_id }) => diff_id), layer.digest])),
     )
@@ -292,6 +310,9 @@ export function createSandboxOwnImages({ dir, store, trees, room }: SandboxOwnDe
     },
   }
 }
+
+/** Whether a layer lies below as what it holds: Docker of some years ago unpacks no zstd. */
+const isUnpacked = ({ packing }: ImageRecord['layers'][number]) => packing === 'zstd'
 
 /** Gives a blob of another image a second name, where it is no one's to remove. */
 async function linkBlob(base: FetchedImage | null, digest: string, aside: string): Promise<void> {

@@ -56,8 +56,6 @@ export function layoutFiles(dir: string) {
   }
 }
 
-export type LayoutFiles = ReturnType<typeof layoutFiles>
-
 /** The digest of a blob without what it was made by. */
 export function hexOf(digest: string): string {
   return digest.slice('sha256:'.length)

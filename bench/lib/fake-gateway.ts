@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { composeGateway, type Gateway } from '../../apps/gateway/src/compose.ts'
 import { createFakeEngine, type FakeEngine } from '../../apps/gateway/src/drivers/compute/fake/fake-engine.ts'
+import { createLayoutFolder } from '../../apps/gateway/src/drivers/image-store/layout/layout-folder.ts'
 import { createMailboxDriver } from '../../apps/gateway/src/drivers/mail/mailbox.ts'
 import { systemClock } from '../../apps/gateway/src/platform/clock.ts'
 import { loadCatalogue } from '../../apps/gateway/src/platform/config/catalogue.ts'
@@ -58,6 +59,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
         open: async () => compute,
       },
     ],
+    imageStore: createLayoutFolder(join(dataDir, 'images'), { bytes_max: 2 ** 40, free_bytes_min: 0 }),
     mail: { driver: mailbox, mailbox },
     captcha: 'none',
     payments: [],

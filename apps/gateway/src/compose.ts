@@ -14,7 +14,7 @@ import { createFleet, type Fleet, type FleetSource } from './domains/fleet/fleet
 import { createIdentity, type Identity } from './domains/identity/identity.ts'
 import type { PasswordCost } from './domains/identity/passwords/passwords.ts'
 import { identityRoutes } from './domains/identity/routes.ts'
-import { createImages } from './domains/images/images.ts'
+import { createImages, type Images } from './domains/images/images.ts'
 import { imagesRoutes } from './domains/images/routes.ts'
 import type { FollowLimits } from './domains/instances/follow/follow-limits.ts'
 import { createFollowers } from './domains/instances/follow/followers.ts'
@@ -47,6 +47,7 @@ import { createWatches, type Watches } from './domains/watches/watches.ts'
 import type { CaptchaService } from './drivers/captcha/port.ts'
 import type { RegistryAccess } from './drivers/compute/port/registry-access.ts'
 import type { IdentitySource } from './drivers/identity/port.ts'
+import type { LayoutStore } from './drivers/image-store/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
 import { type PaymentsShown, paymentsShown } from './drivers/payments/payments-shown.ts'
@@ -117,6 +118,8 @@ export interface GatewayParts {
   /** `host:port` that customers reach it by; null or left out: the console's host and that port. */
   sshAddress?: string | null
   trustedProxies: readonly string[]
+  /** Keeps customers' images. */
+  imageStore: LayoutStore
   /** Seals registry passwords: 32 bytes in base64; null takes the installation's. The former ones only open. */
   credentialsKey: string | null
   formerCredentialsKeys: readonly string[]
@@ -151,6 +154,9 @@ export interface Gateway {
   models: Models
   watches: Watches
   volumes: Volumes
+  images: Images
+  /** Makes it possible to tell of events without listening or running loops, as the operator's command line does. */
+  openJobs(): Promise<void>
   server: GatewayServer
   /** What the management port shows. */
   managed: Managed
@@ -219,14 +225,22 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       ids: parts.ids,
     }),
   })
-  const images = createImages({
+  const images: Images = createImages({
     ...base,
     catalogue,
     fleet,
     billing,
     ...(parts.registryAccess && { access: parts.registryAccess }),
     customerAccess: registries.pullAccess,
+    registries,
+    events,
+    listen,
+    store: parts.imageStore,
     instancesOf: (q, userId) => instances.countByImage(q, userId),
+    usedAmong: (q, ids) => instances.imagesInUse(q, ids),
+    beginBuild: (target, imageId, run, isDone) => instances.beginImage(target, imageId, { run, isDone }),
+    endBuild: (tx, instanceId, done) => instances.endImage(tx, instanceId, done),
+    nameOf: userId => identity.displayNameOf(userId),
   })
   const publicIps = createPublicIps({ ...base, catalogue })
   const quotes = createQuotes({ db, catalogue, regions, publicIps, images, billing, fleet, registries })
@@ -290,6 +304,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     events,
     countInstances: instances.countLive,
     countVolumes: volumes.countLive,
+    countImages: images.countLive,
     passwordCost: parts.passwordCost,
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
@@ -404,6 +419,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     async onExhausted(userId) {
       await instances.stopForEmptyBalance(userId)
       await volumes.noteEmptyBalance(userId)
+      await images.noteEmptyBalance(userId)
     },
     afterTick: notifications.checkBalances,
   })
@@ -484,6 +500,8 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     models,
     watches,
     volumes,
+    images,
+    openJobs: jobs.open,
     server,
     managed: { metrics, ready: health },
     async listen(port) {
@@ -511,6 +529,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       billingLoops.start()
       await watches.start()
       await volumes.start()
+      await images.start()
       startPlatforms()
       purging.start()
     },
@@ -529,6 +548,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
         billingLoops.stop(),
         watches.stop(),
         volumes.stop(),
+        images.stop(),
         instances.reconciler.stop(),
         jobs.stop(),
       ])

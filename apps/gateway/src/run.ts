@@ -2,31 +2,21 @@ import { dirname } from 'node:path'
 import { composeGateway, type Gateway } from './compose.ts'
 import type { Fleet, FleetSource } from './domains/fleet/fleet.ts'
 import { toRecipe } from './domains/images/images.ts'
-import { chooseCaptcha } from './drivers/captcha/choose-captcha.ts'
-import { checkRecipeParts } from './drivers/compute/check-recipe.ts'
 import { engineDescriptionSchema } from './drivers/compute/engine-description.ts'
 import { createAutoSource, createEngineSource } from './drivers/compute/engine-source.ts'
 import type { Engine } from './drivers/compute/port/engine.ts'
-import { createRegistryAccess, registryDescriptionSchema } from './drivers/compute/registry-access.ts'
-import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.ts'
-import { createMailboxDriver } from './drivers/mail/mailbox.ts'
-import { createSmtpDriver } from './drivers/mail/smtp.ts'
-import { offersTestCards } from './drivers/payments/testcard/offers-test-cards.ts'
-import { createTestcardDriver } from './drivers/payments/testcard/testcard-driver.ts'
-import { createIdentityProviders } from './drivers/sign-in/create-providers.ts'
+import { gatewayParts, readCatalogue } from './gateway-parts.ts'
 import { systemClock } from './platform/clock.ts'
-import { type Catalogue, CatalogueError, loadCatalogue } from './platform/config/catalogue.ts'
+import { type Catalogue, CatalogueError } from './platform/config/catalogue.ts'
 import { type Config, ConfigError, loadConfig } from './platform/config/config.ts'
 import { lockDataDir } from './platform/data-dir-lock.ts'
 import { openGatewayDatabase } from './platform/database/open-gateway-database.ts'
 import { servesThisComputerOnly } from './platform/http/hosts.ts'
-import { RATE_LIMITS } from './platform/http/rate-limits.ts'
 import { systemIds } from './platform/ids.ts'
 import { needsDataDir, openOwnSecrets, openSecrets } from './platform/installation/open-secrets.ts'
 import { createLog, type Logger } from './platform/log.ts'
 import { createManagementServer, type ManagementServer } from './platform/management/management-server.ts'
 import { say } from './platform/progress.ts'
-import { deriveKey } from './platform/secrets.ts'
 import { createShutdown, type ShutdownPhase } from './platform/shutdown.ts'
 
 /** What was asked for cannot be done; nothing was started. */
@@ -72,11 +62,7 @@ async function start(config: Config): Promise<void> {
 
 /** Each part puts its own end before the ends of those that it builds on. */
 async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]): Promise<void> {
-  const catalogue = loadCatalogue(config.catalogueFile, config.serviceHost, {
-    engine: engineDescriptionSchema,
-    recipe: checkRecipeParts,
-    registry: registryDescriptionSchema,
-  })
+  const catalogue = readCatalogue(config)
   const gatewayId = systemIds.uuid()
   const lock = needsDataDir(config) ? lockDataDir(config.dataDir, gatewayId) : null
   if (lock) process.on('exit', lock.release)
@@ -93,37 +79,11 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   const { db } = database
   const base = { db, clock: systemClock, ids: systemIds }
   const secrets = await openSecrets({ ...base, config, folder, database, log })
-  const kept = createMailboxDriver(base)
   const gateway = await composeGateway({
-    ...base,
-    ...config,
+    ...gatewayParts({ config, catalogue, database, secrets, log }),
     gatewayId,
     formerGatewayId: lock?.formerGatewayId ?? null,
-    database,
-    log,
-    secrets,
-    catalogue,
     engines: engineSources({ catalogue, config, secrets, log }),
-    registryAccess: createRegistryAccess(
-      catalogue.registries.map(described => registryDescriptionSchema.parse(described)),
-      dirname(config.catalogueFile),
-    ),
-    mail: config.smtp
-      ? { driver: createSmtpDriver(config.smtp), mailbox: null }
-      : { driver: kept, mailbox: kept },
-    captcha: chooseCaptcha(config.captcha),
-    payments: [
-      createTestcardDriver({
-        ...base,
-        log,
-        webhook_secret: () => deriveKey(secrets.rootKey, 'berth test-card webhooks'),
-        offered: offersTestCards(config),
-      }),
-    ],
-    identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
-    identityProviders: createIdentityProviders(config.signInProviders, base),
-    rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
-    instancesPerCustomer: config.instancesPerCustomer,
   })
   phases.unshift(
     // Whoever sends requests here learns first that it should not.

@@ -125,6 +125,7 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     audit,
     countInstances: async () => 0,
     countVolumes: async () => 0,
+    countImages: async () => 0,
     publicUrl: () => 'http://127.0.0.1:8080',
     brandName: () => 'Berth',
     passwordCost: options.realPasswordCost ? undefined : LOW_PASSWORD_COST,

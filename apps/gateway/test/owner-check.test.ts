@@ -16,7 +16,7 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { closeCustomer } from '../src/domains/customers/customers.ts'
 import { session, userAccount } from '../src/domains/identity/tables.ts'
-import { keptImage } from '../src/domains/images/images-fixture.ts'
+import { imageDetails, keptImage } from '../src/domains/images/images-fixture.ts'
 import { ownImage } from '../src/domains/images/tables.ts'
 import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
 import { type CallAnswer, sendCall, startGateway, type TestGateway } from './start-gateway.ts'
@@ -78,6 +78,15 @@ const WHO: Record<string, Audience> = {
   'image.custom-in': 'user',
   'image.price': 'user',
   'image.get': 'guest',
+  'image.create': 'verified',
+  'image.edit': 'verified',
+  'image.delete': 'verified',
+  'image.publish': 'verified',
+  'image.cancel-publishing': 'verified',
+  'image.make-private': 'verified',
+  'image.cancel-build': 'verified',
+  'image.star': 'verified',
+  'image.unstar': 'verified',
   'instance.deploy': 'verified',
   'instance.list': 'user',
   'instance.page': 'user',
@@ -197,6 +206,13 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'netvolume.edit': ({ volume }) => ({ body: { id: volume, name: 'theirs' } }),
   'netvolume.grow': ({ volume }) => ({ params: { id: volume }, body: { size_gb: 2 } }),
   'netvolume.delete': ({ volume }) => ({ params: { id: volume }, query: { name: 'not-its-name' } }),
+  'image.create': ({ instance }) => ({ body: { ...imageDetails, instance_id: instance } }),
+  'image.edit': ({ image }) => ({ body: { ...imageDetails, id: image } }),
+  'image.publish': ({ image }) => ({ params: { id: image } }),
+  'image.cancel-publishing': ({ image }) => ({ params: { id: image } }),
+  'image.make-private': ({ image }) => ({ params: { id: image } }),
+  'image.cancel-build': ({ image }) => ({ params: { id: image } }),
+  'image.delete': ({ image }) => ({ params: { id: image } }),
   'image.get': ({ image }) => ({ params: { id: image } }),
   'bill.topup-state': ({ topup }) => ({ params: { id: topup } }),
   'bill.topup-cancel': ({ topup }) => ({ params: { id: topup } }),
@@ -233,6 +249,12 @@ const DAY_MS = 86_400_000
 /** Nothing listens there. */
 const NO_REGISTRY = 'localhost:1'
 
+/** Calls that name a thing which is nobody's own; each with why. */
+const OF_EVERYBODY: Record<string, string> = {
+  'image.star': 'anybody may give an image of the community a star',
+  'image.unstar': 'as image.star',
+}
+
 /** Changing calls that cannot be made here, or change nothing that is kept; each with why. */
 const UNCHANGING: Record<string, string> = {
   'account.delete-account': 'closes the customer itself',
@@ -263,6 +285,8 @@ const CHANGES: Record<string, () => Input> = {
   'deploy_template.add': () => ({ body: template() }),
   'offer_watch.add': () => ({ body: watch() }),
   'netvolume.create': () => ({ body: volume() }),
+  'image.star': () => ({ params: { id: 'im-zzzzzzz' } }),
+  'image.unstar': () => ({ params: { id: 'im-zzzzzzz' } }),
   'bill.topup': () => ({
     body: { amount: 2_500, currency: 'USD', platform_name: 'testcard', source: '4242 4242 4242 4242' },
   }),
@@ -306,7 +330,8 @@ test('[R6.4] every call that names a thing by id is walked with another customer
   const named = calls.filter(
     call => call.path.includes('{id}') || (call.body && 'instance_id' in (shapeOf(call.body) ?? {})),
   )
-  expect(named.map(call => call.operation).filter(operation => !(operation in INPUTS))).toEqual([])
+  const walked = { ...INPUTS, ...OF_EVERYBODY }
+  expect(named.map(call => call.operation).filter(operation => !(operation in walked))).toEqual([])
 })
 
 describe('[R6.1] a guest is asked to sign in', () => {
@@ -388,6 +413,7 @@ describe('[R6.2] the owner, verified, is let through', () => {
     // The state may forbid it by the time it is its turn; a wall for strangers it must not meet.
     expect([401, 403, 404]).not.toContain(answer.httpStatus)
     if (operation === 'instance.terminate') ids = await ownSomething()
+    if (operation === 'image.delete') ids = { ...ids, image: await keptOf(ownerId) }
     if (operation === 'registry.remove') ids = { ...ids, ...(await ownKeys()) }
   })
 })

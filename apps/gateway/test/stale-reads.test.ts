@@ -43,6 +43,17 @@ import {
 import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
 import { setNotifications } from '@berth/contract/notifications'
 import { cancelOfferWatch, watchOffer } from '@berth/contract/offer-watches'
+import {
+  cancelImageBuild,
+  cancelPublishing,
+  createImage,
+  deleteImage,
+  editImage,
+  makeImagePrivate,
+  publishImage,
+  starImage,
+  unstarImage,
+} from '@berth/contract/own-images'
 import { bindPublicIp, unbindPublicIp } from '@berth/contract/public-ip-calls'
 import {
   addRegistryCredential,
@@ -60,6 +71,8 @@ import {
   type Volume,
 } from '@berth/contract/volumes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { communityCopy, imageDetails, keptImage } from '../src/domains/images/images-fixture.ts'
+import { communityImage, ownImage } from '../src/domains/images/tables.ts'
 import { deployBody } from '../src/domains/instances/instances-fixture.ts'
 import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
 import { LOGIN, startRegistry, type TestRegistry } from '../src/domains/registries/registry-fixture.ts'
@@ -155,7 +168,7 @@ let gateway: TestGateway
 let yard: TestRegistry
 let oidc: OidcServer
 /** Has money, a verified address, and one of each thing. */
-let owner: Customer
+let owner: Customer & { userId: string }
 beforeAll(async () => {
   yard = await startRegistry('token')
   oidc = await startOidcServer()
@@ -332,6 +345,38 @@ const SCENES: Scene[] = [
     const { id, name } = await readyVolume()
     return { customer: owner, input: { params: { id }, query: { name } } }
   }),
+  scene(createImage, async () => ({
+    customer: owner,
+    input: { body: { ...imageDetails, instance_id: await instance('running') } },
+  })),
+  scene(editImage, async () => ({
+    customer: owner,
+    input: { body: { ...imageDetails, id: await image({}), name: 'other' } },
+  })),
+  scene(deleteImage, async () => ({ customer: owner, input: { params: { id: await image({}) } } })),
+  scene(publishImage, async () => ({ customer: owner, input: { params: { id: await image({}) } } })),
+  scene(cancelPublishing, async () => {
+    const id = await image({ status: 'review', reviewSince: new Date() })
+    return { customer: owner, input: { params: { id } } }
+  }),
+  scene(makeImagePrivate, async () => {
+    const id = await image({ status: 'community' })
+    await published(id)
+    return { customer: owner, input: { params: { id } } }
+  }),
+  scene(cancelImageBuild, async () => ({
+    customer: owner,
+    input: { params: { id: await image({ status: 'building', sizeBytes: 0 }) } },
+  })),
+  scene(starImage, async () => ({
+    customer: owner,
+    input: { params: { id: await published(await image({ status: 'community' })) } },
+  })),
+  scene(unstarImage, async () => {
+    const id = await published(await image({ status: 'community' }))
+    await gateway.data(starImage, { params: { id } }, owner)
+    return { customer: owner, input: { params: { id } } }
+  }),
   scene(startWebTerminal, async () => ({
     customer: owner,
     input: { body: { instance_id: await instance('running') } },
@@ -507,6 +552,20 @@ function watched() {
   return { region_code: 'us-west', gpu_spec_id: 'b200', gpu_count: 1, until }
 }
 
+/** An image of the owner's own. */
+async function image(changes: Partial<typeof ownImage.$inferInsert>): Promise<string> {
+  const row = keptImage(owner.userId, changes)
+  await gateway.database.db.insert(ownImage).values(row)
+  return row.id
+}
+
+/** What the community has of one. */
+async function published(originId: string): Promise<string> {
+  const row = communityCopy(keptImage(owner.userId, { id: originId }))
+  await gateway.database.db.insert(communityImage).values(row)
+  return row.id
+}
+
 const volumeBody = () => ({ name: randomUUID(), region_code: 'us-west', size_gb: 10 })
 
 /** A network volume of the owner's own that costs something. */
@@ -518,10 +577,10 @@ async function readyVolume(): Promise<Volume> {
   })
 }
 
-async function payer(): Promise<Customer> {
+async function payer(): Promise<Customer & { userId: string }> {
   const { userId, token, email } = await gateway.signUp()
   await gateway.grant(userId, 100_000)
-  return { token, email }
+  return { userId, token, email }
 }
 
 /** Somebody who has signed up by a form, and is signed in. */

@@ -24,6 +24,7 @@ import { LOCAL_PARTS } from './local-parts.ts'
 import { LOW_PASSWORD_COST } from './low-password-cost.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
+import { createTestImageStore } from './test-image-store.ts'
 
 export interface CallOptions {
   token?: string
@@ -96,6 +97,7 @@ export async function startGateway(
     lateMs: CARDS_TAKE_MS,
     refundMs: CARDS_TAKE_MS,
   })
+  const images = createTestImageStore()
   const gateway = await composeGateway({
     ...LOCAL_PARTS,
     ...base,
@@ -110,6 +112,7 @@ export async function startGateway(
     },
     catalogue,
     engines: [everywhere(overrides.compute ?? createFakeEngine({ clock }), catalogue)],
+    imageStore: images.store,
     mail: { driver: mailbox, mailbox },
     captcha: 'Default',
     payments: [cards],
@@ -164,6 +167,7 @@ export async function startGateway(
       await gateway.stopLoops()
       await gateway.stopCompute()
       await database.drop()
+      await images.remove()
     },
   }
 }

@@ -15,6 +15,7 @@ import { instanceTermCalls } from './instance-terms.ts'
 import { instanceCalls } from './instances.ts'
 import { notificationCalls } from './notifications.ts'
 import { offerWatchCalls } from './offer-watches.ts'
+import { ownImageCalls } from './own-images.ts'
 import { publicIpCalls } from './public-ip-calls.ts'
 import { regionCalls } from './regions.ts'
 import { registryCalls } from './registries.ts'
@@ -33,6 +34,7 @@ export const calls = [
   ...regionCalls,
   ...offerWatchCalls,
   ...imageCalls,
+  ...ownImageCalls,
   ...instanceCalls,
   ...instancePagingCalls,
   ...instanceFollowCalls,

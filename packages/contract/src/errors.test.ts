@@ -59,8 +59,6 @@ const RAISED_BY_NOBODY: readonly string[] = [
   'model_call_failed',
   'context_length_exceeded',
   'payment_method_in_use',
-  'create_image_pod',
-  'create_image_vm',
   'topup_settings_failed',
 ]
 const idOf = (code: string) => (RAISED_BY_NOBODY.includes(code) ? '' : '[R8.1] ')

@@ -73,6 +73,7 @@ export const ERRORS = {
   oauth_last_way_in: rule(200, 'change'),
   account_has_instances: rule(200, 'change'),
   account_has_volumes: rule(200, 'change'),
+  account_has_images: rule(200, 'change'),
   // Only where a Casdoor server keeps the accounts.
   identity_unavailable: rule(503, 'retry'),
   account_blocked: rule(200, 'give_up'),
@@ -163,6 +164,9 @@ export const ERRORS = {
   // An instance runs with it, and one at a time may.
   volume_in_use: rule(409, 'change'),
   volumes_not_offered: rule(409, 'change'),
+  image_limit: rule(409, 'change'),
+  // It is in a status in which that cannot be done.
+  image_state: rule(409, 'change'),
   ssh_key_limit: rule(409, 'change'),
   offer_watch_limit: rule(409, 'change'),
   registry_credential_limit: rule(409, 'change'),

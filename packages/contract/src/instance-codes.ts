@@ -41,6 +41,9 @@ export const INSTANCE_EVENT_CODES = [
   'out_of_memory',
   'public_ip_bound',
   'public_ip_given_back',
+  'image_begun',
+  'image_made',
+  'image_not_made',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 

@@ -121,7 +121,7 @@ export const createImage = defineCall({
   timeout: 'normal',
   spends: true,
   bodyBytesMax: IMAGE_BODY_BYTES_MAX,
-  audit: { target: ['data.id'] },
+  audit: { target: ['body.instance_id', 'data.id'] },
   stales: [...WHAT_COSTS, ...INSTANCES],
   body: createImageBody,
   data: customImage,

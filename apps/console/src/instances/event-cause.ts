@@ -41,6 +41,9 @@ const CAUSES: Record<InstanceEventCode, EventCause> = {
   public_ip_bound: 'customer',
   // By its customer, or because the instance was removed or never became ready.
   public_ip_given_back: 'rule',
+  image_begun: 'customer',
+  image_made: 'platform',
+  image_not_made: 'platform',
   deletion_announced: 'rule',
   deleted_when_stopped: 'rule',
   ports_used_up: 'platform',

@@ -9,6 +9,7 @@ import type { Events } from '../../platform/events/events.ts'
 import type { CallDone } from '../../platform/http/call-done.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { sessionPushedOut } from '../identity/events.ts'
+import { type ImageNews, imageNews } from '../images/events.ts'
 import { deletionNews, instancesInTrouble } from '../instances/events.ts'
 import { volumeNews } from '../volumes/events.ts'
 import { type AuditQuery, readPage } from './audit-log.ts'
@@ -61,7 +62,15 @@ export function createAudit(deps: AuditDeps) {
 }
 export type Audit = ReturnType<typeof createAudit>
 
-/** What the system does to an account by itself. */
+/** What the operator does with a customer's image, and the system by itself. */
+const IMAGE_ACTS: Partial<Record<ImageNews, { actor: 'operator' | 'system'; action: string }>> = {
+  published: { actor: 'operator', action: 'image.approve' },
+  refused: { actor: 'operator', action: 'image.reject' },
+  taken_down: { actor: 'operator', action: 'image.take-down' },
+  deleted_unpaid: { actor: 'system', action: 'image.delete' },
+}
+
+/** What the system does to an account by itself, and the operator. */
 function writeSystemActs(
   events: Pick<Events, 'on'>,
   writer: Pick<ReturnType<typeof createAuditWriter>, 'write'>,
@@ -72,6 +81,10 @@ function writeSystemActs(
   events.on(volumeNews, 'audit', async (tx, { userId, news, volume }) => {
     if (news !== 'deleted_unpaid') return
     await writer.write(tx, { userId, actor: 'system', action: 'netvolume.delete', target: volume.id })
+  })
+  events.on(imageNews, 'audit', async (tx, { userId, news, image }) => {
+    const act = IMAGE_ACTS[news]
+    if (act) await writer.write(tx, { userId, ...act, target: image.id })
   })
   events.on(instancesInTrouble, 'audit', async (tx, { userId, cause, instances }) => {
     if (cause !== 'balance_used_up' && cause !== 'spend_limit_reached') return

@@ -19,7 +19,7 @@ import type { Billing } from '../billing/billing.ts'
 import { createAccountDeletion } from './accounts/account-deletion.ts'
 import type { AccountKeeper } from './accounts/account-keeper.ts'
 import { createAccounts } from './accounts/accounts.ts'
-import { type FindAddressee, findRecipient } from './accounts/accounts-store.ts'
+import { type FindAddressee, findDisplayName, findRecipient } from './accounts/accounts-store.ts'
 import { createApplication } from './accounts/application.ts'
 import { createCaptcha } from './captcha/captcha.ts'
 import { createEmbedded } from './embedded/embedded.ts'
@@ -49,7 +49,7 @@ const mailOf = wireOf(mail)
 
 /**
  * Makes the identity domain (R1.8).
- * @param deps `countInstances` and `countVolumes` come from the domains of those; `mailbox` is null where mails go out by SMTP, and where others than this machine are served; `pause` waits, and it and `passwordCost` are only passed by tests.
+ * @param deps `countInstances`, `countVolumes` and `countImages` come from the domains of those; `mailbox` is null where mails go out by SMTP, and where others than this machine are served; `pause` waits, and it and `passwordCost` are only passed by tests.
  */
 export function createIdentity(deps: {
   db: Database
@@ -71,6 +71,7 @@ export function createIdentity(deps: {
   audit: Pick<Audit, 'note'>
   countInstances(tx: Transaction, userId: string): Promise<number>
   countVolumes(tx: Transaction, userId: string): Promise<number>
+  countImages(tx: Transaction, userId: string): Promise<number>
   /** The kind of captcha: the embedded one, a service, or none. */
   captcha: 'Default' | 'none' | CaptchaService
   publicUrl: () => string
@@ -212,6 +213,9 @@ export function createIdentity(deps: {
 
     /** Where mails of a customer go; null where none are to go: the address is not verified, or the account deleted. */
     recipient: (userId: string) => findRecipient(db, userId),
+
+    /** What an account is called on pages; null where it is gone. */
+    displayNameOf: (userId: string) => findDisplayName(db, userId),
 
     /** Makes a verified account without a password. @throws ApiError `email_taken`. */
     createVerifiedUser: accounts.createVerifiedUser,

@@ -10,17 +10,16 @@ import {
   imagePrice,
   imageVersion,
 } from '@berth/contract/images'
-import { IMAGE_REVIEW_WORKING_DAYS } from '@berth/contract/limits'
 import { and, count, desc, eq, gt, inArray, isNull, ne, sql } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { wireOf } from '../../platform/http/wire.ts'
+import { deletedOn } from '../../platform/unpaid.ts'
 import type { Billing } from '../billing/billing.ts'
-import { deletedOn, gbOf, isBilled, type OwnImageRow } from './image-states.ts'
+import { gbOf, isBilled, type OwnImageRow, reviewBy, UNPAID_IMAGES } from './image-states.ts'
 import { communityImage, communityImageVersion, imageDeploy, imageStar, ownImage } from './tables.ts'
-import { workingDaysAfter } from './working-days.ts'
 
 export type CommunityRow = typeof communityImage.$inferSelect
 
@@ -140,16 +139,13 @@ export function createGallery(deps: GalleryDeps) {
         image_reference: row.sourceReference,
       },
       version: row.number,
-      reviewBy:
-        row.status === 'review' && row.reviewSince
-          ? workingDaysAfter(row.reviewSince, IMAGE_REVIEW_WORKING_DAYS)
-          : null,
+      reviewBy: reviewBy(row),
       communityImageId: row.communityId,
       instances: instances.get(row.id) ?? 0,
       currency,
       microPerDay: isBilled(row.status) ? BigInt(gbOf(row)) * row.microPerGbDay : 0n,
       costMicro: costs.get(row.id) ?? 0n,
-      deletedOn: deletedOn(row),
+      deletedOn: deletedOn(row, UNPAID_IMAGES),
     }))
   }
 

@@ -1,5 +1,5 @@
 import { systemIds } from '../../platform/ids.ts'
-import type { ownImage } from './tables.ts'
+import type { communityImage, ownImage } from './tables.ts'
 
 /** What a form of an image holds that is all right. */
 export const imageDetails = {
@@ -16,8 +16,11 @@ export function keptImage(
   changes: Partial<typeof ownImage.$inferInsert> = {},
 ): typeof ownImage.$inferInsert {
   const at = new Date()
+  const id = changes.id ?? systemIds.imageId()
   return {
-    id: systemIds.imageId(),
+    id,
+    builtId: id,
+    parts: { fake: { own: id } },
     userId,
     name: imageDetails.name,
     description: imageDetails.description,
@@ -41,5 +44,18 @@ export function keptImage(
     createdAt: at,
     updatedAt: at,
     ...changes,
+  }
+}
+
+/** What the community has of one. */
+export function communityCopy(origin: typeof ownImage.$inferInsert): typeof communityImage.$inferInsert {
+  const { status, statusSince, engineId, microPerGbDay, nextAttemptAt, userId, ...said } = origin
+  return {
+    ...said,
+    id: systemIds.imageId(),
+    originId: origin.id,
+    authorId: userId,
+    authorName: 'Mira',
+    number: 1,
   }
 }

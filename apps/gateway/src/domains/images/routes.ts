@@ -10,6 +10,17 @@ import {
   officialImagesIn,
 } from '@berth/contract/images'
 import type { Language } from '@berth/contract/limits'
+import {
+  cancelImageBuild,
+  cancelPublishing,
+  createImage,
+  deleteImage,
+  editImage,
+  makeImagePrivate,
+  publishImage,
+  starImage,
+  unstarImage,
+} from '@berth/contract/own-images'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Images } from './images.ts'
@@ -36,6 +47,17 @@ export function imagesRoutes(images: Images, say: Say): Route[] {
     route(customImages, ({ caller }) => images.own(caller.userId, null)),
     route(customImagesIn, ({ caller, params }) => images.own(caller.userId, params.region)),
     route(getImagePrice, ({ caller }) => images.price(caller.userId)),
+    route(createImage, ({ caller, idempotencyKey, body }) =>
+      images.create({ userId: caller.userId, idempotencyKey, body }),
+    ),
+    route(editImage, ({ caller, body }) => images.edit(caller.userId, body)),
+    route(deleteImage, ({ caller, params }) => images.remove(caller.userId, params.id)),
+    route(publishImage, ({ caller, params }) => images.publish(caller.userId, params.id)),
+    route(cancelPublishing, ({ caller, params }) => images.cancelPublishing(caller.userId, params.id)),
+    route(makeImagePrivate, ({ caller, params }) => images.makePrivate(caller.userId, params.id)),
+    route(cancelImageBuild, ({ caller, params }) => images.cancelBuild(caller.userId, params.id)),
+    route(starImage, ({ caller, params }) => images.star(caller.userId, params.id)),
+    route(unstarImage, ({ caller, params }) => images.unstar(caller.userId, params.id)),
     route(getImage, async ({ caller, params, language }) => {
       const image = await images.detail(caller?.userId ?? null, params.id)
       return image.type === 'Official' ? said(image, language) : image

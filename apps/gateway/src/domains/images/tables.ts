@@ -2,6 +2,7 @@ import { IMAGE_REASONS, IMAGE_STATUSES, type IMAGE_STEPS } from '@berth/contract
 import { sql } from 'drizzle-orm'
 import {
   bigint,
+  boolean,
   date,
   index,
   integer,
@@ -12,6 +13,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
+import type { ImageRecipe } from '../../drivers/compute/port/images.ts'
 import { amount, moment } from '../../platform/database/columns.ts'
 
 /** What is said of an image (R5.5): the same of a customer's own, and of what the community has of it. */
@@ -34,8 +36,14 @@ const said = {
 const kept = {
   /** Engines of which driver make machines of it. */
   driver: text('driver').notNull(),
-  /** What the store found it by when it was kept; null while it is not. */
+  /** Its id on engines, which the community's copy shares with what it was made from: the bytes are the same. */
+  builtId: text('built_id').notNull(),
+  /** By what engines make machines of it; null while it is not made. */
+  parts: jsonb('parts').$type<ImageRecipe['parts']>(),
+  /** By which the store knows it; null while it is not kept. */
   digest: text('digest'),
+  /** Whether the store is being told to forget it: nobody else may begin to count on its bytes until that is done. */
+  isRemoving: boolean('is_removing').notNull().default(false),
   /** Bytes of the store that are this image's, whether or not others share them. */
   sizeBytes: bigint('size_bytes', { mode: 'number' }).notNull(),
   sourceReference: text('source_reference'),
@@ -94,6 +102,7 @@ export const ownImage = pgTable(
   table => [
     index('own_image_user').on(table.userId, table.place),
     index('own_image_live').on(table.nextAttemptAt).where(sql`${table.deletedAt} is null`),
+    index('own_image_digest').on(table.digest),
     index('own_image_review').on(table.reviewSince).where(sql`${table.status} = 'review'`),
     // One image at a time is made of an instance.
     uniqueIndex('own_image_building').on(table.sourceInstanceId).where(sql`${table.status} = 'building'`),
@@ -122,7 +131,10 @@ export const communityImage = pgTable(
     /** When the store had nothing of it any more. */
     deletedAt: moment('deleted_at'),
   },
-  table => [uniqueIndex('community_image_origin').on(table.originId)],
+  table => [
+    uniqueIndex('community_image_origin').on(table.originId),
+    index('community_image_digest').on(table.digest),
+  ],
 )
 
 /** Versions that the community had or has. */

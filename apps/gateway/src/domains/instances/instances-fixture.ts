@@ -7,6 +7,7 @@ import { and, asc, eq, isNull } from 'drizzle-orm'
 import { expect, onTestFinished } from 'vitest'
 import { PATIENCE_MS } from '../../../../../scripts/test/patience-ms.ts'
 import { shippedCatalogue } from '../../../test/shipped-catalogue.ts'
+import { createTestImageStore } from '../../../test/test-image-store.ts'
 import { testSealer } from '../../../test/test-sealer.ts'
 import { computeFailure, createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import type { RealGpu } from '../../drivers/compute/port/engine.ts'
@@ -15,7 +16,7 @@ import { type BillingFixture, createBillingFixture } from '../billing/billing-fi
 import { walletHold } from '../billing/ledger/tables.ts'
 import { usageInterval, usageMeter } from '../billing/meters/tables.ts'
 import { createFleet, type Fleet, type FleetSource } from '../fleet/fleet.ts'
-import { createImages } from '../images/images.ts'
+import { createImages, type Images } from '../images/images.ts'
 import { createPublicIps, type PublicIps } from '../public-ips/public-ips.ts'
 import { createRegions } from '../regions/regions.ts'
 import { createStock } from '../regions/stock.ts'
@@ -23,6 +24,7 @@ import { stockClaim } from '../regions/tables.ts'
 import { createVolumes, type Volumes } from '../volumes/volumes.ts'
 import type { StartWanted } from './act/actions.ts'
 import { instancesInTrouble } from './events.ts'
+import { endImage, imagesInUse } from './images-of.ts'
 import { createInstances, type Instances } from './instances.ts'
 import { createQuotes, type Quotes } from './offer/quotes.ts'
 import { countByImage } from './reads.ts'
@@ -165,7 +167,17 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     })
     const regions = createRegions({ db, clock, catalogue, fleet })
     fleet.onChange(regions.seedStock)
-    const images = createImages({ db, clock, catalogue, fleet, billing, instancesOf: countByImage })
+    const images: Images = createImages({
+      ...{ db, clock, ids, log, catalogue, fleet, billing, listen: null },
+      events: base.events,
+      registries: noRegistries,
+      store: createTestImageStore().store,
+      instancesOf: countByImage,
+      usedAmong: imagesInUse,
+      beginBuild: (target, imageId, run, isDone) => made.beginImage(target, imageId, { run, isDone }),
+      endBuild: endImage,
+      nameOf: async () => 'Test',
+    })
     const quotes = createQuotes({
       db,
       catalogue,

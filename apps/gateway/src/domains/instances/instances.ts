@@ -18,6 +18,7 @@ import type { Volumes } from '../volumes/volumes.ts'
 import * as actions from './act/actions.ts'
 import { createDeletionTransitions } from './deletion/deletion-transitions.ts'
 import { type Load, noteLoad, noteUsed } from './idle.ts'
+import * as images from './images-of.ts'
 import { type LackedPort, noteNoPort } from './no-port.ts'
 import { checkStock } from './offer/check-stock.ts'
 import { countLive, type DeployInput, deploy } from './offer/deploy.ts'
@@ -47,6 +48,7 @@ export type { Load } from './idle.ts'
 export type { RunningMachine } from './sampled.ts'
 
 type Target = actions.Target
+type Tail<List extends unknown[]> = List extends [unknown, ...infer Rest] ? Rest : never
 
 /** Customers' instances: what they ask for, and the reconciler that makes it so. */
 export type Instances = ReturnType<typeof createInstances>
@@ -63,7 +65,7 @@ export interface InstancesDeps {
   publicIps: PublicIps
   /** Where customers reach direct ports of all instances; null where nobody does. */
   sharedAddress: string | null
-  images: Pick<Images, 'find' | 'makes'>
+  images: Pick<Images, 'find' | 'ofInstance' | 'officialName' | 'noteDeploy' | 'bring' | 'buildersAmong'>
   sshKeys: Pick<SshKeys, 'list'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
   volumes: Pick<Volumes, 'find' | 'requireUsable' | 'isReadOnly'>
@@ -154,6 +156,11 @@ export function createInstances(deps: InstancesDeps) {
     findRunning: (userId: string, instanceId: string) => reads.findRunning(db, { userId, instanceId }),
     /** Instances of a customer that are not gone and have a volume, the oldest first. */
     holdersOfVolumes: reads.holdersOfVolumes,
+    /** Begins to make an image of an instance. @throws ApiError as `beginImage` says. */
+    beginImage: (...[target, imageId, rest]: Tail<Parameters<typeof images.beginImage>>) =>
+      images.beginImage(deps, target, imageId, rest),
+    endImage: images.endImage,
+    imagesInUse: images.imagesInUse,
     /** How many of a customer's instances that are not gone were made from each image. */
     countByImage: reads.countByImage,
     ownVolumesOn,

@@ -5,6 +5,7 @@ import type { Catalogue } from '../../platform/config/catalogue.ts'
 import { type Cursors, createCursors } from '../../platform/http/cursors.ts'
 import type { Sealer } from '../../platform/sealer.ts'
 import { type ReadDeps, toInstances } from './reads.ts'
+import { shownStatusSql } from './rows.ts'
 import { instance } from './tables.ts'
 
 export interface PageDeps extends ReadDeps {
@@ -76,7 +77,7 @@ function after(cursors: Cursors, cursor: string, place: readonly string[]): SQL 
 
 function filtersOf(deps: PageDeps, { statuses, search, ids, say }: PageWanted): (SQL | undefined)[] {
   return [
-    statuses && inArray(instance.status, [...statuses]),
+    statuses && inArray(shownStatusSql, [...statuses]),
     ids && inArray(instance.id, [...ids]),
     found(deps, plain(search), say),
   ]
@@ -86,12 +87,18 @@ function filtersOf(deps: PageDeps, { statuses, search, ids, say }: PageWanted): 
 function found({ catalogue }: PageDeps, text: string, say: PageWanted['say']): SQL | undefined {
   if (text === '') return undefined
   const imageIds = catalogue.images.filter(({ name }) => plain(say(name)).includes(text)).map(({ id }) => id)
-  const holds = (column: typeof instance.name | typeof instance.id | typeof instance.imageReference) =>
-    sql`position(${text} in lower(${column})) > 0`
+  const holds = (
+    column:
+      | typeof instance.name
+      | typeof instance.id
+      | typeof instance.imageReference
+      | typeof instance.imageName,
+  ) => sql`position(${text} in lower(${column})) > 0`
   return or(
     holds(instance.name),
     holds(instance.id),
     holds(instance.imageReference),
+    holds(instance.imageName),
     imageIds.length > 0 ? inArray(instance.imageId, imageIds) : undefined,
   )
 }

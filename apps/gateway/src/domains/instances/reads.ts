@@ -22,7 +22,7 @@ import { deletionOf } from './deletion/deletion-rules.ts'
 import { ownDiskOf } from './own-disk.ts'
 import { dedicatedOf, sharedOf } from './public-ip/address.ts'
 import { machineNotes } from './reconcile/machine-spec.ts'
-import type { InstanceRow } from './rows.ts'
+import { type InstanceRow, shownStatus } from './rows.ts'
 import { instance, instanceEvent } from './tables.ts'
 import { inTerm } from './terms/term-rules.ts'
 
@@ -34,7 +34,7 @@ export interface ReadDeps {
   db: Database
   billing: Pick<Billing, 'balance' | 'costMicro' | 'totals'>
   catalogue: Pick<Catalogue, 'regions'>
-  images: Pick<Images, 'find'>
+  images: Pick<Images, 'officialName'>
   fleet: Pick<Fleet, 'known'>
   publicIps: Pick<PublicIps, 'boundTo' | 'boundToAny'>
   /** Where customers reach direct ports of all instances; null where nobody does. */
@@ -215,8 +215,10 @@ export async function holdersOfVolumes(q: Queryable, userId: string): Promise<Ho
     .from(instance)
     .where(and(eq(instance.userId, userId), isNull(instance.terminatedAt), isNotNull(instance.networkVolume)))
     .orderBy(asc(instance.createdAt), asc(instance.id))
-  return rows.flatMap(({ id, name, status, networkVolume, mayRun, desired }) => {
+  return rows.flatMap(row => {
+    const { id, name, networkVolume, mayRun, desired } = row
     if (!networkVolume) return []
+    const status = shownStatus(row)
     const busy = mayRun || desired === 'running'
     return { volumeId: networkVolume.id, instanceId: id, name, status, path: networkVolume.path, busy }
   })
@@ -298,6 +300,7 @@ function toInstance(
   return instanceOf({
     ...row,
     ...money,
+    status: shownStatus(row),
     instanceId: row.id,
     commandEnd: row.status === 'running' ? commandEndOf(row) : null,
     reason: row.reasonCode === null ? null : { code: row.reasonCode, detail: row.reasonDetail ?? '' },
@@ -350,10 +353,6 @@ function toMachine({ fleet }: ReadDeps, row: InstanceRow): Instance['machine'] {
 
 /** The catalogue may have dropped an image that still runs. */
 function imageName({ images }: ReadDeps, row: InstanceRow): string {
-  try {
-    return images.find(row).name
-  } catch (error) {
-    if (error instanceof ApiError) return row.imageId ?? ''
-    throw error
-  }
+  const { imageId, imageName, imageReference } = row
+  return imageName ?? imageReference ?? (imageId && images.officialName(imageId)) ?? imageId ?? ''
 }

@@ -102,6 +102,10 @@ export const instance = pgTable(
     commandToldAt: moment('command_told_at'),
     readyAt: moment('ready_at'),
     stoppedAt: moment('stopped_at'),
+    /** The image that is being made of it (R4.6); null: none. */
+    buildingImageId: text('building_image_id'),
+    /** What the image was called that it was made from, where that is not the catalogue's: it may be gone by now. */
+    imageName: text('image_name'),
     /** Until when it is kept while it stays stopped, where that is not `STOPPED_POD_KEPT_DAYS` after it stopped. */
     keptUntil: moment('kept_until'),
     /** The day before its deletion that was last announced (`STOPPED_POD_NOTICE_DAYS`); null: none since it stopped. */

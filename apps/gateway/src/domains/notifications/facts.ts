@@ -1,5 +1,6 @@
 import type { Card } from '@berth/contract/billing'
 import type { Currency, Language } from '@berth/contract/limits'
+import type { ImageNews } from '../images/events.ts'
 import type { VolumeNews } from '../volumes/events.ts'
 import type { OFFER_WATCH_NEWS } from '../watches/events.ts'
 
@@ -105,6 +106,17 @@ export interface VolumeFacts {
   volumeName: string
   /** When it is deleted unless money comes; null where it is not. */
   deletedOn: string | null
+}
+
+export interface ImageFacts {
+  userId: string
+  at: string
+  news: ImageNews
+  imageName: string
+  /** The operator's own words, or the engine's; empty where there are none. */
+  detail: string
+  /** When it is deleted, or by when the operator answers; null where neither is to come. */
+  until: string | null
 }
 
 export interface BalanceLowFacts {

@@ -7,6 +7,7 @@ import type { Say } from '../../platform/config/catalogue-words.ts'
 import type {
   BalanceLowFacts,
   DeletionFacts,
+  ImageFacts,
   InstanceTroubleFacts,
   KeyAddedFacts,
   NewSignInFacts,
@@ -20,6 +21,7 @@ import type {
 } from './facts.ts'
 import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
 import { DELETION_TEXTS } from './mails/deletion-mail.ts'
+import { IMAGE_TEXTS } from './mails/image-mail.ts'
 import { INSTANCE_TROUBLE_TEXTS } from './mails/instance-trouble-mail.ts'
 import { KEY_ADDED_TEXTS } from './mails/key-added-mail.ts'
 import { NEW_SIGN_IN_TEXTS } from './mails/new-sign-in-mail.ts'
@@ -154,6 +156,19 @@ export function defineNotices(deps: NoticeDeps) {
         until: facts.deletedOn === null ? '' : timeText(facts.deletedOn),
       }),
       'volume',
+    ),
+    image: define(
+      null,
+      IMAGE_TEXTS,
+      ({ news }: ImageFacts) => (news === 'unpaid' || news === 'unpaid_soon' ? 'payments' : 'instances'),
+      (facts: ImageFacts) => ({
+        at: timeText(facts.at),
+        news: facts.news,
+        name: lineOf(facts.imageName),
+        detail: lineOf(facts.detail),
+        until: facts.until === null ? '' : timeText(facts.until),
+      }),
+      'image',
     ),
     offerWatch: define(
       'offer_watch',

@@ -8,6 +8,7 @@ import type { Events } from '../../platform/events/events.ts'
 import { paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
+import { imageNews } from '../images/events.ts'
 import { deletionNews, instancesInTrouble, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
 import { registryCredentialAdded } from '../registries/events.ts'
@@ -94,6 +95,9 @@ function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof def
   )
   events.on(volumeNews, LISTENER, (tx, { volume, ...facts }) =>
     notices.volume(tx, { ...facts, volumeName: volume.name }),
+  )
+  events.on(imageNews, LISTENER, (tx, { image, ...facts }) =>
+    notices.image(tx, { ...facts, imageName: image.name }),
   )
   const added = { ssh_key: sshKeyAdded, registry: registryCredentialAdded, api_key: apiKeyCreated } as const
   for (const what of ['ssh_key', 'registry', 'api_key'] as const) {

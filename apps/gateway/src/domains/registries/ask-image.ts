@@ -1,3 +1,4 @@
+import type { FieldRule } from '@berth/contract/errors'
 import * as z from 'zod'
 import type { ImageReference } from '../../drivers/compute/port/image-reference.ts'
 import { parseChallenges } from '../../platform/http/parse-challenges.ts'
@@ -16,6 +17,16 @@ import { type Outbound, type OutboundAnswer, OutboundError } from './outbound.ts
 export type ImageAnswer =
   | { result: 'reachable'; sizeMb: number }
   | { result: 'not_found' | 'needs_login' | 'login_refused' | 'unfit' | 'away' | 'private' }
+
+/** The rule that a reference breaks by what its registry said; none for one that can be had. */
+export const IMAGE_RULES = {
+  not_found: 'image_not_found',
+  needs_login: 'image_needs_login',
+  login_refused: 'image_login_refused',
+  unfit: 'image_unfit',
+  away: 'image_registry_away',
+  private: 'registry_host_private',
+} as const satisfies Record<Exclude<ImageAnswer['result'], 'reachable'>, FieldRule>
 
 /** Lists of layers and of kinds of processors; registries keep to no more than a few MB themselves. */
 const MANIFEST_BYTES_MAX = 1_000_000

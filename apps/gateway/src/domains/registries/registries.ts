@@ -22,6 +22,8 @@ import { type Outbound, OutboundError } from './outbound.ts'
 import { resealAll } from './reseal.ts'
 import { registryCredential } from './tables.ts'
 
+export { IMAGE_RULES } from './ask-image.ts'
+
 interface RegistriesDeps {
   db: Database
   clock: Clock

@@ -6,6 +6,7 @@ import { NETWORK_VOLUME_SKU } from '../../platform/config/skus.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { notify } from '../../platform/database/open-database.ts'
 import type { Events } from '../../platform/events/events.ts'
+import { deletedOn, type UnpaidRules } from '../../platform/unpaid.ts'
 import type { Billing, Meter, Subject } from '../billing/billing.ts'
 import { type VolumeNews, volumeNews } from './events.ts'
 import { volume } from './tables.ts'
@@ -15,8 +16,6 @@ export type VolumeRow = typeof volume.$inferSelect
 
 /** The channel on which a volume's id is told when it has changed. */
 export const VOLUME_CHANNEL = 'volume'
-
-const DAY_MS = 86_400_000
 
 /** What each status may become. */
 export const VOLUME_FOLLOWS: Readonly<Record<VolumeStatus, readonly VolumeStatus[]>> = {
@@ -41,19 +40,10 @@ function metersOf({ sizeGb, microPerGbDay }: Pick<VolumeRow, 'sizeGb' | 'microPe
   return [{ sku: NETWORK_VOLUME_SKU, label, unit: 'gb_day', quantity: sizeGb, rateMicro: microPerGbDay }]
 }
 
-/** When a volume that nothing is left to pay for is deleted; null: it is paid for. */
-export function deletedOn({ unpaidSince }: Pick<VolumeRow, 'unpaidSince'>): Date | null {
-  return unpaidSince && new Date(unpaidSince.getTime() + UNPAID_VOLUME_KEPT_DAYS * DAY_MS)
-}
-
-/** The day before its deletion of which a customer is to be told now; null: none, or told already. */
-export function noticeDue(row: Pick<VolumeRow, 'unpaidSince' | 'unpaidNoticeDay'>, now: Date): number | null {
-  const until = deletedOn(row)
-  if (until === null) return null
-  const daysLeft = (until.getTime() - now.getTime()) / DAY_MS
-  const due = UNPAID_VOLUME_NOTICE_DAYS.filter(day => daysLeft <= day)
-  const nearest = due.length === 0 ? null : Math.min(...due)
-  return nearest === null || (row.unpaidNoticeDay !== null && row.unpaidNoticeDay <= nearest) ? null : nearest
+/** What becomes of a volume that nothing is left to pay for. */
+export const UNPAID_VOLUMES: UnpaidRules = {
+  keptDays: UNPAID_VOLUME_KEPT_DAYS,
+  noticeDays: UNPAID_VOLUME_NOTICE_DAYS,
 }
 
 export interface ChangeDeps {
@@ -125,7 +115,7 @@ export async function tell(
   { news, at }: { news: VolumeNews; at: Date },
 ): Promise<void> {
   const { id, name, userId } = row
-  const until = deletedOn(row)?.toISOString() ?? null
+  const until = deletedOn(row, UNPAID_VOLUMES)?.toISOString() ?? null
   await events.emit(tx, volumeNews, {
     userId,
     at: at.toISOString(),

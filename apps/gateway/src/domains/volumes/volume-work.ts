@@ -1,6 +1,7 @@
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import { and, eq, inArray, isNotNull, isNull, lt, lte, min, notInArray, type SQL, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
+import { answerInTime } from '../../drivers/compute/port/answer-in-time.ts'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
 import type { Engine } from '../../drivers/compute/port/engine.ts'
 import { lackOf, offered } from '../../drivers/compute/port/part.ts'
@@ -8,16 +9,16 @@ import type { VolumeStore } from '../../drivers/compute/port/volumes.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
+import { unpaidStep } from '../../platform/unpaid.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { volume } from './tables.ts'
 import {
   type ChangeDeps,
   changeVolume,
-  deletedOn,
   isBilled,
-  noticeDue,
   tell,
+  UNPAID_VOLUMES,
   type VolumeChange,
   type VolumeRow,
 } from './volume-states.ts'
@@ -259,12 +260,12 @@ export function createVolumeWork(deps: WorkDeps) {
       if (signal.aborted) return
       await withLocks(row, async (tx, fresh) => {
         const unpaid = await billing.exhaustedSubjects(tx, fresh.userId)
-        if (!unpaid.some(({ kind, id }) => kind === 'network_volume' && id === fresh.id)) {
-          return await note(tx, fresh, { unpaidSince: null, unpaidNoticeDay: null })
-        }
+        const isUnpaid = unpaid.some(({ kind, id }) => kind === 'network_volume' && id === fresh.id)
         const at = clock.now()
-        const until = deletedOn(fresh)
-        if (until && until <= at) {
+        const step = unpaidStep(fresh, UNPAID_VOLUMES, { now: at, isUnpaid })
+        if (step === 'none') return
+        if (step === 'paid') return await note(tx, fresh, { unpaidSince: null, unpaidNoticeDay: null })
+        if (step === 'delete') {
           const holders = await deps.holders(tx, fresh.userId)
           // An instance keeps it until it is gone itself.
           if (holders.some(({ volumeId }) => volumeId === fresh.id)) return
@@ -272,9 +273,7 @@ export function createVolumeWork(deps: WorkDeps) {
           await changeVolume(tx, changing, fresh, { status: 'deleting', at, reason, news: 'deleted_unpaid' })
           return
         }
-        const day = noticeDue(fresh, at)
-        if (day === null) return
-        await note(tx, fresh, { unpaidNoticeDay: day })
+        await note(tx, fresh, { unpaidNoticeDay: step.tellDay })
         await tell(tx, changing, fresh, { news: 'unpaid_soon', at })
       })
     }
@@ -341,18 +340,4 @@ async function note(
     .where(eq(volume.id, id))
 }
 
-/** Waits for an engine, but not for ever. What it does goes on, and is done once more. */
-async function inTime<T>(asking: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new ComputeError('failed', `no answer within ${ENGINE_MS} ms`)),
-      ENGINE_MS,
-    )
-  })
-  try {
-    return await Promise.race([asking, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const inTime = <T>(asking: Promise<T>): Promise<T> => answerInTime(asking, ENGINE_MS)

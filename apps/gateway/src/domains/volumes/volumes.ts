@@ -20,6 +20,7 @@ import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { createLoop } from '../../platform/loop.ts'
 import { earlierResult, keepResult } from '../../platform/once.ts'
+import { deletedOn } from '../../platform/unpaid.ts'
 import type { Billing } from '../billing/billing.ts'
 import { forCustomer } from '../customers/customers.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -27,8 +28,8 @@ import { accountDeleted } from '../identity/events.ts'
 import { volume } from './tables.ts'
 import {
   changeVolume,
-  deletedOn,
   isBilled,
+  UNPAID_VOLUMES,
   VOLUME_CHANNEL,
   type VolumeRow,
   volumeSubject,
@@ -129,7 +130,7 @@ export function createVolumes(deps: VolumesDeps) {
         currency,
         microPerDay: isBilled(row.status) ? BigInt(row.sizeGb) * row.microPerGbDay : 0n,
         costMicro: costs.get(row.id) ?? 0n,
-        deletedOn: deletedOn(row),
+        deletedOn: deletedOn(row, UNPAID_VOLUMES),
       })
     })
   }

@@ -11,6 +11,7 @@ export const AUDIT_GROUPS = [
   'api_key',
   'offer_watch',
   'netvolume',
+  'image',
   'eip',
 ] as const
 export type AuditGroup = (typeof AUDIT_GROUPS)[number]

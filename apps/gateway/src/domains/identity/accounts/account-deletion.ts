@@ -39,6 +39,8 @@ interface AccountDeletionDeps {
   countInstances(tx: Transaction, userId: string): Promise<number>
   /** The same of network volumes. */
   countVolumes(tx: Transaction, userId: string): Promise<number>
+  /** How many images of the customer's own are not gone. */
+  countImages(tx: Transaction, userId: string): Promise<number>
   events: Pick<Events, 'emit'>
 }
 
@@ -64,7 +66,7 @@ export function createAccountDeletion(deps: AccountDeletionDeps) {
      * Deletes the caller's account for good. The customer is closed first: a deploy or a top-up that began before is
      * seen, and one that comes later is refused.
      * @throws ApiError `validation_failed` {confirmation, password_wrong}, `login_frozen`, `recent_sign_in_required`, `account_has_instances`
-     * {count}, `account_has_volumes` {count}, `payment_pending` while it is not known whether a card was charged.
+     * {count}, `account_has_volumes` {count}, `account_has_images` {count}, `payment_pending` while it is not known whether a card was charged.
      */
     async remove({ caller, email, password, address }: Deletion): Promise<void> {
       const { userId } = caller
@@ -86,6 +88,8 @@ export function createAccountDeletion(deps: AccountDeletionDeps) {
         if (count > 0) throw new ApiError('account_has_instances', { values: { count } })
         const volumes = await deps.countVolumes(tx, userId)
         if (volumes > 0) throw new ApiError('account_has_volumes', { values: { count: volumes } })
+        const images = await deps.countImages(tx, userId)
+        if (images > 0) throw new ApiError('account_has_images', { values: { count: images } })
         if (await deps.billing.hasOpenTopup(tx, userId)) throw new ApiError('payment_pending')
         await tx
           .update(userAccount)

@@ -43,6 +43,12 @@ export async function findRecipient(
   return { email: account.email, language: languageOf(account.language) }
 }
 
+/** What an account is called on pages; null where it is gone. */
+export async function findDisplayName(q: Pick<Queryable, 'select'>, userId: string): Promise<string | null> {
+  const account = await findById(q, userId)
+  return account && !account.deletedAt ? account.displayName : null
+}
+
 /** The account with that id, locked for a change; null where there is none. */
 export async function findByIdForUpdate(tx: Transaction, id: string): Promise<Account | null> {
   const [row] = await tx.select().from(userAccount).where(eq(userAccount.id, id)).for('no key update')

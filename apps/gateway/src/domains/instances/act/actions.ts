@@ -1,4 +1,11 @@
-import { billingObstacle, type InstanceAction, instanceCan } from '@berth/contract/instance-states'
+import {
+  billingObstacle,
+  CHANGING_STATUSES,
+  type InstanceAction,
+  type InstanceKind,
+  type InstanceStatus,
+  instanceCan,
+} from '@berth/contract/instance-states'
 import { type InstanceChange, startInstance } from '@berth/contract/instances'
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
@@ -19,7 +26,7 @@ import { instancesInTrouble } from '../events.ts'
 import { forgetUse } from '../idle.ts'
 import type { Quotes } from '../offer/quotes.ts'
 import { beginRemoval } from '../removal.ts'
-import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
+import { changeOf, type InstanceRow, PROGRESS, shownStatus } from '../rows.ts'
 import { isUsedUp, requireAhead } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
 import { reserve } from './reserve.ts'
@@ -32,7 +39,7 @@ export interface ActionDeps {
   publicIps: PublicIps
   quotes: Pick<Quotes, 'rates' | 'term'>
   fleet: Pick<Fleet, 'isReached' | 'place'>
-  images: Pick<Images, 'makes'>
+  images: Pick<Images, 'ofInstance'>
   events: Pick<Events, 'emit'>
   volumes: Pick<Volumes, 'requireUsable'>
 }
@@ -265,9 +272,8 @@ export async function act(
       .for('update')
     if (!found) throw new ApiError('not_found')
     if (await isDone(tx)) return found
-    if (!instanceCan(action, found)) {
-      throw new ApiError('instance_state', { values: { status: found.status } })
-    }
+    const status = shownStatus(found)
+    if (!instanceCan(action, { kind: found.kind, status })) throw refusalOf(action, found.kind, status)
     const obstacle = billingObstacle(action, {
       billing_type: found.billingType,
       expiry_time: found.expiryTime,
@@ -276,6 +282,13 @@ export async function act(
     return run(tx, found, clock.now())
   })
   return changeOf(row)
+}
+
+/** A POD image is made only while it runs, a VM image only while it is stopped: that is said in words of its own (R4.6). */
+function refusalOf(action: InstanceAction, kind: InstanceKind, status: InstanceStatus): ApiError {
+  const isBusy = CHANGING_STATUSES.includes(status)
+  if (action !== 'create_image' || isBusy) return new ApiError('instance_state', { values: { status } })
+  return new ApiError(kind === 'POD' ? 'create_image_pod' : 'create_image_vm')
 }
 
 /** One that has cost what it may cost would be stopped again as soon as it runs. */

@@ -17,7 +17,7 @@ interface ReserveDeps {
   regions: Pick<Regions, 'offer' | 'stock'>
   quotes: Pick<Quotes, 'rates' | 'term'>
   fleet: Pick<Fleet, 'isReached' | 'place'>
-  images: Pick<Images, 'makes'>
+  images: Pick<Images, 'ofInstance'>
 }
 
 /**
@@ -38,11 +38,14 @@ export async function reserve(
       cause: new Error('no gateway reaches the engine that it is on'),
     })
   }
-  const canMake = (driver: string) => images.makes(row, driver)
   // What it stored is on its engine: there it stays.
   const engineIds = row.engineId
     ? [row.engineId]
-    : fleet.place({ regionCode: row.regionCode, kind: row.kind, canMake })
+    : fleet.place({
+        regionCode: row.regionCode,
+        kind: row.kind,
+        canMake: (await images.ofInstance(row, tx)).makes,
+      })
   const { specId, gpuCount } = wanted
   const isPaid = inTerm(row)
   if (isPaid) requirePaidSpec(row, wanted)

@@ -354,6 +354,7 @@ const UNSEEN = new Set([
   ],
   ...['command_told_at', 'observed_at', 'attempts', 'failure_code', 'failure_detail', 'next_attempt_at'],
   'deletion_notice_day',
+  'image_name',
   ...['lease_owner', 'lease_until', 'version'],
 ])
 /** Another value of a column, by its type. */

@@ -33,7 +33,7 @@ export interface DeployDeps {
   billing: Pick<Billing, 'lockWallet' | 'hold'>
   regions: Pick<Regions, 'offer' | 'stock'>
   publicIps: PublicIps
-  images: Pick<Images, 'find' | 'makes'>
+  images: Pick<Images, 'find' | 'noteDeploy'>
   fleet: Pick<Fleet, 'place' | 'requireKind' | 'isReached' | 'known'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
   /** Live instances that one customer may have. */
@@ -70,7 +70,8 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
   const image = imageChoice(userId, body)
   requirePorts(body)
   requireDisks(body)
-  const engineIds = await nearVolume(deps, input, keepersOf(deps.fleet, body, findPlaces(deps, body, image)))
+  const found = await findImage(deps, body, image)
+  const engineIds = await nearVolume(deps, input, keepersOf(deps.fleet, body, found.engineIds))
   await deps.quotes.requireImage(image)
   const sized = sizedOf(body)
   const { runningMicroPerHour, stoppedMicroPerHour } = deps.quotes.rates(sized)
@@ -101,6 +102,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
       .insert(instance)
       .values({
         ...newRow(deps, input, instanceId),
+        imageName: found.name,
         ...given,
         ...term,
         runningMicroPerHour,
@@ -116,6 +118,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
     if (body.public_ip === 'dedicated') {
       await holdHour(tx, deps, await publicIps.take(tx, { regionCode: body.region_code, instanceId, userId }))
     }
+    await deps.images.noteDeploy(tx, { imageId: body.image_id, userId, at: made.createdAt })
     await keepResult(tx, call, instanceId)
     await addEvent(tx, made, { at: made.createdAt, code: 'deployed' })
     await notify(tx, INSTANCE_CHANNEL, instanceId)
@@ -124,12 +127,17 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
   return changeOf(row)
 }
 
-/** Engines that can make it. An image that none can make would only fail later: it is refused before money moves (B7). */
-function findPlaces({ fleet, images }: DeployDeps, body: DeployBody, choice: ImageChoice): string[] {
+/**
+ * Engines that can make it, and what its image is called where that is not the catalogue's. An image that none can make would only fail later: it is refused before money moves (B7). */
+async function findImage(
+  { fleet, images }: DeployDeps,
+  body: DeployBody,
+  choice: ImageChoice,
+): Promise<{ engineIds: string[]; name: string | null }> {
   const { region_code: regionCode, kind } = body
   fleet.requireKind(regionCode, kind)
   fleet.place({ regionCode, kind, canMake: () => true })
-  const image = images.find(choice, regionCode)
+  const image = await images.find(choice, regionCode)
   // What a virtual machine is sent are streams.
   if (kind === 'VM' && body.udp_ports.length > 0) {
     throw new ApiError('validation_failed', { fields: [{ path: 'udp_ports', rule: 'not_allowed' }] })
@@ -137,10 +145,11 @@ function findPlaces({ fleet, images }: DeployDeps, body: DeployBody, choice: Ima
   // What an engine makes that does not answer now is refused as unavailable, not as wrong.
   const isMade = image.available || image.unavailable_reason === 'no_driver'
   if (!isMade || image.kind !== kind) {
-    const path = choice.imageReference === null ? 'image_id' : 'image_reference'
+    const path = body.image_reference === null ? 'image_id' : 'image_reference'
     throw new ApiError('validation_failed', { fields: [{ path, rule: 'not_allowed' }] })
   }
-  return fleet.place({ regionCode, kind, canMake: driver => images.makes(choice, driver) })
+  const engineIds = fleet.place({ regionCode, kind, canMake: image.makes })
+  return { engineIds, name: image.kept && image.name }
 }
 
 /**

@@ -1,10 +1,7 @@
-import type { FieldRule } from '@berth/contract/errors'
 import type { DeployBody } from '@berth/contract/instances'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { ImageChoice } from '../../images/images.ts'
-import type { Registries } from '../../registries/registries.ts'
-
-type ImageAnswer = Awaited<ReturnType<Registries['askImage']>>
+import { IMAGE_RULES, type Registries } from '../../registries/registries.ts'
 
 /**
  * Which image a deploy or a check is about.
@@ -19,16 +16,6 @@ export function imageChoice(
   if (imageId !== null && imageReference !== null) throw fault('image_reference', 'not_allowed')
   return { userId, imageId, imageReference, registryCredentialId: body.registry_credential_id }
 }
-
-/** The rule that a reference breaks by what its registry said; none for one that can be had. */
-const RULES = {
-  not_found: 'image_not_found',
-  needs_login: 'image_needs_login',
-  login_refused: 'image_login_refused',
-  unfit: 'image_unfit',
-  away: 'image_registry_away',
-  private: 'registry_host_private',
-} as const satisfies Partial<Record<ImageAnswer['result'], FieldRule>>
 
 /** What a registry says of an image: what there is to fetch, or the rule that a field of the form breaks. */
 export type ImageLook = { sizeMb: number } | { path: string; rule: string }
@@ -45,7 +32,7 @@ export async function lookAtImage(
   try {
     const answer = await registries.askImage({ userId, reference, credentialId })
     if (answer.result === 'reachable') return { sizeMb: answer.sizeMb }
-    return { path: 'image_reference', rule: RULES[answer.result] }
+    return { path: 'image_reference', rule: IMAGE_RULES[answer.result] }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const [field] = error.fields ?? []

@@ -231,7 +231,7 @@ export function createQuotes(deps: {
       const offer = attempt(() => regions.offer(body.region_code, body.gpu_spec_id))
       // Of a region that is none, no more is said than that.
       const choice = imageChoice(caller.userId, body)
-      const image = attempt(() => images.find(choice, offer ? body.region_code : null))
+      const image = await attemptLater(() => images.find(choice, offer ? body.region_code : null))
       const engineIds = offer ? placesFor(body) : []
       const here = engineIds === null ? false : await isHere(image, engineIds)
       const asked = image?.available ? await lookAtImage(registries, choice) : null
@@ -311,6 +311,15 @@ function imageCheck(
   if (image.recipe.owner !== undefined) return [true, 'image_not_asked', {}]
   if (here) return [true, 'image_here', {}]
   return [true, 'image_to_pull', { size_mb: image.size }]
+}
+
+async function attemptLater<Value>(find: () => Promise<Value>): Promise<Value | null> {
+  try {
+    return await find()
+  } catch (error) {
+    if (error instanceof ApiError) return null
+    throw error
+  }
 }
 
 function attempt<Value>(find: () => Value): Value | null {

@@ -35,7 +35,13 @@ function nextRun(compute: FakeEngine = fixture.compute) {
     stock: createStock({ db, clock }),
     limits: RECONCILE_LIMITS,
   })
-  const { run } = createSweep({ db, log, pairing, limits: RECONCILE_LIMITS })
+  const { run } = createSweep({
+    db,
+    log,
+    pairing,
+    limits: RECONCILE_LIMITS,
+    images: { buildersAmong: async () => new Set<string>() },
+  })
   return {
     pairing: { ...pairing, isOurs: () => pairing.isOurs(compute) },
     sweep: { run: () => run(compute) },

@@ -24,7 +24,7 @@ type PullDeps = Pick<StepDeps, 'clock' | 'images' | 'limits' | 'store' | 'transi
 export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: AbortSignal): Outcome {
   const { engine, limits, transitions } = deps
   const graceMs = limits.abortGraceMs
-  const { recipe, access } = imageOf(deps.images, row)
+  const { recipe, access, kept } = await imageOf(deps.images, row)
   const writer = progressWriter(deps, row)
   let latest: PullProgress | null = null
   const pullUnlessStalled = (superseded: AbortSignal) =>
@@ -36,6 +36,7 @@ export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: Ab
         latest = progress
         writer.write(progress)
       }
+      if (kept) return deps.images.bring(kept, engine, onProgress, signal)
       return engine.images.pull(recipe, onProgress, signal, access)
     })
   const deadlineMs = limits.statusMs.pulling ?? limits.pullStallMs
@@ -55,9 +56,9 @@ export async function pullImage(deps: PullDeps, row: InstanceRow, superseded: Ab
  * How an image is made, and what its pull may show to its registry.
  * @throws ComputeError `image_unavailable` when the catalogue has dropped it.
  */
-export function imageOf(images: StepDeps['images'], row: InstanceRow): FoundImage {
+export async function imageOf(images: StepDeps['images'], row: InstanceRow): Promise<FoundImage> {
   try {
-    return images.find(row)
+    return await images.ofInstance(row)
   } catch (cause) {
     throw new ComputeError('image_unavailable', `${row.imageId} is not offered any more`, { cause })
   }

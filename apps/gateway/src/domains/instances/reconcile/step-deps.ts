@@ -20,7 +20,7 @@ export interface StepDeps {
   log: Logger
   billing: Pick<Billing, 'costMicro'>
   fleet: Pick<Fleet, 'engine' | 'known' | 'isReached'>
-  images: Pick<Images, 'find'>
+  images: Pick<Images, 'ofInstance' | 'bring'>
   sshKeys: Pick<SshKeys, 'list'>
   volumes: Pick<Volumes, 'isReadOnly'>
   limits: ReconcileLimits

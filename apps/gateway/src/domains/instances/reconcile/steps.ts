@@ -73,7 +73,7 @@ export function createSteps(deps: StepDeps): Steps {
       booting = await store.note(row, { progress: PROGRESS.booting })
       if (!booting) return null
     }
-    const { recipe } = imageOf(deps.images, row)
+    const { recipe } = await imageOf(deps.images, row)
     const known = fleet.known(driver.id)?.facts?.size
     await call(row, 'boot', superseded, async signal => {
       const size = known ?? (await driver.size())

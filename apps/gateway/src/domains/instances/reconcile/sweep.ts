@@ -2,6 +2,7 @@ import { and, eq, inArray, isNull, or } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Engine } from '../../../drivers/compute/port/engine.ts'
 import type { Database } from '../../../platform/database/database.ts'
+import type { Images } from '../../images/images.ts'
 import { instance } from '../tables.ts'
 import { withDeadline } from './deadline.ts'
 import { IDS_MAX, type ReconcileLimits } from './limits.ts'
@@ -26,8 +27,9 @@ export function createSweep(deps: {
   log: Logger
   pairing: Pick<Pairing, 'isOurs'>
   limits: ReconcileLimits
+  images: Pick<Images, 'buildersAmong'>
 }): Sweep {
-  const { db, log, pairing, limits } = deps
+  const { db, log, pairing, limits, images } = deps
 
   const never = new AbortController().signal
 
@@ -60,8 +62,10 @@ export function createSweep(deps: {
       const deadline = { deadlineMs: limits.stepMs.status, superseded: never, graceMs: 0 }
       const machines = await withDeadline(deadline, () => engine.machines.list())
       const statuses = await statusOf(machines.map(({ id }) => id))
-      const orphans = (await pairing.isOurs(engine)) ? machines.filter(({ id }) => !statuses.has(id)) : []
-      await Promise.all(orphans.map(({ id }) => removeOrphan(engine, id)))
+      const strange = machines.map(({ id }) => id).filter(id => !statuses.has(id))
+      const builders = await images.buildersAmong(strange)
+      const orphans = (await pairing.isOurs(engine)) ? strange.filter(id => !builders.has(id)) : []
+      await Promise.all(orphans.map(id => removeOrphan(engine, id)))
       return machines
         .filter(({ id, state }) => {
           const status = statuses.get(id)

@@ -1,0 +1,474 @@
+import { randomUUID } from 'node:crypto'
+import { deleteAccount } from '@berth/contract/account-security'
+import { customImages, getImage } from '@berth/contract/images'
+import { getInstance } from '@berth/contract/instance-page'
+import {
+  deployInstance,
+  editInstance,
+  listInstanceEvents,
+  stopInstance,
+  terminateInstance,
+} from '@berth/contract/instances'
+import { IMAGES_PER_USER_MAX, UNPAID_IMAGE_KEPT_DAYS } from '@berth/contract/limits'
+import {
+  cancelImageBuild,
+  cancelPublishing,
+  createImage,
+  deleteImage,
+  editImage,
+  makeImagePrivate,
+  publishImage,
+  starImage,
+  unstarImage,
+} from '@berth/contract/own-images'
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type CallAnswer, startGateway, type TestGateway } from '../../../test/start-gateway.ts'
+import { createTestImageStore } from '../../../test/test-image-store.ts'
+import { computeFailure, createFakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
+import { deployBody } from '../instances/instances-fixture.ts'
+import { imageDetails, keptImage } from './images-fixture.ts'
+import { ownImage } from './tables.ts'
+
+const DAY_MS = 86_400_000
+const WAIT = { timeout: 30_000 }
+const never = new AbortController().signal
+let aheadMs = 0
+const clock = { now: () => new Date(Date.now() + aheadMs) }
+const compute = createFakeEngine({ clock })
+const { store, remove: removeStore } = createTestImageStore()
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startGateway({ clock, compute, imageStore: store })
+})
+beforeEach(() => compute.faults.heal())
+afterAll(async () => {
+  compute.faults.heal()
+  await gateway.stop()
+  await removeStore()
+})
+
+type Customer = Awaited<ReturnType<TestGateway['signUp']>>
+
+async function someone(cents = 10_000): Promise<Customer> {
+  const customer = await gateway.signUp()
+  if (cents > 0) await gateway.grant(customer.userId, cents)
+  return customer
+}
+const deploy = async (customer: Customer, change = {}) => {
+  const { instance_id } = await gateway.data(deployInstance, { body: deployBody(change) }, customer)
+  return instance_id
+}
+const shown = (customer: Customer, id: string) => gateway.data(getInstance, { params: { id } }, customer)
+const inStatus = (customer: Customer, id: string, status: string) =>
+  vi.waitUntil(async () => (await shown(customer, id)).status === status, WAIT)
+const running = async (customer: Customer, change = {}) => {
+  const id = await deploy(customer, change)
+  await inStatus(customer, id, 'running')
+  return id
+}
+const ask = (customer: Customer, change: object, idempotencyKey: string = randomUUID()) =>
+  gateway.call(
+    createImage,
+    { body: { ...imageDetails, ...change } },
+    { token: customer.token, idempotencyKey },
+  )
+const make = (customer: Customer, change: object) =>
+  gateway.data(createImage, { body: { ...imageDetails, ...change } }, customer)
+const list = (customer: Customer) => gateway.data(customImages, {}, customer)
+const of = async (customer: Customer, id: string) => (await list(customer)).find(one => one.id === id) ?? null
+const untilImage = async (customer: Customer, id: string, status: string | null) => {
+  await vi.waitUntil(async () => ((await of(customer, id))?.status ?? null) === status, WAIT)
+  return of(customer, id)
+}
+/** An image that is kept, and the instance that it was made of. */
+async function kept(customer: Customer, change = {}) {
+  const instance = await running(customer)
+  const { id } = await make(customer, { instance_id: instance, ...change })
+  await untilImage(customer, id, 'private')
+  return { id, instance }
+}
+type ById = typeof publishImage | typeof cancelPublishing | typeof cancelImageBuild | typeof starImage
+const on = (call: ById, customer: Customer, id: string): Promise<CallAnswer<unknown>> =>
+  gateway.call(call as typeof publishImage, { params: { id } }, customer)
+const refusal = ({ envelope }: Pick<CallAnswer<unknown>, 'envelope'>) => {
+  if (envelope.status !== 'error') throw new Error('it was not refused')
+  const [field] = envelope.fields ?? []
+  return field ? `${field.path} ${field.rule}` : envelope.code
+}
+const sound = async () => expect(await gateway.gateway.billing.checkBooks()).toEqual([])
+const ownOnEngine = async () => {
+  const { own } = compute.images
+  if (!('list' in own)) throw new Error('it makes no images')
+  return (await own.list()).map(({ id }) => id)
+}
+async function news({ userId }: Customer): Promise<string[]> {
+  const { rows } = await gateway.database.db.execute<{ news: string }>(
+    sql`select data->'payload'->>'news' as news from pgboss.job
+      where name = 'event' and data->>'event' = 'image.news' and data->>'listener' = 'notifications' and data->'payload'->>'userId' = ${userId}
+      order by created_on`,
+  )
+  return rows.map(row => row.news)
+}
+
+describe('made of an instance', () => {
+  test('[R4.4] [R4.6] [R9.6] it shows imageBuilding and goes on, then the image is kept by its real bytes and costs by the GB and day', async () => {
+    const customer = await someone()
+    const instance = await running(customer)
+    const { release } = compute.faults.block('buildImage')
+    const { id, status, micro_per_day } = await make(customer, { instance_id: instance })
+    expect({ status, micro_per_day }).toEqual({ status: 'building', micro_per_day: '0' })
+    expect((await shown(customer, instance)).status).toBe('imageBuilding')
+    expect(refusal(await gateway.call(stopInstance, { params: { id: instance } }, customer))).toBe(
+      'instance_state',
+    )
+    expect(refusal(await ask(customer, { instance_id: instance }))).toBe('instance_state')
+    // It runs all the while.
+    expect(compute.held.get(instance)?.status.state).toBe('running')
+    release()
+    const done = await untilImage(customer, id, 'private')
+    expect((await shown(customer, instance)).status).toBe('running')
+    const { images } = await store.sizes()
+    expect([...images.values()].map(({ size_bytes }) => size_bytes).length).toBeGreaterThan(0)
+    expect(done).toMatchObject({ size: 1, micro_per_day: '1700', progress: null, reason: null, instances: 0 })
+    expect(done?.source).toMatchObject({ instance_id: instance, image_reference: null })
+    const events = await gateway.data(listInstanceEvents, { params: { id: instance } }, customer)
+    expect(events.map(({ code }) => code).slice(0, 2)).toEqual(['image_made', 'image_begun'])
+    aheadMs += 2 * DAY_MS
+    expect((await of(customer, id))?.cost_micro).toBe('3400')
+    await sound()
+  })
+
+  test('[R4.6] an instance that has stopped is refused with the words of its kind, and another customer’s is not there', async () => {
+    const customer = await someone()
+    const instance = await running(customer)
+    await gateway.data(stopInstance, { params: { id: instance } }, customer)
+    await inStatus(customer, instance, 'stopped')
+    const refused = await ask(customer, { instance_id: instance })
+    expect(refused.envelope).toMatchObject({
+      code: 'create_image_pod',
+      msg: expect.stringMatching(/start the POD first/i),
+    })
+    expect(refusal(await ask(await someone(), { instance_id: instance }))).toBe('not_found')
+  })
+
+  test('[B3] the same key makes one image', async () => {
+    const customer = await someone()
+    const instance = await running(customer)
+    const key = randomUUID()
+    const [first, second] = await Promise.all([1, 2].map(() => ask(customer, { instance_id: instance }, key)))
+    expect(first?.envelope).toMatchObject({ status: 'ok' })
+    const again = await ask(customer, { instance_id: instance }, key)
+    expect(again.envelope).toMatchObject({ status: 'ok' })
+    expect(second).toBeDefined()
+    expect(await list(customer)).toHaveLength(1)
+  })
+
+  test('what fails leaves nothing behind, says why, is told by mail and costs nothing', async () => {
+    const customer = await someone()
+    const instance = await running(customer)
+    compute.faults.fail('saveImage', computeFailure('no_room'))
+    const { id } = await make(customer, { instance_id: instance })
+    const failed = await untilImage(customer, id, 'failed')
+    expect(failed).toMatchObject({
+      reason: { code: 'no_room' },
+      size: 0,
+      micro_per_day: '0',
+      cost_micro: '0',
+    })
+    expect((await shown(customer, instance)).status).toBe('running')
+    await vi.waitUntil(async () => !(await ownOnEngine()).includes(id), WAIT)
+    expect(await news(customer)).toEqual(['build_failed'])
+    await sound()
+  })
+
+  test('given up, it keeps what was said of it and nothing else; its instance is free again', async () => {
+    const customer = await someone()
+    const instance = await running(customer)
+    compute.faults.block('buildImage')
+    const { id } = await make(customer, { instance_id: instance })
+    await vi.waitUntil(async () => (await of(customer, id))?.progress !== null, WAIT)
+    expect(await on(cancelImageBuild, customer, id)).toMatchObject({ httpStatus: 200 })
+    expect(await of(customer, id)).toMatchObject({
+      status: 'failed',
+      reason: { code: 'build_canceled' },
+      name: imageDetails.name,
+    })
+    expect((await shown(customer, instance)).status).toBe('running')
+    compute.faults.heal()
+    expect(refusal(await on(cancelImageBuild, customer, id))).toBe('image_state')
+    await gateway.data(editInstance, { body: { instance_id: instance, name: 'again' } }, customer)
+    await sound()
+  })
+
+  test('one that is terminated meanwhile ends it', async () => {
+    const customer = await someone()
+    const instance = await running(customer)
+    compute.faults.fail('buildImage', computeFailure('failed'))
+    const { id } = await make(customer, { instance_id: instance })
+    await gateway.data(terminateInstance, { params: { id: instance } }, customer)
+    await vi.waitUntil(() => !compute.held.has(instance), WAIT)
+    compute.faults.heal()
+    aheadMs += 60_000
+    const failed = await untilImage(customer, id, 'failed')
+    expect(failed?.reason?.code).toBe('instance_gone')
+  })
+})
+
+describe('what is asked for', () => {
+  test('[R5.5] each field has its rule, and nothing is made', async () => {
+    const customer = await someone()
+    const body = { instance_id: 'i-zzzzzzz' }
+    const rules: [object, string][] = [
+      [{ name: 'a' }, 'name too_short'],
+      [{ name: 'a'.repeat(101) }, 'name too_long'],
+      [{ description: ' ' }, 'description required'],
+      [{ description: 'a'.repeat(1_001) }, 'description too_long'],
+      [{ tags: [] }, 'tags required'],
+      [{ tags: ['base', 'base'] }, 'tags duplicate'],
+      [{ readme: '' }, 'readme required'],
+      [{ readme: 'a'.repeat(20_001) }, 'readme too_long'],
+      [{ version_info: 'a'.repeat(501) }, 'version_info too_long'],
+      [{ start_command: 'a'.repeat(501) }, 'start_command too_long'],
+      [{ preloaded_models: 'a'.repeat(501) }, 'preloaded_models too_long'],
+      [{ http_ports: [0] }, 'http_ports.0 port_range'],
+      [{ tcp_ports: Array.from({ length: 11 }, (_, index) => index + 1) }, 'tcp_ports ports_max'],
+      [{ region_code: 'nowhere' }, 'region_code not_allowed'],
+      [{ min_vram_gb: -1 }, 'min_vram_gb too_small'],
+    ]
+    for (const [change, rule] of rules)
+      expect(refusal(await ask(customer, { ...body, ...change }))).toBe(rule)
+    expect(refusal(await ask(customer, {}))).toBe('instance_id required')
+    expect(refusal(await ask(customer, { ...body, image_reference: 'alpine' }))).toBe(
+      'image_reference not_allowed',
+    )
+    const instance = await running(customer)
+    expect(refusal(await ask(customer, { instance_id: instance, kind: 'VM' }))).toBe('kind not_allowed')
+    expect(await list(customer)).toEqual([])
+  })
+
+  test('a customer has so many images and no more, and needs money for the first day', async () => {
+    const customer = await someone()
+    const instance = await running(customer)
+    const rows = Array.from({ length: IMAGES_PER_USER_MAX }, () => keptImage(customer.userId))
+    await gateway.database.db.insert(ownImage).values(rows)
+    expect(refusal(await ask(customer, { instance_id: instance }))).toBe('image_limit')
+    expect((await shown(customer, instance)).status).toBe('running')
+  })
+})
+
+describe('[R4.8] private, review, community', () => {
+  test('published it is reviewed, approved it is the community’s by the same bytes, and outlives what it was made from', async () => {
+    const { review } = gateway.gateway.images
+    const customer = await someone()
+    const { id } = await kept(customer)
+    const before = (await store.sizes()).bytes
+    const sent = await gateway.data(publishImage, { params: { id } }, customer)
+    expect(sent).toMatchObject({
+      status: 'review',
+      version: 1,
+      review_by: expect.any(String),
+      community_image_id: null,
+    })
+    expect(refusal(await on(publishImage, customer, id))).toBe('image_state')
+    expect((await review.queue()).map(one => one.id)).toContain(id)
+    await review.approve(id)
+    const published = await of(customer, id)
+    expect(published).toMatchObject({ status: 'community', review_by: null })
+    const copy = published?.community_image_id ?? ''
+    expect((await store.sizes()).bytes).toBe(before)
+    expect(await gateway.data(getImage, { params: { id: copy } })).toMatchObject({
+      type: 'Community',
+      author: 'Test',
+      name: imageDetails.name,
+      versions: [{ number: 1 }],
+    })
+    // A new version is reviewed, and the old one stays meanwhile.
+    const edited = { id, ...imageDetails, name: 'Harbour tools 2' }
+    expect(await gateway.data(editImage, { body: edited }, customer)).toMatchObject({
+      status: 'review',
+      version: 2,
+    })
+    expect(await gateway.data(getImage, { params: { id: copy } })).toMatchObject({ name: imageDetails.name })
+    await review.approve(id)
+    expect(await gateway.data(getImage, { params: { id: copy } })).toMatchObject({
+      name: 'Harbour tools 2',
+      versions: [{ number: 2 }, { number: 1 }],
+    })
+    expect(await news(customer)).toEqual(['in_review', 'published', 'in_review', 'published'])
+    // The original goes; the copy is there, with all its bytes.
+    await gateway.data(deleteImage, { params: { id } }, customer)
+    await untilImage(customer, id, null)
+    expect((await store.sizes()).bytes).toBe(before)
+    const other = await someone()
+    const instance = await running(other, { image_id: copy })
+    expect(await shown(other, instance)).toMatchObject({ image_name: 'Harbour tools 2' })
+    expect(await gateway.data(getImage, { params: { id: copy } })).toMatchObject({ deploys: 1 })
+    await running(other, { image_id: copy })
+    await running(customer, { image_id: copy })
+    expect(await gateway.data(getImage, { params: { id: copy } })).toMatchObject({ deploys: 1 })
+    await sound()
+  })
+
+  test('it is taken back, refused with a reason, sent again, and made private, which takes it off', async () => {
+    const { review } = gateway.gateway.images
+    const customer = await someone()
+    const { id } = await kept(customer)
+    await gateway.data(publishImage, { params: { id } }, customer)
+    expect(await gateway.data(cancelPublishing, { params: { id } }, customer)).toMatchObject({
+      status: 'private',
+    })
+    expect(refusal(await on(cancelPublishing, customer, id))).toBe('image_state')
+    await expect(review.reject(id, 'too late')).rejects.toMatchObject({ code: 'image_state' })
+    await gateway.data(publishImage, { params: { id } }, customer)
+    await review.reject(id, 'README names port 7861')
+    expect(await of(customer, id)).toMatchObject({
+      status: 'refused',
+      reason: { code: 'refused', detail: 'README names port 7861' },
+    })
+    await gateway.data(publishImage, { params: { id } }, customer)
+    await review.approve(id)
+    const copy = (await of(customer, id))?.community_image_id ?? ''
+    const fan = await someone()
+    expect(await gateway.data(starImage, { params: { id: copy } }, fan)).toEqual({
+      id: copy,
+      stars: 1,
+      starred: true,
+    })
+    expect(await gateway.data(starImage, { params: { id: copy } }, fan)).toMatchObject({ stars: 1 })
+    expect(await gateway.data(unstarImage, { params: { id: copy } }, fan)).toMatchObject({
+      stars: 0,
+      starred: false,
+    })
+    expect(await gateway.data(makeImagePrivate, { params: { id } }, customer)).toMatchObject({
+      status: 'private',
+      community_image_id: null,
+    })
+    expect(refusal(await gateway.call(getImage, { params: { id: copy } }))).toBe('not_found')
+    expect(refusal(await on(starImage, fan, copy))).toBe('not_found')
+    expect((await of(customer, id))?.size).toBe(1)
+  })
+
+  test('the operator takes one down whose customer has nothing of it any more', async () => {
+    const { review } = gateway.gateway.images
+    const customer = await someone()
+    const { id } = await kept(customer)
+    await gateway.data(publishImage, { params: { id } }, customer)
+    await review.approve(id)
+    const copy = (await of(customer, id))?.community_image_id ?? ''
+    await review.takeDown(copy, 'A key is in it')
+    expect(await of(customer, id)).toMatchObject({
+      status: 'refused',
+      reason: { code: 'taken_down' },
+      community_image_id: null,
+    })
+    expect(refusal(await gateway.call(getImage, { params: { id: copy } }))).toBe('not_found')
+    await expect(review.takeDown(copy, 'again')).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
+
+describe('deployed', () => {
+  test('[R1.2] [R6.4] by its owner alone, in its region, also on an engine that lacks it', async () => {
+    const customer = await someone()
+    const { id } = await kept(customer)
+    const refused = (who: Customer, change: object) =>
+      gateway.call(deployInstance, { body: deployBody({ image_id: id, ...change }) }, who).then(refusal)
+    expect(await refused(await someone(), {})).toBe('image_id not_allowed')
+    expect(await refused(customer, { region_code: 'eu-frankfurt' })).toBe('image_id not_allowed')
+    const { own } = compute.images
+    if (!('delete' in own)) throw new Error('it makes no images')
+    await own.delete(id)
+    const instance = await running(customer, { image_id: id })
+    expect(await ownOnEngine()).toContain(id)
+    expect(await shown(customer, instance)).toMatchObject({ image_name: imageDetails.name, image_id: id })
+    expect(await of(customer, id)).toMatchObject({ instances: 1 })
+  })
+
+  test('[R4.8] deleted, it is gone from the store and costs nothing, and instances go on', async () => {
+    const customer = await someone()
+    const { id, instance: origin } = await kept(customer)
+    await gateway.data(terminateInstance, { params: { id: origin } }, customer)
+    const instance = await running(customer, { image_id: id })
+    const before = (await store.sizes()).images.size
+    await gateway.data(deleteImage, { params: { id } }, customer)
+    await untilImage(customer, id, null)
+    expect((await store.sizes()).images.size).toBe(before - 1)
+    await gateway.gateway.images.run(never)
+    expect(await ownOnEngine()).toContain(id)
+    await gateway.data(terminateInstance, { params: { id: instance } }, customer)
+    await vi.waitUntil(async () => {
+      await gateway.gateway.images.run(never)
+      return !(await ownOnEngine()).includes(id)
+    }, WAIT)
+    await sound()
+  })
+})
+
+describe('[B4] money', () => {
+  test('one that nothing is left to pay for is warned of, dated and deleted, never at once; money saves it', async () => {
+    const customer = await someone(100)
+    const { id, instance } = await kept(customer)
+    await gateway.data(terminateInstance, { params: { id: instance } }, customer)
+    const { images } = gateway.gateway
+    const pass = async (days: number) => {
+      aheadMs += days * DAY_MS
+      await images.run(never)
+      await images.noteEmptyBalance(customer.userId)
+      await images.run(never)
+      // Whoever was away for so long signs in again.
+      const secret = await gateway.gateway.identity.createSignInLink(customer.userId)
+      const place = { address: '127.0.0.1', userAgent: 'test', stay: true }
+      customer.token = await gateway.gateway.identity.signInByLink(secret, place)
+    }
+    const untilUnpaid = async () => {
+      for (let tries = 0; tries < 20 && !(await of(customer, id))?.unpaid_since; tries++) await pass(100)
+    }
+    await untilUnpaid()
+    const unpaid = await of(customer, id)
+    expect(unpaid).toMatchObject({
+      status: 'private',
+      unpaid_since: expect.any(String),
+      deleted_on: expect.any(String),
+    })
+    await gateway.grant(customer.userId, 100)
+    await pass(1)
+    expect(await of(customer, id)).toMatchObject({ unpaid_since: null, deleted_on: null })
+    await untilUnpaid()
+    expect((await of(customer, id))?.unpaid_since).not.toBeNull()
+    await pass(UNPAID_IMAGE_KEPT_DAYS - 7)
+    await pass(4)
+    await pass(2)
+    expect(await of(customer, id)).toMatchObject({ status: 'private' })
+    await pass(1)
+    await untilImage(customer, id, null)
+    expect((await news(customer)).slice(-5)).toEqual([
+      'unpaid',
+      'unpaid_soon',
+      'unpaid_soon',
+      'unpaid_soon',
+      'deleted_unpaid',
+    ])
+    await sound()
+  })
+
+  test('[B18] an account with images is not deleted; what it published stays without its name', async () => {
+    const { review } = gateway.gateway.images
+    const customer = await someone()
+    const { id, instance } = await kept(customer)
+    await gateway.data(terminateInstance, { params: { id: instance } }, customer)
+    await vi.waitUntil(() => !compute.held.has(instance), WAIT)
+    await gateway.data(publishImage, { params: { id } }, customer)
+    await review.approve(id)
+    const copy = (await of(customer, id))?.community_image_id ?? ''
+    const leave = () =>
+      gateway.call(deleteAccount, { body: { email: customer.email, password: '' } }, customer)
+    await vi.waitUntil(async () => refusal(await leave()) === 'account_has_images', WAIT)
+    await gateway.data(deleteImage, { params: { id } }, customer)
+    await untilImage(customer, id, null)
+    expect((await leave()).envelope).toMatchObject({ status: 'ok' })
+    await vi.waitUntil(
+      async () => (await gateway.data(getImage, { params: { id: copy } })).author === null,
+      WAIT,
+    )
+  })
+})

@@ -1,0 +1,380 @@
+import type { FieldRule } from '@berth/contract/errors'
+import type { CustomImage, ImageStatus } from '@berth/contract/images'
+import { IMAGES_PER_USER_MAX } from '@berth/contract/limits'
+import { type CreateImageBody, createImage, type EditImageBody } from '@berth/contract/own-images'
+import { and, count, eq, isNull } from 'drizzle-orm'
+import { partsOfReference } from '../../drivers/compute/port/reference-parts.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Catalogue } from '../../platform/config/catalogue.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
+import { notify } from '../../platform/database/open-database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { Ids } from '../../platform/ids.ts'
+import { earlierResult, keepResult } from '../../platform/once.ts'
+import type { Billing } from '../billing/billing.ts'
+import { forCustomer } from '../customers/customers.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import { IMAGE_RULES, type Registries } from '../registries/registries.ts'
+import type { CommunityRow } from './gallery.ts'
+import {
+  changeImage,
+  IMAGE_CHANNEL,
+  type ImageChange,
+  type ImageChangeDeps,
+  imageSubject,
+  type OwnImageRow,
+} from './image-states.ts'
+import { communityImage, ownImage } from './tables.ts'
+
+const MB_PER_GB = 1_024
+
+/** An instance that an image is to be made of. */
+export interface BuiltInstance {
+  id: string
+  name: string
+  kind: 'POD' | 'VM'
+  engineId: string
+  containerDiskGb: number
+}
+
+export interface OwnImagesDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  catalogue: Pick<Catalogue, 'regions' | 'prices'>
+  billing: ImageChangeDeps['billing'] & Pick<Billing, 'lockWallet' | 'hold'>
+  events: ImageChangeDeps['events']
+  fleet: Pick<Fleet, 'place' | 'known'>
+  registries: Pick<Registries, 'askImage'>
+  /**
+   * Begins to make an image of an instance of a customer's, if it may (R4.6), and does the rest in the same transaction,
+   * under the customer's, the wallet's and the instance's lock; it comes from the instances domain.
+   * @throws ApiError `not_found`, `create_image_pod`, `create_image_vm` or `instance_state`.
+   */
+  beginBuild(
+    target: { userId: string; instanceId: string },
+    imageId: string,
+    run: (tx: Transaction, instance: BuiltInstance, at: Date) => Promise<void>,
+    isDone: (tx: Transaction) => Promise<boolean>,
+  ): Promise<void>
+  /** The instance has no image made of it any more. */
+  endBuild(
+    tx: Transaction,
+    instanceId: string,
+    done: { imageId: string; isMade: boolean; at: Date },
+  ): Promise<void>
+  /** How an image is shown to its owner. */
+  show(row: OwnImageRow): Promise<CustomImage>
+  /** There is something to do. */
+  wake(): void
+  /** Ends the making of an image, where it is made by this gateway. */
+  giveUp(id: string): void
+}
+
+/** What customers do with images of their own (R1.2, R4.8). */
+export function createOwnImages(deps: OwnImagesDeps) {
+  const { db, clock, ids, billing, catalogue } = deps
+
+  /** Takes the locks in their order, and gives the row under them. @throws ApiError `not_found` (R6.4). */
+  async function lockOwn(tx: Transaction, userId: string, id: string): Promise<OwnImageRow> {
+    await forCustomer(tx, userId)
+    await billing.lockWallet(tx, userId)
+    const [row] = await tx.select().from(ownImage).where(isOwn(userId, id)).for('update')
+    if (!row) throw new ApiError('not_found')
+    return row
+  }
+
+  /** Changes one of a customer's images under its locks. */
+  async function act(
+    userId: string,
+    id: string,
+    run: (tx: Transaction, row: OwnImageRow, at: Date) => Promise<OwnImageRow>,
+  ): Promise<CustomImage> {
+    const changed = await db.transaction(async tx => run(tx, await lockOwn(tx, userId, id), clock.now()))
+    deps.wake()
+    return deps.show(changed)
+  }
+
+  const change = (tx: Transaction, row: OwnImageRow, to: ImageChange) => changeImage(tx, deps, row, to)
+
+  async function requireRoom(tx: Transaction, userId: string): Promise<void> {
+    if ((await countLive(tx, userId)) >= IMAGES_PER_USER_MAX) {
+      throw new ApiError('image_limit', { values: { limit: IMAGES_PER_USER_MAX } })
+    }
+  }
+
+  interface Source {
+    engineId: string
+    instanceId?: string
+    instanceName?: string
+    reference?: string
+    credentialId?: string | null
+    /** As much may come to be kept. */
+    gb: number
+  }
+
+  async function insert(
+    tx: Transaction,
+    input: { userId: string; id: string; body: CreateImageBody; at: Date },
+    source: Source,
+  ): Promise<void> {
+    const { userId, id, body, at } = input
+    await requireRoom(tx, userId)
+    const driver = deps.fleet.known(source.engineId)?.driver ?? ''
+    await tx.insert(ownImage).values({
+      id,
+      userId,
+      ...saidOf(body),
+      kind: body.kind,
+      driver,
+      builtId: id,
+      sizeBytes: 0,
+      sourceInstanceId: source.instanceId ?? null,
+      sourceInstanceName: source.instanceName ?? null,
+      sourceReference: source.reference ?? null,
+      sourceCredentialId: source.credentialId ?? null,
+      engineId: source.engineId,
+      status: 'building',
+      statusSince: at,
+      progress: { step: 'waiting', bytes_done: 0, bytes_total: null },
+      microPerGbDay: catalogue.prices.image_micro_per_gb_day,
+      nextAttemptAt: at,
+      createdAt: at,
+      updatedAt: at,
+    })
+    const amountMicro = BigInt(source.gb) * catalogue.prices.image_micro_per_gb_day
+    await billing.hold(tx, { userId, subject: imageSubject(id), amountMicro })
+    await notify(tx, IMAGE_CHANNEL, id)
+  }
+
+  function requireRegion(regionCode: string): void {
+    if (catalogue.regions.some(({ code, enabled }) => code === regionCode && enabled)) return
+    const fields = [{ path: 'region_code', rule: 'not_allowed' }]
+    throw new ApiError('region_not_supported', { fields })
+  }
+
+  return {
+    /**
+     * Begins to make an image, and sets the first day of what may be kept aside; the same key again gives the same (B3).
+     * @throws ApiError `validation_failed`, `not_found` for the instance, `create_image_pod`, `create_image_vm`,
+     *   `instance_state`, `image_limit`, `insufficient_balance`, `region_not_supported` or `compute_unavailable`.
+     */
+    async create(input: {
+      userId: string
+      idempotencyKey: string
+      body: CreateImageBody
+    }): Promise<CustomImage> {
+      const { userId, body } = input
+      const { instance_id: instanceId, image_reference: reference } = body
+      if (instanceId === null && reference === null) throw fault('instance_id', 'required')
+      if (instanceId !== null && reference !== null) throw fault('image_reference', 'not_allowed')
+      requireRegion(body.region_code)
+      const call = { userId, operation: createImage.operation, key: input.idempotencyKey }
+      let id = ids.imageId()
+      const isDone = async (tx: Transaction) => {
+        const earlier = await earlierResult(tx, call, clock.now())
+        if (earlier !== null) id = earlier
+        return earlier !== null
+      }
+      if (instanceId !== null) {
+        await deps.beginBuild(
+          { userId, instanceId },
+          id,
+          async (tx, instance, at) => {
+            if (instance.kind !== body.kind) throw fault('kind', 'not_allowed')
+            await keepResult(tx, call, id)
+            await insert(
+              tx,
+              { userId, id, body, at },
+              {
+                engineId: instance.engineId,
+                instanceId: instance.id,
+                instanceName: instance.name,
+                gb: instance.containerDiskGb,
+              },
+            )
+          },
+          isDone,
+        )
+      } else if (reference !== null) {
+        const source = await sourceOf(userId, body, reference)
+        await db.transaction(async tx => {
+          await forCustomer(tx, userId)
+          await billing.lockWallet(tx, userId)
+          if (await isDone(tx)) return
+          await keepResult(tx, call, id)
+          await insert(tx, { userId, id, body, at: clock.now() }, source)
+        })
+      }
+      deps.wake()
+      return deps.show(await findEver(userId, id))
+    },
+
+    /**
+     * Changes what is said of an image, in every status but `deleting`. Of one that the community has, the new version
+     * goes through review, and the old one stays meanwhile.
+     * @throws ApiError `not_found`, `image_state` or `region_not_supported`.
+     */
+    edit(userId: string, body: EditImageBody): Promise<CustomImage> {
+      requireRegion(body.region_code)
+      return act(userId, body.id, async (tx, row, at) => {
+        requireStatus(row, ['building', 'private', 'review', 'community', 'refused', 'failed'])
+        const [said] = await tx
+          .update(ownImage)
+          .set({ ...saidOf(body), updatedAt: at })
+          .where(eq(ownImage.id, row.id))
+          .returning()
+        const fresh = said ?? row
+        return row.status === 'community' ? send(tx, fresh, at) : fresh
+      })
+    },
+
+    /** Sends an image to the community. @throws ApiError `not_found` or `image_state`. */
+    publish: (userId: string, id: string): Promise<CustomImage> =>
+      act(userId, id, async (tx, row, at) => {
+        requireStatus(row, ['private', 'refused'])
+        return send(tx, row, at)
+      }),
+
+    /**
+     * Takes an image back that is in review. What the community has of it stays.
+     * @throws ApiError `not_found` or `image_state`.
+     */
+    cancelPublishing: (userId: string, id: string): Promise<CustomImage> =>
+      act(userId, id, async (tx, row, at) => {
+        requireStatus(row, ['review'])
+        const status = (await copyOf(tx, row)) ? 'community' : 'private'
+        return change(tx, row, { status, at, patch: { reviewSince: null } })
+      }),
+
+    /**
+     * Takes an image off the community, and out of review. Machines that run it go on.
+     * @throws ApiError `not_found` or `image_state`.
+     */
+    makePrivate: (userId: string, id: string): Promise<CustomImage> =>
+      act(userId, id, async (tx, row, at) => {
+        requireStatus(row, ['community', 'review', 'refused'])
+        await tx
+          .update(communityImage)
+          .set({ withdrawnAt: at })
+          .where(and(eq(communityImage.originId, row.id), isNull(communityImage.withdrawnAt)))
+        return change(tx, row, { status: 'private', at, patch: { reviewSince: null, communityId: null } })
+      }),
+
+    /**
+     * Gives up making an image. Nothing of it is kept but what was said of it.
+     * @throws ApiError `not_found` or `image_state`.
+     */
+    async cancelBuild(userId: string, id: string): Promise<CustomImage> {
+      const shown = await act(userId, id, async (tx, row, at) => {
+        requireStatus(row, ['building'])
+        await endBuild(tx, row, at)
+        const reason = { code: 'build_canceled', detail: '' } as const
+        return change(tx, row, { status: 'failed', at, reason })
+      })
+      deps.giveUp(id)
+      return shown
+    },
+
+    /**
+     * Deletes an image. It costs nothing from here on; what the community has of it stays.
+     * @throws ApiError `not_found`.
+     */
+    async remove(userId: string, id: string): Promise<CustomImage> {
+      const shown = await act(userId, id, async (tx, row, at) => {
+        if (row.status === 'deleting') return row
+        if (row.status === 'building') await endBuild(tx, row, at)
+        return change(tx, row, { status: 'deleting', at })
+      })
+      deps.giveUp(id)
+      return shown
+    },
+
+    countLive,
+  }
+
+  async function send(tx: Transaction, row: OwnImageRow, at: Date): Promise<OwnImageRow> {
+    const [before] = await tx
+      .select({ number: communityImage.number })
+      .from(communityImage)
+      .where(eq(communityImage.originId, row.id))
+    const number = (before?.number ?? 0) + 1
+    return change(tx, row, { status: 'review', at, news: 'in_review', patch: { reviewSince: at, number } })
+  }
+
+  async function endBuild(tx: Transaction, row: OwnImageRow, at: Date): Promise<void> {
+    if (row.sourceInstanceId === null) return
+    await deps.endBuild(tx, row.sourceInstanceId, { imageId: row.id, isMade: false, at })
+  }
+
+  /** What a registry says of an image that is to be made of it, and where it is made. */
+  async function sourceOf(userId: string, body: CreateImageBody, reference: string): Promise<Source> {
+    if (body.kind !== 'POD') throw fault('kind', 'not_allowed')
+    const credentialId = body.registry_credential_id
+    const answer = await deps.registries.askImage({ userId, reference, credentialId })
+    if (answer.result !== 'reachable') throw fault('image_reference', IMAGE_RULES[answer.result])
+    const parts = partsOfReference(reference)
+    const [engineId] = deps.fleet.place({
+      regionCode: body.region_code,
+      kind: 'POD',
+      canMake: driver => driver in parts,
+    })
+    if (!engineId) throw new ApiError('compute_unavailable')
+    return { engineId, reference, credentialId, gb: Math.max(1, Math.ceil(answer.sizeMb / MB_PER_GB)) }
+  }
+
+  async function findEver(userId: string, id: string): Promise<OwnImageRow> {
+    const [row] = await db
+      .select()
+      .from(ownImage)
+      .where(and(eq(ownImage.userId, userId), eq(ownImage.id, id)))
+    if (!row) throw new Error(`image ${id} is gone`)
+    return row
+  }
+}
+
+/** How many images a customer has that are not gone. */
+async function countLive(q: Queryable, userId: string): Promise<number> {
+  const [row] = await q
+    .select({ images: count() })
+    .from(ownImage)
+    .where(and(eq(ownImage.userId, userId), isNull(ownImage.deletedAt)))
+  return row?.images ?? 0
+}
+
+/** What the community has of an image; undefined: nothing. */
+async function copyOf(tx: Transaction, { id }: OwnImageRow): Promise<CommunityRow | undefined> {
+  const [row] = await tx
+    .select()
+    .from(communityImage)
+    .where(and(eq(communityImage.originId, id), isNull(communityImage.withdrawnAt)))
+  return row
+}
+
+function requireStatus({ status }: OwnImageRow, allowed: readonly ImageStatus[]): void {
+  if (!allowed.includes(status)) throw new ApiError('image_state', { values: { status } })
+}
+
+function isOwn(userId: string, id: string) {
+  return and(eq(ownImage.userId, userId), eq(ownImage.id, id), isNull(ownImage.deletedAt))
+}
+
+function fault(path: string, rule: FieldRule): ApiError {
+  return new ApiError('validation_failed', { fields: [{ path, rule }] })
+}
+
+function saidOf(body: Omit<EditImageBody, 'id'>) {
+  return {
+    name: body.name,
+    description: body.description,
+    tags: body.tags,
+    regionCode: body.region_code,
+    versionInfo: body.version_info,
+    preloadedModels: body.preloaded_models,
+    startCommand: body.start_command,
+    httpPorts: body.http_ports,
+    tcpPorts: body.tcp_ports,
+    minVramGb: body.min_vram_gb,
+    readme: body.readme,
+  }
+}

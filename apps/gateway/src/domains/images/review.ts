@@ -1,0 +1,237 @@
+import { and, asc, eq, isNull } from 'drizzle-orm'
+import type { Clock } from '../../platform/clock.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { ApiError } from '../../platform/http/api-error.ts'
+import type { Ids } from '../../platform/ids.ts'
+import type { Billing } from '../billing/billing.ts'
+import { imageNews } from './events.ts'
+import type { CommunityRow } from './gallery.ts'
+import { changeImage, type ImageChangeDeps, type OwnImageRow, reviewBy } from './image-states.ts'
+import { communityImage, communityImageVersion, ownImage } from './tables.ts'
+
+/** Images that the queue shows. */
+const QUEUE_MAX = 200
+
+export interface ReviewDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  billing: ImageChangeDeps['billing'] & Pick<Billing, 'lockWallet'>
+  events: ImageChangeDeps['events']
+  /** What an account is called on pages; null where it is gone. */
+  nameOf(userId: string): Promise<string | null>
+  /** There is something to do. */
+  wake(): void
+}
+
+/** An image as its reviewer sees it. */
+export type Reviewed = Pick<
+  OwnImageRow,
+  | 'id'
+  | 'userId'
+  | 'name'
+  | 'description'
+  | 'kind'
+  | 'tags'
+  | 'regionCode'
+  | 'versionInfo'
+  | 'preloadedModels'
+  | 'startCommand'
+  | 'httpPorts'
+  | 'tcpPorts'
+  | 'minVramGb'
+  | 'readme'
+  | 'status'
+  | 'number'
+  | 'sizeBytes'
+  | 'digest'
+  | 'sourceReference'
+  | 'communityId'
+> & { author: string | null; reviewSince: Date | null; reviewBy: Date | null }
+
+/** What the operator does with images that customers publish (R4.8, R6.5). */
+export function createReview(deps: ReviewDeps) {
+  const { db, clock, ids, billing } = deps
+
+  async function withLocks(
+    id: string,
+    run: (tx: Transaction, row: OwnImageRow, at: Date) => Promise<OwnImageRow>,
+  ): Promise<Reviewed> {
+    const before = await find(id)
+    const author = await deps.nameOf(before.userId)
+    const row = await db.transaction(async tx => {
+      await billing.lockWallet(tx, before.userId)
+      const [fresh] = await tx.select().from(ownImage).where(isThere(id)).for('update')
+      if (!fresh) throw new ApiError('not_found')
+      return run(tx, fresh, clock.now())
+    })
+    return { ...row, author, reviewBy: reviewBy(row) }
+  }
+
+  /** @throws ApiError `not_found`. */
+  async function find(id: string): Promise<OwnImageRow> {
+    const [row] = await db.select().from(ownImage).where(isThere(id))
+    if (!row) throw new ApiError('not_found')
+    return row
+  }
+
+  return {
+    /** Images that wait for an answer, the oldest first. */
+    async queue(): Promise<Reviewed[]> {
+      const rows = await db
+        .select()
+        .from(ownImage)
+        .where(and(eq(ownImage.status, 'review'), isNull(ownImage.deletedAt)))
+        .orderBy(asc(ownImage.reviewSince), asc(ownImage.place))
+        .limit(QUEUE_MAX)
+      return Promise.all(
+        rows.map(async row => ({ ...row, author: await deps.nameOf(row.userId), reviewBy: reviewBy(row) })),
+      )
+    },
+
+    /** An image with all that was said of it. @throws ApiError `not_found`. */
+    async show(id: string): Promise<Reviewed> {
+      const row = await find(id)
+      return { ...row, author: await deps.nameOf(row.userId), reviewBy: reviewBy(row) }
+    },
+
+    /**
+     * Gives the community the image as it is now: a copy of its own, of the same bytes, which takes the place of the version
+     * before.
+     * @throws ApiError `not_found` or `image_state`.
+     */
+    async approve(id: string): Promise<Reviewed> {
+      const author = await deps.nameOf((await find(id)).userId)
+      return withLocks(id, async (tx, row, at) => {
+        if (row.status !== 'review') throw new ApiError('image_state', { values: { status: row.status } })
+        const communityId = await publish(tx, row, { author, at, newId: ids.imageId() })
+        return changeImage(tx, deps, row, {
+          status: 'community',
+          at,
+          news: 'published',
+          patch: { communityId, reviewSince: null },
+        })
+      })
+    },
+
+    /** Refuses an image: it stays its customer's own. @throws ApiError `not_found` or `image_state`. */
+    reject: (id: string, reason: string): Promise<Reviewed> =>
+      withLocks(id, async (tx, row, at) => {
+        if (row.status !== 'review') throw new ApiError('image_state', { values: { status: row.status } })
+        return changeImage(tx, deps, row, {
+          status: 'refused',
+          at,
+          reason: { code: 'refused', detail: reason },
+          news: 'refused',
+          patch: { reviewSince: null },
+        })
+      }),
+
+    /**
+     * Takes an image off the community. Machines that run it go on; its customer's own image stays.
+     * @param communityId The community's id of it, since its customer's may be gone.
+     * @returns What it was called.
+     * @throws ApiError `not_found`.
+     */
+    async takeDown(communityId: string, reason: string): Promise<{ id: string; name: string }> {
+      const [copy] = await db
+        .select()
+        .from(communityImage)
+        .where(and(eq(communityImage.id, communityId), isNull(communityImage.withdrawnAt)))
+      if (!copy) throw new ApiError('not_found')
+      await db.transaction(async tx => {
+        const at = clock.now()
+        if (copy.authorId !== null) await billing.lockWallet(tx, copy.authorId)
+        const [origin] = await tx.select().from(ownImage).where(isThere(copy.originId)).for('update')
+        await tx.update(communityImage).set({ withdrawnAt: at }).where(eq(communityImage.id, communityId))
+        if (!origin || !['community', 'review', 'refused'].includes(origin.status)) {
+          if (copy.authorId !== null) {
+            await deps.events.emit(tx, imageNews, {
+              userId: copy.authorId,
+              at: at.toISOString(),
+              news: 'taken_down',
+              image: { id: copy.id, name: copy.name },
+              detail: reason,
+              until: null,
+            })
+          }
+          return
+        }
+        await changeImage(tx, deps, origin, {
+          status: 'refused',
+          at,
+          reason: { code: 'taken_down', detail: reason },
+          news: 'taken_down',
+          patch: { communityId: null, reviewSince: null },
+        })
+      })
+      deps.wake()
+      return { id: copy.id, name: copy.name }
+    },
+  }
+
+  /** @returns The id that the community has it by. */
+  async function publish(
+    tx: Transaction,
+    row: OwnImageRow,
+    { author, at, newId }: { author: string | null; at: Date; newId: string },
+  ): Promise<string> {
+    const said = {
+      authorId: row.userId,
+      authorName: author,
+      ...saidAndKept(row),
+      number: row.number,
+      updatedAt: at,
+    }
+    const [copy] = await tx
+      .insert(communityImage)
+      .values({ id: newId, originId: row.id, createdAt: at, ...said })
+      .onConflictDoUpdate({
+        target: communityImage.originId,
+        set: { ...said, withdrawnAt: null, deletedAt: null, isRemoving: false },
+      })
+      .returning()
+    if (!copy) throw new Error('an insert gave no row')
+    const { versionInfo, sizeBytes, number } = row
+    await tx
+      .insert(communityImageVersion)
+      .values({ imageId: copy.id, number, versionInfo, sizeBytes, createdAt: at })
+      .onConflictDoNothing()
+    return copy.id
+  }
+}
+
+function saidAndKept(row: OwnImageRow): Pick<CommunityRow, SharedColumn> {
+  const {
+    name,
+    description,
+    tags,
+    regionCode,
+    kind,
+    versionInfo,
+    preloadedModels,
+    startCommand,
+    httpPorts,
+    tcpPorts,
+    minVramGb,
+    readme,
+    driver,
+    builtId,
+    parts,
+    digest,
+    sizeBytes,
+    sourceReference,
+  } = row
+  return {
+    ...{ name, description, tags, regionCode, kind, versionInfo, preloadedModels, startCommand },
+    ...{ httpPorts, tcpPorts, minVramGb, readme, driver, builtId, parts, digest, sizeBytes, sourceReference },
+  }
+}
+
+/** Columns that the community's copy has of what it was made from. */
+type SharedColumn = Exclude<
+  keyof OwnImageRow & keyof CommunityRow,
+  'id' | 'place' | 'number' | 'createdAt' | 'updatedAt' | 'deletedAt' | 'isRemoving'
+>
+
+const isThere = (id: string) => and(eq(ownImage.id, id), isNull(ownImage.deletedAt))

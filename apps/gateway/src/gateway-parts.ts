@@ -1,0 +1,85 @@
+import { dirname, join } from 'node:path'
+import type { GatewayParts } from './compose.ts'
+import { chooseCaptcha } from './drivers/captcha/choose-captcha.ts'
+import { checkRecipeParts } from './drivers/compute/check-recipe.ts'
+import { engineDescriptionSchema } from './drivers/compute/engine-description.ts'
+import { createRegistryAccess, registryDescriptionSchema } from './drivers/compute/registry-access.ts'
+import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.ts'
+import { createLayoutFolder } from './drivers/image-store/layout/layout-folder.ts'
+import { createMailboxDriver } from './drivers/mail/mailbox.ts'
+import { createSmtpDriver } from './drivers/mail/smtp.ts'
+import { offersTestCards } from './drivers/payments/testcard/offers-test-cards.ts'
+import { createTestcardDriver } from './drivers/payments/testcard/testcard-driver.ts'
+import { createIdentityProviders } from './drivers/sign-in/create-providers.ts'
+import { systemClock } from './platform/clock.ts'
+import { type Catalogue, loadCatalogue } from './platform/config/catalogue.ts'
+import type { Config } from './platform/config/config.ts'
+import type { OpenDatabase } from './platform/database/open-database.ts'
+import { RATE_LIMITS } from './platform/http/rate-limits.ts'
+import { systemIds } from './platform/ids.ts'
+import type { Logger } from './platform/log.ts'
+import { deriveKey, type Secrets } from './platform/secrets.ts'
+
+/** What customers' images may take of the data folder in all, and what its disk is to have left beside them. */
+const IMAGE_STORE_BYTES_MAX = 2 ** 40
+const IMAGE_STORE_FREE_BYTES_MIN = 5 * 2 ** 30
+
+/** Reads the catalogue, whatever it says to drivers checked by those. @throws CatalogueError with words for the operator. */
+export function readCatalogue({
+  catalogueFile,
+  serviceHost,
+}: Pick<Config, 'catalogueFile' | 'serviceHost'>): Catalogue {
+  return loadCatalogue(catalogueFile, serviceHost, {
+    engine: engineDescriptionSchema,
+    recipe: checkRecipeParts,
+    registry: registryDescriptionSchema,
+  })
+}
+
+/**
+ * What a gateway is put together from by its settings: all but what is of one process alone, its id and its engines.
+ * The operator's command line is put together from the same.
+ */
+export function gatewayParts(from: {
+  config: Config
+  catalogue: Catalogue
+  database: OpenDatabase
+  secrets: Secrets
+  log: Logger
+}): Omit<GatewayParts, 'gatewayId' | 'formerGatewayId' | 'engines'> {
+  const { config, catalogue, database, secrets, log } = from
+  const base = { db: database.db, clock: systemClock, ids: systemIds }
+  const kept = createMailboxDriver(base)
+  return {
+    ...base,
+    ...config,
+    database,
+    log,
+    secrets,
+    catalogue,
+    registryAccess: createRegistryAccess(
+      catalogue.registries.map(described => registryDescriptionSchema.parse(described)),
+      dirname(config.catalogueFile),
+    ),
+    imageStore: createLayoutFolder(join(config.dataDir, 'images'), {
+      bytes_max: IMAGE_STORE_BYTES_MAX,
+      free_bytes_min: IMAGE_STORE_FREE_BYTES_MIN,
+    }),
+    mail: config.smtp
+      ? { driver: createSmtpDriver(config.smtp), mailbox: null }
+      : { driver: kept, mailbox: kept },
+    captcha: chooseCaptcha(config.captcha),
+    payments: [
+      createTestcardDriver({
+        ...base,
+        log,
+        webhook_secret: () => deriveKey(secrets.rootKey, 'berth test-card webhooks'),
+        offered: offersTestCards(config),
+      }),
+    ],
+    identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
+    identityProviders: createIdentityProviders(config.signInProviders, base),
+    rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
+    instancesPerCustomer: config.instancesPerCustomer,
+  }
+}

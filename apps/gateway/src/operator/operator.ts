@@ -1,0 +1,71 @@
+// What operators do with a running installation: `npm run operator -- images queue`, with the settings of the gateways, while
+// at least one runs where the database is the embedded one. Answers go to standard output, as text or with --json.
+import { composeGateway, type Gateway } from '../compose.ts'
+import { gatewayParts, readCatalogue } from '../gateway-parts.ts'
+import { systemClock } from '../platform/clock.ts'
+import { loadConfig } from '../platform/config/config.ts'
+import { embeddedUrlOf } from '../platform/database/embedded/embedded-postgres.ts'
+import { openDatabase } from '../platform/database/open-database.ts'
+import { ApiError } from '../platform/http/api-error.ts'
+import { systemIds } from '../platform/ids.ts'
+import { openOwnSecrets, openSecrets } from '../platform/installation/open-secrets.ts'
+import { createLog } from '../platform/log.ts'
+import { runImages } from './images-commands.ts'
+import { readCommand, USAGE, UsageError } from './read-command.ts'
+
+/** What was asked for cannot be understood; nothing was done. */
+const EXIT_USAGE = 2
+const EXIT_FAILURE = 1
+
+process.exit(await main(process.argv.slice(2)))
+
+/** @returns The exit status. */
+async function main(args: string[]): Promise<number> {
+  try {
+    const command = readCommand(args)
+    if (command === null) {
+      process.stdout.write(USAGE)
+      return 0
+    }
+    const answer = await withGateway(gateway => runImages(gateway.images.review, command))
+    process.stdout.write(command.json ? `${JSON.stringify(answer.data, null, 2)}\n` : answer.text)
+    return 0
+  } catch (error) {
+    process.stderr.write(`${wordsOf(error)}\n`)
+    return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILURE
+  }
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof ApiError) {
+    if (error.code === 'not_found') return 'There is no such image.'
+    if (error.code === 'image_state')
+      return `The image is ${error.values?.status}: that cannot be done with it now.`
+  }
+  const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
+  return `${error instanceof Error ? error.message : String(error)}${cause}`
+}
+
+/** The domains on the installation's database, of a gateway that neither listens nor runs any loop. */
+async function withGateway<T>(run: (gateway: Gateway) => Promise<T>): Promise<T> {
+  const config = loadConfig()
+  const log = createLog({ level: 'warn', pretty: process.stderr.isTTY === true })
+  const folder = openOwnSecrets(config)
+  const url = config.databaseUrl ?? embeddedUrlOf(config.dataDir, folder?.databasePassword ?? '')
+  const database = openDatabase({ url, log })
+  try {
+    const catalogue = readCatalogue(config)
+    const base = { clock: systemClock, ids: systemIds, log }
+    const secrets = await openSecrets({ ...base, config, folder, database })
+    const gateway = await composeGateway({
+      ...gatewayParts({ config, catalogue, database, secrets, log }),
+      gatewayId: systemIds.uuid(),
+      formerGatewayId: null,
+      engines: [],
+    })
+    await gateway.openJobs()
+    return await run(gateway)
+  } finally {
+    await database.close()
+  }
+}

@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { readCommand, UsageError } from './read-command.ts'
+
+describe('[R6.5] what an operator types', () => {
+  test.each([
+    ['images queue', { act: 'queue', json: false }],
+    ['images queue --json', { act: 'queue', json: true }],
+    ['images show im-abcdefg', { act: 'show', id: 'im-abcdefg', json: false }],
+    ['images approve im-abcdefg', { act: 'approve', id: 'im-abcdefg', json: false }],
+    [
+      'images reject im-abcdefg --reason=why',
+      { act: 'reject', id: 'im-abcdefg', reason: 'why', json: false },
+    ],
+    [
+      'images take-down im-abcdefg --reason=why',
+      { act: 'take-down', id: 'im-abcdefg', reason: 'why', json: false },
+    ],
+    ['', null],
+    ['--help', null],
+  ])('%s', (typed, wanted) => {
+    expect(readCommand(typed.split(' ').filter(word => word !== ''))).toEqual(wanted)
+  })
+
+  test.each([
+    ['volumes queue', /no volumes here/],
+    ['images', /Usage/],
+    ['images burn im-abcdefg', /cannot burn/],
+    ['images approve', /id is missing/],
+    ['images approve im-abcdefg im-bcdefgh', /too much/],
+    ['images approve im-abcdefg --reason=x', /goes with reject/],
+    ['images reject im-abcdefg', /Say why/],
+    ['images reject im-abcdefg --reason=', /Say why/],
+    [`images reject im-abcdefg --reason=${'x'.repeat(501)}`, /at most 500/],
+    ['images queue --jsn', /jsn/],
+  ])('%s is refused in words', (typed, words) => {
+    const read = () => readCommand(typed.split(' '))
+    expect(read).toThrow(UsageError)
+    expect(read).toThrow(words)
+  })
+})

@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util'
+
+/** What was asked for cannot be understood. */
+export class UsageError extends Error {}
+
+export type ImagesCommand = { json: boolean } & (
+  | { act: 'queue' }
+  | { act: 'show' | 'approve'; id: string }
+  | { act: 'reject' | 'take-down'; id: string; reason: string }
+)
+
+const REASON_CHARS_MAX = 500
+
+export const USAGE = `Usage: npm run operator -- images <what>
+
+  queue                              Images that wait for an answer, the oldest first
+  show <id>                          One of them, with all that was said of it
+  approve <id>                       The community gets it as it is now
+  reject <id> --reason <words>       It stays its customer's own, who is told why
+  take-down <id> --reason <words>    Takes an image off the community, by the community's id of it
+
+  --json                             Answers as JSON
+`
+
+/**
+ * Reads what an operator typed.
+ * @returns Null where help is wanted.
+ * @throws UsageError with words for the operator.
+ */
+export function readCommand(args: string[]): ImagesCommand | null {
+  const { values, positionals } = parse(args)
+  if (values.help || positionals.length === 0) return null
+  const [group, act, id, ...more] = positionals
+  if (group !== 'images') throw new UsageError(`There is no ${group} here.\n\n${USAGE}`)
+  const { json, reason } = values
+  if (more.length > 0) throw new UsageError(`${more.join(' ')} is too much.\n\n${USAGE}`)
+  if (reason !== undefined && act !== 'reject' && act !== 'take-down') {
+    throw new UsageError(`--reason goes with reject and take-down.\n\n${USAGE}`)
+  }
+  switch (act) {
+    case 'queue':
+      if (id !== undefined) throw new UsageError(`${id} is too much.\n\n${USAGE}`)
+      return { json, act }
+    case 'show':
+    case 'approve':
+      return { json, act, id: required(id) }
+    case 'reject':
+    case 'take-down':
+      return { json, act, id: required(id), reason: reasonOf(reason) }
+    default:
+      throw new UsageError(`Images cannot ${act ?? 'do nothing'}.\n\n${USAGE}`)
+  }
+}
+
+function parse(args: string[]) {
+  const options = {
+    json: { type: 'boolean', default: false },
+    reason: { type: 'string' },
+    help: { type: 'boolean', short: 'h', default: false },
+  } as const
+  try {
+    return parseArgs({ args, options, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+  }
+}
+
+function required(id: string | undefined): string {
+  if (id === undefined) throw new UsageError(`Which image? Its id is missing.\n\n${USAGE}`)
+  return id
+}
+
+function reasonOf(reason: string | undefined): string {
+  const words = reason?.replace(/\s+/g, ' ').trim() ?? ''
+  if (words === '') throw new UsageError('Say why with --reason: its customer reads it.')
+  if (words.length > REASON_CHARS_MAX)
+    throw new UsageError(`A reason has at most ${REASON_CHARS_MAX} characters.`)
+  return words
+}

@@ -65,7 +65,7 @@ export async function* readLayout(
       continue
     }
     const blob = missing.get(digest)
-    if (!blob || !missing.has(digest)) throw unfit('a file that its image does not name, or one twice')
+    if (!blob || !missing.delete(digest)) throw unfit('a file that its image does not name, or one twice')
     if (entry.size !== blob.size) throw new LayoutError('damaged', `${digest} has another size`)
     const bytes = checked(part.bytes, digest)
     yield { blob, bytes }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import {
   deployInstance,
   listInstances,
+  restartInstance,
   startInstance,
   stopInstance,
   terminateInstance,
@@ -158,6 +159,32 @@ function describeVolumes(
           ).not.toContain(id)
           expect(await offered(engine.volumes).list()).not.toContain(id)
         })
+      },
+      TEST_MS,
+    )
+
+    test(
+      '[R3.5] a pod’s own volume keeps what it holds through a stop and a restart, and goes with the instance',
+      async () => {
+        const body = deployBody({ name: 'own', pod_volume_gb: 1, pod_volume_path: '/work' })
+        const { instance_id: id } = await gateway.data(deployInstance, { body }, { token })
+        await becomes(id, 'running')
+        await text(engine, id, 'mkdir -p /work/deep; echo kept > /work/deep/file')
+        await gateway.data(restartInstance, { params: { id } }, { token })
+        await becomes(id, 'restarting')
+        await becomes(id, 'running')
+        expect(await text(engine, id, 'cat /work/deep/file')).toBe('kept\n')
+        await gateway.data(stopInstance, { params: { id } }, { token })
+        await becomes(id, 'stopped')
+        // Whoever looks for volumes that are nobody's finds none.
+        await gateway.gateway.volumes.run(new AbortController().signal)
+        const again = { instance_id: id, gpu_count: 1, gpu_spec_id: 'cpu' }
+        await gateway.data(startInstance, { body: again }, { token })
+        await becomes(id, 'running')
+        expect(await text(engine, id, 'cat /work/deep/file')).toBe('kept\n')
+        expect(await offered(engine.volumes).list()).toContain(`${id}-disk`)
+        await end(id)
+        expect(await offered(engine.volumes).list()).not.toContain(`${id}-disk`)
       },
       TEST_MS,
     )

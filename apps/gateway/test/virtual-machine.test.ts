@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { officialImages } from '@berth/contract/images'
@@ -11,6 +11,7 @@ import {
   stopInstance,
   terminateInstance,
 } from '@berth/contract/instances'
+import { createVolume } from '@berth/contract/volumes'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deployBody } from '../src/domains/instances/instances-fixture.ts'
@@ -52,24 +53,38 @@ describeWhere('an instance that is a virtual machine', await findHypervisor(), (
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('[R1.1] is deployed, opened, stopped, started and removed; what is no VM is not made of it', async () => {
+  test('[R1.1] [R3.5] [R9.5] is deployed, opened, stopped, started and removed; what is no VM is not made of it', async () => {
     const { userId, token } = await gateway.signUp()
     await gateway.grant(userId, 1_000)
-    const body = deployBody({ kind: 'VM', image_id: 'echo', http_ports: [], tcp_ports: [] })
+    const disks = { container_disk_gb: 30, data_disk_gb: 4 }
+    const body = deployBody({ kind: 'VM', image_id: 'echo', http_ports: [], tcp_ports: [], ...disks })
     const offered = await gateway.data(officialImages, {})
     expect(offered.filter(({ available }) => available)).toMatchObject([{ id: 'echo', kind: 'VM' }])
     const codeOf = async (part: Partial<typeof body>) =>
       (await gateway.call(deployInstance, { body: { ...body, ...part } }, { token })).envelope
-    expect(await codeOf({ kind: 'POD' })).toMatchObject({ fields: [{ path: 'kind', rule: 'not_allowed' }] })
+    expect(await codeOf({ kind: 'POD', data_disk_gb: null })).toMatchObject({ fields: [{ path: 'kind', rule: 'not_allowed' }] })
     expect(await codeOf({ image_id: 'berth-base' })).toMatchObject({
       fields: [{ path: 'image_id', rule: 'not_allowed' }],
     })
     expect(await codeOf({ udp_ports: [53] })).toMatchObject({
       fields: [{ path: 'udp_ports', rule: 'not_allowed' }],
     })
-    const { region_code, gpu_spec_id, container_disk_gb } = body
-    const query = { kind: 'VM' as const, region_code, gpu_spec_id, gpu_count: 1, container_disk_gb }
-    expect((await gateway.data(getPrice, { query }, { token })).lines.length).toBeGreaterThan(0)
+    expect(await codeOf({ pod_volume_gb: 5 })).toMatchObject({
+      fields: [{ path: 'pod_volume_gb', rule: 'pod_only' }],
+    })
+    const { region_code, gpu_spec_id } = body
+    const query = { kind: 'VM' as const, region_code, gpu_spec_id, gpu_count: 1, ...disks }
+    const { lines } = await gateway.data(getPrice, { query }, { token })
+    expect(lines).toMatchObject([
+      { key: 'cpu' },
+      { key: 'disk', quantity: 10, of: 30, rate_micro_per_hour: '1400' },
+      { key: 'data_disk', quantity: 4, of: 4, rate_micro_per_hour: '560' },
+    ])
+    // Pods have network volumes: of this engine none is made.
+    const volume = { name: 'none', region_code, size_gb: 1 }
+    expect((await gateway.call(createVolume, { body: volume }, { token })).envelope).toMatchObject({
+      code: 'volumes_not_offered',
+    })
 
     const { instance_id: id } = await gateway.data(deployInstance, { body }, { token })
     const list = () => gateway.data(listInstances, {}, { token })
@@ -77,7 +92,22 @@ describeWhere('an instance that is a virtual machine', await findHypervisor(), (
       expect.poll(async () => (await list()).map(one => one.status), POLL).toEqual([status])
     await becomes('running')
     const [listed] = await list()
-    expect(listed).toMatchObject({ kind: 'VM', machine: { driver: 'qemu' } })
+    expect(listed).toMatchObject({
+      kind: 'VM',
+      machine: { driver: 'qemu' },
+      disks: {
+        container_gb: 0,
+        system_gb: 30,
+        free_gb: 20,
+        data_gb: 4,
+        data_path: '/data',
+        pod_volume_gb: 0,
+      },
+      stopped_micro_per_day: String(24 * (1_400 + 560)),
+    })
+    expect(listed?.machine?.notes.map(({ code }) => code)).not.toContain('no_own_disk_limit')
+    const disk = join(folder, 'machines/volumes', `${id}-disk`, 'disk')
+    expect(statSync(disk).size).toBe(4 * 1024 ** 3)
     const { ticket } = await gateway.data(startWebTerminal, { body: { instance_id: id } }, { token })
     const terminal = await openTerminal(gateway.origin, ticket)
     await expect
@@ -90,11 +120,13 @@ describeWhere('an instance that is a virtual machine', await findHypervisor(), (
     await gateway.data(stopInstance, { params: { id } }, { token })
     await becomes('stopped')
     expect(terminal.frames.at(-1)).toMatchObject({ kind: 'exit', reason: 'instance_stopped' })
+    expect(existsSync(disk)).toBe(true)
     const again = { instance_id: id, gpu_count: 1, gpu_spec_id }
     await gateway.data(startInstance, { body: again }, { token })
     await becomes('running')
     await gateway.data(terminateInstance, { params: { id } }, { token })
     await expect.poll(list, POLL).toEqual([])
     expect(await engine.machines.list()).toEqual([])
+    expect(existsSync(disk)).toBe(false)
   }, 120_000)
 })

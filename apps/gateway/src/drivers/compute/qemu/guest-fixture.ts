@@ -13,6 +13,8 @@ const FETCH_TIMEOUT_MS = 60_000
 const BUSYBOX = '/usr/bin/busybox'
 const AGENT_PACKAGE = 'qemu-guest-agent'
 const AGENT = 'usr/sbin/qemu-ga'
+/** What makes file systems, which this computer has as the tests of sandboxes need it. */
+const MKFS = '/usr/sbin/mkfs.ext4'
 const DISK_BYTES = 16 * 1024 * 1024
 
 /** What a guest needs to find its disks, its network, who speaks with it and its power button. */
@@ -27,7 +29,7 @@ const initScript = (modules: string[]) => `#!/bin/busybox sh
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
 for module in ${modules.join(' ')}; do insmod /modules/$module.ko; done
 ip link set lo up; ip addr add 10.0.2.15/24 dev eth0; ip link set eth0 up; ip route add default via 10.0.2.2
-mount -t iso9660 -o ro /dev/vdb /seed
+for disk in /dev/vd[b-z]; do mount -t iso9660 -o ro $disk /seed 2>/dev/null && break; done
 hostname "$(sed 's/.*"local-hostname":"\\([^"]*\\)".*/\\1/' /seed/meta-data)"
 export HOME=/root PATH=/bin
 mkdir /etc; echo 'PRETTY_NAME="Small Guest 1"' > /etc/os-release
@@ -151,7 +153,12 @@ async function initrd(tree: string, agentTree: string): Promise<Buffer> {
   const add = (name: string, mode: number, content: Buffer = Buffer.alloc(0)) =>
     parts.push(cpioEntry({ name, mode, content, inode: inode++ }))
   const agent = join(agentTree, AGENT)
-  const files = new Map([...(await linkedFiles(agent)), [AGENT, await readFile(agent)]])
+  const files = new Map([
+    ...(await linkedFiles(agent)),
+    ...(await linkedFiles(MKFS)),
+    [AGENT, await readFile(agent)],
+    [MKFS.slice(1), await readFile(MKFS)],
+  ])
   const folders = ['bin', 'dev', 'disk', 'modules', 'proc', 'root', 'run', 'sbin', 'seed', 'sys', 'tmp']
   for (const name of new Set([...folders, ...[...files.keys()].flatMap(foldersOf)])) add(name, 0o40755)
   const loaded = new Map<string, Buffer>()

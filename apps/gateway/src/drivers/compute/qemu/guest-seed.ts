@@ -3,6 +3,7 @@ import type { MachineSpec } from '../port/machines.ts'
 import { shellQuote } from '../sandbox/enter-script.ts'
 import { isoImage } from './iso-image.ts'
 import { REPORT_PORT } from './keeper/keeper-orders.ts'
+import { mountScript } from './mount-script.ts'
 
 /** The name by which cloud-init and its like find the disk. */
 const LABEL = 'cidata'
@@ -40,6 +41,7 @@ function bootScript(spec: MachineSpec): string {
 environment=${shellQuote(exports)}
 ${REPORT}
 ${OPEN_CONSOLE}
+${mountScript(spec.volumes ?? [])}
 ${PREPARED}
 ${spec.command ? commandScript(spec.command, spec.on_command_end === 'restart') : 'run() { prepared; }'}
 run < /dev/null > "$console" 2>&1 &

@@ -1,5 +1,6 @@
 import { DISK_RATE_BYTES_PER_S } from '../disk-rate.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import type { VolumeMount } from '../port/volumes.ts'
 import {
   GUEST_AGENT_DEVICE,
   GUEST_AGENT_PORT,
@@ -17,6 +18,7 @@ export const INSIDE = {
   kernel: '/vm/kernel',
   initrd: '/vm/initrd',
   disk: '/root/disk.qcow2',
+  volume: (at: number) => `/vm/volume-${at}`,
 } as const
 
 /** Memory for what QEMU translates, where it runs guests in software; it would take up to a gigabyte. */
@@ -32,6 +34,8 @@ export function hypervisorArgv(
     cmdline: string | null
     /** Where its network leads on to; null for nowhere. */
     network: { ipv6: boolean } | null
+    /** Disks that it has for volumes, in their order. */
+    volumes: Pick<VolumeMount, 'id' | 'read_only'>[]
   },
 ): string[] {
   const isFast = acceleration.name === 'kvm'
@@ -56,7 +60,7 @@ export function hypervisorArgv(
     `virtserialport,id=${GUEST_AGENT_DEVICE},chardev=guest-agent,name=${GUEST_AGENT_PORT}`,
     ...socketOf('report', HYPERVISOR_FDS.report),
     ...['-device', `virtserialport,chardev=report,name=${REPORT_PORT}`],
-    ...diskArgs(),
+    ...diskArgs(machine.volumes),
     ...['-netdev', `user,id=${NETWORK},${networkOptions(machine.network)}`],
     ...['-device', `virtio-net-pci,netdev=${NETWORK},romfile=`],
     ...['-object', 'rng-random,id=random,filename=/dev/urandom', '-device', 'virtio-rng-pci,rng=random'],
@@ -76,12 +80,16 @@ function socketOf(id: string, fd: number): string[] {
   return ['-chardev', `socket,id=${id},fd=${fd}`]
 }
 
-/** The machine's disk, held to its rate, and the one that it is told by who it is. */
-function diskArgs(): string[] {
+/**
+ * The machine's disk, those of its volumes, all of them held to one rate, and the one that it is told by who it is. A guest
+ * names them by their order, and finds volumes by their names.
+ */
+function diskArgs(volumes: Pick<VolumeMount, 'id' | 'read_only'>[]): string[] {
   const nodes = [
     { driver: 'file', 'node-name': 'disk-file', filename: INSIDE.disk, discard: 'unmap' },
     { driver: 'qcow2', 'node-name': 'disk-whole', file: 'disk-file', discard: 'unmap' },
     { driver: 'throttle', 'node-name': 'disk', 'throttle-group': 'rate', file: 'disk-whole' },
+    ...volumes.flatMap(volumeNodes),
     { driver: 'file', 'node-name': 'seed-file', filename: INSIDE.seed, 'read-only': true },
     { driver: 'raw', 'node-name': 'seed', file: 'seed-file', 'read-only': true },
   ]
@@ -90,6 +98,23 @@ function diskArgs(): string[] {
     ...['-object', `throttle-group,id=rate,${rate}`],
     ...nodes.flatMap(node => ['-blockdev', JSON.stringify(node)]),
     ...['-device', 'virtio-blk-pci,drive=disk,bootindex=1'],
+    ...volumes.flatMap(({ id }, at) => ['-device', `virtio-blk-pci,drive=volume${at},serial=${id}`]),
     ...['-device', 'virtio-blk-pci,drive=seed'],
+  ]
+}
+
+function volumeNodes({ read_only }: Pick<VolumeMount, 'read_only'>, at: number) {
+  const shared = { discard: 'unmap', 'read-only': read_only }
+  const names = [`volume${at}-file`, `volume${at}-whole`, `volume${at}`]
+  return [
+    { driver: 'file', 'node-name': names[0], filename: INSIDE.volume(at), ...shared },
+    { driver: 'raw', 'node-name': names[1], file: names[0], ...shared },
+    {
+      driver: 'throttle',
+      'node-name': names[2],
+      'throttle-group': 'rate',
+      file: names[1],
+      'read-only': read_only,
+    },
   ]
 }

@@ -17,13 +17,17 @@ import { readHostId, thisComputer } from '../sandbox/host.ts'
 import { createLimiter } from '../sandbox/limits.ts'
 import { machineFacets } from '../sandbox/machine-facets.ts'
 import { createMachineLife } from '../sandbox/machine-life.ts'
+import { createMachineStatus } from '../sandbox/machine-status.ts'
 import { createMachineStore, makeMachineFolders } from '../sandbox/machine-store.ts'
 import { createNetworkWatch } from '../sandbox/network-watch.ts'
 import { findOutboundNetwork, networkCapabilities } from '../sandbox/outbound-network.ts'
 import { machineUid } from '../sandbox/plan-machine.ts'
 import { findLauncher } from '../sandbox/probe-sandbox.ts'
+import { createSandboxVolumes } from '../sandbox/sandbox-volumes.ts'
+import { checkMounts } from '../volume-mounts.ts'
 import { createBaseStore, namesOf } from './base-store.ts'
 import { tidyBases } from './base-tidying.ts'
+import { createDiskFiles } from './disk-files.ts'
 import { createKeeperClient } from './keeper-client.ts'
 import { createOwnImages } from './own-images.ts'
 import { type Acceleration, findHypervisor } from './probe-qemu.ts'
@@ -34,6 +38,9 @@ import { checkSize, createVmLaunch, type VmRecord } from './vm-launch.ts'
 const STOP_GRACE_MS = 20_000
 /** How long a guest may say nothing before that is told: even in software a kernel speaks in less. */
 const SILENT_MS = 180_000
+
+/** What a guest finds a disk by; QEMU cuts off what is longer. */
+const SERIAL_CHARS_MAX = 20
 
 /** Type, base64 and perhaps a comment, in one line. */
 const PUBLIC_KEY = /^[a-z0-9@.-]{1,64} [A-Za-z0-9+/]{1,8000}={0,2}( [^\p{Cc}\u2028\u2029]{0,8000})?$/u
@@ -77,6 +84,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
   const room = () => diskRoom(dataDir, deps.keptFreeMb)
   const eraser = createEraser(log)
   const store = createMachineStore(dataDir, eraser)
+  const folders = createDiskFiles(join(dataDir, 'volumes'))
   const basesDir = join(dataDir, 'bases')
   const own = createOwnImages({
     ...{ basesDir, dir: join(dataDir, 'own'), store, eraser, room, launcher, limiter, agent, filter },
@@ -105,14 +113,16 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
       return record
     })
 
+  const { firstProcess } = createMachineStatus(store)
   const life = createMachineLife({
     store,
     limiter,
-    folders: { pathOf: () => '' },
+    folders,
     make,
     launch: createVmLaunch({
       store,
       bases,
+      folders,
       launcher,
       limiter,
       agent,
@@ -121,6 +131,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
       outbound: 'lacks' in outbound ? null : outbound,
       silentMs: deps.guestSilentMs ?? SILENT_MS,
       log,
+      runs: async id => (await firstProcess(id)) !== null,
     }),
     waits: () => true,
     graceMs: deps.stopGraceMs ?? STOP_GRACE_MS,
@@ -152,7 +163,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
       },
       own: own.facet,
     },
-    volumes: { lacks: 'A virtual machine has one disk of its own, and no volumes beside it.' },
+    volumes: createSandboxVolumes(store, folders.kept),
     network: {
       connect: facets.connect,
       udp: { lacks: 'The keeper of a virtual machine passes streams, not datagrams.' },
@@ -193,7 +204,8 @@ function checkSpec(spec: MachineSpec): void {
   }
   if (!MACHINE_ID_PATTERN.test(spec.id)) refuse(`not a machine id: ${spec.id}`)
   if (!HOSTNAME_PATTERN.test(spec.hostname)) refuse(`not a hostname: ${spec.hostname}`)
-  if (spec.volumes?.length) refuse('a virtual machine has no volumes')
+  checkMounts(spec.volumes ?? [])
+  if (spec.volumes?.some(({ id }) => id.length > SERIAL_CHARS_MAX)) refuse('no disk has so long a name')
   if (spec.gpu_uuids.length > 0) refuse('GPUs are not passed into virtual machines')
   if (!(spec.ssh_keys ?? []).every(key => PUBLIC_KEY.test(key))) refuse('not a public key of SSH')
   mustBeMakeable(spec.image)

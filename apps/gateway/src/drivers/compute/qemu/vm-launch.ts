@@ -14,8 +14,16 @@ import { makeMachineFolders } from '../sandbox/machine-store.ts'
 import type { MachineNetwork, OutboundNetwork } from '../sandbox/outbound-network.ts'
 import { hostViewPlan } from '../sandbox/plan-machine.ts'
 import type { Launcher } from '../sandbox/probe-sandbox.ts'
-import { type AgentFiles, type ViewStep, writeEtc, writeInsideFile } from '../sandbox/root-view.ts'
+import {
+  type AgentFiles,
+  type BoundVolume,
+  type ViewStep,
+  writeEtc,
+  writeInsideFile,
+} from '../sandbox/root-view.ts'
+import { takeVolumes } from '../sandbox/take-volumes.ts'
 import type { BaseStore, VmImage } from './base-store.ts'
+import type { DiskFiles } from './disk-files.ts'
 import { guestSeed } from './guest-seed.ts'
 import { hypervisorArgv, INSIDE } from './hypervisor-argv.ts'
 import type { KeeperOrders } from './keeper/keeper-orders.ts'
@@ -38,6 +46,7 @@ export interface VmRecord extends MachineRecord {
 export interface VmLaunchDeps {
   store: MachineStore
   bases: BaseStore
+  folders: Pick<DiskFiles, 'give'>
   launcher: Launcher
   limiter: Limiter
   agent: AgentFiles
@@ -48,6 +57,8 @@ export interface VmLaunchDeps {
   /** How long a guest may be silent before that is said, in ms. */
   silentMs: number
   log: Logger
+  /** Whether a machine runs. */
+  runs(id: string): Promise<boolean>
 }
 
 /**
@@ -85,7 +96,8 @@ export function createVmLaunch(deps: VmLaunchDeps) {
           network: joined ? 'joined' : 'own',
           command: [...KEEPER, JSON.stringify(ordersFor(deps, { spec, vm, network: joined }))],
         })
-        plan.steps.push(...vmSteps(deps, vm, seed))
+        const volumes = await takeVolumes(deps, id, record)
+        plan.steps.push(...vmSteps(deps, vm, seed), ...volumes.map(volumeStep))
         plan.info_fd = INFO_FD
         const argv = [...(joined?.joining ?? []), ...deps.launcher.argv(plan)]
         return await launchMachine({ paths, argv, admission, agent: createAgentClient(paths.run), signal })
@@ -109,6 +121,7 @@ function ordersFor(
       initrd: vm.initrd !== null,
       cmdline: vm.cmdline,
       network: network && { ipv6: network.reaches_ipv6 },
+      volumes: spec.volumes ?? [],
     }),
     disk_tool: hypervisor.disk_tool,
     disk: {
@@ -134,6 +147,12 @@ function vmSteps({ bases, hypervisor }: VmLaunchDeps, vm: VmImage, seed: string)
       ? [{ do: 'bind', from: KVM, at: KVM, kind: 'file', writable: true, device: true } as const]
       : []),
   ]
+}
+
+/** A volume's disk as the hypervisor opens it. */
+function volumeStep({ from, read_only }: BoundVolume, index: number): ViewStep {
+  const at = INSIDE.volume(index)
+  return { do: 'bind', from, at, kind: 'file', ...(!read_only && { writable: true }) }
 }
 
 /**

@@ -22,7 +22,8 @@ import { around } from './machine-users.ts'
 import type { MachineNetwork, OutboundNetwork } from './outbound-network.ts'
 import { planMachine } from './plan-machine.ts'
 import type { Launcher } from './probe-sandbox.ts'
-import { type AgentFiles, type BoundVolume, writeEtc, writeInsideFile } from './root-view.ts'
+import { type AgentFiles, writeEtc, writeInsideFile } from './root-view.ts'
+import { takeVolumes } from './take-volumes.ts'
 import type { VolumeFolders } from './volume-folders.ts'
 
 export interface MachineLaunchDeps {
@@ -50,21 +51,6 @@ export interface MachineLaunchDeps {
 export function createMachineLaunch(deps: MachineLaunchDeps) {
   const { store, limiter } = deps
 
-  /** Readies the volumes of a machine that is about to start, each of which one machine at a time may use. */
-  async function takeVolumes(id: string, { spec, uid }: MachineRecord): Promise<BoundVolume[]> {
-    const mounts: BoundVolume[] = []
-    for (const volume of spec.volumes ?? []) {
-      for (const other of await store.ids()) {
-        const has = (await store.readRecord(other))?.spec.volumes?.some(one => one.id === volume.id)
-        if (other !== id && has && (await deps.runs(other))) {
-          throw new ComputeError('failed', `the volume ${volume.id} is in use by the machine ${other}`)
-        }
-      }
-      mounts.push({ ...volume, from: await deps.folders.give(volume.id, uid) })
-    }
-    return mounts
-  }
-
   /** Starts the machine's processes, all that it takes being ready. */
   async function startWith(
     ready: {
@@ -80,7 +66,7 @@ export function createMachineLaunch(deps: MachineLaunchDeps) {
   ): Promise<ProcessIdentity> {
     const { id, record, admission, network } = ready
     const paths = store.paths(id)
-    const mounts = await takeVolumes(id, record)
+    const mounts = await takeVolumes(deps, id, record)
     const plan = planMachine({ ...deps, ...ready, paths, mounts, network: network ? 'joined' : 'own' })
     const check = record.image ? linkCheck(paths, mounts) : []
     const launcher = deps.launcher.argv({ ...plan, info_fd: INFO_FD })

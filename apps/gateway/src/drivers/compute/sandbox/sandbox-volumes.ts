@@ -1,17 +1,20 @@
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { ComputeError } from '../port/compute-error.ts'
-import type { VolumeStore } from '../port/volumes.ts'
+import type { VolumeSpec, VolumeStore } from '../port/volumes.ts'
 import { toComputeError } from './launch.ts'
 import type { MachineStore } from './machine-store.ts'
-import type { VolumeFolders } from './volume-folders.ts'
 
-const NOT_HELD = {
-  enforced: false,
-  why: 'volumes are plain folders on this computer’s disk, without a quota',
-} as const
+/** Where volumes lie, and what is said of them. */
+export interface KeptVolumes {
+  said: Pick<VolumeStore, 'size_limit' | 'fixed_size_limit' | 'sharing'>
+  make(volume: VolumeSpec): Promise<void>
+  grow(volume: VolumeSpec): Promise<void>
+  delete(id: string): Promise<void>
+  list(): Promise<string[]>
+}
 
-/** Volumes of a sandbox host. A machine that names one, running or not, has it attached. */
-export function createSandboxVolumes(store: MachineStore, folders: VolumeFolders): VolumeStore {
+/** Volumes of a host whose machines are in a store. A machine that names one, running or not, has it attached. */
+export function createSandboxVolumes(store: MachineStore, kept: KeptVolumes): VolumeStore {
   const queue = createKeyedQueue()
   const change = (id: string, work: () => Promise<void>) =>
     queue(id, () =>
@@ -29,22 +32,17 @@ export function createSandboxVolumes(store: MachineStore, folders: VolumeFolders
   }
 
   return {
-    size_limit: NOT_HELD,
-    fixed_size_limit: NOT_HELD,
-    sharing: {
-      offered: false,
-      why: 'each sandbox has users of its own, to whom all that a volume holds is given when it starts',
-    },
-    make: ({ id }) => change(id, () => folders.make(id)),
-    grow: ({ id }) => change(id, async () => void (await folders.mustExist(id))),
+    ...kept.said,
+    make: volume => change(volume.id, () => kept.make(volume)),
+    grow: volume => change(volume.id, () => kept.grow(volume)),
     delete: id =>
       change(id, async () => {
         const holder = await holderOf(id)
         if (holder !== null) {
           throw new ComputeError('failed', `the machine ${holder} has the volume ${id} attached`)
         }
-        await folders.delete(id)
+        await kept.delete(id)
       }),
-    list: () => folders.list(),
+    list: () => kept.list(),
   }
 }

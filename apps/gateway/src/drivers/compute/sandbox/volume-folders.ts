@@ -3,9 +3,15 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
+import type { VolumeSpec } from '../port/volumes.ts'
 import { eraseWithPatience } from './erase-with-patience.ts'
 import type { Eraser } from './eraser.ts'
 import { giveVolume } from './volume-owners.ts'
+
+const NOT_HELD = {
+  enforced: false,
+  why: 'volumes are plain folders on this computer’s disk, without a quota',
+} as const
 
 /**
  * Volumes as folders under `<dataDir>/volumes`:
@@ -34,10 +40,23 @@ export function createVolumeFolders(deps: { dataDir: string; eraser: Eraser; log
 
     mustExist,
 
-    async make(id: string): Promise<void> {
+    said: {
+      size_limit: NOT_HELD,
+      fixed_size_limit: NOT_HELD,
+      sharing: {
+        offered: false,
+        why: 'each sandbox has users of its own, to whom all that a volume holds is given when it starts',
+      },
+    } as const,
+
+    async make({ id }: VolumeSpec): Promise<void> {
       await mkdir(folderOf(id), { recursive: true, mode: 0o700 })
       // A machine's users come to it as to any folder.
       await mkdir(join(folderOf(id), 'data'), { recursive: true, mode: 0o755 })
+    },
+
+    async grow({ id }: VolumeSpec): Promise<void> {
+      await mustExist(id)
     },
 
     /**

@@ -62,7 +62,9 @@ describeWhere('an instance that is a virtual machine', await findHypervisor(), (
     expect(offered.filter(({ available }) => available)).toMatchObject([{ id: 'echo', kind: 'VM' }])
     const codeOf = async (part: Partial<typeof body>) =>
       (await gateway.call(deployInstance, { body: { ...body, ...part } }, { token })).envelope
-    expect(await codeOf({ kind: 'POD', data_disk_gb: null })).toMatchObject({ fields: [{ path: 'kind', rule: 'not_allowed' }] })
+    expect(await codeOf({ kind: 'POD', data_disk_gb: null })).toMatchObject({
+      fields: [{ path: 'kind', rule: 'not_allowed' }],
+    })
     expect(await codeOf({ image_id: 'berth-base' })).toMatchObject({
       fields: [{ path: 'image_id', rule: 'not_allowed' }],
     })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { computeFailure } from '../../drivers/compute/fake/fake-engine.ts'
 import { createInstancesFixture, type InstancesFixture, startWanted } from './instances-fixture.ts'
 import { ownVolumeId } from './own-disk.ts'
@@ -172,6 +172,8 @@ describe('a deploy is refused', () => {
     const { volumes } = compute
     Object.assign(compute, { volumes: { lacks: 'This one keeps none.' } })
     const without = await fixture.gateway()
+    const fleet = fixture.fleetOf(fixture.instances)
+    await vi.waitUntil(() => fleet.known(compute.id)?.facts?.volumes === null, { timeout: 30_000 })
     try {
       expect(await refusal({ pod_volume_gb: 10 })).toEqual([
         'validation_failed',

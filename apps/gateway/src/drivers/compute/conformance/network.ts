@@ -7,6 +7,8 @@ import { eventually, expectCode, never, type Subject, text } from './tools.ts'
 
 /** How much may be under way while nobody reads. */
 const UNDER_WAY_BYTES_MAX = 8 * 1024 * 1024
+/** Of a megabyte each: more than all buffers on the way hold. */
+const PIECES = 64
 
 /** How every driver reaches what listens in a machine. */
 export function describeNetwork(subject: Subject): void {
@@ -59,9 +61,14 @@ export function describeNetwork(subject: Subject): void {
       const before = heldBytes()
       const piece = Buffer.alloc(1024 * 1024)
       let written = 0
-      while (written < 64 && slow.write(piece)) written++
-      for (let turn = 0; turn < 10; turn++) await text(engine, id, 'sleep 0.05')
+      const more = () => {
+        while (written < PIECES && slow.write(piece)) written++
+      }
+      slow.on('drain', more)
+      more()
+      for (let turn = 0; turn < 20; turn++) await text(engine, id, 'sleep 0.05')
       expect(heldBytes() - before).toBeLessThan(UNDER_WAY_BYTES_MAX)
+      expect(written).toBeLessThan(PIECES)
       slow.destroy()
       await eventually(async () =>
         expect(await text(engine, id, 'cat /proc/net/tcp')).not.toMatch(/0100007F:223D \S+ 01 /),

@@ -1,11 +1,11 @@
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { GatewayParts } from './compose.ts'
 import { chooseCaptcha } from './drivers/captcha/choose-captcha.ts'
 import { checkRecipeParts } from './drivers/compute/check-recipe.ts'
 import { engineDescriptionSchema } from './drivers/compute/engine-description.ts'
 import { createRegistryAccess, registryDescriptionSchema } from './drivers/compute/registry-access.ts'
 import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.ts'
-import { createLayoutFolder } from './drivers/image-store/layout/layout-folder.ts'
+import { openLayoutStore } from './drivers/image-store/open-store.ts'
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
 import { createSmtpDriver } from './drivers/mail/smtp.ts'
 import { offersTestCards } from './drivers/payments/testcard/offers-test-cards.ts'
@@ -19,10 +19,6 @@ import { RATE_LIMITS } from './platform/http/rate-limits.ts'
 import { systemIds } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
 import { deriveKey, type Secrets } from './platform/secrets.ts'
-
-/** What customers' images may take of the data folder in all, and what its disk is to have left beside them. */
-const IMAGE_STORE_BYTES_MAX = 2 ** 40
-const IMAGE_STORE_FREE_BYTES_MIN = 5 * 2 ** 30
 
 /** Reads the catalogue, whatever it says to drivers checked by those. @throws CatalogueError with words for the operator. */
 export function readCatalogue({
@@ -61,10 +57,7 @@ export function gatewayParts(from: {
       catalogue.registries.map(described => registryDescriptionSchema.parse(described)),
       dirname(config.catalogueFile),
     ),
-    imageStore: createLayoutFolder(join(config.dataDir, 'images'), {
-      bytes_max: IMAGE_STORE_BYTES_MAX,
-      free_bytes_min: IMAGE_STORE_FREE_BYTES_MIN,
-    }),
+    imageStore: openLayoutStore(config.imageStore),
     mail: config.smtp
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
       : { driver: kept, mailbox: kept },

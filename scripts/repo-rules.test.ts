@@ -28,6 +28,13 @@ const UNITS_OF_BOUNDARIES = [
   'output_bytes_max',
   'network_received_bytes',
   'network_sent_bytes',
+  // What an engine and a store tell of images.
+  'size_bytes',
+  'own_bytes',
+  'new_bytes',
+  'freed_bytes',
+  'kept_bytes',
+  'free_bytes_min',
   // The wire, a column and a metric.
   'lasts_seconds',
   'rate_seconds',

@@ -117,7 +117,7 @@ function Bar({ filters }: { filters: Filters<CommunitySearch> }) {
         {values.region !== '' && !known && <option value={values.region}>{values.region}</option>}
         {regions.data?.map(({ code, name }) => (
           <option key={code} value={code}>
-            {t('community.region_one', { name })}
+            {t('community.region_chosen', { name })}
           </option>
         ))}
       </select>
@@ -130,7 +130,7 @@ function Bar({ filters }: { filters: Filters<CommunitySearch> }) {
         <option value="">{t('community.vram_any')}</option>
         {VRAM_CHOICES.map(gb => (
           <option key={gb} value={gb}>
-            {t('community.vram_one', { gb })}
+            {t('community.vram_chosen', { gb })}
           </option>
         ))}
       </select>

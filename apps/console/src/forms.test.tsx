@@ -7,9 +7,10 @@ import { topup } from '@berth/contract/billing'
 import type { Call } from '@berth/contract/call'
 import { addDeployTemplate, renameDeployTemplate } from '@berth/contract/deploy-templates'
 import { makeFolder } from '@berth/contract/files'
-import { type Image, officialImages } from '@berth/contract/images'
+import { getImage, type Image, officialImages } from '@berth/contract/images'
 import { deployBody, deployInstance, editInstance } from '@berth/contract/instances'
 import { watchOffer } from '@berth/contract/offer-watches'
+import { createImage, editImage } from '@berth/contract/own-images'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
 import {
   addRegistryCredential,
@@ -25,6 +26,8 @@ import * as z from 'zod'
 import type { Namespace } from './app/i18n.ts'
 import { renderInPage } from './component-fixture.tsx'
 import { answerCalls, customer, InShell, Refusal, type Sent } from './gateway-fixture.tsx'
+import { ImageSheet } from './images/ImageSheet.tsx'
+import { madeDetail, madeOwnImage } from './images/image-fixture.ts'
 import { EditDialog } from './instances/EditDialog.tsx'
 import { madeInstance } from './instances/instance-fixture.ts'
 import { offersOf } from './offers/offers.ts'
@@ -67,6 +70,7 @@ interface FormCase {
 const NEW_PASSWORD = { Password: 'Harbour-Light-8', 'Password, once more': 'Harbour-Light-8' }
 const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl mira'
 const nothing = () => undefined
+const IMAGE_SAID = { Name: 'comfy', Description: 'Nodes.', README: '# What it is', image: true }
 
 const FORMS: readonly FormCase[] = [
   {
@@ -213,6 +217,34 @@ const FORMS: readonly FormCase[] = [
     submit: 'Save',
   },
   {
+    file: 'images/CreateImageForm.tsx',
+    as: 'of an instance',
+    call: createImage,
+    Form: () => (
+      <ImageSheet about={{ task: 'instance', instance: madeInstance({}) }} opened onClose={nothing} />
+    ),
+    namespaces: ['images', 'image-form'],
+    typed: IMAGE_SAID,
+    submit: 'Build image',
+  },
+  {
+    file: 'images/CreateImageForm.tsx',
+    as: 'of a registry',
+    call: createImage,
+    Form: () => <ImageSheet about={{ task: 'registry' }} opened onClose={nothing} />,
+    namespaces: ['images', 'image-form'],
+    typed: { 'Image of a registry': 'debian:12', ...IMAGE_SAID },
+    submit: 'Build image',
+  },
+  {
+    file: 'images/EditImageForm.tsx',
+    call: editImage,
+    Form: () => <ImageSheet about={{ task: 'edit', image: madeOwnImage() }} opened onClose={nothing} />,
+    namespaces: ['images', 'image-form'],
+    typed: { Name: 'comfy' },
+    submit: 'Save',
+  },
+  {
     file: 'settings/sign-in/PasswordCard.tsx',
     call: setPassword,
     Form: PasswordCard,
@@ -309,6 +341,7 @@ async function open(
   const answered = await answerCalls(
     {
       [getCaptchaStatus.operation]: () => false,
+      [getImage.operation]: () => madeDetail({ id: 'im-000001', region_code: 'us-west' }),
       [form.call.operation]: answer,
     },
     { user },
@@ -321,7 +354,11 @@ async function open(
     ),
     { namespaces: form.namespaces },
   )
-  for (const [label, value] of Object.entries(form.typed)) type(label, value)
+  for (const [label, value] of Object.entries(form.typed)) {
+    // Some forms are drawn once what they begin with was read.
+    await screen.findByLabelText(label, FIELDS)
+    type(label, value)
+  }
   return answered
 }
 
@@ -331,7 +368,8 @@ function type(label: string, value: string | boolean): void {
   else fireEvent.click(field)
 }
 
-const fieldOf = (label: string) => screen.getByLabelText(label, { selector: 'input, textarea' })
+const FIELDS = { selector: 'input, textarea' }
+const fieldOf = (label: string) => screen.getByLabelText(label, FIELDS)
 
 /** Asking for a role is slow, so the button is looked for once. */
 function submitButton(name: string | RegExp): HTMLElement {
@@ -343,7 +381,7 @@ function submitButton(name: string | RegExp): HTMLElement {
 describe('every form of the console', () => {
   test('is in the table below', () => {
     const folder = import.meta.dirname
-    const files = globSync('{instances,pages}/**/*.tsx', { cwd: folder })
+    const files = globSync('{images,instances,pages}/**/*.tsx', { cwd: folder })
       .filter(file => readFileSync(`${folder}/${file}`, 'utf8').includes('useContractForm({'))
       .map(file => file.replace(/^pages\//, ''))
     expect(files.toSorted()).toEqual([...new Set(FORMS.map(({ file }) => file))].toSorted())

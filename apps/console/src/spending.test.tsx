@@ -1,6 +1,6 @@
 import { topup } from '@berth/contract/billing'
 import { calls } from '@berth/contract/calls'
-import { officialImages } from '@berth/contract/images'
+import { getImage, officialImages } from '@berth/contract/images'
 import {
   convertChargeType,
   previewBilling,
@@ -8,6 +8,7 @@ import {
   toggleSubscription,
 } from '@berth/contract/instance-terms'
 import { deployInstance, startInstance } from '@berth/contract/instances'
+import { createImage } from '@berth/contract/own-images'
 import { bindPublicIp, getPublicIpPrice } from '@berth/contract/public-ip-calls'
 import { allRegions, type GpuSpec, gpuSpec, listGpuSpecs } from '@berth/contract/regions'
 import { createVolume, getVolumePrice, growVolume } from '@berth/contract/volumes'
@@ -19,6 +20,8 @@ import { abortForNavigation } from './api/client.ts'
 import type { Namespace } from './app/i18n.ts'
 import { renderInPage } from './component-fixture.tsx'
 import { type Answers, answerCalls, InShell, Refusal } from './gateway-fixture.tsx'
+import { ImageSheet } from './images/ImageSheet.tsx'
+import { madeDetail, madeOwnImage } from './images/image-fixture.ts'
 import { BillingDialog } from './instances/BillingDialog.tsx'
 import { madeInstance } from './instances/instance-fixture.ts'
 import { BindPublicIpDialog } from './instances/PublicIpDialogs.tsx'
@@ -165,6 +168,24 @@ const PURCHASES: readonly Purchase[] = [
     ofAForm: false,
   },
   {
+    operation: createImage.operation,
+    Page: ({ onDone }) => (
+      <ImageSheet
+        about={{ task: 'again', image: madeOwnImage({ status: 'failed' }) }}
+        opened
+        onClose={onDone}
+      />
+    ),
+    namespaces: ['images', 'image-form'],
+    typed: {},
+    reads: { [getImage.operation]: () => madeDetail({ id: 'im-000001', region_code: 'us-west' }) },
+    submit: /^Build image$/,
+    answer: madeOwnImage({ status: 'building' }),
+    says: 'ComfyUI 0.9 is being built.',
+    leadsTo: '/my-images',
+    ofAForm: true,
+  },
+  {
     ...topupPage,
     answer: { ...paid, status: 'settled' },
     says: '$25.00 was added to your balance.',
@@ -225,7 +246,7 @@ async function buyAndLeave(purchase: Purchase, answer: object) {
   for (const [label, value] of Object.entries(purchase.typed)) {
     fireEvent.change(screen.getByLabelText(label), { target: { value } })
   }
-  const button = screen.getByRole<HTMLButtonElement>('button', { name: purchase.submit })
+  const button = await screen.findByRole<HTMLButtonElement>('button', { name: purchase.submit })
   // What it costs may be asked for first.
   await waitFor(() => expect(button.disabled).toBe(false))
   await act(async () => fireEvent.click(button))
@@ -238,14 +259,9 @@ async function buyAndLeave(purchase: Purchase, answer: object) {
   return { ...heard, sent: sent.filter(({ operation }) => operation === purchase.operation) }
 }
 
-/** Nobody makes one in the console: it has no page for images. */
-const WITHOUT_A_PAGE = ['image.create']
-
 describe('a call that spends', () => {
   test('is in the table', () => {
-    const spending = calls
-      .filter(({ spends, operation }) => spends && !WITHOUT_A_PAGE.includes(operation))
-      .map(({ operation }) => operation)
+    const spending = calls.filter(({ spends }) => spends).map(({ operation }) => operation)
     expect([...new Set(PURCHASES.map(({ operation }) => operation))].toSorted()).toEqual(spending.toSorted())
   })
 

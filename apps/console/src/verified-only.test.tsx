@@ -29,7 +29,7 @@ async function namesOf(wanted: (call: Call) => boolean): Promise<string[]> {
     .map(([name]) => name)
 }
 
-const sources = globSync('{app,instances,pages,lists,ui}/**/*.{ts,tsx}', { cwd: import.meta.dirname })
+const sources = globSync('{app,images,instances,pages,lists,ui}/**/*.{ts,tsx}', { cwd: import.meta.dirname })
   .filter(file => !/\.test\./.test(file))
   .map(file => ({ file, text: readFileSync(`${import.meta.dirname}/${file}`, 'utf8') }))
 const sentIn = (name: string) =>

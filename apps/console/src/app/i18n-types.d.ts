@@ -8,6 +8,7 @@ import type doctor from '../../public/locales/en/doctor.json'
 import type events from '../../public/locales/en/events.json'
 import type explore from '../../public/locales/en/explore.json'
 import type files from '../../public/locales/en/files.json'
+import type imageForm from '../../public/locales/en/image-form.json'
 import type images from '../../public/locales/en/images.json'
 import type instance from '../../public/locales/en/instance.json'
 import type instances from '../../public/locales/en/instances.json'
@@ -34,6 +35,7 @@ declare module 'i18next' {
       events: typeof events
       explore: typeof explore
       files: typeof files
+      'image-form': typeof imageForm
       images: typeof images
       instance: typeof instance
       instances: typeof instances

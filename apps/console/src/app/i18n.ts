@@ -27,6 +27,7 @@ export type Namespace =
   | 'explore'
   | 'files'
   | 'images'
+  | 'image-form'
   | 'instance'
   | 'instances'
   | 'keys'

@@ -56,13 +56,32 @@ export const PAGES = [
   {
     path: '/instance-list',
     access: 'user',
-    namespaces: ['instances', 'bulk', 'events', 'doctor', 'terms-of-payment', 'public-ip'],
+    namespaces: [
+      'instances',
+      'bulk',
+      'events',
+      'doctor',
+      'terms-of-payment',
+      'public-ip',
+      'images',
+      'image-form',
+    ],
     load: () => import('../pages/instance-list/InstanceListPage.tsx'),
   },
   {
     path: '/instance',
     access: 'user',
-    namespaces: ['instance', 'instances', 'events', 'doctor', 'files', 'terms-of-payment', 'public-ip'],
+    namespaces: [
+      'instance',
+      'instances',
+      'events',
+      'doctor',
+      'files',
+      'terms-of-payment',
+      'public-ip',
+      'images',
+      'image-form',
+    ],
     load: () => import('../pages/instance/InstancePage.tsx'),
   },
   {
@@ -70,6 +89,12 @@ export const PAGES = [
     access: 'user',
     namespaces: ['volumes'],
     load: () => import('../pages/network-volume/NetworkVolumePage.tsx'),
+  },
+  {
+    path: '/my-images',
+    access: 'user',
+    namespaces: ['images', 'image-form'],
+    load: () => import('../pages/my-images/MyImagesPage.tsx'),
   },
   {
     path: '/community-image',

@@ -61,6 +61,7 @@ export function madeOwnImage(part: Partial<CustomImage> = {}): CustomImage {
     ...(sampleOf(customImage) as CustomImage),
     ...(SAID as unknown as Image),
     id: 'im-000001',
+    region_code: 'us-west',
     type: 'Custom',
     author: null,
     deploys: 0,

@@ -23,6 +23,9 @@ const DIALOGS: Record<RowAction, LazyDialog> = {
   convert_charge_type: lazyPart(() => import('./BillingDialog.tsx').then(module => module.BillingDialog)),
   bind_public_ip: lazyPart(() => addresses().then(module => module.BindPublicIpDialog)),
   unbind_public_ip: lazyPart(() => addresses().then(module => module.UnbindPublicIpDialog)),
+  create_image: lazyPart(() =>
+    import('../images/CreateImageDialog.tsx').then(module => module.CreateImageDialog),
+  ),
   events: lazyPart(() => import('./EventsDialog.tsx').then(module => module.EventsDialog)),
   logs: lazyPart(() => import('./LogsDialog.tsx').then(module => module.LogsDialog)),
   repeat: lazyPart(() => import('./RepeatInstance.tsx').then(module => module.RepeatInstance)),

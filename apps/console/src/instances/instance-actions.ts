@@ -22,6 +22,7 @@ import {
   stopInstance,
   terminateInstance,
 } from '@berth/contract/instances'
+import { createImage } from '@berth/contract/own-images'
 import { bindPublicIp, unbindPublicIp } from '@berth/contract/public-ip-calls'
 
 /** What a row offers, in the order of its menu: the actions of the state table that have a call, and what can always be read. */
@@ -36,6 +37,7 @@ export const ROW_ACTIONS = [
   'convert_charge_type',
   'bind_public_ip',
   'unbind_public_ip',
+  'create_image',
   'events',
   'logs',
   'repeat',
@@ -129,6 +131,7 @@ export const CALLS_BEHIND = {
   convert_charge_type: convertChargeType,
   bind_public_ip: bindPublicIp,
   unbind_public_ip: unbindPublicIp,
+  create_image: createImage,
   events: listInstanceEvents,
   logs: getInstanceLogs,
   repeat: getInstanceSetup,

@@ -11,6 +11,9 @@ export function useWhyNot(): (action: RowAction, instance: Instance) => string |
   return useCallback(
     (action, instance) => {
       const statuses = allowedOnlyIn(action, instance)
+      // The seed has words of its own for images (R4.6).
+      if (statuses && action === 'create_image')
+        return t(instance.kind === 'POD' ? 'create_image_pod' : 'create_image_vm')
       if (statuses) return texts.onlyIn(statuses)
       const obstacle = paidObstacle(action, instance) ?? ipObstacle(action, instance)
       return obstacle && t(obstacle)

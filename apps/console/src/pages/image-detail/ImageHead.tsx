@@ -1,7 +1,13 @@
 import type { ImageDetail } from '@berth/contract/images'
-import { IconChevronRight } from '@tabler/icons-react'
-import { Link } from '@tanstack/react-router'
+import { starImage, unstarImage } from '@berth/contract/own-images'
+import { Button } from '@mantine/core'
+import { IconChevronRight, IconStar, IconStarFilled } from '@tabler/icons-react'
+import { Link, useLocation } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
+import { told, useChange } from '../../api/use-change.ts'
+import { useSession } from '../../app/session/session.ts'
+import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
+import { wayToSignIn } from '../../app/way-to-sign-in.ts'
 import { ImageMark } from '../../images/ImageMark.tsx'
 import { useFormat } from '../../ui/format.ts'
 import classes from './ImageHead.module.css'
@@ -23,7 +29,9 @@ export function ImageHead({ image }: { image: ImageDetail }) {
   return (
     <header className={classes.head}>
       <nav className={classes.crumbs} aria-label={t('detail.crumbs')}>
-        <Link to="/community-image">{t('common:titles.community-image')}</Link>
+        <Link to={isOwn ? '/my-images' : '/community-image'}>
+          {t(isOwn ? 'common:titles.my-images' : 'common:titles.community-image')}
+        </Link>
         {author !== null && !isOwn && (
           <>
             <IconChevronRight size={13} aria-hidden="true" />
@@ -37,7 +45,44 @@ export function ImageHead({ image }: { image: ImageDetail }) {
           <h1 className={classes.name}>{name}</h1>
           <p className={classes.facts}>{facts.join(' · ')}</p>
         </div>
+        {type === 'Community' && <Star image={image} />}
       </div>
     </header>
+  )
+}
+
+/** A star, of which each account has one for an image. A guest signs in first, and comes back. */
+function Star({ image: { id, stars, starred } }: { image: ImageDetail }) {
+  const { t } = useTranslation('images')
+  const format = useFormat()
+  const { user } = useSession()
+  const { href } = useLocation()
+  const give = useChange(starImage)
+  const takeBack = useChange(unstarImage)
+  const label = t('detail.star', { shown: format.number(stars) })
+  if (!user) {
+    return (
+      <Button
+        component="a"
+        href={wayToSignIn('login', href)}
+        variant="default"
+        leftSection={<IconStar size={16} stroke={1.6} />}
+      >
+        {label}
+      </Button>
+    )
+  }
+  const { send } = starred ? takeBack : give
+  return (
+    <VerifiedButton
+      call={starred ? unstarImage : starImage}
+      variant="default"
+      aria-pressed={starred}
+      loading={give.busy || takeBack.busy}
+      leftSection={starred ? <IconStarFilled size={16} /> : <IconStar size={16} stroke={1.6} />}
+      onClick={() => void send({ params: { id } }).catch(told)}
+    >
+      {label}
+    </VerifiedButton>
   )
 }

@@ -1,6 +1,7 @@
 import { getSettings } from '@berth/contract/account'
 import { getImage, type ImageDetail } from '@berth/contract/images'
 import { getPrice } from '@berth/contract/instances'
+import { starImage, unstarImage } from '@berth/contract/own-images'
 import { listGpuSpecs } from '@berth/contract/regions'
 import { screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
@@ -77,6 +78,31 @@ describe('the page of an image', () => {
     expect(of(getPrice)).toEqual([])
     expect(screen.getByRole('link', { name: 'Log in to deploy' }).getAttribute('href')).toBe(
       '/auth?mode=login&redirect=%2Fexplore%3Fimage_id%3Dim-000000%26spec%3Drtx-4090',
+    )
+    expect(screen.getByRole('link', { name: 'Star, 214' }).getAttribute('href')).toMatch(
+      /^\/auth\?mode=login/,
+    )
+  })
+
+  test('a star is given and taken back', async () => {
+    let image = madeDetail()
+    const star = (starred: boolean, stars: number) => () => {
+      image = { ...image, starred, stars }
+      return { id: image.id, starred, stars }
+    }
+    await open(image, {
+      answers: {
+        [getImage.operation]: () => image,
+        [starImage.operation]: star(true, 215),
+        [unstarImage.operation]: star(false, 214),
+      },
+    })
+    await userEvent.click(await screen.findByRole('button', { name: 'Star, 214' }))
+    const given = await screen.findByRole('button', { name: 'Star, 215' })
+    expect(given.getAttribute('aria-pressed')).toBe('true')
+    await userEvent.click(given)
+    expect((await screen.findByRole('button', { name: 'Star, 214' })).getAttribute('aria-pressed')).toBe(
+      'false',
     )
   })
 

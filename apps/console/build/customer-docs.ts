@@ -39,6 +39,8 @@ function figure(name: string, language: Language): string {
     const last = language === 'en' ? 'en-GB' : language
     return new Intl.ListFormat(last, { type: 'conjunction' }).format(value.map(String))
   }
+  // A path, say: what a customer types is the same in every language.
+  if (typeof value === 'string') return value
   if (typeof value !== 'number') throw new Error(`The customers’ docs name a constant that is none: ${name}`)
   // Whole units of currency; the text beside it says which.
   return new Intl.NumberFormat(language).format(name.includes('_CENTS_') ? value / 100 : value)

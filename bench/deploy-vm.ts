@@ -69,7 +69,7 @@ async function startByHand(name: string): Promise<number> {
   const overlay = join(folder, `${name}.qcow2`)
   const over = ['-F', 'raw', '-b', disk, overlay, `${DISK_GB}G`]
   await promisify(execFile)(hypervisor.disk_tool, ['create', '-q', '-f', 'qcow2', ...over])
-  const boot = { kernel: false, initrd: false, cmdline: null, network: null }
+  const boot = { kernel: false, initrd: false, cmdline: null, network: null, volumes: [] }
   const argv = hypervisorArgv(hypervisor, { cpu_count: 1, memory_mb: MEMORY_MB }, boot)
     .filter(word => word !== '-S')
     .map(word => word.replace(INSIDE.disk, overlay).replace(INSIDE.seed, disk))

@@ -6,9 +6,9 @@ import remarkRehype from 'remark-rehype'
 import { unified } from 'unified'
 
 /** Lists in lists and quotes in quotes, far beyond what anybody writes by hand; what draws a tree calls itself this deep. */
-export const MARKDOWN_DEPTH_MAX = 100
+const MARKDOWN_DEPTH_MAX = 100
 /** Elements and texts that a page draws without a pause: a text of some 500 printed pages. */
-export const MARKDOWN_NODES_MAX = 60_000
+const MARKDOWN_NODES_MAX = 60_000
 
 /**
  * What may stand in a text of a stranger: the allow-list that GitHub publishes, with fewer kinds of links. Ids are only

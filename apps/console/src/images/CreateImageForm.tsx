@@ -14,12 +14,12 @@ import { Answer } from '../ui/Answer.tsx'
 import { portsToText } from '../ui/ports-text.ts'
 import { toast } from '../ui/toast.ts'
 import { useContractForm } from '../ui/use-contract-form.ts'
-import type { SheetTask } from './ImageSheet.tsx'
 import { dropDraft, readDraft, useKeptDraft } from './image-draft.ts'
 import { createForms, NOTHING_SAID, saidOf } from './image-values.ts'
 import { KeepingPrice } from './KeepingPrice.tsx'
 import { SaidFields } from './SaidFields.tsx'
 import { InstanceField, ReferenceFields } from './SourceFields.tsx'
+import type { SheetTask } from './sheet-task.ts'
 
 type CreateTask = Extract<SheetTask, { task: 'instance' | 'registry' | 'again' }>
 

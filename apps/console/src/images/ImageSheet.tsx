@@ -1,5 +1,4 @@
 import type { CustomImage } from '@berth/contract/images'
-import type { Instance } from '@berth/contract/instances'
 import { Drawer } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -7,19 +6,10 @@ import { isCovered } from '../ui/covering.ts'
 import { BuildPart } from './BuildPart.tsx'
 import { CreateImageForm } from './CreateImageForm.tsx'
 import { EditImageForm } from './EditImageForm.tsx'
+import type { SheetTask } from './sheet-task.ts'
 
 /** As wide as a README needs to be written in. */
 const WIDTH_PX = 560
-
-/** What the sheet is about. */
-export type SheetTask =
-  /** An image is made of an instance; null: of one that is chosen in it. */
-  | { task: 'instance'; instance: Instance | null }
-  | { task: 'registry' }
-  /** What could not be built is tried again, with what was said of it. */
-  | { task: 'again'; image: CustomImage }
-  | { task: 'edit'; image: CustomImage }
-  | { task: 'progress'; image: CustomImage }
 
 interface ImageSheetProps {
   about: SheetTask

@@ -36,7 +36,7 @@ export function serveConnection(
   const { gateway, limits, log } = deps
   const target = { userId: customer.userId, instanceId: customer.name }
   const sessions = new Set<SshSession>()
-  const outlet = createOutlet(socket, limits)
+  const outlet = createOutlet(client, socket, limits)
   const notes = new Set<SshWord>()
   let language: Language = 'en'
   /** Sentences wait for it; what goes well does not. */

@@ -65,14 +65,7 @@ test('strangers of one address are few, and none stays who says nothing', async 
 })
 
 test('a client that does not read stops the machine, and one connection has ten sessions at most', async () => {
-  let poured = 0
-  const port = await start({}, () => {
-    const piece = encodeFrame(FRAME.data, Buffer.alloc(32 * 1024))
-    return new Endless({ highWaterMark: 1 }, () => {
-      poured += piece.length
-      return piece
-    })
-  })
+  const { port, poured } = await startPouring()
   const { client } = await signIn(port)
   const opened = await Promise.allSettled(
     Array.from(
@@ -88,15 +81,49 @@ test('a client that does not read stops the machine, and one connection has ten 
   expect(String(refused[0]?.reason)).toContain('as many sessions')
   // Windows without an end, on a connection that takes nothing: only the connection itself can hold the machine back.
   for (const one of opened) if (one.status === 'fulfilled') widen(client, one.value as ClientChannel)
-  let seen = -1
-  await eventually('a machine that waits', async () => {
-    const before = seen
-    seen = poured
-    await new Promise(resolve => setTimeout(resolve, 200))
-    return before === poured
-  })
-  expect(poured).toBeLessThan(UNDER_WAY_BYTES_MAX)
+  await eventually('a machine that waits', () => isStill(poured))
+  expect(poured()).toBeLessThan(UNDER_WAY_BYTES_MAX)
 })
+
+test('a machine waits while its client exchanges keys, however long that takes, and goes on after it', async () => {
+  const { port, poured } = await startPouring()
+  const { client } = await signIn(port)
+  const channel = await new Promise<ClientChannel>((resolve, reject) => {
+    client.exec('flood', (error, opened) => (error ? reject(error) : resolve(opened)))
+  })
+  channel.resume()
+  const { _protocol } = client as unknown as { _protocol: { rekey(): void } }
+  _protocol.rekey()
+  await once(client, 'handshake')
+  const before = poured()
+  await eventually('more of it', () => poured() > before + MIB)
+  // It says that it takes everything, begins to exchange keys, and hears nothing of the answer.
+  widen(client, channel)
+  _protocol.rekey()
+  const atOnce = poured()
+  await eventually('a machine that waits', () => isStill(poured))
+  expect(poured() - atOnce).toBeLessThan(UNDER_WAY_BYTES_MAX)
+})
+
+/** Starts a server with a machine that has always more to say. */
+async function startPouring(): Promise<{ port: number; poured(): number }> {
+  let poured = 0
+  const port = await start({}, () => {
+    const piece = encodeFrame(FRAME.data, Buffer.alloc(32 * 1024))
+    return new Endless({ highWaterMark: 1 }, () => {
+      poured += piece.length
+      return piece
+    })
+  })
+  return { port, poured: () => poured }
+}
+
+/** Whether a count stays what it is for a moment. */
+async function isStill(count: () => number): Promise<boolean> {
+  const before = count()
+  await new Promise(resolve => setTimeout(resolve, 200))
+  return before === count()
+}
 
 /** What no client says by itself: that it takes two gigabytes more, while it reads nothing. */
 function widen(client: Client, channel: ClientChannel): void {

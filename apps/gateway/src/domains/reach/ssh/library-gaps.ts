@@ -14,6 +14,8 @@ interface Inside {
     _decipher?: object
     /** Set while keys are exchanged: then nothing else may be sent. */
     _kexinit?: unknown
+    /** What is to be sent after that. */
+    _queue?: unknown[]
   }
 }
 
@@ -72,6 +74,15 @@ export function showBanner(client: Connection, line: string): void {
   at = packet.writeUInt32BE(text.length, at)
   text.copy(packet, at)
   protocol._cipher.encrypt(write.finalize(packet))
+}
+
+/**
+ * What waits in the library because keys are exchanged, in packets; null while none are. It takes whatever is written then
+ * and says at once that it is gone, and how long an exchange takes is up to the client.
+ */
+export function heldPackets(client: Connection): number | null {
+  const protocol = (client as unknown as Inside)._protocol
+  return protocol?._kexinit === undefined ? null : (protocol._queue?.length ?? 0)
 }
 
 /** Has the keys of a connection kept as Node wants them: made of bytes anew for each packet, they are a tenth of its work. */

@@ -1,4 +1,7 @@
 import type { Duplex } from 'node:stream'
+import type { Connection } from 'ssh2'
+import { heldPackets } from './library-gaps.ts'
+import type { SshLimits } from './ssh-limits.ts'
 
 /** Where all of a connection's channels write to in the end. */
 export interface Outlet {
@@ -8,36 +11,43 @@ export interface Outlet {
 
 /**
  * Makes the outlet of a connection. The library writes whatever its peer's windows allow, and a peer may say that they
- * are without an end: so what machines send waits for the connection itself.
+ * are without an end: so what machines send waits for the connection itself, and while keys are exchanged for the end of
+ * that.
  */
 export function createOutlet(
+  client: Connection,
   socket: Duplex,
-  limits: { waitingBytesMax: number; unreadBytesMax: number },
+  limits: Pick<SshLimits, 'waitingBytesMax' | 'unreadBytesMax' | 'heldPacketsMax'>,
 ): Outlet {
   let waiting: (() => void)[] = []
   let isHeld = false
+  const isExchanging = () => heldPackets(client) !== null
   const letGo = () => {
-    const all = waiting
-    waiting = []
     if (isHeld) {
       isHeld = false
       socket.resume()
     }
+    // What would go now would wait in the library.
+    if (isExchanging() && !socket.destroyed) return
+    const all = waiting
+    waiting = []
     for (const go of all) go()
   }
   socket.on('drain', letGo)
+  client.on('handshake', letGo)
   socket.once('close', letGo)
   // Each packet may have an answer: whoever takes none of them is not read.
   socket.on('data', () => {
+    if ((heldPackets(client) ?? 0) > limits.heldPacketsMax) return void socket.destroy()
     if (socket.writableLength <= limits.unreadBytesMax || isHeld || !socket.writableNeedDrain) return
     isHeld = true
     socket.pause()
   })
   return {
     whenRoom: go => {
-      if (!socket.destroyed && socket.writableNeedDrain && socket.writableLength > limits.waitingBytesMax) {
-        waiting.push(go)
-      } else go()
+      const isFull = socket.writableNeedDrain && socket.writableLength > limits.waitingBytesMax
+      if (!socket.destroyed && (isFull || isExchanging())) waiting.push(go)
+      else go()
     },
   }
 }

@@ -32,6 +32,8 @@ export interface SshLimits {
   waitingBytesMax: number
   /** Whoever does not take this much is not read either: each packet may have an answer. */
   unreadBytesMax: number
+  /** Answers that wait for the end of an exchange of keys; clients ask for nothing meanwhile. */
+  heldPacketsMax: number
   /** How much more than its window a channel may hold before its peer is taken for a hostile one. */
   pastWindowBytesMax: number
   /** Silence after which a sign of life is asked for, and how many may be missed. */
@@ -58,6 +60,7 @@ export const SSH_LIMITS: SshLimits = {
   commandBytesMax: 10_000,
   waitingBytesMax: 512 * 1024,
   unreadBytesMax: 1024 * 1024,
+  heldPacketsMax: 4_096,
   pastWindowBytesMax: 64 * 1024,
   keepAliveMs: 30_000,
   keepAlivesMissedMax: 3,

@@ -192,6 +192,7 @@ export function createImageWork(deps: ImageWorkDeps) {
         .set({ digest })
         .where(and(eq(ownImage.id, row.id), eq(ownImage.version, row.version)))
         .returning()
+      if (!noted) await noteLeftOver(tx, row, digest)
       return noted ?? null
     })
     if (!kept) {
@@ -199,6 +200,16 @@ export function createImageWork(deps: ImageWorkDeps) {
       return
     }
     await endMaking(row, { status: 'private', patch: made })
+  }
+
+  /** Who gave an image up while its last bytes were kept knew no digest: from here on the store is told to forget it. */
+  async function noteLeftOver(tx: Transaction, { id }: OwnImageRow, digest: string): Promise<void> {
+    await tx
+      .update(ownImage)
+      .set({ digest })
+      .where(
+        and(eq(ownImage.id, id), inArray(ownImage.status, ['failed', 'deleting']), isNull(ownImage.digest)),
+      )
   }
 
   function engineOf({ engineId }: OwnImageRow): Engine {
@@ -294,11 +305,13 @@ export function createImageWork(deps: ImageWorkDeps) {
       if (signal.aborted) return
       await forgetOne(ownImage, row)
     }
-    // It was kept in the moment in which it was given up.
+    // They were kept in the moment in which they were given up.
     const given = await db
       .select()
       .from(ownImage)
-      .where(and(eq(ownImage.status, 'failed'), isNotNull(ownImage.digest)))
+      .where(
+        and(or(eq(ownImage.status, 'failed'), isNotNull(ownImage.deletedAt)), isNotNull(ownImage.digest)),
+      )
       .limit(ROUND_ROWS_MAX)
     for (const row of given) {
       if (signal.aborted) return

@@ -16,6 +16,8 @@ const TRIES = {
   terms: { short: 3, long: 150 },
   /** Random lives of a network volume. */
   volumes: { short: 20, long: 300 },
+  /** Random lives of a customer's image. */
+  images: { short: 12, long: 200 },
   /** Random lives of a pod that may stay stopped. */
   deletions: { short: 3, long: 100 },
   /** Files that are uploaded to a folder, which gets a thousand in all. */

@@ -34,7 +34,7 @@ export const UNPAID_IMAGES: UnpaidRules = {
  * What each status may become (R4.8). What the community has is taken off by whoever goes from `community`, `review` or
  * `refused` to `private` of their own will, and stays when the image is deleted.
  */
-const IMAGE_FOLLOWS: Readonly<Record<ImageStatus, readonly ImageStatus[]>> = {
+export const IMAGE_FOLLOWS: Readonly<Record<ImageStatus, readonly ImageStatus[]>> = {
   building: ['private', 'failed', 'deleting'],
   private: ['review', 'deleting'],
   review: ['private', 'community', 'refused', 'deleting'],

@@ -11,6 +11,7 @@ import { createTestImageStore } from '../../../test/test-image-store.ts'
 import { testSealer } from '../../../test/test-sealer.ts'
 import { computeFailure, createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import type { RealGpu } from '../../drivers/compute/port/engine.ts'
+import type { LayoutStore } from '../../drivers/image-store/port.ts'
 import type { Meter } from '../billing/billing.ts'
 import { type BillingFixture, createBillingFixture } from '../billing/billing-fixture.ts'
 import { walletHold } from '../billing/ledger/tables.ts'
@@ -72,6 +73,8 @@ export interface InstancesFixture extends Omit<BillingFixture, 'driver'> {
   fleetOf(gateway: Instances): Fleet
   /** Volumes of a gateway; their loop is not started. */
   volumesAt(gateway: Instances): Volumes
+  /** Images of a gateway; their loop is not started. */
+  imagesAt(gateway: Instances): Images
   /** Prices of the first gateway. */
   quotes: Quotes
   /** A customer with 100.00, or with credits of that many cents. */
@@ -121,6 +124,8 @@ interface GatewayOptions {
   /** Regions that the operator has closed. */
   closed?: string[]
   listen?: boolean
+  /** Where images are kept; one of its own unless told otherwise. */
+  imageStore?: LayoutStore
 }
 
 export async function createInstancesFixture(options: GatewayOptions = {}): Promise<InstancesFixture> {
@@ -133,6 +138,8 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
   const fleets = new Map<Instances, Fleet>()
   const quotesOf = new Map<Instances, Quotes>()
   const volumesOf = new Map<Instances, Volumes>()
+  const imagesOf = new Map<Instances, Images>()
+  const imageStore = options.imageStore ?? createTestImageStore().store
   const limits = { ...PATIENT }
   const publicIps = createPublicIps({ db, clock, ids, catalogue: shipped })
   await publicIps.seed()
@@ -171,7 +178,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       ...{ db, clock, ids, log, catalogue, fleet, billing, listen: null },
       events: base.events,
       registries: noRegistries,
-      store: createTestImageStore().store,
+      store: imageStore,
       instancesOf: countByImage,
       usedAmong: imagesInUse,
       beginBuild: (target, imageId, run, isDone) => made.beginImage(target, imageId, { run, isDone }),
@@ -228,6 +235,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
     fleets.set(made, fleet)
     quotesOf.set(made, quotes)
     volumesOf.set(made, volumes)
+    imagesOf.set(made, images)
     return made
   }
 
@@ -253,6 +261,11 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       const fleet = fleets.get(one)
       if (!fleet) throw new Error('not a gateway of this fixture')
       return fleet
+    },
+    imagesAt(one) {
+      const images = imagesOf.get(one)
+      if (!images) throw new Error('not a gateway of this fixture')
+      return images
     },
     volumesAt(one) {
       const volumes = volumesOf.get(one)

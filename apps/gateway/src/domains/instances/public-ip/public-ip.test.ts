@@ -3,7 +3,12 @@ import type { DeployBody } from '@berth/contract/instances'
 import { eq } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { computeFailure } from '../../../drivers/compute/fake/fake-engine.ts'
-import { createInstancesFixture, type InstancesFixture, startWanted } from '../instances-fixture.ts'
+import {
+  createInstancesFixture,
+  deployBody,
+  type InstancesFixture,
+  startWanted,
+} from '../instances-fixture.ts'
 import { instanceEvent } from '../tables.ts'
 
 /** Of the catalogue: an address for 0.005 an hour. */
@@ -266,19 +271,7 @@ describe('[R2.25] a public IP that comes with the deploy', () => {
     await expect(fixture.deploy(userId, DEDICATED)).rejects.toMatchObject({ code: 'public_ip_sold_out' })
     const checked = await fixture.quotes.check({
       caller: { userId },
-      body: {
-        kind: 'POD',
-        region_code: REGION,
-        gpu_spec_id: 'cpu',
-        gpu_count: 1,
-        image_id: 'berth-base',
-        image_reference: null,
-        registry_credential_id: null,
-        billing_type: 'postpay',
-        charge_cycle: null,
-        container_disk_gb: 20,
-        public_ip: 'dedicated',
-      },
+      body: deployBody({ region_code: REGION, public_ip: 'dedicated' }),
     } as never)
     expect(checked).toMatchObject({ ok: false })
     expect(checked.checks).toContainEqual({

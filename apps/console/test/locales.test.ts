@@ -9,7 +9,7 @@ const FILES = readdirSync(new URL('en/', FOLDER))
 
 // Words that are the same in every language: names, units of the trade, patterns of figures, and examples of ids.
 const SAME_EVERYWHERE =
-  /^[^\p{L}]*(?:\{\{\w+\}\}[^\p{L}]*)*$|^(?:\{\{\w+\}\}|[\s·×/,.:+\d()-]|Berth|GB|MB|vCPU|VRAM|GPU|CPU|SSH|HTTP|TCP|UDP|datasets|URL|POD|VM|ID|CVC|Docs|Visa|h|s|m|d)+$|^[a-z0-9]+(?:-[a-z0-9]+)+$/u
+  /^[^\p{L}]*(?:\{\{\w+\}\}[^\p{L}]*)*$|^(?:\{\{\w+\}\}|[\s·×/,.:+\d()-]|Berth|GB|MB|vCPU|VRAM|GPU|CPU|SSH|HTTP|TCP|UDP|datasets|URL|README|POD|VM|ID|CVC|Docs|Visa|h|s|m|d)+$|^[a-z0-9]+(?:-[a-z0-9]+)+$/u
 
 test.each(OTHERS)('[R1.9] %s has the same files as English', language => {
   expect(readdirSync(new URL(`${language}/`, FOLDER)).sort()).toEqual([...FILES].sort())

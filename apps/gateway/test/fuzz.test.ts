@@ -439,6 +439,9 @@ const KNOWN: Record<string, unknown[]> = {
   instance_id: ['__instance__', '__stopped__', 'i-aaaaaaa'],
   gpu_count: [1],
   container_disk_gb: [20, 5, 40],
+  // A pod has no data disk, and no disk of its own where the engine keeps none.
+  data_disk_gb: [null, null, null, 10],
+  pod_volume_gb: [null, null, 10],
   kind: ['POD'],
   billing_type: ['postpay', 'postpay', 'prepay'],
   charge_cycle: [null, null, 'weekly', 'monthly'],
@@ -455,6 +458,7 @@ const KNOWN: Record<string, unknown[]> = {
     '__registry__',
     '__apikey__',
     'admin/berth-console',
+    'berth-base',
     't_01890000-0000-7000-8000-000000000000',
   ],
   region_code: ['us-west', 'us-west', 'us-west', 'us-east', 'nowhere'],

@@ -90,6 +90,20 @@ export type ImageReason = (typeof IMAGE_REASONS)[number]
 /** What is being done while an image is made. */
 export const IMAGE_STEPS = ['waiting', 'building', 'saving'] as const
 
+const imageProgress = z.object({
+  step: z.enum(IMAGE_STEPS),
+  bytes_done: z.number().int(),
+  bytes_total: z.number().int().nullable(),
+})
+z.globalRegistry.add(imageProgress, { id: 'ImageProgress' })
+
+const imageSource = z.object({
+  instance_id: z.string().nullable(),
+  instance_name: z.string().nullable(),
+  image_reference: z.string().nullable(),
+})
+z.globalRegistry.add(imageSource, { id: 'ImageSource' })
+
 /** What its owner knows of an image besides. */
 export const imageKeeping = z.object({
   status: z.enum(IMAGE_STATUSES),
@@ -97,19 +111,9 @@ export const imageKeeping = z.object({
   /** `detail` are the engine's own words in English, or the operator's as they were written; empty where there are none. */
   reason: z.object({ code: z.enum(IMAGE_REASONS), detail: z.string() }).nullable(),
   /** While it is `building`; `bytes_total` is null where it cannot be known. */
-  progress: z
-    .object({
-      step: z.enum(IMAGE_STEPS),
-      bytes_done: z.number().int(),
-      bytes_total: z.number().int().nullable(),
-    })
-    .nullable(),
+  progress: imageProgress.nullable(),
   /** What it was made from: an instance, which may be gone, or a reference. */
-  source: z.object({
-    instance_id: z.string().nullable(),
-    instance_name: z.string().nullable(),
-    image_reference: z.string().nullable(),
-  }),
+  source: imageSource,
   /** Grows when a version is sent to the community. */
   version: z.number().int(),
   /** The day by whose end the operator answers; null while it is not in review. */

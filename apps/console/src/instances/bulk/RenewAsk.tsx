@@ -97,7 +97,7 @@ export function RenewAsk({ question, onConfirm, onCancel }: AskProps) {
   )
 
   function offFor(): string | null {
-    if (isTooMany) return t('renew.too_many', { max: format.number(RENEWALS_MAX) })
+    if (isTooMany) return t('renew.over_max', { max: format.number(RENEWALS_MAX) })
     return isKnown && priced.length === 0 ? t('renew.none') : null
   }
 }

@@ -251,10 +251,13 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       for (const id of await sweep.runningRows()) early.add(id)
       for (;;) {
         await beginDue()
+        // Stopped meanwhile: what is left is nobody's here to look at, and nothing would be waited for any more.
+        if (!running) return
         if (early.size === 0) break
         await worker.ended()
       }
       await worker.looked()
+      if (!running) return
       looksAtDue = true
       due.start()
       due.wake(DUE_MS_MIN)

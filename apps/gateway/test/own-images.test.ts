@@ -1,0 +1,278 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { Call, CallInput } from '@berth/contract/call'
+import { customImages, getImagePrice } from '@berth/contract/images'
+import { deployInstance, listInstances, stopInstance, terminateInstance } from '@berth/contract/instances'
+import { createImage, deleteImage } from '@berth/contract/own-images'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { imageDetails } from '../src/domains/images/images-fixture.ts'
+import { deployBody } from '../src/domains/instances/instances-fixture.ts'
+import { describeWhere, eventually, text } from '../src/drivers/compute/conformance/tools.ts'
+import { makeImage, packOdd, startRegistry } from '../src/drivers/compute/oci/registry-fixture.ts'
+import type { Engine } from '../src/drivers/compute/port/engine.ts'
+import { offered } from '../src/drivers/compute/port/part.ts'
+import { echoDisk } from '../src/drivers/compute/qemu/guest-fixture.ts'
+import { findHypervisor } from '../src/drivers/compute/qemu/probe-qemu.ts'
+import { createQemuEngine } from '../src/drivers/compute/qemu/qemu-engine.ts'
+import { programsLayer } from '../src/drivers/compute/sandbox/programs-layer-fixture.ts'
+import { createLayoutFolder } from '../src/drivers/image-store/layout/layout-folder.ts'
+import type { LayoutStore } from '../src/drivers/image-store/port.ts'
+import type { Catalogue, CatalogueImage } from '../src/platform/config/catalogue.ts'
+import { REAL_ENGINES } from './real-engines.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
+import { startGateway, type TestGateway } from './start-gateway.ts'
+
+// Goal: what a customer has made of an instance is an image that another instance is made of, and nothing is left of it
+// when it is deleted. Method: the whole gateway over HTTP, real machines of each driver, and a real store in a folder.
+const TEST_MS = 180_000
+const BYTES_PER_GB = 1_073_741_824
+
+for (const { name, missing } of REAL_ENGINES) {
+  if (missing !== null) process.stdout.write(`SKIP images of customers on ${name}: ${missing}\n`)
+}
+
+describe.each(REAL_ENGINES.filter(({ missing }) => missing === null))(
+  'images of customers on $name',
+  ({ open }) => {
+    let registry: Awaited<ReturnType<typeof startRegistry>>
+    const house = useHouse(async folder => {
+      const { engine, catalogue, end } = await open(folder)
+      // A sandbox makes images of machines that run on an image themselves.
+      const layer = { bytes: gzipSync(await programsLayer(folder)), packing: '+gzip' as const }
+      const more = { bytes: packOdd([{ name: 'srv/more', content: 'more' }]), packing: '' as const }
+      registry = await startRegistry(makeImage([layer, more], { Env: ['PATH=/usr/bin:/bin'] }))
+      return {
+        engine,
+        privateRegistries: [registry.host],
+        catalogue: withRecipe(catalogue, 'berth-base', { sandbox: { image: registry.reference } }),
+        async end() {
+          await end()
+          registry.close()
+        },
+      }
+    })
+
+    test(
+      '[R4.6] [R1.2] [R4.8] what an instance holds is in the image, which outlives it, runs anew out of the store, and goes with all its bytes',
+      async () => {
+        const { engine, store, data, becomes, running, image, own } = house()
+        const first = await running({})
+        await text(engine, first, 'mkdir -p /srv/deep; echo kept > /srv/deep/file')
+        const made = await data(createImage, { body: { ...imageDetails, instance_id: first } })
+        expect(await house().statusOf(first)).toBe('imageBuilding')
+        // It goes on meanwhile.
+        await text(engine, first, 'echo runs')
+        await eventually(async () => expect((await image(made.id))?.status).toBe('private'))
+        await becomes(first, 'running')
+        const { images } = await store.sizes()
+        const [bytes = 0] = [...images.values()].map(({ size_bytes }) => size_bytes)
+        expect(images.size).toBe(1)
+        expect(bytes).toBeGreaterThan(10_000_000)
+        const gb = Math.ceil(bytes / BYTES_PER_GB)
+        expect(await image(made.id)).toMatchObject({
+          size: Math.ceil(bytes / 1_048_576),
+          micro_per_day: String(1_700 * gb),
+        })
+        expect(await data(getImagePrice, {})).toMatchObject({ micro_per_day: String(1_700 * gb) })
+
+        await data(terminateInstance, { params: { id: first } })
+        await becomes(first, undefined)
+        await own().delete(made.id)
+        expect(await onEngine(engine)).toEqual([])
+        const second = await running({ image_id: made.id })
+        expect(await text(engine, second, 'cat /srv/deep/file')).toBe('kept\n')
+
+        await data(deleteImage, { params: { id: made.id } })
+        await eventually(async () => expect(await image(made.id)).toBeUndefined())
+        expect((await store.sizes()).images.size).toBe(0)
+        expect(readdirSync(join(house().storeDir, 'blobs/sha256'))).toEqual([])
+        expect(await text(engine, second, 'cat /srv/deep/file')).toBe('kept\n')
+        await data(terminateInstance, { params: { id: second } })
+        await becomes(second, undefined)
+        await eventually(async () => {
+          await house().gateway.gateway.images.run(new AbortController().signal)
+          expect(await onEngine(engine)).toEqual([])
+        })
+        expect(await house().gateway.gateway.billing.checkBooks()).toEqual([])
+      },
+      TEST_MS,
+    )
+
+    test(
+      '[R1.2] [B7] one of a registry is made and runs; one that is not there or is not as large as it says leaves nothing',
+      async () => {
+        const { engine, store, data, becomes, running, refusal, image } = house()
+        const of = (tag: string) => ({
+          body: { ...imageDetails, image_reference: `${registry.host}/t/image:${tag}` },
+        })
+        expect(await refusal(createImage, of('none'))).toBe('image_reference image_not_found')
+        const manifest = await (await fetch(`http://${registry.host}/v2/t/image/manifests/1`)).text()
+        registry.does(({ url = '' }, response) => {
+          if (!url.endsWith('/manifests/lies')) return false
+          const said = JSON.parse(manifest)
+          said.layers[1].size = 512
+          response.setHeader('content-type', said.mediaType).end(JSON.stringify(said))
+          return true
+        })
+        const { id: lies } = await data(createImage, of('lies'))
+        await eventually(async () => expect((await image(lies))?.status).toBe('failed'))
+        expect(await image(lies)).toMatchObject({ size: 0, cost_micro: '0', micro_per_day: '0' })
+        expect((await store.sizes()).images.size).toBe(0)
+        expect((await engine.machines.list()).map(one => one.id)).not.toContain(lies)
+        await data(deleteImage, { params: { id: lies } })
+
+        const { id } = await data(createImage, of('1'))
+        await eventually(async () => expect((await image(id))?.status).toBe('private'))
+        expect((await engine.machines.list()).map(one => one.id)).not.toContain(id)
+        const instance = await running({ image_id: id })
+        expect(await text(engine, instance, 'echo runs')).toBe('runs\n')
+        await data(terminateInstance, { params: { id: instance } })
+        await becomes(instance, undefined)
+        await data(deleteImage, { params: { id } })
+        await eventually(async () => {
+          await house().gateway.gateway.images.run(new AbortController().signal)
+          expect(await onEngine(engine)).toEqual([])
+        })
+      },
+      TEST_MS,
+    )
+
+    test(
+      '[R4.6] a pod that is stopped is refused',
+      async () => {
+        const { data, becomes, running, refusal } = house()
+        const id = await running({})
+        await data(stopInstance, { params: { id } })
+        await becomes(id, 'stopped')
+        expect(await refusal(createImage, { body: { ...imageDetails, instance_id: id } })).toBe(
+          'create_image_pod',
+        )
+        await data(terminateInstance, { params: { id } })
+        await becomes(id, undefined)
+      },
+      TEST_MS,
+    )
+  },
+)
+
+describeWhere('images of virtual machines', await findHypervisor(), () => {
+  describe('images of virtual machines', () => {
+    const house = useHouse(async folder => {
+      const file = join(folder, 'echo.raw')
+      writeFileSync(file, echoDisk())
+      const log = pino({ level: 'silent' })
+      const dataDir = join(folder, 'machines')
+      const engine = await createQemuEngine({ dataDir, log, stopGraceMs: 100 })
+      const catalogue = withRecipe(shippedCatalogue(), 'berth-base', { qemu: { file } }, 'VM')
+      return { engine, catalogue, end: async () => void (await engine.shutdown()) }
+    })
+
+    test(
+      '[R4.6] a virtual machine that runs is refused; of one that is stopped an image is made that boots',
+      async () => {
+        const { engine, data, becomes, running, refusal, image, store } = house()
+        const vm = { kind: 'VM' as const, http_ports: [], tcp_ports: [] }
+        const first = await running(vm)
+        const body = { ...imageDetails, kind: 'VM' as const, instance_id: first }
+        expect(await refusal(createImage, { body })).toBe('create_image_vm')
+        await data(stopInstance, { params: { id: first } })
+        await becomes(first, 'stopped')
+        const { id } = await data(createImage, { body })
+        await eventually(async () => expect((await image(id))?.status).toBe('private'))
+        await becomes(first, 'stopped')
+        await data(terminateInstance, { params: { id: first } })
+        await becomes(first, undefined)
+        const second = await running({ ...vm, image_id: id })
+        await data(deleteImage, { params: { id } })
+        await eventually(async () => expect(await image(id)).toBeUndefined())
+        expect((await store.sizes()).images.size).toBe(0)
+        await data(terminateInstance, { params: { id: second } })
+        await becomes(second, undefined)
+        await eventually(async () => {
+          await house().gateway.gateway.images.run(new AbortController().signal)
+          expect(await onEngine(engine)).toEqual([])
+        })
+      },
+      TEST_MS,
+    )
+  })
+})
+
+interface Opened {
+  engine: Engine
+  catalogue: Catalogue
+  /** Registries that may be asked although they are here. */
+  privateRegistries?: string[]
+  end(): Promise<void>
+}
+
+/** A gateway over an engine and a store in folders of its own, and a customer with money. */
+function useHouse(open: (folder: string) => Promise<Opened>) {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-customers-images-'))
+  const storeDir = join(folder, 'store')
+  let opened: Opened
+  let gateway: TestGateway
+  let store: LayoutStore
+  let token: string
+  beforeAll(async () => {
+    opened = await open(folder)
+    store = createLayoutFolder(storeDir, { bytes_max: 2 ** 40, free_bytes_min: 0 })
+    // Its machines are removed at the end, when nobody looks after them any more.
+    const compute = Object.create(opened.engine, { shutdown: { value: async () => [] } }) as Engine
+    const { catalogue, privateRegistries = [] } = opened
+    gateway = await startGateway({ compute, catalogue, imageStore: store, privateRegistries })
+    const customer = await gateway.signUp()
+    token = customer.token
+    await gateway.grant(customer.userId, 100_000)
+  }, TEST_MS)
+  afterAll(async () => {
+    await gateway?.stop()
+    if (opened) {
+      for (const id of await onEngine(opened.engine)) await offered(opened.engine.images.own).delete(id)
+      await opened.end()
+    }
+    rmSync(folder, { recursive: true, force: true })
+  }, TEST_MS)
+
+  const data = <C extends Call>(call: C, input: CallInput<C>) => gateway.data(call, input, { token })
+  const statusOf = async (id: string) =>
+    (await data(listInstances, {})).find(({ instance_id }) => instance_id === id)?.status
+  const becomes = (id: string, status: string | undefined) =>
+    eventually(async () => expect(await statusOf(id)).toBe(status))
+  return () => ({
+    ...{ engine: opened.engine, gateway, store, storeDir, data, statusOf, becomes },
+    own: () => offered(opened.engine.images.own),
+    image: async (id: string) => (await data(customImages, {})).find(one => one.id === id),
+    async running(change: Parameters<typeof deployBody>[0]): Promise<string> {
+      const { instance_id } = await data(deployInstance, { body: deployBody(change) })
+      await becomes(instance_id, 'running')
+      return instance_id
+    },
+    async refusal<C extends Call>(call: C, input: CallInput<C>): Promise<string> {
+      const { envelope } = await gateway.call(call, input, { token })
+      if (envelope.status === 'ok') return 'ok'
+      const [field] = envelope.fields ?? []
+      return field ? `${field.path} ${field.rule}` : envelope.code
+    },
+  })
+}
+
+async function onEngine({ images }: Engine): Promise<string[]> {
+  return (await offered(images.own).list()).map(({ id }) => id)
+}
+
+/** The catalogue with another way to make one image. */
+function withRecipe(
+  catalogue: Catalogue,
+  id: string,
+  recipe: Record<string, unknown>,
+  kind: CatalogueImage['kind'] = 'POD',
+): Catalogue {
+  const images = catalogue.images.map(entry =>
+    entry.id === id ? { ...entry, kind, recipe: { ...entry.recipe, ...recipe } } : entry,
+  )
+  return { ...catalogue, images }
+}

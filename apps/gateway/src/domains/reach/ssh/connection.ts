@@ -8,6 +8,7 @@ import type { GatewaySide, SshLog } from './gateway-side.ts'
 import { PROHIBITED, rejectWith } from './library-gaps.ts'
 import { createOutlet } from './outlet.ts'
 import { type SshSession, serveSession } from './session.ts'
+import type { AnswerRoom } from './sftp/answer-room.ts'
 import type { SshCustomer } from './sign-in.ts'
 import { CHANNEL_HELD_BYTES_MAX, type SshLimits } from './ssh-limits.ts'
 import { type SshWord, sshSentence } from './ssh-words.ts'
@@ -24,6 +25,8 @@ export interface ConnectionDeps {
   gateway: Pick<GatewaySide, 'connect' | 'hold' | 'isRunning' | 'languageOf' | 'run'>
   limits: SshLimits
   log: SshLog
+  /** A customer's room for what machines answer about files. */
+  answersOf(userId: string): AnswerRoom
 }
 
 /** Serves what a customer opens over a connection, all of it in the one instance whose name was given. */
@@ -89,6 +92,7 @@ export function serveConnection(
     const session = serveSession(accept(), {
       outlet,
       limits,
+      answers: deps.answersOf(customer.userId),
       notes: () => [...notes].map(say),
       run: async options => {
         await knowsLanguage
@@ -116,6 +120,7 @@ export function serveConnection(
     words: {
       otherHost: () => say('other_host'),
       tooMany: () => say('busy'),
+      noSuchPort: () => say('port_closed'),
       failed: error => say(ending ?? wordOf(error)),
     },
   })

@@ -12,12 +12,14 @@ export interface SshForwards {
   closeAll(): void
 }
 
+const PORT_MAX = 65_535
+
 interface ForwardDeps {
   outlet: Outlet
   countMax: number
   /** Opens a port of the instance; what it throws is told by `wordsOf`. */
   connect(port: number): Promise<Duplex>
-  words: { otherHost(): string; tooMany(): string; failed(error: unknown): string }
+  words: { otherHost(): string; tooMany(): string; noSuchPort(): string; failed(error: unknown): string }
 }
 
 /**
@@ -48,6 +50,7 @@ export function serveForwards(client: Connection, deps: ForwardDeps): SshForward
 
   client.on('tcpip', (accept, reject, { destIP, destPort }: TcpipRequestInfo) => {
     if (!isLoopback(destIP)) rejectWith(client, reject, PROHIBITED, words.otherHost())
+    else if (!isPort(destPort)) rejectWith(client, reject, CONNECT_FAILED, words.noSuchPort())
     else if (channels.size + opening >= deps.countMax) rejectWith(client, reject, PROHIBITED, words.tooMany())
     else void open(destPort, accept, reject)
   })
@@ -57,6 +60,11 @@ export function serveForwards(client: Connection, deps: ForwardDeps): SshForward
       for (const channel of channels) channel.end()
     },
   }
+}
+
+/** Whether a number is one: clients say any of 32 bits. */
+function isPort(number: number): boolean {
+  return number >= 1 && number <= PORT_MAX
 }
 
 /** Carries both ways; each side ends its own, and either that closes ends both. */

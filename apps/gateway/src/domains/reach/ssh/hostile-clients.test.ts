@@ -24,6 +24,7 @@ const UNDER_WAY_BYTES_MAX = 64 * MIB
 const keys = ssh2.utils.generateKeyPairSync('ed25519')
 
 let server: SshServer | null = null
+let askedForPorts = 0
 const clients: { destroy(): unknown }[] = []
 afterEach(() => {
   for (const client of clients.splice(0)) client.destroy()
@@ -105,6 +106,17 @@ test('a machine waits while its client exchanges keys, however long that takes, 
   expect(poured() - atOnce).toBeLessThan(UNDER_WAY_BYTES_MAX)
 })
 
+test('what is no number of a port is refused without asking anybody', async () => {
+  const { client } = await signIn(await start())
+  const before = askedForPorts
+  const refusal = (port: number) =>
+    new Promise(resolve => client.forwardOut('::1', 1, 'localhost', port, error => resolve(String(error))))
+  for (const port of [0, 65_536, 2 ** 32 - 1]) expect(await refusal(port)).toContain('Nothing listens')
+  expect(askedForPorts).toBe(before)
+  await refusal(65_535)
+  expect(askedForPorts).toBe(before + 1)
+})
+
 /** Starts a server with a machine that has always more to say. */
 async function startPouring(): Promise<{ port: number; poured(): number }> {
   let poured = 0
@@ -173,7 +185,10 @@ async function start(
       isRunning: async () => true,
       hold: () => () => undefined,
       run: async ({ instanceId }) => turns.pace(instanceId, run()),
-      connect: () => Promise.reject(new Error('no port')),
+      connect: () => {
+        askedForPorts++
+        return Promise.reject(new Error('no port'))
+      },
     },
     turns,
     limits,

@@ -5,6 +5,7 @@ import type { RunOptions } from '../../../drivers/compute/port/console.ts'
 import type { ProgramLine } from '../../../drivers/compute/port/program-line.ts'
 import type { Outlet } from './outlet.ts'
 import { joinProgram } from './program-channel.ts'
+import type { AnswerRoom } from './sftp/answer-room.ts'
 import { serveSftp } from './sftp/sftp-server.ts'
 import type { SshLimits } from './ssh-limits.ts'
 
@@ -19,6 +20,8 @@ export interface SshSession {
 export interface SessionDeps {
   outlet: Outlet
   limits: SshLimits
+  /** For what the machine answers about files. */
+  answers: AnswerRoom
   /** Runs a program in the instance. @throws SessionRefusal */
   run(options: RunOptions): Promise<Duplex>
   /** Sentences that are said when the session opens. */
@@ -89,6 +92,7 @@ export function serveSession(session: Session, deps: SessionDeps): SshSession {
     serveSftp({
       channel: opened,
       run: deps.run,
+      answers: deps.answers,
       room: () => new Promise(resolve => deps.outlet.whenRoom(resolve)),
       onFault: error => refuse(opened, words.failed(error)),
     })

@@ -23,6 +23,8 @@ export interface SshLimits {
   sessionsPerConnectionMax: number
   /** Ways to ports of one connection. */
   forwardsPerConnectionMax: number
+  /** What machines answer about a customer's files, as it comes and for as long as folders are open. */
+  answerBytesPerCustomerMax: number
   /** Variables of one session, and the length of each with its name. */
   variablesMax: number
   variableCharsMax: number
@@ -55,6 +57,7 @@ export const SSH_LIMITS: SshLimits = {
   strangerBytesMax: 256 * 1024,
   sessionsPerConnectionMax: 10,
   forwardsPerConnectionMax: 64,
+  answerBytesPerCustomerMax: 64 * 1024 * 1024,
   variablesMax: 16,
   variableCharsMax: 256,
   commandBytesMax: 10_000,

@@ -7,6 +7,7 @@ import { type SshConnection, serveConnection } from './connection.ts'
 import { awaitFirstWords, type FirstWords } from './first-words.ts'
 import type { GatewaySide, SshLog } from './gateway-side.ts'
 import { keepKeys, offerCiphers } from './library-gaps.ts'
+import { createAnswerRooms } from './sftp/answer-room.ts'
 import { letSignIn, type SshCustomer } from './sign-in.ts'
 import { SSH_LIMITS, type SshLimits } from './ssh-limits.ts'
 
@@ -60,6 +61,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
   const strangers = new Map<Socket, string>()
   const customers = new Set<SshConnection>()
   const count = () => ({ strangers: strangers.size, customers: customers.size })
+  const answersOf = createAnswerRooms(limits.answerBytesPerCustomerMax)
   const tellCount = () => deps.onCount?.(count())
 
   const server = createServer({ noDelay: true }, socket => {
@@ -121,7 +123,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
   /** From here on it is known whose connection it is. */
   function welcome(client: Connection, socket: Socket, customer: SshCustomer): void {
     const isFull = ofCustomer(customer.userId).length >= limits.connectionsPerCustomerMax
-    const connection = serveConnection({ gateway, limits, log }, client, socket, customer)
+    const connection = serveConnection({ gateway, limits, log, answersOf }, client, socket, customer)
     customers.add(connection)
     tellCount()
     socket.once('close', () => {

@@ -9,9 +9,21 @@ export interface FolderEntry {
   attributes: FileAttributes
 }
 
+/** What a folder holds, as it was said: what is made of it takes several times as much, and is made when it is asked for. */
+export interface FolderListing {
+  /** What it takes, in bytes. */
+  bytes: number
+  /** The next entries, in their order; fewer than so many at the end. */
+  next(countMax: number): FolderEntry[]
+}
+
 const FORMAT = '%f %s %u %g %X %Y'
-const FIELDS = /^([0-9a-f]+) (\d+) (\d+) (\d+) (-?\d+) (-?\d+)/
+/** Machines may say anything: no number of a file is longer. */
+const FIELDS = /^([0-9a-f]{1,8}) (\d{1,20}) (\d{1,10}) (\d{1,10}) (-?\d{1,20}) (-?\d{1,20})/
+const FIELDS_CHARS_MAX = 100
 const RIGHTS = 0o7777
+/** More than any path that leads anywhere. */
+const PATH_CHARS_MAX = 64 * 1024
 
 /** @param shell Is asked one thing at a time. */
 export function createMachineFiles({ ask }: Pick<MachineShell, 'ask'>) {
@@ -25,7 +37,7 @@ export function createMachineFiles({ ask }: Pick<MachineShell, 'ask'>) {
     },
 
     /** What a folder holds. @throws FileFault */
-    async list(path: string): Promise<FolderEntry[]> {
+    async list(path: string): Promise<FolderListing> {
       const names = `printf '%s\\0' .* *`
       const said = await ask(
         `cd ${quoted(path)} || exit 1\n${names}\nprintf '\\0'\n` +
@@ -33,7 +45,7 @@ export function createMachineFiles({ ask }: Pick<MachineShell, 'ask'>) {
       )
       const end = said.indexOf('\0\0')
       if (end < 0) throw new FileFault('failure')
-      return entriesOf(said.slice(0, end).split('\0'), said.slice(end + 2))
+      return listingOf(said, end)
     },
 
     /** Makes a file ready to be written to. @throws FileFault */
@@ -98,6 +110,7 @@ async function done(asked: Promise<string>): Promise<void> {
 }
 
 function lineOf(said: string): string {
+  if (said.length > PATH_CHARS_MAX) throw new FileFault('failure')
   return said.replace(/\n$/, '')
 }
 
@@ -112,16 +125,48 @@ function attributesOf(said: string): FileAttributes | null {
   }
 }
 
-/** A name may hold line ends, so each is looked for where it has to stand; one that went meanwhile does not. */
-function entriesOf(names: string[], said: string): FolderEntry[] {
-  const entries: FolderEntry[] = []
-  let rest = said
-  for (const name of names) {
-    const attributes = attributesOf(rest)
-    const head = FIELDS.exec(rest)?.[0] ?? ''
-    if (!attributes || !rest.startsWith(`${head} ${name}\n`)) continue
-    entries.push({ name, attributes })
-    rest = rest.slice(head.length + name.length + 2)
+/**
+ * Begins to read an answer entry by entry. A name may hold line ends, so each is looked for where it has to stand; one that
+ * went meanwhile does not.
+ * @param end Where the names end.
+ */
+function listingOf(said: string, end: number): FolderListing {
+  /** Of the next name, and of the line that waits for its own. */
+  let from = 0
+  let at = end + 2
+  let line = lineAt(said, at)
+
+  function nextEntry(): FolderEntry | null {
+    while (from < end && line) {
+      const to = said.indexOf('\0', from)
+      const name = said.slice(from, to)
+      from = to + 1
+      const { attributes, length } = line
+      if (!said.startsWith(` ${name}\n`, at + length)) continue
+      at += length + name.length + 2
+      line = lineAt(said, at)
+      return { name, attributes }
+    }
+    return null
   }
-  return entries
+
+  return {
+    bytes: said.length,
+    next(countMax) {
+      const entries: FolderEntry[] = []
+      while (entries.length < countMax) {
+        const entry = nextEntry()
+        if (!entry) break
+        entries.push(entry)
+      }
+      return entries
+    },
+  }
+}
+
+/** What stands there of a file, and how long that is; null for what is none. */
+function lineAt(said: string, at: number): { attributes: FileAttributes; length: number } | null {
+  const rest = said.slice(at, at + FIELDS_CHARS_MAX)
+  const attributes = attributesOf(rest)
+  return attributes && { attributes, length: FIELDS.exec(rest)?.[0].length ?? 0 }
 }

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { RunOptions } from '../../../../drivers/compute/port/console.ts'
 import { openProgram, type ProgramLine } from '../../../../drivers/compute/port/program-line.ts'
+import type { AnswerRoom } from './answer-room.ts'
+import { gatherBytes, joined } from './gathered-bytes.ts'
 import type { Status } from './sftp-wire.ts'
 
 /** Runs a program in the machine whose files are meant. */
@@ -29,19 +31,38 @@ export interface MachineShell {
 /** All that is said at once: a folder of some hundred thousand names. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024
 const MARK_BYTES = 12
+/** The line that ends an answer: the mark, a code, what stands around them. */
+const LAST_LINE_CHARS_MAX = 2 * MARK_BYTES + 6
+/** What programs say of a fault comes in some lines, and whatever else a machine says is not looked through. */
+const FAULT_CHARS_MAX = 2_000
 /** Programs say in English what went wrong. */
 export const PLAIN = { LC_ALL: 'C' } as const
 
-/** Opens the shell. */
-export async function openMachineShell(run: Run): Promise<MachineShell> {
+/**
+ * Opens the shell.
+ * @param room For answers while they come.
+ */
+export async function openMachineShell(run: Run, room: AnswerRoom): Promise<MachineShell> {
   const mark = randomBytes(MARK_BYTES).toString('hex')
-  let pieces: Buffer[] = []
-  let bytes = 0
+  const lastLine = new RegExp(`\\n${mark} (\\d{1,3})\\n$`)
+  let came = gatherBytes()
+  /** The end of what came, as long as a last line is. */
+  let tail = ''
   let waiting: { resolve(answer: string): void; reject(fault: FileFault): void } | null = null
   let isOver = false
 
+  /** Takes what came. */
+  const taken = () => {
+    const { length } = came
+    const bytes = joined(came.take(length))
+    room.give(length)
+    came = gatherBytes()
+    tail = ''
+    return bytes
+  }
   const fail = (why: string) => {
     isOver = true
+    taken()
     waiting?.reject(new FileFault('failure', why))
     waiting = null
     line?.close()
@@ -50,20 +71,19 @@ export async function openMachineShell(run: Run): Promise<MachineShell> {
   const stream = await run({ command: null, env: PLAIN })
   line = openProgram(stream, {
     onOutput(piece) {
-      pieces.push(piece)
-      bytes += piece.length
-      if (bytes > ANSWER_BYTES_MAX) return fail('too long an answer')
-      // Only what may hold the mark is looked at.
-      if (!waiting || piece.at(-1) !== 10) return
-      const said = Buffer.concat(pieces).toString('latin1')
-      pieces = [Buffer.from(said, 'latin1')]
-      const found = new RegExp(`\\n${mark} (\\d+)\\n$`).exec(said)
-      if (!found) return
+      if (came.length + piece.length > ANSWER_BYTES_MAX || !room.take(piece.length)) {
+        return fail('too long an answer')
+      }
+      came.add(piece)
+      // Only the end of what came may hold the mark.
+      const from = Math.max(0, piece.length - LAST_LINE_CHARS_MAX)
+      tail = `${tail}${piece.toString('latin1', from)}`.slice(-LAST_LINE_CHARS_MAX)
+      const found = waiting && lastLine.exec(tail)
+      if (!waiting || !found) return
       const { resolve, reject } = waiting
       waiting = null
-      pieces = []
-      bytes = 0
-      const answer = said.slice(0, found.index)
+      const end = came.length - found[0].length
+      const answer = taken().toString('latin1', 0, end)
       if (found[1] === '0') resolve(answer)
       else reject(faultOf(answer))
     },
@@ -103,7 +123,8 @@ export function assigned(path: string): string {
 }
 
 /** What a program said, in the words of the protocol. */
-export function faultOf(said: string): FileFault {
+export function faultOf(all: string): FileFault {
+  const said = all.slice(-FAULT_CHARS_MAX)
   if (/no such file|nonexistent|not found/i.test(said)) return new FileFault('no_such_file')
   if (/permission denied|not permitted|read-only/i.test(said)) return new FileFault('permission_denied')
   const last = said.trim().split('\n').at(-1) ?? ''

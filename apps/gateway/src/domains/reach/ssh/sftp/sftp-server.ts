@@ -1,7 +1,13 @@
 import type { ServerChannel } from 'ssh2'
+import type { AnswerRoom } from './answer-room.ts'
 import { createFileReader, createFileWriter, type FileReader, type FileWriter } from './file-streams.ts'
 import { gatherBytes, joined } from './gathered-bytes.ts'
-import { createMachineFiles, type FolderEntry, type MachineFiles } from './machine-files.ts'
+import {
+  createMachineFiles,
+  type FolderEntry,
+  type FolderListing,
+  type MachineFiles,
+} from './machine-files.ts'
 import { FileFault, type MachineShell, openMachineShell, type Run } from './machine-shell.ts'
 import {
   attributeFields,
@@ -37,17 +43,21 @@ interface OpenFile {
   writer: FileWriter
 }
 interface OpenFolder {
-  entries: FolderEntry[]
+  listing: FolderListing
+  /** Gives back the room that it takes. */
+  free(): void
 }
 
 /**
  * Serves files of a machine on a channel, one request after the other: whoever sends more than is done waits.
+ * @param options.answers For what machines answer, as it comes and as long as it is kept.
  * @param options.room Returns when there is room for an answer.
  * @param options.onFault Told of what the machine's side failed with before any request.
  */
 export function serveSftp(options: {
   channel: ServerChannel
   run: Run
+  answers: AnswerRoom
   room(): Promise<void>
   onFault(error: unknown): void
 }): void {
@@ -60,7 +70,9 @@ export function serveSftp(options: {
   let length: number | null = null
   let last = 0
 
+  let isClosed = false
   const close = () => {
+    isClosed = true
     shell?.close()
     for (const handle of handles.values()) closeHandle(handle)
     handles.clear()
@@ -114,7 +126,9 @@ export function serveSftp(options: {
       ? new PacketReader(first.subarray(1), more)
       : new PacketReader(joined(body).subarray(1))
     if (type === PACKET.init) {
-      shell = await openMachineShell(run)
+      shell = await openMachineShell(run, options.answers)
+      // Whoever left meanwhile would never close it.
+      if (isClosed) shell.close()
       files = createMachineFiles(shell)
       const extensions = ['posix-rename@openssh.com', 'limits@openssh.com'].map(name => [
         field(name),
@@ -151,7 +165,7 @@ export function serveSftp(options: {
       case PACKET.open:
         return opened(id, await openFile(at, reader))
       case PACKET.opendir:
-        return opened(id, { entries: await at.list(reader.text()) })
+        return opened(id, openFolder(await at.list(reader.text())))
       case PACKET.close:
         return done(closeFile(reader.text()))
       case PACKET.read: {
@@ -226,6 +240,12 @@ export function serveSftp(options: {
     }
   }
 
+  function openFolder(listing: FolderListing): OpenFolder {
+    const { take, give } = options.answers
+    if (!take(listing.bytes)) throw new FileFault('failure', 'too many open folders')
+    return { listing, free: () => give(listing.bytes) }
+  }
+
   function opened(id: Buffer, what: OpenFile | OpenFolder): Buffer {
     if (handles.size >= HANDLES_MAX) {
       closeHandle(what)
@@ -240,7 +260,7 @@ export function serveSftp(options: {
     const what = handles.get(handle)
     if (!what) throw new FileFault('failure', 'no such handle')
     handles.delete(handle)
-    if (!('path' in what)) return
+    if (!('path' in what)) return what.free()
     what.reader.close()
     await what.writer.finish()
   }
@@ -260,17 +280,18 @@ export function serveSftp(options: {
 
   function nextNames(id: Buffer, handle: string): Buffer {
     const what = handles.get(handle)
-    if (!what || !('entries' in what)) throw new FileFault('failure', 'no such handle')
-    const entries = what.entries.splice(0, NAMES_MAX)
+    if (!what || !('listing' in what)) throw new FileFault('failure', 'no such handle')
+    const entries = what.listing.next(NAMES_MAX)
     if (entries.length === 0) return status(id, 'eof')
     return packet(PACKET.name, id, uint(entries.length), ...entries.flatMap(nameFields))
   }
 }
 
 function closeHandle(handle: OpenFile | OpenFolder): void {
-  if (!('path' in handle)) return
-  handle.reader.close()
-  handle.writer.close()
+  if ('path' in handle) {
+    handle.reader.close()
+    handle.writer.close()
+  } else handle.free()
 }
 
 function status(id: Buffer, how: Status, message: string = how): Buffer {

@@ -1,15 +1,17 @@
 import { type BrowserContext, expect, type Page } from '@playwright/test'
 import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
-import { isOfComputer, signUp, test, topUp, verifyAddress } from './walk.ts'
+import { call, isOfComputer, signUp, test, topUp, verifyAddress } from './walk.ts'
 import { holdWidths } from './widths.ts'
 
-/** Images as a guest finds them, and how a machine is deployed from one. */
+/** Images as a guest finds them, how a machine is deployed from one, and how one's own is made. */
 test.describe.configure({ mode: 'serial' })
 
 const IMRE = { email: 'imre@example.org', password: 'Harbour-Light-7', name: 'Imre' }
 /** An official image, which needs no engine and no GPU. */
 const IMAGE = 'berth-base'
+const MACHINE = 'imre-shell'
+const MADE = 'imre-shell-base'
 
 let gateway: Gateway
 let context: BrowserContext
@@ -81,6 +83,66 @@ test('[R2.6] they log in to deploy, and come to the form with the image chosen',
   await expect(page).toHaveURL(new RegExp(`/explore\\?image_id=${IMAGE}`))
   await expect(page.getByRole('main').getByLabel('Image', { exact: true })).toHaveValue(name)
   await expect(page.getByRole('button', { name: 'Deploy', exact: true })).toBeVisible()
+})
+
+test('[R2.24] [R4.6] [R5.5] an owner has an image made of a running instance, from its menu, and hears what became of it', async () => {
+  const token = await page.evaluate(() => localStorage.getItem('berth.token'))
+  const headers = { authorization: `Bearer ${token}`, 'idempotency-key': crypto.randomUUID() }
+  const machine = { name: MACHINE, region_code: 'us-west', gpu_spec_id: 'cpu', gpu_count: 1, image_id: IMAGE }
+  await call(gateway.origin, 'POST', '/api/instance/', {
+    headers,
+    data: { ...machine, container_disk_gb: 5 },
+  })
+  await page.goto('/instance-list')
+  await expect(page.getByRole('row', { name: new RegExp(MACHINE) }).getByText('Running')).toBeVisible()
+  await page.getByRole('button', { name: `All actions of ${MACHINE}` }).click()
+  await page.getByRole('menuitem', { name: 'Create image' }).click()
+  const sheet = page.getByRole('dialog', { name: `Create an image of ${MACHINE}` })
+  await sheet.getByRole('button', { name: 'Build image' }).click()
+  await expect(sheet.getByLabel('Name')).toBeFocused()
+  await sheet.getByLabel('Name').fill(MADE)
+  await sheet.getByLabel('Description').fill('A shell and what was put beside it.')
+  await sheet.getByRole('checkbox', { name: 'training' }).check()
+  await sheet.getByLabel('README', { exact: true }).fill('# What it is\n\nA shell.\n\n```sh\nls /data\n```\n')
+  await sheet.getByRole('tab', { name: 'Preview' }).click()
+  await expect(sheet.getByRole('heading', { name: 'What it is' })).toBeVisible()
+  await holdWidths(page, 'the sheet of an image')
+  await lookAt(page, 'create-image')
+  await page.reload()
+  await page.getByRole('button', { name: `All actions of ${MACHINE}` }).click()
+  await page.getByRole('menuitem', { name: 'Create image' }).click()
+  // What was typed is there after a reload.
+  await expect(sheet.getByLabel('Name')).toHaveValue(MADE)
+  await sheet.getByRole('button', { name: 'Build image' }).click()
+  const made = page.getByRole('dialog', { name: MADE })
+  // What makes machines of the host's own files cannot make images of them, and the sheet says so.
+  await expect(made.getByText(`${MADE} could not be built`)).toBeVisible()
+  await expect(made.getByText('What its instance runs on cannot make images.')).toBeVisible()
+  await lookAt(page, 'image-not-built')
+  await made.getByRole('button', { name: 'Close' }).last().click()
+})
+
+test('[R4.8] what could not be built waits for its owner, is described anew, and is deleted', async () => {
+  await page.goto('/my-images?state=needs')
+  const row = page.getByRole('row', { name: new RegExp(MADE) })
+  await expect(row.getByText('Build failed')).toBeVisible()
+  await expect(row.getByText('not billed')).toBeVisible()
+  await holdWidths(page, 'my images')
+  await lookAt(page, 'my-images')
+  await row.getByRole('button', { name: `All actions of ${MADE}` }).click()
+  await page.getByRole('menuitem', { name: 'Edit' }).click()
+  const sheet = page.getByRole('dialog', { name: `Edit ${MADE}` })
+  await sheet.getByLabel('Version info').fill('Shell and core tools')
+  await sheet.getByRole('button', { name: 'Save' }).click()
+  await expect(row.getByText('Shell and core tools')).toBeVisible()
+  await row.getByRole('link', { name: MADE }).click()
+  await expect(page.getByRole('heading', { level: 2, name: 'What it is' })).toBeVisible()
+  await lookAt(page, 'image-detail-own')
+  await page.goto('/my-images')
+  await row.getByRole('button', { name: `All actions of ${MADE}` }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await expect(page.getByText('No images yet')).toBeVisible()
 })
 
 test('nothing went wrong in the browser on the way', () => {

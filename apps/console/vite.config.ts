@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 import { contractLocales } from './build/contract-locales-plugin.ts'
@@ -10,6 +11,14 @@ export default defineConfig({
   plugins: [react(), contractLocales(), customerDocs(), noJsonSchema(), hashedFirstPaint(), pageParts()],
   // The gateway puts a fresh nonce in place of this word for every page that it serves.
   html: { cspNonce: '__CSP_NONCE__' },
+  resolve: {
+    alias: {
+      // What it is for browsers asks the document, which the worker that reads Markdown has none of.
+      'decode-named-character-reference': fileURLToPath(
+        import.meta.resolve('decode-named-character-reference'),
+      ),
+    },
+  },
   build: {
     target: 'es2023',
     manifest: true,

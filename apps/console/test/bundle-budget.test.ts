@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -79,6 +79,13 @@ test.each(SETTINGS_SECTIONS)(
     expect(scriptsOf(parts).filter(file => /Section-/.test(file))).toEqual([])
   },
 )
+
+test('the worker that reads Markdown asks for no document, which workers have none of', () => {
+  const [worker = ''] = globSync('assets/markdown-worker-*.js', { cwd: folder })
+  const text = readFileSync(join(folder, worker), 'utf8')
+  expect(text).toContain('postMessage')
+  expect(text).not.toMatch(/\bdocument\.createElement\b/)
+})
 
 test('/auth loads neither the shell nor the router', () => {
   const files = scriptsOf([ENTRY, 'src/app/GuestApp.tsx', 'src/pages/auth/AuthPage.tsx'])

@@ -12,19 +12,19 @@ import {
   IconUpload,
   IconX,
 } from '@tabler/icons-react'
-import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
-import { searchOf } from '../../app/search.ts'
 import { useOffFor } from '../../app/session/use-off-for.ts'
 import { percentOf } from '../../images/build-progress.ts'
 import { useImageWords } from '../../images/use-image-words.ts'
 import { RowActions } from '../../lists/RowActions.tsx'
+import { RowLink } from '../../lists/RowLink.tsx'
 import type { RowActionItem } from '../../lists/row-action.ts'
 import { bytesText } from '../../ui/bytes.ts'
 import { useFormat } from '../../ui/format.ts'
 import { type Column, TwoLines } from '../../ui/RowTable.tsx'
 import { StatusBadge, type StatusLook } from '../../ui/StatusBadge.tsx'
+import classes from './MyImagesPage.module.css'
 import {
   CALLS_BEHIND,
   isOffered,
@@ -95,9 +95,9 @@ export function useImageColumns(
           <TwoLines
             strong
             first={
-              <Link to="/image-detail" search={searchOf({ id })}>
+              <RowLink to="/image-detail" search={{ id }} className={classes.name}>
                 {name}
-              </Link>
+              </RowLink>
             }
             second={version_info === '' ? id : version_info}
           />

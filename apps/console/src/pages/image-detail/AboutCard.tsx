@@ -21,9 +21,12 @@ export function AboutCard({ image }: { image: ImageDetail }) {
       <p className={classes.text}>{image.description}</p>
       <dl className={classes.facts}>
         <Fact name={t('about.needs')}>
-          {t('about.needs_both', { vram: words.vram(min_vram_gb), disk: min_disk_gb })}
+          {size === 0
+            ? words.vram(min_vram_gb)
+            : t('about.needs_both', { vram: words.vram(min_vram_gb), disk: min_disk_gb })}
         </Fact>
-        <Fact name={t('about.size')}>{words.size(size)}</Fact>
+        {/* It has none until it is made. */}
+        <Fact name={t('about.size')}>{size === 0 ? '–' : words.size(size)}</Fact>
         {version_info !== '' && <Fact name={t('about.version_info')}>{version_info}</Fact>}
         <Fact name={t('about.kind')}>{t(`kinds.${kind}`)}</Fact>
         <Fact name={t('about.region')}>{region_code ?? t('about.every_region')}</Fact>

@@ -1,3 +1,4 @@
+import { imageCan } from '@berth/contract/image-actions'
 import type { ImageDetail } from '@berth/contract/images'
 import { getPrice } from '@berth/contract/instances'
 import { CONTAINER_DISK_GB_MIN, CURRENCIES, SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
@@ -138,10 +139,13 @@ function Machine({ image, offer, other }: MachineProps) {
 }
 
 /** Deploys the image; a guest signs in first, and comes to the form. */
-function Deploy({ image: { id, available }, spec }: { image: ImageDetail; spec?: string }) {
+function Deploy({ image: { id, available, own }, spec }: { image: ImageDetail; spec?: string }) {
   const { t } = useTranslation('images')
   const { user } = useSession()
   if (!available) return null
+  // One's own that is still made, or was not, cannot be started from.
+  if (own && !imageCan('deploy', own.status))
+    return <p className={classes.none}>{t(`own.off.${own.status}`)}</p>
   // The form begins with the machine whose price is in sight.
   const search = { image_id: id, ...(spec !== undefined && { spec }) }
   return (

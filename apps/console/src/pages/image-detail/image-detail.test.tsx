@@ -8,7 +8,7 @@ import userEvent from '@testing-library/user-event'
 import { describe, expect, test } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
 import { type Answers, answerCalls, customer, InShell, Refusal } from '../../gateway-fixture.tsx'
-import { madeDetail, madeSpec } from '../../images/image-fixture.ts'
+import { madeDetail, madeOwnImage, madeSpec } from '../../images/image-fixture.ts'
 import { sampleOf } from '../../schema-fixture.ts'
 import { giveWorkers } from '../../worker-fixture.ts'
 import { Page } from './ImageDetailPage.tsx'
@@ -142,6 +142,16 @@ describe('the page of an image', () => {
     await open(madeDetail({ available: false }))
     expect(await screen.findByText('No machine here can run it')).toBeTruthy()
     expect(screen.queryByRole('link', { name: 'Deploy this image' })).toBeNull()
+  })
+
+  test.each([
+    ['failed', 'Nothing of it was kept.'],
+    ['building', 'It is still being made.'],
+  ] as const)('[R4.8] one’s own that is %s offers no deploy, and says why', async (status, said) => {
+    await open(madeDetail({ type: 'Custom', size: 0, own: madeOwnImage({ status }) }))
+    expect(await screen.findByText(said)).toBeTruthy()
+    expect(screen.queryByRole('link', { name: 'Deploy this image' })).toBeNull()
+    expect(await lineOf('Size')).toBe('Size–')
   })
 
   test('one that is not there leads back to the community', async () => {

@@ -3,6 +3,7 @@ import type { Language } from '@berth/contract/limits'
 import type { Connection } from 'ssh2'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import type { AskPace } from './ask-pace.ts'
 import { serveForwards } from './forwards.ts'
 import type { GatewaySide, SshLog } from './gateway-side.ts'
 import { PROHIBITED, rejectWith } from './library-gaps.ts'
@@ -27,6 +28,8 @@ export interface ConnectionDeps {
   log: SshLog
   /** A customer's room for what machines answer about files. */
   answersOf(userId: string): AnswerRoom
+  /** Waited for before the gateway is asked for anything of a machine. */
+  pace: AskPace
 }
 
 /** Serves what a customer opens over a connection, all of it in the one instance whose name was given. */
@@ -70,6 +73,12 @@ export function serveConnection(
     return 'unreachable'
   }
 
+  /** @throws Where nobody waits for the answer any more. */
+  async function turnToAsk(): Promise<void> {
+    await deps.pace(customer.userId)
+    if (ending || socket.destroyed) throw new Error('the connection is ending')
+  }
+
   function end(word: SshWord): void {
     if (ending) return
     ending = word
@@ -98,6 +107,7 @@ export function serveConnection(
         await knowsLanguage
         if (ending) throw new Error('the connection is ending')
         if (lengthOf(options.command) > limits.commandBytesMax) throw new CommandTooLong()
+        await turnToAsk()
         return gateway.run(target, options)
       },
       words: {
@@ -115,6 +125,7 @@ export function serveConnection(
     connect: async port => {
       await knowsLanguage
       if (ending) throw new Error('the connection is ending')
+      await turnToAsk()
       return gateway.connect(target, port)
     },
     words: {

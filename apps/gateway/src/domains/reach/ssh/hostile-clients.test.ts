@@ -117,6 +117,22 @@ test('what is no number of a port is refused without asking anybody', async () =
   expect(askedForPorts).toBe(before + 1)
 })
 
+test('who opens ports without end waits for a turn, over all connections, and asks nothing after leaving', async () => {
+  const port = await start({ asksAtOnce: 5, asksPerSecond: 0.001 })
+  const [one, other] = [await signIn(port), await signIn(port)]
+  const before = askedForPorts
+  const refused: unknown[] = []
+  for (const { client } of [one, other, one, other, one, other, one, other]) {
+    client.forwardOut('::1', 1, 'localhost', 9, error => refused.push(error))
+  }
+  await eventually('five answers', () => refused.length === 5)
+  expect(await isStill(() => askedForPorts)).toBe(true)
+  expect(askedForPorts - before).toBe(5)
+  one.client.destroy()
+  await eventually('a connection that is over', () => server?.count().customers === 1)
+  expect(askedForPorts - before).toBe(5)
+})
+
 /** Starts a server with a machine that has always more to say. */
 async function startPouring(): Promise<{ port: number; poured(): number }> {
   let poured = 0

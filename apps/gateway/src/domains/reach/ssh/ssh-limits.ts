@@ -25,6 +25,9 @@ export interface SshLimits {
   forwardsPerConnectionMax: number
   /** What machines answer about a customer's files, as it comes and for as long as folders are open. */
   answerBytesPerCustomerMax: number
+  /** Sessions and ways to ports that a customer opens at once, and in each second after that: more of them wait. */
+  asksAtOnce: number
+  asksPerSecond: number
   /** Variables of one session, and the length of each with its name. */
   variablesMax: number
   variableCharsMax: number
@@ -58,6 +61,8 @@ export const SSH_LIMITS: SshLimits = {
   sessionsPerConnectionMax: 10,
   forwardsPerConnectionMax: 64,
   answerBytesPerCustomerMax: 64 * 1024 * 1024,
+  asksAtOnce: 300,
+  asksPerSecond: 100,
   variablesMax: 16,
   variableCharsMax: 256,
   commandBytesMax: 10_000,

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import ssh2, { type Connection } from 'ssh2'
 import type { MachineTurns } from '../streams/machine-turns.ts'
 import { networkOf } from './address-network.ts'
+import { createAskPace } from './ask-pace.ts'
 import { type SshConnection, serveConnection } from './connection.ts'
 import { awaitFirstWords, type FirstWords } from './first-words.ts'
 import type { GatewaySide, SshLog } from './gateway-side.ts'
@@ -62,6 +63,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
   const customers = new Set<SshConnection>()
   const count = () => ({ strangers: strangers.size, customers: customers.size })
   const answersOf = createAnswerRooms(limits.answerBytesPerCustomerMax)
+  const pace = createAskPace({ atOnce: limits.asksAtOnce, perSecond: limits.asksPerSecond })
   const tellCount = () => deps.onCount?.(count())
 
   const server = createServer({ noDelay: true }, socket => {
@@ -123,7 +125,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
   /** From here on it is known whose connection it is. */
   function welcome(client: Connection, socket: Socket, customer: SshCustomer): void {
     const isFull = ofCustomer(customer.userId).length >= limits.connectionsPerCustomerMax
-    const connection = serveConnection({ gateway, limits, log, answersOf }, client, socket, customer)
+    const connection = serveConnection({ gateway, limits, log, answersOf, pace }, client, socket, customer)
     customers.add(connection)
     tellCount()
     socket.once('close', () => {

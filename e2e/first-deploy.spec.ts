@@ -2,6 +2,7 @@ import { type BrowserContext, expect, type Page } from '@playwright/test'
 import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
 import { isOfComputer, test } from './walk.ts'
+import { holdWidths } from './widths.ts'
 
 /**
  * The whole path, walked as a stranger walks it: sign up, confirm the mail, top up, deploy a machine, type in
@@ -188,6 +189,57 @@ test('[R2.23] [B1] [B9] the shell in the browser is the machine’s own, and out
   await expect.poll(() => screenOf(terminal)).toContain(`as ${shell}`)
   await typeInShell(terminal, 'echo "still $$"')
   await expect.poll(() => screenOf(terminal)).toContain(`still ${shell}`)
+  await terminal.close()
+})
+
+test('[R2.23] [B9] several shells stand in tabs: each goes on by itself, all outlive a reload, one is closed alone', async () => {
+  const terminal = await context.newPage()
+  await terminal.goto('/instance-list')
+  await terminal
+    .getByRole('row', { name: new RegExp(MACHINE) })
+    .getByRole('button', { name: /^Connect/ })
+    .click()
+  const link = terminal.getByRole('dialog').getByRole('link', { name: 'Open terminal' })
+  await terminal.goto((await link.getAttribute('href')) ?? '')
+  const tab = (number: number) => terminal.getByRole('tab', { name: `Shell ${number}` })
+  const pidOf = async (word: string) => {
+    await typeInShell(terminal, `echo "${word} is $$"`)
+    await expect.poll(() => screenOf(terminal)).toMatch(new RegExp(`${word} is \\d+`))
+    return new RegExp(`${word} is (\\d+)`).exec(await screenOf(terminal))?.[1]
+  }
+  const first = await pidOf('first')
+  await terminal.getByRole('button', { name: 'Open another shell' }).click()
+  await expect(terminal).toHaveURL(/&shell=2$/)
+  await expect(tab(2)).toHaveAttribute('aria-selected', 'true')
+  const second = await pidOf('second')
+  expect(second).not.toBe(first)
+  expect(await screenOf(terminal)).not.toContain('first is')
+  await typeInShell(terminal, 'for i in 1 2 3; do sleep 1; echo "line $i"; done')
+  // By arrows, which leave the focus on the tabs.
+  await tab(2).focus()
+  await terminal.keyboard.press('ArrowLeft')
+  await expect(tab(1)).toBeFocused()
+  await expect.poll(() => screenOf(terminal)).toContain(`first is ${first}`)
+  expect(await screenOf(terminal)).not.toContain('second is')
+  await lookAt(terminal, 'terminal-shells')
+  await holdWidths(terminal, 'terminal-shells')
+  await tab(2).click()
+  await expect.poll(() => screenOf(terminal)).toMatch(/second is \d+[\s\S]*line 3/)
+  await terminal.reload()
+  await expect.poll(() => screenOf(terminal)).toContain(`second is ${second}`)
+  await tab(1).click()
+  await expect.poll(() => screenOf(terminal)).toContain(`first is ${first}`)
+  await tab(2).click()
+  await terminal.getByRole('button', { name: 'Close shell 2' }).click()
+  const dialog = terminal.getByRole('dialog', { name: 'Close shell 2?' })
+  await expect(dialog.getByText('The shell ends, and with it what runs in it.')).toBeVisible()
+  await dialog.getByRole('button', { name: 'Close shell', exact: true }).click()
+  await expect(tab(2)).toHaveCount(0)
+  await expect(terminal).not.toHaveURL(/shell=/)
+  expect(await pidOf('still')).toBe(first)
+  // Another one is a new one.
+  await terminal.getByRole('button', { name: 'Open another shell' }).click()
+  expect(await pidOf('fresh')).not.toBe(second)
   await terminal.close()
 })
 

@@ -12,6 +12,7 @@ import {
   PASSWORD_CHARS_MIN,
   PORT_MAX,
   PORTS_MAX,
+  TERMINAL_SESSIONS_MAX,
 } from './limits.ts'
 
 /** The messages that the seed spells out, word for word. */
@@ -172,6 +173,7 @@ const NUMBERS_IN_TEXTS: Record<string, number[]> = {
   'rules.instance_name_length': [INSTANCE_NAME_CHARS_MAX],
   'rules.port_range': [1, PORT_MAX],
   'rules.ports_max': [PORTS_MAX],
+  'rules.shells_max': [TERMINAL_SESSIONS_MAX],
 }
 
 /** Characters of which each text has at least one. */

@@ -219,6 +219,8 @@ export const FIELD_RULES = [
   'port_range',
   'ports_max',
   'port_duplicate',
+  'shells_max',
+  'vm_one_shell',
   'public_ip_no_ports',
   'env_name',
   'env_duplicate',

@@ -26,6 +26,7 @@ import {
   SPEND_LIMIT_CENTS_MAX,
   START_COMMAND_CHARS_MAX,
   STOP_AT_CHARS_MAX,
+  TERMINAL_SESSIONS_MAX,
 } from './limits.ts'
 import { PUBLIC_IP_TYPES, publicIp } from './public-ip.ts'
 import { volumeMount, volumePath } from './volumes.ts'
@@ -548,22 +549,38 @@ export const getConnection = defineCall({
   data: connection,
 })
 
+/** Which of an instance's shells in the browser is meant. */
+const terminalSession = z
+  .number(by('not_a_number'))
+  .int(by('not_whole'))
+  .min(1, by('too_small'))
+  .max(TERMINAL_SESSIONS_MAX, by('shells_max'))
+
 export const startWebTerminal = defineCall({
   operation: 'instance.start-web-terminal',
   method: 'POST',
   path: '/api/instance/start-web-terminal',
-  summary: 'A single-use ticket for the terminal socket. The shell outlives the socket until it is stopped.',
+  summary:
+    'A single-use ticket for the socket of one of an instance’s shells. A shell outlives its sockets until it is stopped.',
   audience: 'verified',
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },
   stales: ['instance.connection'],
-  body: z.object({ instance_id: instanceId }),
+  body: z.object({
+    instance_id: instanceId,
+    /** Opened by its first socket if there is none of that number. A virtual machine has the first alone. */
+    session: terminalSession.default(1),
+  }),
   data: z.object({
     /** Send it as the WebSocket subprotocol `berth.ticket.<ticket>` beside `berth.terminal`. */
     ticket: z.string(),
-    /** Path of the socket on this origin. */
+    /** Path of the socket on this origin, as it is: the ticket opens no other. */
     path: z.string(),
     expires_at: timestamp,
+    /** Shells that are open, as far as that could be found out in a moment; the lowest number first. */
+    sessions: z.array(z.number().int()),
+    /** How many the instance may have. */
+    sessions_max: z.number().int(),
   }),
 })
 
@@ -571,12 +588,16 @@ export const stopWebTerminal = defineCall({
   operation: 'instance.stop-web-terminal',
   method: 'POST',
   path: '/api/instance/stop-web-terminal',
-  summary: 'Ends the shell of the web terminal.',
+  summary: 'Ends a shell of the web terminal, or all of them.',
   audience: 'verified',
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },
   stales: ['instance.connection'],
-  body: z.object({ instance_id: instanceId }),
+  body: z.object({
+    instance_id: instanceId,
+    /** Null ends all. */
+    session: terminalSession.nullable().default(null),
+  }),
   data: z.object({ instance_id: z.string() }),
 })
 

@@ -204,9 +204,11 @@ export const METRICS_STEPS_MAX = 600
 export const STOPPED_POD_KEPT_DAYS = 30
 export const STOPPED_POD_NOTICE_DAYS = [7, 3, 1] as const
 
-/** Terminal: geometry, and the lifetime of the ticket that opens its socket. */
+/** Terminal: geometry, shells of one instance, and the lifetime of the ticket that opens a socket. */
 export const TERMINAL_COLS_MAX = 500
 export const TERMINAL_ROWS_MAX = 300
+/** As many tabs as have their names in sight; the machine's side has room for twice as many. */
+export const TERMINAL_SESSIONS_MAX = 8
 export const TERMINAL_TICKET_MS = 30_000
 
 /** A file inside a machine, from the root down: as long as a kernel of Linux takes. */

@@ -27,8 +27,12 @@ interface TerminalToolbarProps {
   id: string
   name: string
   state: TerminalState
+  /** Whether there is a shell that may run. */
+  running: boolean
   screenReader: boolean
   onScreenReader: (on: boolean) => void
+  /** All shells have ended. */
+  onEnded: () => void
   /** The question whether to stop was answered, one way or the other. */
   onStopped: () => void
   ref: Ref<HTMLDivElement>
@@ -36,7 +40,7 @@ interface TerminalToolbarProps {
 
 /** Above the terminal: whose shell it is, how the connection is, and what can be done with it. */
 export function TerminalToolbar(props: TerminalToolbarProps) {
-  const { id, name, state, screenReader, onScreenReader, onStopped, ref } = props
+  const { id, name, state, running, screenReader, onScreenReader, onEnded, onStopped, ref } = props
   const { t } = useTranslation('instances')
   const end = useChange(stopWebTerminal)
   const off = useOffFor(stopWebTerminal)
@@ -67,12 +71,7 @@ export function TerminalToolbar(props: TerminalToolbarProps) {
         >
           {t('terminal.screen_reader')}
         </Button>
-        <Button
-          size="xs"
-          variant="default"
-          disabled={state.kind === 'ended' || state.kind === 'refused'}
-          onClick={() => setStopping('asked')}
-        >
+        <Button size="xs" variant="default" disabled={!running} onClick={() => setStopping('asked')}>
           {t('terminal.stop')}
         </Button>
       </div>
@@ -84,7 +83,7 @@ export function TerminalToolbar(props: TerminalToolbarProps) {
             opened={stopping === 'asked'}
             title={t('terminal.stop_title', { name })}
             confirmLabel={t('terminal.stop')}
-            onConfirm={() => end.send({ body: { instance_id: id } })}
+            onConfirm={() => end.send({ body: { instance_id: id } }).then(onEnded)}
             onClose={() => {
               setStopping('closed')
               onStopped()

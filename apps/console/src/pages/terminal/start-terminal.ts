@@ -4,8 +4,9 @@ import { ApiError, isUnsettled } from '../../api/api-error.ts'
 import { sendChange } from '../../api/change.ts'
 import { createScreen, type ScreenOptions } from './screen.ts'
 import { createTerminalSession, type TerminalState } from './terminal-session.ts'
+import type { FoundShells } from './use-shells.ts'
 
-/** The terminal of one instance, drawn and connected. */
+/** A shell of one instance, drawn and connected. */
 export interface RunningTerminal {
   /** Connects now: instead of waiting, or again after an end. */
   connect: () => void
@@ -16,16 +17,20 @@ export interface RunningTerminal {
 
 export interface TerminalOptions extends Omit<ScreenOptions, 'onInput' | 'onResize'> {
   instanceId: string
+  /** Number of the shell among the instance's. */
+  session: number
+  /** Called with each ticket. */
+  onFound: (shells: FoundShells) => void
   onState: (state: TerminalState) => void
 }
 
 /**
- * Draws a terminal and connects it to the instance's shell.
+ * Draws a terminal and connects it to a shell of the instance.
  * @param element Empty, and of a size.
  * @param options See TerminalOptions.
  */
 export function startTerminal(element: HTMLElement, options: TerminalOptions): RunningTerminal {
-  const { instanceId, onState } = options
+  const { instanceId, session: number, onFound, onState } = options
   let state: TerminalState = { kind: 'connecting' }
   const screen = createScreen(element, {
     ...options,
@@ -34,12 +39,12 @@ export function startTerminal(element: HTMLElement, options: TerminalOptions): R
   })
   const session = createTerminalSession({
     screen,
-    requestTicket: signal =>
-      sendChange(
-        startWebTerminal,
-        { body: { instance_id: instanceId } },
-        { signal, silent: true, behind: true },
-      ),
+    requestTicket: async signal => {
+      const body = { instance_id: instanceId, session: number }
+      const given = await sendChange(startWebTerminal, { body }, { signal, silent: true, behind: true })
+      if (!signal.aborted) onFound(given)
+      return given
+    },
     finalRefusal,
     openSocket: (path, protocols) => new WebSocket(new URL(path, location.href), protocols),
     onState: next => {

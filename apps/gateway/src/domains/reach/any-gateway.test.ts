@@ -85,7 +85,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await Promise.all(tabs.map(tab => tab.leave()))
   tabs = []
-  await far.connect.terminals.stop(id)
+  await far.connect.terminals.stop(id, null)
 })
 afterAll(async () => {
   await kill(near)
@@ -213,6 +213,25 @@ describe('[R2.23] through the gateway that does not reach the machine', () => {
     expect(data.terminal).toEqual({ running: false })
   })
 
+  test('[B9] each gateway names the shells that were opened by the other, and ends one of them', async () => {
+    tabs.push(await near.openShell(id, 1), await far.openShell(id, 2), await near.openShell(id, 4))
+    for (const tab of tabs) {
+      await tab.shows(/# $/)
+      tab.type('echo shell-$$\r')
+    }
+    const numbers = await Promise.all(tabs.map(async tab => (await tab.shows(/\r\nshell-(\d+)\r\n/))[1]))
+    expect(new Set(numbers).size).toBe(3)
+    const named = async (gateway: OneGateway) =>
+      (await gateway.call(startWebTerminal, { body: { instance_id: id } })).data.sessions
+    for (const gateway of [near, far]) expect(await named(gateway)).toEqual([1, 2, 4])
+    await near.call(stopWebTerminal, { body: { instance_id: id, session: 2 } })
+    expect((await tabs[1]?.closed)?.code).toBe(TERMINAL_CLOSE.stopped.code)
+    for (const gateway of [near, far]) expect(await named(gateway)).toEqual([1, 4])
+    await near.call(stopWebTerminal, { body: { instance_id: id } })
+    for (const tab of tabs) expect((await tab.closed).code).toBe(TERMINAL_CLOSE.stopped.code)
+    expect(await named(far)).toEqual([])
+  })
+
   test('a ticket of one gateway opens a socket at the other, once', async () => {
     const { data } = await far.call(startWebTerminal, { body: { instance_id: id } })
     const tab = await openTerminal(near.server.origin, data.ticket)
@@ -251,7 +270,7 @@ test('[B9] a terminal survives the gateway that reached its machine: the page co
   await eventually('the replay', () => tab.replay()?.includes(`shell-${number}\r\n`))
   tab.type('echo again-$$\r')
   await tab.shows(new RegExp(`again-${number}\r\n`))
-  await near.connect.terminals.stop(id)
+  await near.connect.terminals.stop(id, null)
   far = near
 })
 

@@ -32,7 +32,7 @@ export interface ConnectionsDeps {
   serviceHost: string
   ways: Pick<MachineWays, 'connect' | 'udp' | 'guest'>
   instances: Pick<Instances, 'findRunning'>
-  terminals: Pick<Terminals, 'running' | 'checkInstance' | 'checkSessions' | 'instances'>
+  terminals: Pick<Terminals, 'sessions' | 'checkInstance' | 'checkSessions' | 'instances'>
   identity: { watchSessions(onChange: () => void): Promise<() => void> }
   /** Null where customers do not reach this computer's own ports. `host` is where they do. */
   direct: { ports: DirectPorts; host: string } | null
@@ -93,10 +93,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   return {
     async find({ userId, instanceId }, origin) {
       const row = await instances.findRunning(userId, instanceId)
-      const [listening, ports, hasShell, guest] = await Promise.all([
+      const [listening, ports, shells, guest] = await Promise.all([
         Promise.all(row.httpPorts.map(port => probe(deps.ways, instanceId, port))),
         openPorts(row, userId),
-        terminals.running(instanceId),
+        terminals.sessions(instanceId),
         row.kind === 'VM' ? inTime(deps.ways.guest(instanceId).catch(() => null)) : null,
       ])
       // A stop that came before the ports were open had nothing to close.
@@ -114,7 +114,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
         })),
         ssh: sshWay(deps, instanceId, origin),
         ...ports,
-        terminal: { running: hasShell },
+        terminal: { running: shells.length > 0 },
         guest,
       }
     },

@@ -6,6 +6,7 @@ import { startWebTerminal } from '@berth/contract/instances'
 import {
   decodeServerFrame,
   encodeClientFrame,
+  TERMINAL_PATH,
   TERMINAL_SUBPROTOCOL,
   TERMINAL_TICKET_PREFIX,
   type TerminalServerFrame,
@@ -44,6 +45,14 @@ export const CALLERS: Record<'anna' | 'ben', Caller> = {
 const POLL_MS = 10
 /** Only what never comes meets it, also on a computer that does much else. */
 const DEADLINE_MS = 60_000
+
+interface Answered<C extends Call> {
+  httpStatus: number
+  code: string | null
+  /** What is wrong with which field. */
+  fields: { path: string; rule: string }[]
+  data: CallData<C>
+}
 
 /** Of several gateways, each has some of its own. */
 export interface ConnectParts {
@@ -129,7 +138,7 @@ export async function startConnectFixture(
     called: C,
     input: CallInput<C>,
     token: 'anna' | 'ben' = 'anna',
-  ): Promise<{ httpStatus: number; code: string | null; data: CallData<C> }> {
+  ): Promise<Answered<C>> {
     const params = (input.params ?? {}) as Record<string, string>
     const path = called.path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '')
     const response = await fetch(`${server.origin}/gateway${path}`, {
@@ -137,8 +146,14 @@ export async function startConnectFixture(
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(called.body ? { body: JSON.stringify(input.body) } : {}),
     })
-    const envelope = (await response.json()) as { code?: string; data: CallData<C> }
-    return { httpStatus: response.status, code: envelope.code ?? null, data: envelope.data }
+    const {
+      code = null,
+      fields = [],
+      data,
+    } = (await response.json()) as Partial<Answered<C>> & {
+      data: CallData<C>
+    }
+    return { httpStatus: response.status, code, fields, data }
   }
 
   return {
@@ -161,6 +176,11 @@ export async function startConnectFixture(
         await tx.update(instance).set({ status }).where(eq(instance.id, id))
         await notify(tx, INSTANCE_CHANNEL, id)
       })
+    },
+    /** Asks for a ticket, and opens the socket that it is for. */
+    async openShell(instanceId: string, session: number, options?: TerminalOptions): Promise<TestTerminal> {
+      const { data } = await call(startWebTerminal, { body: { instance_id: instanceId, session } })
+      return openTerminal(server.origin, data.ticket, { path: data.path, ...options })
     },
     async ticket(instanceId: string, token: 'anna' | 'ben' = 'anna'): Promise<string> {
       const { data } = await call(startWebTerminal, { body: { instance_id: instanceId } }, token)
@@ -207,6 +227,7 @@ interface RowPart {
   tcpPorts?: number[]
   udpPorts?: number[]
   id?: string
+  kind?: 'POD' | 'VM'
   idleStopMinutes?: number
 }
 
@@ -247,6 +268,8 @@ export interface TerminalOptions {
   cols?: number
   rows?: number
   origin?: string
+  /** Of the socket, where it is not the first shell's. */
+  path?: string
   /** Acknowledges output as it comes, as a tab does that renders at once. */
   acks?: boolean
   protocols?: string[]
@@ -262,7 +285,8 @@ export async function openTerminal(origin: string, ticket: string, options: Term
   const { cols = 80, rows = 24 } = options
   let { acks = true } = options
   const protocols = options.protocols ?? [TERMINAL_SUBPROTOCOL, `${TERMINAL_TICKET_PREFIX}${ticket}`]
-  const socket = new WebSocket(`${origin.replace('http', 'ws')}/gateway/api/terminal`, protocols, {
+  const { path = TERMINAL_PATH } = options
+  const socket = new WebSocket(`${origin.replace('http', 'ws')}${path}`, protocols, {
     perMessageDeflate: false,
     ...(options.origin ? { origin: options.origin } : {}),
   })

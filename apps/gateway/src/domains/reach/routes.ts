@@ -43,12 +43,12 @@ export function reachRoutes(deps: {
     ),
     route(startWebTerminal, async ({ caller, body }) => {
       const { userId, sessionId } = caller
-      const issued = await terminals.issueTicket({ userId, sessionId, instanceId: body.instance_id })
-      return ticketOf(issued)
+      const subject = { userId, sessionId, instanceId: body.instance_id }
+      return ticketOf(await terminals.issueTicket(subject, body.session))
     }),
     route(stopWebTerminal, async ({ caller, body }) => {
       await instances.findRunning(caller.userId, body.instance_id)
-      await terminals.stop(body.instance_id)
+      await terminals.stop(body.instance_id, body.session)
       return { instance_id: body.instance_id }
     }),
     ...fileRoutes(files),

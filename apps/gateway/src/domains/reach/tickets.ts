@@ -15,7 +15,7 @@ export interface TicketSubject {
 
 export interface Tickets {
   /**
-   * @param opens What it opens besides, which whoever uses it must name: the path of a file. Empty for a terminal.
+   * @param opens What it opens besides, which whoever uses it must name: the path of a file, or a shell. Empty for the first shell.
    * @param lifeMs How long it may be used.
    */
   issue(subject: TicketSubject, opens: string, lifeMs: number): Promise<{ ticket: string; expiresAt: Date }>

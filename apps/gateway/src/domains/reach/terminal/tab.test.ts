@@ -79,6 +79,7 @@ function join(stream: Duplex, socket: Partial<TerminalSocket>) {
   return joinTab({
     userId: 'anna',
     instanceId: 'one',
+    session: 1,
     socket: Object.defineProperties(quiet, Object.getOwnPropertyDescriptors(socket)),
     size: { cols: 80, rows: 24 },
     attach: async () => stream,

@@ -11,6 +11,8 @@ import type { TerminalSocket } from './terminal-socket.ts'
 export interface Tab {
   readonly userId: string
   readonly instanceId: string
+  /** Number of the shell. */
+  readonly session: number
   readonly socket: TerminalSocket
   /** Memory that this process holds for it, in bytes. */
   readonly bytesHeld: number
@@ -21,6 +23,8 @@ export interface Tab {
 export interface TabDeps {
   userId: string
   instanceId: string
+  /** Number of the shell. */
+  session: number
   /** Has just said its size. */
   socket: TerminalSocket
   size: { cols: number; rows: number }
@@ -161,6 +165,7 @@ export function joinTab(deps: TabDeps): Tab {
   return {
     userId: deps.userId,
     instanceId,
+    session: deps.session,
     socket,
     get bytesHeld() {
       return socket.bytesHeld + (line?.bytesHeld ?? aheadBytes)

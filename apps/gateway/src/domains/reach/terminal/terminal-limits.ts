@@ -1,3 +1,5 @@
+import { TERMINAL_SESSIONS_MAX } from '@berth/contract/limits'
+
 /** Bounds of the web terminal in one gateway. Tests hand in smaller ones. */
 export interface TerminalLimits {
   /** The machine's side is not read while a socket holds more than this in this process, and again below the low mark. */
@@ -5,7 +7,7 @@ export interface TerminalLimits {
   heldLowBytes: number
   /** Typing that the machine's side has not taken yet; beyond it the tab is not read. */
   inputWaitingBytesMax: number
-  /** Tabs on one instance. */
+  /** Tabs on one instance, each with a socket to one of its shells: two pages that show them all. */
   tabsPerInstanceMax: number
   /** Tabs of one gateway: bounds the memory that they take. */
   tabsMax: number
@@ -22,7 +24,7 @@ export const TERMINAL_LIMITS: TerminalLimits = {
   heldHighBytes: 512 * 1024,
   heldLowBytes: 128 * 1024,
   inputWaitingBytesMax: 256 * 1024,
-  tabsPerInstanceMax: 8,
+  tabsPerInstanceMax: 2 * TERMINAL_SESSIONS_MAX,
   tabsMax: 1_000,
   firstFrameMs: 10_000,
   pingMs: 25_000,

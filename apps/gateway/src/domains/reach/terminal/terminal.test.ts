@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startWebTerminal, stopWebTerminal } from '@berth/contract/instances'
-import { TERMINAL_TICKET_MS } from '@berth/contract/limits'
-import { TERMINAL_CLOSE, TERMINAL_FRAME, TERMINAL_SUBPROTOCOL } from '@berth/contract/terminal'
+import { TERMINAL_SESSIONS_MAX, TERMINAL_TICKET_MS } from '@berth/contract/limits'
+import { TERMINAL_CLOSE, TERMINAL_FRAME, TERMINAL_PATH, TERMINAL_SUBPROTOCOL } from '@berth/contract/terminal'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { describeWhere, never } from '../../../drivers/compute/conformance/tools.ts'
@@ -48,7 +48,7 @@ describeWhere('the sandbox', await probeSandbox(), () => {
   })
   afterEach(async () => {
     fixture.sessions.reopen(CALLERS.anna.sessionId)
-    await fixture.connect.terminals.stop(id)
+    await fixture.connect.terminals.stop(id, null)
     await Promise.all(opened.map(terminal => terminal.leave()))
     opened = []
   })
@@ -89,7 +89,7 @@ describeWhere('the sandbox', await probeSandbox(), () => {
       const [, pid] = await before.shows(/shell (\d+)\r\n/)
       const screen = before.text()
       await before.leave()
-      expect(await fixture.connect.terminals.running(id)).toBe(true)
+      expect(await fixture.connect.terminals.sessions(id)).toEqual([1])
       const after = await open()
       await eventually('the replay', () => after.replay() !== null)
       expect(after.text().startsWith(screen.slice(0, 20))).toBe(true)
@@ -138,6 +138,107 @@ describeWhere('the sandbox', await probeSandbox(), () => {
     })
   })
 
+  describe('[R2.23] several shells of one instance', () => {
+    const start = async (session?: number) =>
+      fixture.call(startWebTerminal, { body: { instance_id: id, ...(session && { session }) } })
+    const openShell = async (session: number) => {
+      const terminal = await fixture.openShell(id, session)
+      opened.push(terminal)
+      return terminal
+    }
+
+    test('[B9] two numbers are two shells, and a reload finds both with what each showed', async () => {
+      expect((await start()).data).toMatchObject({ sessions: [], sessions_max: TERMINAL_SESSIONS_MAX })
+      const first = await openShell(1)
+      const third = await openShell(3)
+      const pids: string[] = []
+      for (const terminal of [first, third]) {
+        terminal.type('echo "shell $$"\r')
+        pids.push((await terminal.shows(/shell (\d+)\r\n/))[1] ?? '')
+        await terminal.leave()
+      }
+      expect(pids[0]).not.toBe(pids[1])
+      expect((await start()).data.sessions).toEqual([1, 3])
+      const again = await openShell(3)
+      await eventually('the replay', () => again.replay() !== null)
+      expect(again.text()).toContain(`shell ${pids[1]}`)
+      expect(again.text()).not.toContain(`shell ${pids[0]}`)
+      again.type('echo "again $$"\r')
+      await again.shows(new RegExp(`again ${pids[1]}\r\n`))
+    })
+
+    test('the first keeps the name that it had when it was the only one', async () => {
+      await (await openShell(1)).shows(/[#$] $/)
+      await (await openShell(2)).shows(/[#$] $/)
+      expect((await driver.console.sessions(id)).sort()).toEqual(['web', 'web-2'])
+    })
+
+    test('[R7.4] one is ended by its number, the others go on; without a number all end', async () => {
+      const shells = [await openShell(1), await openShell(2), await openShell(8)]
+      for (const shell of shells) await shell.shows(/[#$] $/)
+      const stop = (session?: number | null) =>
+        fixture.call(stopWebTerminal, { body: { instance_id: id, ...(session && { session }) } })
+      expect(await stop(2)).toMatchObject({ httpStatus: 200 })
+      expect((await shells[1]?.closed)?.code).toBe(TERMINAL_CLOSE.stopped.code)
+      expect((await start()).data.sessions).toEqual([1, 8])
+      shells[2]?.type('echo st""ill\r')
+      await shells[2]?.shows(/still\r\n/)
+      // One that is not there is none to be ended.
+      expect(await stop(5)).toMatchObject({ httpStatus: 200 })
+      expect(await stop()).toMatchObject({ httpStatus: 200 })
+      for (const shell of shells) expect((await shell.closed).code).toBe(TERMINAL_CLOSE.stopped.code)
+      expect((await start()).data.sessions).toEqual([])
+    })
+
+    test.each([
+      [TERMINAL_SESSIONS_MAX + 1, 'shells_max'],
+      [0, 'too_small'],
+      [1.5, 'not_whole'],
+    ])('number %d is refused, and opens nothing', async (session, rule) => {
+      const input = { body: { instance_id: id, session } }
+      for (const called of [startWebTerminal, stopWebTerminal]) {
+        expect(await fixture.call(called, input)).toMatchObject({
+          httpStatus: 400,
+          code: 'validation_failed',
+          fields: [{ path: 'session', rule }],
+        })
+      }
+      expect(await driver.console.sessions(id)).toEqual([])
+    })
+
+    test('a virtual machine has one: its serial line, which all who look at it share', async () => {
+      const vm = await fixture.addInstance({ kind: 'VM' })
+      const ask = (session: number) =>
+        fixture.call(startWebTerminal, { body: { instance_id: vm.id, session } })
+      expect(await ask(2)).toMatchObject({
+        code: 'validation_failed',
+        fields: [{ path: 'session', rule: 'vm_one_shell' }],
+      })
+      expect((await ask(1)).data).toMatchObject({ sessions: [], sessions_max: 1 })
+    })
+
+    test('a ticket for one shell opens no other', async () => {
+      for (const [session, path] of [
+        [2, TERMINAL_PATH],
+        [2, `${TERMINAL_PATH}?session=3`],
+        [1, `${TERMINAL_PATH}?session=2`],
+        [2, `${TERMINAL_PATH}?session=9`],
+      ] as const) {
+        const { ticket } = (await start(session)).data
+        await expect(openTerminal(fixture.server.origin, ticket, { path })).rejects.toThrow('HTTP 401')
+      }
+    })
+
+    test('[R6.4] another customer gets no ticket for any, and ends none', async () => {
+      await (await openShell(2)).shows(/[#$] $/)
+      for (const called of [startWebTerminal, stopWebTerminal]) {
+        const input = { body: { instance_id: id, session: 2 } }
+        expect(await fixture.call(called, input, 'ben')).toMatchObject({ httpStatus: 404, code: 'not_found' })
+      }
+      expect(await fixture.connect.terminals.sessions(id)).toEqual([2])
+    })
+  })
+
   describe('ends', () => {
     test('[R2.23] [R7.4] stop-web-terminal ends the shell and everything in it', async () => {
       const terminal = await open()
@@ -146,7 +247,7 @@ describeWhere('the sandbox', await probeSandbox(), () => {
       const answer = await fixture.call(stopWebTerminal, { body: { instance_id: id } })
       expect(answer.data).toEqual({ instance_id: id })
       expect((await terminal.closed).code).toBe(TERMINAL_CLOSE.stopped.code)
-      expect(await fixture.connect.terminals.running(id)).toBe(false)
+      expect(await fixture.connect.terminals.sessions(id)).toEqual([])
       await eventually('the end of the shell', async () => {
         const { stdout } = await driver.console.exec(id, ['sh', '-c', 'ls /proc'])
         return !stdout.split('\n').includes(pid ?? '')
@@ -181,7 +282,7 @@ describeWhere('the sandbox', await probeSandbox(), () => {
       await terminal.shows(/[#$] $/)
       fixture.sessions.end(CALLERS.anna.sessionId)
       expect((await terminal.closed).code).toBe(TERMINAL_CLOSE.signed_out.code)
-      expect(await fixture.connect.terminals.running(id)).toBe(true)
+      expect(await fixture.connect.terminals.sessions(id)).toEqual([1])
     })
 
     test('one tab too many is turned away, the others stay', async () => {
@@ -243,7 +344,7 @@ describeWhere('the sandbox', await probeSandbox(), () => {
       const ticket = await fixture.ticket(id)
       fixture.sessions.end(CALLERS.anna.sessionId)
       await expect(openTerminal(fixture.server.origin, ticket)).rejects.toThrow('HTTP 401')
-      expect(await fixture.connect.terminals.running(id)).toBe(false)
+      expect(await fixture.connect.terminals.sessions(id)).toEqual([])
     })
 
     test('a session that ends before the socket has said its size closes it', async () => {
@@ -282,7 +383,7 @@ describeWhere('the sandbox', await probeSandbox(), () => {
         code: 'not_found',
       })
       expect(await fixture.call(stopWebTerminal, { body }, 'ben')).toMatchObject({ code: 'not_found' })
-      expect(await fixture.connect.terminals.running(id)).toBe(true)
+      expect(await fixture.connect.terminals.sessions(id)).toEqual([1])
     })
 
     test('words that are not of the protocol end the socket, not the shell', async () => {
@@ -296,7 +397,7 @@ describeWhere('the sandbox', await probeSandbox(), () => {
       const long = await open()
       long.socket.send(Buffer.alloc(1_000_000))
       expect((await long.closed).code).toBe(1009)
-      expect(await fixture.connect.terminals.running(id)).toBe(true)
+      expect(await fixture.connect.terminals.sessions(id)).toEqual([1])
     })
   })
 

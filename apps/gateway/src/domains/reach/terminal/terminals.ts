@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { TERMINAL_TICKET_MS } from '@berth/contract/limits'
+import { TERMINAL_SESSIONS_MAX, TERMINAL_TICKET_MS } from '@berth/contract/limits'
 import {
   TERMINAL_INPUT_BYTES_MAX,
   TERMINAL_PATH,
@@ -16,6 +16,7 @@ import type { Instances } from '../../instances/instances.ts'
 import type { MachineWays } from '../machine-ways.ts'
 import { isRunning } from '../running.ts'
 import type { TicketSubject, Tickets } from '../tickets.ts'
+import { sessionName, sessionOf, sessionsAmong } from './session-names.ts'
 import { joinTab, type Tab } from './tab.ts'
 import { TERMINAL_LIMITS, type TerminalLimits } from './terminal-limits.ts'
 import { createTerminalSocket, type TerminalSocket } from './terminal-socket.ts'
@@ -23,19 +24,19 @@ import { createTerminalSocket, type TerminalSocket } from './terminal-socket.ts'
 /** The web terminals of one gateway. */
 export interface Terminals {
   /**
-   * A single-use ticket for one socket.
-   * @throws ApiError `not_found` or `instance_not_running`.
+   * A single-use ticket for one socket to one shell.
+   * @param session Number of the shell, from 1 to TERMINAL_SESSIONS_MAX.
+   * @throws ApiError `not_found`, `instance_not_running`, or `validation_failed` for more shells than the instance has.
    */
-  issueTicket(
-    subject: Omit<TicketSubject, 'filePath'>,
-  ): Promise<{ ticket: string; path: string; expiresAt: Date }>
+  issueTicket(subject: TicketSubject, session: number): Promise<IssuedTicket>
   /**
-   * Ends the shell on a customer's instance, whichever gateway opened it; none: nothing.
+   * Ends a shell on a customer's instance, whichever gateway opened it; none of that number: nothing.
+   * @param session Null ends all of them.
    * @throws ApiError `unavailable` while the machine cannot be reached.
    */
-  stop(instanceId: string): Promise<void>
-  /** Whether an instance has a shell, as far as can be found out in a moment. */
-  running(instanceId: string): Promise<boolean>
+  stop(instanceId: string, session: number | null): Promise<void>
+  /** Numbers of the shells that an instance has, as far as can be found out in a moment; the lowest first. */
+  sessions(instanceId: string): Promise<number[]>
   /** Instances that are looked at through this gateway. */
   instances(): string[]
   /** What answers the socket. The platform has checked its Origin before. */
@@ -50,6 +51,16 @@ export interface Terminals {
   shutdown(): void
 }
 
+export interface IssuedTicket {
+  ticket: string
+  /** Where the socket is, on the console's origin. */
+  path: string
+  expiresAt: Date
+  /** As `Terminals.sessions` says. */
+  sessions: number[]
+  sessionsMax: number
+}
+
 export interface TerminalsDeps {
   tickets: Tickets
   log: Logger
@@ -59,16 +70,19 @@ export interface TerminalsDeps {
   limits?: Partial<TerminalLimits>
 }
 
+/** What a socket is for: what its ticket says, and the shell. */
+type Opens = TicketSubject & { session: number }
+
 interface Size {
   cols: number
   rows: number
 }
 
-/** The shell that the web terminal looks at, among all sessions of a machine. */
-const SESSION = 'web'
+/** Says in the socket's address which shell is meant. */
+const SESSION_PARAMETER = 'session'
 
-/** How long whoever asks for the ways into an instance waits to hear whether it has a shell. */
-const RUNNING_MS = 1_000
+/** How long whoever asks for a way into an instance waits to hear which shells it has. */
+const SESSIONS_MS = 1_000
 
 /** Makes the terminals. From here until `shutdown` a timer looks after the sockets. */
 export function createTerminals(deps: TerminalsDeps): Terminals {
@@ -89,7 +103,7 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
   const stillRuns = ({ userId, instanceId }: Pick<Tab, 'userId' | 'instanceId'>) =>
     isRunning(instances, { userId, instanceId })
 
-  function join(socket: TerminalSocket, { userId, instanceId }: TicketSubject, size: Size): void {
+  function join(socket: TerminalSocket, { userId, instanceId, session }: Opens, size: Size): void {
     const full =
       ofInstance(tabs, instanceId).length >= limits.tabsPerInstanceMax
         ? 'too_many_sockets'
@@ -101,9 +115,10 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
     const tab = joinTab({
       userId,
       instanceId,
+      session,
       socket,
       size,
-      attach: () => ways.attach(instanceId, SESSION, size),
+      attach: () => ways.attach(instanceId, sessionName(session), size),
       stillRuns: () => stillRuns({ userId, instanceId }),
       limits,
       log,
@@ -112,7 +127,7 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
     tabs.add(tab)
   }
 
-  function welcome(socket: TerminalSocket, subject: TicketSubject): void {
+  function welcome(socket: TerminalSocket, subject: Opens): void {
     waiting.add(socket)
     socket.listen({
       onResize: (cols, rows) => {
@@ -146,11 +161,20 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
     })
   }
 
-  async function redeem(request: IncomingMessage): Promise<TicketSubject | null> {
+  async function redeem(request: IncomingMessage): Promise<Opens | null> {
+    const session = sessionOf(new URL(request.url ?? '', 'http://socket').searchParams.get(SESSION_PARAMETER))
+    if (session === null) return null
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map(name => name.trim())
     const ticket = offered.find(name => name.startsWith(TERMINAL_TICKET_PREFIX))
     if (!ticket || !offered.includes(TERMINAL_SUBPROTOCOL)) return null
-    return tickets.redeem(ticket.slice(TERMINAL_TICKET_PREFIX.length), '')
+    const subject = await tickets.redeem(ticket.slice(TERMINAL_TICKET_PREFIX.length), opensOf(session))
+    return subject && { ...subject, session }
+  }
+
+  async function findSessions(instanceId: string): Promise<number[]> {
+    const found = await within(SESSIONS_MS, ways.sessions(instanceId))
+    const here = ofInstance(tabs, instanceId).map(({ session }) => sessionName(session))
+    return sessionsAmong([...here, ...(found ?? [])])
   }
 
   async function checkSessions(): Promise<void> {
@@ -169,24 +193,31 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
   }, limits.pingMs).unref()
 
   return {
-    async issueTicket(subject) {
-      await instances.findRunning(subject.userId, subject.instanceId)
-      return { ...(await tickets.issue(subject, '', TERMINAL_TICKET_MS)), path: TERMINAL_PATH }
+    async issueTicket(subject, session) {
+      const { instanceId } = subject
+      const { kind } = await instances.findRunning(subject.userId, instanceId)
+      // All that looks at a serial line sees the same: there is no second shell behind it.
+      const sessionsMax = kind === 'VM' ? 1 : TERMINAL_SESSIONS_MAX
+      if (session > sessionsMax) {
+        throw new ApiError('validation_failed', { fields: [{ path: 'session', rule: 'vm_one_shell' }] })
+      }
+      const [issued, sessions] = await Promise.all([
+        tickets.issue(subject, opensOf(session), TERMINAL_TICKET_MS),
+        findSessions(instanceId),
+      ])
+      return { ...issued, path: pathOf(session), sessions, sessionsMax }
     },
-    stop: async instanceId => {
+    stop: async (instanceId, session) => {
       try {
-        await ways.closeSession(instanceId, SESSION)
+        const ended = session === null ? sessionsAmong(await ways.sessions(instanceId)) : [session]
+        await Promise.all(ended.map(one => ways.closeSession(instanceId, sessionName(one))))
       } catch (error) {
         // Where no machine runs, no shell does.
         if (error instanceof ComputeError && ['not_running', 'not_found'].includes(error.code)) return
         throw error instanceof ComputeError ? new ApiError('unavailable', { cause: error }) : error
       }
     },
-    running: async instanceId => {
-      if (ofInstance(tabs, instanceId).length > 0) return true
-      const found = await within(RUNNING_MS, ways.sessions(instanceId))
-      return found?.includes(SESSION) ?? false
-    },
+    sessions: findSessions,
     instances: () => [...new Set([...tabs].map(tab => tab.instanceId))],
     upgrade: {
       path: TERMINAL_PATH,
@@ -215,6 +246,15 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
       for (const socket of waiting) socket.end('gateway_stopping')
     },
   }
+}
+
+/** What a ticket for a shell opens besides: one for another shell, or for a file, does not open it. */
+function opensOf(session: number): string {
+  return session === 1 ? '' : sessionName(session)
+}
+
+function pathOf(session: number): string {
+  return session === 1 ? TERMINAL_PATH : `${TERMINAL_PATH}?${SESSION_PARAMETER}=${session}`
 }
 
 function allSockets(tabs: ReadonlySet<Tab>): TerminalSocket[] {

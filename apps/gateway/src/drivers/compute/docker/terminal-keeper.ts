@@ -18,9 +18,8 @@ import { createDockerLink } from './docker-link.ts'
 import { openDockerShell } from './docker-shell.ts'
 import { takeKeeperName } from './keeper-name.ts'
 import type { KeeperPlan, KeeperRequest } from './keeper-words.ts'
+import { hasRoomFor } from './shell-room.ts'
 
-/** Shells of all machines together: bounds the memory that their output takes. */
-const SESSIONS_MAX = 400
 const MACHINE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
 
 process.title = 'berth-terminals'
@@ -73,7 +72,7 @@ function hostOf(machine: string): SessionHost {
   const host = createSessionHost({
     open: (options, events) => openDockerShell(docker.getContainer(machine), options, events),
     failureOf: error => asFailure(toComputeError(error, `opening a terminal in ${machine}`)),
-    mayOpen: () => sessionsHeld() < SESSIONS_MAX,
+    mayOpen: () => hasRoomFor(sessionsHeld(), host.size),
     onEnd: () => {
       if (host.size === 0) hosts.delete(machine)
       rest()

@@ -194,7 +194,7 @@ describeWhere('images of sandboxes when something goes wrong', probe, () => {
     ] as const) {
       const pulling = expectCode(pull(engine), 'failed')
       await eventually(() => expect(isThere()).toBe(true))
-      for (const pid of pidsOf(name)) process.kill(pid, 'SIGKILL')
+      for (const pid of pidsOf(name)) killIfThere(pid)
       await pulling
       registry.does(() => false)
     }
@@ -360,4 +360,13 @@ function isBelow(pid: number): boolean {
     at = Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${at}/status`, 'utf8'))?.[1] ?? 0)
   }
   return false
+}
+
+/** With the first of a process and those around it the others may go by themselves. */
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }

@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
+import type { SerializedError } from 'vitest'
 import type { Reporter, TestModule, TestSpecification } from 'vitest/node'
 import { root } from '../lib/paths.mjs'
 import { TIMED } from './longest-first.ts'
-import { shortReason, type Tally } from './tally.ts'
+import { type Failure, shortReason, type Tally } from './tally.ts'
 
 /** Names the file that {@link VitestTallyReporter} writes. */
 export const VITEST_TALLY_FILE = 'BERTH_VITEST_TALLY_FILE'
@@ -57,12 +58,20 @@ class VitestTallyReporter implements Reporter {
         tally.failed.push({ name, why: reasonOf(suite.errors()), file })
       }
     }
-    if (unhandledErrors.length > 0) {
-      const name = `Vitest: ${unhandledErrors.length} unhandled errors`
-      tally.failed.push({ name, why: reasonOf(unhandledErrors) })
-    }
+    tally.failed.push(...unhandledErrors.map(outsideOfTests))
     writeFileSync(report, JSON.stringify(tally))
   }
+}
+
+/** An error that nothing awaited, under the file whose process had it, where that is known. */
+function outsideOfTests(error: SerializedError): Failure {
+  const cause = error.cause instanceof Object && 'message' in error.cause ? `: ${error.cause.message}` : ''
+  const at = /^\s*at .*/m.exec(error.stack ?? '')?.[0].trim() ?? ''
+  const why = shortReason(`${error.message}${cause} ${at}`.trim())
+  const path: unknown = error.VITEST_TEST_PATH
+  if (typeof path !== 'string') return { name: 'Vitest (outside of any test)', why }
+  const file = relative(root, path)
+  return { name: `${file} (outside of any test)`, why, file }
 }
 
 function reasonOf(errors: readonly { message: string }[]): string {

@@ -41,7 +41,10 @@ export async function followOwn(
     heard.push(...event.instances)
     put(event)
     since?.push(event)
-    if (event.reread && event.ended === null) reads = reads.then(read)
+    if (!event.reread || event.ended !== null) return
+    reads = reads.then(read)
+    // A gateway that ends cuts the reading off. Who waits for it hears so; a test that is over waits for nothing.
+    reads.catch(() => {})
   })
   return {
     ...call,
@@ -49,7 +52,7 @@ export async function followOwn(
     heard,
     /** What it takes the instances to be, by id. */
     known: () => known,
-    /** When what it was told to read is read. */
+    /** When what it was told to read is read; throws what the first reading that failed threw. */
     hasRead: () => reads,
     /** Why it ended, once it has. */
     ended: async (): Promise<InstancesEvent['ended'] | undefined> => (await call.last())?.ended,

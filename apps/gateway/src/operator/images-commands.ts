@@ -9,7 +9,7 @@ interface Answer {
   text: string
 }
 
-/** Does what an operator asked for. @throws ApiError `not_found` or `image_state`. */
+/** Does what an operator asked for. @throws ApiError `not_found`, `image_state` or `image_changed`. */
 export async function runImages(review: Images['review'], command: ImagesCommand): Promise<Answer> {
   switch (command.act) {
     case 'queue': {
@@ -22,7 +22,7 @@ export async function runImages(review: Images['review'], command: ImagesCommand
       return { data: wireOf(image), text: pageOf(image) }
     }
     case 'approve': {
-      const image = await review.approve(command.id)
+      const image = await review.approve(command.id, command.seen)
       const text = `${image.id} “${image.name}” is the community's now, as ${image.communityId}.\n`
       return { data: wireOf(image), text }
     }
@@ -61,6 +61,7 @@ function wireOf(image: Reviewed) {
     min_vram_gb: image.minVramGb,
     size: Math.ceil(image.sizeBytes / BYTES_PER_MB),
     digest: image.digest,
+    seen: image.seen,
     image_reference: image.sourceReference,
     community_image_id: image.communityId,
     review_since: image.reviewSince?.toISOString() ?? null,

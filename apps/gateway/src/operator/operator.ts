@@ -41,6 +41,8 @@ function wordsOf(error: unknown): string {
     if (error.code === 'not_found') return 'There is no such image.'
     if (error.code === 'image_state')
       return `The image is ${error.values?.status}: that cannot be done with it now.`
+    if (error.code === 'image_changed')
+      return 'The image is not what that --seen stands for: its customer has changed it. Show it, and look again.'
   }
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
   return `${error instanceof Error ? error.message : String(error)}${cause}`

@@ -6,7 +6,7 @@ describe('[R6.5] what an operator types', () => {
     ['images queue', { act: 'queue', json: false }],
     ['images queue --json', { act: 'queue', json: true }],
     ['images show im-abcdefg', { act: 'show', id: 'im-abcdefg', json: false }],
-    ['images approve im-abcdefg', { act: 'approve', id: 'im-abcdefg', json: false }],
+    ['images approve im-abcdefg --seen 3f', { act: 'approve', id: 'im-abcdefg', seen: '3f', json: false }],
     [
       'images reject im-abcdefg --reason=why',
       { act: 'reject', id: 'im-abcdefg', reason: 'why', json: false },
@@ -27,6 +27,9 @@ describe('[R6.5] what an operator types', () => {
     ['images burn im-abcdefg', /cannot burn/],
     ['images approve', /id is missing/],
     ['images approve im-abcdefg im-bcdefgh', /too much/],
+    ['images approve im-abcdefg', /--seen/],
+    ['images approve im-abcdefg --seen=', /--seen/],
+    ['images show im-abcdefg --seen 3f', /goes with approve/],
     ['images approve im-abcdefg --reason=x', /goes with reject/],
     ['images reject im-abcdefg', /Say why/],
     ['images reject im-abcdefg --reason=', /Say why/],

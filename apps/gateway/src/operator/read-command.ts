@@ -5,7 +5,8 @@ export class UsageError extends Error {}
 
 export type ImagesCommand = { json: boolean } & (
   | { act: 'queue' }
-  | { act: 'show' | 'approve'; id: string }
+  | { act: 'show'; id: string }
+  | { act: 'approve'; id: string; seen: string }
   | { act: 'reject' | 'take-down'; id: string; reason: string }
 )
 
@@ -15,7 +16,7 @@ export const USAGE = `Usage: npm run operator -- images <what>
 
   queue                              Images that wait for an answer, the oldest first
   show <id>                          One of them, with all that was said of it
-  approve <id>                       The community gets it as it is now
+  approve <id> --seen <mark>         The community gets it, if it is still what was shown with that mark
   reject <id> --reason <words>       It stays its customer's own, who is told why
   take-down <id> --reason <words>    Takes an image off the community, by the community's id of it
 
@@ -32,18 +33,20 @@ export function readCommand(args: string[]): ImagesCommand | null {
   if (values.help || positionals.length === 0) return null
   const [group, act, id, ...more] = positionals
   if (group !== 'images') throw new UsageError(`There is no ${group} here.\n\n${USAGE}`)
-  const { json, reason } = values
+  const { json, reason, seen } = values
   if (more.length > 0) throw new UsageError(`${more.join(' ')} is too much.\n\n${USAGE}`)
   if (reason !== undefined && act !== 'reject' && act !== 'take-down') {
     throw new UsageError(`--reason goes with reject and take-down.\n\n${USAGE}`)
   }
+  if (seen !== undefined && act !== 'approve') throw new UsageError(`--seen goes with approve.\n\n${USAGE}`)
   switch (act) {
     case 'queue':
       if (id !== undefined) throw new UsageError(`${id} is too much.\n\n${USAGE}`)
       return { json, act }
     case 'show':
-    case 'approve':
       return { json, act, id: required(id) }
+    case 'approve':
+      return { json, act, id: required(id), seen: seenOf(seen) }
     case 'reject':
     case 'take-down':
       return { json, act, id: required(id), reason: reasonOf(reason) }
@@ -56,6 +59,7 @@ function parse(args: string[]) {
   const options = {
     json: { type: 'boolean', default: false },
     reason: { type: 'string' },
+    seen: { type: 'string' },
     help: { type: 'boolean', short: 'h', default: false },
   } as const
   try {
@@ -68,6 +72,11 @@ function parse(args: string[]) {
 function required(id: string | undefined): string {
   if (id === undefined) throw new UsageError(`Which image? Its id is missing.\n\n${USAGE}`)
   return id
+}
+
+function seenOf(seen: string | undefined): string {
+  if (seen) return seen
+  throw new UsageError('Say with --seen what you looked at: show prints it, and it changes with the image.')
 }
 
 function reasonOf(reason: string | undefined): string {

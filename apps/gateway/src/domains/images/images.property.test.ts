@@ -141,7 +141,7 @@ async function live(sizeBytes: number, creditCents: number, acts: Act[]): Promis
       case 'publish':
         return await quietly(() => here.publish(userId, id))
       case 'approve':
-        return await quietly(() => there.review.approve(id))
+        return await quietly(async () => there.review.approve(id, (await there.review.show(id)).seen))
       case 'reject':
         return await quietly(() => there.review.reject(id, 'test'))
       case 'cancel':

@@ -112,6 +112,12 @@ const ownOnEngine = async () => {
   if (!('list' in own)) throw new Error('it makes no images')
   return (await own.list()).map(({ id }) => id)
 }
+/** Approves an image as it is now. */
+async function approve(id: string) {
+  const { review } = gateway.gateway.images
+  return review.approve(id, (await review.show(id)).seen)
+}
+
 async function news({ userId }: Customer): Promise<string[]> {
   const { rows } = await gateway.database.db.execute<{ news: string }>(
     sql`select data->'payload'->>'news' as news from pgboss.job
@@ -297,6 +303,23 @@ describe('what is asked for', () => {
 })
 
 describe('[R4.8] private, review, community', () => {
+  test('[R6.5] what was changed after its reviewer looked at it is not approved', async () => {
+    const { review } = gateway.gateway.images
+    const customer = await someone()
+    const { id } = await kept(customer)
+    await gateway.data(publishImage, { params: { id } }, customer)
+    const { seen } = await review.show(id)
+    const edited = { id, ...imageDetails, readme: 'Something else.' }
+    expect(await gateway.data(editImage, { body: edited }, customer)).toMatchObject({ status: 'review' })
+    await expect(review.approve(id, seen)).rejects.toThrow('image_changed')
+    expect(await of(customer, id)).toMatchObject({ status: 'review', community_image_id: null })
+    // Neither taking it back nor sending it again makes another image of it.
+    await gateway.data(cancelPublishing, { params: { id } }, customer)
+    await gateway.data(publishImage, { params: { id } }, customer)
+    await expect(review.approve(id, seen)).rejects.toThrow('image_changed')
+    expect(await approve(id)).toMatchObject({ status: 'community', readme: 'Something else.' })
+  })
+
   test('published it is reviewed, approved it is the community’s by the same bytes, and outlives what it was made from', async () => {
     const { review } = gateway.gateway.images
     const customer = await someone()
@@ -311,7 +334,7 @@ describe('[R4.8] private, review, community', () => {
     })
     expect(refusal(await on(publishImage, customer, id))).toBe('image_state')
     expect((await review.queue()).map(one => one.id)).toContain(id)
-    await review.approve(id)
+    await approve(id)
     const published = await of(customer, id)
     expect(published).toMatchObject({ status: 'community', review_by: null })
     const copy = published?.community_image_id ?? ''
@@ -329,7 +352,7 @@ describe('[R4.8] private, review, community', () => {
       version: 2,
     })
     expect(await gateway.data(getImage, { params: { id: copy } })).toMatchObject({ name: imageDetails.name })
-    await review.approve(id)
+    await approve(id)
     expect(await gateway.data(getImage, { params: { id: copy } })).toMatchObject({
       name: 'Harbour tools 2',
       versions: [{ number: 2 }, { number: 1 }],
@@ -366,7 +389,7 @@ describe('[R4.8] private, review, community', () => {
       reason: { code: 'refused', detail: 'README names port 7861' },
     })
     await gateway.data(publishImage, { params: { id } }, customer)
-    await review.approve(id)
+    await approve(id)
     const copy = (await of(customer, id))?.community_image_id ?? ''
     const fan = await someone()
     expect(await gateway.data(starImage, { params: { id: copy } }, fan)).toEqual({
@@ -393,7 +416,7 @@ describe('[R4.8] private, review, community', () => {
     const customer = await someone()
     const { id } = await kept(customer)
     await gateway.data(publishImage, { params: { id } }, customer)
-    await review.approve(id)
+    await approve(id)
     const copy = (await of(customer, id))?.community_image_id ?? ''
     await review.takeDown(copy, 'A key is in it')
     expect(await of(customer, id)).toMatchObject({
@@ -493,13 +516,12 @@ describe('[B4] money', () => {
   })
 
   test('[B18] an account with images is not deleted; what it published stays without its name', async () => {
-    const { review } = gateway.gateway.images
     const customer = await someone()
     const { id, instance } = await kept(customer)
     await gateway.data(terminateInstance, { params: { id: instance } }, customer)
     await vi.waitUntil(() => !compute.held.has(instance), WAIT)
     await gateway.data(publishImage, { params: { id } }, customer)
-    await review.approve(id)
+    await approve(id)
     const copy = (await of(customer, id))?.community_image_id ?? ''
     const leave = () =>
       gateway.call(deleteAccount, { body: { email: customer.email, password: '' } }, customer)

@@ -1,5 +1,6 @@
 import type { FieldRule } from '@berth/contract/errors'
-import type { CustomImage, ImageStatus } from '@berth/contract/images'
+import { type ImageAction, imageCan } from '@berth/contract/image-actions'
+import type { CustomImage } from '@berth/contract/images'
 import { IMAGES_PER_USER_MAX } from '@berth/contract/limits'
 import { type CreateImageBody, createImage, type EditImageBody } from '@berth/contract/own-images'
 import { and, count, eq, isNull } from 'drizzle-orm'
@@ -218,7 +219,7 @@ export function createOwnImages(deps: OwnImagesDeps) {
     edit(userId: string, body: EditImageBody): Promise<CustomImage> {
       requireRegion(body.region_code)
       return act(userId, body.id, async (tx, row, at) => {
-        requireStatus(row, ['building', 'private', 'review', 'community', 'refused', 'failed'])
+        requireCan('edit', row)
         const [said] = await tx
           .update(ownImage)
           .set({ ...saidOf(body), updatedAt: at })
@@ -232,7 +233,7 @@ export function createOwnImages(deps: OwnImagesDeps) {
     /** Sends an image to the community. @throws ApiError `not_found` or `image_state`. */
     publish: (userId: string, id: string): Promise<CustomImage> =>
       act(userId, id, async (tx, row, at) => {
-        requireStatus(row, ['private', 'refused'])
+        requireCan('publish', row)
         return send(tx, row, at)
       }),
 
@@ -242,7 +243,7 @@ export function createOwnImages(deps: OwnImagesDeps) {
      */
     cancelPublishing: (userId: string, id: string): Promise<CustomImage> =>
       act(userId, id, async (tx, row, at) => {
-        requireStatus(row, ['review'])
+        requireCan('cancel_publishing', row)
         const status = (await copyOf(tx, row)) ? 'community' : 'private'
         return change(tx, row, { status, at, patch: { reviewSince: null } })
       }),
@@ -253,7 +254,7 @@ export function createOwnImages(deps: OwnImagesDeps) {
      */
     makePrivate: (userId: string, id: string): Promise<CustomImage> =>
       act(userId, id, async (tx, row, at) => {
-        requireStatus(row, ['community', 'review', 'refused'])
+        requireCan('make_private', row)
         await tx
           .update(communityImage)
           .set({ withdrawnAt: at })
@@ -267,7 +268,7 @@ export function createOwnImages(deps: OwnImagesDeps) {
      */
     async cancelBuild(userId: string, id: string): Promise<CustomImage> {
       const shown = await act(userId, id, async (tx, row, at) => {
-        requireStatus(row, ['building'])
+        requireCan('cancel_build', row)
         await endBuild(tx, row, at)
         const reason = { code: 'build_canceled', detail: '' } as const
         return change(tx, row, { status: 'failed', at, reason })
@@ -351,8 +352,8 @@ async function copyOf(tx: Transaction, { id }: OwnImageRow): Promise<CommunityRo
   return row
 }
 
-function requireStatus({ status }: OwnImageRow, allowed: readonly ImageStatus[]): void {
-  if (!allowed.includes(status)) throw new ApiError('image_state', { values: { status } })
+function requireCan(action: ImageAction, { status }: OwnImageRow): void {
+  if (!imageCan(action, status)) throw new ApiError('image_state', { values: { status } })
 }
 
 function isOwn(userId: string, id: string) {

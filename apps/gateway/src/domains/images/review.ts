@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { and, asc, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
@@ -11,6 +12,8 @@ import { communityImage, communityImageVersion, ownImage } from './tables.ts'
 
 /** Images that the queue shows. */
 const QUEUE_MAX = 200
+/** Nobody finds two images of which these are the same. */
+const SEEN_CHARS = 32
 
 export interface ReviewDeps {
   db: Database
@@ -47,7 +50,13 @@ export type Reviewed = Pick<
   | 'digest'
   | 'sourceReference'
   | 'communityId'
-> & { author: string | null; reviewSince: Date | null; reviewBy: Date | null }
+> & {
+  author: string | null
+  reviewSince: Date | null
+  reviewBy: Date | null
+  /** Stands for all that the community would get of it: another one after any change. */
+  seen: string
+}
 
 /** What the operator does with images that customers publish (R4.8, R6.5). */
 export function createReview(deps: ReviewDeps) {
@@ -65,7 +74,7 @@ export function createReview(deps: ReviewDeps) {
       if (!fresh) throw new ApiError('not_found')
       return run(tx, fresh, clock.now())
     })
-    return { ...row, author, reviewBy: reviewBy(row) }
+    return reviewed(row, author)
   }
 
   /** @throws ApiError `not_found`. */
@@ -84,26 +93,26 @@ export function createReview(deps: ReviewDeps) {
         .where(and(eq(ownImage.status, 'review'), isNull(ownImage.deletedAt)))
         .orderBy(asc(ownImage.reviewSince), asc(ownImage.place))
         .limit(QUEUE_MAX)
-      return Promise.all(
-        rows.map(async row => ({ ...row, author: await deps.nameOf(row.userId), reviewBy: reviewBy(row) })),
-      )
+      return Promise.all(rows.map(async row => reviewed(row, await deps.nameOf(row.userId))))
     },
 
     /** An image with all that was said of it. @throws ApiError `not_found`. */
     async show(id: string): Promise<Reviewed> {
       const row = await find(id)
-      return { ...row, author: await deps.nameOf(row.userId), reviewBy: reviewBy(row) }
+      return reviewed(row, await deps.nameOf(row.userId))
     },
 
     /**
-     * Gives the community the image as it is now: a copy of its own, of the same bytes, which takes the place of the version
-     * before.
-     * @throws ApiError `not_found` or `image_state`.
+     * Gives the community the image as its reviewer saw it: a copy of its own, of the same bytes, which takes the place of
+     * the version before.
+     * @param seen What {@link Reviewed} had then: its customer may have changed it since.
+     * @throws ApiError `not_found`, `image_state` or `image_changed`.
      */
-    async approve(id: string): Promise<Reviewed> {
+    async approve(id: string, seen: string): Promise<Reviewed> {
       const author = await deps.nameOf((await find(id)).userId)
       return withLocks(id, async (tx, row, at) => {
         if (row.status !== 'review') throw new ApiError('image_state', { values: { status: row.status } })
+        if (reviewed(row, author).seen !== seen) throw new ApiError('image_changed')
         const communityId = await publish(tx, row, { author, at, newId: ids.imageId() })
         return changeImage(tx, deps, row, {
           status: 'community',
@@ -199,6 +208,11 @@ export function createReview(deps: ReviewDeps) {
       .onConflictDoNothing()
     return copy.id
   }
+}
+
+function reviewed(row: OwnImageRow, author: string | null): Reviewed {
+  const seen = createHash('sha256').update(JSON.stringify([author, saidAndKept(row)]))
+  return { ...row, author, reviewBy: reviewBy(row), seen: seen.digest('hex').slice(0, SEEN_CHARS) }
 }
 
 function saidAndKept(row: OwnImageRow): Pick<CommunityRow, SharedColumn> {

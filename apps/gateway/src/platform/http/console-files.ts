@@ -95,7 +95,7 @@ const NOT_BUILT = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Berth</title>
 <h1>The console is not built</h1>
 <p>The gateway runs, but the folder with its pages is missing. Stop it and run <code>npm start</code>, which builds
-the console, or run <code>npm run build -w @berth/console</code> and load this page again.</p>
+the console.</p>
 `
 
 async function isFolder(path: string): Promise<boolean> {

@@ -165,6 +165,8 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   request.errorCode = known.code
   const answer = answerOf(known, call, request)
   if (known.code === 'unavailable') reply.header('retry-after', '1')
+  // Whoever asked for a part that is not there hears how long the whole is.
+  if (known.code === 'file_range') reply.header('content-range', `bytes */${known.values.size}`)
   // No hook sees an address that cannot be decoded, so the id is put here too.
   reply.header('x-request-id', request.id)
   return reply.code(answer.httpStatus).headers(API_HEADERS).send(answer.text)

@@ -11,7 +11,6 @@ export const EXIT = {
   damaged: 45,
   cut: 46,
   noTool: 47,
-  range: 48,
 } as const
 
 const BY_EXIT: Record<number, ErrorCode> = {
@@ -21,7 +20,6 @@ const BY_EXIT: Record<number, ErrorCode> = {
   [EXIT.outOfStep]: 'file_out_of_step',
   [EXIT.damaged]: 'file_damaged',
   [EXIT.cut]: 'file_out_of_step',
-  [EXIT.range]: 'file_range',
 }
 
 /** Programs say in English what went wrong; the first words that fit count. */

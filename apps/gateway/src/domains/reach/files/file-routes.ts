@@ -81,49 +81,41 @@ export function downloadRoute(files: Pick<Files, 'takeDownload'>): RawRoute {
       // Without a path it would be a ticket for something else.
       if (!TICKET.test(ticket) || !asked.success) throw new ApiError('download_ticket_invalid')
       const taken = await files.takeDownload(ticket, asked.data, range)
-      return { status: isPart(taken, range) ? 206 : 200, headers: headersOf(taken, range), body: taken.body }
+      return { status: taken.file?.part ? 206 : 200, headers: headersOf(taken), body: taken.body }
     },
   }
 }
 
 const RANGE = /^bytes=(\d{1,15})-(\d{1,15})?$/
 const TAG = /^"(\d{1,15})-(\d{1,15})"$/
-const EVERYTHING: DownloadRange = { from: 0, length: null, of: null }
 
-/** Only one range from somewhere on is heard; for others everything is a right answer. */
+/** Only one range from somewhere on is heard; for others everything is a right answer, which null asks for. */
 function rangeOf(
   asked: string | string[] | undefined,
   ifRange: string | string[] | undefined,
-): DownloadRange {
+): DownloadRange | null {
   const [, first, last] = RANGE.exec(typeof asked === 'string' ? asked : '') ?? []
-  if (first === undefined) return EVERYTHING
+  if (first === undefined) return null
   const from = Number(first)
   const length = last === undefined ? null : Number(last) - from + 1
-  if (length !== null && length < 1) return EVERYTHING
+  if (length !== null && length < 1) return null
   if (ifRange === undefined) return { from, length, of: null }
   const [, size, modified] = TAG.exec(typeof ifRange === 'string' ? ifRange : '') ?? []
   // A tag that is none of ours is of another file.
-  if (size === undefined) return EVERYTHING
+  if (size === undefined) return null
   return { from, length, of: { size: Number(size), modifiedS: Number(modified) } }
 }
 
-function isPart({ file }: TakenDownload, { from, length }: DownloadRange): boolean {
-  return file !== null && file.from === from && (from > 0 || length !== null)
-}
-
-function headersOf(taken: TakenDownload, range: DownloadRange): Record<string, string> {
-  const { file, name } = taken
+function headersOf({ file, name }: TakenDownload): Record<string, string> {
   const common = { ...SAVED_ONLY, 'content-disposition': dispositionOf(name) }
   if (!file) return common
-  const { size, modifiedS, from } = file
-  const isWhole = !isPart(taken, range)
-  const length = Math.min(size - from, (isWhole ? null : range.length) ?? size)
+  const { size, modifiedS, part } = file
   return {
     ...common,
     'accept-ranges': 'bytes',
     etag: `"${size}-${modifiedS}"`,
-    'content-length': String(length),
-    ...(!isWhole && { 'content-range': `bytes ${from}-${from + length - 1}/${size}` }),
+    'content-length': String(part?.length ?? size),
+    ...(part && { 'content-range': `bytes ${part.from}-${part.from + part.length - 1}/${size}` }),
   }
 }
 

@@ -118,6 +118,12 @@ const ODD = [
   '+',
   '🙂',
 ]
+/** What an address refused with: its status, its code, and what it says of the whole. */
+async function refusalOf({ response }: { response: Response }) {
+  const { code } = (await response.json()) as { code: string }
+  return [response.status, code, response.headers.get('content-range')]
+}
+
 const fileName = fc
   .array(fc.oneof(fc.constantFrom(...ODD), fc.string({ unit: 'binary', maxLength: 4 })), {
     minLength: 1,
@@ -273,15 +279,27 @@ describe.each(PLACES.filter(({ missing }) => missing === null))(
       expect(rest.response.status).toBe(206)
       const whole = Buffer.concat([begun, Buffer.from(await rest.response.arrayBuffer())])
       expect(whole.equals(file.bytes)).toBe(true)
-      const past = await files.save(file.path, { range: `bytes=${200 * KIB + 1}-` })
-      expect([past.response.status, ((await past.response.json()) as { code: string }).code]).toEqual([
-        416,
-        'file_range',
-      ])
+      for (const from of [200 * KIB, 200 * KIB + 1]) {
+        const past = await files.save(file.path, { range: `bytes=${from}-` })
+        expect(await refusalOf(past)).toEqual([416, 'file_range', `bytes */${200 * KIB}`])
+      }
       await files.send({ ...file, modified_at: 1_700_000_001 }, { replace: true })
       const changed = await files.save(file.path, { range: 'bytes=100000-', 'if-range': tag })
       expect(changed.response.status).toBe(200)
       expect((await changed.response.arrayBuffer()).byteLength).toBe(200 * KIB)
+      const begin = await files.save(file.path, { range: 'bytes=0-99', 'if-range': tag })
+      expect(begin.response.status).toBe(200)
+      expect((await begin.response.arrayBuffer()).byteLength).toBe(200 * KIB)
+    })
+
+    test('[B19] an empty file is saved whole, and has no part that could be asked for', async () => {
+      await files.send({ path: '/tmp/empty.bin', bytes: Buffer.alloc(0) })
+      const { response } = await files.save('/tmp/empty.bin')
+      expect([response.status, response.headers.get('content-length')]).toEqual([200, '0'])
+      for (const range of ['bytes=0-', 'bytes=0-9', 'bytes=5-']) {
+        const past = await files.save('/tmp/empty.bin', { range })
+        expect(await refusalOf(past)).toEqual([416, 'file_range', 'bytes */0'])
+      }
     })
 
     test('[B19] what stands there gives way only where that is said, and a folder never', async () => {

@@ -46,7 +46,7 @@ export interface Files {
   /** A ticket for one download. */
   startDownload(target: FileTarget): Promise<{ ticket: string; name: string; expiresAt: Date }>
   /** Uses a ticket up, for the path that it is for. @throws ApiError `download_ticket_invalid`. */
-  takeDownload(ticket: string, path: string, range: DownloadRange): Promise<TakenDownload>
+  takeDownload(ticket: string, path: string, range: DownloadRange | null): Promise<TakenDownload>
   /** Begins to end what belongs to sessions that are no longer open. @returns The way to stop. */
   watch(): Promise<() => void>
   /** Ends every transfer; another gateway goes on where it was. */

@@ -5,16 +5,16 @@ import { pathLine, type Run, type RunningScript, startScript } from './run-scrip
 
 /** What comes out of a machine. */
 export interface Download {
-  /** Null for a folder, which comes as an archive. */
-  file: { size: number; modifiedS: number; from: number } | null
+  /** Null for a folder, which comes as an archive. `part` is what comes of the file, in bytes; null for all of it. */
+  file: { size: number; modifiedS: number; part: { from: number; length: number } | null } | null
   /** Fails where it is not whole. Whoever has no use for it any more destroys it. */
   body: Readable
 }
 
-/** From where a file is asked for, and for which one that holds. */
+/** Which part of a file is asked for, and of which file that holds. */
 export interface DownloadRange {
   from: number
-  /** How many bytes; null for all. */
+  /** How many bytes; null for all that follow. */
   length: number | null
   /** Size and time of the file that this goes on with; null where that does not matter. */
   of: { size: number; modifiedS: number } | null
@@ -25,13 +25,14 @@ const HEAD = /^(folder|file (\d{1,15}) (-?\d{1,15}) (\d{1,15}))$/
 
 /**
  * Opens a file of a machine, or a folder, to be read no faster than whoever asked reads it.
+ * @param range Null for the whole file.
  * @param stop Ends it with its reason.
- * @throws ApiError why it cannot be read; `files_unclear` where the machine makes no sense, or says nothing for too long.
+ * @throws ApiError why it cannot be read; `file_range` {size} where nothing of it is in the range; `files_unclear` where the machine makes no sense, or says nothing for too long.
  */
 export async function openDownload(
   run: Run,
   path: string,
-  range: DownloadRange,
+  range: DownloadRange | null,
   { idleMs, stop }: { idleMs: number; stop: AbortSignal },
 ): Promise<Download> {
   const { promise: head, resolve, reject } = Promise.withResolvers<Download['file']>()
@@ -84,15 +85,20 @@ export async function openDownload(
     begun = null
     if (what === 'folder') resolve(null)
     else {
-      const file = { size: Number(size), modifiedS: Number(modified), from: Number(from) }
-      if (file.from > file.size || file.from > range.from) {
+      const file = { size: Number(size), modifiedS: Number(modified) }
+      // A range that no longer holds is the whole file.
+      const held = range && isOf(file, range) ? range : null
+      if (Number(from) !== (held?.from ?? 0)) {
         fail(new ApiError('files_unclear'))
         return
       }
-      // A range that no longer holds is the whole file.
-      const length = file.from === range.from ? range.length : null
-      left = Math.min(file.size - file.from, length ?? Number.POSITIVE_INFINITY)
-      resolve(file)
+      if (held && held.from >= file.size) {
+        fail(new ApiError('file_range', { values: { size: file.size } }))
+        return
+      }
+      const beyond = file.size - (held?.from ?? 0)
+      left = Math.min(beyond, held?.length ?? beyond)
+      resolve({ ...file, part: held && { from: held.from, length: left } })
       if (left === 0) finish()
     }
     if (rest.length > 0) give(rest)
@@ -120,6 +126,11 @@ export async function openDownload(
   return { file: await head, body }
 }
 
-function headOf(path: string, { from, of }: DownloadRange): string {
+function isOf(file: { size: number; modifiedS: number }, { of }: DownloadRange): boolean {
+  return of === null || (of.size === file.size && of.modifiedS === file.modifiedS)
+}
+
+function headOf(path: string, range: DownloadRange | null): string {
+  const { from, of } = range ?? { from: 0, of: null }
   return `${pathLine(path)}${from} ${of ? `${of.size} ${of.modifiedS}` : '- -'}\n`
 }

@@ -9,6 +9,7 @@ export const CONSOLE_LINKS = {
   instances: '/instance-list',
   explore: '/explore',
   volumes: '/network-volume',
+  images: '/my-images',
   payments: '/payments',
   notifications: '/settings?section=notifications',
   sessions: '/settings?section=sessions',

@@ -160,7 +160,7 @@ export function defineNotices(deps: NoticeDeps) {
     image: define(
       null,
       IMAGE_TEXTS,
-      ({ news }: ImageFacts) => (news === 'unpaid' || news === 'unpaid_soon' ? 'payments' : 'instances'),
+      ({ news }: ImageFacts) => (news === 'unpaid' || news === 'unpaid_soon' ? 'payments' : 'images'),
       (facts: ImageFacts) => ({
         at: timeText(facts.at),
         news: facts.news,

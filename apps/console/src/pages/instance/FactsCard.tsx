@@ -1,6 +1,9 @@
 import type { Instance } from '@berth/contract/instances'
+import { listVolumes, type VolumeMount } from '@berth/contract/volumes'
+import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { queryOf } from '../../api/queries.ts'
 import { useInstanceTexts } from '../../instances/instance-texts.ts'
 import { MachineNotes, StartCommand } from '../../instances/MachineFacts.tsx'
 import { Card } from '../../ui/Card.tsx'
@@ -89,11 +92,18 @@ function Disks({ instance: { disks } }: { instance: Instance }) {
           {t(`facts.disk.${kind}`, { gb, free, path })}
         </span>
       ))}
-      {disks.network_volume && (
-        <span className={classes.disk}>{t('facts.disk.network_volume', disks.network_volume)}</span>
-      )}
+      {disks.network_volume && <NetworkVolume mount={disks.network_volume} />}
     </Fact>
   )
+}
+
+/** The network volume by its name; by its id where its name is not known. */
+function NetworkVolume({ mount: { id, path } }: { mount: VolumeMount }) {
+  const { t } = useTranslation('instance')
+  const { data, isPending } = useQuery(queryOf(listVolumes, { query: {} }))
+  if (isPending) return null
+  const name = data?.find(volume => volume.id === id)?.name ?? id
+  return <span className={classes.disk}>{t('facts.disk.network_volume', { name, path })}</span>
 }
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {

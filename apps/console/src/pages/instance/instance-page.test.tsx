@@ -1,6 +1,7 @@
 import { listTransactions, type Transaction } from '@berth/contract/billing'
 import { getInstance } from '@berth/contract/instance-page'
 import { getConnection, listInstanceEvents } from '@berth/contract/instances'
+import { listVolumes } from '@berth/contract/volumes'
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { expect, test } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
@@ -67,6 +68,19 @@ test('[R4.5] the page of a running instance says what it is, what it costs, and 
   expect(oldest?.textContent).toContain('Deployedby you')
   await act(async () => fireEvent.click(screen.getByRole('button', { name: 'Stop' })))
   expect(await screen.findByRole('dialog', { name: 'Stop llama-finetune?' })).toBeTruthy()
+})
+
+test('[R3.11] a network volume is named as its customer has named it', async () => {
+  const { disks } = running
+  const mounted = { ...running, disks: { ...disks, network_volume: { id: 'v-abc123', path: '/data' } } }
+  await open({
+    ...answering(mounted),
+    [listVolumes.operation]: () => [
+      { id: 'v-other1', name: 'weights' },
+      { id: 'v-abc123', name: 'datasets' },
+    ],
+  })
+  expect(await screen.findByText('Network volume datasets at /data')).toBeTruthy()
 })
 
 test('[B13] each part of the page is gone to from the bar at the foot, by keyboard too', async () => {

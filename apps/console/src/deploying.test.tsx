@@ -161,6 +161,38 @@ test('[B7] what a registry says of an image stands at the field of the image', a
   expect(document.body.textContent).toContain('The registry gives this image to nobody without a login')
 })
 
+test('[B7] what is wrong with a volume or a port stands at its field before anything is sent, and its fold opens', async () => {
+  const check = {
+    key: 'ports',
+    ok: false,
+    code: 'direct_ports_used_up',
+    values: { field: 'tcp_ports', wanted: 2, left: 1 },
+  }
+  const fits = (body: unknown) => (body as { tcp_ports: number[] }).tcp_ports.length < 2
+  const { sent } = await openRepeated({
+    [checkResource.operation]: ({ body }) =>
+      fits(body) ? { ok: true, checks: [] } : { ok: false, checks: [check] },
+  })
+  const field = await screen.findByLabelText<HTMLInputElement>('TCP ports')
+  expect(field.closest('details')?.open).toBe(false)
+  fireEvent.change(field, { target: { value: '22, 23' } })
+  await waitFor(() => expect(field.getAttribute('aria-invalid')).toBe('true'))
+  expect(field.closest('details')?.open).toBe(true)
+  const said =
+    'Fewer direct ports are free here than are asked for. Ask for fewer, or take an address of its own'
+  expect(screen.getAllByText(said)).toHaveLength(2)
+  expect(
+    (await button('Deploy')).getAttribute('aria-disabled') ??
+      (await button('Deploy')).hasAttribute('disabled'),
+  ).toBeTruthy()
+  // What is typed is judged anew, and what is no port yet is left to the form.
+  fireEvent.change(field, { target: { value: '22, x' } })
+  await waitFor(() => expect(field.getAttribute('aria-invalid')).not.toBe('true'))
+  const last = sent.findLast(({ operation }) => operation === checkResource.operation)
+  await waitFor(() => expect(last?.body).toBeTruthy())
+  expect(sent.map(({ operation }) => operation)).not.toContain(deployInstance.operation)
+})
+
 test('[R2.25] an address of its own is chosen with its price and its stock, and is priced, checked and deployed with', async () => {
   const { sent } = await openRepeated({
     [getPublicIpPrice.operation]: () => ({

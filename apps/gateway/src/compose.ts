@@ -243,7 +243,6 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     nameOf: userId => identity.displayNameOf(userId),
   })
   const publicIps = createPublicIps({ ...base, catalogue })
-  const quotes = createQuotes({ db, catalogue, regions, publicIps, images, billing, fleet, registries })
   const sshKeys = createSshKeys({ ...base, events })
   const volumes = createVolumes({
     ...base,
@@ -254,6 +253,10 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     listen,
     holders: (q, userId) => instances.holdersOfVolumes(q, userId),
     ownedByInstances: (q, engineId) => instances.ownVolumesOn(q, engineId),
+  })
+  const quotes = createQuotes({
+    ...{ db, catalogue, regions, publicIps, images, billing, fleet, registries, volumes },
+    directPortsLeft: q => reach.directPortsLeft(q),
   })
   const instances: Instances = createInstances({
     ...base,
@@ -336,7 +339,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
   })
-  const reach = createReach({
+  const reach: Reach = createReach({
     ...base,
     events,
     listen,

@@ -29,7 +29,7 @@ import {
   TERMINAL_SESSIONS_MAX,
 } from './limits.ts'
 import { PUBLIC_IP_TYPES, publicIp } from './public-ip.ts'
-import { volumeMount, volumePath } from './volumes.ts'
+import { volumeId, volumeMount, volumePath } from './volumes.ts'
 
 /** `i-` and six letters or digits. */
 export const instanceId = z.string(by('required')).regex(/^i-[a-z0-9]{6,12}$/, by('not_allowed'))
@@ -47,11 +47,10 @@ const port = z
   .min(1, by('port_range'))
   .max(PORT_MAX, by('port_range'))
 
+const portNumbers = z.array(port, by('wrong_type')).max(PORTS_MAX, by('ports_max'))
+
 /** Ports of one protocol: up to ten, each once (R5.5). */
-export const ports = z
-  .array(port, by('wrong_type'))
-  .max(PORTS_MAX, by('ports_max'))
-  .refine(list => new Set(list).size === list.length, by('port_duplicate'))
+export const ports = portNumbers.refine(list => new Set(list).size === list.length, by('port_duplicate'))
 
 const diskGb = z
   .number(by('not_a_number'))
@@ -601,9 +600,23 @@ export const stopWebTerminal = defineCall({
   data: z.object({ instance_id: z.string() }),
 })
 
-/** One thing that was looked at before money moves (B7). `code` names the text, `values` fill it. */
+/**
+ * One thing that was looked at before money moves (B7). `code` names the text, `values` fill it; `field` is among them
+ * where it is about one of the deploy's fields.
+ */
 export const check = z.object({
-  key: z.enum(['region', 'stock', 'image', 'disk', 'own_disk', 'balance', 'compute', 'public_ip']),
+  key: z.enum([
+    'region',
+    'stock',
+    'image',
+    'disk',
+    'own_disk',
+    'balance',
+    'compute',
+    'public_ip',
+    'network_volume',
+    'ports',
+  ]),
   ok: z.boolean(),
   code: z.string(),
   values: z.record(z.string(), z.union([z.string(), z.number()])),
@@ -627,6 +640,12 @@ export const checkResource = defineCall({
     gpu_count: gpuCount,
     container_disk_gb: diskGb,
     ...ownDisks,
+    /** The network volume that it is to have; null: none. */
+    network_volume_id: volumeId.nullable().default(null),
+    // One that is named twice is what is looked for.
+    http_ports: portNumbers.default([]),
+    tcp_ports: portNumbers.default([]),
+    udp_ports: portNumbers.default([]),
   }),
   data: checks,
 })

@@ -20,6 +20,8 @@ import { Fold } from './Fold.tsx'
 import { AddressChoice } from './public-ip/AddressChoice.tsx'
 import { StorageFold, type StoragePath, type StorageValues } from './StorageFold.tsx'
 
+const PORT_FIELDS = ['http_ports', 'tcp_ports', 'udp_ports'] as const
+
 /** Fields that most leave as they are, as the form holds them. */
 export interface FoldValues extends StopRuleValues, StorageValues {
   http_ports: string
@@ -88,6 +90,7 @@ export function DeployFolds({
           ...(values.public_ip === 'dedicated' ? [t('public-ip:choice.dedicated')] : []),
         ].join(' · ')}
         cost={addressRate}
+        isAtFault={PORT_FIELDS.some(path => fieldOf(path).error)}
       >
         <TextInput
           label={t('form.http_ports')}

@@ -27,6 +27,7 @@ import { NO_STOP_RULES, stopRuleFields } from '../../ui/stop-rules.ts'
 import { toast } from '../../ui/toast.ts'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import { billingOf, ON_DEMAND, payingOf, termOf } from './BillingChoice.tsx'
+import { useCheckText } from './check-text.ts'
 import { DeployFolds } from './DeployFolds.tsx'
 import classes from './DeployForm.module.css'
 import { type EnvRow, envRows, secretNames } from './env/env-rows.ts'
@@ -147,7 +148,21 @@ export function DeployForm({
     data_disk_gb: kindOf(values.image_id) === 'VM' ? gbOf(values.data_disk_gb) : null,
     pod_volume_gb: kindOf(values.image_id) === 'POD' ? gbOf(values.pod_volume_gb) : null,
     public_ip: values.public_ip,
+    network_volume_id: (kindOf(values.image_id) === 'POD' && values.network_volume.id) || null,
+    http_ports: portsFromText(values.http_ports),
+    tcp_ports: portsFromText(values.tcp_ports),
+    udp_ports: portsFromText(values.udp_ports),
   })
+  const checkText = useCheckText(
+    quote.price.data?.currency ?? CURRENCIES[0],
+    payingOf(billing).charge_cycle !== null,
+  )
+  /** What is wrong with a field, as the form says it or, before that, the last check. */
+  const fieldOf = (path: string) => {
+    const field = form.getInputProps(path)
+    const fault = quote.faultAt(path)
+    return fault ? { ...field, error: field.error ?? checkText(fault) } : field
+  }
   const paid = {
     ...payingOf(billing),
     auto_renew: billing.autoRenew,
@@ -225,7 +240,7 @@ export function DeployForm({
             region={{ code: values.region_code, name: nameOf(values.region_code) }}
             onVolumeGone={dropVolume}
             values={values}
-            fieldOf={path => form.getInputProps(path)}
+            fieldOf={fieldOf}
             errorAt={path => form.errors[path]}
             onEnv={rows => {
               setFieldValue('env', rows)

@@ -1,5 +1,5 @@
 import { deployInstance } from '@berth/contract/instances'
-import { formatImageSize } from '@berth/contract/sizes'
+import { CURRENCIES } from '@berth/contract/limits'
 import { IconCheck, IconX } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -15,6 +15,7 @@ import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { StaleNote } from '../../ui/StaleNote.tsx'
 import { type Billing, BillingChoice, isOwnDisk, TermLines, termOf } from './BillingChoice.tsx'
+import { useCheckText } from './check-text.ts'
 import classes from './PriceCard.module.css'
 import type { Quote } from './use-quote.ts'
 
@@ -37,12 +38,13 @@ interface PriceCardProps {
  */
 export function PriceCard(props: PriceCardProps) {
   const { quote, billing, onBilling, volumeName, busy, failure } = props
-  const { t } = useTranslation(['explore', 'errors', 'common', 'terms-of-payment', 'volumes'])
+  const { t } = useTranslation(['explore', 'common', 'terms-of-payment', 'volumes'])
   const format = useFormat()
   const { price, check, rates } = quote
   const { data: balance } = useQuery(balanceQuery)
   const lasts = price.data?.lasts_seconds ?? null
   const term = price.data && termOf(price.data, billing)
+  const checkText = useCheckText(balance?.currency ?? CURRENCIES[0], Boolean(term))
   const stopped = price.data && format.rate(price.data.stopped_micro_per_day, price.data.currency, 'day')
 
   return (
@@ -115,11 +117,7 @@ export function PriceCard(props: PriceCardProps) {
             <li key={item.key} data-ok={item.ok}>
               {item.ok ? <IconCheck size={15} aria-hidden="true" /> : <IconX size={15} aria-hidden="true" />}
               <span>
-                {t([...keysOf(item.code, term !== undefined)], {
-                  ...item.values,
-                  needed: format.cents(Number(item.values.needed_cents ?? 0), balance?.currency ?? 'USD'),
-                  size: formatImageSize(Number(item.values.size_mb ?? 0)),
-                })}
+                {checkText(item)}
                 {item.code === 'balance_low' && paymentsOfPage() !== 'none' && (
                   <>
                     {' '}
@@ -164,13 +162,4 @@ export function PriceCard(props: PriceCardProps) {
       <p className={classes.note}>{t(term ? 'terms-of-payment:choice.note' : 'price.note')}</p>
     </Card>
   )
-}
-
-/** Where the words of a check stand, the best first: of a term all of it must be there, not its first hour. */
-function keysOf(code: string, isTerm: boolean) {
-  return [
-    `${isTerm ? 'terms-of-payment:' : ''}check.${code as 'balance_covers'}`,
-    `check.${code as 'gpus_free'}`,
-    `errors:rules.${code as 'required'}`,
-  ] as const
 }

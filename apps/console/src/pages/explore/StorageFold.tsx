@@ -58,6 +58,7 @@ export function StorageFold({ values, fieldOf, kind, region, onVolumeGone, diskR
   return (
     <Fold
       title={t('folds.storage')}
+      isAtFault={Boolean(fieldOf('network_volume.id').error)}
       holds={[
         firstDisk(),
         ...ownDisk(),

@@ -1,7 +1,7 @@
 import type { ChargeCycle } from '@berth/contract/charge-terms'
 import { imageReference } from '@berth/contract/image-choice'
 import type { Image } from '@berth/contract/images'
-import { checkResource, getPrice, type Price } from '@berth/contract/instances'
+import { type Check, checkResource, getPrice, type Price } from '@berth/contract/instances'
 import {
   CONTAINER_DISK_GB_MAX,
   CONTAINER_DISK_GB_MIN,
@@ -11,6 +11,7 @@ import {
 import type { PublicIpType } from '@berth/contract/public-ip'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
 import { queryOf } from '../../api/queries.ts'
 import { useFormat } from '../../ui/format.ts'
 import { isOwnDisk } from './BillingChoice.tsx'
@@ -31,6 +32,11 @@ export interface QuoteInput {
   data_disk_gb: number | null
   pod_volume_gb: number | null
   public_ip: PublicIpType
+  /** Null: none. */
+  network_volume_id: string | null
+  http_ports: number[]
+  tcp_ports: number[]
+  udp_ports: number[]
 }
 
 /** Typing settles before it is priced, and longer before a registry is asked. */
@@ -51,7 +57,8 @@ export function useQuote(input: QuoteInput) {
   const diskFits =
     isWithin(disk, CONTAINER_DISK_GB_MIN, CONTAINER_DISK_GB_MAX) &&
     (ownDisk === null || isWithin(ownDisk, OWN_DISK_GB_MIN, OWN_DISK_GB_MAX))
-  const [asked] = useDebouncedValue(input, SETTLE_MS)
+  const asked = useSettled(input)
+  const { http_ports, tcp_ports, udp_ports } = asked
   const { image_reference: reference, charge_cycle, data_disk_gb, pod_volume_gb } = asked
   const [settled] = useDebouncedValue(input.image_reference, REFERENCE_SETTLE_MS)
   const isImageNamed =
@@ -70,7 +77,14 @@ export function useQuote(input: QuoteInput) {
     placeholderData: keepPreviousData,
   })
   const check = useQuery({
-    ...queryOf(checkResource, { body: asked }),
+    ...queryOf(checkResource, {
+      body: {
+        ...asked,
+        http_ports: portsThatAre(http_ports),
+        tcp_ports: portsThatAre(tcp_ports),
+        udp_ports: portsThatAre(udp_ports),
+      },
+    }),
     enabled: enabled && isImageNamed,
     placeholderData: keepPreviousData,
     refetchInterval: CHECK_REFRESH_MS,
@@ -78,6 +92,12 @@ export function useQuote(input: QuoteInput) {
   // What was said of another image says nothing of this one.
   const said =
     isImageNamed && !check.isPlaceholderData && settled === input.image_reference ? check.data : null
+  /** What the last check says against a field, as long as that holds what was checked. */
+  function faultAt(path: string): Check | null {
+    const field = path === 'network_volume.id' ? 'network_volume_id' : (path as keyof QuoteInput)
+    if (check.isPlaceholderData || JSON.stringify(asked[field]) !== JSON.stringify(input[field])) return null
+    return check.data?.checks.find(({ ok, values }) => !ok && values.field === path) ?? null
+  }
   const imageFault = said?.checks.find(({ key, ok }) => key === 'image' && !ok) ?? null
   const { data } = price
   const rates =
@@ -88,7 +108,7 @@ export function useQuote(input: QuoteInput) {
       'h',
     )
   const addressRate = rates?.parts[data?.lines.findIndex(({ key }) => key === 'public_ip') ?? -1]
-  return { price, check, imageFault, rates, diskRate: data && diskRateOf(data), addressRate }
+  return { price, check, imageFault, faultAt, rates, diskRate: data && diskRateOf(data), addressRate }
 
   /** Of all its disks together. */
   function diskRateOf({ lines, currency }: Price): string {
@@ -96,6 +116,23 @@ export function useQuote(input: QuoteInput) {
     const sum = disks.reduce((micro, line) => micro + BigInt(line.rate_micro_per_hour), 0n)
     return format.rate(String(sum), currency, 'h', true)
   }
+}
+
+/** What is asked for, once it stays: by what it holds, since each drawing makes it anew. */
+function useSettled(input: QuoteInput): QuoteInput {
+  const [settled, setSettled] = useState(input)
+  const content = JSON.stringify(input)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the content stands for it
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(input), SETTLE_MS)
+    return () => clearTimeout(timer)
+  }, [content])
+  return settled
+}
+
+/** While somebody types, what is no port yet is left to the form's own rules. */
+function portsThatAre(typed: number[]): number[] {
+  return checkResource.body.shape.tcp_ports.safeParse(typed).data ?? []
 }
 
 function isWithin(gb: number, least: number, most: number): boolean {

@@ -185,16 +185,6 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       endBuild: endImage,
       nameOf: async () => 'Test',
     })
-    const quotes = createQuotes({
-      db,
-      catalogue,
-      regions,
-      publicIps,
-      images,
-      billing,
-      fleet,
-      registries: noRegistries,
-    })
     const volumes = createVolumes({
       db,
       clock,
@@ -207,6 +197,18 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       listen: null,
       holders: (q, userId) => made.holdersOfVolumes(q, userId),
       ownedByInstances: (q, engineId) => made.ownVolumesOn(q, engineId),
+    })
+    const quotes = createQuotes({
+      db,
+      catalogue,
+      regions,
+      publicIps,
+      images,
+      billing,
+      fleet,
+      registries: noRegistries,
+      volumes,
+      directPortsLeft: async () => null,
     })
     const made: Instances = createInstances({
       db,

@@ -67,7 +67,7 @@ export interface InstancesDeps {
   sharedAddress: string | null
   images: Pick<Images, 'find' | 'ofInstance' | 'officialName' | 'noteDeploy' | 'bring' | 'buildersAmong'>
   sshKeys: Pick<SshKeys, 'list'>
-  quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
+  quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage' | 'requireDirectPorts'>
   volumes: Pick<Volumes, 'find' | 'requireUsable' | 'isReadOnly'>
   events: Pick<Events, 'emit' | 'on'>
   /** Tells of changes by other replicas; null where there are none. */

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Queryable } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import { directAddress } from '../../platform/direct-host.ts'
 import type { Events } from '../../platform/events/events.ts'
@@ -48,6 +48,8 @@ export interface Reach {
   start(): Promise<() => Promise<void>>
   /** Null where this installation offers no SSH. */
   ssh: SshBeside | null
+  /** How many direct ports are left to give, by protocol; null where they are not counted. */
+  directPortsLeft(q: Queryable): Promise<Record<'tcp' | 'udp', number> | null>
   shutdown(): void
 }
 
@@ -174,6 +176,7 @@ export function createReach(deps: ReachDeps): Reach {
     routes: reachRoutes({ connections, doctor, terminals, instances, ways, logFollowers, files }),
     rawRoutes: [downloadRoute(files)],
     ssh,
+    directPortsLeft: async q => direct?.ports.left(q) ?? null,
     start: async () => {
       await own.start()
       const stops = await Promise.all([

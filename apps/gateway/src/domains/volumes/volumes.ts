@@ -105,6 +105,25 @@ export function createVolumes(deps: VolumesDeps) {
     return row
   }
 
+  /**
+   * Why no instance may start with a volume now; null where one may.
+   * @param use.instanceId The instance itself does not stand in its own way; null for one that is not there yet.
+   * @throws ApiError `not_found`.
+   */
+  async function obstacle(
+    q: Queryable,
+    use: { userId: string; id: string; instanceId: string | null },
+  ): Promise<{ code: 'volume_state' | 'volume_in_use'; values: Record<string, string> } | null> {
+    const row = await findOwn(q, use.userId, use.id)
+    if (!isBilled(row.status)) return { code: 'volume_state', values: {} }
+    if (fleet.known(row.engineId)?.facts?.volumes?.shared) return null
+    const holders = await deps.holders(q, use.userId)
+    const other = holders.find(
+      ({ volumeId, instanceId, busy }) => volumeId === use.id && busy && instanceId !== use.instanceId,
+    )
+    return other ? { code: 'volume_in_use', values: { instance: other.name } } : null
+  }
+
   async function toVolumes(userId: string, rows: readonly VolumeRow[]): Promise<Volume[]> {
     if (rows.length === 0) return []
     const [costs, { currency }, holders] = await Promise.all([
@@ -374,8 +393,13 @@ export function createVolumes(deps: VolumesDeps) {
     },
 
     /** A customer's volume, as a deploy names it: where it is. @throws ApiError `not_found`. */
-    find: (userId: string, id: string): Promise<Pick<VolumeRow, 'engineId' | 'regionCode' | 'name'>> =>
+    find: (
+      userId: string,
+      id: string,
+    ): Promise<Pick<VolumeRow, 'engineId' | 'regionCode' | 'name' | 'unpaidSince'>> =>
       findOwn(db, userId, id),
+
+    obstacle,
 
     /**
      * Refuses a volume that no instance may start with now. Call it under the wallet's lock, under which all that has to
@@ -387,14 +411,8 @@ export function createVolumes(deps: VolumesDeps) {
       tx: Transaction,
       use: { userId: string; id: string; instanceId: string },
     ): Promise<void> {
-      const row = await findOwn(tx, use.userId, use.id)
-      if (!isBilled(row.status)) throw new ApiError('volume_state')
-      if (fleet.known(row.engineId)?.facts?.volumes?.shared) return
-      const holders = await deps.holders(tx, use.userId)
-      const other = holders.find(
-        ({ volumeId, instanceId, busy }) => volumeId === use.id && busy && instanceId !== use.instanceId,
-      )
-      if (other) throw new ApiError('volume_in_use', { values: { instance: other.name } })
+      const found = await obstacle(tx, use)
+      if (found) throw new ApiError(found.code, { values: found.values })
     },
 
     /** Whether machines that start have a volume to read alone: nothing is left to pay for it (B4). */

@@ -35,7 +35,7 @@ export interface DeployDeps {
   publicIps: PublicIps
   images: Pick<Images, 'find' | 'noteDeploy'>
   fleet: Pick<Fleet, 'place' | 'requireKind' | 'isReached' | 'known'>
-  quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage'>
+  quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage' | 'requireDirectPorts'>
   /** Live instances that one customer may have. */
   instancesMax: number
   volumes: Pick<Volumes, 'find' | 'requireUsable'>
@@ -87,6 +87,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
     if (earlier !== null) return await ownInstance(tx, userId, earlier)
     if (term && body.price_micro !== null) requirePrice(body.price_micro, term.termMicro)
     await requireRoom(tx, userId, deps.instancesMax)
+    await deps.quotes.requireDirectPorts(tx, body)
     if (body.network_volume) {
       await deps.volumes.requireUsable(tx, { userId, instanceId, id: body.network_volume.id })
     }

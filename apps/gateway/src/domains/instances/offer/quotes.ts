@@ -1,12 +1,18 @@
 import type { CallData } from '@berth/contract/call'
 import { CHARGE_CYCLES, type ChargeCycle, TERM_DAYS, termPrice } from '@berth/contract/charge-terms'
-import { type checkResource, type getPrice, price, priceLine } from '@berth/contract/instances'
+import {
+  type checkResource,
+  type DeployBody,
+  type getPrice,
+  price,
+  priceLine,
+} from '@berth/contract/instances'
 import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import { centsCeil, runwaySeconds } from '@berth/contract/money'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import type { Catalogue } from '../../../platform/config/catalogue.ts'
 import { discountedMicro, termPriceMicro } from '../../../platform/config/term-prices.ts'
-import type { Database } from '../../../platform/database/database.ts'
+import type { Database, Queryable } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { CallRequest } from '../../../platform/http/handler.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
@@ -16,7 +22,10 @@ import type { FoundImage, ImageChoice, Images } from '../../images/images.ts'
 import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Regions } from '../../regions/regions.ts'
 import type { Registries } from '../../registries/registries.ts'
+import type { Volumes } from '../../volumes/volumes.ts'
 import { StepTimedOut, withDeadline } from '../reconcile/deadline.ts'
+import { type DirectPortsLeft, portsCheck, requireDirectPorts } from './check-ports.ts'
+import { volumeCheck } from './check-volume.ts'
 import { ownDiskCheck, requireDisks } from './disks.ts'
 import { fault, type ImageLook, imageChoice, lookAtImage } from './image-choice.ts'
 import { type Sized, sizedOf } from './sized.ts'
@@ -72,6 +81,11 @@ export interface Quotes {
    * @throws ApiError `validation_failed` with a rule of `image_reference` or `registry_credential_id`.
    */
   requireImage(choice: ImageChoice): Promise<void>
+  /**
+   * Refuses a deploy that asks for more direct ports than are left.
+   * @throws ApiError `validation_failed` with `direct_ports_used_up`.
+   */
+  requireDirectPorts(q: Queryable, asked: DeployBody): Promise<void>
 }
 
 /**
@@ -85,8 +99,10 @@ export function createQuotes(deps: {
   publicIps: Pick<PublicIps, 'level' | 'microPerHour'>
   images: Pick<Images, 'find'>
   billing: Pick<Billing, 'totals'>
-  fleet: Pick<Fleet, 'place' | 'requireKind' | 'engine' | 'engines'>
+  fleet: Pick<Fleet, 'place' | 'requireKind' | 'engine' | 'engines' | 'isReached'>
   registries: Pick<Registries, 'askImage'>
+  volumes: Pick<Volumes, 'find' | 'obstacle'>
+  directPortsLeft: DirectPortsLeft
 }): Quotes {
   const { db, catalogue, regions, publicIps, images, billing, fleet, registries } = deps
   /** An address of its own is metered by the hour, however the rest is paid for. */
@@ -123,9 +139,9 @@ export function createQuotes(deps: {
   }
 
   /** Engines that can make it, the best ones first; null where there is none. */
-  function placesFor(body: CheckBody): string[] | null {
+  function placesFor(body: CheckBody, canMake: FoundImage['makes'] = () => true): string[] | null {
     try {
-      return fleet.place({ regionCode: body.region_code, kind: body.kind, canMake: () => true })
+      return fleet.place({ regionCode: body.region_code, kind: body.kind, canMake })
     } catch (error) {
       if (error instanceof ApiError && error.code === 'compute_unavailable') return null
       throw error
@@ -145,6 +161,8 @@ export function createQuotes(deps: {
     }
   }
 
+  const regionName = (code: string) => catalogue.regions.find(region => region.code === code)?.name ?? code
+
   return {
     rates,
     term,
@@ -152,6 +170,7 @@ export function createQuotes(deps: {
       const look = await lookAtImage(registries, choice)
       if (look && 'rule' in look) throw fault(look.path, look.rule)
     },
+    requireDirectPorts: (q, asked) => requireDirectPorts(q, deps.directPortsLeft, asked),
     async price({ query, caller }) {
       const cycle = requireCycle(query)
       const { spec } = regions.offer(query.region_code, query.gpu_spec_id)
@@ -276,6 +295,17 @@ export function createQuotes(deps: {
       if (body.data_disk_gb !== null || body.pod_volume_gb !== null) {
         add('own_disk', ...ownDiskCheck(fleet, body.region_code, engineIds))
       }
+      if (offer && body.network_volume_id !== null) {
+        const asked = {
+          userId: caller.userId,
+          volumeId: body.network_volume_id,
+          regionCode: body.region_code,
+          engineIds: image?.available ? placesFor(body, image.makes) : engineIds,
+        }
+        add('network_volume', ...(await volumeCheck({ ...deps, regionName }, asked)))
+      }
+      const ports = await portsCheck(db, deps.directPortsLeft, body)
+      if (ports) add('ports', ...ports)
       return { ok: checks.every(({ ok }) => ok), checks }
     },
   }

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
-import { and, eq } from 'drizzle-orm'
+import { and, between, eq, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { createAtOnce } from '../../../platform/at-once.ts'
-import type { Database } from '../../../platform/database/database.ts'
+import type { Database, Queryable } from '../../../platform/database/database.ts'
 import type { Instances, Target } from '../../instances/instances.ts'
 import { runningOf } from '../running.ts'
 import { directPort } from '../tables.ts'
@@ -166,7 +166,22 @@ export function createDirectPorts(deps: DirectPortsDeps) {
     }).catch(error => log.warn({ err: error, instance: instanceId }, 'direct ports may be closed'))
   }
 
+  /** How many ports of the pool nobody has, by protocol; null where any that is free will do. */
+  async function left(q: Queryable): Promise<Record<Protocol, number> | null> {
+    if (!pool) return null
+    const [row] = await q
+      .select({
+        tcp: sql<number>`count(*) filter (where ${directPort.protocol} = 'tcp')::int`,
+        udp: sql<number>`count(*) filter (where ${directPort.protocol} = 'udp')::int`,
+      })
+      .from(directPort)
+      .where(between(directPort.publicPort, pool.first, pool.last))
+    const size = pool.last - pool.first + 1
+    return { tcp: size - (row?.tcp ?? 0), udp: size - (row?.udp ?? 0) }
+  }
+
   return {
+    left,
     /**
      * Opens what is not open yet and gives the port of this computer for each port of the instance that has one; none
      * when they were closed meanwhile.

@@ -1,0 +1,53 @@
+import type { DeployBody } from '@berth/contract/instances'
+import type { Queryable } from '../../../platform/database/database.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import type { Found } from './check-volume.ts'
+
+/** How many direct ports are left to give, by protocol; null where they are not counted. */
+export type DirectPortsLeft = (q: Queryable) => Promise<Record<'tcp' | 'udp', number> | null>
+
+type Asked = Pick<DeployBody, 'http_ports' | 'tcp_ports' | 'udp_ports' | 'public_ip'>
+
+/** Which field asks for more direct ports than are left, how many and of how many; null where none does. */
+async function beyond(q: Queryable, directPortsLeft: DirectPortsLeft, asked: Asked) {
+  // At an address of its own they are none of the pool.
+  const left = asked.public_ip === 'dedicated' ? null : await directPortsLeft(q)
+  if (!left) return null
+  const protocol = (['tcp', 'udp'] as const).find(one => asked[`${one}_ports`].length > left[one])
+  if (!protocol) return null
+  const field = `${protocol}_ports` as const
+  return { field, wanted: asked[field].length, left: left[protocol] }
+}
+
+/**
+ * Refuses a deploy that asks for more direct ports than are left: an instance that nobody reaches would cost money (B7).
+ * @throws ApiError `validation_failed` with `direct_ports_used_up`.
+ */
+export async function requireDirectPorts(
+  q: Queryable,
+  directPortsLeft: DirectPortsLeft,
+  asked: Asked,
+): Promise<void> {
+  const lacking = await beyond(q, directPortsLeft, asked)
+  if (!lacking) return
+  throw new ApiError('validation_failed', {
+    fields: [{ path: lacking.field, rule: 'direct_ports_used_up' }],
+  })
+}
+
+/** Whether ports can be had as they are asked for, as a check of a deploy; null where there is nothing to say of them. */
+export async function portsCheck(
+  q: Queryable,
+  directPortsLeft: DirectPortsLeft,
+  asked: Asked,
+): Promise<Found | null> {
+  for (const field of ['http_ports', 'tcp_ports', 'udp_ports'] as const) {
+    const twice = asked[field].find((port, at) => asked[field].indexOf(port) !== at)
+    if (twice !== undefined) return [false, 'port_duplicate', { field, port: twice }]
+  }
+  const lacking = await beyond(q, directPortsLeft, asked)
+  if (lacking) return [false, 'direct_ports_used_up', lacking]
+  // Nothing is wrong with that, but a program speaks one of the two.
+  const both = asked.http_ports.find(port => asked.tcp_ports.includes(port))
+  return both === undefined ? null : [true, 'port_both', { port: both }]
+}

@@ -4,6 +4,7 @@
 import { parseArgs } from 'node:util'
 import { systemClock } from './platform/clock.ts'
 import { loadConfig } from './platform/config/config.ts'
+import { readSettingsFile } from './platform/config/settings-file.ts'
 import { embeddedUrlOf } from './platform/database/embedded/embedded-postgres.ts'
 import { openDatabase } from './platform/database/open-database.ts'
 import { systemIds } from './platform/ids.ts'
@@ -12,6 +13,7 @@ import { createLog } from './platform/log.ts'
 import { say } from './platform/progress.ts'
 
 try {
+  readSettingsFile()
   const { values } = parseArgs({ options: { 'at-once': { type: 'boolean', default: false } } })
   await rotate({ atOnce: values['at-once'] })
 } catch (error) {

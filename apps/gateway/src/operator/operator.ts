@@ -4,6 +4,7 @@ import { composeGateway, type Gateway } from '../compose.ts'
 import { gatewayParts, readCatalogue } from '../gateway-parts.ts'
 import { systemClock } from '../platform/clock.ts'
 import { loadConfig } from '../platform/config/config.ts'
+import { readSettingsFile } from '../platform/config/settings-file.ts'
 import { embeddedUrlOf } from '../platform/database/embedded/embedded-postgres.ts'
 import { openDatabase } from '../platform/database/open-database.ts'
 import { ApiError } from '../platform/http/api-error.ts'
@@ -22,6 +23,7 @@ process.exit(await main(process.argv.slice(2)))
 /** @returns The exit status. */
 async function main(args: string[]): Promise<number> {
   try {
+    readSettingsFile()
     const command = readCommand(args)
     if (command === null) {
       process.stdout.write(USAGE)

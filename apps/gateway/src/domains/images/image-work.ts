@@ -42,12 +42,14 @@ const ATTEMPTS_MAX = 4
 const BACKOFF_MS = [1_000, 5_000, 20_000, 60_000] as const
 /** The store is asked again to forget one after so long. */
 const FORGET_PAUSE_MS = 60_000
-/** How long an image may take in all. */
+/** How long one try may take; then it is given up. */
 const MAKE_MS_MAX = 4 * 3_600_000
 /** How long nobody may reach the engine of one that is to be made. */
 const AWAY_MS_MAX = 600_000
 /** Images that one gateway makes at a time: each is a stream of all its bytes. */
 const AT_ONCE_MAX = 4
+/** Of these, one customer's, so that nobody holds up the others. */
+const AT_ONCE_PER_CUSTOMER_MAX = 2
 /** A gateway that dies leaves its image to others after so long; one that lives says so more often. */
 const LEASE_MS = 15_000
 const BEAT_MS = 1_000
@@ -77,7 +79,7 @@ export interface ImageWorkDeps {
 /** What is done with images by itself: made and kept, forgotten, cleaned up after, paid for. */
 export function createImageWork(deps: ImageWorkDeps) {
   const { db, clock, log, billing, fleet, store } = deps
-  const underWay = new Map<string, { stop: AbortController; done: Promise<void> }>()
+  const underWay = new Map<string, { userId: string; stop: AbortController; done: Promise<void> }>()
   let wake = () => {}
 
   function notElsewhere(): SQL | undefined {
@@ -133,8 +135,12 @@ export function createImageWork(deps: ImageWorkDeps) {
     return claimed.length > 0
   }
 
-  /** Says again and again that somebody works on it, and how far that is. Whoever took it away meanwhile ends the work. */
+  /**
+   * Says again and again that somebody works on it, and how far that is. Whoever took it away meanwhile ends the work, and
+   * so does a try that takes too long.
+   */
   function beat(row: OwnImageRow, stop: AbortController) {
+    const begunAt = clock.now().getTime()
     let latest: ImageProgress | null = row.progress
     let busy: Promise<unknown> = Promise.resolve()
     const say = async () => {
@@ -153,6 +159,7 @@ export function createImageWork(deps: ImageWorkDeps) {
       if (kept.length === 0) stop.abort(new Error('it was given up, or somebody else makes it'))
     }
     const timer = setInterval(() => {
+      if (clock.now().getTime() - begunAt > MAKE_MS_MAX) stop.abort(new TookTooLong())
       busy = busy
         .then(say)
         .catch(error => log.debug({ err: error, image: row.id }, 'progress was not written'))
@@ -177,8 +184,8 @@ export function createImageWork(deps: ImageWorkDeps) {
       made = await makeImage(row, { engine, store, access, onProgress: beating.note, signal: stop.signal })
     } catch (error) {
       await beating.end()
-      if (stop.signal.aborted) return
-      await noteFailure(row, error)
+      const why: unknown = stop.signal.aborted ? stop.signal.reason : error
+      if (!stop.signal.aborted || why instanceof TookTooLong) await noteFailure(row, why)
       return
     }
     await beating.end()
@@ -220,7 +227,10 @@ export function createImageWork(deps: ImageWorkDeps) {
 
   async function noteFailure(row: OwnImageRow, error: unknown): Promise<void> {
     const detail = (error instanceof Error ? error.message : String(error)).slice(0, DETAIL_CHARS_MAX)
-    const { code, isFinal } = failureOf(error, row)
+    const { code, isFinal } =
+      error instanceof TookTooLong
+        ? ({ code: 'build_failed', isFinal: true } as const)
+        : failureOf(error, row)
     log.warn({ err: error, image: row.id, engine: row.engineId, code }, 'an image could not be made')
     const isAway = code === 'engine_away'
     const waitedMs = clock.now().getTime() - row.statusSince.getTime()
@@ -255,6 +265,12 @@ export function createImageWork(deps: ImageWorkDeps) {
     }
   }
 
+  /** Customers of whose images so many are made here as may be at a time. */
+  function fullCustomers(): string[] {
+    const counts = Map.groupBy(underWay.values(), ({ userId }) => userId)
+    return [...counts].flatMap(([userId, all]) => (all.length < AT_ONCE_PER_CUSTOMER_MAX ? [] : userId))
+  }
+
   /** Begins to make what is to be made, as far as there is room; the work goes on beside the rounds. */
   async function beginMaking(signal: AbortSignal): Promise<void> {
     const now = clock.now()
@@ -273,18 +289,16 @@ export function createImageWork(deps: ImageWorkDeps) {
       .limit(ROUND_ROWS_MAX)
     for (const row of rows) {
       if (signal.aborted || underWay.size >= AT_ONCE_MAX) return
-      if (underWay.has(row.id) || !(await claim(row))) continue
+      if (underWay.has(row.id) || fullCustomers().includes(row.userId)) continue
+      if (!(await claim(row))) continue
       const stop = new AbortController()
-      const late = setTimeout(() => stop.abort(new Error('it takes too long')), MAKE_MS_MAX)
-      late.unref()
       const done = make(row, stop)
         .catch(error => log.error({ err: error, image: row.id }, 'an image that is made was left'))
         .finally(() => {
-          clearTimeout(late)
           underWay.delete(row.id)
           wake()
         })
-      underWay.set(row.id, { stop, done })
+      underWay.set(row.id, { userId: row.userId, stop, done })
     }
   }
 
@@ -463,19 +477,22 @@ export function createImageWork(deps: ImageWorkDeps) {
       await settleUnpaid(signal)
     },
 
-    /** When the next try of something comes; null where nothing is under way. */
+    /** When the next try of something comes; null where nothing is under way that this gateway could do. */
     async nextDue(): Promise<Date | null> {
+      // Whoever has one made says so until the lease, and what waits for room here is told when there is some.
+      const dueAt = sql`greatest(${ownImage.nextAttemptAt}, coalesce(${ownImage.leaseUntil}, ${ownImage.nextAttemptAt}))`
+      const waiting = fullCustomers()
+      const couldBegin = and(
+        eq(ownImage.status, 'building'),
+        underWay.size < AT_ONCE_MAX ? undefined : sql`false`,
+        underWay.size > 0 ? notInArray(ownImage.id, [...underWay.keys()]) : undefined,
+        waiting.length > 0 ? notInArray(ownImage.userId, waiting) : undefined,
+        notElsewhere(),
+      )
       const [row] = await db
-        .select({ at: min(ownImage.nextAttemptAt).mapWith(ownImage.nextAttemptAt) })
+        .select({ at: min(dueAt).mapWith(ownImage.nextAttemptAt) })
         .from(ownImage)
-        .where(
-          and(
-            inArray(ownImage.status, ['building', 'deleting']),
-            isNull(ownImage.deletedAt),
-            underWay.size > 0 ? notInArray(ownImage.id, [...underWay.keys()]) : undefined,
-            notElsewhere(),
-          ),
-        )
+        .where(and(isNull(ownImage.deletedAt), or(eq(ownImage.status, 'deleting'), couldBegin)))
       return row?.at ?? null
     },
 
@@ -515,6 +532,13 @@ export function createImageWork(deps: ImageWorkDeps) {
       for (const { stop } of all) stop.abort(new Error('the gateway stops'))
       await Promise.all(all.map(({ done }) => done))
     },
+  }
+}
+
+/** A try was given up that took longer than any may. */
+class TookTooLong extends Error {
+  constructor() {
+    super(`it took more than ${MAKE_MS_MAX / 3_600_000} hours`)
   }
 }
 

@@ -217,6 +217,34 @@ describe('made of an instance', () => {
     await sound()
   })
 
+  test('one that takes too long fails and says so; its instance is free again', async () => {
+    const customer = await someone()
+    const instance = await running(customer)
+    const { reached } = compute.faults.block('buildImage')
+    const { id } = await make(customer, { instance_id: instance })
+    await reached
+    aheadMs += 5 * 3_600_000
+    const failed = await untilImage(customer, id, 'failed')
+    expect(failed?.reason).toEqual({ code: 'build_failed', detail: 'it took more than 4 hours' })
+    await inStatus(customer, instance, 'running')
+    compute.faults.heal()
+    await sound()
+  })
+
+  test('who has many made at once holds up nobody else', async () => {
+    const [busy, other] = [await someone(), await someone()]
+    const instances = await Promise.all([1, 2, 3, 4].map(() => running(busy)))
+    const machine = await running(other)
+    compute.faults.block('saveImage')
+    for (const instance_id of instances) await make(busy, { instance_id })
+    const { id } = await make(other, { instance_id: machine })
+    await vi.waitUntil(async () => (await of(other, id))?.progress?.step === 'saving', WAIT)
+    const begun = (await list(busy)).filter(({ progress }) => progress?.step === 'saving')
+    expect(begun).toHaveLength(2)
+    compute.faults.heal()
+    for (const one of await list(busy)) await untilImage(busy, one.id, 'private')
+  })
+
   test.each([
     ['given up', cancelImageBuild],
     ['deleted', deleteImage],

@@ -13,6 +13,7 @@ import { followEvents } from './docker-events.ts'
 import { runExec } from './docker-exec.ts'
 import { watchIdentity } from './docker-identity.ts'
 import { createDockerImages } from './docker-images.ts'
+import { createLeftovers } from './docker-leftovers.ts'
 import { createDockerLink, type DockerPlace } from './docker-link.ts'
 import { followLogs, readLogs } from './docker-logs.ts'
 import { createDockerMachines } from './docker-machines.ts'
@@ -92,6 +93,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     soon,
     log,
     layersMax: deps.layersMax,
+    leftovers: createLeftovers({ docker, cloudId, runtime: hostRuntime(info) }),
     prepare: () => guard?.prepare(),
     admit: async () => {
       if ((await room?.())?.isShort)

@@ -20,6 +20,7 @@ import type { DiskBound } from './disk-bound.ts'
 import { readReport } from './docker-command-end.ts'
 import { howStopped } from './docker-disk-watch.ts'
 import { isMissing, orNull, statusCodeOf, toComputeError, translated } from './docker-errors.ts'
+import { type DockerLeftovers, isInTheWay } from './docker-leftovers.ts'
 import { ensureNetwork } from './docker-network.ts'
 import { dockerImage } from './docker-recipe.ts'
 import { createReplacement, volumesOf } from './replace-container.ts'
@@ -32,6 +33,9 @@ const STATUS_NOT_MODIFIED = 304
 const STATUS_CONFLICT = 409
 const REMOVE_POLL_MS = 50
 const REMOVE_TIMEOUT_MS = 30_000
+/** How long an engine takes at most to see that what a run of it before has left is gone. */
+const FREE_POLL_MS = 100
+const FREE_TIMEOUT_MS = 10_000
 
 /** Asks the engine a short question; fails when it leaves it unanswered for too long. */
 type Soon = <T>(ask: (options: { abortSignal: AbortSignal }) => Promise<T>) => Promise<T>
@@ -52,6 +56,8 @@ export function createDockerMachines(deps: {
   log: Logger
   /** A machine on more layers than this is put on one when its container is made anew. */
   layersMax: number | undefined
+  /** Ends what an engine that was killed has left of a container. */
+  leftovers: DockerLeftovers
   /** Called when a machine is made that may start in a moment. */
   prepare(): void
   /** Called before a machine starts; fails where it must not. */
@@ -69,6 +75,8 @@ export function createDockerMachines(deps: {
   const terms = { cloudId, cpusMax, publishAddress, runtime, diskNode, diskBound }
   const names = createNames(cloudId)
   const queue = createKeyedQueue()
+  /** Machines whose engine went away while it started them: something of them may run that it knows nothing of. */
+  const unsure = new Set<string>()
   const containerOf = (id: string) => docker.getContainer(names.container(id))
   const replacement = createReplacement({
     docker,
@@ -86,6 +94,7 @@ export function createDockerMachines(deps: {
         if (!found || !isOurs(id, found)) continue
         const { State } = found
         const state = stateOf(State.Status)
+        await endUnknown(id, found)
         if (state === 'created') return { state }
         const started_at = new Date(State.StartedAt)
         const rule = ruleOf(found.Config.Entrypoint)
@@ -98,6 +107,29 @@ export function createDockerMachines(deps: {
       return { state: 'absent' }
     } catch (error) {
       throw toComputeError(error, `looking at ${id}`)
+    }
+  }
+
+  /** Before it is said that a machine does not run: nothing of it does that its engine does not know of. */
+  async function endUnknown(id: string, { Id, State }: Docker.ContainerInspectInfo): Promise<void> {
+    if (!unsure.has(id)) return
+    if (!State.Running) await deps.leftovers.end(Id)
+    unsure.delete(id)
+  }
+
+  async function start(id: string, signal: AbortSignal): Promise<void> {
+    const container = containerOf(id)
+    const begin = () => container.start({ abortSignal: signal })
+    try {
+      await begin()
+    } catch (error) {
+      if (statusCodeOf(error) === STATUS_NOT_MODIFIED) return
+      const isStuck = isInTheWay(error)
+      if (isStuck || toComputeError(error, '').code === 'engine_unavailable') unsure.add(id)
+      if (!isStuck) throw error
+      log.warn({ err: error, machine: id }, 'an engine that was killed has left something of a machine')
+      await endUnknown(id, await container.inspect())
+      await untilFree(begin)
     }
   }
 
@@ -199,6 +231,7 @@ export function createDockerMachines(deps: {
     for (const container of [containerOf(id), docker.getContainer(names.before(id))]) {
       const found = await orNull(container.inspect())
       if (!found || !isOurs(id, found)) continue
+      await endUnknown(id, found)
       await removeContainer(container)
       // What its image declared goes with it, also where the engine takes it for a volume that somebody named.
       for (const { name } of volumesOf(found)) {
@@ -237,11 +270,7 @@ export function createDockerMachines(deps: {
       change(id, 'starting', signal, async () => {
         if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('not_found', `no machine ${id}`)
         await deps.admit()
-        await containerOf(id)
-          .start({ abortSignal: signal })
-          .catch(error => {
-            if (statusCodeOf(error) !== STATUS_NOT_MODIFIED) throw error
-          })
+        await start(id, signal)
       }),
     wait_to_begin: false,
     probe,
@@ -288,6 +317,19 @@ async function removeContainer(container: Docker.Container): Promise<void> {
       // Being removed already by somebody else.
       if (statusCodeOf(error) !== STATUS_CONFLICT || Date.now() > deadline) throw error
       await new Promise(resolve => setTimeout(resolve, REMOVE_POLL_MS))
+    }
+  }
+}
+
+/** Does again what was refused because of what is gone now: an engine takes a moment to see it. */
+async function untilFree(begin: () => Promise<unknown>): Promise<void> {
+  const deadline = Date.now() + FREE_TIMEOUT_MS
+  for (;;) {
+    try {
+      return void (await begin())
+    } catch (error) {
+      if (!isInTheWay(error) || Date.now() > deadline) throw error
+      await new Promise(resolve => setTimeout(resolve, FREE_POLL_MS))
     }
   }
 }

@@ -34,7 +34,7 @@ export interface TestDaemon {
   stop(): Promise<void>
   /** Ends it with SIGKILL; what runs on it goes on until it is started again. */
   kill(): Promise<void>
-  /** Starts it again with what it stored. */
+  /** Starts it again with what it stored, unless it runs. */
   start(): Promise<void>
   /** Has another one in its place, which never heard of what it stored. It is started by `start`. */
   replace(): Promise<void>
@@ -158,6 +158,7 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
         await new Promise(resolve => setTimeout(resolve, READY_POLL_MS))
     },
     async start() {
+      if (child?.exitCode === null && child.signalCode === null) return
       const [program = '', ...rest] = [
         ...(options.network_namespace ? ['nsenter', `--net=/run/netns/${options.network_namespace}`] : []),
         ...['dockerd', ...args],

@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { smallMachine } from '../conformance/small-machine.ts'
+import { eventually, never } from '../conformance/tools.ts'
+import type { Engine } from '../port/engine.ts'
+import { createNames } from './container-plan.ts'
+import { createDockerEngine } from './docker-engine.ts'
+import { startDockerd, type TestDaemon } from './dockerd-fixture.ts'
+import { importTestImage } from './test-image.ts'
+
+const CLOUD = 'leftovers'
+const TEST_MS = 180_000
+
+const found = await startDockerd()
+const missing = 'why' in found ? found.why : null
+if (missing !== null) process.stdout.write(`SKIP a Docker Engine that is killed in a start: ${missing}\n`)
+
+// Goal: what a killed engine forgets of a start is in nobody's way, and runs on for nobody. Method: a daemon of our own, which
+// is killed when a start has got so far that the container's processes are there.
+describe.skipIf(missing !== null)('a Docker Engine that is killed in a start', () => {
+  const daemon = found as TestDaemon
+  let engine: Engine
+  let image: string
+  beforeAll(async () => {
+    image = await importTestImage(daemon.docker)
+    const place = { kind: 'unix' as const, socket_path: daemon.socket_path }
+    engine = await createDockerEngine({
+      place,
+      cloudId: CLOUD,
+      egress: null,
+      log: pino({ level: 'silent' }),
+    })
+  }, TEST_MS)
+  afterAll(async () => {
+    await engine?.shutdown()
+    await daemon.remove()
+  }, TEST_MS)
+
+  /** Kills the engine as soon as a start has made processes, and starts it again. Gives the container's id. */
+  async function killInStart(id: string): Promise<string> {
+    const spec = smallMachine(id, { id: 'small', parts: { docker: image } }, { command: ['sleep', '1000'] })
+    await engine.machines.create(spec, never)
+    const { Id } = await daemon.docker.getContainer(createNames(CLOUD).container(id)).inspect()
+    const starting = engine.machines.start(id, never).catch(error => error.code)
+    await eventually(() => expect(processesOf(Id)).not.toEqual([]))
+    await daemon.kill()
+    expect(await starting).toBe('engine_unavailable')
+    await daemon.start()
+    expect(processesOf(Id)).not.toEqual([])
+    return Id
+  }
+
+  test(
+    '[B1] a machine whose start was cut off starts, also by a gateway that knows nothing of it, and no second one runs',
+    async () => {
+      const container = await killInStart('again')
+      await engine.machines.start('again', never)
+      expect(await engine.observation.status('again')).toMatchObject({ state: 'running' })
+      const heads = processesOf(container).filter(({ words }) => words[0]?.endsWith('docker-init'))
+      expect(heads).toHaveLength(1)
+      await engine.machines.remove('again', never)
+      await eventually(() => expect(processesOf(container)).toEqual([]))
+    },
+    TEST_MS,
+  )
+
+  test(
+    '[B2] before it is said not to run, and before it is removed, what was left of it is ended',
+    async () => {
+      const looked = await killInStart('looked')
+      expect((await engine.observation.status('looked')).state).not.toBe('running')
+      expect(processesOf(looked)).toEqual([])
+      const removed = await killInStart('removed')
+      await engine.machines.remove('removed', never)
+      expect(processesOf(removed)).toEqual([])
+      await engine.machines.remove('looked', never)
+      expect(await engine.machines.list()).toEqual([])
+    },
+    TEST_MS,
+  )
+})
+
+/** What runs of a container on this computer, and what holds it for the engine, whoever knows of it. */
+function processesOf(containerId: string): { pid: number; words: string[] }[] {
+  return readdirSync('/proc').flatMap(pid => {
+    if (!/^\d+$/.test(pid)) return []
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+      const isHolder = words[0]?.includes('containerd-shim') && words.includes(containerId)
+      const isInside = readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(containerId)
+      return isHolder || isInside ? [{ pid: Number(pid), words }] : []
+    } catch {
+      return []
+    }
+  })
+}

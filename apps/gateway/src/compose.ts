@@ -464,6 +464,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     await fleet.forget(gatewayId)
     await publicIps.forget(gatewayId)
     await instances.forgetGateway(gatewayId)
+    await images.forgetGateway(gatewayId)
     await releaseLeases(db, gatewayId)
   }
 

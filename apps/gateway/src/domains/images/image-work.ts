@@ -501,6 +501,14 @@ export function createImageWork(deps: ImageWorkDeps) {
       underWay.get(id)?.stop.abort(new Error('its customer gave it up'))
     },
 
+    /** Gives back what a gateway worked on that is known to be dead: the next round goes on with it. */
+    async forgetGateway(gatewayId: string): Promise<void> {
+      await db
+        .update(ownImage)
+        .set({ leaseOwner: null, leaseUntil: null })
+        .where(and(eq(ownImage.leaseOwner, gatewayId), isNull(ownImage.deletedAt)))
+    },
+
     async noteEmptyBalance(userId: string): Promise<void> {
       const isPaid = and(
         eq(ownImage.userId, userId),

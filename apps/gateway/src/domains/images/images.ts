@@ -245,6 +245,7 @@ export function createImages(deps: ImagesDeps) {
     run: work.run,
     /** Notes which of a customer's images nothing is left to pay for, and says until when they are kept (B4). */
     noteEmptyBalance: work.noteEmptyBalance,
+    forgetGateway: work.forgetGateway,
     /** Brings an image of the store to an engine that lacks it. @throws ComputeError. */
     bring: (
       kept: KeptRow,

@@ -274,6 +274,30 @@ describe('made of an instance', () => {
     await sound()
   })
 
+  test('[B1] what a gateway was making that died is gone on with as soon as that is known, not when its lease is over', async () => {
+    const customer = await someone()
+    const instance = await running(customer)
+    const dead = randomUUID()
+    const row = keptImage(customer.userId, {
+      status: 'building',
+      engineId: compute.id,
+      sourceInstanceId: instance,
+      leaseOwner: dead,
+      leaseUntil: new Date(clock.now().getTime() + DAY_MS),
+    })
+    await gateway.database.db.insert(ownImage).values(row)
+    const { images } = gateway.gateway
+    await images.run(never)
+    expect((await of(customer, row.id))?.status).toBe('building')
+    await images.forgetGateway(randomUUID())
+    await images.run(never)
+    expect((await of(customer, row.id))?.status).toBe('building')
+    await images.forgetGateway(dead)
+    await images.run(never)
+    await untilImage(customer, row.id, 'private')
+    await sound()
+  })
+
   test('one that is terminated meanwhile ends it', async () => {
     const customer = await someone()
     const instance = await running(customer)

@@ -1,10 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { officialImagesIn } from '@berth/contract/images'
-import { deployInstance, listInstances, terminateInstance } from '@berth/contract/instances'
+import { followInstances } from '@berth/contract/instance-follow'
+import {
+  deployInstance,
+  listInstances,
+  restartInstance,
+  startInstance,
+  stopInstance,
+  terminateInstance,
+} from '@berth/contract/instances'
 import Docker from 'dockerode'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,6 +26,7 @@ import { createEngineSource } from '../src/drivers/compute/engine-source.ts'
 import { digestOf, makeImage, packOdd, startRegistry } from '../src/drivers/compute/oci/registry-fixture.ts'
 import { createRegistryAccess } from '../src/drivers/compute/registry-access.ts'
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
+import { followCall } from './follow-call.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -26,6 +35,8 @@ const TEST_MS = 180_000
 const RUNNING_MS = 90_000
 const LAYER_BYTES = 200_000
 const PASSWORD = 'open sesame'
+/** More than a machine may be out of sight before that is said. */
+const OUT_OF_SIGHT_MS = 60_000
 
 const [docker, sandbox] = await Promise.all([probeDocker(), probeSandbox()])
 const daemon = docker.ok && sandbox.ok ? await startDockerd() : null
@@ -46,6 +57,8 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
   const second = daemon as TestDaemon
   const local = new Docker({ socketPath: docker.ok ? docker.socket_path : '' })
   let gateway: TestGateway
+  /** The gateway's clock is ahead of this computer's. */
+  let aheadMs = 0
   /** It gives `t/image:1` to a login, and has nothing else; the other gives nothing to anybody. */
   let registry: Awaited<ReturnType<typeof startRegistry>>
   let stranger: typeof registry
@@ -89,6 +102,7 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
     writeFileSync(join(folder, 'password'), `${PASSWORD}\n`)
     const login = { host: registry.host, username: 'me', password_file: 'password' }
     gateway = await startGateway({
+      clock: { now: () => new Date(Date.now() + aheadMs) },
       catalogue: { ...catalogue, images },
       registryAccess: createRegistryAccess([login], folder),
       engines: [
@@ -181,6 +195,72 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
       for (const id of ids) await gateway.data(terminateInstance, { params: { id } }, { token })
       await expect.poll(list, { timeout: RUNNING_MS }).toEqual([])
       expect([await containers(local), await containers(second.docker)]).toEqual([0, 0])
+    },
+    TEST_MS,
+  )
+
+  test(
+    '[R4.4] [B6] creating, restarting, stopping, deleting and unknown, with why, are listed and told for as long as an engine takes',
+    async () => {
+      const { userId, token } = await gateway.signUp()
+      await gateway.grant(userId, 1_000)
+      const told: string[] = []
+      const followed = await followCall(gateway.origin, followInstances, { token }, ({ instances, gone }) => {
+        told.push(...instances.map(({ status }) => status), ...gone)
+      })
+      const list = () => gateway.data(listInstances, {}, { token })
+      const one = async () => (await list())[0]
+      const becomes = (status: string) =>
+        expect.poll(async () => (await one())?.status, { timeout: RUNNING_MS }).toBe(status)
+      /** What a customer asks for while the engine says nothing shows what is under way, in a list and as it is told. */
+      async function whileSilent(status: string, ask: () => Promise<unknown>): Promise<void> {
+        const pid = Number(readFileSync(join(second.dir, 'pid'), 'utf8'))
+        process.kill(pid, 'SIGSTOP')
+        try {
+          await ask()
+          expect(await one()).toMatchObject({ status, reason: null })
+          await expect.poll(() => told, { timeout: RUNNING_MS }).toContain(status)
+        } finally {
+          process.kill(pid, 'SIGCONT')
+        }
+      }
+
+      const body = deployBody({ region_code: 'eu-frankfurt', http_ports: [], tcp_ports: [] })
+      let id = ''
+      await whileSilent('creating', async () => {
+        id = (await gateway.data(deployInstance, { body }, { token })).instance_id
+      })
+      const asked = { params: { id } }
+      await becomes('running')
+      await whileSilent('restarting', () => gateway.data(restartInstance, asked, { token }))
+      await becomes('running')
+      await whileSilent('stopping', () => gateway.data(stopInstance, asked, { token }))
+      await becomes('stopped')
+      const again = { instance_id: id, gpu_count: 1, gpu_spec_id: 'cpu' }
+      await gateway.data(startInstance, { body: again }, { token })
+      await becomes('running')
+
+      // The engine is away, and no other gateway reaches it.
+      await second.kill()
+      await expect.poll(() => told.at(-1), { timeout: RUNNING_MS }).toBe('running')
+      aheadMs += OUT_OF_SIGHT_MS
+      await becomes('unknown')
+      expect((await one())?.reason).toEqual({ code: 'engine_away', detail: '' })
+      await expect.poll(() => told, { timeout: RUNNING_MS }).toContain('unknown')
+      // Nobody can say that it runs, so it costs nothing.
+      const cost = (await one())?.cost_micro
+      aheadMs += 3_600_000
+      expect((await one())?.cost_micro).toBe(cost)
+      await second.start()
+      // Its engine ended it when it came back.
+      await becomes('exited')
+
+      await whileSilent('deleting', () => gateway.data(terminateInstance, asked, { token }))
+      await expect.poll(list, { timeout: RUNNING_MS }).toEqual([])
+      await expect.poll(() => told, { timeout: RUNNING_MS }).toContain(id)
+      followed.leave()
+      expect(await gateway.gateway.billing.checkBooks()).toEqual([])
+      expect(await containers(second.docker)).toBe(0)
     },
     TEST_MS,
   )

@@ -44,6 +44,25 @@ export function readGateways(dataDir: string): Promise<string[]> {
   })
 }
 
+/** A stretch of time for which an instance's machine is charged, in ms since 1970; null where it goes on. */
+export interface MachineStretch {
+  startedAt: number
+  endedAt: number | null
+}
+
+/** For which time the machine of an instance was charged, its disks alone not counted, in any database by its address. */
+export function readMachineStretches(url: string, instanceId: string): Promise<MachineStretch[]> {
+  return readAt(url, async db => {
+    const { rows } = await db.execute<{ started: number; ended: number | null }>(sql`
+      select (extract(epoch from started_at) * 1000)::float8 as started,
+        (extract(epoch from ended_at) * 1000)::float8 as ended
+      from usage_interval i where subject_kind = 'instance' and subject_id = ${instanceId}
+        and exists (select from usage_meter m where m.interval_id = i.id and m.sku like 'compute.%')
+      order by started_at`)
+    return rows.map(row => ({ startedAt: row.started, endedAt: row.ended }))
+  })
+}
+
 async function readAt<T>(url: string, read: (db: Database) => Promise<T>): Promise<T> {
   const { db, close } = openDatabase({
     url,

@@ -6,8 +6,8 @@
 const TRIES = {
   /** Gateways killed with -9, each followed by a start. */
   kills: { short: 8, long: 50 },
-  /** A gateway, a Docker Engine or a machine's processes killed with -9, each followed by its start. */
-  docker: { short: 3, long: 40 },
+  /** Lives of an instance on an engine of each driver: gateway, helper or machine killed with -9 in each action. */
+  engines: { short: 1, long: 12 },
   /** Random requests. */
   requests: { short: 2_500, long: 40_000 },
   /** Random lives of a wallet. */

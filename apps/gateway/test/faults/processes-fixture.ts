@@ -51,6 +51,17 @@ export function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}/stat`) && !isDead(String(pid))
 }
 
+/** Whether a process is the first of a machine: with it ends all that runs there. */
+export function isFirstProcess(pid: number): boolean {
+  const ids = /^NSpid:\t(.+)$/m.exec(read(`/proc/${pid}/status`))?.[1]?.split('\t') ?? []
+  return ids.length > 1 && ids.at(-1) === '1'
+}
+
+/** Kills processes with SIGKILL; one that has ended meanwhile is passed over. */
+export function killProcesses(processes: readonly ProcessInfo[]): void {
+  for (const { pid } of processes) kill(pid)
+}
+
 /** The database's main process. */
 export function postgresPid(dataDir: string): number {
   const pid = Number.parseInt(read(join(dataDir, 'postgres/postmaster.pid')), 10)
@@ -63,7 +74,7 @@ export async function endProcesses(find: () => ProcessInfo[]): Promise<void> {
   const deadline = performance.now() + END_MS
   for (let left = find(); left.length > 0; left = find()) {
     if (performance.now() > deadline) throw new Error(`These do not end: ${JSON.stringify(left)}`)
-    for (const { pid } of left) kill(pid)
+    killProcesses(left)
     await new Promise(resolve => setTimeout(resolve, POLL_MS))
   }
 }

@@ -63,6 +63,21 @@ export function echoDisk(): Buffer {
   return sector
 }
 
+/**
+ * The same, but it also shuts down when its power button is pressed. First it lets the button be seen:
+ * `sti; mov dx, 0x602; mov ax, 0x100; out dx, ax`; then at each turn `in ax, 0x600; test ah, 1; jnz off`, where `off` is
+ * `mov dx, 0x604; mov ax, 0x2000; out dx, ax`. The ports are those at which the firmware of a Q35 puts power management.
+ */
+export function obedientDisk(): Buffer {
+  const sector = echoDisk().fill(0, 0, 510)
+  const buttonOn = 'fbba0206b80001ef'
+  const look = 'ba0006edf6c4017512'
+  const echo = 'bafd03eca8017407baf803eceeebe8f4ebe5'
+  const off = 'ba0406b80020efebf7'
+  Buffer.from(buttonOn + look + echo + off, 'hex').copy(sector)
+  return sector
+}
+
 /** The parts of images that tests make machines from. */
 export interface Guest {
   kernel: string

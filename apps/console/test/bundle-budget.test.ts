@@ -1,14 +1,11 @@
-import { execFileSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Manifest } from 'vite'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { builtConsole } from '../../../scripts/test/built-console.ts'
 import { ALIASES, PAGES } from '../src/app/pages.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const ENTRY = 'index.html'
 
 // Measured as the browser gets it: the gzip bytes of every script that a page needs before it is complete.
@@ -48,22 +45,10 @@ const SETTINGS_SECTIONS = [
 let folder: string
 let manifest: Manifest
 
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-console-'))
-  // A process of its own: inside the test runner React would be built for tests.
-  const vite = fileURLToPath(new URL('bin/vite.js', import.meta.resolve('vite/package.json')))
-  execFileSync(
-    process.execPath,
-    [vite, 'build', '--outDir', folder, '--emptyOutDir', '--logLevel', 'error'],
-    {
-      cwd: ROOT,
-      env: { PATH: process.env.PATH, NODE_ENV: 'production' },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  )
+beforeAll(async () => {
+  folder = await builtConsole()
   manifest = JSON.parse(readFileSync(join(folder, '.vite/manifest.json'), 'utf8'))
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test.each(BUDGETS)('$page loads at most $kilobytes KB of JavaScript', ({ kilobytes, parts }) => {
   expectAtMost(kilobytes, parts)
@@ -127,7 +112,7 @@ test('the script that runs before the first paint is kept for ever, under a name
   const html = readFileSync(join(folder, 'index.html'), 'utf8')
   const file = /src="\/(assets\/first-paint-[\w-]{8}\.js)" data-texts="__PAGE_TEXTS__"/.exec(html)?.[1] ?? ''
   expect(readFileSync(join(folder, file), 'utf8')).toBe(
-    readFileSync(join(ROOT, 'public/first-paint.js'), 'utf8'),
+    readFileSync(new URL('../public/first-paint.js', import.meta.url), 'utf8'),
   )
 })
 

@@ -1,5 +1,5 @@
 import type { InstanceStatus } from '@berth/contract/instance-states'
-import { and, eq, inArray, isNotNull, isNull, lt, lte, min, notInArray, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, isNull, lt, lte, min, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { answerInTime } from '../../drivers/compute/port/answer-in-time.ts'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
@@ -185,7 +185,11 @@ export function createVolumeWork(deps: WorkDeps) {
     ])
     const seen = before.filter(({ id, status }) => isBilled(status) && there.has(id)).map(({ id }) => id)
     if (seen.length > 0) {
-      await db.update(volume).set({ observedAt: at }).where(inArray(volume.id, seen))
+      // Of two looks at once the later one counts, whichever is written first.
+      await db
+        .update(volume)
+        .set({ observedAt: at })
+        .where(and(inArray(volume.id, seen), or(isNull(volume.observedAt), lt(volume.observedAt, at))))
     }
     for (const row of before) {
       if (isBilled(row.status) && !there.has(row.id)) await lose(row, 'missing')
@@ -226,6 +230,8 @@ export function createVolumeWork(deps: WorkDeps) {
     change(row, (_, at) => ({ status: 'ready', at, patch: { observedAt: at } }))
 
   async function sweepAll(signal: AbortSignal): Promise<void> {
+    // By the clock before the looks: where it leaps meanwhile, as a computer's that slept, what was just seen was seen.
+    const unseenSince = new Date(clock.now().getTime() - UNSEEN_MS)
     for (const { id } of fleet.engines()) {
       const engine = fleet.serves(id) ? fleet.engine(id) : null
       if (signal.aborted) return
@@ -243,7 +249,7 @@ export function createVolumeWork(deps: WorkDeps) {
         and(
           inArray(volume.status, ['ready', 'growing']),
           isNull(volume.deletedAt),
-          lt(volume.observedAt, new Date(clock.now().getTime() - UNSEEN_MS)),
+          lt(volume.observedAt, unseenSince),
           notElsewhere(),
         ),
       )

@@ -396,6 +396,18 @@ describe('a volume and its engine', () => {
     await sound()
   })
 
+  test('[B6] one that is looked at while the clock leaps, as of a computer that slept, is not taken for lost', async () => {
+    const customer = await someone()
+    const one = await ready(customer)
+    const block = compute.faults.block('listVolumes')
+    const looks = [run(), run(other)]
+    await block.reached
+    aheadMs += DAY_MS
+    block.release()
+    await Promise.all(looks)
+    expect(await of(customer, one)).toMatchObject({ status: 'ready', reason: null })
+  })
+
   test('what a gateway died in the midst of, another one finishes: made, grown and deleted once', async () => {
     const customer = await someone()
     // It died when the engine had done it and before it was written down.

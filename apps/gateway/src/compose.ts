@@ -243,7 +243,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     nameOf: userId => identity.displayNameOf(userId),
   })
   const publicIps = createPublicIps({ ...base, catalogue })
-  const sshKeys = createSshKeys({ ...base, events })
+  const sshKeys = createSshKeys({ ...base, events, rootKey: parts.secrets.rootKey })
   const volumes = createVolumes({
     ...base,
     catalogue,

@@ -30,7 +30,11 @@ export const CONNECTION_FINDINGS = {
   signed_in: { of: 'ssh', level: 'good' },
   nobody_asked: { of: 'ssh', level: 'note' },
   ssh_not_offered: { of: 'ssh', level: 'fault' },
-  ssh_not_for_vms: { of: 'ssh', level: 'fault' },
+  // Of a virtual machine, which lets in by its own SSH server.
+  guest_closed: { of: 'ssh', level: 'fault' },
+  guest_unsure: { of: 'ssh', level: 'fault' },
+  guest_host_key: { of: 'ssh', level: 'fault' },
+  guest_key_refused: { of: 'ssh', level: 'fault' },
   machine_outdated: { of: 'ssh', level: 'fault' },
   shell_missing: { of: 'ssh', level: 'fault' },
   shell_unsure: { of: 'ssh', level: 'note' },

@@ -526,6 +526,8 @@ export const connection = z.object({
       user: z.string(),
       /** Of the server's keys, as `ssh-keygen -l` prints them: what a client shows at the first time. */
       fingerprints: z.array(z.object({ type: z.string(), fingerprint: z.string() })),
+      /** Leads on to the SSH server of the machine's own system, as root there: of a virtual machine. */
+      own_server: z.boolean(),
     })
     .nullable(),
   tcp: z.array(directPort),

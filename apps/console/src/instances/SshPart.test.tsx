@@ -9,7 +9,13 @@ const FINGERPRINTS = [
   { type: 'ssh-ed25519', fingerprint: 'SHA256:first' },
   { type: 'ecdsa-sha2-nistp256', fingerprint: 'SHA256:second' },
 ]
-const WAY = { host: 'berth.example', port: 2222, user: 'i-7q2m9x', fingerprints: FINGERPRINTS }
+const WAY = {
+  host: 'berth.example',
+  port: 2222,
+  user: 'i-7q2m9x',
+  fingerprints: FINGERPRINTS,
+  own_server: false,
+}
 
 /** Draws the part for a customer who has stored keys of these names. */
 async function open(names: string[], way: Partial<typeof WAY> = {}) {
@@ -51,6 +57,11 @@ test('[R2.23] the keys that let in are named, and the server’s own go by the n
   expect(screen.getByRole('link').getAttribute('href')).toBe('/settings?section=ssh-keys')
   for (const kind of ['ED25519', 'ECDSA']) expect(screen.getByText(`Server ${kind}`)).toBeTruthy()
   expect(screen.getByText('SHA256:second')).toBeTruthy()
+})
+
+test('[R2.23] of a virtual machine it is said who one is there, and that its own server must answer', async () => {
+  await open(['laptop'], { own_server: true })
+  expect(await screen.findByText(/as root, by the SSH server of the machine’s own system/)).toBeTruthy()
 })
 
 test('[R2.23] who has stored no key is told so, with the way to add one', async () => {

@@ -18,6 +18,7 @@ export function SshPart({ ssh }: { ssh: NonNullable<Connection['ssh']> }) {
   return (
     <>
       <CopyText mono value={commandOf(ssh)} label={t('connect.ssh_command')} />
+      {ssh.own_server && <p className={classes.hint}>{t('connect.ssh_vm')}</p>}
       <Answer query={keys} data={keys.data} rows={1}>
         {stored => (
           <p className={classes.hint}>

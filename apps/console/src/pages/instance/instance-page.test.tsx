@@ -43,7 +43,7 @@ const answering = (instance: typeof running) => ({
   [getConnection.operation]: () => ({
     instance_id: ID,
     http: [{ port: 8888, url: 'http://s-8888.localhost/', listening: true }],
-    ssh: { host: 'berth.example', port: 2222, user: ID, fingerprints: [] },
+    ssh: { host: 'berth.example', port: 2222, user: ID, fingerprints: [], own_server: false },
     tcp: [],
     udp: [],
     terminal: { running: false },

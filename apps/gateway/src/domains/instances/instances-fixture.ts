@@ -22,6 +22,7 @@ import { createPublicIps, type PublicIps } from '../public-ips/public-ips.ts'
 import { createRegions } from '../regions/regions.ts'
 import { createStock } from '../regions/stock.ts'
 import { stockClaim } from '../regions/tables.ts'
+import { createGuestKeys } from '../ssh-keys/guest-keys.ts'
 import { createVolumes, type Volumes } from '../volumes/volumes.ts'
 import type { StartWanted } from './act/actions.ts'
 import { instancesInTrouble } from './events.ts'
@@ -223,7 +224,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       publicIps,
       sharedAddress: SHARED_ADDRESS,
       images,
-      sshKeys: { list: async () => [CUSTOMERS_KEY] },
+      sshKeys: { list: async () => [CUSTOMERS_KEY], guestKeys: createGuestKeys(Buffer.alloc(32)) },
       quotes,
       volumes,
       listen: own.listen ? base.database.listen : null,

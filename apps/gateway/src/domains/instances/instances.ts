@@ -66,7 +66,7 @@ export interface InstancesDeps {
   /** Where customers reach direct ports of all instances; null where nobody does. */
   sharedAddress: string | null
   images: Pick<Images, 'find' | 'ofInstance' | 'officialName' | 'noteDeploy' | 'bring' | 'buildersAmong'>
-  sshKeys: Pick<SshKeys, 'list'>
+  sshKeys: Pick<SshKeys, 'list' | 'guestKeys'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage' | 'requireDirectPorts'>
   volumes: Pick<Volumes, 'find' | 'requireUsable' | 'isReadOnly'>
   events: Pick<Events, 'emit' | 'on'>

@@ -112,7 +112,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
           url: serviceUrl(origin, `${row.serviceSecret}-${port}.${deps.serviceHost}`),
           listening: listening[at] ?? null,
         })),
-        ssh: sshWay(deps, instanceId, origin),
+        ssh: sshWay(deps, row, origin),
         ...ports,
         terminal: { running: shells.length > 0 },
         guest,
@@ -133,12 +133,16 @@ export function createConnections(deps: ConnectionsDeps): Connections {
 }
 
 /** The way by SSH; null where it is not offered, or where its port could not be had. */
-function sshWay({ ssh, sshPlace }: ConnectionsDeps, user: string, origin: string): Connection['ssh'] {
+function sshWay(
+  { ssh, sshPlace }: ConnectionsDeps,
+  { id, kind }: RunningInstance,
+  origin: string,
+): Connection['ssh'] {
   const address = ssh?.address()
   const place = sshPlace ?? (address ? { host: bareHost(origin), port: address.port } : null)
   if (!ssh || !place) return null
   const fingerprints = ssh.hostKeys.map(({ type, fingerprint }) => ({ type, fingerprint }))
-  return { ...place, user, fingerprints }
+  return { ...place, user: id, fingerprints, own_server: kind === 'VM' }
 }
 
 /** Without the brackets that an IPv6 address has in an address of the web. */

@@ -13,7 +13,7 @@ import { accountDeleted } from '../identity/events.ts'
 import type { Instances } from '../instances/instances.ts'
 import type { PublicIps } from '../public-ips/public-ips.ts'
 import { type ConnectionsDeps, createConnections } from './connections.ts'
-import { createDoctor } from './doctor/doctor.ts'
+import { createDoctor, type DoctorDeps } from './doctor/doctor.ts'
 import type { FileLimits } from './files/file-limits.ts'
 import { downloadRoute } from './files/file-routes.ts'
 import { createFiles } from './files/files.ts'
@@ -26,7 +26,8 @@ import { createTcpForwards } from './ports/tcp-forwards.ts'
 import { createUdpForwards, type UdpLimits } from './ports/udp-forwards.ts'
 import { reachRoutes } from './routes.ts'
 import { createServiceProxy, type ServiceLimits, type ServiceTarget } from './services/service-proxy.ts'
-import { createSshAttempts } from './ssh/attempts.ts'
+import { createSshAttempts, type SshAttempts } from './ssh/attempts.ts'
+import { guestAccess } from './ssh/guest/guest-access.ts'
 import { createSshBeside, type SshBeside, type SshParts } from './ssh/process/ssh-beside.ts'
 import type { SshLimits } from './ssh/ssh-limits.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from './streams/machine-turns.ts'
@@ -100,6 +101,11 @@ export interface ReachDeps {
   }
 }
 
+/** What the doctor needs of SSH. */
+function doctorsSsh({ sshKeys }: SshParts, attempts: SshAttempts): DoctorDeps['ssh'] {
+  return { keys: sshKeys, attempts, guestAccess: instanceId => guestAccess(sshKeys, instanceId) }
+}
+
 /** Makes the ways into instances. Nothing listens by itself yet. */
 export function createReach(deps: ReachDeps): Reach {
   const { instances, limits = {} } = deps
@@ -163,7 +169,7 @@ export function createReach(deps: ReachDeps): Reach {
       const seen = direct.forwards.seen(instanceId, port)
       return seen && { host: direct.host, ...seen }
     },
-    ssh: deps.ssh && { keys: deps.ssh.sshKeys, attempts },
+    ssh: deps.ssh && doctorsSsh(deps.ssh, attempts),
   })
   return {
     terminals,

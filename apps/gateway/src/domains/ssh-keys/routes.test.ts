@@ -29,6 +29,7 @@ beforeAll(async () => {
     clock: systemClock,
     ids: systemIds,
     events,
+    rootKey: Buffer.alloc(32),
   })
   const log = createLogTo({ write: line => (logged += line) }, { level: 'trace' })
   server = await startTestServer(database.db, sshKeysRoutes(keys), { log })

@@ -12,9 +12,11 @@ import type { Ids } from '../../platform/ids.ts'
 import { forCustomer, isOpen } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { sshKeyAdded } from './events.ts'
+import { createGuestKeys } from './guest-keys.ts'
 import { fingerprintOf, type PublicKey, PublicKeyFault, parsePublicKey } from './public-key.ts'
 import { sshKey } from './tables.ts'
 
+export type { GuestKeys } from './guest-keys.ts'
 export { isSignedBySecurityKey } from './security-key.ts'
 
 /** Told of each key that was removed; the payload is its id. */
@@ -27,10 +29,12 @@ interface SshKeysDeps {
   clock: Clock
   ids: Ids
   events: Pick<Events, 'emit' | 'on'>
+  /** 32 bytes that all gateways have. */
+  rootKey: Uint8Array
 }
 
-/** Public SSH keys of customers (R1.7). */
-export function createSshKeys({ db, clock, ids, events }: SshKeysDeps) {
+/** Public SSH keys of customers (R1.7), and the gateway's own for virtual machines. */
+export function createSshKeys({ db, clock, ids, events, rootKey }: SshKeysDeps) {
   events.on(accountDeleted, 'ssh-keys', async (tx, { userId }) => {
     await lockForUser(tx, 'ssh_key', userId)
     const removed = await tx.delete(sshKey).where(eq(sshKey.userId, userId)).returning({ id: sshKey.id })
@@ -38,6 +42,8 @@ export function createSshKeys({ db, clock, ids, events }: SshKeysDeps) {
   })
 
   return {
+    guestKeys: createGuestKeys(rootKey),
+
     /** A customer's keys, newest first. */
     async list(userId: string): Promise<SshKey[]> {
       const rows = await db

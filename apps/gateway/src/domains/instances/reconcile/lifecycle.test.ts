@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { DeployBody } from '@berth/contract/instances'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { computeFailure } from '../../../drivers/compute/fake/fake-engine.ts'
+import type { MachineSpec } from '../../../drivers/compute/port/machines.ts'
 import {
   CUSTOMERS_KEY,
   createInstancesFixture,
@@ -308,21 +309,28 @@ test('a machine that ends before it is ready is exited, too, and was never charg
   await fixture.expectSound(id)
 })
 
-test('a machine that boots a system of its own is told its customer’s keys of SSH; others have no use for them', async () => {
+test('a machine that boots a system of its own is told whom its SSH server lets in, each another key of the gateway’s; others have no use for that', async () => {
   const userId = await fixture.payer()
-  const told: unknown[] = []
+  const told: Pick<MachineSpec, 'ssh_keys' | 'ssh_access'>[] = []
   const { create } = fixture.compute.machines
   fixture.compute.machines.create = (spec, signal) => {
-    told.push(spec.ssh_keys)
+    const { ssh_keys, ssh_access } = spec
+    told.push({ ...(ssh_keys && { ssh_keys }), ...(ssh_access && { ssh_access }) })
     return create(spec, signal)
   }
-  for (const kinds of [['POD'], ['VM', 'POD']] as const) {
+  for (const kinds of [['POD'], ['VM', 'POD'], ['VM']] as const) {
     Object.assign(fixture.compute, { kinds })
     await fixture.running(userId)
   }
   Object.assign(fixture.compute, { kinds: ['POD'] })
   fixture.compute.machines.create = create
-  expect(told).toEqual([undefined, [CUSTOMERS_KEY.public_key]])
+  const ssh_keys = [CUSTOMERS_KEY.public_key]
+  expect(told).toMatchObject([{}, { ssh_keys }, { ssh_keys }])
+  expect(told[0]).toEqual({})
+  const own = told.flatMap(({ ssh_access }) =>
+    ssh_access ? [ssh_access.key, ssh_access.host_key.public] : [],
+  )
+  expect(new Set(own).size).toBe(4)
 })
 
 test('a command that ends again and again is told at once, and then once an hour; the machine runs and is charged', async () => {

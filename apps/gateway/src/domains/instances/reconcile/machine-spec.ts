@@ -5,6 +5,7 @@ import type { ImageRecipe } from '../../../drivers/compute/port/images.ts'
 import type { MachineSpec } from '../../../drivers/compute/port/machines.ts'
 import type { VolumeMount } from '../../../drivers/compute/port/volumes.ts'
 import type { EngineFacts } from '../../fleet/fleet.ts'
+import type { GuestKeys } from '../../ssh-keys/ssh-keys.ts'
 import { type OwnDiskColumns, ownDiskOf } from '../own-disk.ts'
 import type { InstanceRow } from '../rows.ts'
 
@@ -29,7 +30,7 @@ type SpecRow = Pick<
 /**
  * The machine that an instance asks for. CPU and memory are at most what the computer has: a catalogue's 64 GB
  * on a laptop would only make the engine refuse.
- * @param from.keys Its customer's, for machines that boot a system of their own.
+ * @param from.ssh Its customer's keys and the gateway's own, for machines that boot a system of their own; null for others.
  * @param from.volumes What is attached to it.
  */
 export function machineSpec(
@@ -37,12 +38,12 @@ export function machineSpec(
   {
     image,
     host,
-    keys,
+    ssh,
     volumes,
   }: {
     image: ImageRecipe
     host: HostSize
-    keys: Pick<SshKey, 'public_key'>[]
+    ssh: { keys: Pick<SshKey, 'public_key'>[]; own: GuestKeys } | null
     volumes: VolumeMount[]
   },
 ): MachineSpec {
@@ -60,7 +61,20 @@ export function machineSpec(
     ports: [...new Set([...row.httpPorts, ...row.tcpPorts])],
     ...(row.udpPorts.length > 0 && { udp_ports: [...new Set(row.udpPorts)] }),
     ...(volumes.length > 0 && { volumes }),
+    ...(ssh && sshPart(ssh)),
+  }
+}
+
+function sshPart({
+  keys,
+  own,
+}: {
+  keys: Pick<SshKey, 'public_key'>[]
+  own: GuestKeys
+}): Partial<MachineSpec> {
+  return {
     ...(keys.length > 0 && { ssh_keys: keys.map(({ public_key }) => public_key) }),
+    ssh_access: { key: own.signIn.public, host_key: own.host },
   }
 }
 

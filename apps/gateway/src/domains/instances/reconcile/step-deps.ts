@@ -21,7 +21,7 @@ export interface StepDeps {
   billing: Pick<Billing, 'costMicro'>
   fleet: Pick<Fleet, 'engine' | 'known' | 'isReached'>
   images: Pick<Images, 'ofInstance' | 'bring'>
-  sshKeys: Pick<SshKeys, 'list'>
+  sshKeys: Pick<SshKeys, 'list' | 'guestKeys'>
   volumes: Pick<Volumes, 'isReadOnly'>
   limits: ReconcileLimits
   store: Store

@@ -77,10 +77,12 @@ export function createSteps(deps: StepDeps): Steps {
     const known = fleet.known(driver.id)?.facts?.size
     await call(row, 'boot', superseded, async signal => {
       const size = known ?? (await driver.size())
-      const keys = driver.kinds.includes('VM') ? await deps.sshKeys.list(row.userId) : []
+      const { list, guestKeys } = deps.sshKeys
+      const bootsOwn = driver.kinds.includes('VM')
+      const ssh = bootsOwn ? { keys: await list(row.userId), own: guestKeys(row.id) } : null
       const volumes = [...(await ownMount(row, driver)), ...(await networkMount(row))]
       // A machine that exists keeps its home, and takes on the spec that the row has now.
-      await driver.machines.create(machineSpec(row, { image: recipe, host: size, keys, volumes }), signal)
+      await driver.machines.create(machineSpec(row, { image: recipe, host: size, ssh, volumes }), signal)
     })
     if (row.firstRanAt && !driver.machines.wait_to_begin) {
       booting = await transitions.starting(booting)

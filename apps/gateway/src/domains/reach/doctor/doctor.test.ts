@@ -6,6 +6,7 @@ import { encodeFrame, FRAME } from '../../../drivers/compute/sessions/frames.ts'
 import { systemClock } from '../../../platform/clock.ts'
 import type { InstanceRow } from '../../instances/rows.ts'
 import { createMachineWays, type ReachedEngine } from '../machine-ways.ts'
+import { lineOf } from '../ssh/started-program.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from '../streams/machine-turns.ts'
 import { STREAM_LIMITS } from '../streams/stream-limits.ts'
 import { createDoctor, type DoctorDeps } from './doctor.ts'
@@ -55,7 +56,6 @@ test.each<[ComputeErrorCode, string[]]>([
 })
 
 test.each<[ComputeErrorCode, string]>([
-  ['unsupported', 'ssh_not_for_vms'],
   ['outdated', 'machine_outdated'],
   ['no_shell', 'shell_missing'],
 ])('[B8] a machine without programs for %s still has its ports tried', async (code, told) => {
@@ -131,7 +131,7 @@ test('places are read as the kernel writes them, and nothing else is one', async
     { address: '2001:db8::ab00:1', port: 83 },
   ])
   const [near, far] = duplexPair()
-  const told = readListeners({ run: async () => near }, 'i', { listenersBytesMax: 100 }, AbortSignal.abort())
+  const told = readListeners(lineOf(near), { listenersBytesMax: 100 }, AbortSignal.abort())
   expect(await told).toEqual([])
   expect(near.destroyed).toBe(true)
   far.destroy()

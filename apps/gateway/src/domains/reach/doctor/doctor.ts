@@ -11,9 +11,13 @@ import type { Instances, Target } from '../../instances/instances.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { MachineWays } from '../machine-ways.ts'
 import type { SshAttempts } from '../ssh/attempts.ts'
+import { GUEST_SSH, type GuestAccess, GuestFault, type GuestFaultCode } from '../ssh/guest/guest-access.ts'
+import { openGuest } from '../ssh/guest/guest-client.ts'
+import { SSH_LIMITS } from '../ssh/ssh-limits.ts'
+import { lineOf } from '../ssh/started-program.ts'
 import { codeOf, type PortOutcome, tryHttp, tryTcp } from './check-port.ts'
 import { DOCTOR_LIMITS as limits } from './doctor-limits.ts'
-import { type Listener, readListeners } from './listeners.ts'
+import { LISTENERS_SCRIPT, type Listener, readListeners } from './listeners.ts'
 
 /** Says what keeps a customer out of an instance (B8). */
 export interface Doctor {
@@ -38,11 +42,22 @@ export interface DoctorDeps {
     port: number,
   ): { host: string; publicPort: number; connections: number } | null | 'not_offered'
   /** Null where no SSH is offered. */
-  ssh: { keys: Pick<SshKeys, 'list'>; attempts: Pick<SshAttempts, 'last'> } | null
+  ssh: {
+    keys: Pick<SshKeys, 'list'>
+    attempts: Pick<SshAttempts, 'last'>
+    /** How the SSH server of a virtual machine is signed in to. */
+    guestAccess(instanceId: string): GuestAccess
+  } | null
 }
 
 type Row = Awaited<ReturnType<DoctorDeps['instances']['findOwnEver']>>
 type Values = ConnectionFinding['values']
+
+/** What looking into a machine came to; null where nobody may. */
+interface Inside {
+  code: ConnectionFindingCode | null
+  listeners: Listener[] | null
+}
 
 /** Of an instance that does not run nothing else can be tried. */
 const STATUS_FINDING: Record<Exclude<InstanceStatus, 'running'>, ConnectionFindingCode> = {
@@ -56,6 +71,14 @@ const STATUS_FINDING: Record<Exclude<InstanceStatus, 'running'>, ConnectionFindi
   error: 'instance_failed',
   unknown: 'engine_unreached',
   deleting: 'instance_terminated',
+}
+/** What a virtual machine's own SSH server is at fault with. */
+const GUEST_FINDING: Record<GuestFaultCode, ConnectionFindingCode> = {
+  guest_host_key: 'guest_host_key',
+  guest_key_refused: 'guest_key_refused',
+  guest_unsure: 'guest_unsure',
+  guest_full: 'machine_full',
+  no_subsystem: 'guest_unsure',
 }
 /** What shells say of a command that is not there, or cannot be run. */
 const NO_PROGRAM_CODES: readonly number[] = [126, 127]
@@ -78,7 +101,7 @@ export function createDoctor(deps: DoctorDeps): Doctor {
       ...row.tcpPorts.map(port => ({ port, trying: tryTcp(ways, row.id, port, limits) })),
     ]
     const [inside, keys, tried] = await Promise.all([
-      lookInside(row.id),
+      lookInside(row),
       keyFindings(row),
       Promise.all(ports.map(async ({ port, trying }) => ({ port, outcome: await trying }))),
     ])
@@ -86,7 +109,7 @@ export function createDoctor(deps: DoctorDeps): Doctor {
     const found = [
       ...commandFindings(row),
       ...keys,
-      finding(inside.code),
+      ...(inside.code ? [finding(inside.code)] : []),
       ...tried.flatMap(one => portFindings(row, one, listeners)),
       ...undeclared(row, listeners),
     ]
@@ -94,28 +117,50 @@ export function createDoctor(deps: DoctorDeps): Doctor {
   }
 
   /** What a shell in the machine tells, or why there is none. */
-  async function lookInside(
-    instanceId: string,
-  ): Promise<{ code: ConnectionFindingCode; listeners: Listener[] | null }> {
+  async function lookInside({ id, kind }: Row): Promise<Inside> {
+    const read = kind === 'VM' ? lookIntoGuest : lookIntoPod
     const leaving = new AbortController()
     const timer = setTimeout(() => leaving.abort(), limits.shellMs)
     const late = new Promise<null>(resolve => {
       leaving.signal.addEventListener('abort', () => resolve(null), { once: true })
     })
     try {
-      const listeners = await Promise.race([readListeners(ways, instanceId, limits, leaving.signal), late])
-      return { code: listeners ? 'shell_works' : 'shell_unsure', listeners }
+      return (
+        (await Promise.race([read(id, leaving.signal), late])) ?? { code: 'shell_unsure', listeners: null }
+      )
     } catch (error) {
-      return { code: shellFinding(error), listeners: null }
+      return { code: shellFinding(error, kind), listeners: null }
     } finally {
       clearTimeout(timer)
     }
   }
 
-  function shellFinding(error: unknown): ConnectionFindingCode {
-    switch (codeOf(error)) {
-      case 'unsupported':
-        return 'ssh_not_for_vms'
+  async function lookIntoPod(id: string, signal: AbortSignal): Promise<Inside> {
+    const stream = await ways.run(id, { command: LISTENERS_SCRIPT, isProbe: true })
+    return { code: 'shell_works', listeners: await readListeners(lineOf(stream), limits, signal) }
+  }
+
+  /** By the machine's own SSH server, as customers come in: nothing else runs anything there. */
+  async function lookIntoGuest(id: string, signal: AbortSignal): Promise<Inside> {
+    if (!deps.ssh) return { code: null, listeners: null }
+    const stream = await ways.connect(id, GUEST_SSH.port, { isProbe: true })
+    const leave = () => void stream.destroy()
+    signal.addEventListener('abort', leave, { once: true })
+    if (signal.aborted) leave()
+    const guest = await openGuest(stream, deps.ssh.guestAccess(id), SSH_LIMITS)
+    try {
+      const program = await guest.start({ what: { command: LISTENERS_SCRIPT }, env: {}, pty: null })
+      return { code: 'shell_works', listeners: await readListeners(program, limits, signal) }
+    } finally {
+      guest.close()
+    }
+  }
+
+  function shellFinding(error: unknown, kind: Row['kind']): ConnectionFindingCode {
+    if (error instanceof GuestFault) return GUEST_FINDING[error.code]
+    const code = codeOf(error)
+    if (code === 'port_closed' && kind === 'VM') return 'guest_closed'
+    switch (code) {
       case 'no_shell':
         return 'shell_missing'
       case 'outdated':

@@ -1,5 +1,4 @@
-import { openProgram } from '../../../drivers/compute/port/program-line.ts'
-import type { MachineWays } from '../machine-ways.ts'
+import type { StartedProgram } from '../ssh/started-program.ts'
 import type { DoctorLimits } from './doctor-limits.ts'
 
 /** A place in a machine at which a program takes connections. */
@@ -12,7 +11,7 @@ export interface Listener {
  * Has a shell read the kernel's own lists of sockets, with what every shell has in itself: an image need not have a
  * program for it.
  */
-const SCRIPT =
+export const LISTENERS_SCRIPT =
   'for f in /proc/net/tcp /proc/net/tcp6; do [ -r $f ] && while read -r n a r s x; do [ "$s" = 0A ] && echo "$a"; done < $f; done; exit 0'
 
 const IPV4_DIGITS = 8
@@ -22,21 +21,22 @@ const MAPPED = '0000000000000000FFFF0000'
 
 /**
  * Asks a machine's shell what listens in it. What the machine says is its customer's word; what is no place is left out.
+ * @param program Runs `LISTENERS_SCRIPT`.
  * @returns No more than the bytes allowed hold, each place once.
- * @throws ComputeError as `MachineWays.run`.
  */
 export async function readListeners(
-  ways: Pick<MachineWays, 'run'>,
-  instanceId: string,
+  program: StartedProgram,
   limits: Pick<DoctorLimits, 'listenersBytesMax'>,
   signal: AbortSignal,
 ): Promise<Listener[]> {
-  const stream = await ways.run(instanceId, { command: SCRIPT, isProbe: true })
-  if (signal.aborted) stream.destroy()
+  if (signal.aborted) {
+    program.drop()
+    return []
+  }
   const pieces: Buffer[] = []
   let bytes = 0
   await new Promise<void>(resolve => {
-    const line = openProgram(stream, {
+    const line = program.open({
       onOutput(piece) {
         pieces.push(piece)
         bytes += piece.length

@@ -6,8 +6,10 @@ import { ApiError } from '../../../platform/http/api-error.ts'
 import type { AskPace } from './ask-pace.ts'
 import { serveForwards } from './forwards.ts'
 import type { GatewaySide, SshLog } from './gateway-side.ts'
+import { GuestFault } from './guest/guest-access.ts'
 import { PROHIBITED, rejectWith } from './library-gaps.ts'
 import { createOutlet } from './outlet.ts'
+import { createPrograms } from './programs.ts'
 import { type SshSession, serveSession } from './session.ts'
 import type { AnswerRoom } from './sftp/answer-room.ts'
 import type { SshCustomer } from './sign-in.ts'
@@ -23,7 +25,7 @@ export interface SshConnection extends SshCustomer {
 }
 
 export interface ConnectionDeps {
-  gateway: Pick<GatewaySide, 'connect' | 'hold' | 'isRunning' | 'languageOf' | 'run'>
+  gateway: Pick<GatewaySide, 'connect' | 'guestAccess' | 'hold' | 'isRunning' | 'languageOf' | 'run'>
   limits: SshLimits
   log: SshLog
   /** A customer's room for what machines answer about files. */
@@ -55,19 +57,19 @@ export function serveConnection(
   const say = (word: SshWord) => sshSentence(language, word, customer.name)
   let ending: SshWord | null = null
 
-  /** The word for what went wrong on the way into the machine. */
-  function wordOf(error: unknown): SshWord {
+  /** The word for what went wrong on the way into the machine. @param ifClosed Where nothing listens on the port that was opened. */
+  function wordOf(error: unknown, ifClosed: SshWord): SshWord {
     if (error instanceof CommandTooLong) return 'command_too_long'
+    if (error instanceof GuestFault) return error.code === 'guest_full' ? 'busy' : error.code
     if (error instanceof ApiError) {
       if (error.code === 'not_found') return 'not_yours'
       if (error.code === 'instance_not_running') return 'not_running'
     }
     if (error instanceof ComputeError) {
       if (error.code === 'not_found' || error.code === 'not_running') return 'not_running'
-      if (error.code === 'unsupported') return 'no_programs'
       if (error.code === 'no_shell' || error.code === 'outdated') return error.code
       if (error.code === 'exhausted') return 'busy'
-      if (error.code === 'port_closed') return 'port_closed'
+      if (error.code === 'port_closed') return ifClosed
     }
     log.warn({ err: error, instance: customer.name }, 'an instance could not be reached by SSH')
     return 'unreachable'
@@ -78,6 +80,16 @@ export function serveConnection(
     await deps.pace(customer.userId)
     if (ending || socket.destroyed) throw new Error('the connection is ending')
   }
+
+  /** Before each program. @throws As `turnToAsk`; CommandTooLong. */
+  async function turnToRun(command: string | null): Promise<void> {
+    await knowsLanguage
+    if (ending) throw new Error('the connection is ending')
+    if (lengthOf(command) > limits.commandBytesMax) throw new CommandTooLong()
+    await turnToAsk()
+  }
+  const programs = createPrograms({ gateway, target, limits, turn: turnToRun })
+  socket.once('close', programs.close)
 
   function end(word: SshWord): void {
     if (ending) return
@@ -103,17 +115,15 @@ export function serveConnection(
       limits,
       answers: deps.answersOf(customer.userId),
       notes: () => [...notes].map(say),
+      programs,
       run: async options => {
-        await knowsLanguage
-        if (ending) throw new Error('the connection is ending')
-        if (lengthOf(options.command) > limits.commandBytesMax) throw new CommandTooLong()
-        await turnToAsk()
+        await turnToRun(options.command)
         return gateway.run(target, options)
       },
       words: {
         lost: () => say(ending ?? 'unreachable'),
         noSubsystem: () => say('no_subsystem'),
-        failed: error => say(ending ?? wordOf(error)),
+        failed: error => say(ending ?? wordOf(error, 'guest_closed')),
       },
       onClose: () => sessions.delete(session),
     })
@@ -132,7 +142,7 @@ export function serveConnection(
       otherHost: () => say('other_host'),
       tooMany: () => say('busy'),
       noSuchPort: () => say('port_closed'),
-      failed: error => say(ending ?? wordOf(error)),
+      failed: error => say(ending ?? wordOf(error, 'port_closed')),
     },
   })
   client.on('request', (_, reject, name) => {

@@ -5,6 +5,7 @@ import type { RateCount, RateRule } from '../../../platform/http/rate-counts.ts'
 import type { Target } from '../../instances/instances.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { SshAttempt } from './attempts.ts'
+import type { GuestAccess } from './guest/guest-access.ts'
 
 /** What the SSH server asks of its gateway, which is another process: it has neither the database nor engines. */
 export interface GatewaySide {
@@ -30,6 +31,11 @@ export interface GatewaySide {
    * @throws ApiError `not_found` or `instance_not_running`; ComputeError as `MachineWays.run`.
    */
   run(target: Target, options: RunOptions): Promise<Duplex>
+  /**
+   * How to sign in to the SSH server of a customer's own virtual machine; null for an instance whose programs `run` runs.
+   * @throws ApiError as `run`.
+   */
+  guestAccess(target: Target): Promise<GuestAccess | null>
   /** Opens a port of a customer's own instance. @throws As `run`, and as `MachineWays.connect`. */
   connect(target: Target, port: number): Promise<Duplex>
 }

@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, type KeyObject } from 'node:crypto'
 import ssh2 from 'ssh2'
 import { tokenKeyOf } from '../../../platform/installation/token-keys.ts'
+import { openSshForm } from '../../../platform/openssh-key.ts'
 import { deriveKey } from '../../../platform/secrets.ts'
 
 /** A key by which the SSH server is known. */
@@ -21,8 +22,6 @@ const PKCS8_P256 = Buffer.from(
   '3041020100301306072a8648ce3d020106082a8648ce3d030107042730250201010420',
   'hex',
 )
-const CHECK_BYTES = 8
-const BLOCK_BYTES = 8
 
 /**
  * The server's keys: Ed25519, and P-256 for clients that may use no other. All gateways make the same ones from the
@@ -52,40 +51,4 @@ function p256Of(rootKey: Uint8Array): KeyObject {
 
 function sec1Form(key: KeyObject): string {
   return String(key.export({ format: 'pem', type: 'sec1' })).trim()
-}
-
-/** OpenSSH's own form of an Ed25519 key without a passphrase, which is the one that the library reads. */
-function openSshForm(privateKey: KeyObject): string {
-  const { x = '', d = '' } = privateKey.export({ format: 'jwk' })
-  const type = Buffer.from('ssh-ed25519')
-  const point = Buffer.from(x, 'base64url')
-  const none = Buffer.from('none')
-  const secret = Buffer.concat([
-    Buffer.alloc(CHECK_BYTES),
-    field(type),
-    field(point),
-    field(Buffer.concat([Buffer.from(d, 'base64url'), point])),
-    field(Buffer.alloc(0)),
-  ])
-  const padding = Buffer.from(
-    Array.from({ length: -secret.length & (BLOCK_BYTES - 1) }, (_, index) => index + 1),
-  )
-  const one = Buffer.from([0, 0, 0, 1])
-  const all = Buffer.concat([
-    Buffer.from('openssh-key-v1\0'),
-    field(none),
-    field(none),
-    field(Buffer.alloc(0)),
-    one,
-    field(Buffer.concat([field(type), field(point)])),
-    field(Buffer.concat([secret, padding])),
-  ])
-  return `-----BEGIN OPENSSH PRIVATE KEY-----\n${all.toString('base64')}\n-----END OPENSSH PRIVATE KEY-----`
-}
-
-/** Bytes behind their length (RFC 4251, 5). */
-function field(bytes: Buffer): Buffer {
-  const length = Buffer.alloc(4)
-  length.writeUInt32BE(bytes.length)
-  return Buffer.concat([length, bytes])
 }

@@ -199,6 +199,7 @@ async function start(
       countRefusal: async () => ({ current: 1, ttlMs: 1 }),
       note: async () => undefined,
       isRunning: async () => true,
+      guestAccess: async () => null,
       hold: () => () => undefined,
       run: async ({ instanceId }) => turns.pace(instanceId, run()),
       connect: () => {

@@ -1,5 +1,5 @@
 import { createSecretKey } from 'node:crypto'
-import type { Connection } from 'ssh2'
+import type { Client, Connection } from 'ssh2'
 
 /** What the library has and does not offer: it can refuse without a reason alone, and shows a banner to everybody. */
 interface Inside {
@@ -80,13 +80,13 @@ export function showBanner(client: Connection, line: string): void {
  * What waits in the library because keys are exchanged, in packets; null while none are. It takes whatever is written then
  * and says at once that it is gone, and how long an exchange takes is up to the client.
  */
-export function heldPackets(client: Connection): number | null {
+export function heldPackets(client: Connection | Client): number | null {
   const protocol = (client as unknown as Inside)._protocol
   return protocol?._kexinit === undefined ? null : (protocol._queue?.length ?? 0)
 }
 
 /** Has the keys of a connection kept as Node wants them: made of bytes anew for each packet, they are a tenth of its work. */
-export function keepKeys(client: Connection): void {
+export function keepKeys(client: Connection | Client): void {
   const { _cipher, _decipher } = (client as unknown as Inside)._protocol ?? {}
   for (const side of [_cipher, _decipher] as (Record<string, unknown> | undefined)[]) {
     for (const name of KEY_FIELDS) {

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { Connection } from 'ssh2'
+import type { Client, Connection } from 'ssh2'
 import { heldPackets } from './library-gaps.ts'
 import type { SshLimits } from './ssh-limits.ts'
 
@@ -10,12 +10,12 @@ export interface Outlet {
 }
 
 /**
- * Makes the outlet of a connection. The library writes whatever its peer's windows allow, and a peer may say that they
+ * Makes the outlet of a connection, whichever end of it is ours. The library writes whatever its peer's windows allow, and a peer may say that they
  * are without an end: so what machines send waits for the connection itself, and while keys are exchanged for the end of
  * that.
  */
 export function createOutlet(
-  client: Connection,
+  client: Connection | Client,
   socket: Duplex,
   limits: Pick<SshLimits, 'waitingBytesMax' | 'unreadBytesMax' | 'heldPacketsMax'>,
 ): Outlet {

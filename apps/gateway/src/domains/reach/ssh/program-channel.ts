@@ -1,13 +1,9 @@
-import type { Duplex } from 'node:stream'
 import { Writable } from 'node:stream'
 import type { ServerChannel } from 'ssh2'
-import {
-  openProgram,
-  type ProgramLine,
-  type ProgramLineEnd,
-} from '../../../drivers/compute/port/program-line.ts'
+import type { ProgramLine, ProgramLineEnd } from '../../../drivers/compute/port/program-line.ts'
 import { carry } from '../streams/carry.ts'
 import type { Outlet } from './outlet.ts'
+import type { StartedProgram } from './started-program.ts'
 
 /** What shells say of a program whose end nobody knows. */
 const EXIT_UNKNOWN = 255
@@ -18,11 +14,11 @@ const EXIT_UNKNOWN = 255
  */
 export function joinProgram(options: {
   channel: ServerChannel
-  stream: Duplex
+  program: StartedProgram
   outlet: Outlet
   onLost(): string
 }): ProgramLine {
-  const { channel, stream, outlet } = options
+  const { channel, program, outlet } = options
   let output: Buffer[] = []
   let errors: Buffer[] = []
   let underWay = 0
@@ -60,7 +56,7 @@ export function joinProgram(options: {
     channel.end()
   }
 
-  const line = openProgram(stream, {
+  const line = program.open({
     onOutput: gather(() => output),
     onErrors: gather(() => errors),
     onEnd: how => {

@@ -5,9 +5,11 @@ import type { RunOptions } from '../../../drivers/compute/port/console.ts'
 import type { ProgramLine } from '../../../drivers/compute/port/program-line.ts'
 import type { Outlet } from './outlet.ts'
 import { joinProgram } from './program-channel.ts'
+import type { Programs } from './programs.ts'
 import type { AnswerRoom } from './sftp/answer-room.ts'
 import { serveSftp } from './sftp/sftp-server.ts'
 import type { SshLimits } from './ssh-limits.ts'
+import type { AskedProgram, StartedProgram } from './started-program.ts'
 
 /** A session of a connection: one program in the machine, with its terminal or without. */
 export interface SshSession {
@@ -22,7 +24,8 @@ export interface SessionDeps {
   limits: SshLimits
   /** For what the machine answers about files. */
   answers: AnswerRoom
-  /** Runs a program in the instance. @throws SessionRefusal */
+  programs: Pick<Programs, 'start' | 'subsystem'>
+  /** Runs a program that this server needs for files. */
   run(options: RunOptions): Promise<Duplex>
   /** Sentences that are said when the session opens. */
   notes(): string[]
@@ -39,7 +42,7 @@ const EXIT_REFUSED = 255
 export function serveSession(session: Session, deps: SessionDeps): SshSession {
   const { limits, words } = deps
   const env: Record<string, string> = {}
-  let pty: { cols: number; rows: number } | null = null
+  let pty: AskedProgram['pty'] = null
   let channel: ServerChannel | null = null
   let line: ProgramLine | null = null
 
@@ -50,21 +53,36 @@ export function serveSession(session: Session, deps: SessionDeps): SshSession {
     for (const note of deps.notes()) opened.stderr.write(`${note}\r\n`)
     return opened
   }
+  const join = (opened: ServerChannel, program: StartedProgram) => {
+    // Whoever left meanwhile would never close it.
+    if (opened.writable)
+      line = joinProgram({ channel: opened, program, outlet: deps.outlet, onLost: words.lost })
+    else program.drop()
+  }
   const start = (opened: ServerChannel, command: string | null) => {
     const asked = pty
-    deps.run({ command, env, pty: asked }).then(
-      stream => {
-        // Whoever left meanwhile would never close it.
-        if (!opened.writable) return void stream.on('error', () => undefined).destroy()
-        line = joinProgram({ channel: opened, stream, outlet: deps.outlet, onLost: words.lost })
-        if (pty && pty !== asked) line.resize(pty.cols, pty.rows)
+    deps.programs.start({ what: { command }, env, pty: asked }).then(
+      program => {
+        join(opened, program)
+        if (pty && pty !== asked) line?.resize(pty.cols, pty.rows)
       },
       error => refuse(opened, words.failed(error)),
     )
   }
+  /** Files by SFTP are served here where the machine has no server of its own. */
+  const serve = (opened: ServerChannel, name: string) => {
+    if (name !== 'sftp') return refuse(opened, words.noSubsystem())
+    serveSftp({
+      channel: opened,
+      run: deps.run,
+      answers: deps.answers,
+      room: () => new Promise(resolve => deps.outlet.whenRoom(resolve)),
+      onFault: error => refuse(opened, words.failed(error)),
+    })
+  }
 
-  session.on('pty', (accept, _, { cols, rows, term }) => {
-    pty = { cols, rows }
+  session.on('pty', (accept, _, { cols, rows, term, modes }) => {
+    pty = { cols, rows, modes }
     if (TERM.test(term)) env.TERM = term
     accept?.()
   })
@@ -76,7 +94,7 @@ export function serveSession(session: Session, deps: SessionDeps): SshSession {
     accept?.()
   })
   session.on('window-change', (accept, _, { cols, rows }) => {
-    if (pty) pty = { cols, rows }
+    if (pty) pty = { ...pty, cols, rows }
     line?.resize(cols, rows)
     accept?.()
   })
@@ -88,14 +106,10 @@ export function serveSession(session: Session, deps: SessionDeps): SshSession {
   session.on('exec', (accept, _, { command }) => start(take(accept()), command))
   session.on('subsystem', (accept, _, { name }) => {
     const opened = take(accept())
-    if (name !== 'sftp') return refuse(opened, words.noSubsystem())
-    serveSftp({
-      channel: opened,
-      run: deps.run,
-      answers: deps.answers,
-      room: () => new Promise(resolve => deps.outlet.whenRoom(resolve)),
-      onFault: error => refuse(opened, words.failed(error)),
-    })
+    deps.programs.subsystem(name, env).then(
+      program => (program ? join(opened, program) : serve(opened, name)),
+      error => refuse(opened, words.failed(error)),
+    )
   })
   session.once('close', deps.onClose)
 

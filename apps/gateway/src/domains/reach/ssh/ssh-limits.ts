@@ -1,3 +1,4 @@
+import type { Algorithms } from 'ssh2'
 import type { StreamLimits } from '../streams/stream-limits.ts'
 
 /** Bounds of the SSH server of one gateway. Tests hand in smaller ones. */
@@ -44,6 +45,10 @@ export interface SshLimits {
   /** Silence after which a sign of life is asked for, and how many may be missed. */
   keepAliveMs: number
   keepAlivesMissedMax: number
+  /** How long a virtual machine's own SSH server has to let the gateway in, and to begin each thing that it is asked for. */
+  guestAnswerMs: number
+  /** What it may send until it has: far more than its greeting and an exchange of keys take. */
+  guestHelloBytesMax: number
   /** After its last word a connection has so long to close. */
   closeMs: number
 }
@@ -72,8 +77,20 @@ export const SSH_LIMITS: SshLimits = {
   pastWindowBytesMax: 64 * 1024,
   keepAliveMs: 30_000,
   keepAlivesMissedMax: 3,
+  guestAnswerMs: 20_000,
+  guestHelloBytesMax: 64 * 1024,
   closeMs: 2_000,
 }
+
+/** Their checks come with them: half of the work of the others. A client that has one of them is offered no other. */
+export const QUICK_CIPHERS = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com'] as const
+/** What is as fast as it is safe; the rest is slow, old, or makes much of little. */
+export const ALGORITHMS = {
+  kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org', 'ecdh-sha2-nistp256', 'ecdh-sha2-nistp384'],
+  cipher: [...QUICK_CIPHERS, 'aes128-ctr', 'aes256-ctr'],
+  hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256', 'hmac-sha2-512'],
+  compress: ['none'],
+} satisfies Algorithms
 
 /**
  * What a channel may hold of a client that keeps to its window, in bytes: the library opens the window of 2 MiB anew as

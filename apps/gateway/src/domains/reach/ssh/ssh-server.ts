@@ -10,7 +10,7 @@ import type { GatewaySide, SshLog } from './gateway-side.ts'
 import { keepKeys, offerCiphers } from './library-gaps.ts'
 import { createAnswerRooms } from './sftp/answer-room.ts'
 import { letSignIn, type SshCustomer } from './sign-in.ts'
-import { SSH_LIMITS, type SshLimits } from './ssh-limits.ts'
+import { ALGORITHMS, QUICK_CIPHERS, SSH_LIMITS, type SshLimits } from './ssh-limits.ts'
 
 /** The SSH server of one gateway: one address for all machines, each by its id as the user's name. */
 export interface SshServer {
@@ -44,16 +44,6 @@ interface SshServerDeps {
   onCount?(count: SshCount): void
   limits?: Partial<SshLimits> | undefined
 }
-
-/** Their checks come with them: half of the work of the others. A client that has one of them is offered no other. */
-const QUICK_CIPHERS = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com'] as const
-/** What is as fast as it is safe; the rest is slow, old, or makes much of little. */
-const ALGORITHMS = {
-  kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org', 'ecdh-sha2-nistp256', 'ecdh-sha2-nistp384'],
-  cipher: [...QUICK_CIPHERS, 'aes128-ctr', 'aes256-ctr'],
-  hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256', 'hmac-sha2-512'],
-  compress: ['none'],
-} satisfies ssh2.Algorithms
 
 /** Makes the server. Nothing listens yet. */
 export function createSshServer(deps: SshServerDeps): SshServer {

@@ -5,7 +5,10 @@ export type SshWord =
   | 'not_yours'
   | 'not_running'
   | 'unreachable'
-  | 'no_programs'
+  | 'guest_closed'
+  | 'guest_unsure'
+  | 'guest_host_key'
+  | 'guest_key_refused'
   | 'no_shell'
   | 'outdated'
   | 'busy'
@@ -27,8 +30,14 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
       'Your account has no instance {{id}}. The Connect dialog of an instance has the right command.',
     not_running: 'The instance {{id}} does not run. Start it in the console, then connect again.',
     unreachable: 'The instance {{id}} cannot be reached at the moment. Please try again.',
-    no_programs:
-      'The instance {{id}} is a virtual machine: shells come by its own SSH server or its web terminal.',
+    guest_closed:
+      'Nothing answers on port 22 of the virtual machine {{id}}. If it was started a moment ago, try again in a minute; else look in its web terminal whether its SSH server runs.',
+    guest_unsure:
+      'What listens on port 22 of the virtual machine {{id}} does not answer as an SSH server should. Look at it in the web terminal, or restart it.',
+    guest_host_key:
+      'The SSH server of the virtual machine {{id}} has another key than it was given. Run “cloud-init clean” in its web terminal and restart it in the console: it is then set up anew.',
+    guest_key_refused:
+      'The SSH server of the virtual machine {{id}} does not let us in as root. Run “cloud-init clean” in its web terminal and restart it in the console: it is then set up anew.',
     no_shell:
       'The image of the instance {{id}} has no shell, so nothing can be run in it. Its ports are reached: -L and -D.',
     outdated:
@@ -52,7 +61,13 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     not_yours: '您的账户中没有实例 {{id}}。正确的命令请见该实例的“连接”对话框。',
     not_running: '实例 {{id}} 没有运行。请先在控制台启动它，然后重新连接。',
     unreachable: '目前无法连接到实例 {{id}}。请重试。',
-    no_programs: '实例 {{id}} 是虚拟机：请使用它自己的 SSH 服务或网页终端。',
+    guest_closed:
+      '虚拟机 {{id}} 的 22 端口没有响应。如果刚刚启动，请一分钟后重试；否则请在网页终端中查看其 SSH 服务是否在运行。',
+    guest_unsure: '虚拟机 {{id}} 的 22 端口上的程序没有像 SSH 服务那样应答。请在网页终端中查看，或重启它。',
+    guest_host_key:
+      '虚拟机 {{id}} 的 SSH 服务的密钥不是当初配置的那一个。请在网页终端中运行“cloud-init clean”，然后在控制台重启：它会重新配置。',
+    guest_key_refused:
+      '虚拟机 {{id}} 的 SSH 服务不允许我们以 root 登录。请在网页终端中运行“cloud-init clean”，然后在控制台重启：它会重新配置。',
     no_shell: '实例 {{id}} 的镜像中没有 shell，无法在其中运行程序。它的端口仍可访问：-L 和 -D。',
     outdated: '实例 {{id}} 启动时尚不支持 SSH。请在控制台重启它，然后重新连接。',
     busy: '实例 {{id}} 已没有余地运行更多程序或连接。请关闭一些后重试。',
@@ -73,8 +88,14 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
       'アカウントにインスタンス {{id}} はありません。正しいコマンドはインスタンスの「接続」ダイアログにあります。',
     not_running: 'インスタンス {{id}} は実行されていません。コンソールで起動してから再接続してください。',
     unreachable: 'インスタンス {{id}} に現在接続できません。もう一度お試しください。',
-    no_programs:
-      'インスタンス {{id}} は仮想マシンです。シェルはその SSH サーバーまたはウェブターミナルをご利用ください。',
+    guest_closed:
+      '仮想マシン {{id}} のポート 22 が応答しません。起動した直後なら 1 分後にお試しください。そうでなければ、ウェブターミナルで SSH サーバーが動いているか確かめてください。',
+    guest_unsure:
+      '仮想マシン {{id}} のポート 22 で待ち受けているものが SSH サーバーとして応答しません。ウェブターミナルで確かめるか、再起動してください。',
+    guest_host_key:
+      '仮想マシン {{id}} の SSH サーバーの鍵が、設定されたものと異なります。ウェブターミナルで「cloud-init clean」を実行し、コンソールで再起動すると設定し直されます。',
+    guest_key_refused:
+      '仮想マシン {{id}} の SSH サーバーに root として入れません。ウェブターミナルで「cloud-init clean」を実行し、コンソールで再起動すると設定し直されます。',
     no_shell:
       'インスタンス {{id}} のイメージにはシェルがないため、何も実行できません。ポートには -L と -D で接続できます。',
     outdated:
@@ -97,7 +118,14 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     not_yours: '계정에 인스턴스 {{id}}이(가) 없습니다. 올바른 명령은 인스턴스의 연결 대화 상자에 있습니다.',
     not_running: '인스턴스 {{id}}이(가) 실행 중이 아닙니다. 콘솔에서 시작한 뒤 다시 연결하세요.',
     unreachable: '지금은 인스턴스 {{id}}에 연결할 수 없습니다. 다시 시도하세요.',
-    no_programs: '인스턴스 {{id}}은(는) 가상 머신입니다. 셸은 자체 SSH 서버나 웹 터미널을 사용하세요.',
+    guest_closed:
+      '가상 머신 {{id}}의 포트 22가 응답하지 않습니다. 방금 시작했다면 1분 뒤에 다시 시도하고, 아니면 웹 터미널에서 SSH 서버가 실행 중인지 확인하세요.',
+    guest_unsure:
+      '가상 머신 {{id}}의 포트 22에서 수신 대기하는 것이 SSH 서버답게 응답하지 않습니다. 웹 터미널에서 확인하거나 재시작하세요.',
+    guest_host_key:
+      '가상 머신 {{id}}의 SSH 서버 키가 설정된 것과 다릅니다. 웹 터미널에서 “cloud-init clean”을 실행하고 콘솔에서 재시작하면 다시 설정됩니다.',
+    guest_key_refused:
+      '가상 머신 {{id}}의 SSH 서버에 root로 들어갈 수 없습니다. 웹 터미널에서 “cloud-init clean”을 실행하고 콘솔에서 재시작하면 다시 설정됩니다.',
     no_shell:
       '인스턴스 {{id}}의 이미지에 셸이 없어 아무것도 실행할 수 없습니다. 포트는 -L과 -D로 연결할 수 있습니다.',
     outdated: '인스턴스 {{id}}은(는) SSH를 지원하기 전에 시작되었습니다. 콘솔에서 다시 시작한 뒤 연결하세요.',

@@ -66,6 +66,11 @@ export interface MachineSpec {
    * first start on; left out for none. Machines that boot no system of their own have no use for them.
    */
   ssh_keys?: string[]
+  /**
+   * How the gateway comes in by the SSH server of such a machine: the key that lets it in as root, in the form of
+   * `ssh_keys`, and the server's own key, both from the machine's first start on. Left out for none.
+   */
+  ssh_access?: { key: string; host_key: { private: string; public: string } }
   /** Volumes to attach; left out for none. Fails with `not_found` at start or before where one is not there. */
   volumes?: VolumeMount[]
 }

@@ -9,10 +9,16 @@ import { findHypervisor } from './probe-qemu.ts'
 const run = promisify(execFile)
 
 const KERNEL_PACKAGE = 'linux-image-cloud-amd64'
+/** Of a processor of the kind that the kernel above is for. */
+const LIBRARIES = 'usr/lib/x86_64-linux-gnu'
 const FETCH_TIMEOUT_MS = 60_000
 const BUSYBOX = '/usr/bin/busybox'
 const AGENT_PACKAGE = 'qemu-guest-agent'
 const AGENT = 'usr/sbin/qemu-ga'
+/** A server of SSH with its files by SFTP, and what it is linked to that not every computer has. */
+const SSH_PACKAGES = ['openssh-server', 'openssh-sftp-server', 'libwrap0', 'libnsl2', 'libtirpc3']
+const SSH_SERVER = 'usr/sbin/sshd'
+const SFTP_SERVER = 'usr/lib/openssh/sftp-server'
 /** What makes file systems, which this computer has as the tests of sandboxes need it. */
 const MKFS = '/usr/sbin/mkfs.ext4'
 const DISK_BYTES = 16 * 1024 * 1024
@@ -23,8 +29,9 @@ const DRIVERS = ['virtio_pci', 'virtio_blk', 'virtio_net', 'virtio_console', 'is
 /**
  * A system small enough for tests: finds out who it is as cloud-init would, runs what it is told, has a shell on its
  * serial line and its agent, and shuts down when that is asked to or its power button is pressed, unless it is named `deaf`.
+ * @param ssh Whether it has a server of SSH, which is told its key and whom it lets in, as cloud-init would tell it.
  */
-const initScript = (modules: string[]) => `#!/bin/busybox sh
+const initScript = (modules: string[], ssh: boolean) => `#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
 for module in ${modules.join(' ')}; do insmod /modules/$module.ko; done
@@ -42,9 +49,21 @@ done
   (head -c 1 "$event" > /dev/null; echo berth-guest: power button > /dev/ttyS0; poweroff -f) &
 done
 [ "$(hostname)" = deaf ] && printf '#!/bin/sh\\necho status: error; echo "no such module: users"; exit 1' > /bin/cloud-init && chmod +x /bin/cloud-init
-sed 1d /seed/user-data > /boot-script; sh /boot-script
+${ssh ? SSH_SCRIPT : ''}sed 1d /seed/user-data > /boot-script; sh /boot-script
 echo berth-guest: up > /dev/ttyS0
 while :; do setsid cttyhack sh -c 'exec sh -i < /dev/ttyS0 > /dev/ttyS0 2>&1'; done
+`
+
+const SSH_SCRIPT = `
+mkdir -p /etc/ssh /root/.ssh /run/sshd /dev/pts; mount -t devpts devpts /dev/pts; chmod 700 /root /root/.ssh
+printf 'root:x:0:0::/root:/bin/sh\\nsshd:x:100:100::/run/sshd:/bin/false\\n' > /etc/passwd
+printf 'root:x:0:\\n' > /etc/group
+printf 'Port 22\\nUsePAM no\\nPasswordAuthentication no\\nAcceptEnv LC_*\\nSubsystem sftp /${SFTP_SERVER}\\n' > /etc/ssh/sshd_config
+umask 077
+printf "$(sed -n 's/.*"ed25519_private":"\\([^"]*\\)".*/\\1/p' /seed/vendor-data)" > /etc/ssh/ssh_host_ed25519_key
+sed -n 's/.*"public-keys":\\["\\(.*\\)"\\].*/\\1/p' /seed/meta-data | sed 's/","/\\n/g' > /root/.ssh/authorized_keys
+umask 022
+/${SSH_SERVER}
 `
 
 /** What the agent runs when it is to shut the guest down. */
@@ -93,8 +112,9 @@ export type FoundGuest = { ok: true; guest: Guest } | { ok: false; why: string; 
 /**
  * Makes a guest in a folder: Debian's kernel for clouds, as the package manager gives it, with busybox around it. The
  * kernel is kept for the next time.
+ * @param options.ssh It has OpenSSH's server, too.
  */
-export async function makeGuest(folder: string): Promise<FoundGuest> {
+export async function makeGuest(folder: string, { ssh = false } = {}): Promise<FoundGuest> {
   const hypervisor = await findHypervisor()
   if (!hypervisor.ok) return hypervisor
   if (!existsSync(BUSYBOX)) {
@@ -106,6 +126,11 @@ export async function makeGuest(folder: string): Promise<FoundGuest> {
     return { ok: false, why, how_to_get_it: `let apt reach its mirror, or keep ${KERNEL_PACKAGE} unpacked` }
   }
   const [tree, agent] = trees
+  const server = ssh ? await sshFiles().catch((error: Error) => error) : new Map<string, Buffer>()
+  if (server instanceof Error) {
+    const why = `OpenSSH’s server cannot be had: ${server.message.slice(0, 200)}`
+    return { ok: false, why, how_to_get_it: `let apt reach its mirror, or keep ${SSH_PACKAGES} unpacked` }
+  }
   await mkdir(folder, { recursive: true })
   const guest: Guest = {
     kernel: join(folder, 'vmlinuz'),
@@ -114,7 +139,7 @@ export async function makeGuest(folder: string): Promise<FoundGuest> {
     cmdline: 'console=ttyS0 quiet panic=-1',
   }
   await copyFile(await onlyMatch(join(tree, 'boot'), /^vmlinuz-/), guest.kernel)
-  await writeFile(guest.initrd, await initrd(tree, agent))
+  await writeFile(guest.initrd, await initrd(tree, agent, server))
   await writeFile(guest.disk, '')
   await truncate(guest.disk, DISK_BYTES)
   await run('sh', ['-c', 'PATH=$PATH:/usr/sbin:/sbin exec mkfs.ext4 -q "$0"', guest.disk])
@@ -148,10 +173,27 @@ async function packageTree(name: string): Promise<string> {
 }
 
 /** A program with what it is linked to, which this computer has as QEMU needs it too, by where they lie. */
-async function linkedFiles(program: string): Promise<Map<string, Buffer>> {
-  const { stdout } = await run('ldd', [program])
+async function linkedFiles(program: string, trees: string[] = []): Promise<Map<string, Buffer>> {
+  const folders = trees.map(tree => join(tree, LIBRARIES)).join(':')
+  const { stdout } = await run('ldd', [program], { env: { ...process.env, LD_LIBRARY_PATH: folders } })
+  const lacking = /(\S+) => not found/.exec(stdout)?.[1]
+  if (lacking) throw new Error(`there is no ${lacking}`)
   const paths = stdout.split('\n').flatMap(line => /(?:=> |^\s+)(\/\S+) \(/.exec(line)?.[1] ?? [])
-  return new Map(await Promise.all(paths.map(async path => [path.slice(1), await readFile(path)] as const)))
+  const placeOf = (path: string) =>
+    path.slice((trees.find(tree => path.startsWith(`${tree}/`)) ?? '').length + 1)
+  return new Map(await Promise.all(paths.map(async path => [placeOf(path), await readFile(path)] as const)))
+}
+
+/** OpenSSH's server with all that it needs, by where that lies. */
+async function sshFiles(): Promise<Map<string, Buffer>> {
+  const trees = await Promise.all(SSH_PACKAGES.map(packageTree))
+  const files = new Map<string, Buffer>()
+  for (const program of [SSH_SERVER, SFTP_SERVER]) {
+    const path = trees.map(tree => join(tree, program)).find(existsSync) ?? ''
+    files.set(program, await readFile(path))
+    for (const [name, content] of await linkedFiles(path, trees)) files.set(name, content)
+  }
+  return files
 }
 
 async function onlyMatch(folder: string, pattern: RegExp): Promise<string> {
@@ -160,7 +202,7 @@ async function onlyMatch(folder: string, pattern: RegExp): Promise<string> {
   return join(folder, name)
 }
 
-async function initrd(tree: string, agentTree: string): Promise<Buffer> {
+async function initrd(tree: string, agentTree: string, ssh: Map<string, Buffer>): Promise<Buffer> {
   const modules = join(tree, 'lib/modules')
   const found = await readdir(modules, { recursive: true })
   const parts: Buffer[] = []
@@ -173,12 +215,13 @@ async function initrd(tree: string, agentTree: string): Promise<Buffer> {
     ...(await linkedFiles(MKFS)),
     [AGENT, await readFile(agent)],
     [MKFS.slice(1), await readFile(MKFS)],
+    ...ssh,
   ])
   const folders = ['bin', 'dev', 'disk', 'modules', 'proc', 'root', 'run', 'sbin', 'seed', 'sys', 'tmp']
   for (const name of new Set([...folders, ...[...files.keys()].flatMap(foldersOf)])) add(name, 0o40755)
   const loaded = new Map<string, Buffer>()
   for (const name of DRIVERS) await loadModule(modules, found, name, loaded)
-  add('init', 0o100755, Buffer.from(initScript([...loaded.keys()])))
+  add('init', 0o100755, Buffer.from(initScript([...loaded.keys()], ssh.size > 0)))
   add('bin/busybox', 0o100755, await readFile(BUSYBOX))
   add('sbin/shutdown', 0o100755, Buffer.from(SHUTDOWN))
   for (const [name, content] of files) add(name, 0o100755, content)

@@ -16,9 +16,24 @@ export function guestSeed(spec: MachineSpec): Buffer {
   const facts = {
     'instance-id': `berth-${spec.id}`,
     'local-hostname': spec.hostname,
-    'public-keys': spec.ssh_keys ?? [],
+    'public-keys': [...(spec.ssh_keys ?? []), ...(spec.ssh_access ? [spec.ssh_access.key] : [])],
   }
-  return isoImage(LABEL, { 'meta-data': `${asYaml(facts)}\n`, 'user-data': bootScript(spec) })
+  return isoImage(LABEL, {
+    'meta-data': `${asYaml(facts)}\n`,
+    'user-data': bootScript(spec),
+    ...(spec.ssh_access && { 'vendor-data': `#cloud-config\n${asYaml(sshSettings(spec.ssh_access))}\n` }),
+  })
+}
+
+/**
+ * What cloud-init is told of the machine's SSH server, which it does once in a machine's life: the server has the key that
+ * the gateway knows it by, and the keys above let in as root, as the serial line does, beside the user that an image names.
+ */
+function sshSettings({ host_key }: NonNullable<MachineSpec['ssh_access']>) {
+  return {
+    disable_root: false,
+    ssh_keys: { ed25519_private: host_key.private, ed25519_public: `${host_key.public}\n` },
+  }
 }
 
 /** JSON is YAML but for signs that YAML takes from nobody as they are; what is not ASCII is escaped in both alike. */

@@ -154,7 +154,14 @@ describeWhere('virtual machines', hypervisor, () => {
       // QEMU would cut the name off, and the guest would not find it.
       const volumes = [{ id: 'v'.repeat(21), path: '/data', read_only: false }]
       const ssh_keys = ['ssh-ed25519 AAAA me\nruncmd: [reboot]']
-      for (const part of [{ volumes }, { gpu_uuids: ['GPU-1'] }, { hostname: 'two words' }, { ssh_keys }]) {
+      const ssh_access = { key: ssh_keys[0] ?? '', host_key: { private: '', public: 'ssh-ed25519 AAAA' } }
+      for (const part of [
+        { volumes },
+        { gpu_uuids: ['GPU-1'] },
+        { hostname: 'two words' },
+        { ssh_keys },
+        { ssh_access },
+      ]) {
         await expectCode(engine.machines.create(specOf('unmade', part), never), 'unsupported')
       }
       const large = join(folder, 'large.qcow2')

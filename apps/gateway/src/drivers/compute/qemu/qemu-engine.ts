@@ -171,9 +171,10 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
     console: {
       ...facets.console,
       shells: {
-        lacks: 'A virtual machine lets nobody in but by its serial line, which all who look at it share.',
+        lacks:
+          'Shells of a virtual machine are its own SSH server’s; what it shows here is its serial line, which all who look at it share.',
       },
-      programs: { lacks: 'No program can be run in a virtual machine from outside.' },
+      programs: { lacks: 'Programs of a virtual machine are run by its own SSH server.' },
       serial: {
         open: id => facets.talk(id, () => createKeeperClient(store.paths(id).run).serial()),
       },
@@ -207,7 +208,9 @@ function checkSpec(spec: MachineSpec): void {
   checkMounts(spec.volumes ?? [])
   if (spec.volumes?.some(({ id }) => id.length > SERIAL_CHARS_MAX)) refuse('no disk has so long a name')
   if (spec.gpu_uuids.length > 0) refuse('GPUs are not passed into virtual machines')
-  if (!(spec.ssh_keys ?? []).every(key => PUBLIC_KEY.test(key))) refuse('not a public key of SSH')
+  const { ssh_keys = [], ssh_access } = spec
+  const keys = [...ssh_keys, ...(ssh_access ? [ssh_access.key, ssh_access.host_key.public] : [])]
+  if (!keys.every(key => PUBLIC_KEY.test(key))) refuse('not a public key of SSH')
   mustBeMakeable(spec.image)
 }
 

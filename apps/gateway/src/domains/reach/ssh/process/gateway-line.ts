@@ -56,6 +56,7 @@ export function createGatewayLine(say: (word: FromProcess) => void): GatewayLine
         countRefusal: ask('countRefusal'),
         note: ask('note'),
         isRunning: ask('isRunning'),
+        guestAccess: ask('guestAccess'),
         hold(instanceId) {
           const held = ask('hold')(instanceId)
           held.catch(() => undefined)

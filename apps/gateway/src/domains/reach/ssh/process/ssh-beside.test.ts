@@ -12,6 +12,7 @@ import { ComputeError } from '../../../../drivers/compute/port/compute-error.ts'
 import { serveProgram } from '../../../../drivers/compute/sessions/serve-program.ts'
 import { ApiError } from '../../../../platform/http/api-error.ts'
 import { READ_AHEAD } from '../../../../platform/read-ahead.ts'
+import { createGuestKeys } from '../../../ssh-keys/guest-keys.ts'
 import { fingerprintOf } from '../../../ssh-keys/public-key.ts'
 import { eventually } from '../../reach-fixture.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from '../../streams/machine-turns.ts'
@@ -154,6 +155,7 @@ async function start(
         key: asked.equals(blob) ? { id: 'key', userId: 'anna', publicKey: keys.public } : null,
       }),
       fate: async () => 'stored',
+      guestKeys: createGuestKeys(Buffer.alloc(32)),
     },
     languageOf: async () => 'en',
     attempts: { note: async () => undefined },

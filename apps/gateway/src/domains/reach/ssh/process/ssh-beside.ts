@@ -16,6 +16,7 @@ import type { MachineTurns } from '../../streams/machine-turns.ts'
 import type { StreamLimits } from '../../streams/stream-limits.ts'
 import type { Uses } from '../../uses.ts'
 import type { SshAttempts } from '../attempts.ts'
+import { guestAccess } from '../guest/guest-access.ts'
 import { createHostKeys, type HostKey } from '../host-keys.ts'
 import type { SshLimits } from '../ssh-limits.ts'
 import type { Changed, SshCount } from '../ssh-server.ts'
@@ -42,7 +43,7 @@ export interface SshBeside {
 export interface SshParts {
   /** 32 bytes that all gateways have. */
   rootKey: Uint8Array
-  sshKeys: Pick<SshKeys, 'holder' | 'fate' | 'list'>
+  sshKeys: Pick<SshKeys, 'holder' | 'fate' | 'list' | 'guestKeys'>
   /** The language of a customer. */
   languageOf(userId: string): Promise<Language>
   /** Counts keys that were refused, over all gateways. */
@@ -50,7 +51,7 @@ export interface SshParts {
 }
 
 interface SshBesideDeps extends Omit<SshParts, 'sshKeys'> {
-  sshKeys: Pick<SshKeys, 'holder' | 'fate'>
+  sshKeys: Pick<SshKeys, 'holder' | 'fate' | 'guestKeys'>
   attempts: Pick<SshAttempts, 'note'>
   log: Logger
   listen: OpenDatabase['listen']
@@ -174,6 +175,10 @@ export function createSshBeside(deps: SshBesideDeps): SshBeside {
       countRefusal: plain(deps.countRefusal),
       note: plain(deps.attempts.note),
       isRunning: plain((target: Target) => isRunning(instances, target)),
+      guestAccess: plain(async ({ userId, instanceId }: Target) => {
+        const { kind } = await instances.findRunning(userId, instanceId)
+        return kind === 'VM' ? guestAccess(sshKeys, instanceId) : null
+      }),
       hold: async (instanceId: string) => ({
         value: { lease: leases.add(deps.uses.hold(instanceId)), rest: null } satisfies Lease,
       }),

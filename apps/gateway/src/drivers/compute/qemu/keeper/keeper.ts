@@ -155,7 +155,7 @@ function handle(socket: Socket, request: KeeperRequest): void {
     case 'run':
       fail(socket, {
         code: 'unsupported',
-        message: 'No program can be run in a virtual machine from outside.',
+        message: 'Programs of a virtual machine are run by its own SSH server.',
       })
       break
     case 'attach':

@@ -1,0 +1,241 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { diagnoseConnection } from '@berth/contract/connection-doctor'
+import { deployInstance, getConnection, listInstances, stopInstance } from '@berth/contract/instances'
+import { addSshKey, removeSshKey } from '@berth/contract/ssh-keys'
+import { pino } from 'pino'
+import ssh2 from 'ssh2'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deployBody } from '../src/domains/instances/instances-fixture.ts'
+import { eventually } from '../src/domains/reach/reach-fixture.ts'
+import { makeGuest } from '../src/drivers/compute/qemu/guest-fixture.ts'
+import { createQemuEngine } from '../src/drivers/compute/qemu/qemu-engine.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
+import { createSshClient, hasProgram, resultOf, type SshClient } from './ssh-client.ts'
+import { startGateway, type TestGateway } from './start-gateway.ts'
+
+const SETUP_MS = 180_000
+const INPUT_BYTES = 300_000
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-vm-ssh-'))
+const found = await makeGuest(join(folder, 'guest'), { ssh: true })
+const missing = found.ok ? (hasProgram('ssh') ? null : 'OpenSSH’s client is not installed') : found.why
+if (missing !== null) process.stdout.write(`SKIP virtual machines by SSH: ${missing}\n`)
+
+// Goal: a virtual machine by SSH, as customers reach it. Method: OpenSSH's own clients against a real gateway, and one
+// real Linux under QEMU, with OpenSSH's own server, that all tests share.
+describe.skipIf(missing !== null)('virtual machines by SSH', () => {
+  let gateway: TestGateway
+  let ssh: SshClient
+  let token: string
+  let id: string
+  let key: string
+  let at: string
+
+  const statusIs = (status: string) =>
+    eventually(`the status ${status}`, async () => {
+      const [one] = await gateway.data(listInstances, {}, { token })
+      return one?.status === status
+    })
+  const findings = async () =>
+    (await gateway.data(diagnoseConnection, { params: { id } }, { token })).findings.map(({ code }) => code)
+
+  beforeAll(async () => {
+    if (!found.ok) return
+    const { disk, kernel, initrd, cmdline } = found.guest
+    const qemu = { file: disk, kernel: { file: kernel }, initrd: { file: initrd }, cmdline }
+    const catalogue = shippedCatalogue()
+    const [plain] = catalogue.images
+    if (!plain) throw new Error('the catalogue has no image')
+    const image = { ...plain, id: 'linux', kind: 'VM' as const, recipe: { qemu } }
+    const engine = await createQemuEngine({
+      dataDir: join(folder, 'machines'),
+      log: pino({ level: 'silent' }),
+      stopGraceMs: 2_000,
+    })
+    gateway = await startGateway({
+      compute: engine,
+      sshPort: 0,
+      catalogue: { ...catalogue, images: [...catalogue.images, image] },
+    })
+    const customer = await gateway.signUp()
+    token = customer.token
+    await gateway.grant(customer.userId, 1_000)
+    ssh = createSshClient({ folder, port: gateway.gateway.ssh?.port ?? 0 })
+    await ssh.learnHost()
+    const made = ssh.makeKey('laptop')
+    key = made.file
+    await gateway.data(addSshKey, { body: { name: '', public_key: made.line } }, { token })
+    const body = deployBody({
+      kind: 'VM',
+      image_id: 'linux',
+      container_disk_gb: 30,
+      http_ports: [],
+      tcp_ports: [],
+      start_command: 'httpd -f -p 8080 -h /etc',
+    })
+    ;({ instance_id: id } = await gateway.data(deployInstance, { body }, { token }))
+    at = `${id}@127.0.0.1`
+    await statusIs('running')
+    await eventually('the machine to let in', async () => (await command('true')).code === 0, SETUP_MS)
+  }, SETUP_MS)
+  afterAll(async () => {
+    await gateway?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }, SETUP_MS)
+
+  const command = (line: string, input?: string | Buffer) => ssh.run('ssh', key, [at, line], input)
+
+  test('[R2.23] [B8] the Connect dialog says who one is there, and the doctor that a shell answers', async () => {
+    const shown = (await gateway.data(getConnection, { params: { id } }, { token })).ssh
+    expect(shown).toMatchObject({ user: id, own_server: true })
+    const said = await findings()
+    expect(said).toEqual(expect.arrayContaining(['signed_in', 'shell_works', 'port_undeclared']))
+    expect(said).not.toContain('guest_closed')
+  })
+
+  test('[B1] a command runs as root with its input, two outputs, its code and its variables', async () => {
+    expect(await command('id -u; echo err >&2; exit 7')).toEqual({ code: 7, out: '0\n', err: 'err\n' })
+    const counted = await command('wc -c', Buffer.alloc(INPUT_BYTES, 'x'))
+    expect(counted).toEqual({ code: 0, out: `${INPUT_BYTES}\n`, err: '' })
+    expect((await command('kill -TERM $$')).code).toBe(255)
+    const given = await ssh.run('ssh', key, ['-o', 'SetEnv=LC_TEST=a', at, 'echo "$LC_TEST"'])
+    expect(given.out).toBe('a\n')
+  })
+
+  test('[B1] a shell has a terminal of its customer’s, which takes on another size', async () => {
+    const child = ssh.start('ssh', key, ['-tt', at])
+    const result = resultOf(child)
+    child.stdin.write('tty; echo "$TERM-end"; exit 5\n')
+    const { code, out } = await result
+    expect(code).toBe(5)
+    expect(out).toMatch(/\/dev\/pts\/\d/)
+    expect(out).toMatch(/\w-end\r\n/)
+
+    const client = new ssh2.Client()
+    const port = gateway.gateway.ssh?.port ?? 0
+    client.connect({ host: '127.0.0.1', port, username: id, privateKey: readFileSync(key) })
+    await once(client, 'ready')
+    const shell = await new Promise<ssh2.ClientChannel>((resolve, reject) => {
+      client.shell({ cols: 91, rows: 33, term: 'xterm' }, (error, channel) =>
+        error ? reject(error) : resolve(channel),
+      )
+    })
+    let text = ''
+    shell.on('data', (piece: Buffer) => {
+      text += piece
+    })
+    shell.write('stty size\n')
+    await eventually('the first size', () => text.includes('33 91'))
+    shell.setWindow(44, 122, 0, 0)
+    shell.write('stty size\n')
+    await eventually('the second size', () => text.includes('44 122'))
+    shell.write('sleep 1000\n')
+    await eventually('it to be typed', () => text.includes('sleep 1000'))
+    shell.write('\u0003echo still $((40 + 2))\n')
+    await eventually('the terminal’s own signal', () => text.includes('still 42'))
+    client.end()
+  })
+
+  test('[B19] scp and sftp carry files both ways, with rights and times, by the machine’s own server', async () => {
+    const from = join(folder, 'tree')
+    mkdirSync(join(from, 'sub'), { recursive: true })
+    const bytes = randomBytes(INPUT_BYTES)
+    writeFileSync(join(from, 'sub', 'a b é'), bytes, { mode: 0o640 })
+    expect(await ssh.run('scp', key, ['-q', '-p', '-r', from, `${at}:up`])).toEqual({
+      code: 0,
+      out: '',
+      err: '',
+    })
+    const back = join(folder, 'back')
+    expect((await ssh.run('scp', key, ['-q', '-p', '-r', `${at}:up`, back])).code).toBe(0)
+    expect(readFileSync(join(back, 'sub', 'a b é')).equals(bytes)).toBe(true)
+    expect(statSync(join(back, 'sub', 'a b é')).mode & 0o777).toBe(0o640)
+    const lines = [
+      'mkdir made',
+      `put ${join(from, 'sub', 'a*')} made/one`,
+      'rename made/one made/two',
+      'ls made',
+    ]
+    const listed = await ssh.run('sftp', key, ['-q', '-b', '-', at], `${lines.join('\n')}\n`)
+    expect([listed.code, listed.out]).toEqual([0, expect.stringContaining('made/two')])
+  })
+
+  test('[B1] -L reaches a port of the machine; -R is refused', async () => {
+    const port = await freePort()
+    const child = ssh.start('ssh', key, ['-N', '-L', `${port}:localhost:8080`, at])
+    const answer = await eventually('the port to be forwarded', () =>
+      read(port, 'GET /os-release HTTP/1.0\r\n\r\n'),
+    )
+    expect(answer).toContain('Small Guest 1')
+    child.kill()
+    await resultOf(child)
+    const refused = await ssh.run('ssh', key, [
+      '-o',
+      'ExitOnForwardFailure=yes',
+      '-R',
+      '0:localhost:1',
+      at,
+      'true',
+    ])
+    expect(refused.code).toBe(255)
+  })
+
+  test('[B1] a key that is removed, or is nobody’s, lets nobody in; who is in is put out', async () => {
+    const stranger = await ssh.run('ssh', ssh.makeKey('stranger').file, [at, 'true'])
+    expect(stranger.err).toContain('does not know the key SHA256:')
+    const short = ssh.makeKey('short')
+    const body = { name: '', public_key: short.line }
+    const { id: shortId } = await gateway.data(addSshKey, { body }, { token })
+    const child = ssh.start('ssh', short.file, [at, 'echo up; sleep 3000'])
+    const result = resultOf(child)
+    await once(child.stdout, 'data')
+    await gateway.data(removeSshKey, { params: { id: shortId } }, { token })
+    expect(await result).toMatchObject({
+      code: 255,
+      err: expect.stringContaining('was removed from your account'),
+    })
+  })
+
+  test('[B1] [B8] a machine whose server is gone or lets the gateway in no more says so; one that stops ends what is open', async () => {
+    const child = ssh.start('ssh', key, [at, 'echo up; sleep 3000'])
+    const result = resultOf(child)
+    await once(child.stdout, 'data')
+    await command('mv .ssh/authorized_keys kept')
+    expect((await command('true')).err).toContain('does not let us in as root')
+    expect(await findings()).toContain('guest_key_refused')
+    child.kill()
+    await result
+  })
+
+  test('[B1] a machine that stops ends what is open, and is not entered', async () => {
+    await gateway.data(stopInstance, { params: { id } }, { token })
+    await statusIs('stopped')
+    expect((await command('true')).err).toContain('does not run. Start it')
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+/** What a port of this computer says to a few words; null where nobody listens. */
+async function read(port: number, words: string): Promise<string | null> {
+  const socket = connect({ host: '127.0.0.1', port })
+  const pieces: Buffer[] = []
+  socket.write(words)
+  try {
+    for await (const piece of socket) pieces.push(piece as Buffer)
+    return Buffer.concat(pieces).toString()
+  } catch {
+    return null
+  }
+}

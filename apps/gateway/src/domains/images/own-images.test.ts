@@ -112,6 +112,8 @@ const ownOnEngine = async () => {
   if (!('list' in own)) throw new Error('it makes no images')
   return (await own.list()).map(({ id }) => id)
 }
+const deployRefusal = (who: Customer, imageId: string, change = {}) =>
+  gateway.call(deployInstance, { body: deployBody({ image_id: imageId, ...change }) }, who).then(refusal)
 /** Approves an image as it is now. */
 async function approve(id: string) {
   const { review } = gateway.gateway.images
@@ -460,10 +462,11 @@ describe('[R4.8] private, review, community', () => {
     })
     expect(refusal(await gateway.call(getImage, { params: { id: copy } }))).toBe('not_found')
     expect(refusal(await on(starImage, fan, copy))).toBe('not_found')
+    expect(await deployRefusal(fan, copy)).toBe('image_id not_allowed')
     expect((await of(customer, id))?.size).toBe(1)
   })
 
-  test('the operator takes one down whose customer has nothing of it any more', async () => {
+  test('the operator takes one down, and one whose customer has deleted theirs', async () => {
     const { review } = gateway.gateway.images
     const customer = await someone()
     const { id } = await kept(customer)
@@ -478,6 +481,16 @@ describe('[R4.8] private, review, community', () => {
     })
     expect(refusal(await gateway.call(getImage, { params: { id: copy } }))).toBe('not_found')
     await expect(review.takeDown(copy, 'again')).rejects.toMatchObject({ code: 'not_found' })
+    const other = await someone()
+    expect(await deployRefusal(other, copy)).toBe('image_id not_allowed')
+    const { id: second } = await kept(other)
+    await gateway.data(publishImage, { params: { id: second } }, other)
+    const left = (await approve(second)).communityId ?? ''
+    await gateway.data(deleteImage, { params: { id: second } }, other)
+    await untilImage(other, second, null)
+    await review.takeDown(left, 'A key is in it')
+    expect(refusal(await gateway.call(getImage, { params: { id: left } }))).toBe('not_found')
+    expect(await news(other)).toEqual(['in_review', 'published', 'taken_down'])
   })
 })
 
@@ -485,8 +498,7 @@ describe('deployed', () => {
   test('[R1.2] [R6.4] by its owner alone, in its region, also on an engine that lacks it', async () => {
     const customer = await someone()
     const { id } = await kept(customer)
-    const refused = (who: Customer, change: object) =>
-      gateway.call(deployInstance, { body: deployBody({ image_id: id, ...change }) }, who).then(refusal)
+    const refused = (who: Customer, change: object) => deployRefusal(who, id, change)
     expect(await refused(await someone(), {})).toBe('image_id not_allowed')
     expect(await refused(customer, { region_code: 'eu-frankfurt' })).toBe('image_id not_allowed')
     const { own } = compute.images

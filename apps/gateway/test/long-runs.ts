@@ -26,6 +26,8 @@ const TRIES = {
   files: { short: 3_000, long: 500_000 },
   /** Random lives of an instance whose machine is hostile. */
   lives: { short: 6, long: 100 },
+  /** Gateways killed with -9 while they make and start a sandbox. */
+  starts: { short: 4, long: 40 },
   /** Gateways killed with -9 while they fetch and unpack an image. */
   unpacks: { short: 1, long: 20 },
   /** Gateways killed with -9 while they make, start, stop or remove a virtual machine or its image. */

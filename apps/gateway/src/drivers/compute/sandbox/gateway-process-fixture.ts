@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { eventually } from '../conformance/tools.ts'
 
+/** Half of what a start takes is to find and compile what it imports. */
+const QUICK_IMPORTS = import.meta.resolve('../../../../test/quick-imports.ts')
 /** Lets a computer give users out by the lines of a file (`$1`) as far as what follows sees. */
 const WITH_RANGES =
   'for at in /etc/subuid /etc/subgid; do mount --bind "$1" $at || exit; done; shift; exec "$@"'
@@ -27,7 +29,7 @@ export function startGateway(
   const words = [
     ...(ranges === undefined ? [] : [...apart, ranges]),
     ...(uid === undefined ? [] : become),
-    ...[process.execPath, script, dataDir, id, ...(options.args ?? [])],
+    ...[process.execPath, '--import', QUICK_IMPORTS, script, dataDir, id, ...(options.args ?? [])],
   ]
   const [file = '', ...args] = words
   const child: ChildProcess = spawn(file, args, {

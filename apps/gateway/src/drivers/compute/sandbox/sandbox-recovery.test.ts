@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
@@ -13,6 +14,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { afterAll, describe, expect, test } from 'vitest'
+import { createRandom } from '../../../../test/faults/random-fixture.ts'
+import { triesOf } from '../../../../test/long-runs.ts'
 import { smallMachine } from '../conformance/small-machine.ts'
 import { commands, describeWhere, eventually, never, text } from '../conformance/tools.ts'
 import type { Engine } from '../port/engine.ts'
@@ -22,6 +25,9 @@ import { identifyProcess, isAlive, killProcess } from './host-process.ts'
 import { probeSandbox } from './probe-sandbox.ts'
 import { createSandboxEngine } from './sandbox-engine.ts'
 
+const STARTS = triesOf('starts')
+/** About as long as both take. */
+const CREATE_AND_START_MS = 56
 const engines: Engine[] = []
 const folder = mkdtempSync(join(tmpdir(), 'berth-recovery-'))
 const log = pino({ level: 'silent' })
@@ -52,27 +58,33 @@ describeWhere('sandbox recovery', probe, () => {
       expect(processesOf(dataDir)).toEqual([])
     })
 
-    test('[B1] kill -9 at any moment of a start leaves no process that the next gateway cannot find', async () => {
-      for (let round = 0; round < 8; round++) {
-        const dataDir = newDir()
-        const gateway = startGateway(dataDir, 'victim')
-        await gateway.says(round % 2 === 0 ? 'created' : 'made')
-        // Spread over the 50 ms or so that creating and starting take; no moment is waited for.
-        await new Promise(resolve => setTimeout(resolve, round * 7))
-        await gateway.kill()
+    const seed = Number(process.env.BERTH_FAULT_SEED ?? randomInt(2 ** 31))
+    test(
+      `[B1] kill -9 at ${STARTS} moments of a start leaves no process that the next gateway cannot find (seed ${seed})`,
+      async () => {
+        const random = createRandom(seed)
+        for (let round = 0; round < STARTS; round++) {
+          const dataDir = newDir()
+          const gateway = startGateway(dataDir, 'victim')
+          await gateway.says(round % 2 === 0 ? 'created' : 'made')
+          // No moment is waited for: any is as good.
+          await new Promise(resolve => setTimeout(resolve, random.below(CREATE_AND_START_MS)))
+          await gateway.kill()
 
-        const engine = await newEngine(dataDir)
-        const { state } = await engine.observation.status('victim')
-        expect(['absent', 'created', 'running']).toContain(state)
-        if (state !== 'absent') {
-          await engine.machines.start('victim', never)
-          expect(await text(engine, 'victim', 'echo up')).toBe('up\n')
+          const engine = await newEngine(dataDir)
+          const { state } = await engine.observation.status('victim')
+          expect(['absent', 'created', 'running']).toContain(state)
+          if (state !== 'absent') {
+            await engine.machines.start('victim', never)
+            expect(await text(engine, 'victim', 'echo up')).toBe('up\n')
+          }
+          for (const { id } of await engine.machines.list()) await engine.machines.remove(id, never)
+          expect(await engine.machines.list()).toEqual([])
+          await eventually(() => expect(processesOf(dataDir)).toEqual([]))
         }
-        for (const { id } of await engine.machines.list()) await engine.machines.remove(id, never)
-        expect(await engine.machines.list()).toEqual([])
-        await eventually(() => expect(processesOf(dataDir)).toEqual([]))
-      }
-    })
+      },
+      60_000 + STARTS * 15_000,
+    )
 
     test('a machine that ended with its command while no gateway was there says so to the next one', async () => {
       const dataDir = newDir()

@@ -10,12 +10,18 @@ import { GATEWAY_PREFIX, LANGUAGE_HEADER } from '@berth/contract/envelope'
 export async function followCall<C extends Call>(
   origin: string,
   call: C,
-  from: { token: string; params?: Record<string, string>; language?: string },
+  from: {
+    token: string
+    params?: Record<string, string>
+    query?: Record<string, string>
+    language?: string
+  },
   onEvent: (event: CallData<C>) => void = () => undefined,
 ) {
   const abort = new AbortController()
   const path = call.path.replace(/\{(\w+)\}/g, (_, name: string) => from.params?.[name] ?? '')
-  const response = await fetch(origin + GATEWAY_PREFIX + path, {
+  const query = from.query ? `?${new URLSearchParams(from.query)}` : ''
+  const response = await fetch(origin + GATEWAY_PREFIX + path + query, {
     headers: {
       authorization: `Bearer ${from.token}`,
       ...(from.language !== undefined && { [LANGUAGE_HEADER]: from.language }),

@@ -101,6 +101,7 @@ const NOT_COMPARED: Record<string, string> = {
   'file.plan-upload': 'only asks the machine, and needs one in which programs run',
   'file.upload': 'changes what a machine holds, which is read anew by whoever shows it',
   'file.download': 'only reads, and needs a machine in which programs run',
+  'instance.download-log': 'only reads, and what it gives opens once',
   'file.make-folder': 'as file.upload',
   'file.rename': 'as file.upload',
   'file.remove': 'as file.upload',

@@ -150,6 +150,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'file.plan-upload',
     'file.upload',
     'file.download',
+    'instance.download-log',
     'file.make-folder',
     'file.rename',
     'file.remove',

@@ -170,6 +170,15 @@ export const uploadPiece = defineCall({
   }),
 })
 
+/** Where a browser saves something from. */
+export const ticketedDownload = z.object({
+  /** On this origin, without a token, once; for a file it takes `Range`. */
+  path: z.string(),
+  name: z.string(),
+  expires_at: timestamp,
+})
+z.globalRegistry.add(ticketedDownload, { id: 'TicketedDownload' })
+
 export const startFileDownload = defineCall({
   operation: 'file.download',
   method: 'POST',
@@ -182,12 +191,7 @@ export const startFileDownload = defineCall({
   bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
   params: byId,
   body: z.object({ path: filePath }),
-  data: z.object({
-    /** On this origin, without a token, once; it takes `Range`. */
-    path: z.string(),
-    name: z.string(),
-    expires_at: timestamp,
-  }),
+  data: ticketedDownload,
 })
 
 const changed = z.object({ path: z.string() })

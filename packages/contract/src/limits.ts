@@ -124,6 +124,14 @@ export const LOG_BYTES_MAX = 30_000
 export const LOG_LINE_CHARS_MAX = 2_000
 /** With how many of its last lines the following of a log begins. */
 export const LOG_FOLLOWED_LINES_MAX = 2_000
+/** How long the address of a log that is to be saved may be opened. */
+export const LOG_TICKET_MS = 60_000
+/** What is searched for in a log, in characters. */
+export const LOG_SEARCH_CHARS_MAX = 200
+/** Of all lines that have it the last so many are shown, each with so many lines around it, cut to so many characters. */
+export const LOG_MATCHES_MAX = 200
+export const LOG_CONTEXT_LINES = 2
+export const LOG_MATCH_CHARS_MAX = 500
 /** Of what is written in one moment, the last so many lines and characters are shown. */
 export const LOG_EVENT_LINES_MAX = 1_000
 export const LOG_EVENT_CHARS_MAX = 128_000

@@ -1,5 +1,6 @@
-import { type ReactNode, useLayoutEffect, useRef, useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import classes from './LogLines.module.css'
+import { Marked } from './Marked.tsx'
 
 /** The height of a line, as the style sheet has it. */
 const LINE_PX = 20
@@ -60,26 +61,11 @@ export function LogLines({ label, lines, wanted, follows, onFollow, none }: LogL
         <div style={{ transform: `translateY(${from * LINE_PX}px)` }}>
           {lines.slice(from, until).map(({ at, line }) => (
             <div key={at} className={classes.line}>
-              {wanted === '' ? line : marked(line, wanted)}
+              {wanted === '' ? line : <Marked line={line} wanted={wanted} />}
             </div>
           ))}
         </div>
       </div>
     </section>
   )
-}
-
-/** A line with what is searched for marked, wherever it stands. */
-function marked(line: string, wanted: string): ReactNode[] {
-  const plain = line.toLowerCase()
-  const sought = wanted.toLowerCase()
-  const parts: ReactNode[] = []
-  let from = 0
-  // Where a letter changes its length with its case, places are of another text: then nothing is marked.
-  if (plain.length !== line.length) return [line]
-  for (let at = plain.indexOf(sought); at >= 0; at = plain.indexOf(sought, from)) {
-    parts.push(line.slice(from, at), <mark key={at}>{line.slice(at, at + sought.length)}</mark>)
-    from = at + sought.length
-  }
-  return [...parts, line.slice(from)]
 }

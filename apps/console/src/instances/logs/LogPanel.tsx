@@ -1,18 +1,23 @@
+import { startLogDownload } from '@berth/contract/instance-page'
 import type { Instance } from '@berth/contract/instances'
 import { ActionIcon, Button, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconArrowDown, IconDownload, IconSearch } from '@tabler/icons-react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useOffFor } from '../../app/session/use-off-for.ts'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { useEvents } from '../use-events.ts'
 import { LogLines } from './LogLines.tsx'
+import { LogMatches } from './LogMatches.tsx'
 import classes from './LogPanel.module.css'
 import { EMPTY_WINDOW, findLines, type LogWindow } from './log-window.ts'
+import { saveLog } from './save-log.ts'
 import { saveText } from './save-text.ts'
 import { useLog } from './use-log.ts'
+import { type LogSearch, useLogSearch } from './use-log-search.ts'
 
 /** A search in a log that grows is not carried out at every stroke. */
 const FIND_MS = 150
@@ -20,13 +25,20 @@ const FIND_MS = 150
 /** What an instance's program writes, and what the system has to say of it, apart (B9). */
 export function LogPanel({ instance, title }: { instance: Instance; title: ReactNode }) {
   const { t } = useTranslation('instances')
+  const format = useFormat()
   const [source, setSource] = useState<'output' | 'system'>('output')
   const [typed, setTyped] = useState('')
   const [wanted] = useDebouncedValue(typed, FIND_MS)
   const [follows, setFollows] = useState(true)
+  /** What all that is kept is searched for; null: what is here is shown. */
+  const [searched, setSearched] = useState<string | null>(null)
+  const search = useLogSearch(instance.instance_id, searched)
+  const off = useOffFor(startLogDownload)
+  const sought = wanted.trim()
   const log = useLog(instance.instance_id, instance.status === 'running')
   const system = useSystemWindow(instance, source === 'system')
-  const window = source === 'output' ? log.window : system
+  const isOutput = source === 'output'
+  const window = isOutput ? log.window : system
   const found = useMemo(() => findLines(window, wanted), [window, wanted])
   return (
     <section className={classes.panel} aria-label={t('logs.label')}>
@@ -35,7 +47,10 @@ export function LogPanel({ instance, title }: { instance: Instance; title: React
         <SegmentedFilter
           label={t('logs.source')}
           value={source}
-          onChange={setSource}
+          onChange={chosen => {
+            setSource(chosen)
+            setSearched(null)
+          }}
           options={(['output', 'system'] as const).map(value => ({
             value,
             label: t(`logs.sources.${value}`),
@@ -48,7 +63,10 @@ export function LogPanel({ instance, title }: { instance: Instance; title: React
           placeholder={t('logs.find')}
           leftSection={<IconSearch size={15} stroke={1.6} aria-hidden="true" />}
           value={typed}
-          onChange={event => setTyped(event.currentTarget.value)}
+          onChange={event => {
+            setTyped(event.currentTarget.value)
+            setSearched(null)
+          }}
         />
         <Button
           variant="default"
@@ -61,15 +79,24 @@ export function LogPanel({ instance, title }: { instance: Instance; title: React
         <ActionIcon
           variant="default"
           size={32}
-          aria-label={t('logs.download')}
-          title={t('logs.download')}
-          disabled={found.length === 0}
-          onClick={() => saveText(`${instance.name}-${source}.log`, textOf(window))}
+          aria-label={t(isOutput ? 'logs.download' : 'logs.download_shown')}
+          title={(isOutput ? off : null) ?? t(isOutput ? 'logs.download' : 'logs.download_shown')}
+          disabled={(window.lines.length === 0 && window.open === '') || (isOutput && off !== null)}
+          onClick={() =>
+            isOutput
+              ? // What goes wrong has been said.
+                void saveLog(instance.instance_id).catch(() => undefined)
+              : saveText(`${instance.name}-${source}.log`, textOf(window))
+          }
         >
           <IconDownload size={16} stroke={1.6} />
         </ActionIcon>
       </div>
-      {log.error && source === 'output' ? (
+      {search?.error && search.found === 0 ? (
+        <ErrorState message={search.error.message} requestId={search.error.requestId} />
+      ) : search ? (
+        <LogMatches label={t('logs.matches')} matches={search.matches} wanted={searched ?? ''} />
+      ) : log.error && source === 'output' ? (
         <ErrorState message={log.error.message} requestId={log.error.requestId} />
       ) : (
         <LogLines
@@ -81,13 +108,39 @@ export function LogPanel({ instance, title }: { instance: Instance; title: React
           none={noneText()}
         />
       )}
+      {isOutput && sought !== '' && (
+        <div className={classes.more}>
+          <Button size="xs" variant="default" onClick={() => setSearched(searched === null ? sought : null)}>
+            {t(searched === null ? 'logs.search_all' : 'logs.search_back')}
+          </Button>
+        </div>
+      )}
       <p className={classes.foot} role="status">
-        {source === 'output' && log.state === 'asked' && t('logs.asked')}
-        {source === 'output' && window.first > 0 && ` ${t('logs.first', { number: window.first })}`}
-        {wanted.trim() !== '' && ` ${t('logs.found', { count: found.length, number: found.length })}`}
+        {search ? searchText(search) : windowText()}
       </p>
     </section>
   )
+
+  /** How far the search is, and what of it is shown. */
+  function searchText({ found: count, lines, matches, ended }: LogSearch): string {
+    const counts = { count, found: format.number(count), lines: format.number(lines) }
+    return [
+      t(ended === null ? 'logs.searching' : 'logs.searched', counts),
+      ...(matches.length < count ? [t('logs.search_last', { number: matches.length })] : []),
+      ...(ended === 'time' ? [t('logs.search_time')] : []),
+      ...(ended === 'gateway' || ended === 'session' ? [t('logs.search_broken')] : []),
+    ].join(' ')
+  }
+
+  function windowText() {
+    return (
+      <>
+        {source === 'output' && log.state === 'asked' && t('logs.asked')}
+        {source === 'output' && window.first > 0 && ` ${t('logs.first', { number: window.first })}`}
+        {wanted.trim() !== '' && ` ${t('logs.found', { count: found.length, number: found.length })}`}
+      </>
+    )
+  }
 
   function noneText(): string {
     if (wanted.trim() !== '') return t('logs.none_found')

@@ -2,13 +2,15 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { searchInstanceLogs, startLogDownload } from '@berth/contract/instance-page'
 import { getConnection, getInstanceLogs, startWebTerminal, stopWebTerminal } from '@berth/contract/instances'
 import { TERMINAL_CLOSE } from '@berth/contract/terminal'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { followCall } from '../../../test/follow-call.ts'
 import { heldBytes } from '../../../test/held-bytes.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
@@ -62,6 +64,7 @@ let id: string
 let secret: string
 let poured = 0
 /** What the machine's command writes. */
+const KEPT_LINES = 50_000
 let written = new PassThrough()
 const ports = new Map<number, number>()
 const closers: (() => Promise<void> | void)[] = []
@@ -143,6 +146,15 @@ describe('[R2.23] through the gateway that does not reach the machine', () => {
     let bytes = 0
     for await (const chunk of answer) bytes += (chunk as Buffer).length
     expect(bytes).toBe(POURED_BYTES)
+  })
+
+  test('[B9] all that is kept of a log is searched and saved', async () => {
+    const from = { token: 'anna', params: { id }, query: { text: 'line 40000 ' } }
+    const search = await followCall(near.server.origin, searchInstanceLogs, from)
+    expect(await search.last()).toMatchObject({ found: 1, lines: KEPT_LINES, ended: 'whole' })
+    const { data } = await near.call(startLogDownload, { params: { id } })
+    const saved = await fetch(near.server.origin + data.path)
+    expect(await saved.text()).toBe(keptLog())
   })
 
   test('[B9] a log is followed as it is written, and ends with the machine', async () => {
@@ -314,11 +326,20 @@ async function open(gateway: OneGateway): Promise<TestTerminal> {
   return tab
 }
 
+/** What the machine has written before. */
+function keptLog(): string {
+  return Array.from({ length: KEPT_LINES }, (_, line) => `line ${line + 1} of many\n`).join('')
+}
+
 /** An engine whose machine's ports lead to servers of the test's own. */
 function reached({ console, observation }: FakeEngine): ReachedEngine {
   return {
     console,
-    observation: { ...observation, followLogs: async () => written },
+    observation: {
+      ...observation,
+      followLogs: async () => written,
+      keptLog: async () => Readable.from([Buffer.from(keptLog())]),
+    },
     network: {
       async connect(_, port) {
         const there = ports.get(port)

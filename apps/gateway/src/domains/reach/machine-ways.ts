@@ -21,7 +21,7 @@ import type { Uses } from './uses.ts'
 export interface ReachedEngine {
   network: Pick<MachineNetwork, 'connect' | 'udp'>
   console: Pick<MachineConsole, 'attach' | 'sessions' | 'closeSession' | 'programs'>
-  observation: Pick<Observation, 'logs' | 'followLogs' | 'guest'>
+  observation: Pick<Observation, 'logs' | 'followLogs' | 'keptLog' | 'guest'>
 }
 
 /** Which gateway reaches an instance's machine. */
@@ -71,6 +71,8 @@ export interface MachineWays {
   guest(instanceId: string): Promise<GuestFacts | null>
   /** The last of what the machine's command wrote, and then what comes, as it was written, until the machine ends. */
   followLogs(instanceId: string): Promise<Duplex>
+  /** All that is kept of what the machine's command wrote, running or not, the oldest first, as it was written. */
+  keptLog(instanceId: string): Promise<Duplex>
 }
 
 /** What a way is lent for. */
@@ -131,13 +133,16 @@ const request = z.discriminatedUnion('way', [
   z.object({ way: z.literal('logs'), instance_id: z.string() }),
   z.object({ way: z.literal('guest'), instance_id: z.string() }),
   z.object({ way: z.literal('follow_logs'), instance_id: z.string() }),
+  z.object({ way: z.literal('kept_log'), instance_id: z.string() }),
 ])
 type Request = z.infer<typeof request>
 
 /** Ways that give a stream. */
-const STREAMING: readonly Request['way'][] = ['connect', 'udp', 'attach', 'run', 'follow_logs']
+const STREAMING: readonly Request['way'][] = ['connect', 'udp', 'attach', 'run', 'follow_logs', 'kept_log']
 /** Ways for which it does not matter which gateway holds the machine's shells. */
-const WITHOUT_SHELLS: readonly Request['way'][] = ['connect', 'udp', 'run', 'logs', 'guest', 'follow_logs']
+const WITHOUT_SHELLS: readonly Request['way'][] = [
+  ...(['connect', 'udp', 'run', 'logs', 'guest', 'follow_logs', 'kept_log'] as const),
+]
 
 /** What a way gives: an answer, and a stream where it is one that stays open. */
 interface Opened {
@@ -255,6 +260,7 @@ export function createMachineWays({
     guest: async instance_id => guestFacts.nullable().parse((await go({ way: 'guest', instance_id })).answer),
     // Whoever reads what a machine writes does not use it by that.
     followLogs: instance_id => enter({ way: 'follow_logs', instance_id }, true),
+    keptLog: instance_id => enter({ way: 'kept_log', instance_id }, true),
   }
 }
 
@@ -290,6 +296,10 @@ async function openHere(engine: ReachedEngine, asked: Request): Promise<Opened> 
     }
     case 'follow_logs': {
       const log = await engine.observation.followLogs(instance_id, { lines_max: LOG_FOLLOWED_LINES_MAX })
+      return { answer: null, stream: Duplex.from(log) }
+    }
+    case 'kept_log': {
+      const log = await engine.observation.keptLog(instance_id)
       return { answer: null, stream: Duplex.from(log) }
     }
   }

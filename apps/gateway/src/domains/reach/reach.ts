@@ -17,6 +17,7 @@ import { createDoctor, type DoctorDeps } from './doctor/doctor.ts'
 import type { FileLimits } from './files/file-limits.ts'
 import { downloadRoute } from './files/file-routes.ts'
 import { createFiles } from './files/files.ts'
+import { logDownloadRoute } from './logs/log-download-route.ts'
 import { createLogFollowers } from './logs/log-followers.ts'
 import type { LogLimits } from './logs/log-limits.ts'
 import { createMachineWays, type MachineWaysDeps } from './machine-ways.ts'
@@ -116,8 +117,8 @@ export function createReach(deps: ReachDeps): Reach {
   const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...limits.streams } })
   const uses = createUses(deps)
   const ways = createMachineWays({ ...deps, turns, uses, findMs: limits.findMs })
-  const logFollowers = createLogFollowers({ ...deps, ways, limits: limits.logs })
   const tickets = createTickets(deps)
+  const logFollowers = createLogFollowers({ ...deps, ways, tickets, limits: limits.logs })
   const files = createFiles({ ...deps, ways, tickets, limits: limits.files })
   const terminals = createTerminals({ ...deps, ways, tickets, limits: limits.terminal ?? {} })
   const { host, ports: pool } = deps.direct
@@ -180,7 +181,7 @@ export function createReach(deps: ReachDeps): Reach {
       limits: limits.service ?? {},
     }),
     routes: reachRoutes({ connections, doctor, terminals, instances, ways, logFollowers, files }),
-    rawRoutes: [downloadRoute(files)],
+    rawRoutes: [downloadRoute(files), logDownloadRoute(logFollowers)],
     ssh,
     directPortsLeft: async q => direct?.ports.left(q) ?? null,
     start: async () => {

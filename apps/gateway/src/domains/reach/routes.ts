@@ -1,5 +1,5 @@
 import { diagnoseConnection } from '@berth/contract/connection-doctor'
-import { followInstanceLogs } from '@berth/contract/instance-page'
+import { followInstanceLogs, searchInstanceLogs, startLogDownload } from '@berth/contract/instance-page'
 import { getConnection, getInstanceLogs, startWebTerminal, stopWebTerminal } from '@berth/contract/instances'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -10,6 +10,7 @@ import type { Connections } from './connections.ts'
 import type { Doctor } from './doctor/doctor.ts'
 import { fileRoutes } from './files/file-routes.ts'
 import type { Files } from './files/files.ts'
+import { logDownloadPath } from './logs/log-download-route.ts'
 import type { LogFollowers } from './logs/log-followers.ts'
 import type { MachineWays } from './machine-ways.ts'
 import type { Terminals } from './terminal/terminals.ts'
@@ -23,7 +24,7 @@ export function reachRoutes(deps: {
   terminals: Pick<Terminals, 'issueTicket' | 'stop'>
   instances: Pick<Instances, 'findOwn' | 'findRunning'>
   ways: Pick<MachineWays, 'logs'>
-  logFollowers: Pick<LogFollowers, 'follow'>
+  logFollowers: Pick<LogFollowers, 'follow' | 'search' | 'startDownload'>
   files: Files
 }): Route[] {
   const { connections, doctor, terminals, instances, ways, logFollowers, files } = deps
@@ -41,6 +42,17 @@ export function reachRoutes(deps: {
     route(followInstanceLogs, ({ caller: { userId, sessionId }, params }) =>
       logFollowers.follow({ userId, sessionId, instanceId: params.id }),
     ),
+    route(searchInstanceLogs, ({ caller: { userId, sessionId }, params, query }) =>
+      logFollowers.search({ userId, sessionId, instanceId: params.id }, query.text),
+    ),
+    route(startLogDownload, async ({ caller: { userId, sessionId }, params }) => {
+      const started = await logFollowers.startDownload({ userId, sessionId, instanceId: params.id })
+      return {
+        path: logDownloadPath(started.ticket),
+        name: started.name,
+        expires_at: started.expiresAt.toISOString(),
+      }
+    }),
     route(startWebTerminal, async ({ caller, body }) => {
       const { userId, sessionId } = caller
       const subject = { userId, sessionId, instanceId: body.instance_id }

@@ -24,6 +24,8 @@ export interface Tickets {
 }
 
 const TICKET_BYTES = 32
+/** What a ticket looks like: what does not is not looked for. */
+export const TICKET = /^[A-Za-z0-9_-]{1,100}$/
 /** Used and expired tickets are removed after this long. */
 const KEPT_MS = 3_600_000
 

@@ -12,12 +12,13 @@ import {
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { type Caller, type Route, route } from '../../../platform/http/handler.ts'
 import type { RawRoute } from '../../../platform/http/raw-routes.ts'
+import { dispositionOf, SAVED_ONLY } from '../saved-only.ts'
+import { TICKET } from '../tickets.ts'
 import type { Files, TakenDownload } from './files.ts'
 import type { DownloadRange } from './open-download.ts'
 
 /** Where a ticket is taken, below the gateway's prefix. */
 const DOWNLOAD_PATH = '/file-download'
-const TICKET = /^[A-Za-z0-9_-]{1,100}$/
 
 /** The calls on files of instances. */
 export function fileRoutes(files: Files): Route[] {
@@ -55,18 +56,6 @@ export function fileRoutes(files: Files): Route[] {
     }),
   ]
 }
-
-/**
- * What an instance holds, as a browser saves it: nothing of it is ever shown on the console's origin, and nothing in it
- * may ask for anything there.
- */
-const SAVED_ONLY = {
-  'content-type': 'application/octet-stream',
-  'cache-control': 'no-store',
-  'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-} as const
 
 /** The address that a ticket opens, for browsers: they send no token with what they save. */
 export function downloadRoute(files: Pick<Files, 'takeDownload'>): RawRoute {
@@ -117,14 +106,4 @@ function headersOf({ file, name }: TakenDownload): Record<string, string> {
     'content-length': String(part?.length ?? size),
     ...(part && { 'content-range': `bytes ${part.from}-${part.from + part.length - 1}/${size}` }),
   }
-}
-
-/** The name that a file is saved under: for old programs in ASCII, for others as it is. */
-function dispositionOf(name: string): string {
-  const plain = name.replace(/[^\x20-\x7e]|["\\%/]/g, '_')
-  const whole = encodeURIComponent(name).replace(
-    /['()*]/g,
-    sign => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
-  return `attachment; filename="${plain}"; filename*=UTF-8''${whole}`
 }

@@ -1,20 +1,26 @@
-import type { Readable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
+import { LOG_TICKET_MS } from '@berth/contract/limits'
 import type { Logger } from 'pino'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Instances } from '../../instances/instances.ts'
 import type { MachineWays } from '../machine-ways.ts'
+import type { Tickets } from '../tickets.ts'
 import { LOG_LIMITS, type LogLimits } from './log-limits.ts'
-import { createLogStream, type LogStream } from './log-stream.ts'
+import { createLogStream, createSearchStream, type LogStream } from './log-stream.ts'
+import { createPlainLogStream } from './plain-log-stream.ts'
 
-/** Who follows which log. */
+/** Who reads which log. */
 export interface LogSubject {
   userId: string
   sessionId: string
   instanceId: string
 }
 
-/** The logs that are followed through one gateway. */
+/** A ticket for a log opens nothing else: paths begin with a slash. */
+const OPENS = 'log'
+
+/** The logs that are read through one gateway: followed, searched, or saved. */
 export interface LogFollowers {
   /**
    * Follows the log of a customer's own instance, through whichever gateway reaches its machine.
@@ -22,19 +28,30 @@ export interface LogFollowers {
    * @throws ApiError `not_found`; `too_many_requests` with as many followers as there may be; `unavailable`.
    */
   follow(subject: LogSubject): Promise<Readable>
+  /**
+   * Looks for a text in all that is kept of the log of a customer's own instance.
+   * @returns Server-sent events, which end when all of it was looked at, or after a time.
+   * @throws ApiError as `follow`.
+   */
+  search(subject: LogSubject, text: string): Promise<Readable>
+  /** A ticket for one download of all that is kept of a log. @throws ApiError `not_found`. */
+  startDownload(subject: LogSubject): Promise<{ ticket: string; name: string; expiresAt: Date }>
+  /** Uses a ticket up: the log as plain text. @throws ApiError `download_ticket_invalid`, or as `follow`. */
+  takeDownload(ticket: string): Promise<{ name: string; body: Readable }>
   /** Begins to end what belongs to sessions that are no longer open. @returns The way to stop. */
   watch(): Promise<() => void>
-  /** Tells every follower to ask another gateway. */
+  /** Tells everybody to ask another gateway. */
   shutdown(): void
 }
 
 export interface LogFollowersDeps {
-  ways: Pick<MachineWays, 'followLogs'>
+  ways: Pick<MachineWays, 'followLogs' | 'keptLog'>
   instances: Pick<Instances, 'findOwn'>
   identity: {
     isSessionOpen(sessionId: string): Promise<boolean>
     watchSessions(onChange: () => void): Promise<() => void>
   }
+  tickets: Tickets
   log: Logger
   limits?: Partial<LogLimits> | undefined
 }
@@ -46,7 +63,7 @@ interface Follower extends LogSubject {
 
 /** Makes the followers. */
 export function createLogFollowers(deps: LogFollowersDeps): LogFollowers {
-  const { ways, instances, identity, log } = deps
+  const { ways, instances, identity, tickets, log } = deps
   const limits = { ...LOG_LIMITS, ...deps.limits }
   const followers = new Set<Follower>()
 
@@ -69,25 +86,56 @@ export function createLogFollowers(deps: LogFollowersDeps): LogFollowers {
   }
   const warn = (error: unknown) => log.warn({ err: error }, 'sessions of followers could not be checked')
 
+  /**
+   * Opens a log for somebody, where there is room for one more.
+   * @param way Where it comes from; null for a machine that wrote nothing.
+   */
+  async function open(
+    subject: LogSubject,
+    way: (instanceId: string) => Promise<Duplex>,
+    make: (source: Duplex | null) => LogStream,
+  ): Promise<Readable> {
+    refuseTooMany(subject)
+    const follower: Follower = { ...subject, stream: null }
+    followers.add(follower)
+    try {
+      follower.stream = make(await way(subject.instanceId).catch(nothingYet))
+    } catch (error) {
+      followers.delete(follower)
+      throw error
+    }
+    const { answer } = follower.stream
+    answer.once('close', () => followers.delete(follower))
+    // A session that ended just before it was known here was looked for in vain.
+    checkSession(subject.sessionId).catch(warn)
+    return answer
+  }
+
   return {
     async follow(subject) {
-      const { userId, sessionId, instanceId } = subject
-      await instances.findOwn({ userId, instanceId })
-      refuseTooMany(subject)
-      const follower: Follower = { ...subject, stream: null }
-      followers.add(follower)
-      try {
-        const source = await ways.followLogs(instanceId).catch(nothingYet)
-        follower.stream = createLogStream(source, limits)
-      } catch (error) {
-        followers.delete(follower)
-        throw error
+      await instances.findOwn(subject)
+      return open(subject, ways.followLogs, source => createLogStream(source, limits))
+    },
+    async search(subject, text) {
+      await instances.findOwn(subject)
+      return open(subject, ways.keptLog, source => createSearchStream(source, text, limits))
+    },
+    async startDownload(subject) {
+      const { name } = await instances.findOwn(subject)
+      return { ...(await tickets.issue(subject, OPENS, LOG_TICKET_MS)), name: fileNameOf(name) }
+    },
+    async takeDownload(ticket) {
+      const subject = await tickets.redeem(ticket, OPENS)
+      // A ticket is worth no more than the session that asked for it, which may have ended since.
+      if (!subject || !(await identity.isSessionOpen(subject.sessionId))) {
+        throw new ApiError('download_ticket_invalid')
       }
-      const { answer } = follower.stream
-      answer.once('close', () => followers.delete(follower))
-      // A session that ended just before it was known here was looked for in vain.
-      checkSession(sessionId).catch(warn)
-      return answer
+      const { name } = await instances.findOwn(subject)
+      const body = await open(subject, ways.keptLog, source => {
+        const answer = createPlainLogStream(source, limits)
+        return { answer, end: () => answer.destroy(new ApiError('unavailable')) }
+      })
+      return { name: fileNameOf(name), body }
     },
     async watch() {
       const look = () => void checkSessions().catch(warn)
@@ -104,6 +152,8 @@ export function createLogFollowers(deps: LogFollowersDeps): LogFollowers {
     },
   }
 }
+
+const fileNameOf = (instanceName: string) => `${instanceName}-output.log`
 
 /** A machine that was not made yet, or does not run, writes nothing; what else goes wrong may be right in a moment. */
 function nothingYet(error: unknown): null {

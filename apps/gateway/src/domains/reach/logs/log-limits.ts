@@ -1,6 +1,6 @@
 /** Bounds of the logs that are followed through one gateway. Tests hand in smaller ones. */
 export interface LogLimits {
-  /** Followers of one instance, of one customer, and of all. */
+  /** Who follows, searches or downloads: of one instance, of one customer, and of all. */
   perInstanceMax: number
   perCustomerMax: number
   followersMax: number
@@ -8,6 +8,10 @@ export interface LogLimits {
   gatherMs: number
   /** Silence after which a sign of life is sent, so that no proxy takes the answer for dead. */
   aliveMs: number
+  /** After so long a search ends with what was found: a log of the longest kind takes a tenth of it. */
+  searchMs: number
+  /** A download is ended that nobody read from for so long. */
+  idleMs: number
   /** How often it is looked whether sessions are open still. */
   sessionsMs: number
 }
@@ -18,5 +22,7 @@ export const LOG_LIMITS: LogLimits = {
   followersMax: 1_000,
   gatherMs: 200,
   aliveMs: 15_000,
+  searchMs: 60_000,
+  idleMs: 120_000,
   sessionsMs: 30_000,
 }

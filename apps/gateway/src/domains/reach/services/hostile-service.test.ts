@@ -34,6 +34,7 @@ beforeAll(async () => {
     observation: {
       logs: async () => '',
       followLogs: async () => Readable.from([]),
+      keptLog: async () => Readable.from([]),
       guest: { lacks: 'No guest.' },
     },
     network: {

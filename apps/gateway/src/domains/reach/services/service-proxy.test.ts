@@ -443,6 +443,7 @@ function networkOf(ports: ReadonlyMap<number, number>): ReachedEngine {
     observation: {
       logs: async () => '',
       followLogs: async () => Readable.from([]),
+      keptLog: async () => Readable.from([]),
       guest: { lacks: 'No guest.' },
     },
     network: {

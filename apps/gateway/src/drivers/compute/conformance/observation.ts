@@ -36,6 +36,9 @@ export function describeObservation(subject: Subject): void {
       })
       const last = (await engine.observation.logs(spec.id, { lines_max: 3 })).trimEnd().split('\n')
       expect(last).toHaveLength(3)
+      const kept = await (await engine.observation.keptLog(spec.id)).toArray()
+      const all = Buffer.concat(kept).toString().split('\n')
+      expect(all).toEqual(expect.arrayContaining([...lines(1, 50).trimEnd().split('\n'), 'to-err']))
     },
   )
 
@@ -75,6 +78,7 @@ export function describeObservation(subject: Subject): void {
     await expectCode(observation.sample(missing), 'not_found')
     await expectCode(observation.logs(missing, { lines_max: 1 }), 'not_found')
     await expectCode(observation.followLogs(missing, { lines_max: 1 }), 'not_found')
+    await expectCode(observation.keptLog(missing), 'not_found')
     if (lackOf(observation.guest) === null) {
       await expectCode(offered(observation.guest).facts(missing), 'not_found')
     }

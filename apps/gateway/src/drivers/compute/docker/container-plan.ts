@@ -22,9 +22,9 @@ export const DISK_LABEL = 'berth.disk_gb'
 const PROCESSES_MAX = 4096
 const BYTES_PER_MB = 1024 * 1024
 
-/** Output kept of a machine's command: two files of this size. */
-const LOG_FILE_SIZE = '1m'
-const LOG_FILES = '2'
+/** Output kept of a machine's command: so many files of this size. */
+const LOG_FILE_SIZE = '32m'
+const LOG_FILES = '4'
 
 /**
  * Rights that root in a container has by Docker's default and that no customer needs: raw packets (to spoof

@@ -15,7 +15,7 @@ import { watchIdentity } from './docker-identity.ts'
 import { createDockerImages } from './docker-images.ts'
 import { createLeftovers } from './docker-leftovers.ts'
 import { createDockerLink, type DockerPlace } from './docker-link.ts'
-import { followLogs, readLogs } from './docker-logs.ts'
+import { followLogs, readKeptLog, readLogs } from './docker-logs.ts'
 import { createDockerMachines } from './docker-machines.ts'
 import { connectPort } from './docker-ports.ts'
 import { runProgram } from './docker-program.ts'
@@ -186,6 +186,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
       oom_kills: { count: sampler.oomKills },
       followLogs: (id, { lines_max }) =>
         talk(id, 'following the log', container => followLogs(container, lines_max)),
+      keptLog: id => talk(id, 'reading the whole log', readKeptLog),
       logs: (id, { lines_max }) => talk(id, 'reading the log', container => readLogs(container, lines_max)),
       guest: { lacks: 'A container boots no system of its own that could say anything.' },
     },

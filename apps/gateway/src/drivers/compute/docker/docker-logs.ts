@@ -12,7 +12,28 @@ export async function readLogs(container: Docker.Container, linesMax: number): P
 
 /** The last lines, and then what comes until the container ends. The engine waits for whoever reads. */
 export async function followLogs(container: Docker.Container, linesMax: number): Promise<Readable> {
-  const raw = await container.logs({ stdout: true, stderr: true, tail: linesMax, follow: true })
+  return demuxed(await container.logs({ stdout: true, stderr: true, tail: linesMax, follow: true }))
+}
+
+/** All that is kept, as a stream: what dockerode gives of a log that is not followed is the whole of it at once. */
+export async function readKeptLog(container: Docker.Container): Promise<Readable> {
+  const asked = {
+    path: `/containers/${container.id}/logs?`,
+    method: 'GET',
+    isStream: true,
+    statusCodes: { 200: true, 404: 'no such container', 500: 'server error' },
+    options: { stdout: true, stderr: true },
+  }
+  const raw = await new Promise<NodeJS.ReadableStream>((resolve, reject) => {
+    container.modem.dial(asked, (error: unknown, answer: NodeJS.ReadableStream) =>
+      error ? reject(error) : resolve(answer),
+    )
+  })
+  return demuxed(raw)
+}
+
+/** What a container wrote, out of the frames in which the engine sends it. */
+function demuxed(raw: NodeJS.ReadableStream): Readable {
   const bytes = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       demux(chunk)

@@ -223,6 +223,9 @@ export function createFakeEngine(options: {
       if (!held.has(id)) throw new ComputeError('not_found', `no machine ${id}`)
       return Readable.from([], { objectMode: false })
     },
+    async keptLog(id) {
+      return Readable.from([Buffer.from(await observation.logs(id, { lines_max: 0 }))], { objectMode: false })
+    },
     guest: {
       facts: async id => {
         runningMachine(id)

@@ -25,6 +25,13 @@ export interface Observation {
    */
   followLogs(id: string, options: { lines_max: number }): Promise<Readable>
 
+  /**
+   * All that is kept of what the machine's start command wrote, the oldest first, running or not: an engine keeps some
+   * hundred megabytes at the most. Bytes as they were written; it ends with what is there now. Who does not read makes it
+   * wait: little is kept in memory. Destroy it to stop.
+   */
+  keptLog(id: string): Promise<Readable>
+
   readonly oom_kills: Part<OomKills>
 
   /** What a machine with a system of its own says of that. */

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { eventually } from '../conformance/tools.ts'
 import { createCommandLog } from './agent/command-log.ts'
-import { followTail, readTail } from './command-log-reader.ts'
+import { followTail, readKept, readTail } from './command-log-reader.ts'
+
+/** What the logs here keep. */
+const LOG_BYTES_MAX = 1024 * 1024
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-log-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -31,7 +34,7 @@ test('a log that is not there is empty, and a link is not followed', async () =>
 
 test('a log whose older half went while it was followed goes on where it was', async () => {
   const path = join(folder, 'cut.log')
-  const write = createCommandLog(openSync(path, 'a+'))
+  const write = createCommandLog(openSync(path, 'w+'), LOG_BYTES_MAX)
   let over = false
   let heard = ''
   let written = ''
@@ -66,4 +69,42 @@ test('a follower that leaves is done with the file, and one whose machine is ove
   appendFileSync(path, 'two\n')
   const read = await followTail(path, 1, async () => true).toArray()
   expect(Buffer.concat(read).toString()).toBe('two\n')
+})
+
+test('all that is kept is read, from the beginning of a line on', async () => {
+  const path = join(folder, 'kept.log')
+  const write = createCommandLog(openSync(path, 'w+'), LOG_BYTES_MAX)
+  const line = (number: number) => `line ${String(number).padStart(6, '0')} ${'x'.repeat(50)}\n`
+  const all = Array.from({ length: 40_000 }, (_, number) => line(number))
+  for (let at = 0; at < all.length; at += 100) write(all.slice(at, at + 100).join(''))
+  const kept = Buffer.concat(await readKept(path).toArray()).toString()
+  expect(kept.length).toBeGreaterThanOrEqual(LOG_BYTES_MAX / 2 - 100)
+  expect(kept.length).toBeLessThanOrEqual(LOG_BYTES_MAX)
+  expect(all.join('').endsWith(kept)).toBe(true)
+  expect(kept).toMatch(/^line \d{6} x/)
+  expect(await readKept(join(folder, 'absent.log')).toArray()).toEqual([])
+})
+
+test('a log whose older half goes while it is read goes on with what came next, and is not read for ever', async () => {
+  const path = join(folder, 'going.log')
+  const write = createCommandLog(openSync(path, 'w+'), LOG_BYTES_MAX)
+  const lines = Array.from(
+    { length: 15_000 },
+    (_, number) => `${String(number).padStart(6, '0')} ${'y'.repeat(60)}\n`,
+  )
+  write(lines.join(''))
+  const reading = readKept(path)[Symbol.asyncIterator]()
+  let heard = String((await reading.next()).value)
+  // What follows what was read is still there when the older half has gone.
+  for (let turn = 0; turn < 11; turn++) {
+    heard += String((await reading.next()).value)
+  }
+  const more = Array.from({ length: 1_000 }, (_, number) => `${15_000 + number} ${'z'.repeat(60)}\n`).join('')
+  write(more)
+  for (;;) {
+    const { done, value } = await reading.next()
+    if (done) break
+    heard += String(value)
+  }
+  expect((lines.join('') + more).startsWith(heard)).toBe(true)
 })

@@ -32,6 +32,14 @@ export function followTail(path: string, linesMax: number, isOver: () => Promise
   return stream
 }
 
+/**
+ * All that is kept of the log now, the oldest first. Read only as fast as the reader takes it; what goes meanwhile, as the
+ * log's older half does, is left out.
+ */
+export function readKept(path: string): Readable {
+  return Readable.from(keptChunksOf(path), { objectMode: false })
+}
+
 async function* chunksOf(
   path: string,
   linesMax: number,
@@ -42,21 +50,14 @@ async function* chunksOf(
   if (!file) return
   try {
     const { text, end } = await lastLines(file, linesMax)
-    let mark = Buffer.from(text).subarray(-MARK_BYTES)
+    const place: Place = { at: end, mark: Buffer.from(text).subarray(-MARK_BYTES) }
     if (text !== '') yield Buffer.from(text)
-    let at = end
     while (!gone.aborted) {
       // Asked before the last look at the file, so that nothing is missed that was written in between.
       const over = await isOver()
-      const { size } = await file.stat()
-      if (size < at) at = await placeAfter(file, mark, size)
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, at)
-      if (bytesRead > 0) {
-        const chunk = buffer.subarray(0, bytesRead)
-        at += bytesRead
-        mark = Buffer.concat([mark, chunk]).subarray(-MARK_BYTES)
-        yield chunk
-      } else if (over) return
+      const chunk = await readAfter(file, place)
+      if (chunk.length > 0) yield chunk
+      else if (over) return
       else await sleep(POLL_MS, undefined, { signal: gone }).catch(() => undefined)
     }
   } finally {
@@ -64,12 +65,57 @@ async function* chunksOf(
   }
 }
 
+async function* keptChunksOf(path: string): AsyncGenerator<Buffer> {
+  const file = await openLog(path)
+  if (!file) return
+  try {
+    // Who writes faster than it is read is not read for ever.
+    let { size: left } = await file.stat()
+    const place: Place = { at: 0, mark: Buffer.alloc(0) }
+    while (left > 0) {
+      const chunk = (await readAfter(file, place)).subarray(0, left)
+      if (chunk.length === 0) return
+      left -= chunk.length
+      yield chunk
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Where reading goes on, and what stands before that. */
+interface Place {
+  at: number
+  mark: Buffer
+}
+
+/** What comes after a place, which goes on behind it. Where the log's older half went, the place is found again first. */
+async function readAfter(file: FileHandle, place: Place): Promise<Buffer> {
+  const bytes = place.mark.length + CHUNK_BYTES
+  const from = place.at - place.mark.length
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, from)
+  if (!buffer.subarray(0, Math.min(place.mark.length, bytesRead)).equals(place.mark)) {
+    Object.assign(place, await placeAfter(file, place.mark))
+    return readAfter(file, place)
+  }
+  const chunk = buffer.subarray(place.mark.length, bytesRead)
+  place.at += chunk.length
+  place.mark = buffer.subarray(Math.max(0, bytesRead - MARK_BYTES), bytesRead)
+  return chunk
+}
+
 /** Where to go on in a log whose older half went: behind what was read last, else at its beginning. */
-async function placeAfter(file: FileHandle, mark: Buffer, size: number): Promise<number> {
-  const bytes = Math.min(size, TAIL_BYTES_MAX)
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, 0)
-  const found = mark.length > 0 ? buffer.subarray(0, bytesRead).lastIndexOf(mark) : -1
-  return found < 0 ? 0 : found + mark.length
+async function placeAfter(file: FileHandle, mark: Buffer): Promise<Place> {
+  let { size: end } = await file.stat()
+  while (end >= mark.length && end > 0) {
+    const from = Math.max(0, end - TAIL_BYTES_MAX)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(end - from), 0, end - from, from)
+    const found = buffer.subarray(0, bytesRead).lastIndexOf(mark)
+    if (found >= 0) return { at: from + found + mark.length, mark }
+    // What stands across two looks is looked for, too.
+    end = from === 0 ? 0 : from + mark.length - 1
+  }
+  return { at: 0, mark: Buffer.alloc(0) }
 }
 
 async function lastLines(file: FileHandle, linesMax: number): Promise<{ text: string; end: number }> {

@@ -44,7 +44,7 @@ export async function launchMachine(options: {
   const { run } = options.paths
   rmSync(join(run, INFO_FILE), { force: true })
   const files: number[] = []
-  const open = (name: string, flags: string) => {
+  const open = (name: string, flags: string | number) => {
     const fd = openSync(join(run, name), flags, 0o600)
     files.push(fd)
     return fd
@@ -68,7 +68,7 @@ export async function launchMachine(options: {
           out,
           out,
           fdOf(server),
-          open(COMMAND_LOG, 'a+'),
+          open(COMMAND_LOG, constants.O_RDWR | constants.O_CREAT),
           open(INFO_FILE, 'w'),
           open(COMMAND_REPORT, 'w'),
         ],

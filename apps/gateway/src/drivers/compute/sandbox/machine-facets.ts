@@ -4,7 +4,7 @@ import type { MachineConsole, MachinePrograms } from '../port/console.ts'
 import type { MachineSpec, Machines } from '../port/machines.ts'
 import type { MachineNetwork, UdpNetwork } from '../port/network.ts'
 import type { Observation, OomKills } from '../port/observation.ts'
-import { followTail, readTail } from './command-log-reader.ts'
+import { followTail, readKept, readTail } from './command-log-reader.ts'
 import { COMMAND_LOG } from './launch.ts'
 import type { Limiter } from './limiter.ts'
 import type { MachineLife } from './machine-life.ts'
@@ -68,6 +68,10 @@ export function machineFacets({ life, store, limiter, check }: MachineFacetsDeps
       await life.mustExist(id)
       const isOver = async () => (await life.status(id)).state !== 'running'
       return followTail(logOf(id), lines_max, isOver)
+    },
+    keptLog: async id => {
+      await life.mustExist(id)
+      return readKept(logOf(id))
     },
   }
   const programs: MachinePrograms = {

@@ -246,6 +246,8 @@ const OWN_CALLS = [
   'GET /api/instance/{id}/logs',
   'GET /api/instance/{id}',
   'GET /api/instance/follow',
+  'GET /api/instance/{id}/logs/search',
+  'POST /api/instance/{id}/logs/download',
   'GET /api/instance/{id}/logs/follow',
   'GET /api/instance/{id}/metrics',
   'GET /api/instance/{id}/files',

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ConnectionFinding, diagnoseConnection } from '@berth/contract/connection-doctor'
@@ -29,6 +30,13 @@ const STRANGE_KEYS = 13
 const PORTS = { fine: 8001, error: 8002, foreign: 8003, slow: 8004, silent: 8005, elsewhere: 8006 }
 const TCP_PORT = 9001
 const UNDECLARED_PORT = 7777
+/** An address that an instance has for itself; no other test listens there. */
+const ADDRESS = '127.71.0.31'
+const TAKEN_PORT = 9_131
+const UDP_PORTS = { silent: 9_132, heard: 9_133 }
+const DATAGRAMS = `perl -MIO::Socket::INET -e '
+  $u = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 9133, Proto => "udp") or die;
+  $t = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 9131, Listen => 5) or die; sleep 1 while 1'`
 /** Each port answers in its own way; the slow one only whoever comes second. */
 const LISTENERS = `perl -MIO::Socket::INET -e '$| = 1; $ok = "HTTP/1.1 204 X\\r\\n\\r\\n";
   %s = (8001 => $ok, 8002 => "HTTP/1.1 503 X\\r\\n\\r\\n", 8003 => "220 hello\\r\\n", 8004 => "", 8006 => $ok, 9001 => "", 7777 => "");
@@ -66,7 +74,14 @@ describe.skipIf(missing !== null)('the connection doctor', () => {
     gateway = await startGateway({
       compute: engine,
       sshPort: 0,
-      catalogue: { ...catalogue, images: [...catalogue.images, ...bare] },
+      catalogue: {
+        ...catalogue,
+        images: [...catalogue.images, ...bare],
+        regions: catalogue.regions.map(region => ({
+          ...region,
+          public_ips: region.code === 'us-west' ? [{ address: ADDRESS, listen: ADDRESS }] : [],
+        })),
+      },
     })
     const customer = await gateway.signUp()
     token = customer.token
@@ -195,6 +210,38 @@ describe.skipIf(missing !== null)('the connection doctor', () => {
     await gateway.data(terminateInstance, { params: { id: one } }, { token })
     await eventually('its end', async () => (await gateway.data(listInstances, {}, { token })).length === 1)
     expect(await diagnosed(one)).toMatchObject([{ code: 'instance_terminated' }])
+  })
+
+  test('[B8] a UDP port that stays silent, and a port that another program has at the address of the instance', async () => {
+    const taken = createServer().listen(TAKEN_PORT, ADDRESS)
+    await once(taken, 'listening')
+    const one = await running({
+      http_ports: [],
+      tcp_ports: [TAKEN_PORT],
+      udp_ports: Object.values(UDP_PORTS),
+      public_ip: 'dedicated',
+      start_command: DATAGRAMS,
+    })
+    try {
+      await finds(one, 'udp_listens')
+      const found = (await diagnosed(one)).filter(({ of }) => of === 'port')
+      expect(found).toMatchObject([
+        { code: 'udp_silent', level: 'fault', port: UDP_PORTS.silent },
+        { code: 'udp_listens', level: 'good', port: UDP_PORTS.heard },
+        {
+          code: 'address_port_taken',
+          level: 'fault',
+          port: TAKEN_PORT,
+          values: { host: ADDRESS, protocol: 'tcp' },
+        },
+      ])
+    } finally {
+      taken.close()
+    }
+    // The port opens by itself when the other program has left it.
+    await eventually('the port', async () =>
+      (await diagnosed(one)).every(({ code }) => code !== 'address_port_taken'),
+    )
   })
 
   test('[B8] an image without a shell', async () => {

@@ -53,6 +53,15 @@ export const CONNECTION_FINDINGS = {
   tcp_not_offered: { of: 'port', level: 'fault' },
   tcp_untried: { of: 'port', level: 'note' },
   tcp_listens: { of: 'port', level: 'good' },
+  // Of a declared port of datagrams: whether a program listens is read in the machine, since none need ever answer.
+  udp_silent: { of: 'port', level: 'fault' },
+  udp_unsure: { of: 'port', level: 'note' },
+  udp_listens: { of: 'port', level: 'good' },
+  // At the address that an instance has for itself, with `protocol` and `host`: another program there has the port, the
+  // gateway may not open it, or no gateway has the address at the moment.
+  address_port_taken: { of: 'port', level: 'fault' },
+  address_port_denied: { of: 'port', level: 'fault' },
+  address_away: { of: 'port', level: 'fault' },
 } as const satisfies Record<string, { of: 'instance' | 'ssh' | 'port'; level: 'fault' | 'note' | 'good' }>
 export type ConnectionFindingCode = keyof typeof CONNECTION_FINDINGS
 

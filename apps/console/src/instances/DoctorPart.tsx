@@ -36,6 +36,7 @@ const WAYS: Partial<Record<ConnectionFindingCode, Way>> = {
   key_none: 'keys',
   key_unknown: 'keys',
   port_silent: 'logs',
+  udp_silent: 'logs',
   http_slow: 'logs',
   http_error: 'logs',
 }
@@ -80,7 +81,11 @@ function Findings({ findings, instanceId }: { findings: readonly ConnectionFindi
       {isFine && <p className={classes.fine}>{t('fine')}</p>}
       <ul className={classes.findings}>
         {findings.map(one => (
-          <Finding key={`${one.code} ${one.port}`} finding={one} instanceId={instanceId} />
+          <Finding
+            key={`${one.code} ${one.port} ${one.values.protocol ?? ''}`}
+            finding={one}
+            instanceId={instanceId}
+          />
         ))}
       </ul>
     </>

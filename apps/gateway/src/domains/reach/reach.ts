@@ -170,6 +170,7 @@ export function createReach(deps: ReachDeps): Reach {
       const seen = direct.forwards.seen(instanceId, port)
       return seen && { host: direct.host, ...seen }
     },
+    ownWays: row => own.waysTo(row),
     ssh: deps.ssh && doctorsSsh(deps.ssh, attempts),
   })
   return {

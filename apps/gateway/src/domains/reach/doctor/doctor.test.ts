@@ -30,6 +30,7 @@ function doctorOver(
     status: 'running',
     httpPorts: [80],
     tcpPorts: [],
+    udpPorts: [],
     commandEnd: null,
     terminatedAt: null,
     ...row,
@@ -40,6 +41,7 @@ function doctorOver(
     instances: { findOwnEver: async () => found },
     ways,
     seenTcp: () => 'not_offered',
+    ownWays: async () => null,
     ssh: null,
     ...others,
   })
@@ -77,6 +79,30 @@ test('[B8] a direct port that customers do not reach is said to be none', async 
   const diagnose = doctorOver(ways, { httpPorts: [], tcpPorts: [22] })
   expect(await diagnose()).toEqual(['ssh_not_offered', 'shell_missing', 'tcp_not_offered'])
 })
+
+test('[B8] of datagrams nothing is said for sure where no shell tells what listens', async () => {
+  const ways = { run: refused('no_shell'), connect: async () => new PassThrough() }
+  const diagnose = doctorOver(ways, { httpPorts: [], udpPorts: [53] })
+  expect(await diagnose()).toEqual(['ssh_not_offered', 'shell_missing', 'udp_unsure'])
+})
+
+test.each([
+  ['taken', 'address_port_taken'],
+  ['not_permitted', 'address_port_denied'],
+  ['no_gateway', 'address_away'],
+] as const)(
+  '[B8] a port that is %s at the address of an instance is said instead of what listens',
+  async (trouble, told) => {
+    const ways = { run: refused('no_shell'), connect: async () => new PassThrough() }
+    const way = { host: '203.0.113.7', port: 22, public_port: 22, trouble }
+    const diagnose = doctorOver(
+      ways,
+      { httpPorts: [], tcpPorts: [22] },
+      { seenTcp: () => null, ownWays: async () => ({ tcp: [way], udp: [] }) },
+    )
+    expect(await diagnose()).toEqual(['ssh_not_offered', 'shell_missing', told])
+  },
+)
 
 test('whoever asks while a diagnosis is under way gets the same one', async () => {
   let connections = 0
@@ -118,17 +144,20 @@ test('places are read as the kernel writes them, and nothing else is one', async
     'B80D01200000000000000000010000AB:0053',
     '0100007F:0000',
     '0100007f:1F90',
+    'u0100007F:0035',
+    'uu0100007F:0036',
     'x0100007F:1F90',
     '\u001b[31m0100007F:1F90',
     'rm -rf /',
   ].join('\n')
   expect(parseListeners(text)).toEqual([
-    { address: '127.0.0.1', port: 8080 },
-    { address: '0.0.0.0', port: 22 },
-    { address: '::', port: 80 },
-    { address: '::1', port: 81 },
-    { address: '127.0.0.1', port: 82 },
-    { address: '2001:db8::ab00:1', port: 83 },
+    { protocol: 'tcp', address: '127.0.0.1', port: 8080 },
+    { protocol: 'tcp', address: '0.0.0.0', port: 22 },
+    { protocol: 'tcp', address: '::', port: 80 },
+    { protocol: 'tcp', address: '::1', port: 81 },
+    { protocol: 'tcp', address: '127.0.0.1', port: 82 },
+    { protocol: 'tcp', address: '2001:db8::ab00:1', port: 83 },
+    { protocol: 'udp', address: '127.0.0.1', port: 53 },
   ])
   const [near, far] = duplexPair()
   const told = readListeners(lineOf(near), { listenersBytesMax: 100 }, AbortSignal.abort())

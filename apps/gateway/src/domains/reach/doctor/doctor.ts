@@ -5,6 +5,7 @@ import {
   type ConnectionFindingCode,
 } from '@berth/contract/connection-doctor'
 import type { InstanceStatus } from '@berth/contract/instance-states'
+import type { Connection } from '@berth/contract/instances'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Instances, Target } from '../../instances/instances.ts'
@@ -41,6 +42,8 @@ export interface DoctorDeps {
     instanceId: string,
     port: number,
   ): { host: string; publicPort: number; connections: number } | null | 'not_offered'
+  /** The direct ports of a running instance at its own address; null where it has none. */
+  ownWays(row: Row): Promise<{ tcp: OwnWay[]; udp: OwnWay[] } | null>
   /** Null where no SSH is offered. */
   ssh: {
     keys: Pick<SshKeys, 'list'>
@@ -51,6 +54,7 @@ export interface DoctorDeps {
 }
 
 type Row = Awaited<ReturnType<DoctorDeps['instances']['findOwnEver']>>
+type OwnWay = Connection['tcp'][number]
 type Values = ConnectionFinding['values']
 
 /** What looking into a machine came to; null where nobody may. */
@@ -80,6 +84,11 @@ const GUEST_FINDING: Record<GuestFaultCode, ConnectionFindingCode> = {
   guest_full: 'machine_full',
   no_subsystem: 'guest_unsure',
 }
+const TROUBLE_FINDING: Record<NonNullable<OwnWay['trouble']>, ConnectionFindingCode> = {
+  taken: 'address_port_taken',
+  not_permitted: 'address_port_denied',
+  no_gateway: 'address_away',
+}
 /** What shells say of a command that is not there, or cannot be run. */
 const NO_PROGRAM_CODES: readonly number[] = [126, 127]
 const SERVER_ERROR = 500
@@ -100,9 +109,10 @@ export function createDoctor(deps: DoctorDeps): Doctor {
       ...row.httpPorts.map(port => ({ port, trying: tryHttp(ways, row.id, port, limits) })),
       ...row.tcpPorts.map(port => ({ port, trying: tryTcp(ways, row.id, port, limits) })),
     ]
-    const [inside, keys, tried] = await Promise.all([
+    const [inside, keys, troubled, tried] = await Promise.all([
       lookInside(row),
       keyFindings(row),
+      troubleFindings(row),
       Promise.all(ports.map(async ({ port, trying }) => ({ port, outcome: await trying }))),
     ])
     const listeners = inside.listeners ?? []
@@ -110,7 +120,9 @@ export function createDoctor(deps: DoctorDeps): Doctor {
       ...commandFindings(row),
       ...keys,
       ...(inside.code ? [finding(inside.code)] : []),
-      ...tried.flatMap(one => portFindings(row, one, listeners)),
+      ...tried.flatMap(one => portFindings(row, one, listeners)).filter(one => !isOpenAnd(troubled, one)),
+      ...row.udpPorts.map(port => udpFinding(port, inside.listeners)),
+      ...troubled,
       ...undeclared(row, listeners),
     ]
     return gathered(found)
@@ -216,7 +228,9 @@ export function createDoctor(deps: DoctorDeps): Doctor {
         if (code === 'engine_unavailable') return one('engine_unreached')
         if (code === 'not_running' || code === 'not_found') return one('instance_stopped')
         if (code !== 'port_closed') return one('port_unsure')
-        const addresses = listeners.filter(other => other.port === port).map(({ address }) => address)
+        const addresses = listeners
+          .filter(other => other.protocol === 'tcp' && other.port === port)
+          .map(({ address }) => address)
         if (addresses.length === 0) return one('port_silent')
         return one('port_elsewhere', { addresses: addresses.slice(0, limits.addressesMax).join(', ') })
       }
@@ -232,9 +246,27 @@ export function createDoctor(deps: DoctorDeps): Doctor {
     return [finding('tcp_untried', { port, values })]
   }
 
+  /** What keeps ports closed at the address that an instance has for itself. */
+  async function troubleFindings(row: Row): Promise<ConnectionFinding[]> {
+    const ways = await deps.ownWays(row)
+    return (['tcp', 'udp'] as const).flatMap(protocol =>
+      (ways?.[protocol] ?? []).flatMap(({ trouble, host, port }) =>
+        trouble === null ? [] : [finding(TROUBLE_FINDING[trouble], { port, values: { host, protocol } })],
+      ),
+    )
+  }
+
+  /** Whether anybody listens for datagrams: nothing is sent, since a program may take whatever comes for a customer's. */
+  function udpFinding(port: number, listeners: readonly Listener[] | null): ConnectionFinding {
+    if (!listeners) return finding('udp_unsure', { port })
+    const isHeard = listeners.some(one => one.protocol === 'udp' && one.port === port)
+    return finding(isHeard ? 'udp_listens' : 'udp_silent', { port })
+  }
+
   function undeclared(row: Row, listeners: readonly Listener[]): ConnectionFinding[] {
     const declared = [...row.httpPorts, ...row.tcpPorts]
-    const found = new Set(listeners.map(({ port }) => port))
+    const tcp = listeners.filter(({ protocol }) => protocol === 'tcp')
+    const found = new Set(tcp.map(({ port }) => port))
     const ports = [...found]
       .filter(port => !declared.includes(port) && port < EPHEMERAL_PORT_MIN)
       .sort((a, b) => a - b)
@@ -251,6 +283,12 @@ export function createDoctor(deps: DoctorDeps): Doctor {
       return { instance_id: row.id, checked_at: clock.now().toISOString(), findings }
     },
   }
+}
+
+/** That a program listens is not all where nobody gets to it. */
+function isOpenAnd(troubled: readonly ConnectionFinding[], { code, port }: ConnectionFinding): boolean {
+  if (code !== 'tcp_listens' && code !== 'tcp_untried') return false
+  return troubled.some(one => one.port === port && one.values.protocol === 'tcp')
 }
 
 function commandFindings({ commandEnd }: Row): ConnectionFinding[] {

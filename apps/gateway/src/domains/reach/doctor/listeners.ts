@@ -1,8 +1,9 @@
 import type { StartedProgram } from '../ssh/started-program.ts'
 import type { DoctorLimits } from './doctor-limits.ts'
 
-/** A place in a machine at which a program takes connections. */
+/** A place in a machine at which a program takes connections, or datagrams. */
 export interface Listener {
+  protocol: 'tcp' | 'udp'
   address: string
   port: number
 }
@@ -11,8 +12,7 @@ export interface Listener {
  * Has a shell read the kernel's own lists of sockets, with what every shell has in itself: an image need not have a
  * program for it.
  */
-export const LISTENERS_SCRIPT =
-  'for f in /proc/net/tcp /proc/net/tcp6; do [ -r $f ] && while read -r n a r s x; do [ "$s" = 0A ] && echo "$a"; done < $f; done; exit 0'
+export const LISTENERS_SCRIPT = `l() { for f in "$1" "\${1}6"; do [ -r $f ] && while read -r n a r s x; do [ "$s" = "$2" ] && echo "$3$a"; done < $f; done; }; l /proc/net/tcp 0A; l /proc/net/udp 07 u; exit 0`
 
 const IPV4_DIGITS = 8
 const IPV6_PARTS = 8
@@ -57,14 +57,16 @@ export async function readListeners(
   return parseListeners(Buffer.concat(pieces).subarray(0, limits.listenersBytesMax).toString('latin1'))
 }
 
-/** Reads places as the kernel writes them, one a line, such as `0100007F:1F90`. */
+/** Reads places as the kernel writes them, one a line, such as `0100007F:1F90`, and those of datagrams with a `u` before. */
 export function parseListeners(text: string): Listener[] {
   const found = new Map<string, Listener>()
   for (const line of text.split('\n')) {
-    const [, hex = '', port = ''] = /^([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4})$/.exec(line.trim()) ?? []
+    const [, kind, hex = '', port = ''] =
+      /^(u?)([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4})$/.exec(line.trim()) ?? []
     if (hex === '') continue
-    const listener = { address: addressOf(hex), port: Number.parseInt(port, 16) }
-    if (listener.port > 0) found.set(`${listener.address} ${listener.port}`, listener)
+    const protocol = kind === 'u' ? ('udp' as const) : ('tcp' as const)
+    const listener = { protocol, address: addressOf(hex), port: Number.parseInt(port, 16) }
+    if (listener.port > 0) found.set(`${protocol} ${listener.address} ${listener.port}`, listener)
   }
   return [...found.values()]
 }

@@ -76,7 +76,7 @@ describe.skipIf(missing !== null)('virtual machines by SSH', () => {
       container_disk_gb: 30,
       http_ports: [],
       tcp_ports: [],
-      start_command: 'httpd -f -p 8080 -h /etc',
+      start_command: 'httpd -p 127.0.0.1:8081 -h /etc; exec httpd -f -p 8080 -h /etc',
     })
     ;({ instance_id: id } = await gateway.data(deployInstance, { body }, { token }))
     at = `${id}@127.0.0.1`
@@ -165,15 +165,20 @@ describe.skipIf(missing !== null)('virtual machines by SSH', () => {
     expect([listed.code, listed.out]).toEqual([0, expect.stringContaining('made/two')])
   })
 
-  test('[B1] -L reaches a port of the machine; -R is refused', async () => {
-    const port = await freePort()
-    const child = ssh.start('ssh', key, ['-N', '-L', `${port}:localhost:8080`, at])
-    const answer = await eventually('the port to be forwarded', () =>
-      read(port, 'GET /os-release HTTP/1.0\r\n\r\n'),
-    )
-    expect(answer).toContain('Small Guest 1')
+  test('[B1] -L reaches ports of the machine’s address and of its loopback; -R is refused', async () => {
+    const [open, inner, none] = [await freePort(), await freePort(), await freePort()]
+    const ways = [`${open}:localhost:8080`, `${inner}:localhost:8081`, `${none}:localhost:8082`]
+    const child = ssh.start('ssh', key, ['-N', ...ways.flatMap(way => ['-L', way]), at])
+    const result = resultOf(child)
+    for (const port of [open, inner]) {
+      const answer = await eventually('the port to be forwarded', () =>
+        read(port, 'GET /os-release HTTP/1.0\r\n\r\n'),
+      )
+      expect(answer).toContain('Small Guest 1')
+    }
+    expect(await read(none, 'GET / HTTP/1.0\r\n\r\n')).toBeFalsy()
     child.kill()
-    await resultOf(child)
+    expect((await result).err).toContain('Nothing listens on that port')
     const refused = await ssh.run('ssh', key, [
       '-o',
       'ExitOnForwardFailure=yes',

@@ -136,7 +136,7 @@ export function serveConnection(
       await knowsLanguage
       if (ending) throw new Error('the connection is ending')
       await turnToAsk()
-      return gateway.connect(target, port)
+      return programs.connect(port)
     },
     words: {
       otherHost: () => say('other_host'),

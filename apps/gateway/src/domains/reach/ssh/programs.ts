@@ -1,3 +1,5 @@
+import type { Duplex } from 'node:stream'
+import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import type { Target } from '../../instances/instances.ts'
 import type { GatewaySide } from './gateway-side.ts'
 import { GUEST_SSH, type GuestAccess } from './guest/guest-access.ts'
@@ -5,7 +7,7 @@ import { type Guest, openGuest } from './guest/guest-client.ts'
 import type { SshLimits } from './ssh-limits.ts'
 import { type AskedProgram, lineOf, type StartedProgram } from './started-program.ts'
 
-/** How programs of one instance are run for one connection. */
+/** How programs of one instance are run for one connection, and its ports reached. */
 export interface Programs {
   /** @throws As `GatewaySide.run`; GuestFault. */
   start(asked: AskedProgram & { what: { command: string | null } }): Promise<StartedProgram>
@@ -14,6 +16,11 @@ export interface Programs {
    * @returns Null where it has no such server, so that this one is to serve it. @throws As `start`.
    */
   subsystem(name: string, env: Record<string, string>): Promise<StartedProgram | null>
+  /**
+   * Opens a port of the instance: at its address, where nobody listens there on its loopback. A virtual machine's loopback
+   * is its own server's to reach; for a pod the engine does both. @throws As `GatewaySide.connect`; GuestFault.
+   */
+  connect(port: number): Promise<Duplex>
   /** Ends what this connection has in the instance. */
   close(): void
 }
@@ -51,7 +58,7 @@ export function createPrograms({ gateway, target, limits, turn }: ProgramsDeps):
     return opened
   }
 
-  async function startInGuest(known: GuestAccess, asked: AskedProgram): Promise<StartedProgram> {
+  async function guestOf(known: GuestAccess): Promise<Guest> {
     const former = guest
     const isOver =
       former === null ||
@@ -61,7 +68,7 @@ export function createPrograms({ gateway, target, limits, turn }: ProgramsDeps):
       ))
     // Whoever came first has made another one meanwhile.
     if (isOver && guest === former) guest = enter(known)
-    return (await (guest ?? enter(known))).start(asked)
+    return guest ?? enter(known)
   }
 
   return {
@@ -69,14 +76,25 @@ export function createPrograms({ gateway, target, limits, turn }: ProgramsDeps):
       const { command } = asked.what
       await turn(command)
       const known = await accessOf()
-      if (known) return startInGuest(known, asked)
+      if (known) return (await guestOf(known)).start(asked)
       const pty = asked.pty && { cols: asked.pty.cols, rows: asked.pty.rows }
       return lineOf(await gateway.run(target, { command, env: asked.env, pty }))
     },
     async subsystem(name, env) {
       await turn(null)
       const known = await accessOf()
-      return known && startInGuest(known, { what: { subsystem: name }, env, pty: null })
+      return known && (await guestOf(known)).start({ what: { subsystem: name }, env, pty: null })
+    },
+    async connect(port) {
+      try {
+        return await gateway.connect(target, port)
+      } catch (error) {
+        const known = isClosedPort(error) && port !== GUEST_SSH.port ? await accessOf() : null
+        if (!known) throw error
+        const inside = await guestOf(known).catch(() => null)
+        if (!inside) throw error
+        return inside.connect(port)
+      }
     },
     close() {
       isClosed = true
@@ -86,4 +104,8 @@ export function createPrograms({ gateway, target, limits, turn }: ProgramsDeps):
       )
     },
   }
+}
+
+function isClosedPort(error: unknown): boolean {
+  return error instanceof ComputeError && error.code === 'port_closed'
 }

@@ -58,6 +58,7 @@ const SSH_SCRIPT = `
 mkdir -p /etc/ssh /root/.ssh /run/sshd /dev/pts; mount -t devpts devpts /dev/pts; chmod 700 /root /root/.ssh
 printf 'root:x:0:0::/root:/bin/sh\\nsshd:x:100:100::/run/sshd:/bin/false\\n' > /etc/passwd
 printf 'root:x:0:\\n' > /etc/group
+echo 127.0.0.1 localhost > /etc/hosts
 printf 'Port 22\\nUsePAM no\\nPasswordAuthentication no\\nAcceptEnv LC_*\\nSubsystem sftp /${SFTP_SERVER}\\n' > /etc/ssh/sshd_config
 umask 077
 printf "$(sed -n 's/.*"ed25519_private":"\\([^"]*\\)".*/\\1/p' /seed/vendor-data)" > /etc/ssh/ssh_host_ed25519_key

@@ -1,19 +1,27 @@
 import type { Duplex } from 'node:stream'
 import ssh2, { type ClientChannel } from 'ssh2'
+import { ComputeError } from '../../../../drivers/compute/port/compute-error.ts'
 import { keepKeys } from '../library-gaps.ts'
 import { createOutlet } from '../outlet.ts'
 import { ALGORITHMS, CHANNEL_HELD_BYTES_MAX, type SshLimits } from '../ssh-limits.ts'
 import type { AskedProgram, StartedProgram } from '../started-program.ts'
 import { GUEST_SSH, type GuestAccess, GuestFault } from './guest-access.ts'
 import { guestProgram } from './guest-program.ts'
+import { guestWay } from './guest-way.ts'
 
 /** What a virtual machine is given. */
 const HOST_KEY_TYPE = 'ssh-ed25519'
+
+/** What the library says of a channel that was not opened; it gives a reason where the server did. */
+type Refusal = Error & { reason?: unknown }
+type Opened = (error?: Error, channel?: ClientChannel) => void
 
 /** A connection to the SSH server of a virtual machine, by which programs are run there. */
 export interface Guest {
   /** Runs a program. @throws GuestFault */
   start(asked: AskedProgram): Promise<StartedProgram>
+  /** Opens a port of the machine's loopback. @throws ComputeError `port_closed`; GuestFault */
+  connect(port: number): Promise<Duplex>
   /** Whether it is over. */
   isGone(): boolean
   close(): void
@@ -79,10 +87,7 @@ export async function openGuest(stream: Duplex, access: GuestAccess, limits: Ssh
     if (Math.max(0, ...held) > CHANNEL_HELD_BYTES_MAX + limits.pastWindowBytesMax) stream.destroy()
   })
 
-  function open(
-    { what, env, pty }: AskedProgram,
-    done: (error?: Error, channel?: ClientChannel) => void,
-  ): void {
+  function open({ what, env, pty }: AskedProgram, done: Opened): void {
     const { cols = 0, rows = 0, modes = {} } = pty ?? {}
     const terminal = pty && { cols, rows, width: 0, height: 0, term: env.TERM ?? '', modes }
     const { TERM: _, ...others } = env
@@ -91,24 +96,44 @@ export async function openGuest(stream: Duplex, access: GuestAccess, limits: Ssh
     else client.exec(what.command, { env: others, ...(terminal && { pty: terminal }) }, done)
   }
 
+  /**
+   * Has the server open a channel, in time.
+   * @param how.take Makes something of it at once: what comes on it may have come already.
+   * @param how.refused What a refusal means.
+   */
+  function openChannel<T>(how: {
+    open(done: Opened): void
+    take(channel: ClientChannel): T
+    refused(error: Refusal | undefined): Error
+  }): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const gone = () => reject(fault)
+      if (isGone()) return gone()
+      const slow = setTimeout(() => stream.destroy(), limits.guestAnswerMs)
+      stream.once('close', gone)
+      how.open((error, channel) => {
+        clearTimeout(slow)
+        stream.off('close', gone)
+        if (!channel) return reject(how.refused(error))
+        channels.add(channel)
+        channel.once('close', () => channels.delete(channel))
+        resolve(how.take(channel))
+      })
+    })
+  }
+
   return {
     start: asked =>
-      new Promise((resolve, reject) => {
-        const gone = () => reject(fault)
-        if (isGone()) return gone()
-        const slow = setTimeout(() => stream.destroy(), limits.guestAnswerMs)
-        const settle = () => {
-          clearTimeout(slow)
-          stream.off('close', gone)
-        }
-        stream.once('close', gone)
-        open(asked, (error, channel) => {
-          settle()
-          if (!channel) return reject(refusalOf(asked, error))
-          channels.add(channel)
-          channel.once('close', () => channels.delete(channel))
-          resolve(guestProgram(channel, outlet, isGone))
-        })
+      openChannel({
+        open: done => open(asked, done),
+        take: channel => guestProgram(channel, outlet, isGone),
+        refused: error => refusalOf(asked, error),
+      }),
+    connect: port =>
+      openChannel({
+        open: done => client.forwardOut('127.0.0.1', 0, 'localhost', port, done),
+        take: channel => guestWay(channel, outlet),
+        refused: () => new ComputeError('port_closed', `nothing listens on ${port}`),
       }),
     isGone,
     close: () => {
@@ -127,7 +152,7 @@ function faultOf(error: Error & { level?: string }, known: GuestFault): GuestFau
 }
 
 /** Why a server does not run something; the library tells one that opens no channel from one that refuses what it is for. */
-function refusalOf({ what }: AskedProgram, error: (Error & { reason?: unknown }) | undefined): GuestFault {
+function refusalOf({ what }: AskedProgram, error: Refusal | undefined): GuestFault {
   const why = error?.message ?? 'the machine’s SSH server refused'
   if (error?.reason !== undefined) return new GuestFault('guest_full', why)
   return new GuestFault('subsystem' in what ? 'no_subsystem' : 'guest_unsure', why)

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -44,9 +45,9 @@ describe.skipIf(missing !== null)('virtual machines’ own SSH servers', () => {
 
   const engine = {
     network: {
-      async connect(instanceId: string) {
+      async connect(instanceId: string, asked: number) {
         const port = ports.get(instanceId)
-        if (port === undefined) throw new ComputeError('port_closed', 'nothing listens')
+        if (port === undefined || asked !== 22) throw new ComputeError('port_closed', 'nothing listens')
         const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, ...READ_AHEAD })
         await once(socket, 'connect')
         return socket
@@ -108,9 +109,10 @@ describe.skipIf(missing !== null)('virtual machines’ own SSH servers', () => {
     hostKey?: string
     onAuth?(context: AuthContext): void
     onSession?(accept: () => Session, reject: () => void, client: Connection): void
+    onPort?(accept: () => ServerChannel, reject: () => void, host: string, port: number): void
   }
   /** Has a server of SSH be port 22 that is what the machine was given, but for these parts. */
-  async function serve({ hostKey, onAuth, onSession }: GuestPart, at = id): Promise<void> {
+  async function serve({ hostKey, onAuth, onSession, onPort }: GuestPart, at = id): Promise<void> {
     const { host, signIn } = keys.guestKeys(at)
     const own = signIn.public.split(' ')[1]
     const isOurs = (context: AuthContext) =>
@@ -125,6 +127,9 @@ describe.skipIf(missing !== null)('virtual machines’ own SSH servers', () => {
           onAuth ?? (context => (isOurs(context) ? context.accept() : context.reject())),
         )
         client.on('session', (accept, reject) => onSession?.(accept, reject, client))
+        client.on('tcpip', (accept, reject, { destIP, destPort }) =>
+          onPort?.(accept, reject, destIP, destPort),
+        )
       })
       server.injectSocket(socket)
     }, at)
@@ -245,6 +250,32 @@ describe.skipIf(missing !== null)('virtual machines’ own SSH servers', () => {
     await serve({ onSession: () => undefined }, idle.id)
     await Promise.all([...added, idle].map(one => told(/does not answer as an SSH server should/, one.id)))
     await eventually('their connections to be closed', () => closed === behaviours.length)
+  })
+
+  test('[B1] a port that is closed at the machine’s address is looked for on its loopback, by its own server', async () => {
+    const asked: string[] = []
+    await serve({
+      onPort(accept, reject, host, port) {
+        asked.push(`${host}:${port}`)
+        if (port !== 9_000) return reject()
+        const channel = accept()
+        channel.pipe(channel)
+      },
+    })
+    const input = randomBytes(3 * WINDOW_BYTES)
+    const child = ssh.start('ssh', key, ['-W', 'localhost:9000', `${id}@127.0.0.1`])
+    const back: Buffer[] = []
+    child.stdout.on('data', piece => back.push(piece))
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
+    await once(child, 'close')
+    expect(Buffer.concat(back).equals(input)).toBe(true)
+    const closed = await ssh.run('ssh', key, ['-W', 'localhost:9001', `${id}@127.0.0.1`])
+    expect(closed.err).toContain('Nothing listens on that port')
+    const silent = await fixture.addInstance({ kind: 'VM' })
+    const none = await ssh.run('ssh', key, ['-W', 'localhost:9000', `${silent.id}@127.0.0.1`])
+    expect(none.err).toContain('Nothing listens on that port')
+    expect(asked).toEqual(['localhost:9000', 'localhost:9001'])
   })
 
   test('[B1] what a server refuses is said', async () => {

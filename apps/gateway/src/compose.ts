@@ -241,6 +241,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     beginBuild: (target, imageId, run, isDone) => instances.beginImage(target, imageId, { run, isDone }),
     endBuild: (tx, instanceId, done) => instances.endImage(tx, instanceId, done),
     nameOf: userId => identity.displayNameOf(userId),
+    countUpload: createRateCounts(base).exact('cover'),
   })
   const publicIps = createPublicIps({ ...base, catalogue })
   const sshKeys = createSshKeys({ ...base, events, rootKey: parts.secrets.rootKey })
@@ -394,7 +395,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const server = await createServer({
     ...base,
     routes,
-    rawRoutes: [...paymentRawRoutes(billing, parts.payments), ...reach.rawRoutes],
+    rawRoutes: [...paymentRawRoutes(billing, parts.payments), ...images.rawRoutes, ...reach.rawRoutes],
     authenticate: identity.authenticate,
     onCallDone: audit.noteCall,
     metrics,

@@ -61,6 +61,7 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'file.remove': 'a machine in which programs run',
   'file.download': 'an instance that runs',
   'image.create': 'an instance that runs, and a form in which every field fits',
+  'image.upload-cover': 'the bytes of a picture',
   'image.edit': 'the id of an image, and a form in which every field fits',
   'image.delete': 'the id of an image',
   'image.publish': 'the id of an image that is kept',

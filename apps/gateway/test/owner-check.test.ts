@@ -79,6 +79,7 @@ const WHO: Record<string, Audience> = {
   'image.price': 'user',
   'image.get': 'guest',
   'image.create': 'verified',
+  'image.upload-cover': 'verified',
   'image.edit': 'verified',
   'image.delete': 'verified',
   'image.publish': 'verified',
@@ -268,6 +269,7 @@ const UNCHANGING: Record<string, string> = {
   'file.make-folder': 'as file.upload',
   'file.rename': 'as file.upload',
   'file.remove': 'as file.upload',
+  'image.upload-cover': 'needs a picture: the tests of covers close the customer',
   'instance.stop-web-terminal': 'closes what is open, which the end of the session closes too',
 }
 

@@ -105,6 +105,7 @@ const NOT_COMPARED: Record<string, string> = {
   'file.make-folder': 'as file.upload',
   'file.rename': 'as file.upload',
   'file.remove': 'as file.upload',
+  'image.upload-cover': 'nothing that is read has it until an image is made or edited with it',
 }
 
 /** Reads that are not compared, each with the reason. */

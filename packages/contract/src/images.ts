@@ -32,8 +32,9 @@ export const image = z.object({
   image_reference: z.string().nullable(),
   /** The display name of who published it; null for official ones, and where the account is gone. */
   author: z.string().nullable(),
-  /** A picture, on the gateway's origin; null without one. */
+  /** Where its cover is served, a WebP for anybody, on the gateway's origin, and by what an edit names it; null without one. */
   cover_url: z.string().nullable(),
+  cover: z.string().nullable(),
   /** Accounts that have given it a star, and whether the caller has. */
   stars: z.number().int(),
   starred: z.boolean(),

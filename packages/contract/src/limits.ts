@@ -106,6 +106,12 @@ export const IMAGE_TEXT_CHARS_MAX = 500
 export const IMAGE_README_CHARS_MAX = 20_000
 export const IMAGE_TAGS_MAX = 5
 export const IMAGES_PER_USER_MAX = 50
+/** The file that an image's cover is made of (R5.6): its bytes, its pixels in all, and its shorter side. */
+export const COVER_BYTES_MAX = 5_000_000
+export const COVER_PIXELS_MAX = 24_000_000
+export const COVER_SIDE_PX_MIN = 96
+/** Pictures that one customer may send for covers within a minute. */
+export const COVERS_PER_MINUTE_MAX = 10
 /** More than any GPU has. */
 export const IMAGE_VRAM_GB_MAX = 1_024
 /** The largest image that is kept, in GB: what a container's disk may hold is more than anybody would wait for. */

@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
+import { COVER_PATTERN } from './covers.ts'
 import { by, slug } from './fields.ts'
 import { imageReference } from './image-choice.ts'
 import { customImage, image, ownImageId } from './images.ts'
 import { instanceId, ports } from './instances.ts'
 import {
+  COVER_BYTES_MAX,
   IMAGE_BODY_BYTES_MAX,
   IMAGE_DESCRIPTION_CHARS_MAX,
   IMAGE_NAME_CHARS_MAX,
@@ -67,6 +69,8 @@ const details = {
     .max(IMAGE_VRAM_GB_MAX, by('too_large'))
     .default(0),
   readme: z.string(by('required')).trim().min(1, by('required')).max(IMAGE_README_CHARS_MAX, by('too_long')),
+  /** As uploading it answered within a day, or as one of the customer's images has it; null: none. */
+  cover: z.string(by('cover_unknown')).regex(COVER_PATTERN, by('cover_unknown')).nullable().default(null),
 }
 
 /** What an image is made from: one of the customer's instances, or an image of a registry; one of the two is given. */
@@ -88,6 +92,17 @@ export type CreateImageBody = z.infer<typeof createImageBody>
 export const editImageBody = z.object({ id: ownImageId, ...details }, by('required'))
 z.globalRegistry.add(editImageBody, { id: 'EditImageBody' })
 export type EditImageBody = z.infer<typeof editImageBody>
+
+/** A picture as it is kept: within 1,200 pixels each way. */
+const imageCover = z.object({
+  /** By what the call that makes or edits an image names it. It is kept for a day, and then while an image has it. */
+  cover: z.string(),
+  width: z.number().int(),
+  height: z.number().int(),
+  cover_url: z.string(),
+})
+z.globalRegistry.add(imageCover, { id: 'ImageCover' })
+export type ImageCover = z.infer<typeof imageCover>
 
 const byId = z.object({ id: ownImageId })
 
@@ -125,6 +140,21 @@ export const createImage = defineCall({
   stales: [...WHAT_COSTS, ...INSTANCES],
   body: createImageBody,
   data: customImage,
+})
+
+export const uploadCover = defineCall({
+  operation: 'image.upload-cover',
+  method: 'POST',
+  path: '/api/image/cover',
+  summary:
+    'Takes a picture for the cover of an image: PNG, JPEG, WebP, GIF or AVIF. It is drawn anew, and nothing else of it is kept.',
+  audience: 'verified',
+  timeout: 'download',
+  bytes: true,
+  bodyBytesMax: COVER_BYTES_MAX,
+  audit: { target: [] },
+  stales: { because: 'No image has it until one is made or edited with it.' },
+  data: imageCover,
 })
 
 export const editImage = defineCall({
@@ -239,6 +269,7 @@ export const unstarImage = defineCall({
 
 export const ownImageCalls = [
   createImage,
+  uploadCover,
   editImage,
   deleteImage,
   publishImage,

@@ -1,3 +1,4 @@
+import { coverUrlOf } from '@berth/contract/covers'
 import type { Images, Reviewed } from '../domains/images/images.ts'
 import type { ImagesCommand } from './read-command.ts'
 
@@ -59,6 +60,7 @@ function wireOf(image: Reviewed) {
     http_ports: image.httpPorts,
     tcp_ports: image.tcpPorts,
     min_vram_gb: image.minVramGb,
+    cover_url: image.cover === null ? null : coverUrlOf(image.cover),
     size: Math.ceil(image.sizeBytes / BYTES_PER_MB),
     digest: image.digest,
     seen: image.seen,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The SHA-256 of a text.
- * @param text Any text; it is hashed as UTF-8.
+ * The SHA-256 of a text, or of bytes.
+ * @param text Any text, which is hashed as UTF-8, or bytes as they are.
  * @returns 64 lower-case hexadecimal digits.
  */
-export function sha256Hex(text: string): string {
+export function sha256Hex(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('hex')
 }

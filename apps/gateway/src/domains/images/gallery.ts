@@ -1,3 +1,4 @@
+import { coverUrlOf } from '@berth/contract/covers'
 import {
   type CustomImage,
   customImage,
@@ -66,7 +67,7 @@ export function createGallery(deps: GalleryDeps) {
       size: Math.ceil(row.sizeBytes / BYTES_PER_MB),
       minDiskGb: gbOf(row),
       imageReference: row.sourceReference,
-      coverUrl: null,
+      coverUrl: row.cover === null ? null : coverUrlOf(row.cover),
       available: reason === null,
       unavailableReason: reason,
       drivers: [row.driver],

@@ -14,6 +14,8 @@ import { createLoop } from '../../platform/loop.ts'
 import type { Fleet, KnownEngine } from '../fleet/fleet.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { createApplause } from './applause.ts'
+import { coverRoute } from './covers/cover-route.ts'
+import { type CoversDeps, createCovers } from './covers/covers.ts'
 import { createGallery, type GalleryDeps } from './gallery.ts'
 import { bringImage } from './image-maker.ts'
 import { IMAGE_CHANNEL } from './image-states.ts'
@@ -54,7 +56,8 @@ export interface FoundImage
 
 export interface ImagesDeps
   extends Omit<GalleryDeps, 'unavailableReason'>,
-    Omit<OwnImagesDeps, 'show' | 'wake' | 'giveUp'>,
+    Omit<OwnImagesDeps, 'show' | 'wake' | 'giveUp' | 'requireCover'>,
+    CoversDeps,
     Omit<ImageWorkDeps, 'customerAccess'>,
     Omit<ReviewDeps, 'wake'> {
   log: Logger
@@ -196,6 +199,11 @@ export function createImages(deps: ImagesDeps) {
   }
 
   const work = createImageWork({ ...deps, customerAccess })
+  const covers = createCovers(deps)
+  async function run(signal: AbortSignal): Promise<void> {
+    await work.run(signal)
+    await covers.removeUnused()
+  }
   let dueAt: Date | null = null
   const loop = createLoop({
     name: 'images',
@@ -203,7 +211,7 @@ export function createImages(deps: ImagesDeps) {
     log: deps.log,
     dueInMs: () => dueAt && Math.max(DUE_MS_MIN, dueAt.getTime() - deps.clock.now().getTime()),
     async run(signal) {
-      await work.run(signal)
+      await run(signal)
       dueAt = await work.nextDue()
     },
   })
@@ -215,7 +223,8 @@ export function createImages(deps: ImagesDeps) {
     ...deps,
     unavailableReason: (image, regionCode) => keptReason(image, enginesIn(regionCode)),
   })
-  const own = createOwnImages({ ...deps, show: gallery.one, wake, giveUp: work.giveUp })
+  const { requireCover } = covers
+  const own = createOwnImages({ ...deps, requireCover, show: gallery.one, wake, giveUp: work.giveUp })
   const review = createReview({ ...deps, wake })
   deps.events.on(accountDeleted, 'images', (tx, { userId }) => forgetCustomer(tx, userId))
 
@@ -242,7 +251,10 @@ export function createImages(deps: ImagesDeps) {
     review,
     ...createApplause(deps),
     /** Does all that is due now, as the loop does. */
-    run: work.run,
+    run,
+    uploadCover: covers.uploadCover,
+    /** Where covers are served. */
+    rawRoutes: [coverRoute(covers)],
     /** Notes which of a customer's images nothing is left to pay for, and says until when they are kept (B4). */
     noteEmptyBalance: work.noteEmptyBalance,
     forgetGateway: work.forgetGateway,
@@ -264,6 +276,7 @@ export function createImages(deps: ImagesDeps) {
     },
     async stop(): Promise<void> {
       unlisten()
+      covers.stop()
       await loop.stop()
       await work.stop()
     },
@@ -295,6 +308,7 @@ function toImage(entry: CatalogueImage, unavailable_reason: string | null): Imag
     image_reference: null,
     author: null,
     cover_url: null,
+    cover: null,
     stars: 0,
     starred: false,
     deploys: 0,

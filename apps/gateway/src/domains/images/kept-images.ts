@@ -2,7 +2,7 @@ import { and, eq, inArray, isNotNull, isNull } from 'drizzle-orm'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { CommunityRow } from './gallery.ts'
 import { isBilled, type OwnImageRow } from './image-states.ts'
-import { communityImage, imageDeploy, imageStar, ownImage } from './tables.ts'
+import { communityImage, imageCoverUpload, imageDeploy, imageStar, ownImage } from './tables.ts'
 
 /** An image that the store keeps, as far as machines are made of it. */
 export type KeptRow = Pick<
@@ -55,6 +55,7 @@ export async function forgetCustomer(tx: Transaction, userId: string): Promise<v
     versionInfo: '',
     preloadedModels: '',
     startCommand: '',
+    cover: null,
   }
   await tx
     .update(ownImage)
@@ -64,6 +65,7 @@ export async function forgetCustomer(tx: Transaction, userId: string): Promise<v
     .update(communityImage)
     .set({ authorId: null, authorName: null })
     .where(eq(communityImage.authorId, userId))
+  await tx.delete(imageCoverUpload).where(eq(imageCoverUpload.userId, userId))
   await tx.delete(imageStar).where(eq(imageStar.userId, userId))
   await tx.delete(imageDeploy).where(eq(imageDeploy.userId, userId))
 }

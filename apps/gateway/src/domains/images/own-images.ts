@@ -64,6 +64,8 @@ export interface OwnImagesDeps {
     instanceId: string,
     done: { imageId: string; isMade: boolean; at: Date },
   ): Promise<void>
+  /** Makes sure that a customer may give an image a cover. @throws ApiError `validation_failed` {cover_unknown}. */
+  requireCover(tx: Transaction, userId: string, cover: string | null): Promise<void>
   /** How an image is shown to its owner. */
   show(row: OwnImageRow): Promise<CustomImage>
   /** There is something to do. */
@@ -121,6 +123,7 @@ export function createOwnImages(deps: OwnImagesDeps) {
   ): Promise<void> {
     const { userId, id, body, at } = input
     await requireRoom(tx, userId)
+    await deps.requireCover(tx, userId, body.cover)
     const driver = deps.fleet.known(source.engineId)?.driver ?? ''
     await tx.insert(ownImage).values({
       id,
@@ -214,12 +217,13 @@ export function createOwnImages(deps: OwnImagesDeps) {
     /**
      * Changes what is said of an image, in every status but `deleting`. Of one that the community has, the new version
      * goes through review, and the old one stays meanwhile.
-     * @throws ApiError `not_found`, `image_state` or `region_not_supported`.
+     * @throws ApiError `validation_failed`, `not_found`, `image_state` or `region_not_supported`.
      */
     edit(userId: string, body: EditImageBody): Promise<CustomImage> {
       requireRegion(body.region_code)
       return act(userId, body.id, async (tx, row, at) => {
         requireCan('edit', row)
+        await deps.requireCover(tx, userId, body.cover)
         const [said] = await tx
           .update(ownImage)
           .set({ ...saidOf(body), updatedAt: at })
@@ -377,5 +381,6 @@ function saidOf(body: Omit<EditImageBody, 'id'>) {
     tcpPorts: body.tcp_ports,
     minVramGb: body.min_vram_gb,
     readme: body.readme,
+    cover: body.cover,
   }
 }

@@ -44,6 +44,7 @@ export type Reviewed = Pick<
   | 'tcpPorts'
   | 'minVramGb'
   | 'readme'
+  | 'cover'
   | 'status'
   | 'number'
   | 'sizeBytes'
@@ -229,6 +230,7 @@ function saidAndKept(row: OwnImageRow): Pick<CommunityRow, SharedColumn> {
     tcpPorts,
     minVramGb,
     readme,
+    cover,
     driver,
     builtId,
     parts,
@@ -238,7 +240,19 @@ function saidAndKept(row: OwnImageRow): Pick<CommunityRow, SharedColumn> {
   } = row
   return {
     ...{ name, description, tags, regionCode, kind, versionInfo, preloadedModels, startCommand },
-    ...{ httpPorts, tcpPorts, minVramGb, readme, driver, builtId, parts, digest, sizeBytes, sourceReference },
+    ...{
+      httpPorts,
+      tcpPorts,
+      minVramGb,
+      readme,
+      cover,
+      driver,
+      builtId,
+      parts,
+      digest,
+      sizeBytes,
+      sourceReference,
+    },
   }
 }
 

@@ -20,6 +20,7 @@ import {
   publishImage,
   starImage,
   unstarImage,
+  uploadCover,
 } from '@berth/contract/own-images'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
@@ -50,6 +51,7 @@ export function imagesRoutes(images: Images, say: Say): Route[] {
     route(createImage, ({ caller, idempotencyKey, body }) =>
       images.create({ userId: caller.userId, idempotencyKey, body }),
     ),
+    route(uploadCover, ({ caller, body }) => images.uploadCover(caller.userId, body)),
     route(editImage, ({ caller, body }) => images.edit(caller.userId, body)),
     route(deleteImage, ({ caller, params }) => images.remove(caller.userId, params.id)),
     route(publishImage, ({ caller, params }) => images.publish(caller.userId, params.id)),

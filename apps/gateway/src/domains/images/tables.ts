@@ -14,7 +14,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { ImageRecipe } from '../../drivers/compute/port/images.ts'
-import { amount, moment } from '../../platform/database/columns.ts'
+import { amount, bytes, moment } from '../../platform/database/columns.ts'
 
 /** What is said of an image (R5.5): the same of a customer's own, and of what the community has of it. */
 const said = {
@@ -30,6 +30,8 @@ const said = {
   tcpPorts: integer('tcp_ports').array().notNull(),
   minVramGb: integer('min_vram_gb').notNull(),
   readme: text('readme').notNull(),
+  /** The digest of its cover, which `image_cover` keeps while it is so; null: none. */
+  cover: text('cover'),
 }
 
 /** What the store keeps of an image. */
@@ -103,6 +105,7 @@ export const ownImage = pgTable(
     index('own_image_user').on(table.userId, table.place),
     index('own_image_live').on(table.nextAttemptAt).where(sql`${table.deletedAt} is null`),
     index('own_image_digest').on(table.digest),
+    index('own_image_cover').on(table.cover).where(sql`${table.cover} is not null`),
     index('own_image_review').on(table.reviewSince).where(sql`${table.status} = 'review'`),
     // One image at a time is made of an instance.
     uniqueIndex('own_image_building').on(table.sourceInstanceId).where(sql`${table.status} = 'building'`),
@@ -134,6 +137,7 @@ export const communityImage = pgTable(
   table => [
     uniqueIndex('community_image_origin').on(table.originId),
     index('community_image_digest').on(table.digest),
+    index('community_image_cover').on(table.cover).where(sql`${table.cover} is not null`),
   ],
 )
 
@@ -176,5 +180,30 @@ export const imageDeploy = pgTable(
   table => [
     primaryKey({ columns: [table.imageId, table.userId, table.day] }),
     index('image_deploy_user').on(table.userId),
+  ],
+)
+
+/** Covers as they are served: drawn anew of what customers sent, each kept once. */
+export const imageCover = pgTable('image_cover', {
+  /** SHA-256 of the WebP. */
+  digest: text('digest').primaryKey(),
+  webp: bytes('webp').notNull(),
+  width: integer('width').notNull(),
+  height: integer('height').notNull(),
+  createdAt: moment('created_at').notNull(),
+})
+
+/** Who has sent which cover within a day, and may give it to an image. */
+export const imageCoverUpload = pgTable(
+  'image_cover_upload',
+  {
+    userId: uuid('user_id').notNull(),
+    digest: text('digest').notNull(),
+    at: moment('at').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.userId, table.digest] }),
+    index('image_cover_upload_digest').on(table.digest),
+    index('image_cover_upload_at').on(table.at),
   ],
 )

@@ -185,6 +185,7 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       beginBuild: (target, imageId, run, isDone) => made.beginImage(target, imageId, { run, isDone }),
       endBuild: endImage,
       nameOf: async () => 'Test',
+      countUpload: () => ({ current: 1, ttlMs: 1 }),
     })
     const volumes = createVolumes({
       db,

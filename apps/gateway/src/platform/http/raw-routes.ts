@@ -22,7 +22,7 @@ export interface RawAnswer {
   status: number
   headers: Record<string, string>
   /** A stream is closed by whoever asked when they leave. */
-  body: string | Readable
+  body: string | Buffer | Readable
 }
 
 /**

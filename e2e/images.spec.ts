@@ -1,4 +1,4 @@
-import { type BrowserContext, expect, type Page } from '@playwright/test'
+import { type BrowserContext, expect, type Locator, type Page } from '@playwright/test'
 import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
 import { call, isOfComputer, signUp, test, topUp, verifyAddress } from './walk.ts'
@@ -85,7 +85,7 @@ test('[R2.6] they log in to deploy, and come to the form with the image chosen',
   await expect(page.getByRole('button', { name: 'Deploy', exact: true })).toBeVisible()
 })
 
-test('[R2.24] [R4.6] [R5.5] an owner has an image made of a running instance, from its menu, and hears what became of it', async () => {
+test('[R2.24] [R4.6] [R5.5] [R5.6] an owner has an image made of a running instance, from its menu, and hears what became of it', async () => {
   const token = await page.evaluate(() => localStorage.getItem('berth.token'))
   const headers = { authorization: `Bearer ${token}`, 'idempotency-key': crypto.randomUUID() }
   const machine = { name: MACHINE, region_code: 'us-west', gpu_spec_id: 'cpu', gpu_count: 1, image_id: IMAGE }
@@ -102,6 +102,7 @@ test('[R2.24] [R4.6] [R5.5] an owner has an image made of a running instance, fr
   await expect(sheet.getByLabel('Name')).toBeFocused()
   await sheet.getByLabel('Name').fill(MADE)
   await sheet.getByLabel('Description').fill('A shell and what was put beside it.')
+  await giveCover(sheet)
   await sheet.getByRole('checkbox', { name: 'training' }).check()
   await sheet.getByLabel('README', { exact: true }).fill('# What it is\n\nA shell.\n\n```sh\nls /data\n```\n')
   await sheet.getByRole('tab', { name: 'Preview' }).click()
@@ -113,6 +114,7 @@ test('[R2.24] [R4.6] [R5.5] an owner has an image made of a running instance, fr
   await page.getByRole('menuitem', { name: 'Create image' }).click()
   // What was typed is there after a reload.
   await expect(sheet.getByLabel('Name')).toHaveValue(MADE)
+  await expect(sheet.getByText('1200 × 600 pixels')).toBeVisible()
   await sheet.getByRole('button', { name: 'Build image' }).click()
   const made = page.getByRole('dialog', { name: MADE })
   // What makes machines of the host's own files cannot make images of them, and the sheet says so.
@@ -127,6 +129,7 @@ test('[R4.8] what could not be built waits for its owner, is described anew, and
   const row = page.getByRole('row', { name: new RegExp(MADE) })
   await expect(row.getByText('Build failed')).toBeVisible()
   await expect(row.getByText('not billed')).toBeVisible()
+  await expectDrawn(row)
   await holdWidths(page, 'my images')
   await lookAt(page, 'my-images')
   await row.getByRole('button', { name: `All actions of ${MADE}` }).click()
@@ -137,6 +140,7 @@ test('[R4.8] what could not be built waits for its owner, is described anew, and
   await expect(row.getByText('Shell and core tools')).toBeVisible()
   await row.getByRole('link', { name: MADE }).click()
   await expect(page.getByRole('heading', { level: 2, name: 'What it is' })).toBeVisible()
+  await expectDrawn(page.getByRole('main'))
   await lookAt(page, 'image-detail-own')
   await page.goto('/my-images')
   await row.getByRole('button', { name: `All actions of ${MADE}` }).click()
@@ -144,6 +148,47 @@ test('[R4.8] what could not be built waits for its owner, is described anew, and
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
   await expect(page.getByText('No images yet')).toBeVisible()
 })
+
+/** Chooses no picture first, then pastes one that the browser has drawn, and one that is too small. */
+async function giveCover(sheet: Locator): Promise<void> {
+  const group = sheet.getByRole('group', { name: 'Cover' })
+  const input = group.locator('input[type=file]')
+  const script = Buffer.from('<script>alert(1)</script>')
+  await input.setInputFiles({ name: 'cover.png', mimeType: 'image/png', buffer: script })
+  await expect(group.getByText('A cover is a PNG, JPEG, WebP, GIF or AVIF picture')).toBeVisible()
+  await group.getByRole('button', { name: 'Choose a picture' }).focus()
+  await paste(2_000, 1_000)
+  await expect(group.getByText('1200 × 600 pixels')).toBeVisible()
+  await paste(80, 80)
+  await expect(group.getByText('A cover is at least 96 pixels wide and high')).toBeVisible()
+  await expectDrawn(group)
+}
+
+/** What the clipboard has when a picture was copied, given to whatever has the focus. */
+async function paste(width: number, height: number): Promise<void> {
+  await page.evaluate(
+    async ([wide, high]) => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: wide, height: high })
+      const context = canvas.getContext('2d')
+      if (!context) throw new Error('nothing can be drawn here')
+      context.fillStyle = '#0b7a75'
+      context.fillRect(0, 0, wide, high)
+      const blob = await new Promise<Blob | null>(resolve => canvas.toBlob(resolve))
+      const clipboardData = new DataTransfer()
+      clipboardData.items.add(new File([blob ?? ''], 'pasted.png', { type: 'image/png' }))
+      const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
+      document.activeElement?.dispatchEvent(event)
+    },
+    [width, height] as const,
+  )
+}
+
+/** A cover is there, and the browser was allowed to draw it. */
+async function expectDrawn(place: Locator): Promise<void> {
+  const cover = place.locator('img[src^="/gateway/covers/"]')
+  await expect(cover).toBeVisible()
+  await expect.poll(() => cover.evaluate((img: HTMLImageElement) => img.naturalWidth)).toBe(1_200)
+}
 
 test('nothing went wrong in the browser on the way', () => {
   // A page that is not there is asked for, and says so.

@@ -3,7 +3,7 @@ import type { Instance } from '@berth/contract/instances'
 import { createImage } from '@berth/contract/own-images'
 import { allRegions } from '@berth/contract/regions'
 import { useQuery } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../api/queries.ts'
 import { useChange } from '../api/use-change.ts'
@@ -54,6 +54,7 @@ function Form({ about, readme, onMade, onClose }: CreateImageFormProps & { readm
   })
   const draft = draftName(about)
   const first = initialValues(about, readme)
+  const [isSending, setSending] = useState(false)
   const fromRegistry = first.image_reference !== null
   const { form, ...state } = useContractForm({
     schema: createForms[fromRegistry ? 'registry' : 'instance'],
@@ -82,7 +83,12 @@ function Form({ about, readme, onMade, onClose }: CreateImageFormProps & { readm
     form.clearFieldError('instance_id')
   }
   return (
-    <DialogForm call={createImage} state={state} submitLabel={t('create.submit')} onCancel={onClose}>
+    <DialogForm
+      call={createImage}
+      state={{ ...state, busy: state.busy || isSending }}
+      submitLabel={t('create.submit')}
+      onCancel={onClose}
+    >
       {fromRegistry ? (
         <ReferenceFields fieldOf={path => form.getInputProps(path)} />
       ) : (
@@ -92,6 +98,7 @@ function Form({ about, readme, onMade, onClose }: CreateImageFormProps & { readm
         fieldOf={path => form.getInputProps(path)}
         // An image of an instance is made where the instance is.
         isRegionFixed={!fromRegistry}
+        onSending={setSending}
       />
       <KeepingPrice />
     </DialogForm>

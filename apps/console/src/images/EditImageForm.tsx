@@ -34,6 +34,7 @@ function Form({ image, readme, onClose }: EditImageFormProps & { readme: string 
   const { t } = useTranslation('image-form')
   // The list goes on being read behind the sheet.
   const [{ id, status, name }] = useState(image)
+  const [isSending, setSending] = useState(false)
   const edit = useChange(editImage, { silent: true })
   const publish = useChange(publishImage, { silent: true })
   const draft = `${session().getState().user?.id}.edit.${id}`
@@ -52,7 +53,7 @@ function Form({ image, readme, onClose }: EditImageFormProps & { readme: string 
   return (
     <DialogForm
       call={editImage}
-      state={state}
+      state={{ ...state, busy: state.busy || isSending }}
       submitLabel={t(status === 'refused' ? 'edit.submit_again' : 'edit.submit')}
       onCancel={onClose}
     >
@@ -60,7 +61,7 @@ function Form({ image, readme, onClose }: EditImageFormProps & { readme: string 
         <p className={classes.refused}>{t('edit.refused', { why: image.reason.detail })}</p>
       )}
       {status === 'community' && <p className={classes.note}>{t('edit.community')}</p>}
-      <SaidFields fieldOf={path => form.getInputProps(path)} isRegionFixed />
+      <SaidFields fieldOf={path => form.getInputProps(path)} isRegionFixed onSending={setSending} />
     </DialogForm>
   )
 }

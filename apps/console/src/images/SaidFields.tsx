@@ -10,6 +10,7 @@ import type { GetInputPropsReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../api/queries.ts'
+import { CoverField } from './CoverField.tsx'
 import classes from './ImageSheet.module.css'
 import type { SaidValues } from './image-values.ts'
 import { ReadmeField } from './ReadmeField.tsx'
@@ -20,10 +21,12 @@ interface SaidFieldsProps {
   fieldOf: (path: keyof SaidValues & string) => GetInputPropsReturnType
   /** The image is where it is, or where its instance is. */
   isRegionFixed: boolean
+  /** Told whether a picture is on its way, without which the form is not whole. */
+  onSending: (isSending: boolean) => void
 }
 
 /** What is said of an image: every field of R3.4, by the rules of R5.5. */
-export function SaidFields({ fieldOf, isRegionFixed }: SaidFieldsProps) {
+export function SaidFields({ fieldOf, isRegionFixed, onSending }: SaidFieldsProps) {
   const { t } = useTranslation('image-form')
   const regions = useQuery(queryOf(allRegions, {}))
   // One more than allowed, so that the rule can say that it is too long.
@@ -45,6 +48,7 @@ export function SaidFields({ fieldOf, isRegionFixed }: SaidFieldsProps) {
         maxLength={IMAGE_DESCRIPTION_CHARS_MAX + 1}
         {...fieldOf('description')}
       />
+      <CoverField field={fieldOf('cover')} onSending={onSending} />
       <TagsField field={fieldOf('tags')} />
       <div className={classes.pair}>
         <Select

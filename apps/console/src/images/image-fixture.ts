@@ -25,6 +25,7 @@ const SAID = {
   image_reference: null,
   author: 'latent-garden',
   cover_url: null,
+  cover: null,
   stars: 214,
   starred: false,
   deploys: 8_412,

@@ -22,6 +22,10 @@ const said = {
     .transform(value => (value === '' ? Number.NaN : Number(value)))
     .pipe(shape.min_vram_gb.unwrap()),
   readme: shape.readme,
+  cover: z
+    .string()
+    .transform(cover => (cover === '' ? null : cover))
+    .pipe(shape.cover.unwrap()),
 }
 
 /** What the form that changes an image holds: ports as text, which meet the call's own rules (R5.5). */
@@ -57,6 +61,8 @@ export interface SaidValues extends Record<string, unknown> {
   tcp_ports: string
   min_vram_gb: number | string
   readme: string
+  /** Empty for none. */
+  cover: string
 }
 
 /** A form in which nothing is said yet. */
@@ -72,6 +78,7 @@ export const NOTHING_SAID: SaidValues = {
   tcp_ports: '',
   min_vram_gb: 0,
   readme: '',
+  cover: '',
 }
 
 /**
@@ -84,6 +91,7 @@ export function saidOf(image: CustomImage, readme: string): SaidValues {
   return {
     ...{ name, description, version_info, preloaded_models, start_command, min_vram_gb, readme },
     region_code: region_code ?? '',
+    cover: image.cover ?? '',
     tags: image.tags as ImageScene[],
     http_ports: portsToText(image.http_ports),
     tcp_ports: portsToText(image.tcp_ports),

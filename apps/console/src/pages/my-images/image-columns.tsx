@@ -16,6 +16,7 @@ import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useOffFor } from '../../app/session/use-off-for.ts'
 import { percentOf } from '../../images/build-progress.ts'
+import { ImageMark } from '../../images/ImageMark.tsx'
 import { useImageWords } from '../../images/use-image-words.ts'
 import { RowActions } from '../../lists/RowActions.tsx'
 import { RowLink } from '../../lists/RowLink.tsx'
@@ -91,16 +92,19 @@ export function useImageColumns(
         narrow: 'whole',
         header: t('own.columns.image'),
         width: '22%',
-        cell: ({ name, id, version_info }) => (
-          <TwoLines
-            strong
-            first={
-              <RowLink to="/image-detail" search={{ id }} className={classes.name}>
-                {name}
-              </RowLink>
-            }
-            second={version_info === '' ? id : version_info}
-          />
+        cell: ({ name, id, version_info, cover_url, tags }) => (
+          <div className={classes.image}>
+            {cover_url !== null && <ImageMark image={{ cover_url, tags }} size="row" />}
+            <TwoLines
+              strong
+              first={
+                <RowLink to="/image-detail" search={{ id }} className={classes.name}>
+                  {name}
+                </RowLink>
+              }
+              second={version_info === '' ? id : version_info}
+            />
+          </div>
         ),
       },
       {

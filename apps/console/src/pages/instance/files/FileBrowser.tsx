@@ -3,7 +3,7 @@ import type { Instance } from '@berth/contract/instances'
 import { ActionIcon, Button, Checkbox } from '@mantine/core'
 import { IconFolderPlus, IconRefresh, IconUpload } from '@tabler/icons-react'
 import { useBlocker } from '@tanstack/react-router'
-import { type DragEvent, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { sendChange } from '../../../api/change.ts'
 import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
@@ -12,6 +12,7 @@ import { ConfirmDialog } from '../../../ui/ConfirmDialog.tsx'
 import { EmptyState } from '../../../ui/EmptyState.tsx'
 import { ErrorState } from '../../../ui/ErrorState.tsx'
 import { SkeletonRows } from '../../../ui/SkeletonRows.tsx'
+import { useDrop } from '../../../ui/use-drop.ts'
 import { ConflictDialog } from './ConflictDialog.tsx'
 import { type Chosen, chosenFrom, droppedFrom } from './chosen-files.ts'
 import { type AskedOfFile, FileDialogs } from './FileDialogs.tsx'
@@ -227,35 +228,4 @@ function PickButton({ label, onPick, isFolder = false }: PickButtonProps) {
       />
     </>
   )
-}
-
-/** Takes what is dropped on an element, and says while something is held over it. */
-function useDrop(onDrop: (data: DataTransfer) => void) {
-  // Each element inside is entered before the one outside it is left.
-  const depth = useRef(0)
-  const [isOver, setOver] = useState(false)
-  const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer.types.includes('Files')
-  const move = (event: DragEvent, by: 1 | -1) => {
-    if (!hasFiles(event)) return
-    depth.current += by
-    setOver(depth.current > 0)
-  }
-  return {
-    isOver,
-    handlers: {
-      onDragEnter: (event: DragEvent) => move(event, 1),
-      onDragLeave: (event: DragEvent) => move(event, -1),
-      onDragOver: (event: DragEvent) => {
-        // Else the browser opens the file in place of the page.
-        if (hasFiles(event)) event.preventDefault()
-      },
-      onDrop: (event: DragEvent) => {
-        if (!hasFiles(event)) return
-        event.preventDefault()
-        depth.current = 0
-        setOver(false)
-        onDrop(event.dataTransfer)
-      },
-    },
-  }
 }

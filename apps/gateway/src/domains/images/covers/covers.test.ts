@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { CallData } from '@berth/contract/call'
 import { coverTypeOf, coverUrlOf } from '@berth/contract/covers'
 import { type ErrorEnvelope, GATEWAY_PREFIX, type OkEnvelope } from '@berth/contract/envelope'
@@ -289,6 +292,15 @@ describe('the process that draws', () => {
       expect((await taken(customer, await picture().png().toBuffer())).width).toBe(400)
     },
   )
+
+  test('[R5.6] by itself it reads five kinds of files, whatever else its library could', async () => {
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="300"/>'
+    for (const file of [Buffer.from(svg), await picture().tiff().toBuffer()]) {
+      const child = spawn(process.execPath, [join(import.meta.dirname, 'cover-process.ts')])
+      child.stdin.end(file)
+      expect(JSON.parse(await text(child.stdout))).toEqual({ refused: 'cover_broken' })
+    }
+  })
 
   const refusalOrSize = (sent: Sent) =>
     sent.status === 'ok' ? `${sent.data.width} × ${sent.data.height}` : refusal(sent)

@@ -74,8 +74,6 @@ export async function startKilledDocker(): Promise<KilledEngine | { why: string 
       ]
     },
     async remove() {
-      // One that was killed left what ran on it: only a daemon ends that.
-      await daemon.start().catch(() => undefined)
       await daemon.remove()
       await run('ip', ['netns', 'del', namespace])
     },

@@ -11,6 +11,7 @@ import { importTestImage } from './test-image.ts'
 
 const CLOUD = 'leftovers'
 const TEST_MS = 180_000
+const TRIES_MAX = 8
 
 const found = await startDockerd()
 const missing = 'why' in found ? found.why : null
@@ -37,18 +38,25 @@ describe.skipIf(missing !== null)('a Docker Engine that is killed in a start', (
     await daemon.remove()
   }, TEST_MS)
 
-  /** Kills the engine as soon as a start has made processes, and starts it again. Gives the container's id. */
+  /**
+   * Kills the engine as soon as a start has made processes, and starts it again. Where the start was quicker, or nothing was
+   * left, that is done again.
+   * @returns The container's id.
+   */
   async function killInStart(id: string): Promise<string> {
     const spec = smallMachine(id, { id: 'small', parts: { docker: image } }, { command: ['sleep', '1000'] })
-    await engine.machines.create(spec, never)
-    const { Id } = await daemon.docker.getContainer(createNames(CLOUD).container(id)).inspect()
-    const starting = engine.machines.start(id, never).catch(error => error.code)
-    await eventually(() => expect(processesOf(Id)).not.toEqual([]))
-    await daemon.kill()
-    expect(await starting).toBe('engine_unavailable')
-    await daemon.start()
-    expect(processesOf(Id)).not.toEqual([])
-    return Id
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      await engine.machines.create(spec, never)
+      const { Id } = await daemon.docker.getContainer(createNames(CLOUD).container(id)).inspect()
+      const starting = engine.machines.start(id, never).catch(error => error.code)
+      await eventually(() => expect(processesOf(Id).some(({ isInside }) => isInside)).toBe(true))
+      await daemon.kill()
+      const said = await starting
+      await daemon.start()
+      if (said === 'engine_unavailable' && processesOf(Id).length > 0) return Id
+      await engine.machines.remove(id, never)
+    }
+    throw new Error('no start was cut off')
   }
 
   test(
@@ -75,21 +83,22 @@ describe.skipIf(missing !== null)('a Docker Engine that is killed in a start', (
       await engine.machines.remove('removed', never)
       expect(processesOf(removed)).toEqual([])
       await engine.machines.remove('looked', never)
-      expect(await engine.machines.list()).toEqual([])
+      const ids = (await engine.machines.list()).map(({ id }) => id)
+      expect(ids.filter(id => id === 'looked' || id === 'removed')).toEqual([])
     },
     TEST_MS,
   )
 })
 
 /** What runs of a container on this computer, and what holds it for the engine, whoever knows of it. */
-function processesOf(containerId: string): { pid: number; words: string[] }[] {
+function processesOf(containerId: string): { words: string[]; isInside: boolean }[] {
   return readdirSync('/proc').flatMap(pid => {
     if (!/^\d+$/.test(pid)) return []
     try {
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
       const isHolder = words[0]?.includes('containerd-shim') && words.includes(containerId)
       const isInside = readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(containerId)
-      return isHolder || isInside ? [{ pid: Number(pid), words }] : []
+      return isHolder || isInside ? [{ words, isInside }] : []
     } catch {
       return []
     }

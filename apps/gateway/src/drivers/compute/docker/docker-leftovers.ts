@@ -4,8 +4,12 @@ import { CLOUD_LABEL, createNames } from './container-plan.ts'
 import { statusCodeOf } from './docker-errors.ts'
 import { ensureGuardImage, HOST_ROOT } from './guard-image.ts'
 
-/** What an engine says of a start that a run of it before has begun, and of which it knows nothing any more. */
-const IN_THE_WAY = /\bid already in use\b|\btask [0-9a-f]{64}: already exists/
+/**
+ * What an engine says of a start that a run of it before has begun, and of which it knows nothing any more; the last also
+ * while it clears up behind what was ended.
+ */
+const IN_THE_WAY =
+  /\bid already in use\b|\btask [0-9a-f]{64}: already exists|failed to start shim: mkdir \S+[0-9a-f]{64}: file exists/
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024
 const PROCESSES_MAX = 16
 

@@ -110,6 +110,7 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
     ...['--tlscert', at('server.pem'), '--tlskey', at('server-key.pem')],
   ]
   let child: ChildProcess | null = null
+  let wasKilled = false
 
   async function stop(): Promise<void> {
     const ending = child
@@ -120,6 +121,20 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
     const timer = setTimeout(() => ending.kill('SIGKILL'), STOP_TIMEOUT_MS)
     await ended
     clearTimeout(timer)
+  }
+
+  async function start(): Promise<void> {
+    if (child?.exitCode === null && child.signalCode === null) return
+    const [program = '', ...rest] = [
+      ...(options.network_namespace ? ['nsenter', `--net=/run/netns/${options.network_namespace}`] : []),
+      ...['dockerd', ...args],
+    ]
+    const started = spawn(program, rest, { stdio: ['ignore', 'ignore', 'pipe'] })
+    child = started
+    started.stderr.pipe(createWriteStream(at('log'), { flags: 'a' }))
+    const failed = once(started, 'error').then(([error]) => Promise.reject(error))
+    await Promise.race([ready(docker, started, at('log')), failed])
+    failed.catch(() => undefined)
   }
 
   /** Networks are bridges of the kernel, which outlive their daemon and take addresses from the next ones. */
@@ -148,6 +163,7 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
       const ending = child
       child = null
       if (!ending || ending.exitCode !== null) return
+      wasKilled = true
       const ended = once(ending, 'exit')
       const containerd = Number(await readFile(at('exec/containerd/containerd.pid'), 'utf8').catch(() => ''))
       ending.kill('SIGKILL')
@@ -157,19 +173,7 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
       while (containerd > 0 && isAlive(containerd) && Date.now() < deadline)
         await new Promise(resolve => setTimeout(resolve, READY_POLL_MS))
     },
-    async start() {
-      if (child?.exitCode === null && child.signalCode === null) return
-      const [program = '', ...rest] = [
-        ...(options.network_namespace ? ['nsenter', `--net=/run/netns/${options.network_namespace}`] : []),
-        ...['dockerd', ...args],
-      ]
-      const started = spawn(program, rest, { stdio: ['ignore', 'ignore', 'pipe'] })
-      child = started
-      started.stderr.pipe(createWriteStream(at('log'), { flags: 'a' }))
-      const failed = once(started, 'error').then(([error]) => Promise.reject(error))
-      await Promise.race([ready(docker, started, at('log')), failed])
-      failed.catch(() => undefined)
-    },
+    start,
     async replace() {
       await removeBridges()
       await rm(at('key.json'), { force: true })
@@ -180,6 +184,8 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
       }
     },
     async remove() {
+      // What ran on one that was killed runs on: only a daemon ends that.
+      if (wasKilled) await start().catch(() => undefined)
       await removeBridges()
       // Left over where a container had the network of its computer.
       await run('umount', [at('exec/netns/default')]).catch(() => undefined)

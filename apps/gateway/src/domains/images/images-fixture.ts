@@ -1,5 +1,8 @@
+import { and, eq, isNull, ne } from 'drizzle-orm'
+import type { Database } from '../../platform/database/database.ts'
 import { systemIds } from '../../platform/ids.ts'
-import type { communityImage, ownImage } from './tables.ts'
+import { walletHold } from '../billing/ledger/tables.ts'
+import { type communityImage, ownImage } from './tables.ts'
 
 /** What a form of an image holds that is all right. */
 export const imageDetails = {
@@ -8,6 +11,22 @@ export const imageDetails = {
   tags: ['base' as const],
   region_code: 'us-west',
   readme: '# Harbour\n\nRun `ls`.',
+}
+
+/** Images for which money is still set aside though they are not being made. */
+export async function heldForNothing(db: Database): Promise<string[]> {
+  const rows = await db
+    .select({ id: ownImage.id })
+    .from(walletHold)
+    .innerJoin(ownImage, eq(ownImage.id, walletHold.subjectId))
+    .where(
+      and(
+        eq(walletHold.subjectKind, 'image'),
+        isNull(walletHold.releasedAt),
+        ne(ownImage.status, 'building'),
+      ),
+    )
+  return rows.map(({ id }) => id)
 }
 
 /** A row of an image that is kept, of one customer. */

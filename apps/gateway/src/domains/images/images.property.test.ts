@@ -14,7 +14,7 @@ import { PARTS_PER_MICRO } from '../billing/meters/units.ts'
 import { createInstancesFixture, type InstancesFixture } from '../instances/instances-fixture.ts'
 import { gbOf, IMAGE_FOLLOWS, isBilled } from './image-states.ts'
 import type { Images } from './images.ts'
-import { imageDetails } from './images-fixture.ts'
+import { heldForNothing, imageDetails } from './images-fixture.ts'
 import { communityImage, ownImage } from './tables.ts'
 
 /**
@@ -186,6 +186,7 @@ async function live(sizeBytes: number, creditCents: number, acts: Act[]): Promis
     if (row.status === 'private') expect(live, 'what is private is nobody else’s').toEqual([])
     if (row.status === 'community') expect(live.map(one => one.id)).toEqual([row.communityId])
     expect(await billing.checkBooks()).toEqual([])
+    expect(await heldForNothing(db)).toEqual([])
   }
 }
 

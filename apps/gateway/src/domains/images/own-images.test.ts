@@ -27,7 +27,7 @@ import { type CallAnswer, startGateway, type TestGateway } from '../../../test/s
 import { createTestImageStore } from '../../../test/test-image-store.ts'
 import { computeFailure, createFakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import { deployBody } from '../instances/instances-fixture.ts'
-import { imageDetails, keptImage } from './images-fixture.ts'
+import { heldForNothing, imageDetails, keptImage } from './images-fixture.ts'
 import { ownImage } from './tables.ts'
 
 const DAY_MS = 86_400_000
@@ -106,7 +106,10 @@ const refusal = ({ envelope }: Pick<CallAnswer<unknown>, 'envelope'>) => {
   const [field] = envelope.fields ?? []
   return field ? `${field.path} ${field.rule}` : envelope.code
 }
-const sound = async () => expect(await gateway.gateway.billing.checkBooks()).toEqual([])
+const sound = async () => {
+  expect(await gateway.gateway.billing.checkBooks()).toEqual([])
+  expect(await heldForNothing(gateway.database.db)).toEqual([])
+}
 const ownOnEngine = async () => {
   const { own } = compute.images
   if (!('list' in own)) throw new Error('it makes no images')

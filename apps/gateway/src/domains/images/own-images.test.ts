@@ -185,6 +185,18 @@ describe('made of an instance', () => {
     expect(await list(customer)).toHaveLength(1)
   })
 
+  test('[B3] what a gateway has begun that died before it answered is begun once', async () => {
+    const customer = await someone()
+    const body = createImage.body.parse({ ...imageDetails, instance_id: await running(customer) })
+    const call = { userId: customer.userId, idempotencyKey: randomUUID(), body }
+    const { images } = gateway.gateway
+    const { id } = await images.create(call)
+    expect((await images.create(call)).id).toBe(id)
+    await untilImage(customer, id, 'private')
+    expect((await images.create(call)).id).toBe(id)
+    expect(await list(customer)).toHaveLength(1)
+  })
+
   test('what fails leaves nothing behind, says why, is told by mail and costs nothing', async () => {
     const customer = await someone()
     const instance = await running(customer)

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { RunOptions } from '../../../drivers/compute/port/console.ts'
 import { openProgram, type ProgramLine } from '../../../drivers/compute/port/program-line.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { gatherBytes, joined } from '../ssh/gathered-bytes.ts'
 import { PLAIN, spelled } from '../ssh/sftp/machine-shell.ts'
 import { errorOf, MachineGone, refusalOf } from './file-errors.ts'
 
@@ -79,22 +80,20 @@ export async function askMachine(
   input: string,
   { answerBytesMax, answerMs }: { answerBytesMax: number; answerMs: number },
 ): Promise<string> {
-  const pieces: Buffer[] = []
-  let bytes = 0
+  const said = gatherBytes()
   const { promise: tooMuch, reject } = Promise.withResolvers<never>()
   const refuse = () => reject(new ApiError('files_unclear'))
   const timer = setTimeout(refuse, answerMs)
   let script: RunningScript | null = null
   try {
     script = await startScript(run, command, piece => {
-      bytes += piece.length
-      if (bytes > answerBytesMax) return refuse()
-      pieces.push(piece)
+      if (said.length + piece.length > answerBytesMax) return refuse()
+      said.add(piece)
     })
     script.line.write(Buffer.from(input, 'latin1'), () => undefined)
     script.line.end()
     await Promise.race([script.ended, tooMuch])
-    return Buffer.concat(pieces).toString('latin1')
+    return joined(said.take(said.length)).toString('latin1')
   } finally {
     clearTimeout(timer)
     tooMuch.catch(() => undefined)

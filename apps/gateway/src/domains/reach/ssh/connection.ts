@@ -4,6 +4,8 @@ import type { Connection } from 'ssh2'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { AskPace } from './ask-pace.ts'
+import { boundInputs } from './channel-input.ts'
+import type { CustomerRoom } from './customer-room.ts'
 import { serveForwards } from './forwards.ts'
 import type { GatewaySide, SshLog } from './gateway-side.ts'
 import { GuestFault } from './guest/guest-access.ts'
@@ -11,9 +13,8 @@ import { PROHIBITED, rejectWith } from './library-gaps.ts'
 import { createOutlet } from './outlet.ts'
 import { createPrograms } from './programs.ts'
 import { type SshSession, serveSession } from './session.ts'
-import type { AnswerRoom } from './sftp/answer-room.ts'
 import type { SshCustomer } from './sign-in.ts'
-import { CHANNEL_HELD_BYTES_MAX, type SshLimits } from './ssh-limits.ts'
+import type { SshLimits } from './ssh-limits.ts'
 import { type SshWord, sshSentence } from './ssh-words.ts'
 
 /** A connection of somebody who has signed in. */
@@ -28,8 +29,8 @@ export interface ConnectionDeps {
   gateway: Pick<GatewaySide, 'connect' | 'guestAccess' | 'hold' | 'isRunning' | 'languageOf' | 'run'>
   limits: SshLimits
   log: SshLog
-  /** A customer's room for what machines answer about files. */
-  answersOf(userId: string): AnswerRoom
+  /** A customer's room for what is held for them. */
+  roomOf(userId: string): CustomerRoom
   /** Waited for before the gateway is asked for anything of a machine. */
   pace: AskPace
 }
@@ -45,6 +46,8 @@ export function serveConnection(
   const target = { userId: customer.userId, instanceId: customer.name }
   const sessions = new Set<SshSession>()
   const outlet = createOutlet(client, socket, limits)
+  const held = deps.roomOf(customer.userId)
+  const bound = boundInputs(client, socket, held)
   const notes = new Set<SshWord>()
   let language: Language = 'en'
   /** Sentences wait for it; what goes well does not. */
@@ -112,8 +115,9 @@ export function serveConnection(
     }
     const session = serveSession(accept(), {
       outlet,
+      bound,
       limits,
-      answers: deps.answersOf(customer.userId),
+      held,
       notes: () => [...notes].map(say),
       programs,
       run: async options => {
@@ -131,6 +135,7 @@ export function serveConnection(
   })
   const forwards = serveForwards(client, {
     outlet,
+    bound,
     countMax: limits.forwardsPerConnectionMax,
     connect: async port => {
       await knowsLanguage
@@ -149,6 +154,8 @@ export function serveConnection(
     if (name === 'tcpip-forward') notes.add('remote_forwards')
     reject?.()
   })
+  // The library says farewell, which a client that is gone does not take.
+  client.once('error', () => setTimeout(() => socket.destroy(), limits.closeMs).unref())
   // Also while nothing is open over it: a tunnel waits for its first user.
   gateway.isRunning(target).then(
     isTheirs => {
@@ -157,12 +164,6 @@ export function serveConnection(
     },
     error => log.warn({ err: error }, 'an SSH connection counts as no use of its instance'),
   )
-  // The library takes what is past a window; whoever sends it is none that we want.
-  socket.on('data', () => {
-    const bytesMax = CHANNEL_HELD_BYTES_MAX + limits.pastWindowBytesMax
-    const held = Math.max(forwards.unreadBytesMost(), ...[...sessions].map(one => one.unreadBytes()))
-    if (held > bytesMax) socket.destroy()
-  })
 
   return {
     ...customer,

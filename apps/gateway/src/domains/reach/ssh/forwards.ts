@@ -7,8 +7,6 @@ import type { Outlet } from './outlet.ts'
 
 /** Ways to ports of an instance that are open over one connection. */
 export interface SshForwards {
-  /** What is not read of their clients yet, the most of all, in bytes. */
-  unreadBytesMost(): number
   closeAll(): void
 }
 
@@ -16,6 +14,8 @@ const PORT_MAX = 65_535
 
 interface ForwardDeps {
   outlet: Outlet
+  /** Bounds what a channel holds. */
+  bound(channel: ServerChannel): void
   countMax: number
   /** Opens a port of the instance; what it throws is told by `wordsOf`. */
   connect(port: number): Promise<Duplex>
@@ -38,6 +38,7 @@ export function serveForwards(client: Connection, deps: ForwardDeps): SshForward
       const channel = accept() as ServerChannel | undefined
       // A client that left meanwhile has no channel.
       if (!channel) return void stream.on('error', () => undefined).destroy()
+      deps.bound(channel)
       channels.add(channel)
       channel.once('close', () => channels.delete(channel))
       join(channel, stream, deps.outlet)
@@ -55,7 +56,6 @@ export function serveForwards(client: Connection, deps: ForwardDeps): SshForward
     else void open(destPort, accept, reject)
   })
   return {
-    unreadBytesMost: () => Math.max(0, ...[...channels].map(channel => channel.readableLength)),
     closeAll: () => {
       for (const channel of channels) channel.end()
     },

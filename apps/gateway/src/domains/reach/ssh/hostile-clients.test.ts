@@ -11,7 +11,7 @@ import { eventually } from '../reach-fixture.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from '../streams/machine-turns.ts'
 import { STREAM_LIMITS } from '../streams/stream-limits.ts'
 import { createHostKeys } from './host-keys.ts'
-import { SSH_TURNS, type SshLimits } from './ssh-limits.ts'
+import { SSH_LIMITS, SSH_TURNS, type SshLimits, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN } from './ssh-limits.ts'
 import { createSshServer, type SshServer } from './ssh-server.ts'
 
 // Goal: what a hostile client may cost is bounded, before it has signed in and after. Method: the real server without a
@@ -21,6 +21,12 @@ const ROUNDS = 20
 const MIB = 1024 * 1024
 /** Windows of ten channels, and what sockets of both ends hold; what nobody reads stands still before this. */
 const UNDER_WAY_BYTES_MAX = 64 * MIB
+/** Of which more than one connection may open. */
+const STUCK_CHANNELS = 70
+/** What one channel has on its way into a machine besides what it holds. */
+const HANDED_BYTES = 2 * 64 * 1024
+const STUCK_PORT = 1_000
+const HOLE_PORT = 2_000
 const keys = ssh2.utils.generateKeyPairSync('ed25519')
 
 let server: SshServer | null = null
@@ -106,6 +112,98 @@ test('a machine waits while its client exchanges keys, however long that takes, 
   expect(poured() - atOnce).toBeLessThan(UNDER_WAY_BYTES_MAX)
 })
 
+test('[B1] what nobody reads of a customer’s channels is bounded over all of them, and their others go on', async () => {
+  const room = 4 * MIB
+  const machines: Stuck[] = []
+  const port = await start({ heldBytesPerCustomerMax: room }, undefined, async asked => {
+    if (asked === HOLE_PORT) return new Hole()
+    // Windows grow while what comes is read.
+    const machine = new Stuck(MIB / 4)
+    machines.push(machine)
+    return machine
+  })
+  const { sent } = await fill(port, STUCK_CHANNELS)
+  await eventually('clients that wait', () => isStill(sent))
+  const each = WINDOW_BYTES_MIN + HANDED_BYTES
+  const taken = machines.reduce((sum, machine) => sum + machine.takenBytes, 0)
+  expect(sent() - taken).toBeLessThan(STUCK_CHANNELS * each + room / 2)
+  const { client } = await signIn(port)
+  const other = await openPort(client, HOLE_PORT)
+  other.end(Buffer.alloc(2 * MIB))
+  await once(other.resume(), 'close')
+})
+
+test('[B1] a client that is gone takes what it has opened with it, also where what it sent waits', async () => {
+  const machines: Stuck[] = []
+  const port = await start({}, undefined, async () => {
+    const machine = new Stuck()
+    machines.push(machine)
+    return machine
+  })
+  const { clients: gone, sent } = await fill(port, 3)
+  await eventually('a client that waits', () => isStill(sent))
+  for (const client of gone) client.destroy()
+  await eventually('machines that are left', () => machines.every(({ destroyed }) => destroyed))
+})
+
+test('[B1] who sends past a window is cut off, and nobody else', async () => {
+  const port = await start({}, undefined, async () => new Stuck())
+  const [one, other] = [await signIn(port), await signIn(port)]
+  const channel = await openPort(one.client, STUCK_PORT)
+  const { outgoing } = channel as unknown as { outgoing: { window: number } }
+  expect(outgoing.window).toBe(WINDOW_BYTES_MIN)
+  outgoing.window = WINDOW_BYTES_MAX
+  const closed = new Promise<void>(resolve => one.client.once('close', () => resolve()))
+  channel.write(Buffer.alloc(WINDOW_BYTES_MAX))
+  await closed
+  expect((await openPort(other.client, STUCK_PORT)).writable).toBe(true)
+})
+
+test('[B1] a port whose reader does not read stands still, whatever windows it says, and others are carried', async () => {
+  let poured = 0
+  const piece = Buffer.alloc(32 * 1024)
+  const port = await start({}, undefined, async () => {
+    return new Endless({ highWaterMark: 1 }, () => {
+      poured += piece.length
+      return piece
+    })
+  })
+  const [one, other] = [await signIn(port), await signIn(port)]
+  for (let each = 0; each < 10; each++) {
+    const channel = await openPort(one.client, HOLE_PORT)
+    widen(one.client, channel.pause())
+    // The next one has to be heard of.
+    if (each < 9) sockOf(one.client).resume()
+  }
+  await eventually('a machine that waits', () => isStill(() => poured))
+  expect(poured).toBeLessThan(UNDER_WAY_BYTES_MAX)
+  const reader = await openPort(other.client, HOLE_PORT)
+  let read = 0
+  reader.on('data', (bytes: Buffer) => {
+    read += bytes.length
+  })
+  await eventually('more of it', () => read > 4 * MIB)
+})
+
+test('[B1] a client that gives no sign of life is dropped with what it has opened, and one that does stays', async () => {
+  const machines: Stuck[] = []
+  const port = await start(
+    { keepAliveMs: 100, keepAlivesMissedMax: 2, closeMs: 100 },
+    undefined,
+    async () => {
+      const machine = new Stuck()
+      machines.push(machine)
+      return machine
+    },
+  )
+  const [dead] = [await signIn(port), await signIn(port)]
+  await openPort(dead.client, STUCK_PORT)
+  sockOf(dead.client).pause()
+  await eventually('one that is left', () => server?.count().customers === 1)
+  expect(machines.every(({ destroyed }) => destroyed)).toBe(true)
+  expect(await isStill(() => server?.count().customers ?? 0)).toBe(true)
+})
+
 test('what is no number of a port is refused without asking anybody', async () => {
   const { client } = await signIn(await start())
   const before = askedForPorts
@@ -153,14 +251,77 @@ async function isStill(count: () => number): Promise<boolean> {
   return before === count()
 }
 
+/** Opens ways to a machine that takes nothing, and sends as much on each as it may. */
+async function fill(port: number, count: number) {
+  let sentBytes = 0
+  const bytes = Buffer.alloc(2 * WINDOW_BYTES_MAX)
+  const opened: Client[] = []
+  for (let each = 0; each < count; each++) {
+    if (each % SSH_LIMITS.forwardsPerConnectionMax === 0) {
+      const { client } = await signIn(port)
+      const { _protocol } = client as unknown as {
+        _protocol: { channelData(id: number, data: Buffer): void }
+      }
+      const plain = _protocol.channelData.bind(_protocol)
+      _protocol.channelData = (id, data) => {
+        sentBytes += data.length
+        plain(id, data)
+      }
+      opened.push(client)
+    }
+    const channel = await openPort(opened.at(-1) as Client, STUCK_PORT)
+    channel.on('error', () => undefined).write(bytes)
+  }
+  return { clients: opened, sent: () => sentBytes }
+}
+
+function openPort(client: Client, port: number): Promise<ClientChannel> {
+  return new Promise((resolve, reject) => {
+    client.forwardOut('::1', 1, 'localhost', port, (error, channel) =>
+      error ? reject(error) : resolve(channel),
+    )
+  })
+}
+
 /** What no client says by itself: that it takes two gigabytes more, while it reads nothing. */
 function widen(client: Client, channel: ClientChannel): void {
-  const { _protocol, _sock } = client as unknown as {
+  const { _protocol } = client as unknown as {
     _protocol: { channelWindowAdjust(id: number, bytes: number): void }
-    _sock: Socket
   }
   _protocol.channelWindowAdjust((channel as unknown as { outgoing: { id: number } }).outgoing.id, 2 ** 31 - 1)
-  _sock.pause()
+  sockOf(client).pause()
+}
+
+function sockOf(client: Client): Socket {
+  return (client as unknown as { _sock: Socket })._sock
+}
+
+/** A machine that takes so many bytes and no more, and says nothing. */
+class Stuck extends Duplex {
+  takenBytes = 0
+  private readonly takesBytes: number
+  constructor(takesBytes = 0) {
+    super()
+    this.takesBytes = takesBytes
+  }
+  override _read(): void {}
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    if (this.takenBytes >= this.takesBytes) return
+    this.takenBytes += chunk.length
+    done()
+  }
+}
+
+/** A machine that takes everything, and ends when that has ended. */
+class Hole extends Duplex {
+  override _read(): void {}
+  override _write(_chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    done()
+  }
+  override _final(done: () => void): void {
+    this.push(null)
+    done()
+  }
 }
 
 /** A stream out of a machine that has always more. */
@@ -181,6 +342,7 @@ class Endless extends Duplex {
 async function start(
   limits: Partial<SshLimits> = {},
   run: () => Duplex = () => new Endless({}, () => Buffer.alloc(1)),
+  connect: (port: number) => Promise<Duplex> = () => Promise.reject(new Error('no port')),
 ) {
   const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...SSH_TURNS } })
   const blob = Buffer.from(keys.public.split(' ')[1] ?? '', 'base64')
@@ -202,9 +364,9 @@ async function start(
       guestAccess: async () => null,
       hold: () => () => undefined,
       run: async ({ instanceId }) => turns.pace(instanceId, run()),
-      connect: () => {
+      connect: async ({ instanceId }, asked) => {
         askedForPorts++
-        return Promise.reject(new Error('no port'))
+        return turns.pace(instanceId, await connect(asked))
       },
     },
     turns,

@@ -1,10 +1,12 @@
 import { createSecretKey } from 'node:crypto'
-import type { Client, Connection } from 'ssh2'
+import type { Client, Connection, ServerChannel } from 'ssh2'
 
 /** What the library has and does not offer: it can refuse without a reason alone, and shows a banner to everybody. */
 interface Inside {
   _protocol?: {
     channelOpenFail(remote: number, code: number, why: string): void
+    channelOpenConfirm(remote: number, local: number, windowBytes: number, packetBytes: number): void
+    channelWindowAdjust(remote: number, bytes: number): void
     _packetRW?: {
       write: { allocStart: number; alloc(bytes: number): Buffer; finalize(packet: Buffer): Buffer }
     }
@@ -17,6 +19,14 @@ interface Inside {
     /** What is to be sent after that. */
     _queue?: unknown[]
   }
+}
+
+/** What it has of a channel. */
+interface ChannelInside {
+  incoming: { window: number }
+  outgoing: { id: number; state: 'open' | 'eof' | 'closing' | 'closed' }
+  _client: Inside
+  _readableState: { highWaterMark: number }
 }
 
 type Names<What> = { cipher: What; mac: What; compress: What; lang: What }
@@ -57,6 +67,38 @@ export function rejectWith(client: Connection, reject: () => void, code: number,
     reject()
   } finally {
     protocol.channelOpenFail = plain
+  }
+}
+
+/** Has clients told of so long a window when they open a channel: the library's own is two megabytes, for each of them. */
+export function firstWindow(client: Connection, bytes: number): void {
+  const protocol = (client as unknown as Inside)._protocol
+  const plain = protocol?.channelOpenConfirm
+  if (!protocol || !plain) return
+  protocol.channelOpenConfirm = (remote, local, _, packetBytes) =>
+    plain.call(protocol, remote, local, bytes, packetBytes)
+}
+
+/**
+ * Takes a channel's window off the library, which opens it again whatever is unread.
+ * @returns How to give the channel's reader what came, or null at the end; and how to open the window by so many bytes. What
+ * comes and what is wanted is told by the library and by Node to `push` and `_read`, for whoever puts their own there.
+ */
+export function ownWindow(channel: ServerChannel): {
+  give(piece: Buffer | null): void
+  adjust(bytes: number): void
+} {
+  const inside = channel as unknown as ChannelInside
+  // It has nothing to add to what is without end.
+  inside.incoming.window = Number.POSITIVE_INFINITY
+  inside._readableState.highWaterMark = 1
+  const give = channel.push.bind(channel)
+  return {
+    give,
+    adjust(bytes) {
+      const { id, state } = inside.outgoing
+      if (state === 'open' || state === 'eof') inside._client._protocol?.channelWindowAdjust(id, bytes)
+    },
   }
 }
 

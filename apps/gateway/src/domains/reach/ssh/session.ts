@@ -3,27 +3,27 @@ import type { Duplex } from 'node:stream'
 import type { ServerChannel, Session } from 'ssh2'
 import type { RunOptions } from '../../../drivers/compute/port/console.ts'
 import type { ProgramLine } from '../../../drivers/compute/port/program-line.ts'
+import type { CustomerRoom } from './customer-room.ts'
 import type { Outlet } from './outlet.ts'
 import { joinProgram } from './program-channel.ts'
 import type { Programs } from './programs.ts'
-import type { AnswerRoom } from './sftp/answer-room.ts'
 import { serveSftp } from './sftp/sftp-server.ts'
 import type { SshLimits } from './ssh-limits.ts'
 import type { AskedProgram, StartedProgram } from './started-program.ts'
 
 /** A session of a connection: one program in the machine, with its terminal or without. */
 export interface SshSession {
-  /** What is not read of its client yet, in bytes. */
-  unreadBytes(): number
   /** Says why, and ends it. */
   end(sentence: string): void
 }
 
 export interface SessionDeps {
   outlet: Outlet
+  /** Bounds what a channel holds. */
+  bound(channel: ServerChannel): void
   limits: SshLimits
-  /** For what the machine answers about files. */
-  answers: AnswerRoom
+  /** For what is held of files. */
+  held: CustomerRoom
   programs: Pick<Programs, 'start' | 'subsystem'>
   /** Runs a program that this server needs for files. */
   run(options: RunOptions): Promise<Duplex>
@@ -48,6 +48,7 @@ export function serveSession(session: Session, deps: SessionDeps): SshSession {
 
   const take = (opened: ServerChannel): ServerChannel => {
     channel = opened
+    deps.bound(opened)
     // Its errors are those of the connection.
     opened.on('error', () => opened.destroy())
     for (const note of deps.notes()) opened.stderr.write(`${note}\r\n`)
@@ -75,7 +76,7 @@ export function serveSession(session: Session, deps: SessionDeps): SshSession {
     serveSftp({
       channel: opened,
       run: deps.run,
-      answers: deps.answers,
+      held: deps.held,
       room: () => new Promise(resolve => deps.outlet.whenRoom(resolve)),
       onFault: error => refuse(opened, words.failed(error)),
     })
@@ -114,7 +115,6 @@ export function serveSession(session: Session, deps: SessionDeps): SshSession {
   session.once('close', deps.onClose)
 
   return {
-    unreadBytes: () => channel?.readableLength ?? 0,
     end: sentence => {
       line?.close()
       if (channel) refuse(channel, sentence)

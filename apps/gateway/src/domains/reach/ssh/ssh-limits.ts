@@ -24,8 +24,11 @@ export interface SshLimits {
   sessionsPerConnectionMax: number
   /** Ways to ports of one connection. */
   forwardsPerConnectionMax: number
-  /** What machines answer about a customer's files, as it comes and for as long as folders are open. */
-  answerBytesPerCustomerMax: number
+  /**
+   * What is held for a customer: what machines answer about files, as it comes and for as long as folders are open; what is
+   * read ahead of files; long packets that are coming; and what channels hold beyond the shortest window.
+   */
+  heldBytesPerCustomerMax: number
   /** Sessions and ways to ports that a customer opens at once, and in each second after that: more of them wait. */
   asksAtOnce: number
   asksPerSecond: number
@@ -40,8 +43,6 @@ export interface SshLimits {
   unreadBytesMax: number
   /** Answers that wait for the end of an exchange of keys; clients ask for nothing meanwhile. */
   heldPacketsMax: number
-  /** How much more than its window a channel may hold before its peer is taken for a hostile one. */
-  pastWindowBytesMax: number
   /** Silence after which a sign of life is asked for, and how many may be missed. */
   keepAliveMs: number
   keepAlivesMissedMax: number
@@ -65,7 +66,7 @@ export const SSH_LIMITS: SshLimits = {
   strangerBytesMax: 256 * 1024,
   sessionsPerConnectionMax: 10,
   forwardsPerConnectionMax: 64,
-  answerBytesPerCustomerMax: 64 * 1024 * 1024,
+  heldBytesPerCustomerMax: 64 * 1024 * 1024,
   asksAtOnce: 300,
   asksPerSecond: 100,
   variablesMax: 16,
@@ -74,7 +75,6 @@ export const SSH_LIMITS: SshLimits = {
   waitingBytesMax: 512 * 1024,
   unreadBytesMax: 1024 * 1024,
   heldPacketsMax: 4_096,
-  pastWindowBytesMax: 64 * 1024,
   keepAliveMs: 30_000,
   keepAlivesMissedMax: 3,
   guestAnswerMs: 20_000,
@@ -93,10 +93,11 @@ export const ALGORITHMS = {
 } satisfies Algorithms
 
 /**
- * What a channel may hold of a client that keeps to its window, in bytes: the library opens the window of 2 MiB anew as
- * long as less than that waits to be read.
+ * What a client may send on a channel before what it has sent is read, in bytes: one packet of the longest, which any number
+ * of channels may hold, and what two megabytes take, as OpenSSH's own server has it, for those that are read quickly.
  */
-export const CHANNEL_HELD_BYTES_MAX = 4 * 1024 * 1024
+export const WINDOW_BYTES_MIN = 32 * 1024
+export const WINDOW_BYTES_MAX = 2 * 1024 * 1024
 
 /**
  * When is read what clients send, counted by address, and what machines send to them: in a process that does nothing else,

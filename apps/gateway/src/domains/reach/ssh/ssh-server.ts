@@ -5,10 +5,10 @@ import type { MachineTurns } from '../streams/machine-turns.ts'
 import { networkOf } from './address-network.ts'
 import { createAskPace } from './ask-pace.ts'
 import { type SshConnection, serveConnection } from './connection.ts'
+import { createCustomerRooms } from './customer-room.ts'
 import { awaitFirstWords, type FirstWords } from './first-words.ts'
 import type { GatewaySide, SshLog } from './gateway-side.ts'
 import { keepKeys, offerCiphers } from './library-gaps.ts'
-import { createAnswerRooms } from './sftp/answer-room.ts'
 import { letSignIn, type SshCustomer } from './sign-in.ts'
 import { ALGORITHMS, QUICK_CIPHERS, SSH_LIMITS, type SshLimits } from './ssh-limits.ts'
 
@@ -52,7 +52,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
   const strangers = new Map<Socket, string>()
   const customers = new Set<SshConnection>()
   const count = () => ({ strangers: strangers.size, customers: customers.size })
-  const answersOf = createAnswerRooms(limits.answerBytesPerCustomerMax)
+  const roomOf = createCustomerRooms(limits.heldBytesPerCustomerMax)
   const pace = createAskPace({ atOnce: limits.asksAtOnce, perSecond: limits.asksPerSecond })
   const tellCount = () => deps.onCount?.(count())
 
@@ -115,7 +115,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
   /** From here on it is known whose connection it is. */
   function welcome(client: Connection, socket: Socket, customer: SshCustomer): void {
     const isFull = ofCustomer(customer.userId).length >= limits.connectionsPerCustomerMax
-    const connection = serveConnection({ gateway, limits, log, answersOf, pace }, client, socket, customer)
+    const connection = serveConnection({ gateway, limits, log, roomOf, pace }, client, socket, customer)
     customers.add(connection)
     tellCount()
     socket.once('close', () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { type Duplex, duplexPair } from 'node:stream'
 import { pino } from 'pino'
 import ssh2, { type Algorithms, type Client } from 'ssh2'
 import { afterEach, expect, test } from 'vitest'
+import { sshProcessOf } from '../../../../../test/ssh-process.ts'
 import { asFailure, readAnswer } from '../../../../drivers/compute/port/answers.ts'
 import { ComputeError } from '../../../../drivers/compute/port/compute-error.ts'
 import { serveProgram } from '../../../../drivers/compute/sessions/serve-program.ts'
@@ -105,7 +106,7 @@ test('a process that dies gives back what it held, and is started again on the s
   client.exec('x', () => undefined)
   await eventually('a program and a use', () => held.size === 2)
   const closed = once(client, 'close')
-  process.kill(processOf(), 'SIGKILL')
+  process.kill(sshProcessOf(), 'SIGKILL')
   await closed
   await eventually('nothing that is held', () => held.size === 0)
   await eventually('the same port', () => ssh.address()?.port === port)
@@ -114,7 +115,7 @@ test('a process that dies gives back what it held, and is started again on the s
 
 test('the process is told no settings and no secrets of the gateway', async () => {
   await start(openSocket)
-  const environment = readFileSync(`/proc/${processOf()}/environ`, 'utf8').split('\0')
+  const environment = readFileSync(`/proc/${sshProcessOf()}/environ`, 'utf8').split('\0')
   const names = environment.map(line => line.split('=')[0] ?? '').filter(name => name !== '')
   // Node's own line between the two, and where what it has compiled is kept.
   expect(
@@ -226,21 +227,4 @@ function run(client: Client, input: Buffer): Promise<Buffer> {
       channel.end(input)
     })
   })
-}
-
-/** The id of the process that was started last. Linux only. */
-function processOf(): number {
-  const own = readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .map(Number)
-    .filter(id => {
-      try {
-        const stat = readFileSync(`/proc/${id}/stat`, 'utf8')
-        const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
-        return parent === process.pid && readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('ssh-process')
-      } catch {
-        return false
-      }
-    })
-  return Math.max(...own)
 }

@@ -3,7 +3,8 @@ import {
   type ProgramLine,
   type ProgramLineEnd,
 } from '../../../../drivers/compute/port/program-line.ts'
-import { type GatheredBytes, gatherBytes } from './gathered-bytes.ts'
+import type { CustomerRoom } from '../customer-room.ts'
+import { type GatheredBytes, gatherBytes } from '../gathered-bytes.ts'
 import { assigned, type FileFault, faultOf, PLAIN, type Run } from './machine-shell.ts'
 
 /** Reads a file from front to back; from anywhere else it begins anew. */
@@ -22,8 +23,9 @@ export interface FileWriter {
   close(): void
 }
 
-/** What is read ahead of a client. */
-const AHEAD_BYTES = 1024 * 1024
+/** What is read ahead of a client that has read some, and where its customer has no room for that. */
+const AHEAD_BYTES_MAX = 1024 * 1024
+const AHEAD_BYTES_MIN = 64 * 1024
 const SAID_CHARS_MAX = 500
 
 /** What a reader has of the program that reads for it. */
@@ -36,9 +38,13 @@ interface Source {
   wake(): void
 }
 
-/** A reader of one file: what it reads is one program's output for as long as it is read in order. */
-export function createFileReader(run: Run, path: string): FileReader {
+/**
+ * A reader of one file: what it reads is one program's output for as long as it is read in order.
+ * @param room For what is read ahead.
+ */
+export function createFileReader(run: Run, path: string, room: CustomerRoom): FileReader {
   let open: Source | null = null
+  let aheadBytes = AHEAD_BYTES_MIN
 
   async function start(offset: number): Promise<Source> {
     const program = offset === 0 ? 'cat' : `tail -c +${offset + 1}`
@@ -55,7 +61,7 @@ export function createFileReader(run: Run, path: string): FileReader {
     source.line = openProgram(stream, {
       onOutput(piece) {
         source.came.add(piece)
-        if (source.came.length > AHEAD_BYTES) source.line?.pause()
+        if (source.came.length > aheadBytes) source.line?.pause()
         source.wake()
       },
       onErrors: piece => {
@@ -71,6 +77,8 @@ export function createFileReader(run: Run, path: string): FileReader {
   const close = () => {
     open?.line?.close()
     open = null
+    room.give(aheadBytes - AHEAD_BYTES_MIN)
+    aheadBytes = AHEAD_BYTES_MIN
   }
 
   return {
@@ -78,7 +86,7 @@ export function createFileReader(run: Run, path: string): FileReader {
       if (!open || open.at !== offset) {
         close()
         open = await start(offset)
-      }
+      } else if (aheadBytes < AHEAD_BYTES_MAX && room.takeSpare(aheadBytes)) aheadBytes *= 2
       const source = open
       while (source.came.length < length && source.end === null) {
         await new Promise<void>(resolve => {

@@ -2,7 +2,7 @@ import { duplexPair } from 'node:stream'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encodeFrame, FRAME, FrameReader } from '../../../../drivers/compute/sessions/frames.ts'
-import { createAnswerRooms } from './answer-room.ts'
+import { createCustomerRooms } from '../customer-room.ts'
 import { createMachineFiles } from './machine-files.ts'
 import { openMachineShell } from './machine-shell.ts'
 
@@ -63,7 +63,7 @@ test('a listing that is nothing but digits is done with soon', async () => {
 
 test('an answer in many thousand pieces that each end a line is read once', async () => {
   const line = Buffer.from(`${'x'.repeat(499)}\n`)
-  const shell = await openMachineShell(liar(Array(20_000).fill(line)), createAnswerRooms(16 * MIB)('anna'))
+  const shell = await openMachineShell(liar(Array(20_000).fill(line)), createCustomerRooms(16 * MIB)('anna'))
   const startedAt = performance.now()
   expect(await shell.ask('any')).toHaveLength(20_000 * 500)
   expect(performance.now() - startedAt).toBeLessThan(SOON_MS)
@@ -71,7 +71,7 @@ test('an answer in many thousand pieces that each end a line is read once', asyn
 })
 
 test('what machines answer takes no more of this process than its customer has room for, and is given back', async () => {
-  const rooms = createAnswerRooms(3 * MIB)
+  const rooms = createCustomerRooms(3 * MIB)
   const room = rooms('anna')
   const halfway = await openMachineShell(liar([Buffer.alloc(2 * MIB)], false), room)
   const asked = halfway.ask('any')

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { RunOptions } from '../../../../drivers/compute/port/console.ts'
 import { openProgram, type ProgramLine } from '../../../../drivers/compute/port/program-line.ts'
-import type { AnswerRoom } from './answer-room.ts'
-import { gatherBytes, joined } from './gathered-bytes.ts'
+import type { CustomerRoom } from '../customer-room.ts'
+import { gatherBytes, joined } from '../gathered-bytes.ts'
 import type { Status } from './sftp-wire.ts'
 
 /** Runs a program in the machine whose files are meant. */
@@ -42,7 +42,7 @@ export const PLAIN = { LC_ALL: 'C' } as const
  * Opens the shell.
  * @param room For answers while they come.
  */
-export async function openMachineShell(run: Run, room: AnswerRoom): Promise<MachineShell> {
+export async function openMachineShell(run: Run, room: CustomerRoom): Promise<MachineShell> {
   const mark = randomBytes(MARK_BYTES).toString('hex')
   const lastLine = new RegExp(`\\n${mark} (\\d{1,3})\\n$`)
   let came = gatherBytes()

@@ -1,7 +1,8 @@
 import type { ServerChannel } from 'ssh2'
-import type { AnswerRoom } from './answer-room.ts'
+import { ComputeError } from '../../../../drivers/compute/port/compute-error.ts'
+import type { CustomerRoom } from '../customer-room.ts'
+import { gatherBytes, joined } from '../gathered-bytes.ts'
 import { createFileReader, createFileWriter, type FileReader, type FileWriter } from './file-streams.ts'
-import { gatherBytes, joined } from './gathered-bytes.ts'
 import {
   createMachineFiles,
   type FolderEntry,
@@ -25,6 +26,8 @@ import {
 /** Version of the protocol, which is the one that OpenSSH speaks. */
 const VERSION = 3
 const PACKET_BYTES_MAX = 256 * 1024
+/** What is longer takes of the customer's room while it comes and until it is answered: sessions are many. */
+const SHORT_PACKET_BYTES_MAX = 40 * 1024
 /** Below the longest packet by what stands around the bytes. */
 const PIECE_BYTES_MAX = PACKET_BYTES_MAX - 1024
 const HANDLES_MAX = 100
@@ -50,18 +53,19 @@ interface OpenFolder {
 
 /**
  * Serves files of a machine on a channel, one request after the other: whoever sends more than is done waits.
- * @param options.answers For what machines answer, as it comes and as long as it is kept.
+ * @param options.held For what machines answer, as it comes and as long as it is kept; for what is read ahead of files; and
+ * for long packets that are coming.
  * @param options.room Returns when there is room for an answer.
  * @param options.onFault Told of what the machine's side failed with before any request.
  */
 export function serveSftp(options: {
   channel: ServerChannel
   run: Run
-  answers: AnswerRoom
+  held: CustomerRoom
   room(): Promise<void>
   onFault(error: unknown): void
 }): void {
-  const { channel, run } = options
+  const { channel, held } = options
   const handles = new Map<string, OpenFile | OpenFolder>()
   let shell: MachineShell | null = null
   let files: MachineFiles | null = null
@@ -70,12 +74,27 @@ export function serveSftp(options: {
   let length: number | null = null
   let last = 0
 
+  /** What is taken of the room for it. */
+  let takenBytes = 0
+  const giveBack = () => {
+    held.give(takenBytes)
+    takenBytes = 0
+  }
+
   let isClosed = false
   const close = () => {
     isClosed = true
+    giveBack()
     shell?.close()
     for (const handle of handles.values()) closeHandle(handle)
     handles.clear()
+  }
+  const run: Run = async how => {
+    const stream = await options.run(how)
+    if (!isClosed) return stream
+    // Whoever left meanwhile would never close it.
+    stream.on('error', () => undefined).destroy()
+    throw new FileFault('failure', 'closed')
   }
   channel.once('close', close)
   channel.once('end', () => {
@@ -96,17 +115,22 @@ export function serveSftp(options: {
 
   async function feed(piece: Buffer): Promise<void> {
     came.add(piece)
-    for (;;) {
+    while (!isClosed) {
       if (length === null) {
         if (came.length < LENGTH_BYTES) return
         length = joined(came.take(LENGTH_BYTES)).readUInt32BE(0)
         if (length === 0 || length > PACKET_BYTES_MAX)
           throw new Error('a packet of no length that is allowed')
+        if (length > SHORT_PACKET_BYTES_MAX) {
+          if (!held.take(length)) throw new ComputeError('exhausted', 'too many long packets are coming')
+          takenBytes = length
+        }
       }
       if (came.length < length) return
       const body = came.take(length)
       length = null
       await send(await answerTo(body))
+      giveBack()
     }
   }
 
@@ -126,9 +150,7 @@ export function serveSftp(options: {
       ? new PacketReader(first.subarray(1), more)
       : new PacketReader(joined(body).subarray(1))
     if (type === PACKET.init) {
-      shell = await openMachineShell(run, options.answers)
-      // Whoever left meanwhile would never close it.
-      if (isClosed) shell.close()
+      shell = await openMachineShell(run, held)
       files = createMachineFiles(shell)
       const extensions = ['posix-rename@openssh.com', 'limits@openssh.com'].map(name => [
         field(name),
@@ -235,13 +257,13 @@ export function serveSftp(options: {
     }
     return {
       path,
-      reader: createFileReader(run, path),
+      reader: createFileReader(run, path, held),
       writer: createFileWriter(run, path, { appends: has(OPEN.append) }),
     }
   }
 
   function openFolder(listing: FolderListing): OpenFolder {
-    const { take, give } = options.answers
+    const { take, give } = held
     if (!take(listing.bytes)) throw new FileFault('failure', 'too many open folders')
     return { listing, free: () => give(listing.bytes) }
   }

@@ -43,6 +43,8 @@ export interface SshLimits {
   unreadBytesMax: number
   /** Answers that wait for the end of an exchange of keys; clients ask for nothing meanwhile. */
   heldPacketsMax: number
+  /** How much more than its window a channel to a virtual machine may hold before that is taken for hostile. */
+  pastWindowBytesMax: number
   /** Silence after which a sign of life is asked for, and how many may be missed. */
   keepAliveMs: number
   keepAlivesMissedMax: number
@@ -75,6 +77,7 @@ export const SSH_LIMITS: SshLimits = {
   waitingBytesMax: 512 * 1024,
   unreadBytesMax: 1024 * 1024,
   heldPacketsMax: 4_096,
+  pastWindowBytesMax: 64 * 1024,
   keepAliveMs: 30_000,
   keepAlivesMissedMax: 3,
   guestAnswerMs: 20_000,
@@ -91,6 +94,12 @@ export const ALGORITHMS = {
   hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256', 'hmac-sha2-512'],
   compress: ['none'],
 } satisfies Algorithms
+
+/**
+ * What a channel to a virtual machine may hold that keeps to its window, in bytes: the library opens the window of 2 MiB
+ * anew as long as less than that waits to be read.
+ */
+export const CHANNEL_HELD_BYTES_MAX = 4 * 1024 * 1024
 
 /**
  * What a client may send on a channel before what it has sent is read, in bytes: one packet of the longest, which any number

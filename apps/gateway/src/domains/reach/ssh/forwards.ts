@@ -29,6 +29,11 @@ interface ForwardDeps {
 export function serveForwards(client: Connection, deps: ForwardDeps): SshForwards {
   const { words } = deps
   const channels = new Set<ServerChannel>()
+  const streams = new Set<Duplex>()
+  // What is on its way into a machine is for nobody then.
+  client.once('close', () => {
+    for (const stream of streams) stream.destroy()
+  })
   let opening = 0
 
   async function open(port: number, accept: () => ServerChannel, reject: () => void): Promise<void> {
@@ -41,6 +46,8 @@ export function serveForwards(client: Connection, deps: ForwardDeps): SshForward
       deps.bound(channel)
       channels.add(channel)
       channel.once('close', () => channels.delete(channel))
+      streams.add(stream)
+      stream.once('close', () => streams.delete(stream))
       join(channel, stream, deps.outlet)
     } catch (error) {
       rejectWith(client, reject, CONNECT_FAILED, words.failed(error))
@@ -107,5 +114,9 @@ function join(channel: ServerChannel, stream: Duplex, outlet: Outlet): void {
     isClosed = true
     flush()
   })
-  channel.once('close', () => stream.destroy())
+  channel.once('close', () => {
+    // Whoever has said all closes at once, while the last of it is on its way.
+    if (stream.writableEnded && !stream.writableFinished) stream.once('finish', () => stream.destroy())
+    else stream.destroy()
+  })
 }

@@ -15,6 +15,7 @@ import {
   PROCESS_CLOCKS,
 } from '../apps/gateway/src/domains/reach/streams/machine-turns.ts'
 import { STREAM_LIMITS } from '../apps/gateway/src/domains/reach/streams/stream-limits.ts'
+import { createGuestKeys } from '../apps/gateway/src/domains/ssh-keys/guest-keys.ts'
 import { fingerprintOf } from '../apps/gateway/src/domains/ssh-keys/public-key.ts'
 import { processTree } from './lib/child-server.ts'
 import { residentBytes } from './lib/event-streams.ts'
@@ -78,6 +79,7 @@ async function measure(
         key: asked.equals(blob) ? { id: 'key', userId: 'anna', publicKey: keys.public } : null,
       }),
       fate: async () => 'stored',
+      guestKeys: createGuestKeys(Buffer.alloc(32)),
     },
     languageOf: async () => 'en',
     attempts: { note: async () => undefined },

@@ -360,6 +360,7 @@ describe('what is asked for', () => {
     expect(refusal(await ask(customer, { ...body, image_reference: 'alpine' }))).toBe(
       'image_reference not_allowed',
     )
+    expect(refusal(await ask(customer, { image_reference: 'alpine', kind: 'VM' }))).toBe('kind not_allowed')
     const instance = await running(customer)
     expect(refusal(await ask(customer, { instance_id: instance, kind: 'VM' }))).toBe('kind not_allowed')
     expect(await list(customer)).toEqual([])

@@ -6,6 +6,7 @@
  * image of a registry, which it fetches and makes the machine of; a fifth one names a launcher.
  */
 import { lstatSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import pino from 'pino'
 import { smallMachine } from '../conformance/small-machine.ts'
@@ -18,6 +19,8 @@ const never = new AbortController().signal
 const image = { id: 'image', parts: { sandbox: reference === '' ? 'host' : { image: reference } } }
 const spec = smallMachine(id, image)
 
+// It is killed, and would leave nothing of what it compiled to the next one.
+flushCompileCache()
 const engine = await createSandboxEngine({
   dataDir,
   log: pino({ level: 'silent' }),

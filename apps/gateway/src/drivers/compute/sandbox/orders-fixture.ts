@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
+import { QUICK_IMPORTS } from '../../../platform/quick-imports.ts'
 
 export interface OrderedProcess {
   /** The network namespace that it is to be in, by its name; null for the test's own. */
@@ -19,7 +21,7 @@ export async function openOrderedProcess<Order>({ namespace, uid, program, befor
   const [file = '', ...args] = namespace === null ? program : [...inside, ...view, ...program]
   const child = spawn(file, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { PATH: process.env.PATH, HOME: '/' },
+    env: { PATH: process.env.PATH, HOME: '/', ...(uid === process.getuid?.() && QUICK_IMPORTS) },
   })
   const waiting: { answered(line: string): void; ended(error: Error): void }[] = []
   createInterface({ input: child.stdout }).on('line', answer => waiting.shift()?.answered(answer))
@@ -55,6 +57,8 @@ export async function openOrderedProcess<Order>({ namespace, uid, program, befor
 
 /** The other side: carries out orders as they come, until there are no more. */
 export async function serveOrders<Order>(carryOut: (order: Order) => Promise<unknown>): Promise<void> {
+  // It may be killed, and then leaves nothing of what it compiled to the next one.
+  flushCompileCache()
   process.stdout.write('{}\n')
   for await (const line of createInterface({ input: process.stdin })) {
     const answer = await carryOut(JSON.parse(line)).then(

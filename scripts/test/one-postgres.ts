@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { root } from '../lib/paths.mjs'
 
-const SERVE = join(root, 'apps/gateway/test/serve-postgres.ts')
+const GATEWAY_TESTS = join(root, 'apps/gateway/test')
+const SERVE = ['--import', join(GATEWAY_TESTS, 'quick-imports.ts'), join(GATEWAY_TESTS, 'serve-postgres.ts')]
 /** Where in the environment the tests find it. */
 const PLACE = 'BERTH_TEST_POSTGRES'
 
@@ -30,7 +31,7 @@ export function postgresPlace(): PostgresPlace | undefined {
  */
 export async function startOnePostgres(): Promise<() => Promise<void>> {
   if (postgresPlace() !== undefined) return async () => {}
-  const server = spawn(process.execPath, [SERVE], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const server = spawn(process.execPath, SERVE, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(server, 'exit')
   const line = once(createInterface(server.stdout), 'line')
   const [place] = await Promise.race([line, ended])

@@ -181,15 +181,9 @@ test('[B7] what is wrong with a volume or a port stands at its field before anyt
   const said =
     'Fewer direct ports are free here than are asked for. Ask for fewer, or take an address of its own'
   expect(screen.getAllByText(said)).toHaveLength(2)
-  expect(
-    (await button('Deploy')).getAttribute('aria-disabled') ??
-      (await button('Deploy')).hasAttribute('disabled'),
-  ).toBeTruthy()
   // What is typed is judged anew, and what is no port yet is left to the form.
   fireEvent.change(field, { target: { value: '22, x' } })
   await waitFor(() => expect(field.getAttribute('aria-invalid')).not.toBe('true'))
-  const last = sent.findLast(({ operation }) => operation === checkResource.operation)
-  await waitFor(() => expect(last?.body).toBeTruthy())
   expect(sent.map(({ operation }) => operation)).not.toContain(deployInstance.operation)
 })
 

@@ -34,7 +34,8 @@ export function LogPanel({ instance, title }: { instance: Instance; title: React
   const [searched, setSearched] = useState<string | null>(null)
   const search = useLogSearch(instance.instance_id, searched)
   const off = useOffFor(startLogDownload)
-  const sought = wanted.trim()
+  // Whoever presses the button means what stands there, not what stood there a moment ago.
+  const sought = typed.trim()
   const log = useLog(instance.instance_id, instance.status === 'running')
   const system = useSystemWindow(instance, source === 'system')
   const isOutput = source === 'output'

@@ -24,6 +24,9 @@ import { isOver } from './uploads.ts'
 import { useFolder } from './use-folder.ts'
 import { useUploads } from './use-uploads.ts'
 
+/** So many of those that could not be read are named. */
+const UNREAD_NAMED_MAX = 3
+
 /** Folders of an instance, one at a time, and what is on its way into them. */
 export function FileBrowser({ instance }: { instance: Instance }) {
   const { t } = useTranslation('files')
@@ -43,8 +46,13 @@ export function FileBrowser({ instance }: { instance: Instance }) {
   const here = folder.data?.path ?? path
   const drop = useDrop(data => void droppedFrom(data).then(take))
 
-  function take({ files, emptyFolders, isCut }: Chosen): void {
-    setNote(isCut ? t('upload.cut', { count: files.length, number: files.length }) : null)
+  function take({ files, emptyFolders, unread, isCut }: Chosen): void {
+    const names = unread.slice(0, UNREAD_NAMED_MAX).join(', ')
+    const notes = [
+      ...(isCut ? [t('upload.cut', { count: files.length, number: files.length })] : []),
+      ...(unread.length > 0 ? [t('upload.unread', { number: unread.length, names })] : []),
+    ]
+    setNote(notes.join(' ') || null)
     uploads.add(files.map(({ file, place }) => ({ file, path: inFolder(here, place) })))
     for (const place of emptyFolders) {
       const body = { path: inFolder(here, place) }

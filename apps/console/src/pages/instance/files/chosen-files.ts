@@ -9,6 +9,8 @@ export interface ChosenFile {
 export interface Chosen {
   files: ChosenFile[]
   emptyFolders: string[]
+  /** Places of files and folders that the browser could not read, such as one without the right to. */
+  unread: string[]
   /** More were there than are taken at a time. */
   isCut: boolean
 }
@@ -24,6 +26,7 @@ export function chosenFrom(files: Iterable<File>): Chosen {
       .slice(0, CHOSEN_FILES_MAX)
       .map(file => ({ file, place: file.webkitRelativePath || file.name })),
     emptyFolders: [],
+    unread: [],
     isCut: all.length > CHOSEN_FILES_MAX,
   }
 }
@@ -38,7 +41,7 @@ export function droppedFrom(data: DataTransfer): Promise<Chosen> {
 }
 
 async function walk(entries: FileSystemEntry[]): Promise<Chosen> {
-  const chosen: Chosen = { files: [], emptyFolders: [], isCut: false }
+  const chosen: Chosen = { files: [], emptyFolders: [], unread: [], isCut: false }
   const waiting = [...entries]
   for (let entry = waiting.shift(); entry; entry = waiting.shift()) {
     const place = entry.fullPath.replace(/^\/+/, '')
@@ -46,11 +49,16 @@ async function walk(entries: FileSystemEntry[]): Promise<Chosen> {
       chosen.isCut = true
       break
     }
-    if (isFile(entry)) chosen.files.push({ file: await fileOf(entry), place })
-    else if (isFolder(entry)) {
-      const held = await entriesOf(entry)
-      if (held.length === 0) chosen.emptyFolders.push(place)
-      waiting.push(...held)
+    // What cannot be read keeps nothing else back.
+    try {
+      if (isFile(entry)) chosen.files.push({ file: await fileOf(entry), place })
+      else if (isFolder(entry)) {
+        const held = await entriesOf(entry)
+        if (held.length === 0) chosen.emptyFolders.push(place)
+        waiting.push(...held)
+      }
+    } catch {
+      chosen.unread.push(place)
     }
   }
   return chosen

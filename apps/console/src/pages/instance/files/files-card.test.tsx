@@ -311,3 +311,72 @@ test('[B19] what goes wrong with a folder is said, with a way out', async () => 
   expect(await screen.findByText('refused: files_no_shell')).toBeTruthy()
   expect(screen.getByRole('alert')).toBeTruthy()
 })
+
+/** A file or folder as a browser hands it over at a drop; null where it may not be read. */
+type Dropped = File | Record<string, unknown> | null
+function entryOf(name: string, held: unknown, parent = ''): unknown {
+  const fullPath = `${parent}/${name}`
+  const refuse = (_: unknown, reject: (error: Error) => void) => reject(new Error('NotReadableError'))
+  if (held === null) return { isFile: true, isDirectory: false, fullPath, file: refuse }
+  if (held instanceof File) {
+    return { isFile: true, isDirectory: false, fullPath, file: (give: (file: File) => void) => give(held) }
+  }
+  const all = Object.entries(held as object).map(([below, what]) => entryOf(below, what, fullPath))
+  return {
+    isFile: false,
+    isDirectory: true,
+    fullPath,
+    createReader: () => ({
+      // A browser gives a few at a time, and none at the end.
+      readEntries: (give: (entries: unknown[]) => void) => give(all.splice(0, 2)),
+    }),
+  }
+}
+const dropFolders = (folders: Record<string, Dropped>) =>
+  act(async () =>
+    fireEvent.drop(screen.getByRole('region', { name: 'Files' }), {
+      dataTransfer: {
+        types: ['Files'],
+        files: [],
+        items: Object.entries(folders).map(([name, held]) => ({
+          kind: 'file',
+          webkitGetAsEntry: () => entryOf(name, held),
+        })),
+      },
+    }),
+  )
+
+test('[B19] a folder that is dropped is sent with all that it holds, in its folders, and empty ones are made', async () => {
+  const { of } = await browse(taking)
+  await dropFolders({
+    model: {
+      'config.json': file('config.json', 10),
+      weights: {
+        'a.bin': file('a.bin', 20),
+        'b.bin': file('b.bin', 30),
+        deep: { 'c.bin': file('c.bin', 40) },
+      },
+      cache: {},
+    },
+    'notes.md': file('notes.md', 5),
+  })
+  const below = [
+    'model/config.json',
+    'model/weights/a.bin',
+    'model/weights/b.bin',
+    'model/weights/deep/c.bin',
+  ]
+  const sent = () => of(uploadPiece.operation).map(one => queryOf(one).get('path'))
+  await waitFor(() =>
+    expect(sent().toSorted()).toEqual([...below, 'notes.md'].map(place => `/root/${place}`).toSorted()),
+  )
+  expect(of(makeFolder.operation).map(({ body }) => body)).toEqual([{ path: '/root/model/cache' }])
+})
+
+test('[B19] a file that cannot be read is named, and keeps nothing else back', async () => {
+  const { of } = await browse(taking)
+  await dropFolders({ model: { 'secret.key': null, 'a.bin': file('a.bin', 20) }, 'z.bin': file('z.bin', 5) })
+  const sent = () => of(uploadPiece.operation).map(one => queryOf(one).get('path'))
+  await waitFor(() => expect(sent().toSorted()).toEqual(['/root/model/a.bin', '/root/z.bin']))
+  expect(screen.getByText('Could not be read and left out (1): model/secret.key')).toBeTruthy()
+})

@@ -6,7 +6,6 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
 import ssh2, { type Client, type ClientChannel } from 'ssh2'
 import { createSshBeside } from '../apps/gateway/src/domains/reach/ssh/process/ssh-beside.ts'
 import { SSH_LIMITS } from '../apps/gateway/src/domains/reach/ssh/ssh-limits.ts'
@@ -17,6 +16,7 @@ import {
 import { STREAM_LIMITS } from '../apps/gateway/src/domains/reach/streams/stream-limits.ts'
 import { createGuestKeys } from '../apps/gateway/src/domains/ssh-keys/guest-keys.ts'
 import { fingerprintOf } from '../apps/gateway/src/domains/ssh-keys/public-key.ts'
+import { createLog } from '../apps/gateway/src/platform/log.ts'
 import { processTree } from './lib/child-server.ts'
 import { residentBytes } from './lib/event-streams.ts'
 import { printFigure } from './lib/figures.ts'
@@ -62,7 +62,7 @@ async function measure(
   await once(machine, 'listening')
   const ssh = createSshBeside({
     rootKey: new Uint8Array(32).fill(5),
-    log: pino({ level: 'silent' }),
+    log: createLog({ level: 'error', pretty: false }),
     listen: async () => () => undefined,
     uses: { hold: () => () => undefined },
     ways: {

@@ -107,4 +107,5 @@ test('a log whose older half goes while it is read goes on with what came next, 
     heard += String(value)
   }
   expect((lines.join('') + more).startsWith(heard)).toBe(true)
+  expect(heard.length).toBe(lines.join('').length)
 })

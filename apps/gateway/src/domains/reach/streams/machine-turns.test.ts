@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream'
+import { Duplex, PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createMachineTurns } from './machine-turns.ts'
@@ -61,6 +61,50 @@ test('while one machine waits for its part, another is read at once', async () =
   await settle()
   expect(loud()).toBeLessThanOrEqual(before + 1)
   expect(other()).toBeGreaterThanOrEqual(2)
+})
+
+test('a machine whose part comes back soon does not wait as long as one whose part comes back late', async () => {
+  const { clocks, turns } = startTurns({ burstMs: 3, shareOfOne: 0.001, shareOfAll: 1_000 })
+  /** A machine each of whose pieces takes so much work. */
+  const machine = (id: string, workMs: number) => {
+    const source = new PassThrough({ highWaterMark: PLENTY * PIECE.length })
+    let pieces = 0
+    turns.pace(id, source).on('data', () => {
+      pieces++
+      clocks.workedMs += workMs
+    })
+    const say = async () => {
+      source.write(PIECE)
+      await settle()
+      return pieces
+    }
+    return { say, pieces: () => pieces }
+  }
+  const late = machine('late', 10)
+  expect(await late.say()).toBe(1)
+  expect(await late.say()).toBe(1)
+  // What all may take together comes back at once.
+  clocks.nowMs += 2
+  const soon = machine('soon', 3.001)
+  expect(await soon.say()).toBe(1)
+  clocks.nowMs += 0.5
+  expect(await soon.say()).toBe(1)
+  clocks.nowMs += 2
+  await expect.poll(soon.pieces).toBe(2)
+  expect(late.pieces()).toBe(1)
+})
+
+test('what a source gives in the moment in which it is asked is not lost', async () => {
+  const { turns } = startTurns()
+  const given = Array.from({ length: 5 }, (_, at) => Buffer.from(`piece ${at}`))
+  const source = new Duplex({
+    read() {
+      this.push(given.shift() ?? null)
+    },
+  })
+  let said = ''
+  for await (const piece of turns.pace('prompt', source)) said += piece
+  expect(said).toBe('piece 0piece 1piece 2piece 3piece 4')
 })
 
 test('any number of machines together leave time for everybody else', async () => {

@@ -63,6 +63,8 @@ export function createMachineTurns({ limits, now, worked }: MachineTurnsDeps): M
   const all = createAllowance({ burstMs, share: limits.shareOfAll, now })
   let connections = 0
   let timer: NodeJS.Timeout | null = null
+  /** When that one is due. */
+  let timerAt = 0
   /** Turns are taken in a moment, or at this one. */
   let isAtIt = false
 
@@ -96,8 +98,13 @@ export function createMachineTurns({ limits, now, worked }: MachineTurnsDeps): M
   function ask(machine: Machine, job: Job): void {
     machine.jobs.add(job)
     waiting.add(machine)
-    // Others may wait for their allowance, this one need not wait with them.
-    if (isAtIt || (timer !== null && waitOf(machine) > 0)) return
+    if (isAtIt) return
+    // Others may wait for their allowance, this one need not wait with them, nor as long as they do.
+    const waitMs = timer === null ? 0 : waitOf(machine)
+    if (waitMs > 0) {
+      if (now() + waitMs < timerAt) takeTurnsIn(waitMs)
+      return
+    }
     isAtIt = true
     // Not from within a stream that is asked for more: it would hand on later, when nobody measures what that takes.
     setImmediate(takeTurns)
@@ -105,6 +112,12 @@ export function createMachineTurns({ limits, now, worked }: MachineTurnsDeps): M
 
   function waitOf(machine: Machine): number {
     return Math.max(all.waitMs(), machine.allowance.waitMs())
+  }
+
+  function takeTurnsIn(waitMs: number): void {
+    if (timer) clearTimeout(timer)
+    timerAt = now() + waitMs
+    timer = setTimeout(takeTurns, waitMs)
   }
 
   function takeTurns(): void {
@@ -119,7 +132,7 @@ export function createMachineTurns({ limits, now, worked }: MachineTurnsDeps): M
       if (machine.jobs.size > 0) waiting.add(machine)
     }
     isAtIt = false
-    if (waiting.size > 0) timer = setTimeout(takeTurns, Math.min(...[...waiting].map(waitOf)))
+    if (waiting.size > 0) takeTurnsIn(Math.min(...[...waiting].map(waitOf)))
   }
 
   function takeTurn(machine: Machine): void {

@@ -67,8 +67,9 @@ export class PacedStream extends Duplex {
   #look(): void {
     if (this.destroyed || this.#asked) return
     if (this.#source.readableLength === 0) {
-      // It tells its end, or that something came, only to whoever tries to read.
-      this.#source.read()
+      // It tells its end, or that something came, only to whoever tries to read. Reading takes nothing here: what a source
+      // gives at once would be lost.
+      this.#source.read(0)
       return
     }
     if (!this.#wanted) return

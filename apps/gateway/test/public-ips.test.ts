@@ -153,7 +153,7 @@ test('[R7.4] [R2.25] [R4.5] a public IP is bound, answers, is charged while stop
   following.leave()
   const events = await gateway.data(listInstanceEvents, { params: { id } }, { token })
   expect(events.map(({ code, detail }) => [code, detail]).slice(0, 1)).toEqual([
-    ['public_ip_given_back', bound.address],
+    ['public_ip_unbound', bound.address],
   ])
   expect(await gateway.gateway.billing.checkBooks()).toEqual([])
 })

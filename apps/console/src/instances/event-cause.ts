@@ -31,16 +31,18 @@ const CAUSES: Record<InstanceEventCode, EventCause> = {
   guest_silent: 'machine',
   guest_unprepared: 'machine',
   term_begun: 'customer',
-  // By its customer, or by the renewal that they have left on.
+  // By the renewal that its customer has left on.
   term_renewed: 'rule',
+  renewed_by_customer: 'customer',
   term_ended_early: 'customer',
   term_unpaid: 'rule',
   renewal_on: 'customer',
   renewal_off: 'customer',
   released_at_expiry: 'rule',
   public_ip_bound: 'customer',
-  // By its customer, or because the instance was removed or never became ready.
+  // The instance was removed or never became ready.
   public_ip_given_back: 'rule',
+  public_ip_unbound: 'customer',
   image_begun: 'customer',
   image_made: 'platform',
   image_not_made: 'platform',

@@ -77,7 +77,7 @@ export async function unbind(
     const bound = await deps.publicIps.boundTo(tx, row.id)
     if (bound?.id !== id) throw new ApiError('not_found')
     await leave(tx, deps, bound, at)
-    await tell(tx, row, { at, code: 'public_ip_given_back', detail: bound.address })
+    await tell(tx, row, { at, code: 'public_ip_unbound', detail: bound.address })
     return row
   })
 }

@@ -108,7 +108,7 @@ describe('[R2.25] [R4.5] a public IP that is bound to an instance', () => {
       },
     })
     const codes = await fixture.eventCodes(userId, instanceId)
-    expect(codes.slice(-2)).toEqual(['public_ip_bound', 'public_ip_given_back'])
+    expect(codes.slice(-2)).toEqual(['public_ip_bound', 'public_ip_unbound'])
     await fixture.expectSound(instanceId)
   })
 

@@ -77,7 +77,7 @@ async function carryOut(
   { wanted, plan, at }: { wanted: BillingConfirmed; plan: PlannedChange; at: Date },
 ): Promise<InstanceRow> {
   const until = plan.patch.expiryTime?.toISOString() ?? ''
-  const begins = wanted.change === 'renew' ? 'term_renewed' : 'term_begun'
+  const begins = wanted.change === 'renew' ? 'renewed_by_customer' : 'term_begun'
   const changed = await changeBilling(tx, statusDeps(deps), row, {
     at,
     event: { code: plan.termFrom ? begins : 'term_ended_early', detail: until },

@@ -99,6 +99,7 @@ describe('[R4.3] at the end of a term', () => {
     expect((await fixture.intervals(id)).map(({ charge }) => charge)).toEqual(['term', 'term'])
     expect(await totals(userId)).toEqual({ total: 100_000_000n - 2n * WEEK, held: 0n })
     expect(news(userId).map(({ outcome }) => outcome)).toEqual(['will_renew', 'renewed'])
+    expect(await fixture.eventCodes(userId, id)).toContain('term_renewed')
     await fixture.expectSound(id)
   })
 
@@ -160,6 +161,7 @@ describe('[R4.3] [R4.5] its customer', () => {
     expect(row.expiryTime).toEqual(after(expiryTime, 7))
     expect(preview.expiry_time).toBe(row.expiryTime?.toISOString())
     expect(await totals(userId)).toEqual({ total: 100_000_000n - 2n * WEEK, held: 0n })
+    expect(await fixture.eventCodes(target.userId, target.instanceId)).toContain('renewed_by_customer')
     await fixture.expectSound(target.instanceId)
     // What is deleted has back what it has not used: the term to come, and of this one all but its hours on demand.
     fixture.clock.advance(3_600)

@@ -4,6 +4,7 @@ import { getInstance } from '@berth/contract/instance-page'
 import { checkResource, deployInstance } from '@berth/contract/instances'
 import { getPublicIpPrice } from '@berth/contract/public-ip-calls'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
+import { listRegistryCredentials } from '@berth/contract/registries'
 import { useBlocker } from '@tanstack/react-router'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { expect, onTestFinished, test } from 'vitest'
@@ -85,6 +86,9 @@ const SETUP = deploySetup.parse({
   secret_env: ['LOGIN'],
 })
 
+/** It asks for nothing to be typed. */
+const PLAIN = deploySetup.parse({ ...SETUP, env: {}, secret_env: [] })
+
 /** The form, filled from an earlier setup. */
 async function openRepeated(answers: Parameters<typeof answerCalls>[0] = {}, setup = SETUP) {
   const specs = (sampleOf(listGpuSpecs.data) as object[]).map(spec => ({
@@ -151,6 +155,51 @@ test('[B18] [R4.3] it is paid for as the earlier one was, renewal and idle stop 
   expect(sent.find(({ operation }) => operation === deployInstance.operation)?.body).toMatchObject({
     ...{ billing_type, charge_cycle, auto_renew, idle_stop_minutes, spend_limit_cents },
   })
+})
+
+const CREDENTIAL = '0b3f8f0e-6f5c-4a0e-9a59-3a1c5d2f7e61'
+
+test('[R3.12] an image of a registry is deployed with the credential that was chosen, and without one again', async () => {
+  const credential = {
+    ...(sampleOf(listRegistryCredentials.data) as object[])[0],
+    ...{ id: CREDENTIAL, name: 'work', registry: 'ghcr.io', username: 'anna' },
+  }
+  const { sent } = await openRepeated({ [listRegistryCredentials.operation]: () => [credential] }, PLAIN)
+  const last = (operation: string) => sent.findLast(one => one.operation === operation)?.body
+  const choose = async (name: string) => {
+    fireEvent.click(await screen.findByRole('combobox', { name: 'Registry credential' }))
+    await act(async () => fireEvent.click(await screen.findByRole('option', { name })))
+  }
+  await choose('work · anna at ghcr.io')
+  await act(async () => fireEvent.click(await button('Deploy')))
+  const { image_reference } = PLAIN
+  const chosen = { image_id: null, image_reference, registry_credential_id: CREDENTIAL }
+  await waitFor(() => expect(last(deployInstance.operation)).toMatchObject(chosen))
+  // It is checked before with what it is deployed with.
+  await waitFor(() =>
+    expect(last(checkResource.operation)).toMatchObject({ registry_credential_id: CREDENTIAL }),
+  )
+  await choose('None, the image is public')
+  await act(async () => fireEvent.click(await button('Deploy')))
+  await waitFor(() =>
+    expect(last(deployInstance.operation)).toMatchObject({ image_reference, registry_credential_id: null }),
+  )
+})
+
+test('[R2.23] UDP ports that are typed are deployed with, apart from the others, and what is no port is said first', async () => {
+  const { sent } = await openRepeated({}, PLAIN)
+  const field = await screen.findByLabelText<HTMLInputElement>('UDP ports')
+  const last = () => sent.findLast(({ operation }) => operation === deployInstance.operation)?.body
+  fireEvent.change(field, { target: { value: '51820, 70000' } })
+  await act(async () => fireEvent.click(await button('Deploy')))
+  await waitFor(() => expect(field.getAttribute('aria-invalid')).toBe('true'))
+  expect(field.value).toBe('51820, 70000')
+  expect(last()).toBeUndefined()
+  fireEvent.change(field, { target: { value: '51820, 53' } })
+  await act(async () => fireEvent.click(await button('Deploy')))
+  await waitFor(() =>
+    expect(last()).toMatchObject({ http_ports: [], tcp_ports: [], udp_ports: [51_820, 53] }),
+  )
 })
 
 test('[B7] what a registry says of an image stands at the field of the image', async () => {

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:net'
 import { join, resolve } from 'node:path'
 import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
 import { deployInstance } from '@berth/contract/instances'
+import ssh2, { type ServerHostKeyAlgorithm } from 'ssh2'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { builtGateway } from '../../../scripts/test/built-gateway.ts'
 import { digestOf, makeImage, packOdd, startRegistry } from '../src/drivers/compute/oci/registry-fixture.ts'
@@ -13,6 +14,7 @@ import { tokenKeyOf } from '../src/platform/installation/token-keys.ts'
 import { deriveKey } from '../src/platform/secrets.ts'
 import { keepAway } from './keep-away.ts'
 import { makeQuickFolder } from './quick-folder.ts'
+import { freePort } from './remote-editor.ts'
 import { createTestDatabase } from './test-database.ts'
 
 const MAIN = await builtGateway()
@@ -165,17 +167,22 @@ test('one gateway at a time uses a data folder; it ends in good order and takes 
   expect(existsSync(join(folder, 'data/gateway.lock'))).toBe(false)
 })
 
-test('after kill -9 the next start takes up what was left, and the demo customer is still there', async () => {
-  const first = start()
+test('[R2.23] after kill -9 the next start takes up what was left: the demo customer is still there, and SSH has the same host keys', async () => {
+  const sshPort = await freePort()
+  const first = start({ BERTH_SSH_PORT: String(sshPort) })
   const token = await signInByLink(await first.signInLink)
   const account = await getAccount(await first.address, token)
   expect(account).toMatchObject({ status: 'ok', data: { emailVerified: true, balance: 2_500 } })
+  const keys = await sshHostKeys(sshPort)
   first.child.kill('SIGKILL')
   await first.ended
 
-  const second = start()
+  // At another port: what is left of the first one does not answer in its place.
+  const laterPort = await freePort()
+  const second = start({ BERTH_SSH_PORT: String(laterPort) })
   const address = await second.address
   expect(await getAccount(address, token)).toMatchObject({ data: { id: account.data.id, balance: 2_500 } })
+  expect(await sshHostKeys(laterPort)).toEqual(keys)
 })
 
 test('a data folder of the version before is taken over: its tokens stay good, and its keys leave the file', async () => {
@@ -331,6 +338,27 @@ async function getAccount(address: string, token: string) {
     headers: { authorization: `Bearer ${token}` },
   })
   return (await response.json()) as { status: string; data: { id: string } }
+}
+
+/** The keys that an SSH server shows, one of each type that it has. */
+function sshHostKeys(port: number): Promise<string[]> {
+  const shown = (type: ServerHostKeyAlgorithm) =>
+    new Promise<string>((resolve, reject) => {
+      const client = new ssh2.Client()
+      // It is refused when its key was seen.
+      client.on('error', reject)
+      client.connect({
+        host: '127.0.0.1',
+        port,
+        username: 'nobody',
+        algorithms: { serverHostKey: [type] },
+        hostVerifier: (key: Buffer) => {
+          resolve(key.toString('base64'))
+          return false
+        },
+      })
+    })
+  return Promise.all([shown('ssh-ed25519'), shown('ecdsa-sha2-nistp256')])
 }
 
 /** A token as the version before wrote it: the same claims, and no name of a key. */

@@ -28,6 +28,9 @@ const LISTENER = `perl -e '$| = 1; socket($s,2,1,0); setsockopt($s,1,2,pack("i",
   bind($s,pack("SnC4x8",2,8123,127,0,0,1)) or die; listen($s,5); print "up\\n";
   while (accept($c,$s)) { $l = <$c>; syswrite $c,"heard $l"; close $c }'`
 
+const NO_WAY_BACK =
+  'Ports are not forwarded from the instance to your computer (-R). From your computer to the instance they are: -L and -D.'
+
 const places = REAL_ENGINES.map(({ missing, ...engine }) => ({
   ...engine,
   missing: missing ?? (hasProgram('ssh') ? null : 'OpenSSH’s client is not installed'),
@@ -83,8 +86,12 @@ describe.each(places.filter(({ missing }) => missing === null))(
       for (const host of ['169.254.169.254', '10.0.0.1', 'gateway', '0.0.0.0']) {
         expect((await way(`${host}:8123`, '')).err).toContain('Only ports of the instance itself')
       }
-      const back = await ssh.run('ssh', key, ['-R', '8125:localhost:80', at, 'echo in'])
-      expect(back).toMatchObject({ out: 'in\n', err: expect.stringContaining('(-R)') })
+      // With a terminal and without.
+      for (const shown of ['-tt', '-T']) {
+        const back = await ssh.run('ssh', key, [shown, '-R', '8125:localhost:80', at, 'echo in'])
+        expect(back.out.trim(), shown).toBe('in')
+        expect(back.err, shown).toContain(NO_WAY_BACK)
+      }
       child.kill()
     })
 

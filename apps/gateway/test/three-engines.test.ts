@@ -266,7 +266,7 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
   )
 
   test(
-    'an image is pulled from its registry before the customer’s eyes, and one that cannot be says why',
+    '[R4.4] [B6] an image is pulled from its registry before the customer’s eyes, and one that cannot be says why',
     async () => {
       const { userId, token } = await gateway.signUp()
       await gateway.grant(userId, 1_000)
@@ -278,8 +278,11 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
       }
       const pulled = await deploy('pulled', 'ap-singapore')
       await expect
-        .poll(async () => (await of(pulled))?.progress, { timeout: RUNNING_MS })
-        .toMatchObject({ step: 'pulling', bytes_done: expect.any(Number), bytes_total: expect.any(Number) })
+        .poll(() => of(pulled), { timeout: RUNNING_MS })
+        .toMatchObject({
+          status: 'pulling',
+          progress: { step: 'pulling', bytes_done: expect.any(Number), bytes_total: expect.any(Number) },
+        })
       seen.resolve()
       await expect.poll(async () => (await of(pulled))?.status, { timeout: RUNNING_MS }).toBe('running')
 

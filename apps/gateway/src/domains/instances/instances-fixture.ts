@@ -12,6 +12,7 @@ import { testSealer } from '../../../test/test-sealer.ts'
 import { computeFailure, createFakeEngine, type FakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import type { RealGpu } from '../../drivers/compute/port/engine.ts'
 import type { LayoutStore } from '../../drivers/image-store/port.ts'
+import type { CatalogueImage } from '../../platform/config/catalogue.ts'
 import type { Meter } from '../billing/billing.ts'
 import { type BillingFixture, createBillingFixture } from '../billing/billing-fixture.ts'
 import { walletHold } from '../billing/ledger/tables.ts'
@@ -129,12 +130,20 @@ interface GatewayOptions {
   imageStore?: LayoutStore
 }
 
-export async function createInstancesFixture(options: GatewayOptions = {}): Promise<InstancesFixture> {
+interface FixtureOptions extends GatewayOptions {
+  /** Images of virtual machines, which the catalogue has besides those that ship; an engine of its own makes them. */
+  vmImages?: CatalogueImage[]
+}
+
+export async function createInstancesFixture(options: FixtureOptions = {}): Promise<InstancesFixture> {
   const base = await createBillingFixture()
   const { db, clock, ids, log, billing } = base
-  const shipped = shippedCatalogue()
+  const { vmImages = [] } = options
+  const plain = shippedCatalogue()
+  const shipped = { ...plain, images: [...plain.images, ...vmImages] }
   const size = { cpu_count: 4, memory_mb: 8_192, gpus: options.gpus ?? [] }
   const compute = options.compute ?? createFakeEngine({ clock, size })
+  const vmEngines = vmImages.length > 0 ? [createFakeEngine({ clock, size, id: 'vms', kinds: ['VM'] })] : []
   const started: Instances[] = []
   const fleets = new Map<Instances, Fleet>()
   const quotesOf = new Map<Instances, Quotes>()
@@ -160,17 +169,17 @@ export async function createInstancesFixture(options: GatewayOptions = {}): Prom
       db,
       log,
       selfId: ids.uuid(),
-      sources: own.sources ?? [
-        {
-          description: 'the test’s engine',
+      sources:
+        own.sources ??
+        [engine, ...vmEngines].map((one, index) => ({
+          description: `the test’s engine ${index}`,
           regionCodes: own.regionCodes ?? catalogue.regions.map(({ code }) => code),
           formerId: () => null,
           async open() {
-            if (engine) return engine
+            if (one) return one
             throw computeFailure('engine_unavailable')
           },
-        },
-      ],
+        })),
       listen: base.database.listen,
     })
     const regions = createRegions({ db, clock, catalogue, fleet })

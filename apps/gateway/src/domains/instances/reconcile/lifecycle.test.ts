@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { DeployBody } from '@berth/contract/instances'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { shippedCatalogue } from '../../../../test/shipped-catalogue.ts'
 import { computeFailure } from '../../../drivers/compute/fake/fake-engine.ts'
 import type { MachineSpec } from '../../../drivers/compute/port/machines.ts'
+import { CONTAINER_DISK_SKU, computeSku, OWN_DISK_SKUS } from '../../../platform/config/skus.ts'
 import {
   CUSTOMERS_KEY,
   createInstancesFixture,
@@ -10,9 +12,14 @@ import {
   startWanted,
 } from '../instances-fixture.ts'
 
+/** What there is to say of a deploy that makes a virtual machine; none that ships does. */
+const VM = { kind: 'VM', image_id: 'whole-system' } as const
+
 let fixture: InstancesFixture
 beforeAll(async () => {
-  fixture = await createInstancesFixture()
+  const [plain] = shippedCatalogue().images
+  if (!plain) throw new Error('the catalogue has no image')
+  fixture = await createInstancesFixture({ vmImages: [{ ...plain, id: VM.image_id, kind: VM.kind }] })
   await fixture.instances.reconciler.start()
 })
 afterEach(() => {
@@ -45,6 +52,14 @@ test('[B6] a deploy goes through its steps to a machine that runs, and is charge
 test.each([
   ['a machine of GPUs with a disk', { gpu_spec_id: 'l4', gpu_count: 2, container_disk_gb: 137 }],
   [
+    'one of GPUs with a volume of its own',
+    { gpu_spec_id: 'l4', gpu_count: 4, container_disk_gb: 41, pod_volume_gb: 23 },
+  ],
+  [
+    'a virtual machine with a data disk',
+    { ...VM, gpu_spec_id: 'cpu', gpu_count: 1, container_disk_gb: 34, data_disk_gb: 71 },
+  ],
+  [
     'a pod with a volume of its own',
     { gpu_spec_id: 'cpu', gpu_count: 1, container_disk_gb: 33, pod_volume_gb: 57 },
   ],
@@ -54,12 +69,12 @@ test.each([
   ],
   ['one whose disk is free', { gpu_spec_id: 'cpu', gpu_count: 1, container_disk_gb: 20 }],
 ] as const)(
-  '[B3] [R9.5] [R4.7] what %s was quoted is what the ledger takes, to the micro-unit',
+  '[B3] [R3.5] [R9.5] [R4.7] what %s was quoted, line by line, is what the ledger takes, to the micro-unit',
   async (_what, body) => {
     const userId = await fixture.payer()
     const totals = async () => fixture.billing.totals(fixture.db, userId)
     const request = {
-      query: { region_code: 'us-west', kind: 'POD', billing_type: 'postpay', charge_cycle: null, ...body },
+      query: { kind: 'POD', region_code: 'us-west', billing_type: 'postpay', charge_cycle: null, ...body },
     }
     const price = await fixture.quotes.price({ ...request, caller: { userId } } as never)
     const lines = price.lines.reduce((sum, line) => sum + BigInt(line.rate_micro_per_hour), 0n)
@@ -67,6 +82,20 @@ test.each([
     const before = await totals()
     const id = await fixture.running(userId, body)
     expect(before.availableMicro - (await totals()).availableMicro).toBe(lines)
+    const skus = {
+      cpu: computeSku(body.gpu_spec_id),
+      gpu: computeSku(body.gpu_spec_id),
+      disk: CONTAINER_DISK_SKU,
+      ...OWN_DISK_SKUS,
+    }
+    const quoted = price.lines.map(({ key, rate_micro_per_hour }) => [
+      skus[key as keyof typeof skus],
+      BigInt(rate_micro_per_hour),
+    ])
+    const [interval] = await fixture.intervals(id)
+    expect(
+      interval?.meters.map(({ sku, quantity, rateMicro }) => [sku, BigInt(quantity) * rateMicro]),
+    ).toEqual(quoted.filter(([, micro]) => micro !== 0n))
     fixture.clock.advance(3 * 3_600)
     await fixture.instances.stop({ userId, instanceId: id })
     await fixture.until(id, 'stopped')

@@ -79,6 +79,8 @@ export function createFakeEngine(options: {
   id?: string
   /** Whether several running machines may have one volume; left out: they may. */
   sharesVolumes?: boolean
+  /** What its machines can be; pods unless told otherwise. */
+  kinds?: Engine['kinds']
 }): FakeEngine {
   const { clock, sharesVolumes = true } = options
   const held = new Map(options.held)
@@ -237,7 +239,7 @@ export function createFakeEngine(options: {
   const engine: FakeEngine = {
     id: `fake:${options.id ?? 'one'}`,
     driver: 'fake',
-    kinds: ['POD'],
+    kinds: options.kinds ?? ['POD'],
     capabilities: {
       walls: 'none',
       isolation: 'None: nothing runs.',

@@ -1,4 +1,4 @@
-import { duplexPair } from 'node:stream'
+import { type Duplex, duplexPair } from 'node:stream'
 import type Docker from 'dockerode'
 import { expect, test } from 'vitest'
 import { openProgram, type ProgramLineEnd } from '../port/program-line.ts'
@@ -22,9 +22,27 @@ test('errors that an engine passes on before the first line of the output are no
   const running = runProgram(container, { command: 'echo ab; echo err >&2; exit 7' })
   for (const piece of [frame(STDERR, 'err\n'), frame(STDOUT, '42\nab\n')]) engine.write(piece)
   engine.end()
+  expect(await toldBy(await running)).toMatchObject({ output: 'ab\n', errors: 'err\n', code: 7, lost: false })
+})
+
+test('a command that ends before its terminal has its size says what it said, and how it ended', async () => {
+  const [socket, engine] = duplexPair()
+  const exec = {
+    start: async () => socket,
+    inspect: async () => ({ Running: false, ExitCode: 7 }),
+    resize: () => Promise.reject(new Error('no running process found')),
+  }
+  const container = { exec: async () => exec } as unknown as Docker.Container
+  const running = runProgram(container, { command: 'echo in; exit 7', pty: { cols: 80, rows: 24 } })
+  engine.end('\x1b]berth;42\x07in\r\n')
+  expect(await toldBy(await running)).toMatchObject({ output: 'in\r\n', code: 7, lost: false })
+})
+
+/** All that a program's line tells, and its end. */
+async function toldBy(line: Duplex) {
   const told = { output: '', errors: '' }
   const end = Promise.withResolvers<ProgramLineEnd>()
-  openProgram(await running, {
+  openProgram(line, {
     onOutput: bytes => {
       told.output += bytes
     },
@@ -33,6 +51,5 @@ test('errors that an engine passes on before the first line of the output are no
     },
     onEnd: end.resolve,
   })
-  expect(await end.promise).toMatchObject({ code: 7, lost: false })
-  expect(told).toEqual({ output: 'ab\n', errors: 'err\n' })
-})
+  return { ...(await end.promise), ...told }
+}

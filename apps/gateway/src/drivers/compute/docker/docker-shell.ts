@@ -36,7 +36,9 @@ export async function openDockerShell(
   const socket = (await exec.start({ hijack: true, stdin: true, Tty: true })) as unknown as Socket
   socket.setNoDelay?.(true)
   const pid = await readPid(socket)
-  const resize = (cols: number, rows: number) => exec.resize({ w: cols, h: rows })
+  socket.on('error', () => socket.destroy())
+  // A command may end before its terminal has its size: it ran, and what it said is still to be read.
+  const resize = (cols: number, rows: number) => exec.resize({ w: cols, h: rows }).catch(() => undefined)
   await resize(options.cols, options.rows)
 
   let ended = false
@@ -47,15 +49,15 @@ export async function openDockerShell(
     exitCode(exec).then(events.onEnd, () => events.onEnd(null))
   }
   // Closing without 'end' is the loss of the engine; the shell may live on, but nobody can reach it.
-  socket.on('error', () => socket.destroy())
   socket.on('end', end)
   socket.on('close', end)
   socket.on('drain', events.onDrain)
   socket.on('data', events.onData)
+  if (socket.closed) end()
 
   return {
     write: data => socket.destroyed || socket.write(data),
-    resize: (cols, rows) => void resize(cols, rows).catch(() => undefined),
+    resize: (cols, rows) => void resize(cols, rows),
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),
     hangUp: () => {

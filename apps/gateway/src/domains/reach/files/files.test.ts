@@ -71,14 +71,17 @@ const PLACES: { name: string; missing: string | null; hasTar: boolean; open(): P
     hasTar: false,
     async open() {
       const socketPath = docker.ok ? docker.socket_path : ''
-      const reference = await importTestImage(new Docker({ socketPath }))
+      const client = new Docker({ socketPath })
+      const reference = await importTestImage(client)
+      const cloudId = `files${randomBytes(3).toString('hex')}`
       const engine = await createDockerEngine({
         place: { kind: 'unix', socket_path: socketPath },
-        cloudId: `files${randomBytes(3).toString('hex')}`,
+        cloudId,
         egress: null,
         log,
       })
-      return { engine, image: { id: 'test', parts: { docker: reference } }, end: async () => undefined }
+      const end = () => client.getNetwork(`berth-${cloudId}`).remove()
+      return { engine, image: { id: 'test', parts: { docker: reference } }, end }
     },
   },
 ]

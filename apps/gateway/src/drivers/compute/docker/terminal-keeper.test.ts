@@ -107,7 +107,10 @@ describeWhere('Docker', probe, () => {
     await engine.machines.create(smallMachine(id, { id: 'test', parts: { docker } }), never)
     await engine.machines.start(id, never)
   })
-  afterAll(() => engine?.machines.remove(id, never))
+  afterAll(async () => {
+    await engine?.machines.remove(id, never)
+    await new Docker({ socketPath }).getNetwork(`berth-${cloudId}`).remove()
+  })
 
   test('a shell that ignores that it was closed is killed, and floods nobody', async () => {
     const screen = await openScreen(engine, id, { session: 'deaf' })

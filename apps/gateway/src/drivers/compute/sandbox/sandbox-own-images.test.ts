@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Docker from 'dockerode'
 import pino from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLayoutFolder } from '../../image-store/layout/layout-folder.ts'
@@ -88,9 +89,11 @@ describeWhere('images of sandboxes', probe, () => {
       await engine().machines.remove(spec.id, never)
 
       if (!dockerProbe.ok) return context.skip(dockerProbe.why)
+      const { socket_path } = dockerProbe
+      const cloudId = `own${process.pid}`
       const docker = await createDockerEngine({
-        place: { kind: 'unix', socket_path: '/var/run/docker.sock' },
-        cloudId: `own${process.pid}`,
+        place: { kind: 'unix', socket_path },
+        cloudId,
         egress: null,
         log,
       })
@@ -104,6 +107,7 @@ describeWhere('images of sandboxes', probe, () => {
         await own(docker).delete('from-a-sandbox')
       } finally {
         await docker.shutdown()
+        await new Docker({ socketPath: socket_path }).getNetwork(`berth-${cloudId}`).remove()
       }
     })
   }

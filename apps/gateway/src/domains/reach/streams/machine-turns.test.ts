@@ -80,7 +80,7 @@ test('a machine whose part comes back soon does not wait as long as one whose pa
     }
     return { say, pieces: () => pieces }
   }
-  const late = machine('late', 10)
+  const late = machine('late', 1_000)
   expect(await late.say()).toBe(1)
   expect(await late.say()).toBe(1)
   // What all may take together comes back at once.

@@ -16,16 +16,14 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
-import { deployInstance, listInstances } from '@berth/contract/instances'
-import { addSshKey } from '@berth/contract/ssh-keys'
 import pty from '@lydell/node-pty'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { deployBody } from '../src/domains/instances/instances-fixture.ts'
 import { eventually } from '../src/domains/reach/reach-fixture.ts'
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
 import { createSandboxEngine } from '../src/drivers/compute/sandbox/sandbox-engine.ts'
-import { createSshClient, hasProgram, resultOf, type SshClient } from './ssh-client.ts'
+import { hasProgram, resultOf, type SshClient } from './ssh-client.ts'
+import { startSshInstance } from './ssh-instance.ts'
 import { sshProcessOf } from './ssh-process.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -51,20 +49,7 @@ describe.skipIf(missing !== null)('clients of SSH', () => {
     const dataDir = join(folder, 'machines')
     const engine = await createSandboxEngine({ dataDir, log: pino({ level: 'silent' }) })
     gateway = await startGateway({ compute: engine, sshPort: 0 })
-    const { token, userId } = await gateway.signUp()
-    await gateway.grant(userId, 1_000)
-    const body = deployBody({ http_ports: [], tcp_ports: [] })
-    const { instance_id } = await gateway.data(deployInstance, { body }, { token })
-    at = `${instance_id}@127.0.0.1`
-    ssh = createSshClient({ folder, port: gateway.gateway.ssh?.port ?? 0 })
-    const made = ssh.makeKey('laptop')
-    key = made.file
-    await gateway.data(addSshKey, { body: { name: '', public_key: made.line } }, { token })
-    await ssh.learnHost()
-    await eventually('a machine that runs', async () => {
-      const [one] = await gateway.data(listInstances, {}, { token })
-      return one?.status === 'running'
-    })
+    ;({ ssh, key, at } = await startSshInstance(gateway, folder))
   }, SETUP_MS)
   afterAll(async () => {
     await gateway?.stop()

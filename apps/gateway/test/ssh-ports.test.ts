@@ -3,11 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { deployInstance, listInstances } from '@berth/contract/instances'
-import { addSshKey } from '@berth/contract/ssh-keys'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { deployBody } from '../src/domains/instances/instances-fixture.ts'
-import { eventually } from '../src/domains/reach/reach-fixture.ts'
 import { type OpenedEngine, REAL_ENGINES } from './real-engines.ts'
 import {
   EDITOR_FOLDER,
@@ -18,7 +14,8 @@ import {
   openBySocks,
   startScript,
 } from './remote-editor.ts'
-import { createSshClient, hasProgram, resultOf, type SshClient } from './ssh-client.ts'
+import { hasProgram, resultOf, type SshClient } from './ssh-client.ts'
+import { startSshInstance } from './ssh-instance.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
 const SETUP_MS = 180_000
@@ -54,20 +51,7 @@ describe.each(places.filter(({ missing }) => missing === null))(
     beforeAll(async () => {
       opened = await open(folder)
       gateway = await startGateway({ compute: opened.engine, catalogue: opened.catalogue, sshPort: 0 })
-      const { token, userId } = await gateway.signUp()
-      await gateway.grant(userId, 1_000)
-      const body = deployBody({ http_ports: [], tcp_ports: [] })
-      const { instance_id } = await gateway.data(deployInstance, { body }, { token })
-      at = `${instance_id}@127.0.0.1`
-      ssh = createSshClient({ folder, port: gateway.gateway.ssh?.port ?? 0 })
-      const made = ssh.makeKey('laptop')
-      key = made.file
-      await gateway.data(addSshKey, { body: { name: '', public_key: made.line } }, { token })
-      await ssh.learnHost()
-      await eventually('a machine that runs', async () => {
-        const [one] = await gateway.data(listInstances, {}, { token })
-        return one?.status === 'running'
-      })
+      ;({ ssh, key, at } = await startSshInstance(gateway, folder))
     }, SETUP_MS)
     afterAll(async () => {
       await gateway?.stop()

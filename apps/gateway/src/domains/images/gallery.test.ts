@@ -6,6 +6,7 @@ import {
   getImage,
   getImagePrice,
 } from '@berth/contract/images'
+import { eq, lt, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
 import { keptImage } from './images-fixture.ts'
@@ -68,21 +69,11 @@ test('[R1.2] [R9.6] own images say what they hold and cost, by region, and nobod
 test('[R2.3] [R3.4] guests see what the community has, with stars and deploys, and customers their own star', async () => {
   const { userId, token } = await gateway.signUp()
   const fan = await gateway.signUp()
-  const { id: originId, ...rest } = keptImage(userId)
   const id = 'im-community'
-  const {
-    status: _s,
-    statusSince: _t,
-    engineId: _e,
-    microPerGbDay: _p,
-    nextAttemptAt: _n,
-    userId: _u,
-    ...said
-  } = rest
   const { db } = gateway.database
-  await db
-    .insert(communityImage)
-    .values({ ...said, id, originId: originId ?? '', authorId: userId, authorName: 'Mira', number: 1 })
+  const copy = published(userId, id)
+  const { originId } = copy
+  await db.insert(communityImage).values(copy)
   await db
     .insert(communityImageVersion)
     .values({ imageId: id, number: 1, versionInfo: 'one', sizeBytes: 1, createdAt: new Date() })
@@ -108,15 +99,50 @@ test('[R2.3] [R3.4] guests see what the community has, with stars and deploys, a
     custom_image_id: null,
     versions: [{ number: 1, version_info: 'one', size: 1 }],
   })
-  await db
-    .insert(ownImage)
-    .values(keptImage(userId, { id: originId ?? '', communityId: id, status: 'community' }))
+  await db.insert(ownImage).values(keptImage(userId, { id: originId, communityId: id, status: 'community' }))
   expect(await gateway.data(getImage, { params: { id } }, { token })).toMatchObject({
     custom_image_id: originId,
   })
   const official = await gateway.data(getImage, { params: { id: 'pytorch' } })
   expect(official).toMatchObject({ type: 'Official', name: 'PyTorch', own: null })
 })
+
+test('[R3.4] stars and deploys are counted where they are given: the list of guests reads none of them', async () => {
+  const { userId } = await gateway.signUp()
+  const { db } = gateway.database
+  const imageId = 'im-loved'
+  await db.insert(communityImage).values(published(userId, imageId))
+  await db.execute(
+    sql`insert into image_star select ${imageId}, gen_random_uuid(), now() from generate_series(1, 500)`,
+  )
+  await db.execute(
+    sql`insert into image_deploy select ${imageId}, gen_random_uuid(), current_date - n % 10 from generate_series(1, 5000) n`,
+  )
+  const seen = async () => (await gateway.data(communityImages, {})).find(({ id }) => id === imageId)
+  expect(await seen()).toMatchObject({ stars: 500, deploys: 5_000, deploys_week: 3_500 })
+  await db.transaction(async tx => {
+    await tx.execute(sql`lock table image_star, image_deploy in access exclusive mode`)
+    expect(await seen()).toMatchObject({ stars: 500 })
+  })
+  await db.delete(imageStar).where(eq(imageStar.imageId, imageId))
+  await db.delete(imageDeploy).where(lt(imageDeploy.day, sql`current_date`))
+  expect(await seen()).toMatchObject({ stars: 0, deploys: 500, deploys_week: 500 })
+})
+
+/** What the community has of an image that a customer published. */
+function published(authorId: string, id: string): typeof communityImage.$inferInsert {
+  const {
+    id: originId = '',
+    status: _s,
+    statusSince: _t,
+    engineId: _e,
+    microPerGbDay: _p,
+    nextAttemptAt: _n,
+    userId: _u,
+    ...said
+  } = keptImage(authorId)
+  return { ...said, id, originId, authorId, authorName: 'Mira', number: 1 }
+}
 
 test('an answer is due on the third working day, at whose end', () => {
   const dueAfter = (from: string) => workingDaysAfter(new Date(from), 3).toISOString()

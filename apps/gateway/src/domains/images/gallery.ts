@@ -11,7 +11,7 @@ import {
   imagePrice,
   imageVersion,
 } from '@berth/contract/images'
-import { and, count, desc, eq, gt, inArray, isNull, ne, sql } from 'drizzle-orm'
+import { and, desc, eq, getTableColumns, gt, inArray, isNull, ne, sql, sum } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
@@ -20,7 +20,14 @@ import { wireOf } from '../../platform/http/wire.ts'
 import { deletedOn } from '../../platform/unpaid.ts'
 import type { Billing } from '../billing/billing.ts'
 import { gbOf, isBilled, type OwnImageRow, reviewBy, UNPAID_IMAGES } from './image-states.ts'
-import { communityImage, communityImageVersion, imageDeploy, imageStar, ownImage } from './tables.ts'
+import {
+  communityImage,
+  communityImageVersion,
+  imageCount,
+  imageDeployDay,
+  imageStar,
+  ownImage,
+} from './tables.ts'
 
 export type CommunityRow = typeof communityImage.$inferSelect
 
@@ -35,6 +42,8 @@ const DAY_MS = 86_400_000
 const BYTES_PER_MB = 1_048_576
 /** What the community's list holds at most: the most deployed. */
 const COMMUNITY_MAX = 1_000
+/** What lists know of an image: all but its long text, a thousand of which would be twenty megabytes for each guest. */
+const { readme: _, ...listed } = getTableColumns(communityImage)
 /** Newest versions that a page shows. */
 const VERSIONS_MAX = 50
 
@@ -60,7 +69,7 @@ export function createGallery(deps: GalleryDeps) {
   }
 
   /** What lists and pages say of every image. */
-  function shared<Row extends OwnImageRow | CommunityRow>(row: Row) {
+  function shared<Row extends Omit<OwnImageRow | CommunityRow, 'readme'>>(row: Row) {
     const reason = deps.unavailableReason(row, row.regionCode)
     return {
       ...row,
@@ -77,38 +86,32 @@ export function createGallery(deps: GalleryDeps) {
   /** Stars and deploys of images of the community, by their ids. */
   async function countsOf(ids: string[], userId: string | null) {
     const weekAgo = new Date(clock.now().getTime() - 7 * DAY_MS).toISOString().slice(0, 10)
-    const [stars, deploys] = await Promise.all([
+    const [counts, weeks, starred] = await Promise.all([
+      db.select().from(imageCount).where(inArray(imageCount.imageId, ids)),
       db
-        .select({
-          id: imageStar.imageId,
-          stars: count(),
-          starred:
-            userId === null ? sql<boolean>`false` : sql<boolean>`bool_or(${imageStar.userId} = ${userId})`,
-        })
-        .from(imageStar)
-        .where(inArray(imageStar.imageId, ids))
-        .groupBy(imageStar.imageId),
-      db
-        .select({
-          id: imageDeploy.imageId,
-          deploys: count(),
-          week: sql<number>`count(*) filter (where ${gt(imageDeploy.day, weekAgo)})`.mapWith(Number),
-        })
-        .from(imageDeploy)
-        .where(inArray(imageDeploy.imageId, ids))
-        .groupBy(imageDeploy.imageId),
+        .select({ id: imageDeployDay.imageId, deploys: sum(imageDeployDay.deploys).mapWith(Number) })
+        .from(imageDeployDay)
+        .where(and(inArray(imageDeployDay.imageId, ids), gt(imageDeployDay.day, weekAgo)))
+        .groupBy(imageDeployDay.imageId),
+      userId === null
+        ? []
+        : db
+            .select({ id: imageStar.imageId })
+            .from(imageStar)
+            .where(and(eq(imageStar.userId, userId), inArray(imageStar.imageId, ids))),
     ])
-    const starsOf = new Map(stars.map(one => [one.id, one]))
-    const deploysOf = new Map(deploys.map(one => [one.id, one]))
+    const countOf = new Map(counts.map(one => [one.imageId, one]))
+    const weekOf = new Map(weeks.map(one => [one.id, one.deploys]))
+    const theirs = new Set(starred.map(one => one.id))
     return (id: string | null) => ({
-      stars: starsOf.get(id ?? '')?.stars ?? 0,
-      starred: starsOf.get(id ?? '')?.starred ?? false,
-      deploys: deploysOf.get(id ?? '')?.deploys ?? 0,
-      deploysWeek: deploysOf.get(id ?? '')?.week ?? 0,
+      stars: countOf.get(id ?? '')?.stars ?? 0,
+      starred: theirs.has(id ?? ''),
+      deploys: countOf.get(id ?? '')?.deploys ?? 0,
+      deploysWeek: weekOf.get(id ?? '') ?? 0,
     })
   }
 
-  const communityFacts = (row: CommunityRow) => ({
+  const communityFacts = <Row extends Omit<CommunityRow, 'readme'>>(row: Row) => ({
     ...shared(row),
     type: 'Community' as const,
     author: row.authorName,
@@ -160,12 +163,12 @@ export function createGallery(deps: GalleryDeps) {
      */
     async community(userId: string | null, regionCode: string | null): Promise<Image[]> {
       requireRegion(regionCode)
-      const deploys = sql`(select count(*) from ${imageDeploy} where ${imageDeploy.imageId} = ${communityImage.id})`
       const rows = await db
-        .select()
+        .select(listed)
         .from(communityImage)
+        .leftJoin(imageCount, eq(imageCount.imageId, communityImage.id))
         .where(and(live, regionCode === null ? undefined : eq(communityImage.regionCode, regionCode)))
-        .orderBy(desc(deploys), desc(communityImage.place))
+        .orderBy(sql`coalesce(${imageCount.deploys}, 0) desc`, desc(communityImage.place))
         .limit(COMMUNITY_MAX)
       if (rows.length === 0) return []
       const counts = await countsOf(

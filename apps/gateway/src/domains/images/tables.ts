@@ -183,6 +183,27 @@ export const imageDeploy = pgTable(
   ],
 )
 
+/**
+ * How many stars and deploys an image has: as many as there are rows of them, by triggers (migration 0040). Whoever lists
+ * images counts nothing.
+ */
+export const imageCount = pgTable('image_count', {
+  imageId: text('image_id').primaryKey(),
+  stars: integer('stars').notNull().default(0),
+  deploys: integer('deploys').notNull().default(0),
+})
+
+/** How many of an image's deploys are of which day in UTC; kept as `imageCount` is. */
+export const imageDeployDay = pgTable(
+  'image_deploy_day',
+  {
+    imageId: text('image_id').notNull(),
+    day: date('day', { mode: 'string' }).notNull(),
+    deploys: integer('deploys').notNull().default(0),
+  },
+  table => [primaryKey({ columns: [table.imageId, table.day] })],
+)
+
 /** Covers as they are served: drawn anew of what customers sent, each kept once. */
 export const imageCover = pgTable('image_cover', {
   /** SHA-256 of the WebP. */

@@ -30,6 +30,7 @@ const UNITS_OF_BOUNDARIES = [
   'network_sent_bytes',
   // What an engine and a store tell of images.
   'size_bytes',
+  'used_bytes',
   'own_bytes',
   'new_bytes',
   'freed_bytes',

@@ -85,6 +85,11 @@ export const VOLUME_PATH_CHARS_MAX = 256
 /** A volume that nothing is left to pay for is deleted after so many days, announced by mail at once and on these days before (B4). */
 export const UNPAID_VOLUME_KEPT_DAYS = 14
 export const UNPAID_VOLUME_NOTICE_DAYS = [7, 3, 1] as const
+/** From this much of its size on a volume is nearly full, which is said once, until it falls below the other one. */
+export const VOLUME_NEAR_FULL_PERCENT = 90
+export const VOLUME_NOT_NEAR_PERCENT = 85
+/** How long a volume that nothing holds to its size may be over it before instances that start have it read-only. */
+export const VOLUME_OVER_SIZE_HOURS = 24
 
 /** Environment variables and start command of an instance (R5.5 gives the 500). */
 export const ENV_VARIABLES_MAX = 50

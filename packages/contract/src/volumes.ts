@@ -56,6 +56,10 @@ export type VolumeStatus = (typeof VOLUME_STATUSES)[number]
 export const VOLUME_REASONS = ['make_failed', 'grow_failed', 'missing', 'engine_away', 'unpaid'] as const
 export type VolumeReason = (typeof VOLUME_REASONS)[number]
 
+/** Why it is not known how much a volume holds: it has too many files to count in the time allowed, or its engine failed. */
+export const MEASURE_TROUBLES = ['too_long', 'failed'] as const
+export type MeasureTrouble = (typeof MEASURE_TROUBLES)[number]
+
 /** Storage that outlives instances (R3.11). */
 export const volume = z.object({
   id: z.string(),
@@ -74,6 +78,18 @@ export const volume = z.object({
   shared: z.boolean(),
   /** Whether it holds no more than its size. */
   size_enforced: z.boolean(),
+  /** What its files took when they were counted last, in bytes; null: not measured yet. */
+  used_bytes: z.number().int().nullable(),
+  measured_at: timestamp.nullable(),
+  /** Why the last try to count came to nothing; `used_bytes` is of an earlier one, then. */
+  measure_trouble: z.enum(MEASURE_TROUBLES).nullable(),
+  /** Whether it was found nearly full, and not emptied since (`VOLUME_NEAR_FULL_PERCENT`). */
+  near_full: z.boolean(),
+  /** Since when it holds more than its size, and when it is read-only for that to instances that start; null: it does not. */
+  over_since: timestamp.nullable(),
+  read_only_on: timestamp.nullable(),
+  /** Whether instances that start have it read-only: nothing is left to pay for it, or it was over its size for too long. */
+  read_only: z.boolean(),
   /** Instances that have it, running or stopped, the oldest first. */
   attached_to: z.array(
     z.object({

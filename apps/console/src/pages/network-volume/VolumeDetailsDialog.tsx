@@ -5,6 +5,7 @@ import { CopyText } from '../../ui/CopyText.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { TechnicalDetail } from '../../ui/TechnicalDetail.tsx'
 import classes from './NetworkVolumePage.module.css'
+import { VolumeUse } from './VolumeUse.tsx'
 import { Holders } from './volume-columns.tsx'
 
 interface VolumeDetailsDialogProps {
@@ -36,6 +37,16 @@ export function VolumeDetailsDialog({ volume, opened, onClose }: VolumeDetailsDi
           <dd>{format.number(volume.size_gb)} GB</dd>
         </div>
         <div>
+          <dt>{t('columns.used')}</dt>
+          <dd>
+            <VolumeUse volume={volume} />
+          </dd>
+        </div>
+        <div>
+          <dt>{t('details.measured')}</dt>
+          <dd>{volume.measured_at === null ? t('used.not_measured') : format.moment(volume.measured_at)}</dd>
+        </div>
+        <div>
           <dt>{t('fields.region')}</dt>
           <dd>{volume.region_name}</dd>
         </div>
@@ -60,6 +71,16 @@ export function VolumeDetailsDialog({ volume, opened, onClose }: VolumeDetailsDi
       </dl>
       {deleted_on !== null && (
         <p className={classes.warned}>{t('details.unpaid', { date: format.moment(deleted_on) })}</p>
+      )}
+      {volume.measure_trouble !== null && (
+        <p className={classes.note}>{t(`measure_trouble.${volume.measure_trouble}`)}</p>
+      )}
+      {volume.over_since !== null && volume.read_only_on !== null && (
+        <p className={classes.warned}>
+          {t(volume.read_only ? 'details.over_read_only' : 'details.over_size', {
+            date: format.moment(volume.read_only_on),
+          })}
+        </p>
       )}
       {reason && <p className={classes.warned}>{t(`reason.${reason.code}`)}</p>}
       {reason && <TechnicalDetail lines={[reason.detail]} />}

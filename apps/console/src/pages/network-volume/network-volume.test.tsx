@@ -104,6 +104,39 @@ describe('the page of network volumes', () => {
     expect(of(growVolume)[0]?.body).toEqual({ size_gb: 500 })
   })
 
+  test('[R3.11] says how much of each is used, in words where that is not known, and offers to grow what is nearly full', async () => {
+    const GB = 1024 ** 3
+    const over = { over_since: '2026-11-20T10:00:00.000Z', read_only_on: '2026-11-21T10:00:00.000Z' }
+    await open([
+      madeVolume({ used_bytes: 82 * GB }),
+      madeVolume({ id: 'v-000001', name: 'ckpt', used_bytes: 96.5 * GB, near_full: true }),
+      madeVolume({ id: 'v-000002', name: 'fresh' }),
+      madeVolume({ id: 'v-000003', name: 'many', measure_trouble: 'too_long' }),
+      madeVolume({ id: 'v-000004', name: 'gone', status: 'deleting', used_bytes: 61 * GB }),
+      madeVolume({
+        id: 'v-000005',
+        name: 'much',
+        used_bytes: 120 * GB,
+        near_full: true,
+        read_only: true,
+        ...over,
+      }),
+    ])
+    const rowOf = async (name: string) => within((await screen.findByText(name)).closest('tr') as HTMLElement)
+    const said: [string, string[]][] = [
+      ['datasets', ['82 of 100 GB', '82%', 'Details']],
+      ['ckpt', ['97 of 100 GB', '3.5 GB left', 'Grow']],
+      ['fresh', ['not measured yet']],
+      ['many', ['not measured: too many files to count']],
+      ['gone', ['61 of 100 GB when last seen']],
+      ['much', ['20 GB too much', 'Read-only', 'it has held more than its size for a day: make it larger']],
+    ]
+    for (const [name, texts] of said) {
+      const row = await rowOf(name)
+      for (const text of texts) expect(row.getByText(text)).toBeTruthy()
+    }
+  })
+
   test('says why one that an instance has cannot be deleted, and when one that is not paid for is', async () => {
     const held = { instance_id: 'i-000001', name: 'trainer', status: 'stopped', path: '/data' }
     const unpaid = { unpaid_since: '2026-11-01T10:00:00.000Z', deleted_on: '2026-11-15T10:00:00.000Z' }

@@ -1,4 +1,4 @@
-import { listVolumes, type Volume, type VolumeStatus } from '@berth/contract/volumes'
+import { growVolume, listVolumes, type Volume, type VolumeStatus } from '@berth/contract/volumes'
 import { IconArrowsMaximize, IconInfoCircle, IconPencil, IconTrash } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
@@ -11,6 +11,7 @@ import { useFormat } from '../../ui/format.ts'
 import { type Column, TwoLines } from '../../ui/RowTable.tsx'
 import { StatusBadge, type StatusLook } from '../../ui/StatusBadge.tsx'
 import classes from './NetworkVolumePage.module.css'
+import { VolumeUse } from './VolumeUse.tsx'
 import { CALLS_BEHIND, reasonOff, VOLUME_ACTIONS, type VolumeAction } from './volume-actions.ts'
 
 /** Total over the statuses: a new one does not compile until it has a look. */
@@ -60,7 +61,7 @@ export function useVolumeColumns(
         key: 'volume',
         narrow: 'whole',
         header: t('columns.volume'),
-        width: '20%',
+        width: '18%',
         cell: ({ name, id, size_gb }) => (
           <TwoLines strong first={name} second={t('size_and_id', { gb: format.number(size_gb), id })} />
         ),
@@ -69,11 +70,11 @@ export function useVolumeColumns(
         key: 'status',
         narrow: 'under',
         header: t('columns.status'),
-        width: '20%',
+        width: '18%',
         cell: volume => (
           <StatusBadge
-            look={volume.unpaid_since === null ? LOOKS[volume.status] : { shape: 'dash', tone: 'warning' }}
-            label={t(volume.unpaid_since === null ? `status.${volume.status}` : 'status.unpaid')}
+            look={volume.read_only ? { shape: 'dash', tone: 'warning' } : LOOKS[volume.status]}
+            label={t(statusOf(volume))}
             reason={underStatus(volume)}
           />
         ),
@@ -86,6 +87,13 @@ export function useVolumeColumns(
         cell: ({ region_name, created_at }) => (
           <TwoLines first={region_name} second={t('since', { date: format.date(created_at) })} />
         ),
+      },
+      {
+        key: 'used',
+        narrow: null,
+        header: t('columns.used'),
+        width: '16%',
+        cell: volume => <VolumeUse volume={volume} />,
       },
       {
         key: 'attached',
@@ -120,13 +128,7 @@ export function useVolumeColumns(
         cell: volume => (
           <RowActions
             rowKey={volume.id}
-            primary={{
-              action: 'details',
-              label: t('actions.details'),
-              said: t('common:row.action', { action: t('actions.details'), name: volume.name }),
-              call: listVolumes,
-              off: null,
-            }}
+            primary={primaryOf(volume)}
             menuLabel={t('common:row.menu', { name: volume.name })}
             items={() => itemsOf(volume)}
             onAsk={action => onAsk(action, volume)}
@@ -135,13 +137,34 @@ export function useVolumeColumns(
       },
     ]
 
-    function underStatus({ status, reason, wanted_gb, deleted_on }: Volume): string {
+    /** What the row needs: more room where it is nearly full. */
+    function primaryOf(volume: Volume) {
+      const isFull = volume.near_full && reasonOff('grow', volume) === null
+      const action: VolumeAction = isFull ? 'grow' : 'details'
+      const label = t(`actions.${action}`)
+      const said = t('common:row.action', { action: label, name: volume.name })
+      return isFull
+        ? { action, label, said, call: growVolume, off }
+        : { action, label, said, call: listVolumes, off: null }
+    }
+
+    function underStatus(volume: Volume): string {
+      const { status, reason, wanted_gb, deleted_on, over_since, read_only_on, read_only } = volume
       if (deleted_on !== null) return t('under.deleted_on', { date: format.moment(deleted_on) })
       if (status === 'growing') return t('under.growing', { gb: format.number(wanted_gb) })
+      if (over_since !== null && read_only) return t('under.over_read_only')
+      if (over_since !== null && read_only_on !== null) {
+        return t('under.over_size', { date: format.moment(read_only_on) })
+      }
       if (reason !== null) return t(`reason.${reason.code}`)
       return status === 'deleting' ? t('under.deleting') : ''
     }
   }, [t, format, off, onAsk])
+}
+
+function statusOf({ unpaid_since, read_only, status }: Volume) {
+  if (unpaid_since !== null) return 'status.unpaid' as const
+  return read_only ? ('status.read_only' as const) : (`status.${status}` as const)
 }
 
 /** Instances that have a volume, each with its path; a dot for those that run. */

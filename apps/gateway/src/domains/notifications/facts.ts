@@ -106,6 +106,8 @@ export interface VolumeFacts {
   volumeName: string
   /** When it is deleted unless money comes; null where it is not. */
   deletedOn: string | null
+  /** When instances that start have it read-only, since it is over its size; null where it is not. */
+  readOnlyOn: string | null
 }
 
 export interface ImageFacts {

@@ -153,7 +153,7 @@ export function defineNotices(deps: NoticeDeps) {
         at: timeText(facts.at),
         news: facts.news,
         name: lineOf(facts.volumeName),
-        until: facts.deletedOn === null ? '' : timeText(facts.deletedOn),
+        until: timeOr('', facts.deletedOn ?? facts.readOnlyOn),
       }),
       'volume',
     ),
@@ -209,4 +209,8 @@ function paymentValues(facts: TopUpReceiptFacts, { language }: Recipient) {
     paidWith: cardText(language, facts.card),
     number: facts.transactionId,
   }
+}
+
+function timeOr(other: string, moment: string | null): string {
+  return moment === null ? other : timeText(moment)
 }

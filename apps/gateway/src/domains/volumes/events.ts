@@ -3,7 +3,8 @@ import { defineEvent } from '../../platform/events/define-event.ts'
 
 /**
  * What a customer is told of a volume: nothing is left to pay for it, its deletion is so many days ahead, it was deleted
- * for that; it could not be made or grown, or its engine has lost it.
+ * for that; it could not be made or grown, or its engine has lost it; it is nearly full, holds more than its size, is
+ * read-only for that.
  */
 export const VOLUME_NEWS = [
   'unpaid',
@@ -12,6 +13,9 @@ export const VOLUME_NEWS = [
   'make_failed',
   'grow_failed',
   'missing',
+  'near_full',
+  'over_size',
+  'over_read_only',
 ] as const
 export type VolumeNews = (typeof VOLUME_NEWS)[number]
 
@@ -25,5 +29,7 @@ export const volumeNews = defineEvent(
     volume: z.object({ id: z.string(), name: z.string() }),
     /** When it is deleted unless money comes; null where it is not. */
     deletedOn: z.iso.datetime().nullable(),
+    /** When it is read-only for being over its size; null where it is not over it. */
+    readOnlyOn: z.iso.datetime().nullable().default(null),
   }),
 )

@@ -1,4 +1,4 @@
-import { VOLUME_REASONS, VOLUME_STATUSES } from '@berth/contract/volumes'
+import { MEASURE_TROUBLES, VOLUME_REASONS, VOLUME_STATUSES } from '@berth/contract/volumes'
 import { sql } from 'drizzle-orm'
 import { bigint, index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { amount, moment } from '../../platform/database/columns.ts'
@@ -30,6 +30,16 @@ export const volume = pgTable(
     unpaidSince: moment('unpaid_since'),
     /** The day before its deletion on which its customer was last told (`UNPAID_VOLUME_NOTICE_DAYS`); null: not yet. */
     unpaidNoticeDay: integer('unpaid_notice_day'),
+    /** What it held when it was measured last, and when that was; null: it never was. */
+    usedBytes: bigint('used_bytes', { mode: 'number' }),
+    measuredAt: moment('measured_at'),
+    /** Why the last try to measure it came to nothing; null: it did not. */
+    measureTrouble: text('measure_trouble', { enum: MEASURE_TROUBLES }),
+    measureDueAt: moment('measure_due_at').notNull().defaultNow(),
+    /** Since when it is nearly full, over its size, and read-only for that; null: it is not (`volume-use.ts`). */
+    nearFullSince: moment('near_full_since'),
+    overSince: moment('over_since'),
+    readOnlySince: moment('read_only_since'),
     /** Tries of what is under way that failed, and when the next one comes. */
     attempts: integer('attempts').notNull().default(0),
     nextAttemptAt: moment('next_attempt_at').notNull(),

@@ -10,6 +10,7 @@ import { deletedOn, type UnpaidRules } from '../../platform/unpaid.ts'
 import type { Billing, Meter, Subject } from '../billing/billing.ts'
 import { type VolumeNews, volumeNews } from './events.ts'
 import { volume } from './tables.ts'
+import { judgeUse, readOnlyOn } from './volume-use.ts'
 
 /** A volume as its table keeps it. */
 export type VolumeRow = typeof volume.$inferSelect
@@ -84,11 +85,14 @@ export async function changeVolume(
   const follows = row.status === status || VOLUME_FOLLOWS[row.status].includes(status)
   assert(follows, `a volume that is ${row.status} does not become ${status}`)
   const stays = isBilled(status)
+  // Of another size it is more or less full; what that means for its customer is told when it is measured next.
+  const { news: _, ...judged } = judgeUse({ ...row, ...change.patch }, at)
   const [changed] = await tx
     .update(volume)
     .set({
       // What nobody pays for any more is not unpaid.
       ...(!stays && { unpaidSince: null, unpaidNoticeDay: null }),
+      ...(change.patch?.sizeGb !== undefined && judged),
       ...change.patch,
       status,
       reasonCode: reason?.code ?? null,
@@ -122,6 +126,7 @@ export async function tell(
     news,
     volume: { id, name },
     deletedOn: until,
+    readOnlyOn: readOnlyOn(row)?.toISOString() ?? null,
   })
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { deleteAccount } from '@berth/contract/account-security'
 import { getBalance } from '@berth/contract/billing'
 import { deployInstance, listInstances, stopInstance, terminateInstance } from '@berth/contract/instances'
-import { UNPAID_VOLUME_KEPT_DAYS, VOLUMES_PER_USER_MAX } from '@berth/contract/limits'
+import { UNPAID_VOLUME_KEPT_DAYS, VOLUME_OVER_SIZE_HOURS, VOLUMES_PER_USER_MAX } from '@berth/contract/limits'
 import {
   createVolume,
   deleteVolume,
@@ -423,6 +423,92 @@ describe('a volume and its engine', () => {
     await Promise.all([run(), run(other)])
     await until(customer, made, one => one === null)
     await sound()
+  })
+})
+
+describe('what a volume holds', () => {
+  const GB = 1024 ** 3
+  /** An hour later another look is due, whatever was found. */
+  async function found(customer: Customer, one: Volume, gb: number) {
+    compute.volumeBytes.set(one.id, Math.round(gb * GB))
+    aheadMs += 3_600_000
+    // Of a clock that has leapt nobody looks after the engine for a moment.
+    await vi.waitUntil(
+      async () => {
+        await measured()
+        return (await rowOf(one)).measureDueAt > clock.now()
+      },
+      { timeout: 30_000 },
+    )
+    return (await of(customer, one)) as Volume
+  }
+  /** Whichever of the gateways looks after the engine. */
+  const measured = () => Promise.all([gateway, other].map(one => one.gateway.volumes.measure(never)))
+
+  test('[R3.11] is not known before it was measured, is kept with its moment, and stays when counting takes too long or fails', async () => {
+    const customer = await someone()
+    const one = await ready(customer)
+    expect(one).toMatchObject({ used_bytes: null, measured_at: null, near_full: false })
+    const first = await found(customer, one, 12)
+    expect(first).toMatchObject({ used_bytes: 12 * GB, measure_trouble: null })
+    const tooLong = await found(customer, one, Number.POSITIVE_INFINITY)
+    expect(tooLong).toMatchObject({ used_bytes: 12 * GB, measure_trouble: 'too_long' })
+    expect(tooLong.measured_at).toBe(first.measured_at)
+    compute.faults.fail('measureVolume', computeFailure('failed'))
+    expect(await found(customer, one, 13)).toMatchObject({ used_bytes: 12 * GB, measure_trouble: 'failed' })
+    compute.faults.heal()
+    expect(await found(customer, one, 13)).toMatchObject({ used_bytes: 13 * GB, measure_trouble: null })
+  })
+
+  test('is not looked at again before it is due, however many gateways there are', async () => {
+    const customer = await someone()
+    const one = await ready(customer)
+    await found(customer, one, 1)
+    compute.volumeBytes.set(one.id, 2 * GB)
+    await measured()
+    expect(await of(customer, one)).toMatchObject({ used_bytes: GB })
+  })
+
+  test('warns at nine tenths, once for each time that it is crossed', async () => {
+    const customer = await someone()
+    const one = await ready(customer)
+    expect(await found(customer, one, 89.9)).toMatchObject({ near_full: false })
+    for (const gb of [90, 91, 88, 99, 100]) {
+      expect(await found(customer, one, gb)).toMatchObject({ near_full: true, over_since: null })
+    }
+    expect(await news(customer)).toEqual(['near_full'])
+    expect(await found(customer, one, 84)).toMatchObject({ near_full: false })
+    await found(customer, one, 95)
+    expect(await news(customer)).toEqual(['near_full', 'near_full'])
+  })
+
+  test('over its size it is said at once, and it is read-only after a day of it, until it grows', async () => {
+    const customer = await someone()
+    const one = await ready(customer)
+    const over = await found(customer, one, 101)
+    expect(over).toMatchObject({ near_full: true, read_only: false, over_since: expect.any(String) })
+    const readOnlyOn = Date.parse(over.read_only_on ?? '')
+    expect(readOnlyOn - Date.parse(over.over_since ?? '')).toBe(VOLUME_OVER_SIZE_HOURS * 3_600_000)
+    await found(customer, one, 120)
+    expect(await gateway.gateway.volumes.isReadOnly(one.id)).toBe(false)
+    aheadMs += DAY_MS
+    expect(await found(customer, one, 110)).toMatchObject({ read_only: true })
+    expect(await gateway.gateway.volumes.isReadOnly(one.id)).toBe(true)
+    expect(await news(customer)).toEqual(['over_size', 'over_read_only'])
+    await grow(customer, one, 200)
+    const { now } = (await until(customer, one, found => found?.size_gb === 200)) as { now: Volume }
+    expect(now).toMatchObject({ read_only: false, over_since: null, read_only_on: null, near_full: false })
+    expect(await gateway.gateway.volumes.isReadOnly(one.id)).toBe(false)
+  })
+
+  test('back within its size before the day is over, it is never read-only', async () => {
+    const customer = await someone()
+    const one = await ready(customer)
+    await found(customer, one, 101)
+    expect(await found(customer, one, 80)).toMatchObject({ over_since: null, read_only_on: null })
+    aheadMs += 2 * DAY_MS
+    // A day of it begins anew.
+    expect(await found(customer, one, 101)).toMatchObject({ read_only: false })
   })
 })
 

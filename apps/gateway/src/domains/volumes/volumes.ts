@@ -26,6 +26,7 @@ import { forCustomer } from '../customers/customers.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { volume } from './tables.ts'
+import { createVolumeMeasures } from './volume-measures.ts'
 import {
   changeVolume,
   isBilled,
@@ -34,6 +35,7 @@ import {
   type VolumeRow,
   volumeSubject,
 } from './volume-states.ts'
+import { readOnlyOn } from './volume-use.ts'
 import { createVolumeWork, type Holder, type WorkDeps } from './volume-work.ts'
 
 export type { Holder } from './volume-work.ts'
@@ -86,6 +88,13 @@ export function createVolumes(deps: VolumesDeps) {
       await work.run(signal)
       dueAt = await work.nextDue()
     },
+  })
+  const measures = createVolumeMeasures(deps)
+  const measureLoop = createLoop({
+    name: 'volume-measures',
+    pauseMs: LOOK_MS,
+    log: deps.log,
+    run: measures.run,
   })
   let unlisten = () => {}
 
@@ -143,6 +152,9 @@ export function createVolumes(deps: VolumesDeps) {
         reason: row.reasonCode === null ? null : { code: row.reasonCode, detail: row.reasonDetail },
         shared: facts?.shared ?? false,
         sizeEnforced: facts?.size_enforced ?? false,
+        nearFull: row.nearFullSince !== null,
+        readOnlyOn: readOnlyOn(row),
+        readOnly: isReadOnlyRow(row),
         attachedTo: holders
           .filter(({ volumeId }) => volumeId === row.id)
           .map(({ instanceId, name, status, path }) => ({ instance_id: instanceId, name, status, path })),
@@ -230,6 +242,9 @@ export function createVolumes(deps: VolumesDeps) {
     /** Does all that is due now, as the loop does. */
     run: work.run,
 
+    /** Measures all volumes of which that is due now, as its loop does. */
+    measure: measures.run,
+
     /** What a volume of a size costs, and where one can be had. @throws ApiError `not_found` for the volume named. */
     async price(userId: string, asked: { sizeGb: number; id: string | undefined }): Promise<VolumePrice> {
       const named = asked.id === undefined ? null : await findOwn(db, userId, asked.id)
@@ -312,6 +327,7 @@ export function createVolumes(deps: VolumesDeps) {
             status: 'creating',
             statusSince: now,
             nextAttemptAt: now,
+            measureDueAt: now,
             createdAt: now,
           })
           .returning()
@@ -415,10 +431,13 @@ export function createVolumes(deps: VolumesDeps) {
       if (found) throw new ApiError(found.code, { values: found.values })
     },
 
-    /** Whether machines that start have a volume to read alone: nothing is left to pay for it (B4). */
+    /**
+     * Whether machines that start have a volume to read alone: nothing is left to pay for it (B4), or it was over its size for
+     * too long.
+     */
     async isReadOnly(id: string): Promise<boolean> {
-      const [row] = await db.select({ unpaidSince: volume.unpaidSince }).from(volume).where(eq(volume.id, id))
-      return row !== undefined && row.unpaidSince !== null
+      const [row] = await db.select().from(volume).where(eq(volume.id, id))
+      return row !== undefined && isReadOnlyRow(row)
     },
 
     /** How many volumes a customer has that are not gone. */
@@ -438,10 +457,11 @@ export function createVolumes(deps: VolumesDeps) {
       if (deps.listen) unlisten = await deps.listen(VOLUME_CHANNEL, wake, wake)
       loop.start()
       loop.wake()
+      measureLoop.start()
     },
     async stop(): Promise<void> {
       unlisten()
-      await loop.stop()
+      await Promise.all([loop.stop(), measureLoop.stop()])
     },
   }
 
@@ -449,6 +469,9 @@ export function createVolumes(deps: VolumesDeps) {
     return (await deps.holders(tx, userId)).find(({ volumeId }) => volumeId === id) ?? null
   }
 }
+
+const isReadOnlyRow = ({ unpaidSince, readOnlySince }: VolumeRow) =>
+  unpaidSince !== null || readOnlySince !== null
 
 async function findEver(tx: Transaction, userId: string, id: string): Promise<VolumeRow> {
   const [row] = await tx

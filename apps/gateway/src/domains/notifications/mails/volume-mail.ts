@@ -6,7 +6,7 @@ interface Values {
   at: string
   news: VolumeFacts['news']
   name: string
-  /** When it is deleted; empty where it is not. */
+  /** When it is deleted, or read-only for being over its size; empty where neither is to come. */
   until: string
 }
 
@@ -42,6 +42,21 @@ const NEWS: Record<Language, Said> = {
       meaning: () =>
         'What keeps it does not have it any more. It costs nothing from when it was last seen. If it is found again, you see it on its page.',
     },
+    near_full: {
+      subject: 'is nearly full',
+      meaning: () =>
+        'More than 90 % of its size is used. When it is full, programs that write to it fail, or it becomes read-only. Delete what you no longer need, or make it larger on its page.',
+    },
+    over_size: {
+      subject: 'holds more than its size',
+      meaning: until =>
+        `It holds more than the size that you pay for. Nothing is deleted. Delete what you no longer need, or make it larger on its page; else instances that start have it read-only from ${until} on.`,
+    },
+    over_read_only: {
+      subject: 'is read-only now',
+      meaning: () =>
+        'It has held more than its size for a day, so instances that start have it read-only. Nothing is deleted. Make it larger on its page: instances that start then can write to it again.',
+    },
   },
   zh: {
     unpaid: {
@@ -61,6 +76,21 @@ const NEWS: Record<Language, Said> = {
       subject: '无法找到',
       meaning: () =>
         '保存它的引擎中已没有该网络卷。自最后一次看到它起不再计费。若重新找到，会显示在其页面上。',
+    },
+    near_full: {
+      subject: '即将写满',
+      meaning: () =>
+        '已使用其容量的 90% 以上。写满后，向其写入的程序会失败，或它会变为只读。请删除不再需要的内容，或在其页面上扩容。',
+    },
+    over_size: {
+      subject: '超出其容量',
+      meaning: until =>
+        `其中的内容超出了您付费的容量。不会删除任何内容。请删除不再需要的内容，或在其页面上扩容；否则自 ${until} 起启动的实例只能读取它。`,
+    },
+    over_read_only: {
+      subject: '现为只读',
+      meaning: () =>
+        '其中的内容超出容量已满一天，因此之后启动的实例只能读取它。不会删除任何内容。请在其页面上扩容：之后启动的实例即可再次写入。',
     },
   },
   ja: {
@@ -91,6 +121,21 @@ const NEWS: Record<Language, Said> = {
       meaning: () =>
         '保存先のエンジンにこのボリュームがありません。最後に確認できた時点から料金はかかりません。再び見つかれば、そのページに表示されます。',
     },
+    near_full: {
+      subject: 'の空きが残りわずかです',
+      meaning: () =>
+        'サイズの 90% 以上が使われています。いっぱいになると、書き込むプログラムが失敗するか、読み取り専用になります。不要なものを削除するか、そのページで拡張してください。',
+    },
+    over_size: {
+      subject: 'がサイズを超えています',
+      meaning: until =>
+        `料金の対象となるサイズを超える内容が保存されています。何も削除されません。不要なものを削除するか、そのページで拡張してください。そうでない場合、${until} 以降に起動するインスタンスでは読み取り専用になります。`,
+    },
+    over_read_only: {
+      subject: 'は読み取り専用になりました',
+      meaning: () =>
+        '1 日にわたりサイズを超えていたため、これから起動するインスタンスでは読み取り専用になります。何も削除されません。そのページで拡張すると、その後に起動するインスタンスから再び書き込めます。',
+    },
   },
   ko: {
     unpaid: {
@@ -119,6 +164,21 @@ const NEWS: Record<Language, Said> = {
       subject: '찾을 수 없음',
       meaning: () =>
         '볼륨을 보관하던 엔진에 더 이상 없습니다. 마지막으로 확인된 때부터 요금이 부과되지 않습니다. 다시 발견되면 해당 페이지에 표시됩니다.',
+    },
+    near_full: {
+      subject: '거의 가득 참',
+      meaning: () =>
+        '크기의 90% 이상을 사용하고 있습니다. 가득 차면 볼륨에 쓰는 프로그램이 실패하거나 볼륨이 읽기 전용이 됩니다. 필요 없는 것을 삭제하거나 해당 페이지에서 늘려 주세요.',
+    },
+    over_size: {
+      subject: '크기를 초과함',
+      meaning: until =>
+        `요금을 지불하는 크기보다 많은 내용이 들어 있습니다. 아무것도 삭제하지 않습니다. 필요 없는 것을 삭제하거나 해당 페이지에서 늘려 주세요. 그러지 않으면 ${until}부터 시작하는 인스턴스에서는 읽기만 할 수 있습니다.`,
+    },
+    over_read_only: {
+      subject: '이제 읽기 전용임',
+      meaning: () =>
+        '하루 동안 크기를 초과했으므로 앞으로 시작하는 인스턴스에서는 읽기만 할 수 있습니다. 아무것도 삭제하지 않습니다. 해당 페이지에서 늘리면 그 뒤에 시작하는 인스턴스부터 다시 쓸 수 있습니다.',
     },
   },
 }

@@ -4,6 +4,8 @@ import type { MachineSpec } from '../port/machines.ts'
 import { lackOf, offered } from '../port/part.ts'
 import { expectCode, never, type Subject, text } from './tools.ts'
 
+const MB = 1024 ** 2
+
 /** How every driver keeps volumes, and attaches them to machines. */
 export function describeVolumes(subject: Subject): void {
   const newId = () => `vol-${randomBytes(5).toString('hex')}`
@@ -71,6 +73,16 @@ export function describeVolumes(subject: Subject): void {
     await machines.remove(spec.id, never)
   })
 
+  test('what is not there is not measured, and what is empty holds next to nothing', async ctx => {
+    skipWithout(ctx)
+    const id = newId()
+    await expectCode(store().measure(id), 'not_found')
+    await store().make({ id, size_gb: 1 })
+    const use = await store().measure(id)
+    expect(use?.used_bytes).toBeLessThan(MB)
+    await store().delete(id)
+  })
+
   subject.inside(
     'two running machines have the same volume, or the second does not start, and the engine says which',
     async ctx => {
@@ -115,6 +127,15 @@ export function describeVolumes(subject: Subject): void {
         'mkdir /mnt/shared/deep; echo kept > /mnt/shared/deep/file; chmod 600 /mnt/shared/deep/file',
       )
       await text(engine, first.id, 'ln -s /etc/hostname /mnt/shared/link')
+      // What lies on the disk counts, wherever in there and whoever may read it; a second name does not.
+      await text(
+        engine,
+        first.id,
+        'cd /mnt/shared/deep && head -c 8388608 /dev/urandom > big && ln big again && sync && chmod 700 .',
+      )
+      const use = await store().measure(id)
+      expect(use?.used_bytes).toBeGreaterThan(8 * MB - 1)
+      expect(use?.used_bytes).toBeLessThan(16 * MB)
       await engine.machines.remove(first.id, never)
 
       const second = await subject.running({ volumes: [{ ...mount, path: '/data' }] })

@@ -114,6 +114,8 @@ export function createNames(cloudId: string) {
     guardImage: { repo: `berth-${cloudId}.guard`, tag: '1' },
     /** The container by which a machine's loopback is reached. */
     relay: (id: string) => `berth-${cloudId}-${id}.relay`,
+    /** What counts or copies a volume for a moment. */
+    errand: (id: string) => `berth-${cloudId}-${id}.errand`,
     /** Never started: by it the engine says whether it bounds disks. */
     diskTrial: `berth-${cloudId}.disk-trial`,
     isVolume: (name: string) => name.startsWith(`berth-${cloudId}-`) && name.endsWith('.volume'),

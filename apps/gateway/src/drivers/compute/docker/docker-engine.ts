@@ -27,6 +27,7 @@ import { createDockerUdp } from './docker-udp.ts'
 import { createDockerVolumes } from './docker-volumes.ts'
 import { createEgressGuard, type EgressPolicy } from './egress-guard.ts'
 import { createKeeperClient } from './keeper-client.ts'
+import { createVolumeHelper } from './volume-helper.ts'
 
 export interface DockerDeps {
   place: DockerPlace
@@ -150,7 +151,11 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     },
     machines,
     images: createDockerImages({ docker, cloudId, soon }),
-    volumes: createDockerVolumes(docker, cloudId),
+    volumes: createDockerVolumes(
+      docker,
+      cloudId,
+      createVolumeHelper({ docker, cloudId, runtime: hostRuntime(info) }),
+    ),
     network: {
       connect: (id, port) =>
         talk(id, `connecting to port ${port}`, container =>

@@ -4,10 +4,15 @@ import { ComputeError } from '../port/compute-error.ts'
 import type { VolumeStore } from '../port/volumes.ts'
 import { CLOUD_LABEL, createNames } from './container-plan.ts'
 import { isMissing, statusCodeOf, translated } from './docker-errors.ts'
+import type { VolumeHelper } from './volume-helper.ts'
 
 const STATUS_CONFLICT = 409
 /** Names the volume on the engine's own. */
 const VOLUME_LABEL = 'berth.volume'
+
+/** What takes longer to count than this is not counted. */
+const COUNT_TIMEOUT_MS = 20_000
+const KB = 1024
 
 const NOT_HELD = {
   enforced: false,
@@ -15,7 +20,7 @@ const NOT_HELD = {
 } as const
 
 /** Volumes as the engine's named ones, found by their names and labels. */
-export function createDockerVolumes(docker: Docker, cloudId: string): VolumeStore {
+export function createDockerVolumes(docker: Docker, cloudId: string, run: VolumeHelper): VolumeStore {
   const names = createNames(cloudId)
   const nameOf = (id: string) => {
     if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('unsupported', `not a volume id: ${id}`)
@@ -49,6 +54,22 @@ export function createDockerVolumes(docker: Docker, cloudId: string): VolumeStor
           }
           throw error
         }
+      }),
+    measure: id =>
+      translated(`measuring the volume ${id}`, async () => {
+        // The engine would make one that is not there.
+        await docker.getVolume(nameOf(id)).inspect()
+        const { exitCode, output } = await run({
+          id,
+          script: 'du -skx /volume',
+          mounts: [{ volume: id, at: '/volume', readOnly: true }],
+          rights: ['DAC_READ_SEARCH'],
+          timeoutMs: COUNT_TIMEOUT_MS,
+        })
+        // A file that goes while it is counted is told by the code alone.
+        const kb = exitCode === null ? null : /^(\d+)\t/m.exec(output)?.[1]
+        if (kb === undefined) throw new ComputeError('failed', `du did not count it: ${output.trim()}`)
+        return kb === null ? null : { used_bytes: Number(kb) * KB }
       }),
     list: () =>
       translated('listing volumes', async () => {

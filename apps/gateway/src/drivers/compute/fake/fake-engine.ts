@@ -23,6 +23,8 @@ export interface FakeEngine extends Engine {
   held: ReadonlyMap<string, FakeMachine>
   /** Its volumes by their ids; a test may take one away or put one there behind everybody's back. */
   heldVolumes: Set<string>
+  /** What they hold, in bytes; left out: nothing, endless: too much to count. */
+  volumeBytes: Map<string, number>
   /** Calls that change a machine, in the order in which they began: `start i-abc`. */
   calls: string[]
   /** The most calls that were under way for one machine at the same time. */
@@ -85,6 +87,7 @@ export function createFakeEngine(options: {
   const { clock, sharesVolumes = true } = options
   const held = new Map(options.held)
   const volumes = new Set<string>()
+  const volumeBytes = new Map<string, number>()
   const watchers = new Set<(id: string) => void>()
   const faults = createFaults()
   const calls: string[] = []
@@ -303,7 +306,8 @@ export function createFakeEngine(options: {
       own: createFakeOwnImages({ faults, held, writtenBytes: () => engine.imageBytes }),
     },
     heldVolumes: volumes,
-    volumes: createFakeVolumes({ faults, held, volumes, shared: sharesVolumes }),
+    volumeBytes,
+    volumes: createFakeVolumes({ faults, held, volumes, volumeBytes, shared: sharesVolumes }),
     network: {
       async connect(id, port) {
         runningMachine(id)

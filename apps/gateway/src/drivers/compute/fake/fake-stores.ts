@@ -15,8 +15,9 @@ export function createFakeVolumes({
   faults,
   held,
   volumes,
+  volumeBytes,
   shared,
-}: StoreDeps & { volumes: Set<string>; shared: boolean }): VolumeStore {
+}: StoreDeps & { volumes: Set<string>; volumeBytes: Map<string, number>; shared: boolean }): VolumeStore {
   return {
     size_limit: { enforced: false, why: 'the fake engine has no disk' },
     fixed_size_limit: { enforced: false, why: 'the fake engine has no disk' },
@@ -37,6 +38,13 @@ export function createFakeVolumes({
       const user = [...held].find(([, { spec }]) => spec?.volumes?.some(volume => volume.id === id))
       if (user) throw new ComputeError('failed', `the machine ${user[0]} has the volume ${id} attached`)
       volumes.delete(id)
+    },
+    async measure(id) {
+      checkId(id)
+      await faults.pass('measureVolume', null)
+      if (!volumes.has(id)) throw new ComputeError('not_found', `no volume ${id}`)
+      const used_bytes = volumeBytes.get(id) ?? 0
+      return Number.isFinite(used_bytes) ? { used_bytes } : null
     },
     async list() {
       await faults.pass('listVolumes', null)

@@ -26,8 +26,20 @@ export interface VolumeStore {
   /** Removes a volume and what it holds. Absent: returns. Fails with `failed` while a machine has it attached. */
   delete(id: string): Promise<void>
 
+  /**
+   * How much a volume holds now; null where its files are too many to count in the time that a driver allows itself. Whoever
+   * counts is no thread of the gateway's. Fails with `not_found`.
+   */
+  measure(id: string): Promise<VolumeUse | null>
+
   /** Ids of every volume of this cloud on the engine. */
   list(): Promise<string[]>
+}
+
+/** What a volume holds. */
+export interface VolumeUse {
+  /** What it takes of its engine's disk: a file with holes takes as much as was written to it. */
+  used_bytes: number
 }
 
 /** Whether several running machines may have one volume, or why not, in words for operators. */

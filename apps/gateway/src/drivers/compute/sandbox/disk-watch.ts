@@ -1,10 +1,5 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { type DiskTaker, type DiskWatchDeps, watchDisk } from '../watch-disk.ts'
-
-/** What takes longer to count than this is counted as very much. */
-const COUNT_TIMEOUT_MS = 20_000
-const COMPLAINTS_BYTES_MAX = 64 * 1024
+import { countKb } from './count-folders.ts'
 
 /** A machine that runs. */
 export interface DiskWriter {
@@ -34,36 +29,4 @@ async function takersOf(machines: DiskWriter[], counting: readonly string[]): Pr
     taken: dirs.reduce((sum, dir) => sum + kbOf(dir), 0),
     diskGb,
   }))
-}
-
-/**
- * What lies below each folder, counted by a process of its own. A folder is not in the answer where counting it took
- * too long or was refused: whoever closes folders against being counted counts as having much.
- */
-async function countKb(dirs: string[], counting: readonly string[]): Promise<Map<string, number>> {
-  const counted = new Map<string, number>()
-  if (dirs.length === 0) return counted
-  const child = spawn('nice', ['-n', '5', ...counting, 'du', '-skx', '--', ...dirs], {
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' },
-    timeout: COUNT_TIMEOUT_MS,
-    killSignal: 'SIGKILL',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let out = ''
-  let complaints = ''
-  child.stdout.on('data', chunk => {
-    out += chunk
-  })
-  child.stderr.on('data', chunk => {
-    complaints += String(chunk).slice(0, COMPLAINTS_BYTES_MAX - complaints.length)
-  })
-  await once(child, 'close')
-  for (const line of out.split('\n')) {
-    const [kb = '', dir = ''] = line.split('\t')
-    const refused = complaints
-      .split('\n')
-      .some(said => said.includes(dir) && said.includes('Permission denied'))
-    if (dir !== '' && !refused) counted.set(dir, Number(kb))
-  }
-  return counted
 }

@@ -89,7 +89,8 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const store = createMachineStore(dataDir, eraser)
   const processesMax = deps.processesMax ?? PROCESSES_MAX
   const tools = await findImageTools(filter, agent)
-  const folders = createVolumeFolders({ dataDir, eraser, log })
+  const counting = around(users.why === null ? users.each : null)
+  const folders = createVolumeFolders({ dataDir, eraser, counting, log })
   const images = await createSandboxImages({
     ...{ dataDir, installation, store, eraser, homes: homes.images, tools, room, log },
     ...{ launcher, limiter, agent, filter, processesMax, trees: users.why === null ? users.trees : null },
@@ -124,10 +125,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     room,
     log,
   })
-  const diskWatch = createDiskWatch({
-    ...{ log, room, writers: life.writers, stop: life.stopForDisk },
-    counting: around(users.why === null ? users.each : null),
-  })
+  const diskWatch = createDiskWatch({ log, room, writers: life.writers, stop: life.stopForDisk, counting })
   const networkWatch = createNetworkWatch({ log, store })
   const found_running = await life.takeOver()
   const roots = images.shared ? 'shared' : 'copies'

@@ -1,6 +1,6 @@
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { ComputeError } from '../port/compute-error.ts'
-import type { VolumeSpec, VolumeStore } from '../port/volumes.ts'
+import type { VolumeSpec, VolumeStore, VolumeUse } from '../port/volumes.ts'
 import { toComputeError } from './launch.ts'
 import type { MachineStore } from './machine-store.ts'
 
@@ -10,6 +10,7 @@ export interface KeptVolumes {
   make(volume: VolumeSpec): Promise<void>
   grow(volume: VolumeSpec): Promise<void>
   delete(id: string): Promise<void>
+  measure(id: string): Promise<VolumeUse | null>
   list(): Promise<string[]>
 }
 
@@ -43,6 +44,8 @@ export function createSandboxVolumes(store: MachineStore, kept: KeptVolumes): Vo
         }
         await kept.delete(id)
       }),
+    // Whatever is done with it meanwhile: what is counted is old in the next moment anyhow.
+    measure: id => kept.measure(id),
     list: () => kept.list(),
   }
 }

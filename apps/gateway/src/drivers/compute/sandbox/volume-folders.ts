@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
-import type { VolumeSpec } from '../port/volumes.ts'
+import type { VolumeSpec, VolumeUse } from '../port/volumes.ts'
+import { countKb } from './count-folders.ts'
 import { eraseWithPatience } from './erase-with-patience.ts'
 import type { Eraser } from './eraser.ts'
 import { giveVolume } from './volume-owners.ts'
+
+const KB = 1024
 
 const NOT_HELD = {
   enforced: false,
@@ -19,8 +22,14 @@ const NOT_HELD = {
  *   <id>/data     what machines see
  *   <id>/owner    the user id that all of it belongs to, or the first of a range of them, once that is certain
  */
-export function createVolumeFolders(deps: { dataDir: string; eraser: Eraser; log: Logger }) {
-  const { dataDir, eraser, log } = deps
+export function createVolumeFolders(deps: {
+  dataDir: string
+  eraser: Eraser
+  /** Words that go before what counts folders, where those are closed to the gateway. */
+  counting: readonly string[]
+  log: Logger
+}) {
+  const { dataDir, eraser, counting, log } = deps
   const root = join(dataDir, 'volumes')
   const folderOf = (id: string) => {
     if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('unsupported', `not a volume id: ${id}`)
@@ -91,6 +100,12 @@ export function createVolumeFolders(deps: { dataDir: string; eraser: Eraser; log
         await rmdir(folder)
       })
       await eraseWithPatience(removing, { log })
+    },
+
+    async measure(id: string): Promise<VolumeUse | null> {
+      const data = await mustExist(id)
+      const kb = (await countKb([data], counting)).get(data)
+      return kb === undefined ? null : { used_bytes: kb * KB }
     },
 
     async list(): Promise<string[]> {

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { smallMachine } from '../conformance/small-machine.ts'
@@ -38,15 +39,17 @@ describe.skipIf(missing !== null)('a Docker Engine that is killed in a start', (
     await daemon.remove()
   }, TEST_MS)
 
+  const specOf = (id: string) =>
+    smallMachine(id, { id: 'small', parts: { docker: image } }, { command: ['sleep', '1000'] })
+
   /**
    * Kills the engine as soon as a start has made processes, and starts it again. Where the start was quicker, or nothing was
    * left, that is done again.
    * @returns The container's id.
    */
   async function killInStart(id: string): Promise<string> {
-    const spec = smallMachine(id, { id: 'small', parts: { docker: image } }, { command: ['sleep', '1000'] })
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      await engine.machines.create(spec, never)
+      await engine.machines.create(specOf(id), never)
       const { Id } = await daemon.docker.getContainer(createNames(CLOUD).container(id)).inspect()
       const starting = engine.machines.start(id, never).catch(error => error.code)
       await eventually(() => expect(processesOf(Id).some(({ isInside }) => isInside)).toBe(true))
@@ -74,6 +77,24 @@ describe.skipIf(missing !== null)('a Docker Engine that is killed in a start', (
   )
 
   test(
+    '[B1] a machine starts whose start was cut off before its first process, and of which the engine keeps a folder for ever',
+    async () => {
+      await engine.machines.create(specOf('folder'), never)
+      const { Id } = await daemon.docker.getContainer(createNames(CLOUD).container('folder')).inspect()
+      await daemon.kill()
+      // As it is found where the kill comes some 20 ms after the call, which only chance would repeat.
+      const folder = join(daemon.dir, STARTS, Id)
+      mkdirSync(join(folder, 'rootfs'), { recursive: true })
+      writeFileSync(join(folder, 'config.json'), '{}')
+      await daemon.start()
+      await engine.machines.start('folder', never)
+      expect(await engine.observation.status('folder')).toMatchObject({ state: 'running' })
+      await engine.machines.remove('folder', never)
+    },
+    TEST_MS,
+  )
+
+  test(
     '[B2] before it is said not to run, and before it is removed, what was left of it is ended',
     async () => {
       const looked = await killInStart('looked')
@@ -89,6 +110,9 @@ describe.skipIf(missing !== null)('a Docker Engine that is killed in a start', (
     TEST_MS,
   )
 })
+
+/** Where a daemon of a test keeps what it knows of starts. */
+const STARTS = 'exec/containerd/daemon/io.containerd.runtime.v2.task/moby'
 
 /** What runs of a container on this computer, and what holds it for the engine, whoever knows of it. */
 function processesOf(containerId: string): { words: string[]; isInside: boolean }[] {

@@ -128,8 +128,16 @@ export function createDockerMachines(deps: {
       if (isStuck || toComputeError(error, '').code === 'engine_unavailable') unsure.add(id)
       if (!isStuck) throw error
       log.warn({ err: error, machine: id }, 'an engine that was killed has left something of a machine')
-      await endUnknown(id, await container.inspect())
-      await untilFree(begin)
+      const { Id, State } = await container.inspect()
+      const hasEnded = !State.Running && (await deps.leftovers.end(Id))
+      unsure.delete(id)
+      try {
+        await untilFree(begin, hasEnded ? FREE_TIMEOUT_MS : 0)
+      } catch (refusal) {
+        if (!isInTheWay(refusal)) throw refusal
+        await deps.leftovers.clear(Id, refusal)
+        await begin()
+      }
     }
   }
 
@@ -322,13 +330,13 @@ async function removeContainer(container: Docker.Container): Promise<void> {
 }
 
 /** Does again what was refused because of what is gone now: an engine takes a moment to see it. */
-async function untilFree(begin: () => Promise<unknown>): Promise<void> {
-  const deadline = Date.now() + FREE_TIMEOUT_MS
+async function untilFree(begin: () => Promise<unknown>, timeoutMs: number): Promise<void> {
+  const deadline = Date.now() + timeoutMs
   for (;;) {
     try {
       return void (await begin())
     } catch (error) {
-      if (!isInTheWay(error) || Date.now() > deadline) throw error
+      if (!isInTheWay(error) || Date.now() >= deadline) throw error
       await new Promise(resolve => setTimeout(resolve, FREE_POLL_MS))
     }
   }

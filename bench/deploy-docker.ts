@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import Docker from 'dockerode'
 import { CLOUD_LABEL, createNames } from '../apps/gateway/src/drivers/compute/docker/container-plan.ts'
+import { removeCloud } from '../apps/gateway/src/drivers/compute/docker/docker-cloud-fixture.ts'
 import { probeDocker } from '../apps/gateway/src/drivers/compute/docker/probe-docker.ts'
 import { importTestImage } from '../apps/gateway/src/drivers/compute/docker/test-image.ts'
 import { startGatewayProcess } from './lib/gateway-process.ts'
@@ -62,15 +63,5 @@ async function learnCloud(instanceId: string): Promise<void> {
 /** What the gateway leaves for the next one. */
 async function removeAll(): Promise<void> {
   if (cloudId === '') return
-  const names = createNames(cloudId)
-  for (const { Id } of await docker.listContainers({
-    all: true,
-    filters: { label: [`${CLOUD_LABEL}=${cloudId}`] },
-  }))
-    await docker.getContainer(Id).remove({ force: true })
-  await docker.getNetwork(names.network).remove()
-  await docker
-    .getImage(`${names.guardImage.repo}:${names.guardImage.tag}`)
-    .remove()
-    .catch(() => undefined)
+  await removeCloud(docker, cloudId)
 }

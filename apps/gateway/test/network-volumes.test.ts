@@ -16,6 +16,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deployBody } from '../src/domains/instances/instances-fixture.ts'
 import { describeWhere, eventually, text } from '../src/drivers/compute/conformance/tools.ts'
+import { removeCloud } from '../src/drivers/compute/docker/docker-cloud-fixture.ts'
 import { createDockerEngine } from '../src/drivers/compute/docker/docker-engine.ts'
 import { probeDocker } from '../src/drivers/compute/docker/probe-docker.ts'
 import { importTestImage } from '../src/drivers/compute/docker/test-image.ts'
@@ -58,11 +59,7 @@ describeWhere('network volumes of Docker', docker, () => {
       }))
       return { ...shipped, images }
     },
-    close: async () =>
-      void (await daemon
-        .getNetwork(`berth-${cloudId}`)
-        .remove()
-        .catch(() => undefined)),
+    close: () => removeCloud(daemon, cloudId),
   })
 })
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import Docker from 'dockerode'
 import { pino } from 'pino'
-import { createNames } from '../src/drivers/compute/docker/container-plan.ts'
+import { removeCloud } from '../src/drivers/compute/docker/docker-cloud-fixture.ts'
 import { createDockerEngine } from '../src/drivers/compute/docker/docker-engine.ts'
 import { probeDocker } from '../src/drivers/compute/docker/probe-docker.ts'
 import { importTestImage } from '../src/drivers/compute/docker/test-image.ts'
@@ -65,12 +65,7 @@ export const REAL_ENGINES: readonly RealEngine[] = [
         catalogue: { ...catalogue, images },
         async end() {
           await removeAll(engine)
-          const { network, guardImage } = createNames(cloudId)
-          await client.getNetwork(network).remove()
-          await client
-            .getImage(`${guardImage.repo}:${guardImage.tag}`)
-            .remove()
-            .catch(() => undefined)
+          await removeCloud(client, cloudId)
         },
       }
     },

@@ -18,6 +18,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FleetSource } from '../src/domains/fleet/fleet.ts'
 import { deployBody } from '../src/domains/instances/instances-fixture.ts'
+import { removeCloud } from '../src/drivers/compute/docker/docker-cloud-fixture.ts'
 import { startDockerd, type TestDaemon } from '../src/drivers/compute/docker/dockerd-fixture.ts'
 import { probeDocker } from '../src/drivers/compute/docker/probe-docker.ts'
 import { importTestImage } from '../src/drivers/compute/docker/test-image.ts'
@@ -114,11 +115,10 @@ describe.skipIf(missing !== null)('two Docker daemons and a sandbox in three reg
   }, TEST_MS)
   afterAll(async () => {
     await gateway?.stop()
-    for (const engine of [local, second.docker]) {
-      await engine
-        .getNetwork(`berth-${cloudId}`)
-        .remove()
-        .catch(() => {})
+    for (const engine of [local, second.docker]) await removeCloud(engine, cloudId)
+    for (const { RepoTags } of await local.listImages()) {
+      const pulled = RepoTags?.find(name => name.startsWith(`${registry.host}/`))
+      if (pulled) await local.getImage(pulled).remove()
     }
     for (const { close } of [registry, stranger]) close()
     await second.remove()

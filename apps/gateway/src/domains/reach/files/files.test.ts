@@ -24,6 +24,7 @@ import { triesOf } from '../../../../test/long-runs.ts'
 import { sendCall } from '../../../../test/start-gateway.ts'
 import { smallMachine } from '../../../drivers/compute/conformance/small-machine.ts'
 import { never } from '../../../drivers/compute/conformance/tools.ts'
+import { removeCloud } from '../../../drivers/compute/docker/docker-cloud-fixture.ts'
 import { createDockerEngine } from '../../../drivers/compute/docker/docker-engine.ts'
 import { probeDocker } from '../../../drivers/compute/docker/probe-docker.ts'
 import { importTestImage } from '../../../drivers/compute/docker/test-image.ts'
@@ -80,7 +81,7 @@ const PLACES: { name: string; missing: string | null; hasTar: boolean; open(): P
         egress: null,
         log,
       })
-      const end = () => client.getNetwork(`berth-${cloudId}`).remove()
+      const end = () => removeCloud(client, cloudId)
       return { engine, image: { id: 'test', parts: { docker: reference } }, end }
     },
   },

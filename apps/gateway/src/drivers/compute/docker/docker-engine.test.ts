@@ -13,6 +13,7 @@ import { afterAll, expect, test, vi } from 'vitest'
 import { describeConformance } from '../conformance/conformance.ts'
 import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, expectCode, never, text } from '../conformance/tools.ts'
+import { removeCloud } from './docker-cloud-fixture.ts'
 import { createDockerEngine } from './docker-engine.ts'
 import { toComputeError } from './docker-errors.ts'
 import { listensOn } from './docker-ports.ts'
@@ -245,16 +246,7 @@ describeWhere('docker', probe, () => {
     }
   })
 
-  afterAll(async () => {
-    await new Docker({ socketPath })
-      .getNetwork(`berth-${cloudId}`)
-      .remove()
-      .catch(() => undefined)
-    await new Docker({ socketPath })
-      .getImage(`berth-${cloudId}.guard:1`)
-      .remove()
-      .catch(() => undefined)
-  })
+  afterAll(() => removeCloud(new Docker({ socketPath }), cloudId))
 })
 
 /** A way to an engine's socket, with how many bytes went to the engine on it. */

@@ -9,6 +9,7 @@ import { openDatagrams } from '../port/datagram-line.ts'
 import type { Engine } from '../port/engine.ts'
 import { offered } from '../port/part.ts'
 import { createNames } from './container-plan.ts'
+import { removeCloud } from './docker-cloud-fixture.ts'
 import { createDockerEngine } from './docker-engine.ts'
 import { createDockerLink, type DockerLink } from './docker-link.ts'
 import { connectPort, type PortsOf } from './docker-ports.ts'
@@ -53,8 +54,7 @@ describeWhere('docker', probe, () => {
   })
   afterAll(async () => {
     await engine.shutdown()
-    await docker.getNetwork(names.network).remove()
-    await docker.getImage(`${names.guardImage.repo}:${names.guardImage.tag}`).remove()
+    await removeCloud(docker, cloudId)
   })
 
   const inspected = (id: string) => docker.getContainer(names.container(id)).inspect()

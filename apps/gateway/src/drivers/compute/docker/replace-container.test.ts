@@ -7,6 +7,7 @@ import { describeWhere, expectCode, never, text } from '../conformance/tools.ts'
 import type { Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
 import { CLOUD_LABEL, createNames } from './container-plan.ts'
+import { removeCloud } from './docker-cloud-fixture.ts'
 import { createDockerEngine } from './docker-engine.ts'
 import { probeDocker } from './probe-docker.ts'
 import { importTestImage } from './test-image.ts'
@@ -42,7 +43,7 @@ describeWhere('replacing containers', probe, () => {
       expect(await docker.listContainers({ all: true, filters })).toEqual([])
       expect(await docker.listImages({ filters })).toEqual([])
     })
-    afterAll(() => docker.getNetwork(names.network).remove())
+    afterAll(() => removeCloud(docker, cloudId))
 
     /** A machine with a file in its home, stopped. */
     async function stopped(reference = image): Promise<MachineSpec> {

@@ -13,6 +13,7 @@ import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, eventually, expectCode, never, text } from '../conformance/tools.ts'
 import { createEngineSource } from '../engine-source.ts'
 import type { Engine } from '../port/engine.ts'
+import { removeCloud } from './docker-cloud-fixture.ts'
 import { probeDocker } from './probe-docker.ts'
 import { importTestImage } from './test-image.ts'
 
@@ -60,7 +61,7 @@ describeWhere('an engine by SSH', probe, () => {
     afterAll(async () => {
       await engine.machines.remove('by-ssh', never)
       await engine.shutdown()
-      await docker.getNetwork(`berth-${cloudId}`).remove()
+      await removeCloud(docker, cloudId)
       for (const connection of connections) connection.end()
       server.close()
       rmSync(folder, { recursive: true })

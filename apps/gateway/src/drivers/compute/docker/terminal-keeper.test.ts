@@ -14,6 +14,7 @@ import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, eventually, never } from '../conformance/tools.ts'
 import { encodeAnswer } from '../port/answers.ts'
 import type { Engine } from '../port/engine.ts'
+import { removeCloud } from './docker-cloud-fixture.ts'
 import { createDockerEngine } from './docker-engine.ts'
 import { createKeeperClient } from './keeper-client.ts'
 import { KEEPER_SOCKET, type KeeperPlan } from './keeper-words.ts'
@@ -109,7 +110,7 @@ describeWhere('Docker', probe, () => {
   })
   afterAll(async () => {
     await engine?.machines.remove(id, never)
-    await new Docker({ socketPath }).getNetwork(`berth-${cloudId}`).remove()
+    await removeCloud(new Docker({ socketPath }), cloudId)
   })
 
   test('a shell that ignores that it was closed is killed, and floods nobody', async () => {

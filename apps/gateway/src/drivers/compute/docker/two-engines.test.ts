@@ -15,6 +15,7 @@ import { EngineReplaced } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
 import type { EngineSource } from '../port/engine-source.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import { removeCloud } from './docker-cloud-fixture.ts'
 import { createDockerEngine } from './docker-engine.ts'
 import { startDockerd, type TestDaemon } from './dockerd-fixture.ts'
 import { probeDocker } from './probe-docker.ts'
@@ -74,7 +75,7 @@ describe.skipIf(missing !== null)('two Docker daemons', () => {
       await engine?.shutdown()
     }
     const local = new Docker({ socketPath: probe.ok ? probe.socket_path : '' })
-    for (const docker of [local, daemon.docker]) await docker.getNetwork(`berth-${cloudId}`).remove()
+    for (const docker of [local, daemon.docker]) await removeCloud(docker, cloudId)
     await daemon.remove()
     rmSync(folder, { recursive: true })
   })

@@ -18,6 +18,7 @@ import {
   type RegistryCredential,
 } from '@berth/contract/registries'
 import { addSshKey } from '@berth/contract/ssh-keys'
+import { attachVolume } from '@berth/contract/volume-attach-calls'
 import { createVolume, editVolume, growVolume } from '@berth/contract/volumes'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import type { FunctionComponent } from 'react'
@@ -28,6 +29,7 @@ import { renderInPage } from './component-fixture.tsx'
 import { answerCalls, customer, InShell, Refusal, type Sent } from './gateway-fixture.tsx'
 import { ImageSheet } from './images/ImageSheet.tsx'
 import { madeDetail, madeOwnImage } from './images/image-fixture.ts'
+import { AttachVolumeForm } from './instances/AttachVolumeForm.tsx'
 import { EditDialog } from './instances/EditDialog.tsx'
 import { madeInstance } from './instances/instance-fixture.ts'
 import { offersOf } from './offers/offers.ts'
@@ -190,6 +192,21 @@ const FORMS: readonly FormCase[] = [
     namespaces: ['volumes'],
     typed: { Name: 'other' },
     submit: 'Save',
+  },
+  {
+    file: 'instances/AttachVolumeForm.tsx',
+    call: attachVolume,
+    Form: () => (
+      <AttachVolumeForm
+        given={{ instance: 'i-000000' }}
+        choices={[{ value: 'v-000000', label: 'datasets' }]}
+        none=""
+        onClose={nothing}
+      />
+    ),
+    namespaces: ['volumes'],
+    typed: { Path: '/mnt/data' },
+    submit: 'Attach',
   },
   {
     file: 'payments/TopupForm.tsx',

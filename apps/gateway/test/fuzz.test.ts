@@ -72,6 +72,8 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'image.unstar': 'the id of an image of the community',
   'netvolume.edit': 'the id of a volume',
   'netvolume.grow': 'the id of a volume, and a larger size',
+  'netvolume.attach': 'the id of a volume, and a pod that does not run',
+  'netvolume.detach': 'the id of a volume, and a pod that does not run',
   'netvolume.delete': 'the id of a volume, and its name',
   'instance.renew': 'an instance that is paid for in advance, and the price of its term',
   'instance.toggle-renewal': 'an instance that is paid for in advance',

@@ -10,6 +10,7 @@ import {
   stopInstance,
   terminateInstance,
 } from '@berth/contract/instances'
+import { attachVolume, detachVolume } from '@berth/contract/volume-attach-calls'
 import { createVolume, deleteVolume, growVolume, listVolumes } from '@berth/contract/volumes'
 import Docker from 'dockerode'
 import { pino } from 'pino'
@@ -134,13 +135,20 @@ function describeVolumes(
         await text(engine, first, 'mkdir -p /data/deep; echo kept > /data/deep/file')
         await gateway.data(stopInstance, { params: { id: first } }, { token })
         await becomes(first, 'stopped')
+        // Detached and attached elsewhere in the same instance, which keeps its home.
+        const which = { params: { id: volume.id } }
+        await gateway.data(detachVolume, { ...which, body: { instance_id: first } }, { token })
+        const elsewhere = { instance_id: first, path: '/mnt/elsewhere' }
+        await gateway.data(attachVolume, { ...which, body: elsewhere }, { token })
         await gateway.data(
           startInstance,
           { body: { instance_id: first, gpu_count: 1, gpu_spec_id: 'cpu' } },
           { token },
         )
         await becomes(first, 'running')
-        expect(await text(engine, first, 'cat /data/deep/file')).toBe('kept\n')
+        expect(await text(engine, first, 'cat /mnt/elsewhere/deep/file; ls /data 2>/dev/null || true')).toBe(
+          'kept\n',
+        )
         await end(first)
         const { id, name } = volume
         await gateway.data(growVolume, { params: { id }, body: { size_gb: 2 } }, { token })
@@ -148,7 +156,10 @@ function describeVolumes(
         expect(await text(engine, second, 'cat /mnt/models/deep/file')).toBe('kept\n')
         const held = await gateway.call(deleteVolume, { params: { id }, query: { name } }, { token })
         expect(held.envelope).toMatchObject({ code: 'volume_attached' })
-        await end(second)
+        // Detached from one that stays, it can be deleted, too.
+        await gateway.data(stopInstance, { params: { id: second } }, { token })
+        await becomes(second, 'stopped')
+        await gateway.data(detachVolume, { params: { id }, body: { instance_id: second } }, { token })
         await gateway.data(deleteVolume, { params: { id }, query: { name } }, { token })
         await eventually(async () => {
           expect(
@@ -156,6 +167,8 @@ function describeVolumes(
           ).not.toContain(id)
           expect(await offered(engine.volumes).list()).not.toContain(id)
         })
+        expect(await statusOf(second)).toBe('stopped')
+        await end(second)
       },
       TEST_MS,
     )

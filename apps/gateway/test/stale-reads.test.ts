@@ -62,6 +62,7 @@ import {
   removeRegistryCredential,
 } from '@berth/contract/registries'
 import { addSshKey, removeSshKey } from '@berth/contract/ssh-keys'
+import { attachVolume, detachVolume } from '@berth/contract/volume-attach-calls'
 import {
   createVolume,
   deleteVolume,
@@ -356,6 +357,18 @@ const SCENES: Scene[] = [
     customer: owner,
     input: { params: { id: (await readyVolume()).id }, body: { size_gb: 20 } },
   })),
+  scene(attachVolume, async () => ({
+    customer: owner,
+    input: {
+      params: { id: (await readyVolume()).id },
+      body: { instance_id: await instance('stopped'), path: '/data' },
+    },
+  })),
+  scene(detachVolume, async () => {
+    const [{ id }, instance_id] = [await readyVolume(), await instance('stopped')]
+    await gateway.data(attachVolume, { params: { id }, body: { instance_id, path: '/data' } }, owner)
+    return { customer: owner, input: { params: { id }, body: { instance_id } } }
+  }),
   scene(deleteVolume, async () => {
     const { id, name } = await readyVolume()
     return { customer: owner, input: { params: { id }, query: { name } } }

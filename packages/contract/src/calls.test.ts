@@ -166,6 +166,8 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'image.star',
     'image.unstar',
     'eip.unbind',
+    'netvolume.attach',
+    'netvolume.detach',
   ],
   'it ends with the session': ['instance.start-web-terminal', 'instance.stop-web-terminal'],
   'it is what customers come for, and the balance bounds it': [
@@ -203,6 +205,8 @@ const OWN_CALLS = [
   'DELETE /api/offer-watch/{id}',
   'GET /api/netvolume/',
   'POST /api/netvolume/',
+  'POST /api/netvolume/{id}/attach',
+  'POST /api/netvolume/{id}/detach',
   'PUT /api/netvolume/',
   'POST /api/netvolume/{id}/grow',
   'DELETE /api/netvolume/{id}',

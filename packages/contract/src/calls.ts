@@ -20,6 +20,7 @@ import { publicIpCalls } from './public-ip-calls.ts'
 import { regionCalls } from './regions.ts'
 import { registryCalls } from './registries.ts'
 import { sshKeyCalls } from './ssh-keys.ts'
+import { volumeAttachCalls } from './volume-attach-calls.ts'
 import { volumeCalls } from './volumes.ts'
 
 /** Every call of the gateway, in the order of the published document (R7.9). */
@@ -45,6 +46,7 @@ export const calls = [
   ...connectionDoctorCalls,
   ...instanceTermCalls,
   ...volumeCalls,
+  ...volumeAttachCalls,
   ...publicIpCalls,
   ...billingCalls,
 ] as const

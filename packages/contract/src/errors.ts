@@ -163,6 +163,7 @@ export const ERRORS = {
   volume_attached: rule(409, 'change'),
   // An instance runs with it, and one at a time may.
   volume_in_use: rule(409, 'change'),
+  volume_one_only: rule(409, 'change'),
   volumes_not_offered: rule(409, 'change'),
   image_limit: rule(409, 'change'),
   // It is in a status in which that cannot be done.

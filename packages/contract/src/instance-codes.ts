@@ -43,6 +43,8 @@ export const INSTANCE_EVENT_CODES = [
   'public_ip_bound',
   'public_ip_given_back',
   'public_ip_unbound',
+  'volume_attached',
+  'volume_detached',
   'image_begun',
   'image_made',
   'image_not_made',

@@ -45,6 +45,8 @@ const EXPECTED = `
   create_image           VM   -       -          yes     -        -      -       -             -     -        -        -
   bind_public_ip         both yes     -          yes     -        yes    -       -             -     -        -        -
   unbind_public_ip       both yes     -          yes     -        yes    -       -             yes   -        -        -
+  attach_volume          both -       -          yes     -        yes    -       -             yes   -        -        -
+  detach_volume          both -       -          yes     -        yes    -       -             yes   -        -        -
   renew                  both yes     yes        yes     yes      yes    yes     yes           yes   yes      -        yes
   cancel_renewal         both yes     yes        yes     yes      yes    yes     yes           yes   yes      -        yes
   switch_to_subscription both yes     -          -       -        -      -       -             -     -        -        -
@@ -62,11 +64,13 @@ describe('which action is allowed in which status', () => {
   test('[R4.5] every action of the seed is there, and the expected table has a row for each', () => {
     expect([...INSTANCE_ACTIONS].sort()).toEqual(
       [
+        'attach_volume',
         'bind_public_ip',
         'cancel_renewal',
         'connect',
         'convert_charge_type',
         'create_image',
+        'detach_volume',
         'edit',
         'renew',
         'restart',

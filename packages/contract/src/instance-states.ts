@@ -27,6 +27,8 @@ export const INSTANCE_ACTIONS = [
   'create_image',
   'bind_public_ip',
   'unbind_public_ip',
+  'attach_volume',
+  'detach_volume',
   'renew',
   'cancel_renewal',
   'switch_to_subscription',
@@ -54,6 +56,9 @@ const ALLOWED: Record<InstanceAction, readonly InstanceStatus[]> = {
   create_image: ['running', 'stopped'],
   bind_public_ip: ['running', 'stopped', 'exited'],
   unbind_public_ip: ['running', 'stopped', 'exited', 'error'],
+  // A machine has what it was started with: what is attached meanwhile would not be there before its next start.
+  attach_volume: ['stopped', 'exited', 'error'],
+  detach_volume: ['stopped', 'exited', 'error'],
   renew: notDeleting,
   cancel_renewal: notDeleting,
   // A term begins at once and keeps its GPUs, so only what has its GPUs may be switched to one.
@@ -148,6 +153,8 @@ export const STATUS_ON_ACTION: Record<InstanceAction, InstanceStatus | null> = {
   edit: null,
   connect: null,
   create_image: 'imageBuilding',
+  attach_volume: null,
+  detach_volume: null,
   bind_public_ip: null,
   unbind_public_ip: null,
   renew: null,

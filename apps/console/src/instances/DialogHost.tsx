@@ -9,6 +9,7 @@ type LazyDialog = LazyExoticComponent<ComponentType<InstanceDialogProps>>
 
 const terms = () => import('./TermDialogs.tsx')
 const addresses = () => import('./PublicIpDialogs.tsx')
+const volumes = () => import('./VolumeDialogs.tsx')
 const confirms = () => import('./ConfirmDialogs.tsx')
 
 /** Each action's dialog; its code comes when it is first asked for. */
@@ -23,6 +24,8 @@ const DIALOGS: Record<RowAction, LazyDialog> = {
   convert_charge_type: lazyPart(() => import('./BillingDialog.tsx').then(module => module.BillingDialog)),
   bind_public_ip: lazyPart(() => addresses().then(module => module.BindPublicIpDialog)),
   unbind_public_ip: lazyPart(() => addresses().then(module => module.UnbindPublicIpDialog)),
+  attach_volume: lazyPart(() => volumes().then(module => module.AttachVolumeDialog)),
+  detach_volume: lazyPart(() => volumes().then(module => module.DetachVolumeDialog)),
   create_image: lazyPart(() =>
     import('../images/CreateImageDialog.tsx').then(module => module.CreateImageDialog),
   ),

@@ -43,6 +43,8 @@ const CAUSES: Record<InstanceEventCode, EventCause> = {
   // The instance was removed or never became ready.
   public_ip_given_back: 'rule',
   public_ip_unbound: 'customer',
+  volume_attached: 'customer',
+  volume_detached: 'customer',
   image_begun: 'customer',
   image_made: 'platform',
   image_not_made: 'platform',

@@ -14,9 +14,18 @@ import {
   ROW_ACTIONS,
   tableAction,
 } from './instance-actions.ts'
+import { madeInstance } from './instance-fixture.ts'
 
-const ON_DEMAND = { billing_type: 'postpay', expiry_time: null, auto_renew: false, eip: null } as const
+const NO_VOLUME = { kind: 'POD', disks: madeInstance({}).disks } as const
+const ON_DEMAND = {
+  ...NO_VOLUME,
+  billing_type: 'postpay',
+  expiry_time: null,
+  auto_renew: false,
+  eip: null,
+} as const
 const IN_TERM = {
+  ...NO_VOLUME,
   billing_type: 'prepay',
   expiry_time: '2026-03-10T12:00:00.000Z',
   auto_renew: true,
@@ -24,7 +33,7 @@ const IN_TERM = {
 } as const
 
 describe.each(INSTANCE_STATUSES)('[R4.4] [R4.5] a row whose instance is %s', status => {
-  const subject = { kind: 'POD', status, ...ON_DEMAND } as const
+  const subject = { ...ON_DEMAND, status } as const
 
   test.each([ON_DEMAND, IN_TERM])(
     'offers exactly what the state table allows, and names the statuses for the rest',
@@ -72,8 +81,12 @@ test('[R4.3] [R4.5] what runs on demand has nothing to renew and may be switched
     'renew',
     'toggle_renewal',
     'unbind_public_ip',
+    'detach_volume',
   ])
-  expect(ROW_ACTIONS.filter(action => !isOffered(action, IN_TERM))).toEqual(['unbind_public_ip'])
+  expect(ROW_ACTIONS.filter(action => !isOffered(action, IN_TERM))).toEqual([
+    'unbind_public_ip',
+    'detach_volume',
+  ])
   expect(tableAction('convert_charge_type', ON_DEMAND)).toBe('switch_to_subscription')
   expect(tableAction('convert_charge_type', IN_TERM)).toBe('convert_charge_type')
   expect(tableAction('toggle_renewal', IN_TERM)).toBe('cancel_renewal')
@@ -97,8 +110,22 @@ test('[R2.25] [R4.5] an address of its own is bound or given back, and bound onl
   expect(ipObstacle('stop', bound)).toBeNull()
 })
 
+test('[R2.25] [R4.5] a volume is attached to a pod that has none, or detached from one that has it, while it does not run', () => {
+  const has = { ...NO_VOLUME.disks, network_volume: { id: 'v-000000', path: '/data' } }
+  const offered = (change: object) =>
+    ROW_ACTIONS.filter(action => action.endsWith('volume') && isOffered(action, { ...ON_DEMAND, ...change }))
+  expect(offered({})).toEqual(['attach_volume'])
+  expect(offered({ disks: has })).toEqual(['detach_volume'])
+  expect(offered({ kind: 'VM' })).toEqual([])
+  expect(allowedOnlyIn('detach_volume', { ...ON_DEMAND, status: 'running' })).toEqual([
+    'stopped',
+    'exited',
+    'error',
+  ])
+})
+
 test('[R4.5] termination is offered from every status', () => {
   for (const status of INSTANCE_STATUSES) {
-    expect(allowedOnlyIn('terminate', { kind: 'VM', status, ...ON_DEMAND }), status).toBeNull()
+    expect(allowedOnlyIn('terminate', { ...ON_DEMAND, kind: 'VM', status }), status).toBeNull()
   }
 })

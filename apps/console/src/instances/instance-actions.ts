@@ -24,6 +24,7 @@ import {
 } from '@berth/contract/instances'
 import { createImage } from '@berth/contract/own-images'
 import { bindPublicIp, unbindPublicIp } from '@berth/contract/public-ip-calls'
+import { attachVolume, detachVolume } from '@berth/contract/volume-attach-calls'
 
 /** What a row offers, in the order of its menu: the actions of the state table that have a call, and what can always be read. */
 export const ROW_ACTIONS = [
@@ -37,6 +38,8 @@ export const ROW_ACTIONS = [
   'convert_charge_type',
   'bind_public_ip',
   'unbind_public_ip',
+  'attach_volume',
+  'detach_volume',
   'create_image',
   'events',
   'logs',
@@ -84,12 +87,19 @@ export type PaidSubject = Pick<Instance, 'billing_type' | 'expiry_time' | 'auto_
 
 /**
  * Whether an action is of any use to an instance: what runs on demand has nothing to be renewed, and of an address of its
- * own one is bound or given back.
+ * own, and of a network volume, one is had or given back. Virtual machines have no such volumes.
  */
 export function isOffered(
   action: RowAction,
-  { billing_type, eip }: Pick<PaidSubject, 'billing_type'> & Pick<AddressedInstance, 'eip'>,
+  {
+    billing_type,
+    eip,
+    kind,
+    disks,
+  }: Pick<PaidSubject, 'billing_type'> & Pick<AddressedInstance, 'eip'> & Pick<Instance, 'kind' | 'disks'>,
 ): boolean {
+  if (action === 'attach_volume') return kind === 'POD' && disks.network_volume === null
+  if (action === 'detach_volume') return disks.network_volume !== null
   const isBound = eip?.type === 'dedicated'
   if (action === 'bind_public_ip') return !isBound
   if (action === 'unbind_public_ip') return isBound
@@ -131,6 +141,8 @@ export const CALLS_BEHIND = {
   convert_charge_type: convertChargeType,
   bind_public_ip: bindPublicIp,
   unbind_public_ip: unbindPublicIp,
+  attach_volume: attachVolume,
+  detach_volume: detachVolume,
   create_image: createImage,
   events: listInstanceEvents,
   logs: getInstanceLogs,

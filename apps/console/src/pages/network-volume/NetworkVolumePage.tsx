@@ -27,6 +27,8 @@ const CreateVolumeDialog = lazyPart(() =>
 )
 const DIALOGS = {
   grow: lazyPart(() => import('./GrowVolumeDialog.tsx').then(module => module.GrowVolumeDialog)),
+  attach: lazyPart(() => import('./AttachDialog.tsx').then(module => module.AttachDialog)),
+  detach: lazyPart(() => import('./DetachDialog.tsx').then(module => module.DetachDialog)),
   rename: lazyPart(() => import('./RenameVolumeDialog.tsx').then(module => module.RenameVolumeDialog)),
   delete: lazyPart(() => import('./DeleteVolumeDialog.tsx').then(module => module.DeleteVolumeDialog)),
   details: lazyPart(() => import('./VolumeDetailsDialog.tsx').then(module => module.VolumeDetailsDialog)),

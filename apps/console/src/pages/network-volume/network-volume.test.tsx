@@ -147,6 +147,6 @@ describe('the page of network volumes', () => {
     await userEvent.click(within(row).getAllByRole('button').at(-1) as HTMLElement)
     const item = await screen.findByRole('menuitem', { name: /^Delete/ })
     expect(item.getAttribute('aria-disabled') === 'true' || item.hasAttribute('data-disabled')).toBe(true)
-    expect(screen.getByText('An instance has it. Terminate the instance first.')).toBeTruthy()
+    expect(screen.getByText('An instance has it. Detach it first.')).toBeTruthy()
   })
 })

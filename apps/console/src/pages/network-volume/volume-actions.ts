@@ -1,13 +1,17 @@
 import type { ChangingCall } from '@berth/contract/call'
+import { instanceCan } from '@berth/contract/instance-states'
+import { attachVolume, detachVolume } from '@berth/contract/volume-attach-calls'
 import { deleteVolume, editVolume, growVolume, type Volume } from '@berth/contract/volumes'
 
 /** What can be done with a volume; `details` changes nothing. */
-export const VOLUME_ACTIONS = ['grow', 'rename', 'details', 'delete'] as const
+export const VOLUME_ACTIONS = ['grow', 'attach', 'detach', 'rename', 'details', 'delete'] as const
 export type VolumeAction = (typeof VOLUME_ACTIONS)[number]
 
 /** The call behind an action; null where it only looks. */
 export const CALLS_BEHIND: Record<VolumeAction, ChangingCall | null> = {
   grow: growVolume,
+  attach: attachVolume,
+  detach: detachVolume,
   rename: editVolume,
   details: null,
   delete: deleteVolume,
@@ -17,11 +21,20 @@ export const CALLS_BEHIND: Record<VolumeAction, ChangingCall | null> = {
 export function reasonOff(
   action: VolumeAction,
   { status, attached_to }: Pick<Volume, 'status' | 'attached_to'>,
-): 'not_ready' | 'deleting' | 'attached' | null {
-  if (action === 'grow') return status === 'ready' ? null : 'not_ready'
-  if (action === 'delete') {
-    if (status === 'deleting') return 'deleting'
-    return attached_to.length > 0 ? 'attached' : null
+): 'not_ready' | 'not_there' | 'deleting' | 'attached' | 'none_attached' | 'all_run' | null {
+  switch (action) {
+    case 'grow':
+      return status === 'ready' ? null : 'not_ready'
+    case 'attach':
+      return status === 'ready' || status === 'growing' ? null : 'not_there'
+    case 'detach': {
+      if (attached_to.length === 0) return 'none_attached'
+      return attached_to.some(one => instanceCan('detach_volume', { kind: 'POD', ...one })) ? null : 'all_run'
+    }
+    case 'delete':
+      if (status === 'deleting') return 'deleting'
+      return attached_to.length > 0 ? 'attached' : null
+    default:
+      return null
   }
-  return null
 }

@@ -1,5 +1,12 @@
 import { growVolume, listVolumes, type Volume, type VolumeStatus } from '@berth/contract/volumes'
-import { IconArrowsMaximize, IconInfoCircle, IconPencil, IconTrash } from '@tabler/icons-react'
+import {
+  IconArrowsMaximize,
+  IconInfoCircle,
+  IconPencil,
+  IconPlugConnected,
+  IconPlugConnectedX,
+  IconTrash,
+} from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -26,6 +33,8 @@ const LOOKS: Record<VolumeStatus, StatusLook> = {
 const ICONS: Record<VolumeAction, RowActionItem<VolumeAction>['icon']> = {
   details: IconInfoCircle,
   grow: IconArrowsMaximize,
+  attach: IconPlugConnected,
+  detach: IconPlugConnectedX,
   rename: IconPencil,
   delete: IconTrash,
 }

@@ -1,4 +1,5 @@
 import type { InstanceChange } from '@berth/contract/instances'
+import type { VolumeMount } from '@berth/contract/volumes'
 import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
@@ -19,6 +20,7 @@ import * as actions from './act/actions.ts'
 import { createDeletionTransitions } from './deletion/deletion-transitions.ts'
 import { type Load, noteLoad, noteUsed } from './idle.ts'
 import * as images from './images-of.ts'
+import * as networkVolumes from './network-volume/actions.ts'
 import { type LackedPort, noteNoPort } from './no-port.ts'
 import { checkStock } from './offer/check-stock.ts'
 import { countLive, type DeployInput, deploy } from './offer/deploy.ts'
@@ -68,7 +70,7 @@ export interface InstancesDeps {
   images: Pick<Images, 'find' | 'ofInstance' | 'officialName' | 'noteDeploy' | 'bring' | 'buildersAmong'>
   sshKeys: Pick<SshKeys, 'list' | 'guestKeys'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage' | 'requireDirectPorts'>
-  volumes: Pick<Volumes, 'find' | 'requireUsable' | 'isReadOnly'>
+  volumes: Pick<Volumes, 'find' | 'requireUsable' | 'requireReady' | 'isReadOnly'>
   events: Pick<Events, 'emit' | 'on'>
   /** Tells of changes by other replicas; null where there are none. */
   listen: OpenDatabase['listen'] | null
@@ -139,6 +141,8 @@ export function createInstances(deps: InstancesDeps) {
     /** What a change of how it is paid for would cost or give back now. @throws ApiError `not_found`. */
     previewBilling: (target: Target, wanted: BillingWanted) => terms.previewBilling(deps, target, wanted),
     /** Gives an instance an address of its own. @throws ApiError as `bind` says. */
+    attachVolume: (target: Target, mount: VolumeMount) => networkVolumes.attach(deps, target, mount),
+    detachVolume: (target: Target, volumeId: string) => networkVolumes.detach(deps, target, volumeId),
     bindPublicIp: (target: Target, wanted: addresses.BindWanted) => addresses.bind(deps, target, wanted),
     /** Gives an instance's address back, by its id. @throws ApiError `not_found` or `instance_state`. */
     unbindPublicIp: (which: { userId: string; id: string }) => addresses.unbind(deps, which),

@@ -15,6 +15,7 @@ import {
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Instances } from './instances.ts'
+import { networkVolumeRoutes } from './network-volume/routes.ts'
 import type { Quotes } from './offer/quotes.ts'
 import { publicIpRoutes } from './public-ip/routes.ts'
 import { saidIn } from './said.ts'
@@ -80,6 +81,7 @@ export function instancesRoutes(
     ),
     ...termRoutes(instances),
     ...publicIpRoutes(instances),
+    ...networkVolumeRoutes(instances),
     route(listInstanceEvents, ({ caller, params }) =>
       instances.events({ userId: caller.userId, instanceId: params.id }),
     ),

@@ -59,6 +59,8 @@ export const instance = pgTable(
     idleStopMinutes: integer('idle_stop_minutes'),
     /** The network volume that it has, and where; it stays on its engine, and so does the instance. */
     networkVolume: jsonb('network_volume').$type<{ id: string; path: string }>(),
+    /** Whether that has changed since its machine was last told what it has. */
+    volumeChanged: boolean('volume_changed').notNull().default(false),
     /** Prices on demand, as quoted when it was deployed or last started, or when its term was bought. */
     runningMicroPerHour: amount('running_micro_per_hour').notNull(),
     stoppedMicroPerHour: amount('stopped_micro_per_hour').notNull(),

@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { deleteAccount } from '@berth/contract/account-security'
 import { getBalance } from '@berth/contract/billing'
-import { deployInstance, listInstances, stopInstance, terminateInstance } from '@berth/contract/instances'
+import {
+  deployInstance,
+  listInstanceEvents,
+  listInstances,
+  startInstance,
+  stopInstance,
+  terminateInstance,
+} from '@berth/contract/instances'
 import { UNPAID_VOLUME_KEPT_DAYS, VOLUME_OVER_SIZE_HOURS, VOLUMES_PER_USER_MAX } from '@berth/contract/limits'
+import { attachVolume, detachVolume } from '@berth/contract/volume-attach-calls'
 import {
   createVolume,
   deleteVolume,
@@ -20,6 +28,7 @@ import { volume } from './tables.ts'
 
 const DAY_MS = 86_400_000
 const never = new AbortController().signal
+const WAIT = { timeout: 30_000 }
 let aheadMs = 0
 const clock = { now: () => new Date(Date.now() + aheadMs) }
 const compute = createFakeEngine({ clock })
@@ -321,6 +330,74 @@ describe('an instance with a volume', () => {
     const instances = await gateway.data(listInstances, {}, { token: customer.token })
     expect(instances.map(({ disks }) => disks.network_volume)).toEqual([mount, mount])
     expect((await of(customer, one))?.attached_to.map(({ instance_id }) => instance_id)).toEqual(ids)
+  })
+
+  test('[R1.2] [R2.25] one that does not run gets it at a path, and gives it back, so that it can be deleted', async () => {
+    const customer = await someone()
+    const { token } = customer
+    const [one, second] = [await ready(customer), await ready(customer, { name: 'other' })]
+    const id = await deployed(customer, {})
+    const attach = (volumeId: string, path: string) =>
+      gateway.call(attachVolume, { params: { id: volumeId }, body: { instance_id: id, path } }, { token })
+    const detach = (volumeId: string) =>
+      gateway.call(detachVolume, { params: { id: volumeId }, body: { instance_id: id } }, { token })
+    const mounts = () => compute.held.get(id)?.spec?.volumes ?? []
+    expect(refusal(await attach(one.id, '/data'))).toBe('instance_state')
+    await gateway.data(stopInstance, { params: { id } }, { token })
+    await instanceIs(customer, id, 'stopped')
+    for (const path of ['/etc', 'data', '/']) expect(refusal(await attach(one.id, path))).toMatch(/^path /)
+    expect(refusal(await attach('v-zzzzzzz', '/data'))).toBe('not_found')
+    expect(refusal(await attach((await ready(await someone())).id, '/data'))).toBe('not_found')
+    const away = await ready(customer, { name: 'away', region_code: 'eu-frankfurt' })
+    expect(refusal(await attach(away.id, '/data'))).toBe('instance_id volume_elsewhere')
+    // Attached twice it is attached, and moves where another path is named.
+    for (const path of ['/data', '/data', '/mnt/data'])
+      expect((await attach(one.id, path)).envelope.status).toBe('ok')
+    expect(refusal(await attach(second.id, '/other'))).toBe('volume_one_only')
+    expect((await of(customer, one))?.attached_to).toEqual([
+      { instance_id: id, name: 'trainer', status: 'stopped', path: '/mnt/data' },
+    ])
+    await vi.waitFor(
+      () => expect(mounts()).toEqual([{ id: one.id, path: '/mnt/data', read_only: false }]),
+      WAIT,
+    )
+    await gateway.data(
+      startInstance,
+      { body: { instance_id: id, gpu_count: 1, gpu_spec_id: 'cpu' } },
+      { token },
+    )
+    await instanceIs(customer, id, 'running')
+    expect(refusal(await detach(one.id))).toBe('instance_state')
+    await gateway.data(stopInstance, { params: { id } }, { token })
+    await instanceIs(customer, id, 'stopped')
+    expect((await detach(second.id)).envelope.status).toBe('ok')
+    expect(refusal(await remove(customer, one, one.name))).toBe('volume_attached')
+    for (let times = 0; times < 2; times++) expect((await detach(one.id)).envelope.status).toBe('ok')
+    expect((await of(customer, one))?.attached_to).toEqual([])
+    // Its machine is there still, and lets go of it without being started.
+    expect((await remove(customer, one, one.name)).envelope.status).toBe('ok')
+    await until(customer, one, found => found === null)
+    expect(mounts()).toEqual([])
+    const events = await gateway.data(listInstanceEvents, { params: { id } }, { token })
+    const codes = events.map(({ code }) => code).filter(code => code.startsWith('volume_'))
+    expect(codes.toSorted()).toEqual(['volume_attached', 'volume_attached', 'volume_detached'])
+  })
+
+  test('[R3.5] is not put where the pod’s own volume stands', async () => {
+    const customer = await someone()
+    const one = await ready(customer)
+    const id = await deployed(customer, { pod_volume_gb: 1, pod_volume_path: '/work' })
+    await gateway.data(stopInstance, { params: { id } }, { token: customer.token })
+    await instanceIs(customer, id, 'stopped')
+    for (const path of ['/work', '/work/deep']) {
+      const body = { instance_id: id, path }
+      const answer = await gateway.call(
+        attachVolume,
+        { params: { id: one.id }, body },
+        { token: customer.token },
+      )
+      expect(refusal(answer)).toBe('path volume_path_clash')
+    }
   })
 
   test('is refused at a path of the system, relative, or with dots in it', async () => {

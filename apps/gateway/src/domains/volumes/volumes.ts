@@ -418,6 +418,20 @@ export function createVolumes(deps: VolumesDeps) {
     obstacle,
 
     /**
+     * A volume that is there for an instance that is to have it. Call it under the wallet's lock.
+     * @throws ApiError `not_found`, or `volume_state` for one that is not ready.
+     */
+    async requireReady(
+      tx: Transaction,
+      userId: string,
+      id: string,
+    ): Promise<Pick<VolumeRow, 'engineId' | 'regionCode' | 'name'>> {
+      const row = await findOwn(tx, userId, id)
+      if (!isBilled(row.status)) throw new ApiError('volume_state')
+      return row
+    },
+
+    /**
      * Refuses a volume that no instance may start with now. Call it under the wallet's lock, under which all that has to
      * do with volumes changes, in the transaction that attaches it or starts its instance.
      * @param use.instanceId The instance itself does not stand in its own way.

@@ -41,7 +41,7 @@ export interface ActionDeps {
   fleet: Pick<Fleet, 'isReached' | 'place'>
   images: Pick<Images, 'ofInstance'>
   events: Pick<Events, 'emit'>
-  volumes: Pick<Volumes, 'requireUsable'>
+  volumes: Pick<Volumes, 'requireUsable' | 'requireReady' | 'find'>
 }
 
 /** An instance as its customer names it. */

@@ -620,6 +620,21 @@ test('[R3.5] an instance with a disk of its own is gone when that is, after its 
   })
 })
 
+test('[R1.2] a machine that does not run takes on at once what is attached to its instance; where there is none, nothing is made', () => {
+  const row = { desired: 'stopped', volumeChanged: true } as const
+  for (const status of ['stopped', 'exited', 'error'] as const) {
+    expect(plan({ ...row, status }, stopped)).toEqual({ kind: 'respec', hasMachine: true })
+    expect(plan({ ...row, status }, absent)).toEqual({ kind: 'respec', hasMachine: false })
+  }
+  expect(plan({ ...row, status: 'stopped', ...failed(1, 'failed', at(2)) }, stopped)).toEqual({
+    kind: 'wait',
+    until: at(2),
+  })
+  expect(plan({ ...row, status: 'stopped', volumeChanged: false }, stopped).kind).toBe('wait')
+  // One that runs all the same is stopped first.
+  expect(plan({ ...row, status: 'error' }, running)).toEqual({ kind: 'stop' })
+})
+
 test('a plan changes nothing of what it is made from', () => {
   const row = Object.freeze(fullRow({ status: 'creating' }))
   const when = { now: NOW, watchedSince: at(-9) }
@@ -679,6 +694,7 @@ function fullRow(row: Partial<PlanRow>): PlanRow {
     stoppedAt: null,
     keptUntil: null,
     deletionNoticeDay: null,
+    volumeChanged: false,
     ...row,
   }
 }

@@ -36,6 +36,7 @@ export type PlanRow = Pick<
   | 'failureDetail'
   | 'nextAttemptAt'
   | 'terminatedAt'
+  | 'volumeChanged'
   | keyof OwnDiskColumns
   | keyof StopRules
   | keyof TermRow
@@ -91,6 +92,8 @@ export type Step =
   | { kind: 'confirm_stopped' }
   /** The machine is gone: so is what it has beside that, then the instance. */
   | { kind: 'confirm_terminated' }
+  /** What is attached to it has changed while it does not run: its machine takes that on, where there is one. */
+  | { kind: 'respec'; hasMachine: boolean }
   /** The real GPUs of a failed instance are used by nothing any more. */
   | { kind: 'clear_gpus' }
   | { kind: 'mark_exited'; exitCode: number | null; cause: ExitCause }
@@ -174,6 +177,10 @@ function planStop(situation: Situation): Step {
     if (observed.state === 'unreachable') return wait(situation, lastOf(situation.limits.backoffMs))
     if (row.reasonCode === 'stop_failed') return { kind: 'confirm_stopped' }
     if (row.gpuUuids.length > 0) return { kind: 'clear_gpus' }
+  }
+  if (row.volumeChanged) {
+    const pause = backingOff(situation) ?? silent(situation)
+    return pause ?? { kind: 'respec', hasMachine: observed.state !== 'absent' }
   }
   return settled(situation)
 }

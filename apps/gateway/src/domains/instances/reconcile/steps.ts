@@ -67,12 +67,8 @@ export function createSteps(deps: StepDeps): Steps {
     return [{ ...networkVolume, read_only: await deps.volumes.isReadOnly(networkVolume.id) }]
   }
 
-  async function boot(row: InstanceRow, driver: Engine, superseded: AbortSignal): Outcome {
-    let booting: InstanceRow | null = row
-    if (row.progress?.step !== 'booting') {
-      booting = await store.note(row, { progress: PROGRESS.booting })
-      if (!booting) return null
-    }
+  /** A machine that exists keeps its home, and takes on the spec that the row has now; another one is made. */
+  async function make(row: InstanceRow, driver: Engine, superseded: AbortSignal): Promise<void> {
     const { recipe } = await imageOf(deps.images, row)
     const known = fleet.known(driver.id)?.facts?.size
     await call(row, 'boot', superseded, async signal => {
@@ -81,16 +77,29 @@ export function createSteps(deps: StepDeps): Steps {
       const bootsOwn = driver.kinds.includes('VM')
       const ssh = bootsOwn ? { keys: await list(row.userId), own: guestKeys(row.id) } : null
       const volumes = [...(await ownMount(row, driver)), ...(await networkMount(row))]
-      // A machine that exists keeps its home, and takes on the spec that the row has now.
       await driver.machines.create(machineSpec(row, { image: recipe, host: size, ssh, volumes }), signal)
     })
+  }
+
+  async function boot(row: InstanceRow, driver: Engine, superseded: AbortSignal): Outcome {
+    let booting: InstanceRow | null = row
+    if (row.progress?.step !== 'booting') {
+      booting = await store.note(row, { progress: PROGRESS.booting })
+      if (!booting) return null
+    }
+    await make(row, driver, superseded)
     if (row.firstRanAt && !driver.machines.wait_to_begin) {
       booting = await transitions.starting(booting)
       if (!booting) return null
     }
     await call(row, 'boot', superseded, signal => driver.machines.start(row.id, signal))
     const firstRanAt = row.firstRanAt ?? clock.now()
-    return store.note(booting, { ...NO_FAILURE, firstRanAt, progress: PROGRESS.probing })
+    return store.note(booting, {
+      ...NO_FAILURE,
+      firstRanAt,
+      volumeChanged: false,
+      progress: PROGRESS.probing,
+    })
   }
 
   async function probe(row: InstanceRow, driver: Engine, superseded: AbortSignal): Outcome {
@@ -114,6 +123,9 @@ export function createSteps(deps: StepDeps): Steps {
         return pullImage({ ...deps, engine }, row, superseded)
       case 'boot':
         return boot(row, engine, superseded)
+      case 'respec':
+        if (step.hasMachine) await make(row, engine, superseded)
+        return store.note(row, { ...NO_FAILURE, volumeChanged: false })
       case 'probe':
         return probe(row, engine, superseded)
       case 'begin':
@@ -229,6 +241,7 @@ type DriverStep = Extract<
       | 'begin_pull'
       | 'pull'
       | 'boot'
+      | 'respec'
       | 'probe'
       | 'begin'
       | 'cycle'

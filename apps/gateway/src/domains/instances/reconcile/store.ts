@@ -36,7 +36,9 @@ export interface Store {
   withLocks<T>(row: InstanceRow, run: (tx: Transaction, row: InstanceRow) => Promise<T>): Promise<T | null>
 }
 
-type NotePatch = Partial<Pick<InstanceRow, 'firstRanAt' | 'attempts' | 'failureCode' | 'failureDetail'>> & {
+type NotePatch = Partial<
+  Pick<InstanceRow, 'firstRanAt' | 'volumeChanged' | 'attempts' | 'failureCode' | 'failureDetail'>
+> & {
   progress?: Progress
 }
 

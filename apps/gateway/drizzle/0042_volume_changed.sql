@@ -1,0 +1,1 @@
+ALTER TABLE "instance" ADD COLUMN "volume_changed" boolean DEFAULT false NOT NULL;

@@ -14,6 +14,7 @@ import type { Clock } from '../clock.ts'
 import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { ApiError } from './api-error.ts'
 import type { CallDone } from './call-done.ts'
+import type { CallerTurns } from './caller-turns.ts'
 import { type CallInputs, createInputCheck } from './check-input.ts'
 import { type Answer, errorAnswer, okText } from './envelopes.ts'
 import type { Caller, CallRequest, Route } from './handler.ts'
@@ -29,6 +30,7 @@ interface CallHandlerDeps {
   authenticate: Authenticate
   clock: Clock
   idempotency: Idempotency
+  inTurn: CallerTurns
   /** Hashes what came with an idempotency key, so that the kept hash tells nothing about a card number in it. */
   contentKey: Uint8Array
   /** Checks what handlers answer against the contract: for tests. */
@@ -72,7 +74,7 @@ const KEY_HEADER = IDEMPOTENCY_KEY_HEADER.toLowerCase()
 const KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{${IDEMPOTENCY_KEY_CHARS_MIN},${IDEMPOTENCY_KEY_CHARS_MAX}}$`)
 const USER_AGENT_CHARS_MAX = 300
 
-/** A body may take a minute to come; the session of whoever sent its head may have ended since. */
+/** A body may take a minute to come, and a turn; the session of whoever sent its head may have ended since. */
 const ADMITTED_MS_MAX = 5_000
 
 /**
@@ -143,6 +145,9 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
     return call.spends && caller ? answerOnce(request, reply, caller, seen) : answer(request, reply, seen)
   }
 
+  const inTurn = (request: FastifyRequest, reply: FastifyReply, seen: Seen) =>
+    deps.inTurn(call, request, () => handle(request, reply, seen))
+
   const onCallDone = call.readOnly ? null : deps.onCallDone
 
   function tell(request: FastifyRequest, { input, data, replayed }: Seen, errorCode: ErrorCode | null): void {
@@ -172,7 +177,7 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
     },
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<Sent> {
       const seen = unseen()
-      const text = await telling(request, seen, handle(request, reply, seen))
+      const text = await telling(request, seen, inTurn(request, reply, seen))
       tell(request, seen, request.errorCode)
       return text
     },

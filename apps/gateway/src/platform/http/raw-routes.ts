@@ -3,6 +3,7 @@ import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import type { Language } from '@berth/contract/limits'
 import type { FastifyInstance } from 'fastify'
 import { ApiError } from './api-error.ts'
+import type { CallerTurns } from './caller-turns.ts'
 import { unstorableTexts } from './input-shape.ts'
 import { pickLanguage } from './languages.ts'
 import type { LimitOf } from './rate-limits.ts'
@@ -41,7 +42,7 @@ export interface RawRoute {
 export async function registerRawRoutes(
   app: FastifyInstance,
   routes: readonly RawRoute[],
-  limitOf: LimitOf,
+  { limitOf, inTurn }: { limitOf: LimitOf; inTurn: CallerTurns },
 ): Promise<void> {
   await app.register(async scope => {
     scope.removeAllContentTypeParsers()
@@ -58,14 +59,15 @@ export async function registerRawRoutes(
           const params = request.params as Record<string, string>
           // What no text of the database can be is the name of nothing; asking it would be an error.
           if (unstorableTexts(params).length > 0) throw new ApiError('not_found')
-          const { status, headers, body } = await handle({
+          const asked: RawRequest = {
             method: request.method === 'POST' ? 'POST' : 'GET',
             params,
             query: request.query as Record<string, unknown>,
             headers: request.headers,
             body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
             language: pickLanguage(request.headers['accept-language']),
-          })
+          }
+          const { status, headers, body } = await inTurn(null, request, () => handle(asked))
           return reply.code(status).headers(headers).send(body)
         },
       })

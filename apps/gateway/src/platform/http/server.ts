@@ -17,6 +17,7 @@ import type { Metrics } from '../metrics.ts'
 import { ApiError } from './api-error.ts'
 import type { CallDone } from './call-done.ts'
 import { API_HEADERS, type Authenticate, answerOf, createCallHandler, toApiError } from './call-handler.ts'
+import { type CallerTurns, createCallerTurns } from './caller-turns.ts'
 import { registerConsole } from './console-files.ts'
 import { registerDocs } from './docs-page.ts'
 import { createFrontDoor, type FrontDoorOptions } from './front-door.ts'
@@ -104,8 +105,9 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
   const rateCounts = createRateCounts(options)
   const limitOf = await createRateLimits(app, options.rateLimits, rateCounts)
   const idempotency = createIdempotency(options)
-  registerCalls(app, options, { idempotency, limitOf })
-  await registerRawRoutes(app, options.rawRoutes ?? [], limitOf)
+  const inTurn = createCallerTurns()
+  registerCalls(app, options, { idempotency, limitOf, inTurn })
+  await registerRawRoutes(app, options.rawRoutes ?? [], { limitOf, inTurn })
   registerHealth(app, options)
   await registerDocs(app, options)
   await registerConsole(app, options)
@@ -133,12 +135,13 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
 function registerCalls(
   app: FastifyInstance,
   options: ServerOptions,
-  { idempotency, limitOf }: { idempotency: Idempotency; limitOf: LimitOf },
+  { idempotency, limitOf, inTurn }: { idempotency: Idempotency; limitOf: LimitOf; inTurn: CallerTurns },
 ): void {
   const deps = {
     authenticate: options.authenticate,
     clock: options.clock,
     idempotency,
+    inTurn,
     contentKey: options.contentKey,
     checkAnswers: options.checkAnswers ?? false,
     onCallDone: options.onCallDone ?? null,

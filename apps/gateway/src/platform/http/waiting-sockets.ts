@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { Clock } from '../clock.ts'
+import { countedAddress } from './counted-address.ts'
 
 /** Connections that have not said yet what they want, and how many of them there may be. */
 export interface WaitingSockets {
@@ -16,8 +17,6 @@ const PER_ADDRESS_MAX = 200
 const ALL_MAX = 5_000
 /** Whoever connects many times at once has that long to say what for. */
 const GRACE_MS = 2_000
-/** An IPv6 customer has a whole network. */
-const IPV6_NETWORK_BYTES = 8
 
 interface Waiting {
   from: string
@@ -98,7 +97,5 @@ function addressOf({ remoteAddress }: Socket, proxies: readonly Network[]): stri
   const isProxy = proxies.some(
     ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
   )
-  if (isProxy) return ''
-  const bytes = address.toByteArray()
-  return (address.kind() === 'ipv4' ? bytes : bytes.slice(0, IPV6_NETWORK_BYTES)).join('.')
+  return isProxy ? '' : countedAddress(remoteAddress)
 }

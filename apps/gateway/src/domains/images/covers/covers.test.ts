@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { CallData } from '@berth/contract/call'
@@ -20,10 +21,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { PATIENCE_MS } from '../../../../../../scripts/test/patience-ms.ts'
 import { startGateway, type TestGateway } from '../../../../test/start-gateway.ts'
 import { createFakeEngine } from '../../../drivers/compute/fake/fake-engine.ts'
+import { rateCount } from '../../../platform/database/tables.ts'
 import { closeCustomer } from '../../customers/customers.ts'
 import { imageDetails, keptImage } from '../images-fixture.ts'
 import { imageCoverUpload, ownImage } from '../tables.ts'
-import { WAITING_PER_USER_MAX } from './covers.ts'
+import { HELD_MAX, WAITING_PER_USER_MAX } from './covers.ts'
 import { animation, asEveryType, flatPng, picture } from './pictures-fixture.ts'
 import { DATA_KB_MAX } from './remake-cover.ts'
 
@@ -446,6 +448,34 @@ describe('what no image has', () => {
       'ok',
       'too_many_requests',
     ])
+  })
+
+  test('[R5.6] who sends a byte at a time keeps nobody from sending theirs, however many do so', async () => {
+    const { host } = new URL(gateway.origin)
+    const { db } = gateway.database
+    await db.delete(rateCount)
+    const sockets: Socket[] = []
+    for (let count = 0; count < HELD_MAX; count++) {
+      const { token } = await gateway.signUp()
+      const socket = connect(gateway.port, '127.0.0.1').on('error', () => undefined)
+      sockets.push(socket)
+      socket.write(
+        `POST ${GATEWAY_PREFIX}${uploadCover.path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n` +
+          'Content-Type: application/octet-stream\r\nContent-Length: 100\r\n\r\nx',
+      )
+    }
+    // Each has its place once it is counted.
+    const counted = async () => (await db.select().from(rateCount)).length
+    await vi.waitUntil(async () => (await counted()) === HELD_MAX, { timeout: PATIENCE_MS })
+    const [first] = sockets
+    const answered = text(first as Socket)
+    aheadMs += 10_000
+    const customer = await gateway.signUp()
+    expect((await taken(customer, await picture().png().toBuffer())).width).toBe(400)
+    // The one that was on its way longest has given its place up, and is told to try again.
+    first?.end()
+    expect(await answered).toContain('"code":"unavailable"')
+    for (const socket of sockets) socket.destroy()
   })
 
   test('[R5.6] one that one image gives up while another one gets it is not removed in between', async () => {

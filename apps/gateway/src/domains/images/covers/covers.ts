@@ -21,7 +21,9 @@ const WAITS_MS = 86_400_000
 export const WAITING_PER_USER_MAX = 10
 /** Pictures that one gateway draws at a time, and that wait for it: each of them is held in memory. */
 const DRAWN_AT_ONCE_MAX = 2
-const HELD_MAX = 20
+export const HELD_MAX = 20
+/** Where all places are taken, so long somebody has to send a picture in peace: a usual one comes in a second. */
+const GRACE_MS = 3_000
 const MINUTE_MS = 60_000
 const ROUND_ROWS_MAX = 100
 
@@ -33,17 +35,42 @@ export interface CoversDeps {
   countUpload: CountCall
 }
 
+/** A customer's picture that is held. */
+interface Held {
+  sinceMs: number
+  /** Aborted where somebody else needs the place. */
+  leaving: AbortController
+  /** It has come whole: what is left is our work. */
+  isWhole: boolean
+}
+
 /** Covers of images: pictures of customers', drawn anew and kept by what they come to (R5.6). */
 export function createCovers({ db, clock, log, countUpload }: CoversDeps) {
   const drawing = createAtOnce(DRAWN_AT_ONCE_MAX)
-  const sending = new Set<string>()
+  /** By customer, the oldest first. */
+  const held = new Map<string, Held>()
   const stopping = new AbortController()
 
+  /**
+   * Makes room for one more picture: the one goes that has been on its way longest, so that whoever sends a byte at a time
+   * keeps nobody out. @throws ApiError `unavailable` where all are our work, or have begun a moment ago.
+   */
+  function makeRoom(): void {
+    if (held.size < HELD_MAX) return
+    const before = clock.now().getTime() - GRACE_MS
+    const slow = [...held].find(([, { isWhole, sinceMs }]) => !isWhole && sinceMs <= before)
+    if (!slow) throw new ApiError('unavailable')
+    const [userId, { leaving }] = slow
+    held.delete(userId)
+    leaving.abort(new ApiError('unavailable'))
+  }
+
   /** Lets a customer send one picture at a time, and so many a minute. @throws ApiError `too_many_requests`, `unavailable`. */
-  async function inTurn<T>(userId: string, run: () => Promise<T>): Promise<T> {
-    if (sending.has(userId)) throw new ApiError('too_many_requests', { values: { seconds: 1 } })
-    if (sending.size >= HELD_MAX) throw new ApiError('unavailable')
-    sending.add(userId)
+  async function inTurn<T>(userId: string, run: (own: Held) => Promise<T>): Promise<T> {
+    if (held.has(userId)) throw new ApiError('too_many_requests', { values: { seconds: 1 } })
+    makeRoom()
+    const own = { sinceMs: clock.now().getTime(), leaving: new AbortController(), isWhole: false }
+    held.set(userId, own)
     try {
       const { current, ttlMs } = await countUpload(userId, {
         max: COVERS_PER_MINUTE_MAX,
@@ -53,9 +80,9 @@ export function createCovers({ db, clock, log, countUpload }: CoversDeps) {
         const seconds = Math.max(1, Math.ceil(ttlMs / 1_000))
         throw new ApiError('too_many_requests', { values: { seconds } })
       }
-      return await run()
+      return await run(own)
     } finally {
-      sending.delete(userId)
+      if (held.get(userId) === own) held.delete(userId)
     }
   }
 
@@ -94,8 +121,9 @@ export function createCovers({ db, clock, log, countUpload }: CoversDeps) {
      *   cover_too_small, cover_pixels, cover_broken}.
      */
     uploadCover: (userId: string, body: Readable): Promise<ImageCover> =>
-      inTurn(userId, async () => {
-        const sent = await readSent(body)
+      inTurn(userId, async own => {
+        const sent = await readSent(body, own.leaving.signal)
+        own.isWhole = true
         const made = await drawing(() => remakeCover(sent, log, stopping.signal))
         const cover = await keep(userId, made)
         return { cover, width: made.width, height: made.height, cover_url: coverUrlOf(cover) }

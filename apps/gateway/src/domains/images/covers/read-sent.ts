@@ -8,14 +8,18 @@ const READ_MS_MAX = 60_000
 /**
  * Reads a picture that a customer sends.
  * @param body What is left of it when this fails flows away.
+ * @param leaving Ends it with its reason.
  * @throws ApiError `validation_failed` {cover_too_large}, or {cover_broken} where it did not come whole.
  */
-export async function readSent(body: Readable): Promise<Buffer> {
+export async function readSent(body: Readable, leaving: AbortSignal): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const broken = () => reject(coverFault('cover_broken'))
   const late = setTimeout(broken, READ_MS_MAX)
   const parts: Buffer[] = []
   let length = 0
+  const leave = () => reject(leaving.reason)
+  if (leaving.aborted) leave()
+  leaving.addEventListener('abort', leave)
   if (body.readableEnded || body.destroyed) broken()
   body.on('data', (part: Buffer) => {
     length += part.length
@@ -29,6 +33,7 @@ export async function readSent(body: Readable): Promise<Buffer> {
     return await promise
   } finally {
     clearTimeout(late)
+    leaving.removeEventListener('abort', leave)
     body.removeAllListeners('data')
     body.resume()
   }

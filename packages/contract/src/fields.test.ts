@@ -2,7 +2,16 @@ import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
 import { signupBody } from './account.ts'
 import { topupBody } from './billing.ts'
-import { email, hasEmoji, micro, newPassword, slug, typedPassword, username } from './fields.ts'
+import {
+  email,
+  hasEmoji,
+  isShownAsWritten,
+  micro,
+  newPassword,
+  slug,
+  typedPassword,
+  username,
+} from './fields.ts'
 import { deployBody, instanceName, ports } from './instances.ts'
 
 describe('username', () => {
@@ -41,6 +50,11 @@ describe('username', () => {
     expect(rulesOf(username, value)).toEqual(['username_emoji'])
   })
 
+  test('[R5.1] one that is not seen, or read otherwise than it is written, is refused', () => {
+    for (const value of ['\u200b', 'Ada\u200d', 'Ada\u202elenna', 'Ada\u2028x', '\u3164'])
+      expect(rulesOf(username, value), JSON.stringify(value)).toEqual(['not_allowed'])
+  })
+
   test('[R5.1] it is needed, and spaces are none', () => {
     for (const value of [undefined, null, '', '   ', 7])
       expect(rulesOf(username, value)).toEqual(['username_required'])
@@ -50,6 +64,41 @@ describe('username', () => {
     expect(username.parse('  Ada ')).toBe('Ada')
     expect(username.parse('a'.repeat(64))).toHaveLength(64)
     expect(rulesOf(username, 'a'.repeat(65))).toEqual(['too_long'])
+  })
+})
+
+describe('[R6.4] a name that others are shown', () => {
+  test.each([
+    'PyTorch 2.9 (CUDA 13)',
+    'dev 👩‍💻',
+    '1\ufe0f\u20e3 first',
+    '❤\ufe0f',
+    'می‌خواهم',
+    'क्‍ष',
+    'é e\u0301',
+    '한국어',
+    '名前',
+    'שלום',
+  ])('%j is shown as it is written', name => {
+    expect(isShownAsWritten(name)).toBe(true)
+  })
+
+  test.each([
+    ['a space of no width', 'PyTorch\u200b'],
+    ['nothing else', '\u200b\u2060'],
+    ['a joiner that joins nothing', 'PyTorch\u200d'],
+    ['the emoji form of a letter', 'PyTorch\ufe0f'],
+    ['a soft hyphen', 'Py\u00adTorch'],
+    ['a mark that turns text around', 'safe\u202egnp.exe'],
+    ['one that opens a direction', '\u2066PyTorch'],
+    ['a filler that counts as a letter', '\u3164\u3164'],
+    ['a blank that counts as a sign', '\u2800\u2800'],
+    ['letters of tags', 'PyTorch\u{e0041}'],
+    ['the end of a line', 'Py\u2028Torch'],
+    ['a control character', 'Py\u001b[2J'],
+    ['what only one font knows', '\ue000'],
+  ])('%s is refused', (_, name) => {
+    expect(isShownAsWritten(name)).toBe(false)
   })
 })
 

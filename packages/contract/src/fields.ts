@@ -24,6 +24,21 @@ export function hasEmoji(text: string): boolean {
   return EMOJI.test(text)
 }
 
+// What shows nothing, or turns what stands after it around, and blanks that Unicode takes for letters and signs.
+const UNSHOWN =
+  /[\p{Cc}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u2800]|(?!\u200C|\u200D|\uFE0F)[\p{Cf}\p{Default_Ignorable_Code_Point}]/u
+// These shape emoji and letters of several languages. What they have nothing to shape in, they only make look the same.
+const SHAPES_NOTHING = /(?<!\P{ASCII})[\u200C\u200D]|(?<!\P{ASCII}|[0-9#*])\uFE0F/u
+
+/**
+ * Whether a name that others are shown looks like what it is: nobody can give two things names that look the same by what
+ * is not seen, or have a name read otherwise than it is written (R6.4).
+ * @param text Any text.
+ */
+export function isShownAsWritten(text: string): boolean {
+  return !UNSHOWN.test(text) && !SHAPES_NOTHING.test(text)
+}
+
 /** A customer's display name (R5.1). */
 export const username = z
   .string(by('username_required'))
@@ -31,6 +46,7 @@ export const username = z
   .min(1, by('username_required'))
   .max(USERNAME_CHARS_MAX, by('too_long'))
   .refine(value => !hasEmoji(value), by('username_emoji'))
+  .refine(value => hasEmoji(value) || isShownAsWritten(value), by('not_allowed'))
 
 /** An e-mail address, folded to lower case: it is the login name (R5.3). */
 export const email = z

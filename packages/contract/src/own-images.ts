@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { COVER_PATTERN } from './covers.ts'
-import { by, slug } from './fields.ts'
+import { by, isShownAsWritten, slug } from './fields.ts'
 import { imageReference } from './image-choice.ts'
 import { customImage, image, ownImageId } from './images.ts'
 import { instanceId, ports } from './instances.ts'
@@ -45,7 +45,8 @@ const details = {
     .min(1, by('required'))
     .min(IMAGE_NAME_CHARS_MIN, by('too_short'))
     .max(IMAGE_NAME_CHARS_MAX, by('too_long'))
-    .regex(/^[^\p{Cc}\p{Cs}]*$/u, by('not_allowed')),
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, by('not_allowed'))
+    .refine(isShownAsWritten, by('not_allowed')),
   description: z
     .string(by('required'))
     .trim()

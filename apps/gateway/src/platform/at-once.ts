@@ -25,3 +25,25 @@ export function createAtOnce(
     }
   }
 }
+
+/**
+ * As `createAtOnce` for each of many: what one has waits for what the same one has, and for nobody else's.
+ * @returns Takes who has it, and the work.
+ */
+export function createAtOnceEach(
+  worksMax: number,
+  full: { waitingMax: number; refuse(): never } | null = null,
+): <T>(who: string, work: () => Promise<T>) => Promise<T> {
+  const lines = new Map<string, { run: ReturnType<typeof createAtOnce>; works: number }>()
+  return async (who, work) => {
+    const line = lines.get(who) ?? { run: createAtOnce(worksMax, full), works: 0 }
+    lines.set(who, line)
+    line.works++
+    try {
+      return await line.run(work)
+    } finally {
+      line.works--
+      if (line.works === 0) lines.delete(who)
+    }
+  }
+}

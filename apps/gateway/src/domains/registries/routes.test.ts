@@ -10,7 +10,8 @@ import {
 } from '@berth/contract/registries'
 import { eq } from 'drizzle-orm'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { PATIENCE_MS } from '../../../../../scripts/test/patience-ms.ts'
 import { newCustomer } from '../../../test/open-customers.ts'
 import { sendCall } from '../../../test/start-gateway.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
@@ -21,7 +22,7 @@ import { systemIds } from '../../platform/ids.ts'
 import { createLogTo } from '../../platform/log.ts'
 import { createSealer } from '../../platform/sealer.ts'
 import { accountDeleted } from '../identity/events.ts'
-import { CHECKS_PER_MINUTE_MAX } from './check-limit.ts'
+import { CHECKS_PER_MINUTE_MAX, createCheckLimit, RUNNING_PER_CUSTOMER_MAX } from './check-limit.ts'
 import { createOutbound } from './outbound.ts'
 import { createRegistries, type Registries } from './registries.ts'
 import { LOGIN, startRegistry, type TestRegistry } from './registry-fixture.ts'
@@ -216,6 +217,27 @@ describe('[R3.12] a check', () => {
     expect(results.filter(({ status }) => status === 'rejected')).toMatchObject([
       { reason: { code: 'too_many_requests' } },
     ])
+  })
+
+  test('of slow registries keep nobody else from theirs, however many one customer asks for', async () => {
+    const limit = createCheckLimit({ db: database.db, clock: systemClock })
+    const gate = Promise.withResolvers<void>()
+    let running = 0
+    const slow = async () => {
+      running++
+      await gate.promise
+      running--
+    }
+    const customers = [systemIds.uuid(), systemIds.uuid()]
+    const checks = customers.flatMap(userId =>
+      Array.from({ length: CHECKS_PER_MINUTE_MAX }, () => limit.run(userId, slow)),
+    )
+    await expect(limit.run(systemIds.uuid(), async () => 'checked')).resolves.toBe('checked')
+    await vi.waitUntil(() => running >= customers.length * RUNNING_PER_CUSTOMER_MAX, { timeout: PATIENCE_MS })
+    await expect(limit.run(systemIds.uuid(), async () => 'checked')).resolves.toBe('checked')
+    expect(running).toBe(customers.length * RUNNING_PER_CUSTOMER_MAX)
+    gate.resolve()
+    await Promise.all(checks)
   })
 })
 

@@ -1,5 +1,5 @@
 import type { Call } from '@berth/contract/call'
-import { createAtOnce } from '../at-once.ts'
+import { createAtOnceEach } from '../at-once.ts'
 import { ApiError } from './api-error.ts'
 import { countedAddress } from './counted-address.ts'
 
@@ -27,37 +27,25 @@ export interface Calling {
  * few and not for all.
  */
 export function createCallerTurns() {
-  const lines = new Map<string, { run: ReturnType<typeof createAtOnce>; calls: number }>()
+  const quick = createAtOnceEach(QUICK_AT_ONCE_MAX, { waitingMax: WAITING_MAX, refuse })
+  const slow = createAtOnceEach(SLOW_AT_ONCE_MAX, { waitingMax: WAITING_MAX, refuse })
 
   /**
    * Waits for the turn of a call, and works on it.
    * @param call Null for what is no call.
    * @throws ApiError `too_many_requests` where too many wait already; what `work` throws.
    */
-  return async function inTurn<Result>(
+  return function inTurn<Result>(
     call: Pick<Call, 'timeout' | 'bytes'> | null,
     { caller, ip }: Calling,
     work: () => Promise<Result>,
   ): Promise<Result> {
     const isQuick = call !== null && !call.bytes && QUICK.has(call.timeout)
-    const who = `${isQuick ? 'quick' : 'slow'} ${caller?.userId ?? countedAddress(ip ?? '')}`
-    const line = lines.get(who) ?? { run: lineOf(isQuick), calls: 0 }
-    lines.set(who, line)
-    line.calls++
-    try {
-      return await line.run(work)
-    } finally {
-      line.calls--
-      if (line.calls === 0) lines.delete(who)
-    }
+    return (isQuick ? quick : slow)(caller?.userId ?? countedAddress(ip ?? ''), work)
   }
 }
 
 export type CallerTurns = ReturnType<typeof createCallerTurns>
-
-function lineOf(isQuick: boolean) {
-  return createAtOnce(isQuick ? QUICK_AT_ONCE_MAX : SLOW_AT_ONCE_MAX, { waitingMax: WAITING_MAX, refuse })
-}
 
 function refuse(): never {
   throw new ApiError('too_many_requests', { values: { seconds: 1 } })

@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { defineCall } from '@berth/contract/call'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
+import { PATIENCE_MS } from '../../../../../scripts/test/patience-ms.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import { startTestServer, type TestServer } from '../../../test/test-server.ts'
 import { brands } from '../config/brands.ts'
@@ -129,6 +130,38 @@ test('connections that say nothing, or only the half of it, keep nobody out and 
   } finally {
     for (const socket of [talking, ...silent]) socket.destroy()
     await busy.close(0)
+  }
+})
+
+test('who asks and does not read is cut, and who reads gets all', async () => {
+  const length = 48 * 1_024 * 1_024
+  const large = await startTestServer(database.db, [], {
+    stalledMs: 500,
+    rawRoutes: [
+      {
+        methods: ['GET'],
+        path: '/large',
+        bodyBytesMax: 1,
+        handle: async () => ({ status: 200, headers: {}, body: Buffer.alloc(length) }),
+      },
+    ],
+  })
+  const open = () => new Promise<number>(resolve => large.app.server.getConnections((_, all) => resolve(all)))
+  const ask = 'GET /gateway/large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+  try {
+    const silent = await openConnection(large.port)
+    silent.pause()
+    silent.write(ask)
+    await vi.waitUntil(async () => (await open()) === 1, { timeout: PATIENCE_MS })
+    await vi.waitUntil(async () => (await open()) === 0, { timeout: PATIENCE_MS })
+    silent.destroy()
+    const reader = await openConnection(large.port)
+    reader.write(ask)
+    let read = 0
+    for await (const piece of reader as AsyncIterable<Buffer>) read += piece.length
+    expect(read).toBeGreaterThan(length)
+  } finally {
+    await large.close(1_000)
   }
 })
 

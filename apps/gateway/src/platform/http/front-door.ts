@@ -25,6 +25,8 @@ export interface FrontDoorOptions {
   brands: readonly Brand[]
   upgrades?: Upgrade[]
   serviceOrigin?: ServiceOrigin
+  /** Tests hand in a shorter one than `STALLED_MS`. */
+  stalledMs?: number
 }
 
 /** Header lines must have come by then, and a whole body by then: a megabyte in a minute is a slow line. */
@@ -34,6 +36,11 @@ const BODY_TIMEOUT_MS = 60_000
 const HEADERS_LOOK_MS = 5_000
 /** Longer than load balancers keep theirs, so that it is not we who close under a request. */
 const KEEP_ALIVE_MS = 75_000
+/**
+ * A connection on which a request is under way and no byte passes for so long is cut: whoever asks and does not read would
+ * hold it, and the answer, for ever. Longer than any call takes, or waits for a machine.
+ */
+const STALLED_MS = 180_000
 
 /** What no page of ours asks a browser for: a script that found its way in, or a frame, is not to ask either. */
 const FEATURES_OFF = [
@@ -72,7 +79,7 @@ export function createFrontDoor(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
   upgraded: Set<Duplex>,
 ): Server {
-  const { serviceOrigin, upgrades = [] } = options
+  const { serviceOrigin, upgrades = [], stalledMs = STALLED_MS } = options
   const isConsole = createHostCheck({ ...options, brandHosts: brandHostNames(options.brands) })
   const waiting = createWaitingSockets(options)
   const server = createServer(
@@ -88,12 +95,15 @@ export function createFrontDoor(
       if (namesSeveralHosts(request)) return refuse(response, 400, 'A request names one host.')
       if (isConsole(host)) {
         awaitBody(request, waiting)
+        request.socket.setTimeout(stalledMs)
         for (const [name, value] of Object.entries(HEADERS_EVERYWHERE)) response.setHeader(name, value)
         return handler(request, response)
       }
       const target = serviceOrigin?.match(host) ?? null
       if (target === null) return refuse(response, 421, FOREIGN_HOST)
       waiting.remove(request.socket)
+      // What a service takes its time for is its own business.
+      request.socket.setTimeout(0)
       serviceOrigin?.request(target, request, response)
     },
   )
@@ -103,6 +113,7 @@ export function createFrontDoor(
   })
   server.on('upgrade', (request, socket, head) => {
     waiting.remove(request.socket)
+    request.socket.setTimeout(0)
     upgraded.add(socket)
     socket.once('close', () => upgraded.delete(socket))
     const { host } = request.headers

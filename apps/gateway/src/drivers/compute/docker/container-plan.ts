@@ -12,6 +12,8 @@ export const CLOUD_LABEL = 'berth.cloud'
 /** Under which earlier versions wrote the same. */
 const FORMER_CLOUD_LABEL = 'berth.installation'
 export const INSTANCE_LABEL = 'berth.instance'
+/** The id of the image that was made of a machine: by it one is known that has no name yet. */
+export const IMAGE_LABEL = 'berth.image'
 /** What a container cannot take on without being made anew, as a digest. */
 export const SHAPE_LABEL = 'berth.shape'
 const ORIGIN_LABEL = 'berth.origin'

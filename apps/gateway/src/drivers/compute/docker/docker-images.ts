@@ -7,7 +7,7 @@ import { ComputeError } from '../port/compute-error.ts'
 import { registryOf } from '../port/image-reference.ts'
 import type { ImageRecipe, ImageStore, OwnImages } from '../port/images.ts'
 import { asNobody } from '../port/registry-access.ts'
-import { createNames, INSTANCE_LABEL } from './container-plan.ts'
+import { CLOUD_LABEL, createNames, IMAGE_LABEL, INSTANCE_LABEL } from './container-plan.ts'
 import { isMissing, orNull, statusCodeOf, toComputeError, translated } from './docker-errors.ts'
 import { dockerImage, findDockerImage, ownReference } from './docker-recipe.ts'
 import { loadImage } from './load-image.ts'
@@ -65,8 +65,20 @@ function createOwnImages(docker: Docker, cloudId: string): OwnImages {
     onBytes(0, SizeRw)
     // Without the mark of its machine, with which it would go. What the machine goes by of its own image stays in a
     // label: so the next machine starts as the first one did, and not as a machine within a machine.
-    await container.commit({ repo, tag, changes: `LABEL ${INSTANCE_LABEL}=""` })
+    const labels = `${CLOUD_LABEL}=${cloudId} ${IMAGE_LABEL}=${imageId} ${INSTANCE_LABEL}=""`
+    await container.commit({ repo, tag, changes: `LABEL ${labels}` })
     onBytes(SizeRw, SizeRw)
+  }
+
+  /** What an engine that was killed had made of images and not named yet: nobody finds it by its name. */
+  async function unnamed(): Promise<{ image: string; id: string; size_bytes: number }[]> {
+    const label = [`${CLOUD_LABEL}=${cloudId}`, `${INSTANCE_LABEL}=`, IMAGE_LABEL]
+    const images = await docker.listImages({ filters: { dangling: ['true'], label } })
+    return images.map(({ Id, Labels, Size }) => ({
+      image: Id,
+      id: Labels?.[IMAGE_LABEL] ?? '',
+      size_bytes: Size,
+    }))
   }
 
   return {
@@ -114,6 +126,9 @@ function createOwnImages(docker: Docker, cloudId: string): OwnImages {
       translated(`removing the image ${imageId}`, () =>
         queue(imageId, async () => {
           const { repo, tag } = referenceOf(imageId)
+          for (const { image, id } of await unnamed()) {
+            if (id === imageId) await orNull(docker.getImage(image).remove())
+          }
           try {
             // Not by force: machines that are made from it could not be made anew any more.
             await docker.getImage(`${repo}:${tag}`).remove()
@@ -132,11 +147,13 @@ function createOwnImages(docker: Docker, cloudId: string): OwnImages {
       translated('listing images', async () => {
         const { repo } = ownReference(cloudId, '')
         const images = await docker.listImages({ filters: { reference: [repo] } })
-        return images.flatMap(({ RepoTags, Size }) =>
+        const named = images.flatMap(({ RepoTags, Size }) =>
           (RepoTags ?? []).flatMap(name =>
             name.startsWith(`${repo}:`) ? [{ id: name.slice(repo.length + 1), size_bytes: Size }] : [],
           ),
         )
+        const others = (await unnamed()).filter(({ id }) => named.every(one => one.id !== id))
+        return [...named, ...others.map(({ id, size_bytes }) => ({ id, size_bytes }))]
       }),
   }
 }

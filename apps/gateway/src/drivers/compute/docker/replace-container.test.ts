@@ -6,7 +6,8 @@ import { smallMachine } from '../conformance/small-machine.ts'
 import { describeWhere, expectCode, never, text } from '../conformance/tools.ts'
 import type { Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
-import { CLOUD_LABEL, createNames } from './container-plan.ts'
+import { offered } from '../port/part.ts'
+import { CLOUD_LABEL, createNames, IMAGE_LABEL, INSTANCE_LABEL } from './container-plan.ts'
 import { removeCloud } from './docker-cloud-fixture.ts'
 import { createDockerEngine } from './docker-engine.ts'
 import { probeDocker } from './probe-docker.ts'
@@ -177,6 +178,21 @@ describeWhere('replacing containers', probe, () => {
       expect(await engine.observation.status(spec.id)).toMatchObject({ state: 'stopped' })
       await engine.machines.start(spec.id, never)
       expect(await text(engine, spec.id, 'echo $ROUND; cat ~/file')).toBe('0\nkept\n')
+    })
+
+    test('an image that a killed engine had made and not named is found and removed, and then what it stood on', async () => {
+      const spec = await stopped()
+      await engine.machines.create({ ...spec, env: { ROUND: '1' } }, never)
+      const imageId = `im-${randomBytes(4).toString('hex')}`
+      const labels = `${CLOUD_LABEL}=${cloudId} ${IMAGE_LABEL}=${imageId} ${INSTANCE_LABEL}=""`
+      await docker.getContainer(names.container(spec.id)).commit({ changes: `LABEL ${labels}` })
+      await engine.machines.remove(spec.id, never)
+      // What was saved of the machine stays below the image, so that it is removed again.
+      expect((await engine.machines.list()).map(({ id }) => id)).toContain(spec.id)
+      const own = offered(engine.images.own)
+      expect((await own.list()).map(({ id }) => id)).toEqual([imageId])
+      await own.delete(imageId)
+      expect(await own.list()).toEqual([])
     })
 
     test('removing ends what a replacement left, at any point of it', async () => {

@@ -6,8 +6,11 @@
 const TRIES = {
   /** Gateways killed with -9, each followed by a start. */
   kills: { short: 8, long: 50 },
-  /** Lives of an instance on an engine of each driver: gateway, helper or machine killed with -9 in each action. */
-  engines: { short: 1, long: 12 },
+  /**
+   * Lives of an instance on an engine of each driver: gateway, helper or machine killed with -9 in its actions. In six each
+   * action meets each of them, on demand and paid for in advance.
+   */
+  engines: { short: 1, long: 6 },
   /** Random requests. */
   requests: { short: 2_500, long: 40_000 },
   /** Random lives of a wallet. */

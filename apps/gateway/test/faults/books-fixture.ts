@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ChargeCycle } from '@berth/contract/charge-terms'
 import { centsFloor } from '@berth/contract/money'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
@@ -48,18 +49,68 @@ export function readGateways(dataDir: string): Promise<string[]> {
 export interface MachineStretch {
   startedAt: number
   endedAt: number | null
+  /** What was paid for it in advance; null where it is metered. */
+  term: { cycle: ChargeCycle; priceMicro: bigint; postedMicro: bigint } | null
 }
 
 /** For which time the machine of an instance was charged, its disks alone not counted, in any database by its address. */
 export function readMachineStretches(url: string, instanceId: string): Promise<MachineStretch[]> {
   return readAt(url, async db => {
-    const { rows } = await db.execute<{ started: number; ended: number | null }>(sql`
-      select (extract(epoch from started_at) * 1000)::float8 as started,
-        (extract(epoch from ended_at) * 1000)::float8 as ended
-      from usage_interval i where subject_kind = 'instance' and subject_id = ${instanceId}
-        and exists (select from usage_meter m where m.interval_id = i.id and m.sku like 'compute.%')
-      order by started_at`)
-    return rows.map(row => ({ startedAt: row.started, endedAt: row.ended }))
+    const { rows } = await db.execute<{
+      started: number
+      ended: number | null
+      charge: string
+      unit: string
+      price: string
+      posted: string
+    }>(sql`
+      select (extract(epoch from i.started_at) * 1000)::float8 as started,
+        (extract(epoch from i.ended_at) * 1000)::float8 as ended, i.charge, i.posted_micro::text as posted,
+        max(m.unit) filter (where m.sku like 'compute.%') as unit, sum(m.quantity * m.rate_micro)::text as price
+      from usage_interval i join usage_meter m on m.interval_id = i.id
+      where subject_kind = 'instance' and subject_id = ${instanceId}
+      group by i.id having bool_or(m.sku like 'compute.%') order by i.started_at, i.id`)
+    return rows.map(({ started, ended, charge, unit, price, posted }) => ({
+      startedAt: started,
+      endedAt: ended,
+      term:
+        charge === 'term'
+          ? {
+              cycle: unit === 'week' ? ('weekly' as const) : ('monthly' as const),
+              priceMicro: BigInt(price),
+              postedMicro: BigInt(posted),
+            }
+          : null,
+    }))
+  })
+}
+
+/**
+ * What is set aside of a customer's wallet for instances and addresses, which addresses are theirs, and for which time each
+ * that they had cost.
+ */
+export interface Kept {
+  /** By what it is set aside for: its kind and id, and how much, in micro-units. */
+  holds: string[]
+  /** By the instance that has it, and the id that it is given back by. */
+  addresses: string[]
+  /** For each stretch the id that it is given back by, and whether it goes on. */
+  addressStretches: string[]
+}
+
+/** Reads that at one moment, in any database by its address; each list in order. */
+export function readKept(url: string, userId: string): Promise<Kept> {
+  return readAt(url, async db => {
+    const { rows } = await db.execute<{ holds: string[]; addresses: string[]; stretches: string[] }>(sql`
+      select array(select subject_kind || ' ' || subject_id || ' ' || amount_micro from wallet_hold
+          where user_id = ${userId} and released_at is null and subject_kind in ('instance', 'public_ip')) as holds,
+        array(select instance_id || ' ' || id from public_ip where user_id = ${userId}) as addresses,
+        array(select subject_id || case when ended_at is null then ' goes on' else ' is over' end
+          from usage_interval where user_id = ${userId} and subject_kind = 'public_ip') as stretches`)
+    const [row] = rows
+    if (!row) throw new Error('the database says nothing')
+    const { holds, addresses, stretches } = row
+    return { holds: holds.sort(), addresses: addresses.sort(), addressStretches: stretches.sort() }
   })
 }
 

@@ -14,12 +14,14 @@ const IS_CHARGED: Partial<Record<InstanceEventCode, boolean>> = {
   failed: false,
   terminated: false,
 }
-/** Where a machine waits to be let begin, it is charged from one of these on. */
-const BEGINNINGS: readonly InstanceEventCode[] = ['ready', 'seen_again']
+/** Where a machine waits to be let begin, it is metered from one of these on. */
+const BEGINNINGS: readonly InstanceEventCode[] = ['ready', 'seen_again', 'term_ended_early']
+/** With one of these a machine begins another run; the one of its deploy may never have been ready. */
+const STARTS_AGAIN: readonly InstanceEventCode[] = ['started_by_customer', 'restarted_by_customer']
 
 /**
  * Compares for which time a machine was charged with what its instance went through: never before it was ready, never past
- * its end.
+ * its end, and not by the hour what is paid for in advance, which is paid for once.
  * @param waits Whether it ran nothing before it was ready. Elsewhere a start but the first is charged from before it.
  * @returns A sentence for each difference.
  */
@@ -29,21 +31,37 @@ export function chargeProblems(
   { waits }: { waits: boolean },
 ): string[] {
   const problems: string[] = []
-  const covering = (ms: number) =>
-    stretches.filter(({ startedAt, endedAt }) => startedAt <= ms && (endedAt === null || endedAt > ms))
+  // One that was given back before it began has no length.
+  const terms = stretches.filter(({ term, startedAt, endedAt }) => term !== null && startedAt !== endedAt)
+  const metered = stretches.filter(({ term }) => term === null)
   for (const { code, at } of events) {
-    const wanted = IS_CHARGED[code]
-    const count = covering(Date.parse(at)).length
+    const ms = Date.parse(at)
+    const times = covering(terms, ms)
+    const wanted = times > 0 ? false : IS_CHARGED[code]
+    const count = covering(metered, ms)
+    if (times > 1) problems.push(`paid for ${times} times in advance at ${code}, ${at}`)
     if (wanted !== undefined && count !== Number(wanted)) problems.push(`${count} charges at ${code}, ${at}`)
   }
-  const first = Math.min(...stretches.map(({ startedAt }) => startedAt))
-  for (const { startedAt } of stretches) {
+  for (const { startedAt, endedAt } of metered) {
     const isBeginning = events.some(
       ({ code, at }) => BEGINNINGS.includes(code) && Date.parse(at) === startedAt,
     )
-    if (!isBeginning && (waits || startedAt === first)) {
+    const isAnotherStart = events.some(
+      ({ code, at }) => STARTS_AGAIN.includes(code) && Date.parse(at) <= startedAt,
+    )
+    if (!isBeginning && (waits || !isAnotherStart)) {
       problems.push(`charged from ${new Date(startedAt).toISOString()} on, when it was not ready`)
+    }
+    const until = endedAt ?? Number.POSITIVE_INFINITY
+    if (terms.some(term => term.startedAt < until && startedAt < (term.endedAt ?? 0))) {
+      problems.push(`metered from ${new Date(startedAt).toISOString()} on within a term`)
     }
   }
   return problems
+}
+
+/** How many of these stretches there are at a moment, in ms since 1970. */
+function covering(stretches: readonly MachineStretch[], ms: number): number {
+  return stretches.filter(({ startedAt, endedAt }) => startedAt <= ms && (endedAt === null || endedAt > ms))
+    .length
 }

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { promisify } from 'node:util'
 import { CLOUD_LABEL, INSTANCE_LABEL } from '../../src/drivers/compute/docker/container-plan.ts'
 import { startDockerd } from '../../src/drivers/compute/docker/dockerd-fixture.ts'
 import { importTestImage } from '../../src/drivers/compute/docker/test-image.ts'
 import type { KilledEngine } from './killed-engine-fixture.ts'
+import { killProcesses } from './processes-fixture.ts'
 
 const run = promisify(execFile)
 
@@ -15,10 +16,18 @@ const run = promisify(execFile)
 export async function startKilledDocker(): Promise<KilledEngine | { why: string }> {
   if (process.getuid?.() !== 0) return { why: 'only root can start a Docker daemon' }
   const namespace = `berth-k-${randomBytes(3).toString('hex')}`
+  // A range for tests of networks, at which every port is refused from here: else it would be looked for where the daemon
+  // publishes it, by a number that is somebody else's outside of its namespace.
+  const networks = `198.18.${randomInt(256)}.0/24`
   await run('ip', ['netns', 'add', namespace])
-  const daemon = await startDockerd({ network_namespace: namespace })
-  if ('why' in daemon) {
+  await run('ip', ['route', 'replace', 'local', networks, 'dev', 'lo'])
+  const leave = async () => {
     await run('ip', ['netns', 'del', namespace])
+    await run('ip', ['route', 'del', 'local', networks, 'dev', 'lo'])
+  }
+  const daemon = await startDockerd({ network_namespace: namespace, networks })
+  if ('why' in daemon) {
+    await leave()
     return daemon
   }
   const { docker } = daemon
@@ -38,7 +47,7 @@ export async function startKilledDocker(): Promise<KilledEngine | { why: string 
       }
       for (const { Id } of await machines()) {
         const { State } = await docker.getContainer(Id).inspect()
-        if (State.Pid > 0) process.kill(State.Pid, 'SIGKILL')
+        if (State.Pid > 0) killProcesses([{ pid: State.Pid }])
       }
     },
     async running() {
@@ -75,7 +84,7 @@ export async function startKilledDocker(): Promise<KilledEngine | { why: string 
     },
     async remove() {
       await daemon.remove()
-      await run('ip', ['netns', 'del', namespace])
+      await leave()
     },
   }
 }

@@ -38,15 +38,18 @@ export interface KilledEngine {
 export interface Place {
   regionCode: string
   imageId: string
+  /** The one address that the region gives to an instance for itself. */
+  address: string
 }
 
 interface RawCatalogue {
-  regions: { code: string; engines?: object[]; enabled: boolean }[]
+  regions: { code: string; engines?: object[]; enabled: boolean; public_ips?: string[] }[]
   images: ({ id: string } & Record<string, unknown>)[]
 }
 
 /**
- * Writes the catalogue into a folder, with a region and an image for each of these engines, and no other images.
+ * Writes the catalogue into a folder, with a region and an image for each of these engines, and no other images. Each of
+ * these regions has one address for itself, of this computer alone.
  * @returns The file, and where each engine is.
  */
 export function writeCatalogue(
@@ -58,11 +61,16 @@ export function writeCatalogue(
   if (!plain) throw new Error('the catalogue has no image')
   const { docker: _docker, sandbox: _sandbox, ...said } = plain
   const places = new Map<KilledEngine, Place>()
+  for (const region of catalogue.regions) delete region.public_ips
+  // Whatever other test runs beside this one listens elsewhere.
+  const network = `127.73.${process.pid % 256}`
   for (const [at, engine] of engines.entries()) {
     const region = catalogue.regions[at]
     if (!region?.enabled) throw new Error('the catalogue has too few regions')
     region.engines = [engine.description]
-    places.set(engine, { regionCode: region.code, imageId: `of-${engine.name}` })
+    const address = `${network}.${at + 1}`
+    region.public_ips = [address]
+    places.set(engine, { regionCode: region.code, imageId: `of-${engine.name}`, address })
   }
   for (const region of catalogue.regions) region.engines ??= engines[0] ? [engines[0].description] : []
   catalogue.images = engines.map(engine => ({

@@ -58,7 +58,7 @@ export function isFirstProcess(pid: number): boolean {
 }
 
 /** Kills processes with SIGKILL; one that has ended meanwhile is passed over. */
-export function killProcesses(processes: readonly ProcessInfo[]): void {
+export function killProcesses(processes: readonly Pick<ProcessInfo, 'pid'>[]): void {
   for (const { pid } of processes) kill(pid)
 }
 

@@ -46,6 +46,8 @@ interface DaemonOptions {
   /** Has its storage in a file that is a disk of Btrfs, whose quotas it uses; where that cannot be, on plain folders. */
   btrfs?: true
   network_namespace?: string
+  /** Where it takes the networks of its containers from, such as 198.18.7.0/24: one of it at most. */
+  networks?: string
 }
 
 /**
@@ -81,6 +83,9 @@ async function prepare(dir: string, major: number, options: DaemonOptions): Prom
   const config = {
     ...(major < 23 ? { 'deprecated-key-path': at('key.json') } : {}),
     runtimes: { [RUNTIME]: { path: at('runtime') } },
+    ...(options.networks && {
+      'default-address-pools': [{ base: options.networks, size: Number(options.networks.split('/')[1]) }],
+    }),
   }
   await writeFile(at('daemon.json'), JSON.stringify(config))
   await writeFile(at('runtime'), `#!/bin/sh\necho "$*" >> ${at('runtime.log')}\nexec runc "$@"\n`, {

@@ -114,7 +114,7 @@ export function isAtRest({ status, reason }: Instance): boolean {
 }
 
 /** An instance once nothing is under way. */
-export async function rested(customer: Customer, id: string): Promise<Instance> {
+async function rested(customer: Customer, id: string): Promise<Instance> {
   let one: Instance | undefined
   await expect
     .poll(async () => {

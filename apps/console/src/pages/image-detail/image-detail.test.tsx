@@ -21,7 +21,7 @@ const PRICE = {
 }
 
 async function open(image: ImageDetail | Refusal, options: { guest?: boolean; answers?: Answers } = {}) {
-  giveWorkers()
+  await giveWorkers('ui/markdown/markdown-worker.ts')
   const { sent } = await answerCalls(
     {
       [getImage.operation]: () => image,

@@ -5,10 +5,11 @@ import { renderInPage } from '../../component-fixture.tsx'
 import { giveWorkers } from '../../worker-fixture.ts'
 import { Markdown } from './Markdown.tsx'
 
+const READER = 'ui/markdown/markdown-worker.ts'
 const STORAGE = 'https://images.north.example/berth'
 
 async function show(text: string, picturesFrom: string | null = null): Promise<HTMLElement> {
-  giveWorkers()
+  await giveWorkers(READER)
   await renderInPage(() => <Markdown text={text} picturesFrom={picturesFrom} />)
   await waitFor(() => expect(screen.queryByText('Loading')).toBeNull())
   return document.body.querySelector('article') ?? document.body
@@ -129,7 +130,7 @@ describe('Markdown of a stranger', () => {
   })
 
   test('a text that is left before it is read stops being read', async () => {
-    const workers = giveWorkers()
+    const workers = await giveWorkers(READER)
     await renderInPage(() => <Markdown text={'**a'.repeat(60_000)} picturesFrom={null} />)
     expect(workers).toEqual({ started: 1, ended: 0 })
     cleanup()

@@ -10,8 +10,8 @@ export default defineConfig({
     expect: { poll: { timeout: PATIENCE_MS } },
     setupFiles: ['scripts/test/patience.ts', 'scripts/test/stalls.ts'],
     pool: 'forks',
-    // Many files mostly wait, for boots, machines and pauses: four at once keep two cores busy.
-    maxWorkers: 4,
+    // Many files mostly wait, for boots, machines and pauses: four at once left two cores idle for a quarter of a run.
+    maxWorkers: 5,
     // Files share a process, and what they import is loaded once in it: what a file sets up it takes down itself.
     isolate: false,
     sequence: { sequencer: LongestFirst },

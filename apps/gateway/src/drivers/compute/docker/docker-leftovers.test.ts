@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -80,12 +80,15 @@ describe.skipIf(missing !== null)('a Docker Engine that is killed in a start', (
     '[B1] a machine starts whose start was cut off before its first process, and of which the engine keeps a folder for ever',
     async () => {
       await engine.machines.create(specOf('folder'), never)
+      await engine.machines.start('folder', never)
       const { Id } = await daemon.docker.getContainer(createNames(CLOUD).container('folder')).inspect()
       await daemon.kill()
-      // As it is found where the kill comes some 20 ms after the call, which only chance would repeat.
-      const folder = join(daemon.dir, STARTS, Id)
-      mkdirSync(join(folder, 'rootfs'), { recursive: true })
-      writeFileSync(join(folder, 'config.json'), '{}')
+      // As it is found where the kill comes some 20 ms after the call, which only chance would repeat: nothing runs, and
+      // neither the engine's program for machines nor what it is called by was there yet.
+      for (const { pid } of processesOf(Id)) process.kill(pid, 'SIGKILL')
+      await eventually(() => expect(processesOf(Id)).toEqual([]))
+      rmSync(join(daemon.dir, STARTS, Id, 'runtime'))
+      rmSync(join(daemon.dir, MADE, Id), { recursive: true })
       await daemon.start()
       await engine.machines.start('folder', never)
       expect(await engine.observation.status('folder')).toMatchObject({ state: 'running' })
@@ -111,18 +114,19 @@ describe.skipIf(missing !== null)('a Docker Engine that is killed in a start', (
   )
 })
 
-/** Where a daemon of a test keeps what it knows of starts. */
+/** Where a daemon of a test keeps what it knows of starts, and its program for machines what it has made. */
 const STARTS = 'exec/containerd/daemon/io.containerd.runtime.v2.task/moby'
+const MADE = 'exec/runtime-runc/moby'
 
 /** What runs of a container on this computer, and what holds it for the engine, whoever knows of it. */
-function processesOf(containerId: string): { words: string[]; isInside: boolean }[] {
+function processesOf(containerId: string): { pid: number; words: string[]; isInside: boolean }[] {
   return readdirSync('/proc').flatMap(pid => {
     if (!/^\d+$/.test(pid)) return []
     try {
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
       const isHolder = words[0]?.includes('containerd-shim') && words.includes(containerId)
       const isInside = readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(containerId)
-      return isHolder || isInside ? [{ words, isInside }] : []
+      return isHolder || isInside ? [{ pid: Number(pid), words, isInside }] : []
     } catch {
       return []
     }

@@ -47,6 +47,7 @@ const FORM: DeployBody = {
   stop_at: null,
   spend_limit_cents: null,
   idle_stop_minutes: null,
+  ssh_key_ids: null,
   network_volume: null,
   public_ip: 'shared',
 }

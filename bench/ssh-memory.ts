@@ -72,7 +72,10 @@ async function measure(
         return { stream, giveBack: () => undefined }
       },
     },
-    instances: { ownerOf: async () => 'anna', findRunning: async () => ({}) as never },
+    instances: {
+      accessOf: async () => ({ userId: 'anna', sshKeyIds: null, tcpPorts: [], udpPorts: [] }),
+      findRunning: async () => ({}) as never,
+    },
     sshKeys: {
       holder: async asked => ({
         fingerprint: fingerprintOf(asked),

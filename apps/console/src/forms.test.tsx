@@ -165,7 +165,7 @@ const FORMS: readonly FormCase[] = [
     file: 'instances/EditDialog.tsx',
     call: editInstance,
     Form: () => <EditDialog instance={madeInstance({})} opened onClose={nothing} />,
-    namespaces: ['instances'],
+    namespaces: ['instances', 'deploy'],
     typed: { Name: 'other' },
     submit: 'Save',
   },

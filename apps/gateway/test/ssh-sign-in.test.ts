@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deleteAccount } from '@berth/contract/account-security'
-import { deployInstance, getConnection, listInstances } from '@berth/contract/instances'
+import { diagnoseConnection } from '@berth/contract/connection-doctor'
+import { deployInstance, editInstance, getConnection, listInstances } from '@berth/contract/instances'
 import { addSshKey, removeSshKey } from '@berth/contract/ssh-keys'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -73,6 +74,34 @@ describe.skipIf(missing !== null)('who signs in by SSH', () => {
     expect(child.exitCode).toBeNull()
     await gateway.data(removeSshKey, { params: { id: mine } }, { token })
     expect(await ended).toMatchObject({ code: 255, err: expect.stringContaining('was removed from') })
+  })
+
+  test('[R1.7] [R4.5] of the stored keys those that are chosen for an instance let in, and go on to while they are', async () => {
+    const [one, other] = [ssh.makeKey('one'), ssh.makeKey('other')]
+    const [oneId, otherId] = [await store(one.line), await store(other.line)]
+    const choose = (ssh_key_ids: string[] | null) =>
+      gateway.data(editInstance, { body: { instance_id: id, ssh_key_ids } }, { token })
+    const run = (key: { file: string }) => ssh.run('ssh', key.file, [at, 'echo in'])
+    const diagnosed = async () => {
+      const { findings } = await gateway.data(diagnoseConnection, { params: { id } }, { token })
+      return findings.map(({ code }) => code)
+    }
+    await choose([oneId])
+    expect(await run(other)).toMatchObject({ code: 255, err: expect.stringContaining('not among those') })
+    await eventually('what it came to', async () => (await diagnosed()).includes('key_not_chosen'))
+    expect((await run(one)).out).toBe('in\n')
+    const child = ssh.start('ssh', one.file, [at, 'echo up; sleep 3000'])
+    const ended = resultOf(child)
+    await new Promise(resolve => child.stdout.once('data', resolve))
+    await choose([otherId])
+    expect(await ended).toMatchObject({ code: 255, err: expect.stringContaining('may not sign in') })
+    expect((await run(other)).out).toBe('in\n')
+    // Nobody gets in by a key that is gone, and none takes its place.
+    await gateway.data(removeSshKey, { params: { id: otherId } }, { token })
+    expect((await run(one)).code).toBe(255)
+    expect(await diagnosed()).toContain('key_none_chosen')
+    await choose(null)
+    expect((await run(one)).out).toBe('in\n')
   })
 
   test('[R1.7] an account that is closed ends what its keys have opened', async () => {

@@ -21,8 +21,11 @@ export const CONNECTION_FINDINGS = {
   command_ended: { of: 'instance', level: 'note' },
 
   key_none: { of: 'ssh', level: 'fault' },
+  // None of those that are stored may sign in to this instance.
+  key_none_chosen: { of: 'ssh', level: 'fault' },
   // The last client that asked for this instance; each with `at`, `address` and, where it had a key, `fingerprint` and `type`.
   key_unknown: { of: 'ssh', level: 'fault' },
+  key_not_chosen: { of: 'ssh', level: 'fault' },
   key_not_offered: { of: 'ssh', level: 'fault' },
   too_many_keys: { of: 'ssh', level: 'fault' },
   key_signature_old: { of: 'ssh', level: 'fault' },

@@ -249,6 +249,7 @@ export const FIELD_RULES = [
   'volume_path_reserved',
   'volume_elsewhere',
   'direct_ports_used_up',
+  'ssh_key_unknown',
   'volume_path_clash',
   'own_disk_not_offered',
   'vm_only',

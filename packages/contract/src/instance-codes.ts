@@ -48,6 +48,10 @@ export const INSTANCE_EVENT_CODES = [
   'image_begun',
   'image_made',
   'image_not_made',
+  'ports_changed',
+  'env_changed',
+  'command_changed',
+  'ssh_keys_changed',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 

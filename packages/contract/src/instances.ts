@@ -24,6 +24,7 @@ import {
   PORTS_MAX,
   PRICE_MICRO_CHARS_MAX,
   SPEND_LIMIT_CENTS_MAX,
+  SSH_KEYS_PER_USER_MAX,
   START_COMMAND_CHARS_MAX,
   STOP_AT_CHARS_MAX,
   TERMINAL_SESSIONS_MAX,
@@ -98,9 +99,29 @@ const env = z
   )
   .refine(record => Object.keys(record).length <= ENV_VARIABLES_MAX, by('too_large'))
 
+/** Changes of variables by name: a value sets one, null takes it away, and what is not named stays as it is. */
+const envChanges = z
+  .record(envName, z.string(by('wrong_type')).max(ENV_VALUE_CHARS_MAX, by('too_long')).nullable(), {
+    error: issue => (issue.code === 'invalid_key' ? issue.issues[0]?.message : 'wrong_type'),
+  })
+  // All may be taken away for as many others.
+  .refine(record => Object.keys(record).length <= 2 * ENV_VARIABLES_MAX, by('too_large'))
+
+/** Names of variables that are never shown again. */
+const secretEnv = z.array(envName, by('wrong_type')).max(ENV_VARIABLES_MAX, by('too_large'))
+
+const startCommand = z.string(by('wrong_type')).max(START_COMMAND_CHARS_MAX, by('too_long'))
+
+/** Ids of the stored SSH keys that may sign in; null: all that the account has, also those that are added later. */
+export const sshKeyIds = z
+  .array(z.uuid(by('not_allowed')), by('wrong_type'))
+  .max(SSH_KEYS_PER_USER_MAX, by('too_large'))
+  .nullable()
+
 /** What may happen when an instance's start command has ended; the first is what happens unless something else is asked for. */
 export const COMMAND_END_RULES = ['keep', 'restart', 'stop'] as const
 export type CommandEndRule = (typeof COMMAND_END_RULES)[number]
+const commandEndRule = z.enum(COMMAND_END_RULES, by('not_allowed'))
 
 /** When an instance is stopped by itself (B5): later than now, and no more than a year ahead; null: never. */
 export const stopAt = z.iso.datetime(by('moment')).max(STOP_AT_CHARS_MAX, by('moment')).nullable()
@@ -149,14 +170,15 @@ export const deployBody = z.object(
     public_ip: z.enum(PUBLIC_IP_TYPES, by('not_allowed')).default('shared'),
     env: env.default({}),
     /** Which of them are never shown again. */
-    secret_env: z.array(envName, by('wrong_type')).max(ENV_VARIABLES_MAX, by('too_large')).default([]),
+    secret_env: secretEnv.default([]),
     /** Replaces the image's own command; run by `sh -c`. Empty keeps it. */
-    start_command: z.string(by('wrong_type')).max(START_COMMAND_CHARS_MAX, by('too_long')).default(''),
+    start_command: startCommand.default(''),
     /** What happens when that command has ended: nothing, it is run again after a pause that grows, or the instance stops. */
-    on_command_end: z.enum(COMMAND_END_RULES, by('not_allowed')).default('keep'),
+    on_command_end: commandEndRule.default('keep'),
     stop_at: stopAt.default(null),
     spend_limit_cents: spendLimitCents.default(null),
     idle_stop_minutes: idleStopMinutes.default(null),
+    ssh_key_ids: sshKeyIds.default(null),
     /** A network volume that it has, and where; null: none. */
     network_volume: volumeMount.nullable().default(null),
   },
@@ -320,6 +342,8 @@ export const instance = z.object({
   on_command_end: z.enum(COMMAND_END_RULES),
   /** Null while it has not ended since the machine became ready, and while the instance does not run. */
   command_end: commandEnd.nullable(),
+  /** Whether it runs with another environment or command than it is to have: it takes them on when it is started next. */
+  changes_wait: z.boolean(),
   /** When it is stopped by itself unless it stopped before; null: never. */
   stop_at: timestamp.nullable(),
   /** What it may cost in all before it is stopped by itself; null: any amount. */
@@ -405,26 +429,32 @@ export const editInstance = defineCall({
   method: 'PUT',
   path: '/api/instance/',
   summary:
-    'Changes the name of an instance, or when it is stopped by itself. What is left out stays as it is.',
+    'Changes the name, ports, environment, command, SSH keys or stop rules of an instance. What is left out stays as it is.',
   audience: 'verified',
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },
   // A receipt tells what the instance went through.
-  stales: [
-    'instance.list',
-    'instance.page',
-    'instance.get',
-    'instance.setup',
-    'instance.events',
-    'netvolume.list',
-    'bill.transaction-receipt',
-  ],
+  stales: [...WHAT_RUNS, 'bill.transaction-receipt'],
+  bodyBytesMax: DEPLOY_BODY_BYTES_MAX,
   body: z.object({
     instance_id: instanceId,
     name: instanceName.optional(),
     stop_at: stopAt.optional(),
     spend_limit_cents: spendLimitCents.optional(),
     idle_stop_minutes: idleStopMinutes.optional(),
+    /** Ports are opened and closed at once, whether or not it runs. */
+    http_ports: ports.optional(),
+    tcp_ports: ports.optional(),
+    udp_ports: ports.optional(),
+    env: envChanges.optional(),
+    /** All that are secret from now on. One that was secret stays so unless it gets another value by the same call. */
+    secret_env: secretEnv.optional(),
+    start_command: startCommand.optional(),
+    on_command_end: commandEndRule.optional(),
+    /** Whoever is signed in with a key that may no longer is signed out. */
+    ssh_key_ids: sshKeyIds.optional(),
+    /** Restarts it in the same step where it runs, so that it takes on everything. */
+    restart: z.boolean(by('wrong_type')).default(false),
   }),
   data: instanceChange,
 })

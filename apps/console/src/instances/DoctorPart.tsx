@@ -21,7 +21,7 @@ const ICONS = { fault: IconAlertTriangle, note: IconInfoCircle, good: IconCircle
 type Advised = keyof typeof doctorTexts.do
 
 /** Where a button leads that helps: the customer's keys, or a dialog of the instance. */
-type Way = 'keys' | 'start' | 'restart' | 'logs' | 'events'
+type Way = 'keys' | 'edit' | 'start' | 'restart' | 'logs' | 'events'
 
 const WAYS: Partial<Record<ConnectionFindingCode, Way>> = {
   instance_stopped: 'start',
@@ -35,7 +35,10 @@ const WAYS: Partial<Record<ConnectionFindingCode, Way>> = {
   command_ended: 'logs',
   key_none: 'keys',
   key_unknown: 'keys',
+  key_none_chosen: 'edit',
+  key_not_chosen: 'edit',
   port_silent: 'logs',
+  port_undeclared: 'edit',
   udp_silent: 'logs',
   http_slow: 'logs',
   http_error: 'logs',

@@ -1,18 +1,32 @@
-import { editInstance, type Instance } from '@berth/contract/instances'
+import { type DeploySetup, getInstanceSetup } from '@berth/contract/deploy-templates'
+import { deployBody, editInstance, type Instance } from '@berth/contract/instances'
+import { listSshKeys, type SshKey } from '@berth/contract/ssh-keys'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { expect, test, vi } from 'vitest'
 import { renderInPage } from '../component-fixture.tsx'
 import { answerCalls, InShell } from '../gateway-fixture.tsx'
+import { sampleOf } from '../schema-fixture.ts'
 import { EditDialog } from './EditDialog.tsx'
 import { madeInstance } from './instance-fixture.ts'
 
+const SETUP = deployBody.parse({
+  ...{ name: 'llama', region_code: 'us-west', gpu_spec_id: 'cpu', gpu_count: 1, container_disk_gb: 20 },
+  image_id: 'base',
+})
+const KEYS = ['laptop', 'desktop'].map((name, at) => ({
+  ...(sampleOf(listSshKeys.data) as SshKey[])[0],
+  id: `0198b7a0-0000-7000-8000-00000000000${at}`,
+  name,
+}))
 const STOP_AT = '2026-12-24T18:05:07.123Z'
 
 /** Opens the dialog of an instance. Returns what it sends, and how to type and save. */
-async function open(part: Partial<Instance>) {
+async function open(part: Partial<Instance>, setup: Partial<DeploySetup> = {}) {
   const sent = vi.fn()
   const onClose = vi.fn()
   await answerCalls({
+    [getInstanceSetup.operation]: () => ({ ...SETUP, ...setup }),
+    [listSshKeys.operation]: () => KEYS,
     [editInstance.operation]: ({ body }) => {
       sent(body)
       return { instance_id: 'i-000000', status: 'running' }
@@ -24,7 +38,7 @@ async function open(part: Partial<Instance>) {
         <EditDialog instance={madeInstance({ name: 'llama', ...part })} opened onClose={onClose} />
       </InShell>
     ),
-    { namespaces: ['instances'] },
+    { namespaces: ['instances', 'deploy'] },
   )
   const type = async (label: RegExp, value: string) => {
     const field = await screen.findByLabelText(label)
@@ -74,4 +88,65 @@ test('[B5] an amount that is none is said at its field, and nothing is sent', as
   expect(await screen.findByText('This must be a number')).toBeTruthy()
   expect(screen.getByLabelText<HTMLInputElement>(/^Spend limit/).value).toBe('ten')
   expect(sent).not.toHaveBeenCalled()
+})
+
+test('[R4.5] ports are sent as they are typed, and at once: nothing is to be restarted for them', async () => {
+  const { sent, onClose, type, save } = await open({}, { tcp_ports: [22], http_ports: [8080] })
+  await type(/^TCP ports/, '22, 6006')
+  expect(screen.queryByLabelText(/^Restart it now/)).toBeNull()
+  await save()
+  await waitFor(() => expect(onClose).toHaveBeenCalled())
+  expect(sent).toHaveBeenCalledExactlyOnceWith({ instance_id: 'i-000000', tcp_ports: [22, 6_006] })
+})
+
+test('[R4.5] a port that is none is said at its field, and nothing that was typed is lost', async () => {
+  const { sent, type, save } = await open({}, { tcp_ports: [22] })
+  await type(/^TCP ports/, '22, 70000')
+  await save()
+  expect(await screen.findByText(/1 to 65535|between 1 and 65535/)).toBeTruthy()
+  expect(screen.getByLabelText<HTMLInputElement>(/^TCP ports/).value).toBe('22, 70000')
+  expect(sent).not.toHaveBeenCalled()
+})
+
+test('[R4.5] what waits for a start says so, and a restart is sent with it where it is wanted', async () => {
+  const { sent, onClose, type, save } = await open({}, { start_command: 'serve' })
+  await type(/^Start command/, 'serve --all')
+  fireEvent.click(await screen.findByLabelText(/^Restart it now/))
+  await save()
+  await waitFor(() => expect(onClose).toHaveBeenCalled())
+  const changed = { instance_id: 'i-000000', start_command: 'serve --all', restart: true }
+  expect(sent).toHaveBeenCalledExactlyOnceWith(changed)
+})
+
+test('[R4.5] one that is stopped has nothing to be restarted', async () => {
+  const { type } = await open({ status: 'stopped' }, { start_command: 'serve' })
+  await type(/^Start command/, 'serve --all')
+  expect(screen.queryByLabelText(/^Restart it now/)).toBeNull()
+})
+
+test('[R4.5] variables that were changed are sent, those that went as null, and a secret keeps what nobody is told', async () => {
+  const { sent, onClose, type, save } = await open(
+    {},
+    { env: { KEPT: 'a', GOES: 'b', TOKEN: '' }, secret_env: ['TOKEN'] },
+  )
+  const token = await screen.findByLabelText<HTMLInputElement>('Value of TOKEN')
+  expect(token.placeholder).toBe('kept as it is; type to replace')
+  await act(async () => fireEvent.click(screen.getByRole('button', { name: 'Remove GOES', hidden: true })))
+  await type(/^Value of KEPT/, 'c')
+  await save()
+  await waitFor(() => expect(onClose).toHaveBeenCalled())
+  expect(sent).toHaveBeenCalledExactlyOnceWith({ instance_id: 'i-000000', env: { KEPT: 'c', GOES: null } })
+})
+
+test('[R1.7] of the keys that are stored those are chosen that may sign in; one that is gone is no more among them', async () => {
+  const gone = '0198b7a0-0000-7000-8000-000000000009'
+  const { sent, onClose, save } = await open({}, { ssh_key_ids: [gone, KEYS[0]?.id ?? ''] })
+  const laptop = await screen.findByLabelText<HTMLInputElement>(/^laptop/)
+  expect(laptop.checked).toBe(true)
+  await act(async () => fireEvent.click(laptop))
+  await act(async () => fireEvent.click(screen.getByLabelText(/^desktop/)))
+  expect(screen.getByText('1 of 2 SSH keys: desktop')).toBeTruthy()
+  await save()
+  await waitFor(() => expect(onClose).toHaveBeenCalled())
+  expect(sent).toHaveBeenCalledExactlyOnceWith({ instance_id: 'i-000000', ssh_key_ids: [KEYS[1]?.id] })
 })

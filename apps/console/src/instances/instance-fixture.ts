@@ -42,6 +42,7 @@ export function madeInstance(part: Partial<Instance>): Instance {
     start_command: '',
     on_command_end: 'keep',
     command_end: null,
+    changes_wait: false,
     stop_at: null,
     spend_limit_cents: null,
     idle_stop_minutes: null,

@@ -19,6 +19,7 @@ import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { useChange } from '../../api/use-change.ts'
 import { useWayTo } from '../../app/way-to.ts'
+import { type EnvRow, envRows, secretNames } from '../../machine-form/env/env-rows.ts'
 import { type SpecOffer, stockLevel } from '../../offers/offers.ts'
 import { Card } from '../../ui/Card.tsx'
 import { portsFromText, portsToText } from '../../ui/ports-text.ts'
@@ -30,7 +31,6 @@ import { billingOf, ON_DEMAND, payingOf, termOf } from './BillingChoice.tsx'
 import { useCheckText } from './check-text.ts'
 import { DeployFolds } from './DeployFolds.tsx'
 import classes from './DeployForm.module.css'
-import { type EnvRow, envRows, secretNames } from './env/env-rows.ts'
 import { ImageChoice } from './image/ImageChoice.tsx'
 import { PriceCard } from './PriceCard.tsx'
 import { RepeatParts } from './repeat/RepeatParts.tsx'
@@ -93,6 +93,7 @@ export function DeployForm({
       on_command_end: COMMAND_END_RULES[0] as CommandEndRule,
       env: [] as EnvRow[],
       network_volume: NO_VOLUME,
+      ssh_key_ids: null as string[] | null,
       ...NO_STOP_RULES,
       ...(setup && setupValues(setup)),
     },
@@ -120,6 +121,7 @@ export function DeployForm({
     if (!offer.counts.includes(values.gpu_count)) setFieldValue('gpu_count', offer.counts[0] ?? 1)
   }, [offer, values.region_code, values.gpu_count, setFieldValue])
 
+  const chooseKeys = useCallback((ids: string[] | null) => setFieldValue('ssh_key_ids', ids), [setFieldValue])
   const dropVolume = useCallback(() => setFieldValue('network_volume', NO_VOLUME), [setFieldValue])
   const volume = useVolumesIn(values.region_code)?.find(({ id }) => id === values.network_volume.id)
   const chooseImage = (image: Image) => {
@@ -248,6 +250,7 @@ export function DeployForm({
                 if (path.startsWith('env.')) form.clearFieldError(path)
               }
             }}
+            onKeys={chooseKeys}
             diskRate={quote.diskRate}
             addressRate={quote.addressRate}
             currency={quote.price.data?.currency ?? CURRENCIES[0]}
@@ -315,6 +318,7 @@ const formFields = z.object({
   start_command: deployBody.shape.start_command.unwrap(),
   on_command_end: deployBody.shape.on_command_end.unwrap(),
   env: envRows,
+  ssh_key_ids: deployBody.shape.ssh_key_ids.unwrap(),
   network_volume: volumeField,
   ...stopRuleFields,
 })

@@ -8,7 +8,7 @@ import {
 import { NumberInput, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useTranslation } from 'react-i18next'
-import { Fold } from './Fold.tsx'
+import { Fold } from '../../machine-form/Fold.tsx'
 import { useVolumesIn, VolumeFields, type VolumeValues } from './VolumeFields.tsx'
 
 /** Disks as the form holds them: an empty size is none. */

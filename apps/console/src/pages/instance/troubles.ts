@@ -25,6 +25,7 @@ export interface Trouble {
     | 'command_not_run'
     | 'command_ended'
     | 'command_again'
+    | 'changes_wait'
   tone: 'warning' | 'bad'
   /** What stands in its sentence. */
   values: Readonly<Record<string, string | number>>
@@ -71,6 +72,7 @@ export function troublesOf(
     oomKills === 0 ? null : made('out_of_memory', 'bad', 'see_log', { times: oomKills }),
     troubleOfCommand(instance, oomKills > 0),
     troubleOfDisk(instance, disk),
+    instance.changes_wait ? made('changes_wait', 'warning', 'restart') : null,
     lackedPorts.length === 0
       ? null
       : made('ports_used_up', 'warning', null, { ports: lackedPorts.join(', ') }),

@@ -52,6 +52,7 @@ type ChangeableColumn =
   | 'mayRun'
   | 'commandEnd'
   | 'commandToldAt'
+  | 'changesWait'
   | 'readyAt'
   | 'stoppedAt'
   | 'observedAt'

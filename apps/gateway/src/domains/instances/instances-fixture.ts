@@ -234,7 +234,11 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
       publicIps,
       sharedAddress: SHARED_ADDRESS,
       images,
-      sshKeys: { list: async () => [CUSTOMERS_KEY], guestKeys: createGuestKeys(Buffer.alloc(32)) },
+      sshKeys: {
+        list: async () => [CUSTOMERS_KEY],
+        guestKeys: createGuestKeys(Buffer.alloc(32)),
+        requireOwn: async () => undefined,
+      },
       quotes,
       volumes,
       listen: own.listen ? base.database.listen : null,
@@ -418,6 +422,7 @@ export function deployBody(part: Partial<DeployBody> = {}): DeployBody {
     stop_at: null,
     spend_limit_cents: null,
     idle_stop_minutes: null,
+    ssh_key_ids: null,
     network_volume: null,
     ...part,
   }

@@ -17,6 +17,7 @@ import type { Regions } from '../regions/regions.ts'
 import type { SshKeys } from '../ssh-keys/ssh-keys.ts'
 import type { Volumes } from '../volumes/volumes.ts'
 import * as actions from './act/actions.ts'
+import { type EditWanted, edit } from './act/edit.ts'
 import { createDeletionTransitions } from './deletion/deletion-transitions.ts'
 import { type Load, noteLoad, noteUsed } from './idle.ts'
 import * as images from './images-of.ts'
@@ -68,7 +69,7 @@ export interface InstancesDeps {
   /** Where customers reach direct ports of all instances; null where nobody does. */
   sharedAddress: string | null
   images: Pick<Images, 'find' | 'ofInstance' | 'officialName' | 'noteDeploy' | 'bring' | 'buildersAmong'>
-  sshKeys: Pick<SshKeys, 'list' | 'guestKeys'>
+  sshKeys: Pick<SshKeys, 'list' | 'guestKeys' | 'requireOwn'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage' | 'requireDirectPorts'>
   volumes: Pick<Volumes, 'find' | 'requireUsable' | 'requireReady' | 'isReadOnly'>
   events: Pick<Events, 'emit' | 'on'>
@@ -128,10 +129,10 @@ export function createInstances(deps: InstancesDeps) {
     /** Removes an instance and all that it stored, from every state. @throws ApiError `not_found`. */
     terminate: (target: Target) => thenKick(actions.terminate(deps, target)),
     /**
-     * Changes an instance's name, or the rules by which it is stopped (B5).
+     * Changes an instance: its name, the rules by which it is stopped (B5), its ports, environment, command and SSH keys.
      * @throws ApiError `not_found`, `instance_state` or `validation_failed`.
      */
-    edit: (target: Target, wanted: actions.EditWanted) => thenKick(actions.edit(deps, target, wanted)),
+    edit: (target: Target, wanted: EditWanted) => thenKick(edit(deps, target, wanted)),
     /** Buys a term, or changes how it is paid for. @throws ApiError as `changePaying` says. */
     changePaying: (target: Target, wanted: terms.BillingConfirmed) =>
       thenKick(terms.changePaying(deps, target, wanted)),
@@ -170,6 +171,8 @@ export function createInstances(deps: InstancesDeps) {
     ownVolumesOn,
     /** Whose instance that is; null where there is none. */
     ownerOf: (instanceId: string) => reads.ownerOf(db, instanceId),
+    /** Whose instance that is, and by what it may be entered; null where there is none. */
+    accessOf: (instanceId: string) => reads.accessOf(db, instanceId),
     /** The instance whose HTTP services live on the origin of that secret. */
     findService: (secret: string) => reads.findService(db, secret),
     /** Where an instance's machine is: here, at another gateway, or nowhere that anybody reaches. */

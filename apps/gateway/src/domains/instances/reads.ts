@@ -243,6 +243,19 @@ export async function ownerOf(q: Queryable, instanceId: string): Promise<string 
   return row?.userId ?? null
 }
 
+/** By what an instance may be entered, whatever its state. */
+export type Access = Pick<InstanceRow, 'userId' | 'sshKeyIds' | 'tcpPorts' | 'udpPorts'>
+
+/** By what an instance may be entered; null where there is none. */
+export async function accessOf(q: Queryable, instanceId: string): Promise<Access | null> {
+  const { userId, sshKeyIds, tcpPorts, udpPorts } = instance
+  const [row] = await q
+    .select({ userId, sshKeyIds, tcpPorts, udpPorts })
+    .from(instance)
+    .where(and(eq(instance.id, instanceId), isNull(instance.terminatedAt)))
+  return row ?? null
+}
+
 /** The engine of an instance, whatever its state; none for one that is not there. */
 export async function engineOf(q: Queryable, instanceId: string): Promise<Pick<InstanceRow, 'engineId'>> {
   const [row] = await q
@@ -303,6 +316,7 @@ function toInstance(
     status: shownStatus(row),
     instanceId: row.id,
     commandEnd: row.status === 'running' ? commandEndOf(row) : null,
+    changesWait: row.status === 'running' && row.changesWait,
     reason: row.reasonCode === null ? null : { code: row.reasonCode, detail: row.reasonDetail ?? '' },
     regionName: catalogue.regions.find(({ code }) => code === row.regionCode)?.name ?? row.regionCode,
     gpuSpecName: spec.name,

@@ -57,6 +57,10 @@ export const instance = pgTable(
     stopAt: moment('stop_at'),
     spendLimitCents: integer('spend_limit_cents'),
     idleStopMinutes: integer('idle_stop_minutes'),
+    /** Which of its customer's stored keys may sign in by SSH; null: all of them, also those that come later. */
+    sshKeyIds: jsonb('ssh_key_ids').$type<string[]>(),
+    /** Whether environment or command were changed since its machine was started; said of one that runs alone. */
+    changesWait: boolean('changes_wait').notNull().default(false),
     /** The network volume that it has, and where; it stays on its engine, and so does the instance. */
     networkVolume: jsonb('network_volume').$type<{ id: string; path: string }>(),
     /** Whether that has changed since its machine was last told what it has. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Connection } from '@berth/contract/instances'
 import type { Logger } from 'pino'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
@@ -10,7 +11,7 @@ import type { MachineWays } from './machine-ways.ts'
 import { carriesDatagrams } from './ports/carries-datagrams.ts'
 import type { DirectPorts } from './ports/direct-ports.ts'
 import type { OwnAddresses } from './ports/own-addresses.ts'
-import { isRunning, type RunningInstance } from './running.ts'
+import { isRunning, type RunningInstance, runningOf } from './running.ts'
 import type { SshBeside } from './ssh/process/ssh-beside.ts'
 import type { Terminals } from './terminal/terminals.ts'
 
@@ -52,9 +53,9 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     const target = targetsOf(direct).find(one => one.instanceId === instanceId)
     if (!target) return
     // With an address of its own it has no ports here.
-    if ((await isRunning(instances, target)) && !(await own.has(instanceId))) return
-    direct?.ports.closeInstance(instanceId)
-    // It may have been started again before they were closed.
+    const isHere = (await isRunning(instances, target)) && !(await own.has(instanceId))
+    if (!isHere) direct?.ports.closeInstance(instanceId)
+    // It may have been started again before they were closed, and may have other ports than it had.
     direct?.ports.look(instanceId)
   }
 
@@ -101,10 +102,13 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       ])
       // A stop that came before the ports were open had nothing to close.
       const hasDirect = row.tcpPorts.length + row.udpPorts.length > 0
-      if (direct && hasDirect && !(await isRunning(instances, { userId, instanceId }))) {
-        direct.ports.closeInstance(instanceId)
+      const now = direct && hasDirect ? await runningOf(instances, { userId, instanceId }) : row
+      if (!now) {
+        direct?.ports.closeInstance(instanceId)
         throw new ApiError('instance_not_running')
       }
+      // Nor had an edit that took some of them away.
+      if (!isDeepStrictEqual(now, row)) direct?.ports.look(instanceId)
       return {
         instance_id: instanceId,
         http: row.httpPorts.map((port, at) => ({

@@ -112,6 +112,7 @@ export async function startConnectFixture(
       findOwn: target => reads.findOwn(db, target),
       findService: secret => reads.findService(db, secret),
       ownerOf: instanceId => reads.ownerOf(db, instanceId),
+      accessOf: instanceId => reads.accessOf(db, instanceId),
       noteUsed: ids => noteUsed(db, ids, clock.now()),
       noteNoPort: lacked => noteNoPort(db, lacked, clock.now()),
     },

@@ -66,7 +66,14 @@ export interface ReachDeps {
   gateways: MachineWaysDeps['gateways']
   instances: Pick<
     Instances,
-    'findOwn' | 'findOwnEver' | 'findRunning' | 'findService' | 'ownerOf' | 'noteUsed' | 'noteNoPort'
+    | 'findOwn'
+    | 'findOwnEver'
+    | 'findRunning'
+    | 'findService'
+    | 'ownerOf'
+    | 'accessOf'
+    | 'noteUsed'
+    | 'noteNoPort'
   >
   publicIps: PublicIps
   /** This gateway: of several on one computer, one listens at an address that an instance has for itself. */

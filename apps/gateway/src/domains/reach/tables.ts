@@ -33,6 +33,7 @@ export const directPort = pgTable(
 export const SSH_OUTCOMES = [
   'signed_in',
   'key_unknown',
+  'key_not_chosen',
   'key_not_offered',
   'too_many_keys',
   'key_signature_old',

@@ -1,8 +1,8 @@
 import { KEY_NAME_CHARS_MAX, SSH_KEYS_PER_USER_MAX } from '@berth/contract/limits'
 import { type SshKey, sshKey as sshKeyEntity } from '@berth/contract/ssh-keys'
-import { and, asc, count, desc, eq, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, inArray, sql } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Queryable } from '../../platform/database/database.ts'
 import { notify } from '../../platform/database/open-database.ts'
 import { lockForUser } from '../../platform/database/user-lock.ts'
 import type { Events } from '../../platform/events/events.ts'
@@ -118,6 +118,22 @@ export function createSshKeys({ db, clock, ids, events, rootKey }: SshKeysDeps) 
         .orderBy(asc(sshKey.createdAt), asc(sshKey.id))
         .limit(1)
       return { fingerprint, key: key ?? null }
+    },
+
+    /**
+     * Refuses keys of which a customer lacks one.
+     * @throws ApiError `validation_failed` with `ssh_key_unknown` for the field `ssh_key_ids`.
+     */
+    async requireOwn(q: Queryable, userId: string, ids: readonly string[]): Promise<void> {
+      const wanted = [...new Set(ids)]
+      const held = await q
+        .select({ id: sshKey.id })
+        .from(sshKey)
+        .where(and(eq(sshKey.userId, userId), inArray(sshKey.id, wanted)))
+      if (held.length === wanted.length) return
+      throw new ApiError('validation_failed', {
+        fields: [{ path: 'ssh_key_ids', rule: 'ssh_key_unknown' }],
+      })
     },
 
     /** What became of a key that somebody signed in with. */

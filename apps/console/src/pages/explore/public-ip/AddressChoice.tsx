@@ -5,8 +5,8 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useId } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
+import fold from '../../../machine-form/Fold.module.css'
 import { useFormat } from '../../../ui/format.ts'
-import fold from '../Fold.module.css'
 import classes from './AddressChoice.module.css'
 
 const REFRESH_MS = 15_000

@@ -1,7 +1,7 @@
 import type { DeploySetup } from '@berth/contract/deploy-templates'
+import { rowsOf } from '../../../machine-form/env/env-rows.ts'
 import { portsToText } from '../../../ui/ports-text.ts'
 import { stopRuleValues } from '../../../ui/stop-rules.ts'
-import type { EnvRow } from '../env/env-rows.ts'
 import { NO_OWN_DISK } from '../StorageFold.tsx'
 import { NO_VOLUME } from '../VolumeFields.tsx'
 
@@ -13,10 +13,6 @@ export function setupValues(setup: DeploySetup) {
   const { name, gpu_count, region_code, container_disk_gb, start_command, on_command_end } = setup
   const { public_ip } = setup
   const { image_id, image_reference, registry_credential_id } = setup
-  const secrets = new Set(setup.secret_env)
-  const env = Object.entries(setup.env).map(
-    ([name, value]): EnvRow => ({ name, value, secret: secrets.has(name) }),
-  )
   return {
     name,
     gpu_count,
@@ -34,7 +30,8 @@ export function setupValues(setup: DeploySetup) {
     public_ip,
     start_command,
     on_command_end,
-    env,
+    env: rowsOf(setup),
+    ssh_key_ids: setup.ssh_key_ids,
     network_volume: setup.network_volume ?? NO_VOLUME,
     ...stopRuleValues(setup),
   }

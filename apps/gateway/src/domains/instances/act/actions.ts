@@ -7,10 +7,9 @@ import {
   instanceCan,
 } from '@berth/contract/instance-states'
 import { type InstanceChange, startInstance } from '@berth/contract/instances'
-import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
-import { notify } from '../../../platform/database/open-database.ts'
 import type { Events } from '../../../platform/events/events.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { earlierResult, keepResult } from '../../../platform/once.ts'
@@ -20,14 +19,14 @@ import type { Fleet } from '../../fleet/fleet.ts'
 import type { Images } from '../../images/images.ts'
 import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Regions } from '../../regions/regions.ts'
+import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { Volumes } from '../../volumes/volumes.ts'
-import { addEvent, changeStatus, INSTANCE_CHANNEL, type StatusDeps } from '../change-status.ts'
+import { changeStatus, type StatusDeps } from '../change-status.ts'
 import { instancesInTrouble } from '../events.ts'
-import { forgetUse } from '../idle.ts'
 import type { Quotes } from '../offer/quotes.ts'
 import { beginRemoval } from '../removal.ts'
 import { changeOf, type InstanceRow, PROGRESS, shownStatus } from '../rows.ts'
-import { isUsedUp, requireAhead } from '../stop-rules.ts'
+import { isUsedUp } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
 import { reserve } from './reserve.ts'
 
@@ -37,11 +36,12 @@ export interface ActionDeps {
   billing: Billing
   regions: Pick<Regions, 'offer' | 'stock'>
   publicIps: PublicIps
-  quotes: Pick<Quotes, 'rates' | 'term'>
+  quotes: Pick<Quotes, 'rates' | 'term' | 'requireDirectPorts'>
   fleet: Pick<Fleet, 'isReached' | 'place'>
   images: Pick<Images, 'ofInstance'>
   events: Pick<Events, 'emit'>
   volumes: Pick<Volumes, 'requireUsable' | 'requireReady' | 'find'>
+  sshKeys: Pick<SshKeys, 'requireOwn'>
 }
 
 /** An instance as its customer names it. */
@@ -116,14 +116,22 @@ export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Pr
  * @throws ApiError `not_found` or `instance_state`.
  */
 export function restart(deps: ActionDeps, target: Target): Promise<InstanceChange> {
-  return act(deps, target, 'restart', (tx, row, at) =>
-    changeStatus(tx, statusDeps(deps), row, {
-      status: 'restarting',
-      at,
-      event: { code: 'restarted_by_customer' },
-      patch: { restartsAsked: row.restartsAsked + 1, progress: PROGRESS.booting },
-    }),
-  )
+  return act(deps, target, 'restart', (tx, row, at) => beginRestart(tx, deps, row, at))
+}
+
+/** The change of status by which a restart begins. @param row As it is under its lock, in a status that may be restarted. */
+export function beginRestart(
+  tx: Transaction,
+  deps: ActionDeps,
+  row: InstanceRow,
+  at: Date,
+): Promise<InstanceRow> {
+  return changeStatus(tx, statusDeps(deps), row, {
+    status: 'restarting',
+    at,
+    event: { code: 'restarted_by_customer' },
+    patch: { restartsAsked: row.restartsAsked + 1, progress: PROGRESS.booting },
+  })
 }
 
 /**
@@ -135,62 +143,6 @@ export function terminate(deps: ActionDeps, target: Target): Promise<InstanceCha
     if (row.status === 'deleting') return row
     return beginRemoval(tx, statusDeps(deps), row, { at, event: 'terminated_by_customer' })
   })
-}
-
-/** What of an instance is to be changed; what is left out stays as it is. */
-export interface EditWanted {
-  name?: string | undefined
-  stopAt?: Date | null | undefined
-  spendLimitCents?: number | null | undefined
-  idleStopMinutes?: number | null | undefined
-}
-
-/**
- * Changes an instance's name, or the rules by which it is stopped (B5): those hold from now on.
- * @throws ApiError `not_found`, `instance_state`, or `validation_failed` for a moment that is not ahead, or a limit
- *   that is used up already.
- */
-export function edit(deps: ActionDeps, target: Target, wanted: EditWanted): Promise<InstanceChange> {
-  return act(deps, target, 'edit', async (tx, row, at) => {
-    const { name = row.name, stopAt = row.stopAt, spendLimitCents = row.spendLimitCents } = wanted
-    const { idleStopMinutes = row.idleStopMinutes } = wanted
-    const isRenamed = name !== row.name
-    const isIdleOther = idleStopMinutes !== row.idleStopMinutes
-    const isBound =
-      stopAt?.getTime() !== row.stopAt?.getTime() || spendLimitCents !== row.spendLimitCents || isIdleOther
-    if (!isRenamed && !isBound) return row
-    if (wanted.stopAt) requireAhead(wanted.stopAt, at)
-    if (wanted.spendLimitCents) await requireAbove(deps, tx, row.id, wanted.spendLimitCents)
-    const [changed] = await tx
-      .update(instance)
-      .set({
-        name,
-        stopAt,
-        spendLimitCents,
-        idleStopMinutes,
-        // Whoever looks after it, and has gone to sleep until the next look, is to know of the new rules.
-        ...(isBound && { version: sql`${instance.version} + 1`, nextAttemptAt: at }),
-      })
-      .where(eq(instance.id, row.id))
-      .returning()
-    if (isIdleOther) await forgetUse(tx, row.id)
-    if (isRenamed) await addEvent(tx, row, { at, code: 'renamed', detail: name })
-    if (isBound) await addEvent(tx, row, { at, code: 'stop_rules_changed' })
-    await notify(tx, INSTANCE_CHANNEL, row.id)
-    return changed ?? row
-  })
-}
-
-async function requireAbove(
-  { billing }: Pick<ActionDeps, 'billing'>,
-  tx: Transaction,
-  instanceId: string,
-  spendLimitCents: number,
-): Promise<void> {
-  const cost = await billing.costMicro(tx, 'instance', [instanceId])
-  if (isUsedUp(spendLimitCents, cost.get(instanceId) ?? 0n)) {
-    throw new ApiError('validation_failed', { fields: [{ path: 'spend_limit_cents', rule: 'below_cost' }] })
-  }
 }
 
 /**

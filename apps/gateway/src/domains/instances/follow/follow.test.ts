@@ -350,6 +350,7 @@ const UNSEEN = new Set([
   ...['user_id', 'gpu_uuids', 'registry_credential_id', 'term_disk_micro', 'term_notice_day', 'env'],
   ...[
     'secret_env',
+    'ssh_key_ids',
     'service_secret',
     'desired',
     'restarts_asked',

@@ -6,10 +6,10 @@ import type { Found } from './check-volume.ts'
 /** How many direct ports are left to give, by protocol; null where they are not counted. */
 export type DirectPortsLeft = (q: Queryable) => Promise<Record<'tcp' | 'udp', number> | null>
 
-type Asked = Pick<DeployBody, 'http_ports' | 'tcp_ports' | 'udp_ports' | 'public_ip'>
+export type PortsAsked = Pick<DeployBody, 'http_ports' | 'tcp_ports' | 'udp_ports' | 'public_ip'>
 
 /** Which field asks for more direct ports than are left, how many and of how many; null where none does. */
-async function beyond(q: Queryable, directPortsLeft: DirectPortsLeft, asked: Asked) {
+async function beyond(q: Queryable, directPortsLeft: DirectPortsLeft, asked: PortsAsked) {
   // At an address of its own they are none of the pool.
   const left = asked.public_ip === 'dedicated' ? null : await directPortsLeft(q)
   if (!left) return null
@@ -26,7 +26,7 @@ async function beyond(q: Queryable, directPortsLeft: DirectPortsLeft, asked: Ask
 export async function requireDirectPorts(
   q: Queryable,
   directPortsLeft: DirectPortsLeft,
-  asked: Asked,
+  asked: PortsAsked,
 ): Promise<void> {
   const lacking = await beyond(q, directPortsLeft, asked)
   if (!lacking) return
@@ -39,7 +39,7 @@ export async function requireDirectPorts(
 export async function portsCheck(
   q: Queryable,
   directPortsLeft: DirectPortsLeft,
-  asked: Asked,
+  asked: PortsAsked,
 ): Promise<Found | null> {
   for (const field of ['http_ports', 'tcp_ports', 'udp_ports'] as const) {
     const twice = asked[field].find((port, at) => asked[field].indexOf(port) !== at)

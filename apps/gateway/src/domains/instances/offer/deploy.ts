@@ -13,6 +13,7 @@ import type { Fleet } from '../../fleet/fleet.ts'
 import type { ImageChoice, Images } from '../../images/images.ts'
 import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Regions } from '../../regions/regions.ts'
+import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { Volumes } from '../../volumes/volumes.ts'
 import { addEvent, INSTANCE_CHANNEL, instanceSubject } from '../change-status.ts'
 import { holdHour } from '../public-ip/follow.ts'
@@ -39,6 +40,7 @@ export interface DeployDeps {
   /** Live instances that one customer may have. */
   instancesMax: number
   volumes: Pick<Volumes, 'find' | 'requireUsable'>
+  sshKeys: Pick<SshKeys, 'requireOwn'>
 }
 
 export interface DeployInput {
@@ -88,6 +90,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
     if (term && body.price_micro !== null) requirePrice(body.price_micro, term.termMicro)
     await requireRoom(tx, userId, deps.instancesMax)
     await deps.quotes.requireDirectPorts(tx, body)
+    if (body.ssh_key_ids) await deps.sshKeys.requireOwn(tx, userId, body.ssh_key_ids)
     if (body.network_volume) {
       await deps.volumes.requireUsable(tx, { userId, instanceId, id: body.network_volume.id })
     }

@@ -1,12 +1,6 @@
 import type { CallData } from '@berth/contract/call'
 import { CHARGE_CYCLES, type ChargeCycle, TERM_DAYS, termPrice } from '@berth/contract/charge-terms'
-import {
-  type checkResource,
-  type DeployBody,
-  type getPrice,
-  price,
-  priceLine,
-} from '@berth/contract/instances'
+import { type checkResource, type getPrice, price, priceLine } from '@berth/contract/instances'
 import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
 import { centsCeil, runwaySeconds } from '@berth/contract/money'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
@@ -24,7 +18,7 @@ import type { Regions } from '../../regions/regions.ts'
 import type { Registries } from '../../registries/registries.ts'
 import type { Volumes } from '../../volumes/volumes.ts'
 import { StepTimedOut, withDeadline } from '../reconcile/deadline.ts'
-import { type DirectPortsLeft, portsCheck, requireDirectPorts } from './check-ports.ts'
+import { type DirectPortsLeft, type PortsAsked, portsCheck, requireDirectPorts } from './check-ports.ts'
 import { volumeCheck } from './check-volume.ts'
 import { ownDiskCheck, requireDisks } from './disks.ts'
 import { fault, type ImageLook, imageChoice, lookAtImage } from './image-choice.ts'
@@ -85,7 +79,7 @@ export interface Quotes {
    * Refuses a deploy that asks for more direct ports than are left.
    * @throws ApiError `validation_failed` with `direct_ports_used_up`.
    */
-  requireDirectPorts(q: Queryable, asked: DeployBody): Promise<void>
+  requireDirectPorts(q: Queryable, asked: PortsAsked): Promise<void>
 }
 
 /**

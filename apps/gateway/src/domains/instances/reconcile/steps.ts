@@ -75,7 +75,9 @@ export function createSteps(deps: StepDeps): Steps {
       const size = known ?? (await driver.size())
       const { list, guestKeys } = deps.sshKeys
       const bootsOwn = driver.kinds.includes('VM')
-      const ssh = bootsOwn ? { keys: await list(row.userId), own: guestKeys(row.id) } : null
+      const mayEnter = ({ id }: { id: string }) => row.sshKeyIds?.includes(id) ?? true
+      const keys = bootsOwn ? (await list(row.userId)).filter(mayEnter) : []
+      const ssh = bootsOwn ? { keys, own: guestKeys(row.id) } : null
       const volumes = [...(await ownMount(row, driver)), ...(await networkMount(row))]
       await driver.machines.create(machineSpec(row, { image: recipe, host: size, ssh, volumes }), signal)
     })

@@ -153,6 +153,8 @@ export function createTransitions(deps: {
           observedAt: at,
           commandEnd: null,
           commandToldAt: null,
+          // It was made with all that was changed before: nothing is edited while it starts.
+          changesWait: false,
         },
       })),
     starting: row => mayRun(row, () => ({ mayRun: true })),

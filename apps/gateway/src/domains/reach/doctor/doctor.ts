@@ -12,6 +12,7 @@ import type { Instances, Target } from '../../instances/instances.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { MachineWays } from '../machine-ways.ts'
 import type { SshAttempts } from '../ssh/attempts.ts'
+import { letsKeyIn } from '../ssh/gateway-side.ts'
 import { GUEST_SSH, type GuestAccess, GuestFault, type GuestFaultCode } from '../ssh/guest/guest-access.ts'
 import { openGuest } from '../ssh/guest/guest-client.ts'
 import { SSH_LIMITS } from '../ssh/ssh-limits.ts'
@@ -190,14 +191,17 @@ export function createDoctor(deps: DoctorDeps): Doctor {
     }
   }
 
-  async function keyFindings({ userId, id }: Row): Promise<ConnectionFinding[]> {
+  async function keyFindings({ userId, id, sshKeyIds }: Row): Promise<ConnectionFinding[]> {
     if (!deps.ssh) return [finding('ssh_not_offered')]
-    const [keys, last] = await Promise.all([deps.ssh.keys.list(userId), deps.ssh.attempts.last(id)])
-    if (keys.length === 0) return [finding('key_none')]
+    const [stored, last] = await Promise.all([deps.ssh.keys.list(userId), deps.ssh.attempts.last(id)])
+    if (stored.length === 0) return [finding('key_none')]
+    const keys = stored.filter(key => letsKeyIn({ sshKeyIds }, key.id))
+    if (keys.length === 0) return [finding('key_none_chosen')]
     if (!last) return [finding('nobody_asked')]
     const { at, address, outcome, key } = last
-    // What was refused then may be stored by now.
-    if (outcome === 'key_unknown' && keys.some(({ fingerprint }) => fingerprint === key?.fingerprint)) {
+    // What was refused then may be stored, and chosen, by now.
+    const isRefused = outcome === 'key_unknown' || outcome === 'key_not_chosen'
+    if (isRefused && keys.some(({ fingerprint }) => fingerprint === key?.fingerprint)) {
       return [finding('nobody_asked')]
     }
     return [finding(outcome, { values: { at: at.toISOString(), address, ...key } })]

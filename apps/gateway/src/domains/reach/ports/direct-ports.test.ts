@@ -1,12 +1,15 @@
+import { execFile } from 'node:child_process'
 import { createSocket, type Socket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { getConnection } from '@berth/contract/instances'
 import { eq } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { PATIENCE_MS } from '../../../../../../scripts/test/patience-ms.ts'
+import { hasProgram } from '../../../../test/ssh-client.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/test-database.ts'
 import { lineOf } from '../../../drivers/compute/sessions/datagram-line.ts'
 import { openUdpSocket } from '../../../drivers/compute/sessions/udp-socket.ts'
@@ -220,6 +223,51 @@ describe('[R2.23] direct UDP ports', () => {
     expect(await resolverOf(port).resolve4('let-in.example')).toHaveLength(1)
     await terminate(id)
   })
+})
+
+const netcat = hasProgram('nc') ? null : 'netcat (nc) is not installed'
+if (netcat !== null) process.stdout.write(`SKIP netcat as a client of direct ports: ${netcat}\n`)
+describe.skipIf(netcat !== null)('[R2.23] netcat as a client of direct ports', () => {
+  const direct = { host: HOST, name: null, ports: POOL }
+  /** What it prints. @param args Options before the address. */
+  const talk = async (port: number, input: Buffer | string, args: string[]) => {
+    const running = promisify(execFile)('nc', [...args, HOST, String(port)], { encoding: 'buffer' })
+    running.child.stdin?.end(input)
+    return (await running).stdout
+  }
+
+  test('reads what a TCP port says, and gets its answer of a UDP port', async () => {
+    await start(direct)
+    const { id } = await gateway.addInstance({ tcpPorts: [PORT], udpPorts: [PORT] })
+    const { tcp, udp } = (await gateway.call(getConnection, { params: { id } })).data
+    expect(String(await talk(tcp[0]?.public_port ?? 0, '', ['-N']))).toBe('reached')
+    // A question for the address of `nc.example`; one datagram is waited for.
+    const name = [...'nc.example'.split('.').flatMap(part => [part.length, ...Buffer.from(part)]), 0]
+    const question = Buffer.from([7, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...name, 0, 1, 0, 1])
+    const answer = await talk(udp[0]?.public_port ?? 0, question, ['-u', '-W', '1'])
+    expect([...answer.subarray(0, 2), ...answer.subarray(-4)]).toEqual([7, 7, 203, 0, 113, 9])
+    await terminate(id)
+  })
+})
+
+test('[R2.23] an instance that is given other ports keeps those that stay, and the others are closed and given back', async () => {
+  // One of the pool is an instance's of a test before.
+  await start({ host: HOST, name: null, ports: { ...POOL, last: POOL.last + 1 } })
+  const { id } = await gateway.addInstance({ tcpPorts: [PORT, PORT + 1] })
+  const [kept, gone] = (await waysTo(id)).map(({ public_port }) => public_port)
+  expect(await said(HOST, gone ?? 0)).toBe('reached')
+  await database.db.transaction(async tx => {
+    await tx
+      .update(instance)
+      .set({ tcpPorts: [PORT] })
+      .where(eq(instance.id, id))
+    await notify(tx, INSTANCE_CHANNEL, id)
+  })
+  await expect.poll(() => said(HOST, gone ?? 0)).toBeNull()
+  expect(await said(HOST, kept ?? 0)).toBe('reached')
+  expect((await waysTo(id)).map(({ public_port }) => public_port)).toEqual([kept])
+  await expect.poll(() => gateway.connect.directPortsLeft(database.db)).toMatchObject({ tcp: 1 })
+  await terminate(id)
 })
 
 test('[R2.23] without a pool a direct TCP port is the same after a restart, unless somebody else has it then', async () => {

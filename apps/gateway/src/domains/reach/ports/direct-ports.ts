@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { and, between, eq, sql } from 'drizzle-orm'
+import { and, between, eq, notInArray, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { createAtOnce } from '../../../platform/at-once.ts'
 import type { Database, Queryable } from '../../../platform/database/database.ts'
@@ -17,6 +17,9 @@ interface InstancePort {
   port: number
 }
 
+/** The direct ports that an instance is to have. */
+type Declared = Record<`${Protocol}Ports`, number[]>
+
 /** Ports of a pool, both ends included. */
 export interface PortRange {
   first: number
@@ -26,7 +29,7 @@ export interface PortRange {
 export interface DirectPortsDeps {
   db: Database
   log: Pick<Logger, 'warn'>
-  instances: Pick<Instances, 'findRunning' | 'ownerOf' | 'noteNoPort'>
+  instances: Pick<Instances, 'findRunning' | 'accessOf' | 'noteNoPort'>
   forwards: Record<Protocol, UdpForwards>
   /** Whether an instance has an address of its own: then it has no ports here. */
   hasOwnAddress(instanceId: string): Promise<boolean>
@@ -136,20 +139,32 @@ export function createDirectPorts(deps: DirectPortsDeps) {
     await db.delete(directPort).where(eq(directPort.instanceId, instanceId))
   }
 
+  /** Closes and forgets the ports that an instance has no more. @returns What is left. */
+  async function withoutGone(instanceId: string, access: Declared) {
+    for (const protocol of ['tcp', 'udp'] as const) {
+      const declared = access[`${protocol}Ports`]
+      forwards[protocol].keepOnly(instanceId, declared)
+      const isGone = [eq(directPort.instanceId, instanceId), eq(directPort.protocol, protocol)]
+      await db.delete(directPort).where(and(...isGone, notInArray(directPort.port, declared)))
+    }
+    return keptPorts(instanceId)
+  }
+
   /** Opens again what an instance had, where it runs; forgets what one had that is gone, or has its own address now. */
   async function reopen(instanceId: string): Promise<void> {
-    const known = await keptPorts(instanceId)
-    if (known.length === 0 || isShut) return
-    const userId = await instances.ownerOf(instanceId)
-    if (userId === null) {
+    if ((await keptPorts(instanceId)).length === 0 || isShut) return
+    const access = await instances.accessOf(instanceId)
+    if (!access) {
       await forget(instanceId)
       return
     }
+    const { userId } = access
     if (await deps.hasOwnAddress(instanceId)) {
       closeInstance(instanceId)
       await forget(instanceId)
       return
     }
+    const known = await withoutGone(instanceId, access)
     const target = { userId, instanceId }
     if (!(await runningOf(instances, target))) return
     for (const { protocol, port } of known) await open(target, protocol, [port])

@@ -164,14 +164,17 @@ export function createOwnAddresses(deps: OwnAddressesDeps) {
   async function openPorts({ ip }: Held, open: Open, running: RunningInstance): Promise<void> {
     const before = { ...open.troubles }
     for (const key of Object.keys(open.troubles)) delete open.troubles[key]
+    const { instanceId } = open.target
+    const udpPorts = await udpPortsOf(running)
+    open.tcp.keepOnly(instanceId, running.tcpPorts)
+    open.udp.keepOnly(instanceId, udpPorts)
     await open.tcp.open(open.target, byOwnNumbers(running.tcpPorts))
-    await open.udp.open(open.target, byOwnNumbers(await udpPortsOf(running)))
+    await open.udp.open(open.target, byOwnNumbers(udpPorts))
     const kinds = Object.values(open.troubles)
     const waits = kinds.map(kind => RETRY_MS[kind])
     open.retryAt = waits.length === 0 ? null : performance.now() + Math.min(...waits)
     if (isDeepStrictEqual(before, open.troubles)) return
     const { address, listen } = ip
-    const { instanceId } = open.target
     if (kinds.length > 0) {
       log.warn({ address, listen, instance: instanceId, ...open.troubles }, 'ports of a public IP are closed')
     }

@@ -61,6 +61,24 @@ describe('[R2.23] a forwarded TCP port', () => {
     await expect.poll(listeners).toBe(2)
   })
 
+  test('is closed with what is open through it when the instance has it no more, and the others are not', async () => {
+    const machine = createMachine()
+    machine.letIn()
+    const [made, kept, gone] = (await open(machine, [22, 23])) as [TcpForwards, number, number]
+    const clients = [kept, gone].map(port =>
+      connect(port, '127.0.0.1')
+        .on('error', () => undefined)
+        .resume(),
+    )
+    await expect.poll(() => machine.streams.length).toBe(2)
+    made.keepOnly(TARGET.instanceId, [22])
+    await expect.poll(() => clients[1]?.destroyed).toBe(true)
+    await expect.poll(listeners).toBe(1)
+    expect(clients[0]?.destroyed).toBe(false)
+    expect((await made.open(TARGET, anyFor([22]))).get(22)).toBe(kept)
+    clients[0]?.destroy()
+  })
+
   test('is not opened any more after the end', async () => {
     forwards = make(createMachine())
     const opening = forwards.open(TARGET, anyFor([22, 23]))

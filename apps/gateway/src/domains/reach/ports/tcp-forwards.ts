@@ -13,7 +13,9 @@ export interface TcpForwards {
    * @param ports The instance's ports, each with the one of this computer that it is to have; null for any that is free.
    */
   open(target: Target, ports: ReadonlyMap<number, number | null>): Promise<Map<number, number>>
-  /** Closes them, and every connection through them. */
+  /** Closes those of an instance that lead to none of these ports, and every connection through them. */
+  keepOnly(instanceId: string, ports: readonly number[]): void
+  /** Closes them all, and every connection through them. */
   closeInstance(instanceId: string): void
   /** The port of this computer for one of an instance, and how many came through it so far; null where it is not open. */
   seen(instanceId: string, port: number): { publicPort: number; connections: number } | null
@@ -78,14 +80,16 @@ export function createTcpForwards(deps: {
     return forward
   }
 
+  function close({ listening, sockets }: Forward): void {
+    listening.then(
+      ({ server }) => server.close(),
+      () => undefined,
+    )
+    for (const socket of sockets) socket.destroy()
+  }
+
   function closeInstance(instanceId: string): void {
-    for (const { listening, sockets } of opened.get(instanceId)?.forwards.values() ?? []) {
-      listening.then(
-        ({ server }) => server.close(),
-        () => undefined,
-      )
-      for (const socket of sockets) socket.destroy()
-    }
+    for (const forward of opened.get(instanceId)?.forwards.values() ?? []) close(forward)
     opened.delete(instanceId)
   }
 
@@ -111,6 +115,14 @@ export function createTcpForwards(deps: {
         if (opened.get(instanceId)?.forwards !== forwards) return new Map()
       }
       return found
+    },
+    keepOnly(instanceId, ports) {
+      const { forwards } = opened.get(instanceId) ?? {}
+      for (const [port, forward] of forwards ?? []) {
+        if (ports.includes(port)) continue
+        forwards?.delete(port)
+        close(forward)
+      }
     },
     closeInstance,
     seen(instanceId, port) {

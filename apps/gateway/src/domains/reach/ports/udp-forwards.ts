@@ -9,7 +9,7 @@ import type { MachineWays } from '../machine-ways.ts'
 import type { TcpForwards } from './tcp-forwards.ts'
 
 /** Ports of this computer that pass datagrams to ports of instances. */
-export type UdpForwards = Pick<TcpForwards, 'open' | 'closeInstance' | 'targets' | 'shutdown'>
+export type UdpForwards = Pick<TcpForwards, 'open' | 'keepOnly' | 'closeInstance' | 'targets' | 'shutdown'>
 
 /** Bounds of what strangers may keep here by sending datagrams, whose senders may be made up. */
 export interface UdpLimits {
@@ -121,15 +121,17 @@ export function createUdpForwards(deps: {
     return { socket, listening, flows }
   }
 
-  function closeInstance(instanceId: string): void {
-    for (const { socket, listening, flows } of opened.get(instanceId)?.forwards.values() ?? []) {
-      for (const { way, timer } of flows.values()) {
-        clearTimeout(timer)
-        way?.close()
-      }
-      flows.clear()
-      void listening.then(port => port !== null && socket.close())
+  function close({ socket, listening, flows }: Forward): void {
+    for (const { way, timer } of flows.values()) {
+      clearTimeout(timer)
+      way?.close()
     }
+    flows.clear()
+    void listening.then(port => port !== null && socket.close())
+  }
+
+  function closeInstance(instanceId: string): void {
+    for (const forward of opened.get(instanceId)?.forwards.values() ?? []) close(forward)
     opened.delete(instanceId)
   }
 
@@ -150,6 +152,14 @@ export function createUdpForwards(deps: {
         if (opened.get(instanceId)?.forwards !== forwards) return new Map()
       }
       return found
+    },
+    keepOnly(instanceId, ports) {
+      const { forwards } = opened.get(instanceId) ?? {}
+      for (const [port, forward] of forwards ?? []) {
+        if (ports.includes(port)) continue
+        forwards?.delete(port)
+        close(forward)
+      }
     },
     closeInstance,
     targets: () => [...opened.values()].map(({ target }) => target),

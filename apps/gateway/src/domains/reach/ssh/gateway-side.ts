@@ -2,20 +2,32 @@ import type { Duplex } from 'node:stream'
 import type { Language } from '@berth/contract/limits'
 import type { RunOptions } from '../../../drivers/compute/port/console.ts'
 import type { RateCount, RateRule } from '../../../platform/http/rate-counts.ts'
-import type { Target } from '../../instances/instances.ts'
+import type { Instances, Target } from '../../instances/instances.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { SshAttempt } from './attempts.ts'
 import type { GuestAccess } from './guest/guest-access.ts'
+
+/** Whose an instance is, and which of their keys may sign in: null for all. */
+export type SshAccess = Pick<NonNullable<Awaited<ReturnType<Instances['accessOf']>>>, 'userId' | 'sshKeyIds'>
+
+/** What the keys' domain says of one, or that it may not sign in to the instance any more. */
+export type KeyFate = Awaited<ReturnType<SshKeys['fate']>> | 'not_chosen'
+
+/** Whether a stored key of its customer's may sign in to an instance. */
+export function letsKeyIn({ sshKeyIds }: Pick<SshAccess, 'sshKeyIds'>, keyId: string): boolean {
+  return sshKeyIds === null || sshKeyIds.includes(keyId)
+}
 
 /** What the SSH server asks of its gateway, which is another process: it has neither the database nor engines. */
 export interface GatewaySide {
   /** As `SshKeys` says. */
   holder: SshKeys['holder']
-  fate: SshKeys['fate']
+  /** What became of a key that somebody signed in with to an instance. */
+  fate(userId: string, keyId: string, instanceId: string): Promise<KeyFate>
   /** Whether a security token signed that, and was touched: `isSignedBySecurityKey` of the keys' domain. */
   isSignedBySecurityKey(key: Buffer, data: Buffer, signature: Buffer): Promise<boolean>
-  /** Whose instance that is; null where there is none. */
-  ownerOf(instanceId: string): Promise<string | null>
+  /** Whose instance that is, and which of their stored keys may sign in to it; null where there is none. */
+  accessOf(instanceId: string): Promise<SshAccess | null>
   /** The language of a customer. */
   languageOf(userId: string): Promise<Language>
   /** Counts keys that were refused, over all gateways. */

@@ -356,7 +356,7 @@ async function start(
       }),
       fate: async () => 'stored',
       isSignedBySecurityKey: async () => false,
-      ownerOf: async () => 'anna',
+      accessOf: async () => ({ userId: 'anna', sshKeyIds: null, tcpPorts: [], udpPorts: [] }),
       languageOf: async () => 'en',
       countRefusal: async () => ({ current: 1, ttlMs: 1 }),
       note: async () => undefined,

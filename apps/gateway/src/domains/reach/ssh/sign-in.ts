@@ -1,7 +1,7 @@
 import type { AuthContext, Connection, PublicKeyAuthContext } from 'ssh2'
 import ssh2 from 'ssh2'
 import type { SshAttempt } from './attempts.ts'
-import type { GatewaySide, SshLog } from './gateway-side.ts'
+import { type GatewaySide, letsKeyIn, type SshLog } from './gateway-side.ts'
 import { showBanner } from './library-gaps.ts'
 import type { SshLimits } from './ssh-limits.ts'
 
@@ -15,7 +15,7 @@ export interface SshCustomer {
 }
 
 export interface SignInDeps {
-  gateway: Pick<GatewaySide, 'holder' | 'isSignedBySecurityKey' | 'ownerOf' | 'countRefusal' | 'note'>
+  gateway: Pick<GatewaySide, 'holder' | 'isSignedBySecurityKey' | 'accessOf' | 'countRefusal' | 'note'>
   limits: SshLimits
   log: SshLog
 }
@@ -48,15 +48,12 @@ export function letSignIn(
     asked = { name: context.username, outcome, key }
   }
 
-  async function refuse(context: PublicKeyAuthContext, fingerprint: string): Promise<void> {
+  async function refuse(context: PublicKeyAuthContext, why: string): Promise<void> {
     const rule = { max: limits.refusalsPerMinuteMax, windowMs: MINUTE_MS }
     const { current } = await gateway.countRefusal(address, rule)
     if (!isTold) {
       isTold = true
-      showBanner(
-        client,
-        `Berth does not know the key ${fingerprint}. Keys are added in the console's settings.`,
-      )
+      showBanner(client, why)
     }
     if (tries >= limits.triesMax && asked) asked.outcome = 'too_many_keys'
     if (current > limits.refusalsPerMinuteMax || tries >= limits.triesMax) client.end()
@@ -68,17 +65,26 @@ export function letSignIn(
     const { fingerprint, key } = await gateway.holder(context.key.data)
     const offered = { fingerprint, type: KEY_TYPE.test(context.key.algo) ? context.key.algo : '' }
     came(context, key ? 'key_signature_wrong' : 'key_unknown', offered)
-    if (!key) return refuse(context, fingerprint)
+    const isUnknown = `Berth does not know the key ${fingerprint}. Keys are added in the console's settings.`
+    if (!key) return refuse(context, isUnknown)
     // The question before the signature: whether this key is worth unlocking.
     if (context.signature === undefined || context.blob === undefined) return context.accept()
     if (isOldSignature(context)) came(context, 'key_signature_old', offered)
-    if (!(await isSigned(context, key.publicKey))) return refuse(context, fingerprint)
+    if (!(await isSigned(context, key.publicKey))) return refuse(context, isUnknown)
     // A key may be stored in several accounts: whose instance it is decides, and for no instance the one that had it first.
-    const ownerId = await gateway.ownerOf(context.username)
-    const own = ownerId === null ? null : (await gateway.holder(context.key.data, ownerId)).key
+    const access = await gateway.accessOf(context.username)
+    const own = access && (await gateway.holder(context.key.data, access.userId)).key
+    if (access && own && !letsKeyIn(access, own.id)) {
+      came(context, 'key_not_chosen', offered)
+      // Whoever has signed as their customer may hear it; another key may be tried behind it.
+      return refuse(
+        context,
+        `The key ${fingerprint} is not among those that may sign in to this instance. Edit the instance in the console to choose it.`,
+      )
+    }
     const { id, userId } = own ?? key
     customer = { userId, keyId: id, name: context.username }
-    came(context, userId === ownerId ? 'signed_in' : 'key_unknown', offered)
+    came(context, own ? 'signed_in' : 'key_unknown', offered)
     context.accept()
   }
 

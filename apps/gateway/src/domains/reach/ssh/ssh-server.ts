@@ -136,8 +136,9 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     }
   }
   async function checkKey(connection: SshConnection): Promise<void> {
-    const fate = await gateway.fate(connection.userId, connection.keyId)
+    const fate = await gateway.fate(connection.userId, connection.keyId, connection.name)
     if (fate === 'removed') connection.end('key_removed')
+    else if (fate === 'not_chosen') connection.end('key_not_chosen')
     else if (fate === 'account_closed') connection.end('account_closed')
   }
   async function checkBoth(connection: SshConnection): Promise<void> {

@@ -14,6 +14,7 @@ export type SshWord =
   | 'busy'
   | 'stopped'
   | 'key_removed'
+  | 'key_not_chosen'
   | 'account_closed'
   | 'gateway_stopping'
   | 'too_many_connections'
@@ -45,6 +46,7 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     busy: 'The instance {{id}} has no room for another program or connection. Close some and try again.',
     stopped: 'The instance {{id}} does not run any more.',
     key_removed: 'The SSH key that you signed in with was removed from your account.',
+    key_not_chosen: 'The SSH key that you signed in with may not sign in to {{id}} any more.',
     account_closed: 'Your account was closed.',
     gateway_stopping: 'The server is being restarted. Please connect again.',
     too_many_connections:
@@ -73,6 +75,7 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     busy: '实例 {{id}} 已没有余地运行更多程序或连接。请关闭一些后重试。',
     stopped: '实例 {{id}} 已不再运行。',
     key_removed: '您登录所用的 SSH 密钥已从账户中移除。',
+    key_not_chosen: '您登录所用的 SSH 密钥已不能再登录 {{id}}。',
     account_closed: '您的账户已关闭。',
     gateway_stopping: '服务器正在重启。请重新连接。',
     too_many_connections: '您的账户的 SSH 连接数已达上限。请关闭一些后重试。',
@@ -103,6 +106,7 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     busy: 'インスタンス {{id}} にはこれ以上のプログラムや接続の余地がありません。いくつか閉じてからお試しください。',
     stopped: 'インスタンス {{id}} はもう実行されていません。',
     key_removed: 'サインインに使われた SSH 鍵はアカウントから削除されました。',
+    key_not_chosen: 'サインインに使われた SSH 鍵では、もう {{id}} にサインインできません。',
     account_closed: 'アカウントは閉鎖されました。',
     gateway_stopping: 'サーバーを再起動しています。もう一度接続してください。',
     too_many_connections: 'アカウントの SSH 接続数が上限に達しています。いくつか閉じてからお試しください。',
@@ -132,6 +136,7 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     busy: '인스턴스 {{id}}에 프로그램이나 연결을 더 열 수 없습니다. 일부를 닫고 다시 시도하세요.',
     stopped: '인스턴스 {{id}}이(가) 더 이상 실행되지 않습니다.',
     key_removed: '로그인에 사용한 SSH 키가 계정에서 제거되었습니다.',
+    key_not_chosen: '로그인에 사용한 SSH 키로는 더 이상 {{id}}에 로그인할 수 없습니다.',
     account_closed: '계정이 폐쇄되었습니다.',
     gateway_stopping: '서버를 다시 시작하는 중입니다. 다시 연결하세요.',
     too_many_connections: '계정의 SSH 연결 수가 한도에 이르렀습니다. 일부를 닫고 다시 시도하세요.',

@@ -51,7 +51,7 @@ export function createGatewayLine(say: (word: FromProcess) => void): GatewayLine
         holder: ask('holder'),
         fate: ask('fate'),
         isSignedBySecurityKey: ask('isSignedBySecurityKey'),
-        ownerOf: ask('ownerOf'),
+        accessOf: ask('accessOf'),
         languageOf: ask('languageOf'),
         countRefusal: ask('countRefusal'),
         note: ask('note'),

@@ -149,7 +149,10 @@ async function start(
         return { stream, giveBack: hold() }
       },
     },
-    instances: { ownerOf: async () => 'anna', findRunning: async () => ({}) as never },
+    instances: {
+      accessOf: async () => ({ userId: 'anna', sshKeyIds: null, tcpPorts: [], udpPorts: [] }),
+      findRunning: async () => ({}) as never,
+    },
     sshKeys: {
       holder: async asked => ({
         fingerprint: fingerprintOf(asked),

@@ -16,6 +16,7 @@ import type { MachineTurns } from '../../streams/machine-turns.ts'
 import type { StreamLimits } from '../../streams/stream-limits.ts'
 import type { Uses } from '../../uses.ts'
 import type { SshAttempts } from '../attempts.ts'
+import { type KeyFate, letsKeyIn } from '../gateway-side.ts'
 import { guestAccess } from '../guest/guest-access.ts'
 import { createHostKeys, type HostKey } from '../host-keys.ts'
 import type { SshLimits } from '../ssh-limits.ts'
@@ -57,7 +58,7 @@ interface SshBesideDeps extends Omit<SshParts, 'sshKeys'> {
   listen: OpenDatabase['listen']
   ways: Pick<MachineWays, 'lend'>
   uses: Pick<Uses, 'hold'>
-  instances: Pick<Instances, 'findRunning' | 'ownerOf'>
+  instances: Pick<Instances, 'findRunning' | 'accessOf'>
   /** When is read what machines send and the process cannot take over as it is. */
   turns: Pick<MachineTurns, 'pace'>
   limits?: Partial<SshLimits> | undefined
@@ -165,12 +166,19 @@ export function createSshBeside(deps: SshBesideDeps): SshBeside {
     }
     return {
       holder: plain((key: Uint8Array, userId?: string) => sshKeys.holder(Buffer.from(key), userId)),
-      fate: plain(sshKeys.fate),
+      fate: plain(async (userId: string, keyId: string, instanceId: string): Promise<KeyFate> => {
+        const [fate, access] = await Promise.all([
+          sshKeys.fate(userId, keyId),
+          instances.accessOf(instanceId),
+        ])
+        const isChosen = access?.userId !== userId || letsKeyIn(access, keyId)
+        return fate === 'stored' && !isChosen ? 'not_chosen' : fate
+      }),
       isSignedBySecurityKey: plain((...bytes: [Uint8Array, Uint8Array, Uint8Array]) => {
         const [key, data, signature] = bytes
         return isSignedBySecurityKey(Buffer.from(key), Buffer.from(data), Buffer.from(signature))
       }),
-      ownerOf: plain(instances.ownerOf),
+      accessOf: plain(instances.accessOf),
       languageOf: plain(deps.languageOf),
       countRefusal: plain(deps.countRefusal),
       note: plain(deps.attempts.note),

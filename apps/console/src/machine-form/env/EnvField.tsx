@@ -11,12 +11,15 @@ interface EnvFieldProps {
   onChange: (rows: EnvRow[]) => void
   /** What is wrong at a path such as `env` or `env.HF_HOME`. */
   errorAt: (path: string) => ReactNode
+  /** Names of secret variables whose values are kept unless others are typed. */
+  kept?: ReadonlySet<string>
 }
 
+const NONE: ReadonlySet<string> = new Set()
 const EMPTY: EnvRow = { name: '', value: '', secret: null }
 
 /** Environment variables, a row each; a `.env` that is pasted anywhere among them fills the rows. */
-export function EnvField({ rows, onChange, errorAt }: EnvFieldProps) {
+export function EnvField({ rows, onChange, errorAt, kept = NONE }: EnvFieldProps) {
   const { t } = useTranslation('deploy')
   const [told, setTold] = useState('')
   const paste = (event: ClipboardEvent, isValue: boolean) => {
@@ -49,6 +52,7 @@ export function EnvField({ rows, onChange, errorAt }: EnvFieldProps) {
           row={row}
           at={at + 1}
           isNew={at === rows.length}
+          isKept={kept.has(row.name) && row.value === ''}
           error={errorAt(at === rows.length ? 'env' : `env.${row.name}`)}
           onChange={changed => {
             setTold('')

@@ -1,7 +1,6 @@
 import { COMMAND_END_RULES, type CommandEndRule } from '@berth/contract/instances'
 import { useTranslation } from 'react-i18next'
-import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
-import classes from './DeployForm.module.css'
+import { SegmentedFilter } from '../ui/SegmentedFilter.tsx'
 import fold from './Fold.module.css'
 
 /**
@@ -13,20 +12,20 @@ export function CommandEndField({
 }: {
   field: { value?: CommandEndRule; onChange: (rule: CommandEndRule) => void }
 }) {
-  const { t } = useTranslation('explore')
+  const { t } = useTranslation('deploy')
   const rule = value ?? COMMAND_END_RULES[0]
   return (
     <div className={fold.wide}>
-      <span className={classes.label} aria-hidden="true">
-        {t('form.on_command_end')}
+      <span className={fold.label} aria-hidden="true">
+        {t('start.on_command_end')}
       </span>
       <SegmentedFilter
-        label={t('form.on_command_end')}
+        label={t('start.on_command_end')}
         value={rule}
         onChange={onChange}
-        options={COMMAND_END_RULES.map(one => ({ value: one, label: t(`form.command_end.${one}`) }))}
+        options={COMMAND_END_RULES.map(one => ({ value: one, label: t(`start.command_end.${one}`) }))}
       />
-      <p className={classes.note}>{t(`form.command_end_note.${rule}`)}</p>
+      <p className={fold.note}>{t(`start.command_end_note.${rule}`)}</p>
     </div>
   )
 }

@@ -3,7 +3,7 @@ import { ActionIcon, Input, Textarea, TextInput } from '@mantine/core'
 import { IconLock, IconLockOpen, IconX } from '@tabler/icons-react'
 import type { ClipboardEvent, ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { PasswordField } from '../../../ui/PasswordField.tsx'
+import { PasswordField } from '../../ui/PasswordField.tsx'
 import classes from './EnvField.module.css'
 import { type EnvRow, isSecret } from './env-rows.ts'
 
@@ -13,6 +13,8 @@ interface EnvRowFieldsProps {
   at: number
   /** The empty one at the end: what is wrong with all of them is said there. */
   isNew: boolean
+  /** Its value is one that nobody is told, and stays unless another is typed. */
+  isKept: boolean
   error: ReactNode
   onChange: (row: EnvRow) => void
   onRemove: () => void
@@ -20,13 +22,22 @@ interface EnvRowFieldsProps {
 }
 
 /** One variable: its name, its value, whether that is hidden. */
-export function EnvRowFields({ row, at, isNew, error, onChange, onRemove, onPaste }: EnvRowFieldsProps) {
+export function EnvRowFields({
+  row,
+  at,
+  isNew,
+  isKept,
+  error,
+  onChange,
+  onRemove,
+  onPaste,
+}: EnvRowFieldsProps) {
   const { t } = useTranslation('deploy')
-  const secret = isSecret(row)
+  const secret = isKept || isSecret(row)
   const what = row.name || t('env.number', { number: at })
   const value = {
     'aria-label': t('env.value_of', { name: what }),
-    placeholder: t('env.value'),
+    placeholder: t(isKept ? 'env.kept' : 'env.value'),
     classNames: { input: 'mono' },
     autoComplete: 'off',
     spellCheck: false,
@@ -77,6 +88,7 @@ export function EnvRowFields({ row, at, isNew, error, onChange, onRemove, onPast
               aria-label={t('env.secret', { name: what })}
               title={t(secret ? 'env.is_secret' : 'env.is_shown')}
               aria-pressed={secret}
+              disabled={isKept}
               onClick={() => onChange({ ...row, secret: !secret })}
             >
               <Lock size={16} stroke={1.6} aria-hidden="true" />

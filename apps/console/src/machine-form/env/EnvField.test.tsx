@@ -2,7 +2,7 @@ import { ENV_VARIABLES_MAX } from '@berth/contract/limits'
 import { createEvent, fireEvent, screen } from '@testing-library/react'
 import { useState } from 'react'
 import { expect, test } from 'vitest'
-import { renderInPage } from '../../../component-fixture.tsx'
+import { renderInPage } from '../../component-fixture.tsx'
 import { EnvField } from './EnvField.tsx'
 import { type EnvRow, envRows } from './env-rows.ts'
 

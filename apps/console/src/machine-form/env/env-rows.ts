@@ -1,3 +1,4 @@
+import type { DeploySetup } from '@berth/contract/deploy-templates'
 import { deployBody } from '@berth/contract/instances'
 import * as z from 'zod'
 import { parseDotenv, type Variable } from './parse-dotenv.ts'
@@ -6,6 +7,15 @@ import { parseDotenv, type Variable } from './parse-dotenv.ts'
 export interface EnvRow extends Variable {
   /** Whether its value is hidden; null: its name says so. */
   secret: boolean | null
+}
+
+/**
+ * The variables of an instance or a template, as the form holds them.
+ * @param setup Values of secret ones are empty.
+ */
+export function rowsOf({ env, secret_env }: Pick<DeploySetup, 'env' | 'secret_env'>): EnvRow[] {
+  const secrets = new Set(secret_env)
+  return Object.entries(env).map(([name, value]) => ({ name, value, secret: secrets.has(name) }))
 }
 
 const SECRET_NAME = /(?:^|_)(?:TOKEN|KEY|SECRET|CREDENTIALS?)$|PASSWORD|PASSWD|PASSPHRASE/i

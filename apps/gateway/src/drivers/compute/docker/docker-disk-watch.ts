@@ -1,3 +1,5 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import type Docker from 'dockerode'
 import type { Logger } from 'pino'
 import type { MachineStatus } from '../port/machines.ts'
@@ -24,7 +26,13 @@ const SIGNALLED_CODE = 128
 /** What the engine tells of all that is stored on it. */
 interface Stored {
   Containers:
-    | { State: string; SizeRw?: number; Labels?: Record<string, string>; Mounts?: { Name?: string }[] }[]
+    | {
+        Id: string
+        State: string
+        SizeRw?: number
+        Labels?: Record<string, string>
+        Mounts?: { Name?: string }[]
+      }[]
     | null
   Volumes: { Name: string; UsageData?: { Size: number } | null }[] | null
 }
@@ -57,29 +65,53 @@ export async function dockerRoom(
   )
 }
 
+/**
+ * What a container's log takes, which is no part of what the engine adds up.
+ * @param root The engine's own folder.
+ * @returns In bytes; 0 where the files are closed to the gateway.
+ */
+export async function logBytes(root: string, containerId: string): Promise<number> {
+  const folder = join(root, 'containers', containerId)
+  const names = await readdir(folder).catch(() => [])
+  const sizes = names
+    .filter(name => name.startsWith(`${containerId}-json.log`))
+    // One may be gone by now for the next one.
+    .map(name =>
+      stat(join(folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    )
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+}
+
 /** Keeps the machines of a cloud from filling the disk of an engine: the greediest is stopped before it is full. */
 export function createDockerDiskWatch(deps: {
   docker: Docker
   cloudId: string
+  /** The engine's own folder. */
+  root: string
   room(): Promise<DiskRoom>
   log: Logger
 }) {
-  const { docker, cloudId, room, log } = deps
+  const { docker, cloudId, root, room, log } = deps
   // The client knows the option; the type declarations do not.
   const countAll = docker.df.bind(docker) as unknown as (options: {
     abortSignal: AbortSignal
   }) => Promise<Stored>
 
-  /** Machines that run, with what they wrote to their containers and to volumes. */
+  /** Machines that run, with what they wrote to their containers, to volumes and to their logs. */
   async function takers(): Promise<DiskTaker[]> {
     const stored = await answeredWithin(COUNT_TIMEOUT_MS, countAll)
     const volumes = new Map(stored.Volumes?.map(({ Name, UsageData }) => [Name, UsageData?.Size ?? 0]))
-    return (stored.Containers ?? []).flatMap(({ State, SizeRw = 0, Labels, Mounts = [] }) => {
+    const found = (stored.Containers ?? []).map(async ({ Id, State, SizeRw = 0, Labels, Mounts = [] }) => {
       const id = machineOf(Labels, cloudId)
       if (id === null || State !== 'running') return []
       const inVolumes = Mounts.reduce((sum, { Name = '' }) => sum + Math.max(0, volumes.get(Name) ?? 0), 0)
-      return [{ id, taken: SizeRw + inVolumes, diskGb: Number(Labels?.[DISK_LABEL] ?? 0) }]
+      const taken = SizeRw + inVolumes + (await logBytes(root, Id))
+      return [{ id, taken, diskGb: Number(Labels?.[DISK_LABEL] ?? 0) }]
     })
+    return (await Promise.all(found)).flat()
   }
 
   async function stop(id: string): Promise<void> {

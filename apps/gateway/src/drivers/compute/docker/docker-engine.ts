@@ -78,7 +78,8 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     isHere: isOnThisComputer(info, link.is_here),
     keptFreeMb: deps.keptFreeMb,
   })
-  const diskWatch = room && createDockerDiskWatch({ docker, cloudId, room, log })
+  const diskWatch =
+    room && createDockerDiskWatch({ docker, cloudId, root: info.DockerRootDir ?? '', room, log })
   const sampler = createDockerSampler((id, work) => talk(id, 'measuring', work), {
     isHere: isOnThisComputer(info, link.is_here),
   })

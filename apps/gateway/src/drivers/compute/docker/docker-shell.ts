@@ -6,10 +6,12 @@ import { killGroup } from './docker-exec.ts'
 
 /**
  * Tells the shell's process id in front of all output, in a form that no terminal would show, and becomes the
- * best shell that the image has. Docker has no other way to end an exec than through its process.
+ * best shell that the image has. Docker has no other way to end an exec than through its process. Engines before API 1.42
+ * give a terminal its size only once its program runs, which would read another one, so it is set in here, too, where the
+ * image has what sets it.
  */
 const SHELL_SCRIPT =
-  'printf "\\033]berth;%s\\007" $$; cd ~ 2>/dev/null; if [ -x /bin/bash ]; then exec /bin/bash "$@"; else exec /bin/sh "$@"; fi'
+  'stty rows "$1" cols "$2" 2>/dev/null; shift 2; printf "\\033]berth;%s\\007" $$; cd ~ 2>/dev/null; if [ -x /bin/bash ]; then exec /bin/bash "$@"; else exec /bin/sh "$@"; fi'
 const PID_PREFIX = '\x1b]berth;'
 const PID_END = '\x07'
 const PID_BYTES_MAX = 64
@@ -25,21 +27,25 @@ export async function openDockerShell(
   args: string[] = [],
 ): Promise<PtyProcess> {
   const env = { TERM: 'xterm-256color', PS1: '\\u@\\h:\\w\\$ ', ...options.env }
-  const exec = await container.exec({
+  const { cols, rows } = options
+  const wanted: Docker.ExecCreateOptions & { ConsoleSize: [rows: number, cols: number] } = {
     AttachStdin: true,
     AttachStdout: true,
     AttachStderr: true,
     Tty: true,
+    ConsoleSize: [rows, cols],
     Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
-    Cmd: ['/bin/sh', '-c', SHELL_SCRIPT, 'berth', ...args],
-  })
+    Cmd: ['/bin/sh', '-c', SHELL_SCRIPT, 'berth', String(rows), String(cols), ...args],
+  }
+  const exec = await container.exec(wanted)
   const socket = (await exec.start({ hijack: true, stdin: true, Tty: true })) as unknown as Socket
   socket.setNoDelay?.(true)
   const pid = await readPid(socket)
   socket.on('error', () => socket.destroy())
-  // A command may end before its terminal has its size: it ran, and what it said is still to be read.
-  const resize = (cols: number, rows: number) => exec.resize({ w: cols, h: rows }).catch(() => undefined)
-  await resize(options.cols, options.rows)
+  // A command may have ended by now: it ran, and what it said is still to be read.
+  const resize = (w: number, h: number) => exec.resize({ w, h }).catch(() => undefined)
+  // Where neither of the two above has set it.
+  await resize(cols, rows)
 
   let ended = false
   const end = () => {

@@ -1,12 +1,15 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { type ConnectionFinding, diagnoseConnection } from '@berth/contract/connection-doctor'
 import {
   type DeployBody,
   deployInstance,
+  editInstance,
   getConnection,
   listInstances,
   stopInstance,
@@ -44,6 +47,30 @@ const LISTENERS = `perl -MIO::Socket::INET -e '$| = 1; $ok = "HTTP/1.1 204 X\\r\
     $l = IO::Socket::INET->new(LocalAddr => $a, LocalPort => $p, Listen => 5) or die; print "up\\n";
     while ($c = $l->accept) { push @k, $c; syswrite $c, $s{$p}; $s{$p} = $ok if $p == 8004 } }
   wait'`
+
+const WALLED_PORT = 9_002
+const WALLED = `perl -MIO::Socket::INET -e '$| = 1;
+  $l = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 9002, Listen => 5) or die; print "up\\n"; sleep 1 while 1'`
+const cannotFilter =
+  process.getuid?.() !== 0
+    ? 'only root may set packet rules'
+    : hasProgram('nft')
+      ? null
+      : 'nft is not installed'
+
+/** Drops what is sent to one port of an address that nobody else has, as a firewall on the way would. */
+async function buildWall(host: string, port: number) {
+  const nft = (line: string) => promisify(execFile)('nft', [line])
+  const table = `ip berth_wall_${process.pid}`
+  await nft(
+    `add table ${table}; add chain ${table} input { type filter hook input priority 0; }; ` +
+      `add rule ${table} input ip daddr ${host} tcp dport ${port} counter drop`,
+  )
+  return {
+    wasHit: async () => !(await nft(`list table ${table}`)).stdout.includes('counter packets 0'),
+    fall: () => nft(`delete table ${table}`),
+  }
+}
 
 const sandbox = await probeSandbox()
 const missing = sandbox.ok ? (hasProgram('ssh') ? null : 'OpenSSH’s client is not installed') : sandbox.why
@@ -193,6 +220,37 @@ describe.skipIf(missing !== null)('the connection doctor', () => {
     const after = await diagnosed(id)
     expect(of(after, TCP_PORT)).toMatchObject({ code: 'tcp_listens' })
     expect(of(after, PORTS.slow)).toMatchObject({ code: 'http_answers' })
+    socket.destroy()
+    child.kill()
+    await ended
+  })
+
+  test('[B8] a firewall before a port: here all is open, and nobody ever came', async context => {
+    if (cannotFilter !== null) return context.skip(cannotFilter)
+    const edited = { instance_id: id, tcp_ports: [TCP_PORT, WALLED_PORT] }
+    await gateway.data(editInstance, { body: edited }, { token })
+    const { tcp } = await gateway.data(getConnection, { params: { id } }, { token })
+    const { host = '', public_port = 0 } = tcp.find(({ port }) => port === WALLED_PORT) ?? {}
+    const child = ssh.start('ssh', ssh.makeKey('mine').file, [`${id}@127.0.0.1`, WALLED])
+    const ended = resultOf(child)
+    await once(child.stdout, 'data')
+    const told = async () => (await diagnosed(id)).find(({ port }) => port === WALLED_PORT)
+    const wall = await buildWall(host, public_port)
+    try {
+      const knocking = connect(public_port, host).on('error', () => undefined)
+      await eventually('a knock at the wall', wall.wasHit)
+      expect(await told()).toMatchObject({
+        code: 'tcp_untried',
+        level: 'note',
+        values: { host, public_port },
+      })
+      knocking.destroy()
+    } finally {
+      await wall.fall()
+    }
+    const socket = connect(public_port, host)
+    await once(socket, 'connect')
+    expect(await told()).toMatchObject({ code: 'tcp_listens' })
     socket.destroy()
     child.kill()
     await ended

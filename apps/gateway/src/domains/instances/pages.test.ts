@@ -2,9 +2,9 @@ import type { CallInput } from '@berth/contract/call'
 import { pageInstances } from '@berth/contract/instance-paging'
 import { listInstances } from '@berth/contract/instances'
 import { INSTANCE_PAGE_SIZE_MAX } from '@berth/contract/limits'
-import { eq, inArray } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { addInstanceRows, type MadeRow } from '../../../test/many-instances.ts'
 import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
 import { instance } from './tables.ts'
@@ -16,6 +16,8 @@ type Happening =
   | { kind: 'change'; which: number }
 
 const MINUTE_MS = 60_000
+/** Rows of the one who asks, and of somebody else: enough for a plan that reads them all to be seen. */
+const [OWN, OTHERS, PAGE] = [40, 2_000, 10]
 const BEGAN = Date.UTC(2026, 10, 20, 12)
 
 let gateway: TestGateway
@@ -117,6 +119,46 @@ describe('[R2.26] a list that is read by cursor', () => {
     expect((await pageOf(owner, { instance_id: theirs })).items).toEqual([])
   })
 })
+
+/** Of a plan of PostgreSQL, what of it is looked at here. */
+interface PlanNode {
+  'Node Type': string
+  'Index Name'?: string
+  'Actual Rows': number
+  'Rows Removed by Filter'?: number
+  Plans?: PlanNode[]
+}
+
+test('[R2.26] a page is read off an index in the order that it has there: nothing is sorted, and no row of others is looked at', async () => {
+  const { db, pool } = gateway.database
+  const [owner, stranger] = await Promise.all([gateway.signUp(), gateway.signUp()])
+  const minutes = (count: number) => Array.from({ length: count }, (_, at) => at)
+  await add(owner.userId, minutes(OWN))
+  await add(stranger.userId, minutes(OTHERS))
+  await db.execute(sql`analyze instance`)
+  const { next_cursor } = await pageOf(owner, { limit: PAGE })
+  for (const cursor of [undefined, next_cursor ?? '']) {
+    const asked = vi.spyOn(pool, 'query')
+    await pageOf(owner, { limit: PAGE, ...(cursor && { cursor }) })
+    const statements = asked.mock.calls.map(([statement, values]) => [statement, values] as unknown[])
+    asked.mockRestore()
+    const found = statements.flatMap(([statement, values]) => {
+      const { text } = statement as { text: string }
+      return text.includes('from "instance"') && text.includes('order by') ? [{ text, values }] : []
+    })
+    expect(found).toHaveLength(1)
+    const [{ text, values } = { text: '', values: [] }] = found
+    const { rows } = await pool.query(`explain (analyze, format json) ${text}`, values as unknown[])
+    const nodes = nodesOf(rows[0]['QUERY PLAN'][0].Plan)
+    expect(nodes.map(node => node['Node Type'])).toEqual(['Limit', 'Index Scan'])
+    expect(nodes[1]).toMatchObject({ 'Index Name': 'instance_page', 'Actual Rows': PAGE + 1 })
+    expect(nodes[1]?.['Rows Removed by Filter'] ?? 0).toBe(0)
+  }
+})
+
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+}
 
 describe('a cursor', () => {
   test('goes on with its own list alone; changed, made up or of somebody else it is refused in words', async () => {

@@ -239,6 +239,8 @@ describe.skipIf(netcat !== null)('[R2.23] netcat as a client of direct ports', (
   test('reads what a TCP port says, and gets its answer of a UDP port', async () => {
     await start(direct)
     const { id } = await gateway.addInstance({ tcpPorts: [PORT], udpPorts: [PORT] })
+    // Ports of a test before are given back in a moment.
+    await expect.poll(() => waysTo(id)).toHaveLength(1)
     const { tcp, udp } = (await gateway.call(getConnection, { params: { id } })).data
     expect(String(await talk(tcp[0]?.public_port ?? 0, '', ['-N']))).toBe('reached')
     // A question for the address of `nc.example`; one datagram is waited for.
@@ -254,6 +256,8 @@ test('[R2.23] an instance that is given other ports keeps those that stay, and t
   // One of the pool is an instance's of a test before.
   await start({ host: HOST, name: null, ports: { ...POOL, last: POOL.last + 1 } })
   const { id } = await gateway.addInstance({ tcpPorts: [PORT, PORT + 1] })
+  // Ports of a test before are given back in a moment.
+  await expect.poll(() => waysTo(id)).toHaveLength(2)
   const [kept, gone] = (await waysTo(id)).map(({ public_port }) => public_port)
   expect(await said(HOST, gone ?? 0)).toBe('reached')
   await database.db.transaction(async tx => {

@@ -70,8 +70,8 @@ async function passes({ db, pool }: OpenDatabase): Promise<void> {
     bare: () =>
       timeOf(() =>
         pool.query(
-          `insert into sample_fine select 'bare-' || $1 || instance_id, step, at, cpu, memory_mb, disk_mb, disk_read,
-            disk_write, network_in, network_out, gpu_load, gpu_memory_mb
+          `insert into sample_fine select 'bare-' || $1 || instance_id, step, at, cpu, memory_mb, disk_mb,
+            network_in, network_out, gpu_load, gpu_memory_mb
             from sample_fine where step = 1 and at = (select max(at) from sample_fine where step = 1)
               and instance_id like 'i-bench%'`,
           [nowMs],
@@ -151,8 +151,6 @@ function sampleAt(nowMs: number): MachineSample {
     network_received_bytes: nowMs,
     network_sent_bytes: nowMs,
     network_at: new Date(nowMs),
-    disk_read_bytes: nowMs,
-    disk_written_bytes: nowMs,
     gpus: [],
     sampled_at: new Date(nowMs),
   }

@@ -48,9 +48,7 @@ export const instanceMetrics = z.object({
   memory_limit_mb: z.number(),
   disk_used_mb: metricSeries,
   disk_size_mb: z.number(),
-  /** Bytes in a second, as all rates here. */
-  disk_read_rate: metricSeries,
-  disk_write_rate: metricSeries,
+  /** Bytes in a second. */
   network_in_rate: metricSeries,
   network_out_rate: metricSeries,
   /** In the order in which the instance has them; empty where it has none. */

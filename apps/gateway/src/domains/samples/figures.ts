@@ -8,8 +8,6 @@ export interface Figures {
   memoryMb: number | null
   diskMb: number | null
   /** Bytes in a second. */
-  diskRead: number | null
-  diskWrite: number | null
   networkIn: number | null
   networkOut: number | null
   /** GPU by GPU; null where it has none, or nobody can tell of any. */
@@ -67,18 +65,14 @@ function createRate() {
 export function createFigures(vcpu: number): (sample: MachineSample) => Figures {
   const networkIn = createRate()
   const networkOut = createRate()
-  const diskRead = createRate()
-  const diskWrite = createRate()
   return sample => {
-    const { network_at, sampled_at, gpus } = sample
+    const { network_at, gpus } = sample
     const ofGpus = gpus?.length ? gpus.slice(0, GPUS_MAX) : null
     const cpu = sample.cpu_percent === null ? null : sample.cpu_percent / Math.max(1, vcpu)
     return {
       cpu: bounded(cpu, CPU_PERCENT_MAX),
       memoryMb: bounded(sample.memory_used_mb, MB_MAX),
       diskMb: bounded(sample.disk_used_mb, MB_MAX),
-      diskRead: diskRead(sample.disk_read_bytes, sampled_at),
-      diskWrite: diskWrite(sample.disk_written_bytes, sampled_at),
       networkIn: networkIn(sample.network_received_bytes, network_at),
       networkOut: networkOut(sample.network_sent_bytes, network_at),
       gpuLoad: ofGpus?.map(gpu => bounded(gpu.busy_percent, PERCENT_MAX)) ?? null,
@@ -130,8 +124,6 @@ export function meanOf(all: readonly Weighed[]): Figures {
     cpu: mean(one => one.cpu),
     memoryMb: mean(one => one.memoryMb),
     diskMb: mean(one => one.diskMb),
-    diskRead: mean(one => one.diskRead),
-    diskWrite: mean(one => one.diskWrite),
     networkIn: mean(one => one.networkIn),
     networkOut: mean(one => one.networkOut),
     gpuLoad: gpus(one => one.gpuLoad),

@@ -35,12 +35,12 @@ export function createSampleStore({ db }: { db: Database }) {
     for (let at = 0; at < rows.length; at += ROWS_MAX) {
       const text = JSON.stringify(rows.slice(at, at + ROWS_MAX))
       await db.execute(sql`
-        insert into ${table} (instance_id, step, at, cpu, memory_mb, disk_mb, disk_read, disk_write, network_in,
+        insert into ${table} (instance_id, step, at, cpu, memory_mb, disk_mb, network_in,
           network_out, gpu_load, gpu_memory_mb)
-        select "instanceId", "step", "at", "cpu", "memoryMb", "diskMb", "diskRead", "diskWrite", "networkIn",
+        select "instanceId", "step", "at", "cpu", "memoryMb", "diskMb", "networkIn",
           "networkOut", "gpuLoad", "gpuMemoryMb"
         from json_to_recordset(${text}::json) as sampled("instanceId" text, "step" int2, "at" timestamptz,
-          "cpu" float4, "memoryMb" float4, "diskMb" float4, "diskRead" float4, "diskWrite" float4,
+          "cpu" float4, "memoryMb" float4, "diskMb" float4,
           "networkIn" float4, "networkOut" float4, "gpuLoad" float4[], "gpuMemoryMb" float4[])
         on conflict do nothing`)
     }

@@ -92,7 +92,7 @@ describe('[B9] what an instance used', () => {
     await pass(20)
     fixture.clock.advance(40)
     await pass(20)
-    const { cpu_percent, memory_used_mb, disk_read_rate } = await ask(target, 3600)
+    const { cpu_percent, memory_used_mb } = await ask(target, 3600)
     expect(cpu_percent.values.slice(-9).map(value => value !== null)).toEqual([
       false,
       true,
@@ -106,7 +106,6 @@ describe('[B9] what an instance used', () => {
     ])
     expect(cpu_percent.lacks).toBeNull()
     expect(memory_used_mb.lacks).toBe('not_measured')
-    expect(disk_read_rate.lacks).toBe('not_measured')
     fixture.clock.advance(120)
     expect((await ask(target, 3600)).state).toBe('silent')
   })
@@ -230,8 +229,6 @@ function rowAt(instanceId: string, seconds: number, cpu: number): SampleRow {
     cpu,
     memoryMb: null,
     diskMb: null,
-    diskRead: null,
-    diskWrite: null,
     networkIn: null,
     networkOut: null,
     gpuLoad: null,

@@ -186,8 +186,6 @@ function seriesOf(
     memory_limit_mb: spec.memory_gb * MB_PER_GB,
     disk_used_mb: series(one => one.diskMb),
     disk_size_mb: containerDiskGb * MB_PER_GB,
-    disk_read_rate: series(one => one.diskRead),
-    disk_write_rate: series(one => one.diskWrite),
     network_in_rate: series(one => one.networkIn),
     network_out_rate: series(one => one.networkOut),
     gpus: Array.from({ length: spec.gpu ? gpuCount : 0 }, (_, at) => ({

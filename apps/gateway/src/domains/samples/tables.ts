@@ -16,8 +16,6 @@ const columns = () => ({
   memoryMb: real('memory_mb'),
   diskMb: real('disk_mb'),
   /** Bytes in a second. */
-  diskRead: real('disk_read'),
-  diskWrite: real('disk_write'),
   networkIn: real('network_in'),
   networkOut: real('network_out'),
   /** Percent, GPU by GPU. */

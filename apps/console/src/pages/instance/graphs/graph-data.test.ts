@@ -24,8 +24,6 @@ function metrics(values: (number | null)[], part: Partial<InstanceMetrics> = {})
     memory_limit_mb: 16_384,
     disk_used_mb: none,
     disk_size_mb: 20_480,
-    disk_read_rate: none,
-    disk_write_rate: none,
     network_in_rate: none,
     network_out_rate: none,
     gpus: [],

@@ -6,7 +6,6 @@ import { GraphTable } from './GraphTable.tsx'
 import { graphsOf, timesOf } from './graph-data.ts'
 
 const series = (values: (number | null)[], lacks: 'not_measured' | null = null) => ({ values, lacks })
-const NONE = series([null, null, null, null])
 
 const metrics: InstanceMetrics = getInstanceMetrics.data.parse({
   instance_id: 'i-000000',
@@ -22,8 +21,6 @@ const metrics: InstanceMetrics = getInstanceMetrics.data.parse({
   memory_limit_mb: 16_384,
   disk_used_mb: series([null, null, null, null], 'not_measured'),
   disk_size_mb: 20_480,
-  disk_read_rate: NONE,
-  disk_write_rate: NONE,
   network_in_rate: series([0, null, 23_000_000, 1_500]),
   network_out_rate: series([10, null, null, 20]),
   gpus: [],

@@ -206,8 +206,6 @@ export function createFakeEngine(options: {
         network_received_bytes: null,
         network_sent_bytes: null,
         network_at: null,
-        disk_read_bytes: null,
-        disk_written_bytes: null,
         gpus: spec?.gpu_uuids.length ? null : [],
         sampled_at: clock.now(),
         ...engine.uses.get(id),

@@ -74,9 +74,6 @@ export interface MachineSample {
   network_sent_bytes: number | null
   /** When those two were read, which is less often than the rest; null where they are. */
   network_at: Date | null
-  /** Totals since the machine started. */
-  disk_read_bytes: number | null
-  disk_written_bytes: number | null
   /** The machine's real GPUs; empty where it has none. */
   gpus: GpuSample[] | null
   sampled_at: Date

@@ -220,8 +220,6 @@ export function createMachineSampler(deps: MachineSamplerDeps) {
         network_received_bytes: counts.network?.received ?? null,
         network_sent_bytes: counts.network?.sent ?? null,
         network_at: counts.network && counts.networkAt,
-        disk_read_bytes: null,
-        disk_written_bytes: null,
         sampled_at: new Date(),
       }
       return {

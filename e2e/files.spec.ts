@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from '@playwright/test'
 import { PATIENCE_MS } from '../scripts/test/patience-ms.ts'
 import { lookAt } from './looks.ts'
@@ -9,7 +11,7 @@ const WALKER = { email: 'filer@example.org', password: 'Harbour-Light-7', name: 
 const BYTES = 3_000_000
 
 /** Files that are dropped on an instance of one's own are in it, and come back as they were. */
-test('[B19] files that are dropped on the page of an instance are in it, and are saved as they were', async ({
+test('[B19] files and folders that are dropped on the page of an instance are in it, and are saved as they were', async ({
   browser,
   gateway,
 }) => {
@@ -59,5 +61,25 @@ test('[B19] files that are dropped on the page of an instance are in it, and are
   // The same file once more: the instance has it.
   await card.dispatchEvent('drop', { dataTransfer: dropped })
   await expect(card.getByText('Was there already').first()).toBeVisible({ timeout: PATIENCE_MS })
+
+  // A folder of this computer, as a file manager hands it to the browser.
+  const folder = mkdtempSync(join(tmpdir(), 'berth-dropped-'))
+  mkdirSync(join(folder, 'photos', '2026'), { recursive: true })
+  mkdirSync(join(folder, 'photos', 'empty'))
+  writeFileSync(join(folder, 'photos', '2026', 'one.txt'), 'within two folders\n')
+  const box = await card.boundingBox()
+  const at = { x: (box?.x ?? 0) + 40, y: (box?.y ?? 0) + 60 }
+  const browserOwn = await context.newCDPSession(page)
+  const data = { items: [], files: [join(folder, 'photos')], dragOperationsMask: 1 }
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await browserOwn.send('Input.dispatchDragEvent', { type, ...at, data })
+  }
+  await card.getByRole('button', { name: 'photos', exact: true }).click({ timeout: PATIENCE_MS })
+  await expect(card.getByRole('button', { name: 'empty', exact: true })).toBeVisible({ timeout: PATIENCE_MS })
+  await card.getByRole('button', { name: '2026', exact: true }).click()
+  const within = card.getByRole('button', { name: 'one.txt', exact: true })
+  const [fetched] = await Promise.all([page.waitForEvent('download'), within.click()])
+  expect(readFileSync(await fetched.path(), 'utf8')).toBe('within two folders\n')
+  rmSync(folder, { recursive: true, force: true })
   await context.close()
 })

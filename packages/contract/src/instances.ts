@@ -90,20 +90,20 @@ export const priceMicro = z
   .max(PRICE_MICRO_CHARS_MAX, by('too_long'))
   .regex(/^\d+$/, by('not_a_number'))
 
+const envValue = z.string(by('wrong_type')).max(ENV_VALUE_CHARS_MAX, by('too_long'))
+
+/** A record wraps what its key schema says into an issue of its own, so the rule is taken out again here. */
+const envFault: NonNullable<Parameters<typeof z.record>[2]> = {
+  error: issue => (issue.code === 'invalid_key' ? issue.issues[0]?.message : 'wrong_type'),
+}
+
 const env = z
-  .record(
-    envName,
-    z.string(by('wrong_type')).max(ENV_VALUE_CHARS_MAX, by('too_long')),
-    // A record wraps what its key schema says into an issue of its own, so the rule is taken out again here.
-    { error: issue => (issue.code === 'invalid_key' ? issue.issues[0]?.message : 'wrong_type') },
-  )
+  .record(envName, envValue, envFault)
   .refine(record => Object.keys(record).length <= ENV_VARIABLES_MAX, by('too_large'))
 
 /** Changes of variables by name: a value sets one, null takes it away, and what is not named stays as it is. */
 const envChanges = z
-  .record(envName, z.string(by('wrong_type')).max(ENV_VALUE_CHARS_MAX, by('too_long')).nullable(), {
-    error: issue => (issue.code === 'invalid_key' ? issue.issues[0]?.message : 'wrong_type'),
-  })
+  .record(envName, envValue.nullable(), envFault)
   // All may be taken away for as many others.
   .refine(record => Object.keys(record).length <= 2 * ENV_VARIABLES_MAX, by('too_large'))
 
@@ -428,8 +428,7 @@ export const editInstance = defineCall({
   operation: 'instance.edit',
   method: 'PUT',
   path: '/api/instance/',
-  summary:
-    'Changes the name, ports, environment, command, SSH keys or stop rules of an instance. What is left out stays as it is.',
+  summary: 'Changes an instance. What is left out stays as it is.',
   audience: 'verified',
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },

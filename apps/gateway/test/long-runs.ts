@@ -35,6 +35,8 @@ const TRIES = {
   unpacks: { short: 1, long: 20 },
   /** Gateways killed with -9 while they make, start, stop or remove a virtual machine or its image. */
   vms: { short: 2, long: 30 },
+  /** Virtual machines that are asked for more than a few programs, or boot a whole distribution. */
+  guests: { short: 0, long: 1 },
   /** Trees of a whole distribution, fetched from its mirror. */
   bootstraps: { short: 0, long: 1 },
 } as const

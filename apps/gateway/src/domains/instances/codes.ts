@@ -42,6 +42,8 @@ const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   not_running: 'start_failed',
   port_closed: 'start_failed',
   no_shell: 'start_failed',
+  guest_closed: 'start_failed',
+  guest_refused: 'start_failed',
   outdated: 'start_failed',
   not_found: 'start_failed',
   exhausted: 'exhausted',

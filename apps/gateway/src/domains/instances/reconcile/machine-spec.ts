@@ -74,7 +74,7 @@ function sshPart({
 }): Partial<MachineSpec> {
   return {
     ...(keys.length > 0 && { ssh_keys: keys.map(({ public_key }) => public_key) }),
-    ssh_access: { key: own.signIn.public, host_key: own.host },
+    ssh_access: { key: own.signIn.public, private_key: own.signIn.private, host_key: own.host },
   }
 }
 

@@ -7,14 +7,19 @@ import {
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import type { Connection } from '@berth/contract/instances'
 import type { Logger } from 'pino'
+import {
+  GUEST_SSH,
+  type GuestAccess,
+  GuestFault,
+  type GuestFaultCode,
+} from '../../../drivers/compute/port/guest-access.ts'
+import { openGuest } from '../../../drivers/compute/port/guest-client.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Instances, Target } from '../../instances/instances.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { MachineWays } from '../machine-ways.ts'
 import type { SshAttempts } from '../ssh/attempts.ts'
 import { letsKeyIn } from '../ssh/gateway-side.ts'
-import { GUEST_SSH, type GuestAccess, GuestFault, type GuestFaultCode } from '../ssh/guest/guest-access.ts'
-import { openGuest } from '../ssh/guest/guest-client.ts'
 import { SSH_LIMITS } from '../ssh/ssh-limits.ts'
 import { lineOf } from '../ssh/started-program.ts'
 import { codeOf, type PortOutcome, tryHttp, tryTcp } from './check-port.ts'

@@ -1,4 +1,4 @@
-import type { StartedProgram } from '../ssh/started-program.ts'
+import type { StartedProgram } from '../../../drivers/compute/port/started-program.ts'
 import type { DoctorLimits } from './doctor-limits.ts'
 
 /** A place in a machine at which a program takes connections, or datagrams. */

@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream'
 import type { Language } from '@berth/contract/limits'
 import type { RunOptions } from '../../../drivers/compute/port/console.ts'
+import type { GuestAccess } from '../../../drivers/compute/port/guest-access.ts'
 import type { RateCount, RateRule } from '../../../platform/http/rate-counts.ts'
 import type { Instances, Target } from '../../instances/instances.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { SshAttempt } from './attempts.ts'
-import type { GuestAccess } from './guest/guest-access.ts'
 
 /** Whose an instance is, and which of their keys may sign in: null for all. */
 export type SshAccess = Pick<NonNullable<Awaited<ReturnType<Instances['accessOf']>>>, 'userId' | 'sshKeyIds'>

@@ -1,5 +1,4 @@
-import { createSecretKey } from 'node:crypto'
-import type { Client, Connection, ServerChannel } from 'ssh2'
+import type { Connection, ServerChannel } from 'ssh2'
 
 /** What the library has and does not offer: it can refuse without a reason alone, and shows a banner to everybody. */
 interface Inside {
@@ -13,11 +12,8 @@ interface Inside {
     /** What is offered when keys are exchanged. */
     _offer?: Offer
     _cipher?: { encrypt(packet: Buffer): void }
-    _decipher?: object
     /** Set while keys are exchanged: then nothing else may be sent. */
     _kexinit?: unknown
-    /** What is to be sent after that. */
-    _queue?: unknown[]
   }
 }
 
@@ -42,9 +38,6 @@ type MakeOffer = new (of: {
   cs: Names<Buffer>
   sc: Names<Buffer>
 }) => Offer
-
-/** Where the library keeps the keys that it gives to Node with each packet. */
-const KEY_FIELDS = ['_macKey', '_encKey', '_decipherKey']
 
 const USERAUTH_BANNER = 53
 /** RFC 4254, 5.1. */
@@ -116,26 +109,6 @@ export function showBanner(client: Connection, line: string): void {
   at = packet.writeUInt32BE(text.length, at)
   text.copy(packet, at)
   protocol._cipher.encrypt(write.finalize(packet))
-}
-
-/**
- * What waits in the library because keys are exchanged, in packets; null while none are. It takes whatever is written then
- * and says at once that it is gone, and how long an exchange takes is up to the client.
- */
-export function heldPackets(client: Connection | Client): number | null {
-  const protocol = (client as unknown as Inside)._protocol
-  return protocol?._kexinit === undefined ? null : (protocol._queue?.length ?? 0)
-}
-
-/** Has the keys of a connection kept as Node wants them: made of bytes anew for each packet, they are a tenth of its work. */
-export function keepKeys(client: Connection | Client): void {
-  const { _cipher, _decipher } = (client as unknown as Inside)._protocol ?? {}
-  for (const side of [_cipher, _decipher] as (Record<string, unknown> | undefined)[]) {
-    for (const name of KEY_FIELDS) {
-      const key = side?.[name]
-      if (side && Buffer.isBuffer(key)) side[name] = createSecretKey(key)
-    }
-  }
 }
 
 /**

@@ -1,9 +1,9 @@
 import { Writable } from 'node:stream'
 import type { ServerChannel } from 'ssh2'
 import type { ProgramLine, ProgramLineEnd } from '../../../drivers/compute/port/program-line.ts'
+import type { Outlet } from '../../../drivers/compute/port/ssh-outlet.ts'
+import type { StartedProgram } from '../../../drivers/compute/port/started-program.ts'
 import { carry } from '../streams/carry.ts'
-import type { Outlet } from './outlet.ts'
-import type { StartedProgram } from './started-program.ts'
 
 /** What shells say of a program whose end nobody knows. */
 const EXIT_UNKNOWN = 255

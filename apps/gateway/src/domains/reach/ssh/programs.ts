@@ -1,11 +1,12 @@
 import type { Duplex } from 'node:stream'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
+import { GUEST_SSH, type GuestAccess } from '../../../drivers/compute/port/guest-access.ts'
+import { type Guest, openGuest } from '../../../drivers/compute/port/guest-client.ts'
+import type { AskedProgram, StartedProgram } from '../../../drivers/compute/port/started-program.ts'
 import type { Target } from '../../instances/instances.ts'
 import type { GatewaySide } from './gateway-side.ts'
-import { GUEST_SSH, type GuestAccess } from './guest/guest-access.ts'
-import { type Guest, openGuest } from './guest/guest-client.ts'
 import type { SshLimits } from './ssh-limits.ts'
-import { type AskedProgram, lineOf, type StartedProgram } from './started-program.ts'
+import { lineOf } from './started-program.ts'
 
 /** How programs of one instance are run for one connection, and its ports reached. */
 export interface Programs {
@@ -93,7 +94,9 @@ export function createPrograms({ gateway, target, limits, turn }: ProgramsDeps):
         if (!known) throw error
         const inside = await guestOf(known).catch(() => null)
         if (!inside) throw error
-        return inside.connect(port)
+        return await inside.connect(port).catch(() => {
+          throw error
+        })
       }
     },
     close() {

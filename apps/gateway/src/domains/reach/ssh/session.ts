@@ -3,13 +3,13 @@ import type { Duplex } from 'node:stream'
 import type { ServerChannel, Session } from 'ssh2'
 import type { RunOptions } from '../../../drivers/compute/port/console.ts'
 import type { ProgramLine } from '../../../drivers/compute/port/program-line.ts'
+import type { Outlet } from '../../../drivers/compute/port/ssh-outlet.ts'
+import type { AskedProgram, StartedProgram } from '../../../drivers/compute/port/started-program.ts'
 import type { CustomerRoom } from './customer-room.ts'
-import type { Outlet } from './outlet.ts'
 import { joinProgram } from './program-channel.ts'
 import type { Programs } from './programs.ts'
 import { serveSftp } from './sftp/sftp-server.ts'
 import type { SshLimits } from './ssh-limits.ts'
-import type { AskedProgram, StartedProgram } from './started-program.ts'
 
 /** A session of a connection: one program in the machine, with its terminal or without. */
 export interface SshSession {

@@ -1,8 +1,8 @@
-import type { Algorithms } from 'ssh2'
+import { GUEST_LIMITS, type GuestLimits } from '../../../drivers/compute/port/guest-limits.ts'
 import type { StreamLimits } from '../streams/stream-limits.ts'
 
 /** Bounds of the SSH server of one gateway. Tests hand in smaller ones. */
-export interface SshLimits {
+export interface SshLimits extends GuestLimits {
   /** Connections in all. */
   connectionsMax: number
   /** Connections of which nobody knows yet whose they are: in all, and from one address. */
@@ -37,26 +37,12 @@ export interface SshLimits {
   variableCharsMax: number
   /** A command, as it goes to another gateway; what is longer comes by the input of a shell. */
   commandBytesMax: number
-  /** Machines are not read while a connection has more than this to send. */
-  waitingBytesMax: number
-  /** Whoever does not take this much is not read either: each packet may have an answer. */
-  unreadBytesMax: number
-  /** Answers that wait for the end of an exchange of keys; clients ask for nothing meanwhile. */
-  heldPacketsMax: number
-  /** How much more than its window a channel to a virtual machine may hold before that is taken for hostile. */
-  pastWindowBytesMax: number
-  /** Silence after which a sign of life is asked for, and how many may be missed. */
-  keepAliveMs: number
-  keepAlivesMissedMax: number
-  /** How long a virtual machine's own SSH server has to let the gateway in, and to begin each thing that it is asked for. */
-  guestAnswerMs: number
-  /** What it may send until it has: far more than its greeting and an exchange of keys take. */
-  guestHelloBytesMax: number
   /** After its last word a connection has so long to close. */
   closeMs: number
 }
 
 export const SSH_LIMITS: SshLimits = {
+  ...GUEST_LIMITS,
   connectionsMax: 1_000,
   strangersMax: 100,
   strangersPerAddressMax: 20,
@@ -74,32 +60,8 @@ export const SSH_LIMITS: SshLimits = {
   variablesMax: 16,
   variableCharsMax: 256,
   commandBytesMax: 10_000,
-  waitingBytesMax: 512 * 1024,
-  unreadBytesMax: 1024 * 1024,
-  heldPacketsMax: 4_096,
-  pastWindowBytesMax: 64 * 1024,
-  keepAliveMs: 30_000,
-  keepAlivesMissedMax: 3,
-  guestAnswerMs: 20_000,
-  guestHelloBytesMax: 64 * 1024,
   closeMs: 2_000,
 }
-
-/** Their checks come with them: half of the work of the others. A client that has one of them is offered no other. */
-export const QUICK_CIPHERS = ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com'] as const
-/** What is as fast as it is safe; the rest is slow, old, or makes much of little. */
-export const ALGORITHMS = {
-  kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org', 'ecdh-sha2-nistp256', 'ecdh-sha2-nistp384'],
-  cipher: [...QUICK_CIPHERS, 'aes128-ctr', 'aes256-ctr'],
-  hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256', 'hmac-sha2-512'],
-  compress: ['none'],
-} satisfies Algorithms
-
-/**
- * What a channel to a virtual machine may hold that keeps to its window, in bytes: the library opens the window of 2 MiB
- * anew as long as less than that waits to be read.
- */
-export const CHANNEL_HELD_BYTES_MAX = 4 * 1024 * 1024
 
 /**
  * What a client may send on a channel before what it has sent is read, in bytes: one packet of the longest, which any number

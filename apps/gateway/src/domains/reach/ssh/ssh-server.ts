@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import ssh2, { type Connection } from 'ssh2'
+import { ALGORITHMS, QUICK_CIPHERS } from '../../../drivers/compute/port/guest-limits.ts'
+import { keepKeys } from '../../../drivers/compute/port/ssh-library.ts'
 import type { MachineTurns } from '../streams/machine-turns.ts'
 import { networkOf } from './address-network.ts'
 import { createAskPace } from './ask-pace.ts'
@@ -8,9 +10,9 @@ import { type SshConnection, serveConnection } from './connection.ts'
 import { createCustomerRooms } from './customer-room.ts'
 import { awaitFirstWords, type FirstWords } from './first-words.ts'
 import type { GatewaySide, SshLog } from './gateway-side.ts'
-import { keepKeys, offerCiphers } from './library-gaps.ts'
+import { offerCiphers } from './library-gaps.ts'
 import { letSignIn, type SshCustomer } from './sign-in.ts'
-import { ALGORITHMS, QUICK_CIPHERS, SSH_LIMITS, type SshLimits } from './ssh-limits.ts'
+import { SSH_LIMITS, type SshLimits } from './ssh-limits.ts'
 
 /** The SSH server of one gateway: one address for all machines, each by its id as the user's name. */
 export interface SshServer {

@@ -32,13 +32,13 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     not_running: 'The instance {{id}} does not run. Start it in the console, then connect again.',
     unreachable: 'The instance {{id}} cannot be reached at the moment. Please try again.',
     guest_closed:
-      'Nothing answers on port 22 of the virtual machine {{id}}. If it was started a moment ago, try again in a minute; else look in its web terminal whether its SSH server runs.',
+      'Nothing answers on port 22 of the virtual machine {{id}}. If it was started a moment ago, try again in a minute; else look in its serial console whether its SSH server runs.',
     guest_unsure:
-      'What listens on port 22 of the virtual machine {{id}} does not answer as an SSH server should. Look at it in the web terminal, or restart it.',
+      'What listens on port 22 of the virtual machine {{id}} does not answer as an SSH server should. Look at it in the serial console, or restart it.',
     guest_host_key:
-      'The SSH server of the virtual machine {{id}} has another key than it was given. Run “cloud-init clean” in its web terminal and restart it in the console: it is then set up anew.',
+      'The SSH server of the virtual machine {{id}} has another key than it was given. Run “cloud-init clean” in its serial console and restart it in the console: it is then set up anew.',
     guest_key_refused:
-      'The SSH server of the virtual machine {{id}} does not let us in as root. Run “cloud-init clean” in its web terminal and restart it in the console: it is then set up anew.',
+      'The SSH server of the virtual machine {{id}} does not let us in as root. Run “cloud-init clean” in its serial console and restart it in the console: it is then set up anew.',
     no_shell:
       'The image of the instance {{id}} has no shell, so nothing can be run in it. Its ports are reached: -L and -D.',
     outdated:
@@ -64,12 +64,12 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     not_running: '实例 {{id}} 没有运行。请先在控制台启动它，然后重新连接。',
     unreachable: '目前无法连接到实例 {{id}}。请重试。',
     guest_closed:
-      '虚拟机 {{id}} 的 22 端口没有响应。如果刚刚启动，请一分钟后重试；否则请在网页终端中查看其 SSH 服务是否在运行。',
-    guest_unsure: '虚拟机 {{id}} 的 22 端口上的程序没有像 SSH 服务那样应答。请在网页终端中查看，或重启它。',
+      '虚拟机 {{id}} 的 22 端口没有响应。如果刚刚启动，请一分钟后重试；否则请在串口控制台中查看其 SSH 服务是否在运行。',
+    guest_unsure: '虚拟机 {{id}} 的 22 端口上的程序没有像 SSH 服务那样应答。请在串口控制台中查看，或重启它。',
     guest_host_key:
-      '虚拟机 {{id}} 的 SSH 服务的密钥不是当初配置的那一个。请在网页终端中运行“cloud-init clean”，然后在控制台重启：它会重新配置。',
+      '虚拟机 {{id}} 的 SSH 服务的密钥不是当初配置的那一个。请在串口控制台中运行“cloud-init clean”，然后在控制台重启：它会重新配置。',
     guest_key_refused:
-      '虚拟机 {{id}} 的 SSH 服务不允许我们以 root 登录。请在网页终端中运行“cloud-init clean”，然后在控制台重启：它会重新配置。',
+      '虚拟机 {{id}} 的 SSH 服务不允许我们以 root 登录。请在串口控制台中运行“cloud-init clean”，然后在控制台重启：它会重新配置。',
     no_shell: '实例 {{id}} 的镜像中没有 shell，无法在其中运行程序。它的端口仍可访问：-L 和 -D。',
     outdated: '实例 {{id}} 启动时尚不支持 SSH。请在控制台重启它，然后重新连接。',
     busy: '实例 {{id}} 已没有余地运行更多程序或连接。请关闭一些后重试。',
@@ -123,13 +123,13 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     not_running: '인스턴스 {{id}}이(가) 실행 중이 아닙니다. 콘솔에서 시작한 뒤 다시 연결하세요.',
     unreachable: '지금은 인스턴스 {{id}}에 연결할 수 없습니다. 다시 시도하세요.',
     guest_closed:
-      '가상 머신 {{id}}의 포트 22가 응답하지 않습니다. 방금 시작했다면 1분 뒤에 다시 시도하고, 아니면 웹 터미널에서 SSH 서버가 실행 중인지 확인하세요.',
+      '가상 머신 {{id}}의 포트 22가 응답하지 않습니다. 방금 시작했다면 1분 뒤에 다시 시도하고, 아니면 직렬 콘솔에서 SSH 서버가 실행 중인지 확인하세요.',
     guest_unsure:
-      '가상 머신 {{id}}의 포트 22에서 수신 대기하는 것이 SSH 서버답게 응답하지 않습니다. 웹 터미널에서 확인하거나 재시작하세요.',
+      '가상 머신 {{id}}의 포트 22에서 수신 대기하는 것이 SSH 서버답게 응답하지 않습니다. 직렬 콘솔에서 확인하거나 재시작하세요.',
     guest_host_key:
-      '가상 머신 {{id}}의 SSH 서버 키가 설정된 것과 다릅니다. 웹 터미널에서 “cloud-init clean”을 실행하고 콘솔에서 재시작하면 다시 설정됩니다.',
+      '가상 머신 {{id}}의 SSH 서버 키가 설정된 것과 다릅니다. 직렬 콘솔에서 “cloud-init clean”을 실행하고 콘솔에서 재시작하면 다시 설정됩니다.',
     guest_key_refused:
-      '가상 머신 {{id}}의 SSH 서버에 root로 들어갈 수 없습니다. 웹 터미널에서 “cloud-init clean”을 실행하고 콘솔에서 재시작하면 다시 설정됩니다.',
+      '가상 머신 {{id}}의 SSH 서버에 root로 들어갈 수 없습니다. 직렬 콘솔에서 “cloud-init clean”을 실행하고 콘솔에서 재시작하면 다시 설정됩니다.',
     no_shell:
       '인스턴스 {{id}}의 이미지에 셸이 없어 아무것도 실행할 수 없습니다. 포트는 -L과 -D로 연결할 수 있습니다.',
     outdated: '인스턴스 {{id}}은(는) SSH를 지원하기 전에 시작되었습니다. 콘솔에서 다시 시작한 뒤 연결하세요.',

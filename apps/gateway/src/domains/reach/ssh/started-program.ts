@@ -1,27 +1,6 @@
 import type { Duplex } from 'node:stream'
-import type { TerminalModes } from 'ssh2'
-import {
-  openProgram,
-  type ProgramLine,
-  type ProgramLineEvents,
-} from '../../../drivers/compute/port/program-line.ts'
-
-/** What a session is to run. */
-export interface AskedProgram {
-  /** A line for the shell, null for the shell itself, or a part of an SSH server by its name. */
-  what: { command: string | null } | { subsystem: string }
-  /** Added to the machine's own; `TERM` is its terminal's. */
-  env: Record<string, string>
-  pty: { cols: number; rows: number; modes?: TerminalModes } | null
-}
-
-/** A program that runs, and to which nobody listens yet. */
-export interface StartedProgram {
-  /** Takes it up: it flows from here on. */
-  open(events: ProgramLineEvents): ProgramLine
-  /** Lets go of it unheard. */
-  drop(): void
-}
+import { openProgram } from '../../../drivers/compute/port/program-line.ts'
+import type { StartedProgram } from '../../../drivers/compute/port/started-program.ts'
 
 /** What an engine runs, before somebody listens. */
 export function lineOf(stream: Duplex): StartedProgram {

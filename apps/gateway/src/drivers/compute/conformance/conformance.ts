@@ -28,6 +28,8 @@ export interface ConformanceOptions {
   missingImage: ImageRecipe | null
   /** Why no program runs in its machines, for an engine of which that is true; left out where they run. */
   noPrograms?: string
+  /** Why no shell opens in its machines, likewise. */
+  noShells?: string
   /** Says that another suite looks at the same driver in full: then only what its images are part of is looked at. */
   imagesOnly?: true
   /** Whether `shutdown` ends machines, as the port says of drivers whose machines live on this computer. */
@@ -110,7 +112,7 @@ function describeEngine(subject: Subject, options: ConformanceOptions): void {
 
   test('a facet that an engine lacks says why, in a sentence', () => {
     const { console, images, network, observation, volumes } = subject.engine()
-    const parts = [console.serial, console.shells, console.programs, images.own, network.udp, volumes]
+    const parts = [console.serial, console.programs, images.own, network.udp, volumes]
     for (const part of [...parts, observation.guest]) {
       const why = lackOf(part)
       if (why === null) continue

@@ -82,6 +82,11 @@ export function describeNetwork(subject: Subject): void {
     },
   )
 
+  describeDatagrams(subject)
+}
+
+/** How every driver that carries datagrams does so. */
+export function describeDatagrams(subject: Subject): void {
   test('a machine that does not run, or is not there, is reached by no datagram', async ctx => {
     const { udp } = subject.engine().network
     const why = lackOf(udp)

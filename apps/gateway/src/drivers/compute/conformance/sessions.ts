@@ -1,6 +1,5 @@
 import { expect, type TestContext, test } from 'vitest'
 import type { Engine } from '../port/engine.ts'
-import { lackOf } from '../port/part.ts'
 import { openScreen } from './screen.ts'
 import { eventually, expectCode, never, type Subject } from './tools.ts'
 
@@ -8,10 +7,12 @@ import { eventually, expectCode, never, type Subject } from './tools.ts'
  * What every console must do with shells that have names. Asks for no more of a shell than a prompt, `echo` and `exit`,
  * so that the fake passes too.
  */
-export function describeSessions(subject: Subject, options: { makeEngine(): Promise<Engine> }): void {
+export function describeSessions(
+  subject: Subject,
+  options: { makeEngine(): Promise<Engine>; noShells?: string; oneMachine?: true },
+): void {
   const skipWithout = (ctx: TestContext) => {
-    const why = lackOf(subject.engine().console.shells)
-    if (why !== null) ctx.skip(why)
+    if (options.noShells !== undefined) ctx.skip(options.noShells)
   }
 
   test('[B9] a shell outlives who opened it: a restarted gateway attaches to it and is shown what there was', async ctx => {
@@ -61,6 +62,7 @@ export function describeSessions(subject: Subject, options: { makeEngine(): Prom
 
   test('a machine that stops takes its shells along; its next run has none', async ctx => {
     skipWithout(ctx)
+    if (options.oneMachine) return ctx.skip('all tests share one machine, which none of them ends')
     const engine = subject.engine()
     const { id } = await subject.running()
     const screen = await openScreen(engine, id)

@@ -172,7 +172,6 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     console: {
       // The keeper runs on the gateway's computer; where that is the engine's too, all gateways there share it.
       shells_live: link.is_here ? 'with_engine' : 'beside_gateway',
-      shells: { by_name: true },
       ...consoleOver((id, request) => {
         if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('not_found', `no machine ${id}`)
         const asked = { ...request, machine: names.container(id) }

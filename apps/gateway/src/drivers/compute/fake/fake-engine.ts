@@ -315,7 +315,6 @@ export function createFakeEngine(options: {
     },
     console: {
       shells_live: 'with_engine',
-      shells: { by_name: true },
       async attach(id, session, { cols, rows, env = {} }) {
         await faults.pass('attach', null)
         const [line, far] = duplexPair()

@@ -8,6 +8,8 @@ const FAILURE_CODES: ReadonlySet<string> = new Set<ComputeErrorCode>([
   'not_running',
   'port_closed',
   'no_shell',
+  'guest_closed',
+  'guest_refused',
   'outdated',
   'not_found',
   'exhausted',

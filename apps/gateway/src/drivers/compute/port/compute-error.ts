@@ -27,6 +27,10 @@ export type ComputeErrorCode =
   | 'port_closed'
   /** The machine’s image has no shell, so no program can be asked for in it. */
   | 'no_shell'
+  /** Nothing answers where the machine’s own SSH server would: it still starts, or its image has none. */
+  | 'guest_closed'
+  /** The machine’s own SSH server does not let the gateway in, or is not the one that it was given. */
+  | 'guest_refused'
   /** The machine was started by an earlier version, and learns this when it restarts. */
   | 'outdated'
   /** No machine, image or volume of that id. */

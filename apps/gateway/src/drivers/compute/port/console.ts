@@ -10,19 +10,16 @@ export interface MachineConsole {
   readonly shells_live: 'with_engine' | 'beside_gateway'
 
   /**
-   * Whether a machine opens a shell for each name. Where it does not, whatever is attached to is its serial line, which
-   * has one end that all share: it has no size, and to close it ends only the looking at it.
-   */
-  readonly shells: Part<{ by_name: true }>
-
-  /**
    * Attaches to a shell of the machine, which is opened with this size and environment if there is none of that name.
    * The shell and its last output belong to the machine's side: they outlive the line, the gateway, and the engine's
    * connection to it, until the shell exits, is closed, has had nobody at it for eight hours, or the machine stops. Any
-   * number of lines, from any number of gateways, look at the same shell.
+   * number of lines, from any number of gateways, look at the same shell. In a machine that boots a system of its own it is
+   * a shell of root's, by that system's SSH server; the name `SERIAL_SESSION` there is its serial line, which has one end that
+   * all share: it has no size, and to close it ends only the looking at it.
    * @param session Name of the shell in this machine: `[a-z0-9-]`, at most 40 characters.
    * @returns A line, to be taken up with `openLine` here or passed on as it is.
-   * @throws ComputeError `not_found` or `not_running`; `failed` when no shell can be opened in the machine.
+   * @throws ComputeError `not_found` or `not_running`; `guest_closed` and `guest_refused`; `failed` when no shell can be
+   *   opened in the machine.
    */
   attach(id: string, session: string, options: AttachOptions): Promise<Duplex>
 
@@ -49,8 +46,8 @@ export interface MachinePrograms {
    * machine's environment.
    * @returns A line, to be taken up with `openProgram` here or passed on as it is. Whoever destroys it takes away what the
    *   program reads and writes, and hangs up its terminal; without one a program that neither reads nor writes goes on.
-   * @throws ComputeError `not_found` or `not_running`; `no_shell`; `outdated`; `exhausted`, or `failed` when no shell can be
-   *   started in the machine.
+   * @throws ComputeError `not_found` or `not_running`; `no_shell`; `guest_closed` and `guest_refused`; `outdated`;
+   *   `exhausted`, or `failed` when no shell can be started in the machine.
    */
   run(id: string, options: RunOptions): Promise<Duplex>
 }

@@ -67,10 +67,10 @@ export interface MachineSpec {
    */
   ssh_keys?: string[]
   /**
-   * How the gateway comes in by the SSH server of such a machine: the key that lets it in as root, in the form of
-   * `ssh_keys`, and the server's own key, both from the machine's first start on. Left out for none.
+   * How such a machine's SSH server is come in by: the key that lets in as root, in the form of `ssh_keys`, with its private
+   * half, and the server's own key, both from the machine's first start on. Left out for none.
    */
-  ssh_access?: { key: string; host_key: { private: string; public: string } }
+  ssh_access?: { key: string; private_key: string; host_key: { private: string; public: string } }
   /** Volumes to attach; left out for none. Fails with `not_found` at start or before where one is not there. */
   volumes?: VolumeMount[]
 }

@@ -21,6 +21,8 @@ const SSH_SERVER = 'usr/sbin/sshd'
 const SFTP_SERVER = 'usr/lib/openssh/sftp-server'
 /** What makes file systems, which this computer has as the tests of sandboxes need it. */
 const MKFS = '/usr/sbin/mkfs.ext4'
+/** In what servers of tests are written, which every Debian has. */
+const PERL = '/usr/bin/perl'
 const DISK_BYTES = 16 * 1024 * 1024
 
 /** What a guest needs to find its disks, its network, who speaks with it and its power button. */
@@ -39,6 +41,7 @@ ip link set lo up; ip addr add 10.0.2.15/24 dev eth0; ip link set eth0 up; ip ro
 for disk in /dev/vd[b-z]; do mount -t iso9660 -o ro $disk /seed 2>/dev/null && break; done
 hostname "$(sed 's/.*"local-hostname":"\\([^"]*\\)".*/\\1/' /seed/meta-data)"
 export HOME=/root PATH=/bin
+ln -s /usr/bin/perl /bin/perl
 mkdir /etc; echo 'PRETTY_NAME="Small Guest 1"' > /etc/os-release
 mount -t ext4 /dev/vda /disk
 [ "$(hostname)" = deaf ] && sed -i 's/; poweroff.*//' /sbin/shutdown
@@ -55,7 +58,7 @@ while :; do setsid cttyhack sh -c 'exec sh -i < /dev/ttyS0 > /dev/ttyS0 2>&1'; d
 `
 
 const SSH_SCRIPT = `
-mkdir -p /etc/ssh /root/.ssh /run/sshd /dev/pts; mount -t devpts devpts /dev/pts; chmod 700 /root /root/.ssh
+mkdir -p /etc/ssh /etc/profile.d /root/.ssh /run/sshd /dev/pts; mount -t devpts devpts /dev/pts; chmod 700 /root /root/.ssh
 printf 'root:x:0:0::/root:/bin/sh\\nsshd:x:100:100::/run/sshd:/bin/false\\n' > /etc/passwd
 printf 'root:x:0:\\n' > /etc/group
 echo 127.0.0.1 localhost > /etc/hosts
@@ -185,10 +188,12 @@ async function linkedFiles(program: string, trees: string[] = []): Promise<Map<s
   return new Map(await Promise.all(paths.map(async path => [placeOf(path), await readFile(path)] as const)))
 }
 
-/** OpenSSH's server with all that it needs, by where that lies. */
+/** OpenSSH's server and Perl with all that they need, by where that lies. */
 async function sshFiles(): Promise<Map<string, Buffer>> {
   const trees = await Promise.all(SSH_PACKAGES.map(packageTree))
   const files = new Map<string, Buffer>()
+  files.set(PERL.slice(1), await readFile(PERL))
+  for (const [name, content] of await linkedFiles(PERL)) files.set(name, content)
   for (const program of [SSH_SERVER, SFTP_SERVER]) {
     const path = trees.map(tree => join(tree, program)).find(existsSync) ?? ''
     files.set(program, await readFile(path))

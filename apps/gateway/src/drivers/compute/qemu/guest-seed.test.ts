@@ -26,15 +26,16 @@ test('a guest is told who it is and whose keys it lets in, whatever stands in th
 
 test('a guest’s SSH server is told its key and whom it lets in as root, in a file of settings beside the script', () => {
   const host_key = ed25519Pair(Buffer.alloc(32, 1))
-  const key = ed25519Pair(Buffer.alloc(32, 2)).public
+  const { public: key, private: private_key } = ed25519Pair(Buffer.alloc(32, 2))
   const spec = smallMachine(
     'one',
     { id: 'image', parts: {} },
-    { ssh_keys: ['ssh-rsa BBBB'], ssh_access: { key, host_key } },
+    { ssh_keys: ['ssh-rsa BBBB'], ssh_access: { key, private_key, host_key } },
   )
   const files = guestSeed(spec)
     .subarray(FILES_AT * SECTOR_BYTES)
     .toString('latin1')
+  expect(files).not.toContain(JSON.stringify(private_key).slice(1, -1))
   const told = JSON.parse(files.slice(0, files.indexOf('\n')))
   expect(told).toMatchObject({ 'public-keys': ['ssh-rsa BBBB', key] })
   const [, settings = ''] = /\0#cloud-config\n(.*)\n/.exec(files) ?? []

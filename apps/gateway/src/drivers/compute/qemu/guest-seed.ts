@@ -91,11 +91,15 @@ if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
 fi`
 
-/** Waits until cloud-init is through, and tells where it failed. */
+/**
+ * Waits until cloud-init is through, and tells where it failed: by what it says under the last of its headings that are for
+ * that, where it has any.
+ */
 const PREPARED = `
 prepared() {
   command -v cloud-init > /dev/null || return 0
-  said=$(cloud-init status --wait --long 2>&1) || report "setup failed $(printf '%s' "$said" | tr '\\n' ' ' | cut -c 1-400)"
+  said=$(cloud-init status --wait --long 2>&1) || report "setup failed $(printf '%s' "$said" | tr '\\n\\t' '  ' |
+    sed -e 's/ recoverable_errors:.*//' -e 's/^.* detail: *//' -e 's/^.* errors: *//' | cut -c 1-400)"
 }`
 
 function commandScript(argv: readonly string[], isRunAgain: boolean): string {

@@ -4,9 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { triesOf } from '../../../../test/long-runs.ts'
+import { ed25519Pair, type SshKeyPair } from '../../../platform/openssh-key.ts'
+import { describeExec } from '../conformance/exec.ts'
+import { describeDatagrams } from '../conformance/network.ts'
+import { describePrograms } from '../conformance/programs.ts'
 import { openScreen, type Screen } from '../conformance/screen.ts'
+import { describeSessions } from '../conformance/sessions.ts'
 import { smallMachine } from '../conformance/small-machine.ts'
-import { eventually, expectCode, never } from '../conformance/tools.ts'
+import { eventually, expectCode, never, type Subject, text } from '../conformance/tools.ts'
 import { ENGINE_ADDRESS, makeNetworks, OPEN_PORT, OUTSIDE } from '../docker/networks-fixture.ts'
 import type { ComputeCapabilities, Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
@@ -22,10 +28,17 @@ import { createQemuEngine } from './qemu-engine.ts'
 const hypervisor = await findHypervisor()
 const diskTool = hypervisor.ok ? hypervisor.hypervisor.disk_tool : ''
 const log = pino({ level: 'silent' })
+/** A processor that is emulated encrypts slowly. */
+const isLong = triesOf('guests') > 0
+const [signIn, host_key] = [1, 2].map(filling => ed25519Pair(Buffer.alloc(32, filling))) as [
+  SshKeyPair,
+  SshKeyPair,
+]
+const ssh_access = { key: signIn.public, private_key: signIn.private, host_key }
 const folder = mkdtempSync(join(tmpdir(), 'berth-guest-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const found = await makeGuest(join(folder, 'guest'))
+const found = await makeGuest(join(folder, 'guest'), { ssh: true })
 /** What a name is the name of, and a private address that machines may reach. */
 const KNOWN = '203.0.113.99'
 const OPENED = '192.168.7.7'
@@ -52,7 +65,7 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
     if (!found.ok) throw new Error(found.why)
     const { kernel, initrd, disk, cmdline } = found.guest
     const qemu = { file: disk, kernel: { file: kernel }, initrd: { file: initrd }, cmdline }
-    return smallMachine(id, { id: 'small-guest', parts: { qemu } }, { memory_mb: 128, ...part })
+    return smallMachine(id, { id: 'small-guest', parts: { qemu } }, { memory_mb: 192, ssh_access, ...part })
   }
   const logOf = () => engine.observation.logs(id, { lines_max: 200 })
   const boot = async (part: Partial<MachineSpec>) => {
@@ -65,7 +78,7 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
 
   const first = {
     hostname: 'first',
-    env: { GREETING: greeting },
+    env: { GREETING: greeting, OF_MACHINE: 'a' },
     command: [
       'sh',
       '-c',
@@ -120,14 +133,56 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
   }
 
   test('its serial line is a terminal that many share, with what there was before', async () => {
-    const one = await openScreen(engine, id)
+    const one = await openScreen(engine, id, { session: 'serial' })
     await one.shows('berth-guest: up')
-    const two = await openScreen(engine, id, { session: 'other' })
+    const two = await openScreen(engine, id, { session: 'serial' })
     await two.shows('berth-guest: up')
     one.type('echo $((6 * 7)); hostname\r')
     for (const screen of [one, two]) await screen.shows('42\r\nfirst\r\n')
-    one.line.close()
-    two.line.close()
+    await engine.console.closeSession(id, 'serial')
+    expect(await one.end).toEqual({ reason: 'closed', code: null })
+  })
+
+  describe('what is run in it by its own SSH server', () => {
+    const subject: Subject = {
+      engine: () => engine,
+      inside: test,
+      spec: part => specOf({ ...part, id: 'unmade' }),
+      running: async () => specOf({}),
+    }
+    beforeAll(() => eventually(() => text(engine, id, 'true')), 120_000)
+    afterAll(() => engine.machines.remove('unmade', never))
+    if (isLong) describeExec(subject)
+    describePrograms(subject)
+    describeSessions(subject, { makeEngine: open, oneMachine: true })
+    describeDatagrams(subject)
+
+    test('[B9] a shell takes on its size and passes every byte, and another one is beside it', async () => {
+      const one = await openScreen(engine, id, { cols: 100, rows: 30, env: { LC_OWN: 'too' } })
+      const two = await openScreen(engine, id, { session: 'web-2' })
+      await one.shows('# ')
+      one.type('stty size; tty; id -u; echo "$OF_MACHINE-$LC_OWN-$TERM"; printf "\\377\\000|é漢|"\n')
+      await one.shows('30 100')
+      await one.shows('a-too-xterm-256color')
+      await eventually(() => expect(one.bytes().includes(Buffer.from([0xff, 0, 0x7c]))).toBe(true))
+      one.line.resize(132, 43)
+      await eventually(async () => {
+        one.type('stty size\n')
+        await one.shows('43 132', 200)
+      })
+      two.type('echo pty-$(tty)\n')
+      await two.shows('pty-/dev/pts/')
+      expect((await engine.console.sessions(id)).sort()).toEqual(['web', 'web-2'])
+      for (const session of ['web', 'web-2']) await engine.console.closeSession(id, session)
+      expect([await one.end, await two.end]).toMatchObject([{ reason: 'closed' }, { reason: 'closed' }])
+    })
+
+    test.runIf(isLong)('more run at a time than one connection to the server carries', async () => {
+      const said = await Promise.all(
+        Array.from({ length: 20 }, (_, at) => engine.console.exec(id, ['sh', '-c', `sleep 1; echo ${at}`])),
+      )
+      expect(said.map(({ stdout }) => stdout)).toEqual(Array.from({ length: 20 }, (_, at) => `${at}\n`))
+    })
   })
 
   test('its ports are reached, also by a gateway that comes later; one that nobody listens on is closed', async () => {
@@ -143,7 +198,7 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
 
   test('it reaches the internet, by IPv4, IPv6 and name; not its computer, nor what is private', async ctx => {
     if (!connected) return ctx.skip(String(unconnected))
-    const screen = await openScreen(engine, id)
+    const screen = await openScreen(engine, id, { session: 'serial' })
     const [four = '', six = ''] = OUTSIDE.public
     // A router announces IPv6 a moment after the start.
     await eventually(async () => expect(await reached(screen, [six])).toEqual([six]))
@@ -177,7 +232,7 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
         addresses: expect.arrayContaining([{ interface: 'eth0', address: '10.0.2.15' }]),
       })
     })
-    const screen = await openScreen(engine, id)
+    const screen = await openScreen(engine, id, { session: 'serial' })
     screen.type('killall qemu-ga\r')
     await eventually(async () => expect(await facts()).toBeNull())
     screen.line.close()
@@ -199,7 +254,7 @@ describe.skipIf(!found.ok)('a Linux in a virtual machine', () => {
     })
     // This gateway was told of no way to the internet.
     expect(engine.capabilities.outbound_network).toMatchObject({ offered: false })
-    const screen = await openScreen(engine, id)
+    const screen = await openScreen(engine, id, { session: 'serial' })
     expect(await reached(screen, ['10.0.2.2', '10.0.2.3', '192.0.2.1'], { port: 53, patience_s: 2 })).toEqual(
       [],
     )

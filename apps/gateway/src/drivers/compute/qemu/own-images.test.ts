@@ -30,7 +30,7 @@ describeWhere('images of virtual machines', probe, () => {
   const begin = async (id: string) => {
     await engine.machines.start(id, never)
     await engine.machines.begin(id, never)
-    const screen = await openScreen(engine, id)
+    const screen = await openScreen(engine, id, { session: 'serial' })
     await eventually(() => {
       screen.type('o')
       expect(screen.bytes().toString()).toContain('o')

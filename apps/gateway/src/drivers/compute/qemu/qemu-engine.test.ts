@@ -25,6 +25,8 @@ import { echoDisk } from './guest-fixture.ts'
 import { findHypervisor } from './probe-qemu.ts'
 import { createQemuEngine } from './qemu-engine.ts'
 
+/** All that this guest has. */
+const SERIAL = { session: 'serial' }
 const log = pino({ level: 'silent' })
 const folder = mkdtempSync(join(tmpdir(), 'berth-qemu-'))
 const hypervisor = await findHypervisor()
@@ -46,7 +48,8 @@ describeWhere('virtual machines', hypervisor, () => {
     makeEngine: () => open(),
     image: echoImage(),
     missingImage: { id: 'docker-only', parts: { docker: 'debian:12' } },
-    noPrograms: 'Nobody runs a program in a virtual machine from outside.',
+    noPrograms: 'A sector that echoes runs no program.',
+    noShells: 'A sector that echoes has no server of SSH.',
     shutdownStops: true,
   })
 
@@ -98,7 +101,7 @@ describeWhere('virtual machines', hypervisor, () => {
       )
       await engine.machines.start('before', never)
       await engine.machines.begin('before', never)
-      const screen = await openScreen(engine, 'before')
+      const screen = await openScreen(engine, 'before', SERIAL)
       await eventually(() => {
         screen.type('o')
         expect(screen.bytes().toString()).toContain('o')
@@ -154,7 +157,11 @@ describeWhere('virtual machines', hypervisor, () => {
       // QEMU would cut the name off, and the guest would not find it.
       const volumes = [{ id: 'v'.repeat(21), path: '/data', read_only: false }]
       const ssh_keys = ['ssh-ed25519 AAAA me\nruncmd: [reboot]']
-      const ssh_access = { key: ssh_keys[0] ?? '', host_key: { private: '', public: 'ssh-ed25519 AAAA' } }
+      const ssh_access = {
+        key: ssh_keys[0] ?? '',
+        private_key: '',
+        host_key: { private: '', public: 'ssh-ed25519 AAAA' },
+      }
       for (const part of [
         { volumes },
         { gpu_uuids: ['GPU-1'] },
@@ -249,7 +256,7 @@ describeWhere('virtual machines', hypervisor, () => {
         })
       })
       unwatch()
-      const screen = await openScreen(watching, spec.id)
+      const screen = await openScreen(watching, spec.id, SERIAL)
       await eventually(async () => {
         screen.type('o')
         expect(await watching.observation.status(spec.id)).not.toHaveProperty('guest_trouble')
@@ -262,7 +269,10 @@ describeWhere('virtual machines', hypervisor, () => {
       await engine.machines.create(other, never)
       for (const { id } of [spec, other]) await engine.machines.start(id, never)
       await engine.machines.begin(other.id, never)
-      const [waits, runs] = [await openScreen(engine, spec.id), await openScreen(engine, other.id)]
+      const [waits, runs] = [
+        await openScreen(engine, spec.id, SERIAL),
+        await openScreen(engine, other.id, SERIAL),
+      ]
       await eventually(() => {
         for (const screen of [waits, runs]) screen.type('o')
         expect(runs.bytes().toString()).toContain('oooo')

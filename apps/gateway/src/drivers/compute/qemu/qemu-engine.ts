@@ -28,6 +28,7 @@ import { checkMounts } from '../volume-mounts.ts'
 import { createBaseStore, namesOf } from './base-store.ts'
 import { tidyBases } from './base-tidying.ts'
 import { createDiskFiles } from './disk-files.ts'
+import { prepareGuestLibraries } from './guest-libraries.ts'
 import { createKeeperClient } from './keeper-client.ts'
 import { createOwnImages } from './own-images.ts'
 import { type Acceleration, findHypervisor } from './probe-qemu.ts'
@@ -74,9 +75,10 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
   const dataDir = await realpath(deps.dataDir)
   const installation = createHash('sha256').update(dataDir).digest('hex').slice(0, 10)
   const log = deps.log.child({ driver: 'qemu' })
-  const [limiter, agent, hostId, outbound] = await Promise.all([
+  const [limiter, agent, libraries, hostId, outbound] = await Promise.all([
     findDisk(dataDir).then(disk => createLimiter(installation, disk)),
     prepareAgentFiles(dataDir),
+    prepareGuestLibraries(dataDir),
     readHostId(dataDir),
     deps.outbound ? findOutboundNetwork(deps.outbound.opened) : { lacks: 'no way there was asked for' },
   ])
@@ -126,6 +128,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
       launcher,
       limiter,
       agent,
+      libraries,
       filter,
       hypervisor,
       outbound: 'lacks' in outbound ? null : outbound,
@@ -166,15 +169,11 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
     volumes: createSandboxVolumes(store, folders.kept),
     network: {
       connect: facets.connect,
-      udp: { lacks: 'The keeper of a virtual machine passes streams, not datagrams.' },
+      udp: facets.udp,
     },
     console: {
       ...facets.console,
-      shells: {
-        lacks:
-          'Shells of a virtual machine are its own SSH server’s; what it shows here is its serial line, which all who look at it share.',
-      },
-      programs: { lacks: 'Programs of a virtual machine are run by its own SSH server.' },
+      programs: { run: (id, options) => sinceRestart(facets.programs.run(id, options)) },
       serial: {
         open: id => facets.talk(id, () => createKeeperClient(store.paths(id).run).serial()),
       },
@@ -192,6 +191,14 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
       return options?.machines_stay ? [] : life.stopAll()
     },
   }
+}
+
+/** Keepers of earlier versions refuse to run anything. */
+async function sinceRestart<T>(asked: Promise<T>): Promise<T> {
+  return asked.catch(error => {
+    if (!(error instanceof ComputeError) || error.code !== 'unsupported') throw error
+    throw new ComputeError('outdated', 'the machine was started by an earlier version; restart it')
+  })
 }
 
 function mustBeMakeable(image: ImageRecipe): void {

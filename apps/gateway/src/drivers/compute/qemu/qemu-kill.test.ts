@@ -124,7 +124,7 @@ describeWhere('virtual machines of a gateway that is killed', probe, () => {
     )
     await engine.machines.start('victim', never)
     await engine.machines.begin('victim', never)
-    const screen = await openScreen(engine, 'victim')
+    const screen = await openScreen(engine, 'victim', { session: 'serial' })
     await eventually(() => {
       screen.type('o')
       expect(screen.bytes().toString()).toContain('o')

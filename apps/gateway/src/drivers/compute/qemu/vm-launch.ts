@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { COMMAND_PAUSES } from '../port/command-end.ts'
 import { ComputeError } from '../port/compute-error.ts'
+import type { GuestAccess } from '../port/guest-access.ts'
 import type { MachineSpec } from '../port/machines.ts'
 import { createAgentClient } from '../sandbox/agent-client.ts'
 import type { FilterLoader } from '../sandbox/filter-loader.ts'
@@ -26,7 +27,7 @@ import type { BaseStore, VmImage } from './base-store.ts'
 import type { DiskFiles } from './disk-files.ts'
 import { guestSeed } from './guest-seed.ts'
 import { hypervisorArgv, INSIDE } from './hypervisor-argv.ts'
-import type { KeeperOrders } from './keeper/keeper-orders.ts'
+import { GUEST_ACCESS_FILE, type KeeperOrders } from './keeper/keeper-orders.ts'
 import type { Hypervisor } from './probe-qemu.ts'
 
 const GB = 1024 ** 3
@@ -50,6 +51,8 @@ export interface VmLaunchDeps {
   launcher: Launcher
   limiter: Limiter
   agent: AgentFiles
+  /** A folder of packages, as `prepareGuestLibraries` lays it. */
+  libraries: string
   filter: FilterLoader
   hypervisor: Hypervisor
   /** The way to the internet; null where machines have none. */
@@ -76,6 +79,7 @@ export function createVmLaunch(deps: VmLaunchDeps) {
     const { spec, vm, uid } = record as VmRecord
     const paths = store.paths(id)
     const seed = join(paths.run, 'seed.iso')
+    const access = spec.ssh_access?.private_key ? join(paths.run, 'access.json') : null
     const limits = { ...spec, memory_mb: spec.memory_mb + OVERHEAD_MB, processesMax: PROCESSES_MAX }
     await makeMachineFolders(paths, uid)
     return joiningNetwork(deps, { id, paths, uid }, async network => {
@@ -85,6 +89,7 @@ export function createVmLaunch(deps: VmLaunchDeps) {
           writeEtc(paths, spec.hostname),
           writeInsideFile(paths, { command: null, on_command_end: 'keep', pauses: COMMAND_PAUSES, env: {} }),
           writeFile(seed, guestSeed(spec), { mode: 0o644 }),
+          access && writeFile(access, accessText(spec), { mode: 0o644 }),
         ])
         const joined = await network
         const plan = hostViewPlan({
@@ -97,7 +102,7 @@ export function createVmLaunch(deps: VmLaunchDeps) {
           command: [...KEEPER, JSON.stringify(ordersFor(deps, { spec, vm, network: joined }))],
         })
         const volumes = await takeVolumes(deps, id, record)
-        plan.steps.push(...vmSteps(deps, vm, seed), ...volumes.map(volumeStep))
+        plan.steps.push(...vmSteps(deps, vm, { seed, access }), ...volumes.map(volumeStep))
         plan.info_fd = INFO_FD
         const argv = [...(joined?.joining ?? []), ...deps.launcher.argv(plan)]
         return await launchMachine({ paths, argv, admission, agent: createAgentClient(paths.run), signal })
@@ -134,13 +139,25 @@ function ordersFor(
   }
 }
 
-/** What the keeper sees beside programs: the machine's own files. */
-function vmSteps({ bases, hypervisor }: VmLaunchDeps, vm: VmImage, seed: string): ViewStep[] {
+/** How the keeper comes in by the guest's SSH server. */
+function accessText({ ssh_access }: MachineSpec): string {
+  const access = { privateKey: ssh_access?.private_key ?? '', hostKey: ssh_access?.host_key.public ?? '' }
+  return JSON.stringify(access satisfies GuestAccess)
+}
+
+/** What the keeper sees beside programs: the machine's own files, and the library by which it speaks with its guest. */
+function vmSteps(
+  { bases, hypervisor, libraries }: VmLaunchDeps,
+  vm: VmImage,
+  { seed, access }: { seed: string; access: string | null },
+): ViewStep[] {
   const bind = (from: string, at: string): ViewStep => ({ do: 'bind', from, at, kind: 'file' })
   return [
     { do: 'dir', at: INSIDE.folder },
     bind(bases.pathOf(vm.base.name), INSIDE.base),
     bind(seed, INSIDE.seed),
+    ...(access === null ? [] : [bind(access, GUEST_ACCESS_FILE)]),
+    { do: 'bind', from: libraries, at: '/.berth/node_modules', kind: 'dir' },
     ...(vm.kernel === null ? [] : [bind(bases.pathOf(vm.kernel), INSIDE.kernel)]),
     ...(vm.initrd === null ? [] : [bind(bases.pathOf(vm.initrd), INSIDE.initrd)]),
     ...(hypervisor.acceleration.name === 'kvm'

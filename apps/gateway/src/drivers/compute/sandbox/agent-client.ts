@@ -13,6 +13,8 @@ import { AGENT_PROTOCOL, type AgentRequest } from './agent/requests.ts'
 export const AGENT_SOCKET = 'agent.sock'
 
 const ANSWER_TIMEOUT_MS = 10_000
+/** A shell or a program may have to be asked for in a system that is slow: a virtual machine's own server has 20 s. */
+const STARTED_TIMEOUT_MS = 25_000
 /** A program that was asked for has begun long before this, unless the machine does nothing at all at the moment. */
 const SILENT_MS = 2_000
 const EXEC_TIMEOUT_MS = 30_000
@@ -96,9 +98,12 @@ export function createAgentClient(runDir: string): AgentClient {
       socket.destroy()
     },
     exec: (argv, options) => runExec(ask, argv, options),
-    session: async request => ask(request),
+    session: async request => ask(request, STARTED_TIMEOUT_MS),
     run: async ({ command, env = {}, pty = null }) => {
-      const { socket } = await unlessOutdated(ask({ op: 'run', command, env, pty }), hello)
+      const { socket } = await unlessOutdated(
+        ask({ op: 'run', command, env, pty }, STARTED_TIMEOUT_MS),
+        hello,
+      )
       return socket
     },
     connect: async port => (await ask({ op: 'connect', port })).socket,
@@ -214,12 +219,10 @@ async function runExec(
 ): Promise<ExecResult> {
   const timeoutMs = options.timeout_ms ?? EXEC_TIMEOUT_MS
   const outputBytesMax = options.output_bytes_max ?? EXEC_OUTPUT_BYTES_MAX
-  const { socket } = await ask({
-    op: 'exec',
-    argv,
-    timeout_ms: timeoutMs,
-    output_bytes_max: outputBytesMax,
-  })
+  const { socket } = await ask(
+    { op: 'exec', argv, timeout_ms: timeoutMs, output_bytes_max: outputBytesMax },
+    STARTED_TIMEOUT_MS,
+  )
   const out = createPile()
   const err = createPile()
   let bytesLeft = outputBytesMax

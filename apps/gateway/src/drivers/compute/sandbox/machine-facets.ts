@@ -51,7 +51,7 @@ export function machineFacets({ life, store, limiter, check }: MachineFacetsDeps
   }
   const connect: MachineNetwork['connect'] = (id, port) => talk(id, () => life.agentOf(id).connect(port))
   const udp: UdpNetwork = { open: (id, port) => talk(id, () => life.agentOf(id).udp(port)) }
-  const console: Omit<MachineConsole, 'programs' | 'serial' | 'shells'> = {
+  const console: Omit<MachineConsole, 'programs' | 'serial'> = {
     shells_live: 'with_engine',
     ...consoleOver((id, request) => talk(id, () => life.agentOf(id).session(request))),
     exec: (id, argv, options) => talk(id, () => life.agentOf(id).exec(argv, options ?? {})),

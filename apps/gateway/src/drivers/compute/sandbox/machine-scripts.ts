@@ -7,6 +7,19 @@ const SOURCES = ['agent', '../sessions', '../oci/unpack', '../qemu/keeper', '../
   name => join(import.meta.dirname, name),
 )
 
+/** Of the port, what speaks with a guest's own SSH server, in the gateway and in keepers alike. */
+const PORT = join(import.meta.dirname, '../port')
+const OF_PORT = [
+  'guest-access.ts',
+  'guest-client.ts',
+  'guest-limits.ts',
+  'guest-program.ts',
+  'guest-way.ts',
+  'serial-session.ts',
+  'ssh-library.ts',
+  'ssh-outlet.ts',
+]
+
 /** A file that runs in a machine or beside it. */
 export interface MachineScript {
   name: string
@@ -29,7 +42,8 @@ async function makeScripts(): Promise<MachineScript[]> {
   const listed = await Promise.all(
     SOURCES.map(async dir => (await readdir(dir)).sort().map(name => ({ dir, name }))),
   )
-  const files = listed.flat().filter(({ name }) => !name.endsWith('.test.ts'))
+  const tested = listed.flat().filter(({ name }) => !name.endsWith('.test.ts'))
+  const files = [...tested, ...OF_PORT.map(name => ({ dir: PORT, name }))]
   return await Promise.all(
     files.map(async ({ dir, name }) => {
       const source = await readFile(join(dir, name), 'utf8')
@@ -40,7 +54,10 @@ async function makeScripts(): Promise<MachineScript[]> {
 }
 
 function toJavaScript(source: string): string {
-  return stripQuietly(source).replaceAll(/from '\.{1,2}\/(?:[a-z./-]+\/)?([a-z-]+)\.ts'/g, "from './$1.mjs'")
+  return stripQuietly(source).replaceAll(
+    /(from |import\()'\.{1,2}\/(?:[a-z./-]+\/)?([a-z-]+)\.ts'/g,
+    "$1'./$2.mjs'",
+  )
 }
 
 /**

@@ -156,7 +156,6 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
     },
     console: {
       ...facets.console,
-      shells: { by_name: true },
       programs: facets.programs,
       serial: { lacks: 'A sandbox boots no system of its own, so there is no serial line.' },
     },

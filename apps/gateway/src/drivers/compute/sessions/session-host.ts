@@ -22,8 +22,11 @@ export interface SessionHost {
 }
 
 export interface SessionHostDeps {
-  /** Makes a shell on a pty of that size. */
-  open(options: Size & { env: Record<string, string> }, events: PtyEvents): PtyProcess | Promise<PtyProcess>
+  /** Makes the shell of a name, on a pty of that size. */
+  open(
+    options: Size & { session: string; env: Record<string, string> },
+    events: PtyEvents,
+  ): PtyProcess | Promise<PtyProcess>
   /** What a caller is told of a shell that could not be made. */
   failureOf(error: unknown): Failure
   limits?: Partial<SessionLimits>
@@ -55,7 +58,7 @@ export function createSessionHost(deps: SessionHostDeps): SessionHost {
     }
     const session = createSession({
       limits,
-      open: (size, events) => deps.open({ ...size, env }, events),
+      open: (size, events) => deps.open({ ...size, session: name, env }, events),
       failureOf: deps.failureOf,
       onEnd: () => {
         sessions.delete(name)

@@ -9,6 +9,9 @@ export const GUEST_AGENT_PORT = 'org.qemu.guest_agent.0'
 export const GUEST_AGENT_DEVICE = 'guest-agent-port'
 export const REPORT_PORT = 'berth.report.0'
 
+/** Where it stands how the guest's SSH server is come in by (`GuestAccess`), if the machine was made with that. */
+export const GUEST_ACCESS_FILE = '/vm/access.json'
+
 /** The network card's name in the hypervisor. */
 export const NETWORK = 'net0'
 

@@ -8,6 +8,8 @@ import { statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { GUEST_SSH } from '../../port/guest-access.ts'
+import { SERIAL_SESSION } from '../../port/serial-session.ts'
 import { createCommandLog } from '../../sandbox/agent/command-log.ts'
 import { reportCommandEnd } from '../../sandbox/agent/command-report.ts'
 import { sumProcesses } from '../../sandbox/agent/processes.ts'
@@ -20,13 +22,18 @@ import {
   joinPort,
   serveRequests,
 } from '../../sandbox/agent/serve-requests.ts'
-import { encodeJson, FRAME } from '../../sessions/frames.ts'
+import { serveFlow } from '../../sessions/datagram-line.ts'
+import { encodeJson, type Failure, FRAME } from '../../sessions/frames.ts'
+import { serveProgram } from '../../sessions/serve-program.ts'
 import { createSessionHost } from '../../sessions/session-host.ts'
 import { createGuestAgent } from './guest-agent.ts'
 import { createGuestPorts } from './guest-ports.ts'
+import { createGuestPrograms, guestFailureOf } from './guest-programs.ts'
 import { readGuestReport } from './guest-report.ts'
-import { GUEST_AGENT_DEVICE, HYPERVISOR_FDS, type KeeperOrders } from './keeper-orders.ts'
+import { GUEST_ACCESS_FILE, GUEST_AGENT_DEVICE, HYPERVISOR_FDS, type KeeperOrders } from './keeper-orders.ts'
+import { openGuestShell, openInGuest } from './open-in-guest.ts'
 import { openQmp } from './qmp.ts'
+import { runInGuest } from './run-in-guest.ts'
 import { createSerialLine } from './serial-line.ts'
 import { reportTrouble } from './trouble-report.ts'
 import { readyDisk } from './vm-disk.ts'
@@ -110,14 +117,22 @@ readGuestReport(way(HYPERVISOR_FDS.report), {
   },
 })
 
-/** The line is shown as a shell is: it outlives whoever looks at it, and a gateway. */
-const sessions = createSessionHost({ open: (_, events) => serial.open(events), failureOf })
+/** The line is shown as a shell is: it outlives whoever looks at it, and a gateway. Shells in the guest do so, too. */
+const sessions = createSessionHost({
+  open: ({ session, ...size }, events) =>
+    session === SERIAL_SESSION ? serial.open(events) : openGuestShell(programs, size, events),
+  failureOf: failureIn,
+})
 
 const guest = createGuestAgent(way(HYPERVISOR_FDS.guest_agent))
 const qmp = await openQmp(way(HYPERVISOR_FDS.monitor), (name, data) => {
   if (name === 'VSERPORT_CHANGE' && data.id === GUEST_AGENT_DEVICE) guest.setOpen(data.open === true)
 })
 const ports = createGuestPorts(qmp)
+const programs = createGuestPrograms({
+  connect: () => ports.open(GUEST_SSH.port),
+  accessFile: GUEST_ACCESS_FILE,
+})
 let waits = true
 serveRequests(LISTEN_FD, handle)
 
@@ -127,7 +142,7 @@ function handle(socket: Socket, request: KeeperRequest): void {
   }
   switch (request.op) {
     case 'hello':
-      answer(socket, { protocol: AGENT_PROTOCOL, waits })
+      answer(socket, { protocol: AGENT_PROTOCOL, waits, programs: true })
       break
     case 'begin':
       tell(begin())
@@ -151,19 +166,34 @@ function handle(socket: Socket, request: KeeperRequest): void {
       socket.write(encodeJson(FRAME.ok, {}))
       serial.join(socket)
       break
-    case 'exec':
-    case 'run':
-      fail(socket, {
-        code: 'unsupported',
-        message: 'Programs of a virtual machine are run by its own SSH server.',
-      })
+    case 'udp':
+      ports.openUdp(request.port).then(
+        flow => {
+          socket.write(encodeJson(FRAME.ok, {}))
+          serveFlow(flow, socket)
+        },
+        error => fail(socket, failureOf(error)),
+      )
       break
+    case 'exec':
+      void runInGuest(socket, request, programs, failureIn)
+      break
+    case 'run': {
+      const { command: what, env, pty } = request
+      void serveProgram(socket, events => openInGuest(programs, { what, env, pty }, events), failureIn)
+      break
+    }
     case 'attach':
     case 'sessions':
     case 'close_session':
       sessions.serve(socket, request)
       break
   }
+}
+
+/** An error in the words that gateways know, also where the guest does not let in. */
+function failureIn(error: unknown): Failure {
+  return guestFailureOf(error) ?? failureOf(error)
 }
 
 /** Lets the processors go. */

@@ -40,7 +40,8 @@ process.on('uncaughtException', error => log(`berth: ${error.message}\n`))
 
 /** The shells of this machine. They live here, so that they outlive a gateway as the machine does. */
 const sessions = createSessionHost({
-  open: ({ env, ...size }, events) => openShell(size, { cwd: cwd(), env: environment() }, env, events),
+  open: ({ env, session: _, ...size }, events) =>
+    openShell(size, { cwd: cwd(), env: environment() }, env, events),
   failureOf,
 })
 

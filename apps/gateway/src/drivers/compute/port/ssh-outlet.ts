@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Client, Connection } from 'ssh2'
-import { heldPackets } from './library-gaps.ts'
-import type { SshLimits } from './ssh-limits.ts'
+import type { GuestLimits } from './guest-limits.ts'
+import { heldPackets } from './ssh-library.ts'
 
 /** Where all of a connection's channels write to in the end. */
 export interface Outlet {
@@ -17,7 +17,7 @@ export interface Outlet {
 export function createOutlet(
   client: Connection | Client,
   socket: Duplex,
-  limits: Pick<SshLimits, 'waitingBytesMax' | 'unreadBytesMax' | 'heldPacketsMax'>,
+  limits: Pick<GuestLimits, 'waitingBytesMax' | 'unreadBytesMax' | 'heldPacketsMax'>,
 ): Outlet {
   let waiting: (() => void)[] = []
   let isHeld = false

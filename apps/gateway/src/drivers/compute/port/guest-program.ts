@@ -1,11 +1,7 @@
 import type { ClientChannel } from 'ssh2'
-import type {
-  ProgramLine,
-  ProgramLineEnd,
-  ProgramLineEvents,
-} from '../../../../drivers/compute/port/program-line.ts'
-import type { Outlet } from '../outlet.ts'
-import type { StartedProgram } from '../started-program.ts'
+import type { ProgramLine, ProgramLineEnd } from './program-line.ts'
+import type { Outlet } from './ssh-outlet.ts'
+import type { GuestProgramEvents, StartedProgram } from './started-program.ts'
 
 const SIGNAL_NAME = /^(?:SIG)?([A-Z][A-Z0-9]{0,15})$/
 
@@ -17,10 +13,12 @@ const SIGNAL_NAME = /^(?:SIG)?([A-Z][A-Z0-9]{0,15})$/
  */
 export function guestProgram(channel: ClientChannel, outlet: Outlet, isGone: () => boolean): StartedProgram {
   let end: ProgramLineEnd | null = null
+  let onExited: GuestProgramEvents['onExited']
   channel.on('error', () => channel.destroy())
   channel.on('exit', (code: unknown, signal: unknown) => {
     const name = typeof signal === 'string' ? (SIGNAL_NAME.exec(signal)?.[1] ?? null) : null
     end = { code: typeof code === 'number' ? code : null, signal: name, lost: false }
+    onExited?.(end)
   })
   const drop = () => {
     channel.destroy()
@@ -29,7 +27,9 @@ export function guestProgram(channel: ClientChannel, outlet: Outlet, isGone: () 
     channel.stderr.resume()
   }
 
-  function open(events: ProgramLineEvents): ProgramLine {
+  function open(events: GuestProgramEvents): ProgramLine {
+    onExited = events.onExited
+    if (end) onExited?.(end)
     let isOver = false
     let openOutputs = 2
     channel.on('data', (bytes: Buffer) => isOver || events.onOutput(bytes))

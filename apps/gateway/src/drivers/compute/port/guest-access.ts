@@ -1,17 +1,9 @@
-import type { SshKeys } from '../../../ssh-keys/ssh-keys.ts'
-
 /** How the gateway and the SSH server of one virtual machine know each other. */
 export interface GuestAccess {
   /** The gateway's private key, in OpenSSH's form. */
   privateKey: string
   /** The server's public key: type and base64. */
   hostKey: string
-}
-
-/** The part of a machine's keys that the gateway has use for. */
-export function guestAccess({ guestKeys }: Pick<SshKeys, 'guestKeys'>, instanceId: string): GuestAccess {
-  const { signIn, host } = guestKeys(instanceId)
-  return { privateKey: signIn.private, hostKey: host.public }
 }
 
 /** Where servers of SSH listen, and whom the gateway is there. */

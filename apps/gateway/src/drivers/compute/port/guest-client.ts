@@ -1,13 +1,12 @@
 import type { Duplex } from 'node:stream'
 import ssh2, { type ClientChannel } from 'ssh2'
-import { ComputeError } from '../../../../drivers/compute/port/compute-error.ts'
-import { keepKeys } from '../library-gaps.ts'
-import { createOutlet } from '../outlet.ts'
-import { ALGORITHMS, CHANNEL_HELD_BYTES_MAX, type SshLimits } from '../ssh-limits.ts'
-import type { AskedProgram, StartedProgram } from '../started-program.ts'
 import { GUEST_SSH, type GuestAccess, GuestFault } from './guest-access.ts'
+import { ALGORITHMS, CHANNEL_HELD_BYTES_MAX, type GuestLimits } from './guest-limits.ts'
 import { guestProgram } from './guest-program.ts'
 import { guestWay } from './guest-way.ts'
+import { keepKeys } from './ssh-library.ts'
+import { createOutlet } from './ssh-outlet.ts'
+import type { AskedProgram, StartedProgram } from './started-program.ts'
 
 /** What a virtual machine is given. */
 const HOST_KEY_TYPE = 'ssh-ed25519'
@@ -20,7 +19,7 @@ type Opened = (error?: Error, channel?: ClientChannel) => void
 export interface Guest {
   /** Runs a program. @throws GuestFault */
   start(asked: AskedProgram): Promise<StartedProgram>
-  /** Opens a port of the machine's loopback. @throws ComputeError `port_closed`; GuestFault */
+  /** Opens a port of the machine's loopback. @throws GuestFault, also where nothing listens there. */
   connect(port: number): Promise<Duplex>
   /** Whether it is over. */
   isGone(): boolean
@@ -33,7 +32,7 @@ export interface Guest {
  * @param stream To its port; it belongs to this connection from here on.
  * @throws GuestFault
  */
-export async function openGuest(stream: Duplex, access: GuestAccess, limits: SshLimits): Promise<Guest> {
+export async function openGuest(stream: Duplex, access: GuestAccess, limits: GuestLimits): Promise<Guest> {
   const client = new ssh2.Client()
   const channels = new Set<ClientChannel>()
   let fault = new GuestFault('guest_unsure', 'the machine’s SSH server hung up')
@@ -133,7 +132,7 @@ export async function openGuest(stream: Duplex, access: GuestAccess, limits: Ssh
       openChannel({
         open: done => client.forwardOut('127.0.0.1', 0, 'localhost', port, done),
         take: channel => guestWay(channel, outlet),
-        refused: () => new ComputeError('port_closed', `nothing listens on ${port}`),
+        refused: () => new GuestFault('guest_unsure', `nothing listens on ${port}`),
       }),
     isGone,
     close: () => {

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream'
 import type { ClientChannel } from 'ssh2'
-import type { Outlet } from '../outlet.ts'
+import type { Outlet } from './ssh-outlet.ts'
 
 /**
  * A way to a port that the machine's SSH server opens, as any stream into a machine is.

@@ -68,9 +68,6 @@ describeWhere('an instance that is a virtual machine', await findHypervisor(), (
     expect(await codeOf({ image_id: 'berth-base' })).toMatchObject({
       fields: [{ path: 'image_id', rule: 'not_allowed' }],
     })
-    expect(await codeOf({ udp_ports: [53] })).toMatchObject({
-      fields: [{ path: 'udp_ports', rule: 'not_allowed' }],
-    })
     expect(await codeOf({ pod_volume_gb: 5 })).toMatchObject({
       fields: [{ path: 'pod_volume_gb', rule: 'pod_only' }],
     })
@@ -110,8 +107,12 @@ describeWhere('an instance that is a virtual machine', await findHypervisor(), (
     expect(listed?.machine?.notes.map(({ code }) => code)).not.toContain('no_own_disk_limit')
     const disk = join(folder, 'machines/volumes', `${id}-disk`, 'disk')
     expect(statSync(disk).size).toBe(4 * 1024 ** 3)
-    const { ticket } = await gateway.data(startWebTerminal, { body: { instance_id: id } }, { token })
-    const terminal = await openTerminal(gateway.origin, ticket)
+    const { ticket, path } = await gateway.data(
+      startWebTerminal,
+      { body: { instance_id: id, session: 0 } },
+      { token },
+    )
+    const terminal = await openTerminal(gateway.origin, ticket, { path })
     await expect
       .poll(() => {
         terminal.type('o')

@@ -1,17 +1,28 @@
 import { randomBytes } from 'node:crypto'
+import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer, isIP } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { diagnoseConnection } from '@berth/contract/connection-doctor'
-import { deployInstance, getConnection, listInstances, stopInstance } from '@berth/contract/instances'
+import { listFiles, makeFolder, planUpload } from '@berth/contract/files'
+import {
+  deployInstance,
+  getConnection,
+  listInstances,
+  startWebTerminal,
+  stopInstance,
+  stopWebTerminal,
+} from '@berth/contract/instances'
 import { addSshKey, removeSshKey } from '@berth/contract/ssh-keys'
+import { TERMINAL_CLOSE } from '@berth/contract/terminal'
 import { pino } from 'pino'
 import ssh2 from 'ssh2'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deployBody } from '../src/domains/instances/instances-fixture.ts'
-import { eventually } from '../src/domains/reach/reach-fixture.ts'
+import { filesOf } from '../src/domains/reach/files/files-fixture.ts'
+import { eventually, openTerminal } from '../src/domains/reach/reach-fixture.ts'
 import { makeGuest } from '../src/drivers/compute/qemu/guest-fixture.ts'
 import { createQemuEngine } from '../src/drivers/compute/qemu/qemu-engine.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
@@ -20,6 +31,12 @@ import { startGateway, type TestGateway } from './start-gateway.ts'
 
 const SETUP_MS = 180_000
 const INPUT_BYTES = 300_000
+
+/** A name server that knows one answer. */
+const NAME_SERVER =
+  'socket(S,2,2,0);bind(S,pack("Sna4x8",2,5353,"\\0\\0\\0\\0"))or die;while(defined($f=recv(S,$q,512,0))){' +
+  '($n)=substr($q,12)=~/^(.*?\\0....)/s;send(S,substr($q,0,2)."\\x81\\x80\\0\\1\\0\\1\\0\\0\\0\\0".$n.' +
+  '"\\xc0\\x0c\\0\\1\\0\\1\\0\\0\\0\\1\\0\\4".pack("C4",203,0,113,9),0,$f)}'
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-vm-ssh-'))
 const found = await makeGuest(join(folder, 'guest'), { ssh: true })
@@ -76,6 +93,7 @@ describe.skipIf(missing !== null)('virtual machines by SSH', () => {
       container_disk_gb: 30,
       http_ports: [],
       tcp_ports: [],
+      udp_ports: [5353],
       start_command: 'httpd -p 127.0.0.1:8081 -h /etc; exec httpd -f -p 8080 -h /etc',
     })
     ;({ instance_id: id } = await gateway.data(deployInstance, { body }, { token }))
@@ -190,6 +208,72 @@ describe.skipIf(missing !== null)('virtual machines by SSH', () => {
     expect(refused.code).toBe(255)
   })
 
+  const shellOf = async (session: number) => {
+    const body = { instance_id: id, session }
+    const { ticket, path } = await gateway.data(startWebTerminal, { body }, { token })
+    return openTerminal(gateway.origin, ticket, { path })
+  }
+
+  test('[R2.23] [B9] it has shells in tabs, each with a terminal of its own, and its serial console beside them', async () => {
+    const [one, two, serial] = [await shellOf(1), await shellOf(2), await shellOf(0)]
+    await serial.shows(/berth-guest: up/)
+    for (const shell of [one, two]) {
+      await shell.shows(/# /)
+      shell.type('echo on-$(tty)-$$\r')
+    }
+    const told = await Promise.all(
+      [one, two].map(async shell => (await shell.shows(/\r\non-(\/dev\/pts\/\d+-\d+)\r\n/))[1]),
+    )
+    expect(new Set(told).size).toBe(2)
+    const { sessions, sessions_max, has_serial } = await gateway.data(
+      startWebTerminal,
+      { body: { instance_id: id } },
+      { token },
+    )
+    expect({ sessions, sessions_max, has_serial }).toEqual({
+      sessions: [1, 2],
+      sessions_max: 8,
+      has_serial: true,
+    })
+    const again = await shellOf(1)
+    await again.shows(new RegExp(told[0] ?? 'none'))
+    await gateway.data(stopWebTerminal, { body: { instance_id: id, session: 2 } }, { token })
+    expect((await two.closed).code).toBe(TERMINAL_CLOSE.stopped.code)
+    one.type('exit 5\r')
+    await again.closed
+    expect(again.frames.at(-1)).toEqual({ kind: 'exit', reason: 'shell_exited', code: 5 })
+  })
+
+  test('[B19] files come and go by calls, in pieces that are gone on with, and a folder as an archive', async () => {
+    const files = filesOf({ server: gateway }, id, token)
+    await files.ask(makeFolder, { body: { path: '/root/a b' } })
+    const file = { path: '/root/a b/é', bytes: randomBytes(INPUT_BYTES) }
+    await files.send(file, { length: 100_000 })
+    const plan = await files.ask(planUpload, { body: { files: [files.figuresOf(file)] } })
+    expect(plan.files).toMatchObject([{ have_bytes: 100_000 }])
+    expect(await files.send(file, { offset: 100_000, verify_from: 0 })).toMatchObject({ is_done: true })
+    const { entries } = await files.ask(listFiles, { query: { path: '/root/a b' } })
+    expect(entries).toMatchObject([{ name: 'é', size: INPUT_BYTES }])
+    const saved = Buffer.from(await (await files.save(file.path)).response.arrayBuffer())
+    expect(saved.equals(file.bytes)).toBe(true)
+    const archive = Buffer.from(await (await files.save('/root/a b')).response.arrayBuffer())
+    expect(archive.includes(file.bytes)).toBe(true)
+  })
+
+  test('[R2.23] a question of DNS to its UDP port is answered, to each who asks', async () => {
+    await command(`setsid perl -e '${NAME_SERVER}' > /dev/null 2>&1 < /dev/null &`)
+    const { udp } = await gateway.data(getConnection, { params: { id } }, { token })
+    expect(udp).toMatchObject([{ port: 5353, public_port: expect.any(Number) }])
+    const { host = '', public_port } = udp[0] ?? {}
+    const ask = async () => {
+      const resolver = new Resolver({ timeout: 1_000, tries: 10 })
+      resolver.setServers([`${isIP(host) ? host : '127.0.0.1'}:${public_port}`])
+      return resolver.resolve4('cloud.example')
+    }
+    const answers = await Promise.all([ask(), ask(), ask()])
+    expect(answers).toEqual([['203.0.113.9'], ['203.0.113.9'], ['203.0.113.9']])
+  })
+
   test('[B1] a key that is removed, or is nobody’s, lets nobody in; who is in is put out', async () => {
     const stranger = await ssh.run('ssh', ssh.makeKey('stranger').file, [at, 'true'])
     expect(stranger.err).toContain('does not know the key SHA256:')
@@ -215,6 +299,17 @@ describe.skipIf(missing !== null)('virtual machines by SSH', () => {
     expect(await findings()).toContain('guest_key_refused')
     child.kill()
     await result
+
+    // Whoever is in stays so; another shell and files say what is wrong, and the serial console goes on.
+    const serial = await shellOf(0)
+    const files = filesOf({ server: gateway }, id, token)
+    const look = () => files.ask(listFiles, { query: {} }).catch(({ message }: Error) => message)
+    serial.type('killall sshd\r')
+    await eventually('the server to be gone', async () => (await look()) === 'files_guest_closed')
+    expect((await (await shellOf(3)).closed).code).toBe(TERMINAL_CLOSE.guest_closed.code)
+    serial.type('/usr/sbin/sshd\r')
+    await eventually('the server to be back', async () => (await look()) === 'files_guest_refused')
+    expect((await (await shellOf(3)).closed).code).toBe(TERMINAL_CLOSE.guest_refused.code)
   })
 
   test('[B1] a machine that stops ends what is open, and is not entered', async () => {

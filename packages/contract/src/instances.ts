@@ -579,11 +579,14 @@ export const getConnection = defineCall({
   data: connection,
 })
 
-/** Which of an instance's shells in the browser is meant. */
+/** The number of a virtual machine's serial console, which is no shell: all who look at it share its one end. */
+export const TERMINAL_SERIAL = 0
+
+/** Which of an instance's shells in the browser is meant; 0 is the serial console of a virtual machine. */
 const terminalSession = z
   .number(by('not_a_number'))
   .int(by('not_whole'))
-  .min(1, by('too_small'))
+  .min(TERMINAL_SERIAL, by('too_small'))
   .max(TERMINAL_SESSIONS_MAX, by('shells_max'))
 
 export const startWebTerminal = defineCall({
@@ -591,14 +594,17 @@ export const startWebTerminal = defineCall({
   method: 'POST',
   path: '/api/instance/start-web-terminal',
   summary:
-    'A single-use ticket for the socket of one of an instance’s shells. A shell outlives its sockets until it is stopped.',
+    'A single-use ticket for the socket of one of an instance’s shells, or of its serial console. A shell outlives its sockets until it is stopped.',
   audience: 'verified',
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },
   stales: ['instance.connection'],
   body: z.object({
     instance_id: instanceId,
-    /** Opened by its first socket if there is none of that number. A virtual machine has the first alone. */
+    /**
+     * Opened by its first socket if there is none of that number. Those of a virtual machine are opened by its own SSH server;
+     * its serial console needs none.
+     */
     session: terminalSession.default(1),
   }),
   data: z.object({
@@ -611,6 +617,8 @@ export const startWebTerminal = defineCall({
     sessions: z.array(z.number().int()),
     /** How many the instance may have. */
     sessions_max: z.number().int(),
+    /** Whether it has a serial console, which is number 0. */
+    has_serial: z.boolean(),
   }),
 })
 

@@ -49,6 +49,10 @@ export type TerminalEnd =
   | 'too_many_shells'
   | 'bad_frame'
   | 'failed'
+  /** Nothing answers in a virtual machine where its own SSH server would. */
+  | 'guest_closed'
+  /** That server does not let us in. */
+  | 'guest_refused'
   | 'gateway_stopping'
   /** The way to the shell broke; the shell itself may well be there. */
   | 'line_lost'
@@ -69,6 +73,8 @@ export const TERMINAL_CLOSE: Record<TerminalEnd, { code: number; reconnect: bool
   failed: { code: 4008, reconnect: false },
   gateway_stopping: { code: 1001, reconnect: true },
   line_lost: { code: 4009, reconnect: true },
+  guest_closed: { code: 4010, reconnect: false },
+  guest_refused: { code: 4011, reconnect: false },
 }
 
 /**

@@ -103,7 +103,7 @@ function EditForm({ instance, setup, onClose }: EditFormProps) {
       />
       <StopRuleFields fieldOf={path => form.getInputProps(path)} currency={instance.currency} />
       <div className={classes.folds}>
-        <NetworkFold values={values} kind={instance.kind} fieldOf={path => form.getInputProps(path)} />
+        <NetworkFold values={values} fieldOf={path => form.getInputProps(path)} />
         <AccessFold value={values.ssh_key_ids} onChange={chooseKeys} error={form.errors.ssh_key_ids} />
         <StartFold
           values={values}

@@ -1,4 +1,3 @@
-import type { InstanceKind } from '@berth/contract/instance-states'
 import { PORTS_MAX } from '@berth/contract/limits'
 import { TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
@@ -14,8 +13,6 @@ export type PortValues = Record<(typeof PORT_FIELDS)[number], string>
 
 interface NetworkFoldProps {
   values: PortValues
-  /** Datagrams are carried to pods alone. */
-  kind: InstanceKind
   /** What a field of the form needs: its value, its error, how it changes. */
   fieldOf: (path: keyof PortValues) => ReturnType<UseFormReturnType<PortValues>['getInputProps']>
   /** What it holds beside ports, in a few words. */
@@ -26,9 +23,8 @@ interface NetworkFoldProps {
 }
 
 /** Ports of a machine that are reached from outside. */
-export function NetworkFold({ values, kind, fieldOf, more = [], cost, children }: NetworkFoldProps) {
+export function NetworkFold({ values, fieldOf, more = [], cost, children }: NetworkFoldProps) {
   const { t } = useTranslation('deploy')
-  const fieldsOfKind = kind === 'POD' ? PORT_FIELDS : PORT_FIELDS.filter(field => field !== 'udp_ports')
   return (
     <Fold
       title={t('network.title')}
@@ -41,7 +37,7 @@ export function NetworkFold({ values, kind, fieldOf, more = [], cost, children }
       cost={cost}
       isAtFault={PORT_FIELDS.some(path => fieldOf(path).error)}
     >
-      {fieldsOfKind.map(field => (
+      {PORT_FIELDS.map(field => (
         <TextInput
           key={field}
           label={t(`network.${field}`)}

@@ -24,7 +24,7 @@ export interface FoldValues extends StopRuleValues, StorageValues, PortValues, S
 
 interface DeployFoldsProps {
   values: FoldValues
-  /** What is made: datagrams are carried to pods alone, and each kind has disks of its own. */
+  /** What is made: each kind has disks of its own. */
   kind: Image['kind']
   /** What a field of the form needs: its value, its error, how it changes. */
   fieldOf: (
@@ -74,7 +74,6 @@ export function DeployFolds({
       />
       <NetworkFold
         values={values}
-        kind={kind}
         fieldOf={fieldOf}
         more={values.public_ip === 'dedicated' ? [t('public-ip:choice.dedicated')] : []}
         cost={addressRate}

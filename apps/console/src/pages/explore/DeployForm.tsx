@@ -128,7 +128,6 @@ export function DeployForm({
     setFieldValue('image_id', image.id)
     setFieldValue('http_ports', portsToText(image.http_ports))
     setFieldValue('tcp_ports', portsToText(image.tcp_ports))
-    if (image.kind === 'VM') setFieldValue('udp_ports', '')
     if (Number(values.container_disk_gb) < image.min_disk_gb)
       setFieldValue('container_disk_gb', image.min_disk_gb)
     // What was typed is not the image's to replace.

@@ -1,6 +1,7 @@
-import { stopWebTerminal } from '@berth/contract/instances'
+import { stopWebTerminal, TERMINAL_SERIAL } from '@berth/contract/instances'
 import { ActionIcon } from '@mantine/core'
 import { IconPlus, IconX } from '@tabler/icons-react'
+import type { TFunction } from 'i18next'
 import { Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../../api/use-change.ts'
@@ -42,13 +43,13 @@ export function ShellBar(props: ShellBarProps) {
     if (next !== null) onShow(next)
     onEnter()
   }
+  // The serial console is no shell: it is there for as long as its machine is.
+  const mayClose = shown !== TERMINAL_SERIAL && shells.listed.length > 1
   const close = () => {
-    if (shells.listed.length < 2) return
+    if (!mayClose) return
     if (hasEnded) drop(shown)
     else setClosing({ number: shown, isAsked: true })
   }
-  // Where there can be no second one there is nothing to choose.
-  if (shells.max === 1) return null
   return (
     <div className={classes.bar}>
       <TabBar
@@ -60,11 +61,11 @@ export function ShellBar(props: ShellBarProps) {
         panelId={panelId}
         options={shells.listed.map(number => ({
           value: String(number),
-          label: t('terminal.shell', { number }),
+          label: nameOfShell(t, number),
         }))}
       />
       <div className={classes.tools}>
-        {shells.listed.length > 1 && (
+        {mayClose && (
           <ActionIcon
             size="sm"
             aria-label={t('terminal.close_shell', { number: shown })}
@@ -96,6 +97,11 @@ export function ShellBar(props: ShellBarProps) {
       )}
     </div>
   )
+}
+
+/** What a tab is called. */
+export function nameOfShell(t: TFunction<'instances'>, number: number): string {
+  return number === TERMINAL_SERIAL ? t('terminal.serial') : t('terminal.shell', { number })
 }
 
 interface OpenAnotherProps extends Pick<ShellBarProps, 'shells' | 'onEnter'> {

@@ -1,4 +1,4 @@
-import { startWebTerminal } from '@berth/contract/instances'
+import { startWebTerminal, TERMINAL_SERIAL } from '@berth/contract/instances'
 import { TERMINAL_SESSIONS_MAX } from '@berth/contract/limits'
 import type { TerminalEnd } from '@berth/contract/terminal'
 import { Button } from '@mantine/core'
@@ -11,7 +11,7 @@ import { instancesQuery } from '../../api/instances-query.ts'
 import { usePageSearch } from '../../app/search.ts'
 import { useOffFor } from '../../app/session/use-off-for.ts'
 import { EmptyState } from '../../ui/EmptyState.tsx'
-import { ShellBar } from './ShellBar.tsx'
+import { nameOfShell, ShellBar } from './ShellBar.tsx'
 import classes from './TerminalPage.module.css'
 import type { TerminalHandle } from './TerminalScreen.tsx'
 import { TerminalStatus } from './TerminalStatus.tsx'
@@ -28,16 +28,23 @@ const FIRST = 1
 
 const terminalSearch = z.object({
   instance: z.string().max(40).catch(''),
-  /** Which of its shells is in sight; empty for the first. */
+  /** Which of its shells is in sight, 0 for its serial console; empty for the first. */
   shell: z
     .string()
-    .regex(/^[1-9]$/)
+    .regex(/^[0-9]$/)
     .refine(number => Number(number) <= TERMINAL_SESSIONS_MAX)
     .catch(''),
 })
 
 /** Ends with which a shell is gone, so that nothing is lost with its tab. */
-const GONE: readonly TerminalEnd[] = ['shell_exited', 'stopped', 'instance_stopped', 'idle']
+const GONE: readonly TerminalEnd[] = [
+  'shell_exited',
+  'stopped',
+  'instance_stopped',
+  'idle',
+  'guest_closed',
+  'guest_refused',
+]
 
 /** Shells of an instance, one of them in the whole window (R2.23, B9). */
 export function Page() {
@@ -116,12 +123,7 @@ function InstanceTerminal({ id, shown, onShow }: InstanceTerminalProps) {
         onShow={show}
         onEnter={enter}
       />
-      <div
-        id={panelId}
-        role="tabpanel"
-        aria-label={t('terminal.shell', { number: shown })}
-        className={classes.frame}
-      >
+      <div id={panelId} role="tabpanel" aria-label={nameOfShell(t, shown)} className={classes.frame}>
         <Suspense>
           {shells.seen.map(session => (
             <TerminalScreen
@@ -141,6 +143,11 @@ function InstanceTerminal({ id, shown, onShow }: InstanceTerminalProps) {
       </div>
       <TerminalStatus
         state={state}
+        isSerial={shown === TERMINAL_SERIAL}
+        onSerial={() => {
+          onShow(TERMINAL_SERIAL)
+          enter()
+        }}
         onConnect={() => {
           screens.current.get(shown)?.connect()
           focus()

@@ -8,14 +8,22 @@ import type { TerminalState } from './terminal-session.ts'
 /** Ends after which connecting again cannot work yet, or would only be refused again. */
 const HOPELESS: readonly TerminalEnd[] = ['instance_stopped', 'signed_out']
 
+/** Ends of those who were let into no shell, beside which the serial console goes on. */
+const GUEST_CLOSED: readonly TerminalEnd[] = ['guest_closed', 'guest_refused']
+
 interface TerminalStatusProps {
   state: TerminalState
+  /** Whether it is the serial console. */
+  isSerial: boolean
+  /** Shows the serial console in its place. */
+  onSerial: () => void
   onConnect: () => void
 }
 
 /** Under the terminal, when there is something to say: why it does not answer, and what can be done. */
-export function TerminalStatus({ state, onConnect }: TerminalStatusProps) {
+export function TerminalStatus({ state, isSerial, onSerial, onConnect }: TerminalStatusProps) {
   const { t } = useTranslation('instances')
+  const isWithoutShell = state.kind === 'ended' && GUEST_CLOSED.includes(state.reason)
   const seconds = useSecondsUntil(state.kind === 'waiting' ? state.retryAt : null)
   return (
     <div className={classes.status} role="status" data-shown={words() !== null || undefined}>
@@ -27,6 +35,11 @@ export function TerminalStatus({ state, onConnect }: TerminalStatusProps) {
             <span className={classes.count} aria-hidden="true">
               {t('terminal.retry_in', { seconds })}
             </span>
+          )}
+          {isWithoutShell && (
+            <Button size="xs" onClick={onSerial}>
+              {t('terminal.open_serial')}
+            </Button>
           )}
           {action() !== null && (
             <Button size="xs" variant="default" onClick={onConnect}>
@@ -58,7 +71,8 @@ export function TerminalStatus({ state, onConnect }: TerminalStatusProps) {
     if (state.kind === 'waiting') return t('terminal.try_now')
     if (state.kind === 'refused') return t('terminal.try_again')
     if (state.kind === 'ended' && !HOPELESS.includes(state.reason)) {
-      return t(state.reason === 'too_many_sockets' ? 'terminal.try_again' : 'terminal.new_shell')
+      const isTriedAgain = isSerial || state.reason === 'too_many_sockets' || isWithoutShell
+      return t(isTriedAgain ? 'terminal.try_again' : 'terminal.new_shell')
     }
     return null
   }

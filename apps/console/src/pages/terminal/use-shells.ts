@@ -1,3 +1,4 @@
+import { TERMINAL_SERIAL } from '@berth/contract/instances'
 import { TERMINAL_SESSIONS_MAX } from '@berth/contract/limits'
 import { useCallback, useMemo, useState } from 'react'
 
@@ -5,11 +6,12 @@ import { useCallback, useMemo, useState } from 'react'
 export interface FoundShells {
   sessions: readonly number[]
   sessions_max: number
+  has_serial: boolean
 }
 
 /** The shells of one instance, as this page shows them. */
 export interface Shells {
-  /** Numbers of those that have a tab, the lowest first. */
+  /** Numbers of those that have a tab, the lowest first; among them the serial console, which always has one where it is. */
   listed: readonly number[]
   /** Those of them that were in sight once: they have a screen, and a connection of their own. */
   seen: readonly number[]
@@ -34,15 +36,20 @@ export function useShells(shown: number): Shells {
   const [looked, setLooked] = useState<readonly number[]>([])
   const [last, setLast] = useState<number | null>(null)
   const [max, setMax] = useState<number | null>(null)
+  const [hasSerial, setHasSerial] = useState(false)
   // What is closed while it is in sight does not come back before the page shows another one.
   if (shown !== last) {
     setLast(shown)
     if (!looked.includes(shown)) setLooked([...looked, shown])
   }
-  const listed = useMemo(() => union(known, looked), [known, looked])
-  const found = useCallback(({ sessions, sessions_max }: FoundShells) => {
+  const listed = useMemo(
+    () => union(union(known, looked), hasSerial ? [TERMINAL_SERIAL] : []),
+    [known, looked, hasSerial],
+  )
+  const found = useCallback(({ sessions, sessions_max, has_serial }: FoundShells) => {
     setKnown(before => union(before, sessions))
     setMax(sessions_max)
+    setHasSerial(has_serial)
   }, [])
   return {
     listed,

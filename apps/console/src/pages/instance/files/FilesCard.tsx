@@ -33,7 +33,6 @@ export function FilesCard({ instance }: { instance: Instance }) {
   )
 
   function closedWhy(): string | null {
-    if (instance.kind === 'VM') return t('of_vm')
     return instance.status === 'running' ? null : t('when_running')
   }
 }

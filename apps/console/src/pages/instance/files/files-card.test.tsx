@@ -289,7 +289,6 @@ test.each([
     {},
     'Files can be reached while the instance runs.',
   ],
-  ['a virtual machine', madeInstance({ status: 'running', kind: 'VM' }), {}, /scp, sftp or rsync/],
   [
     'a customer without a verified address',
     running,

@@ -151,14 +151,13 @@ async function requireAbove(
   if (isUsedUp(spendLimitCents, cost.get(instanceId) ?? 0n)) throw fault('spend_limit_cents', 'below_cost')
 }
 
-/** Ports that can be had, as at a deploy: what a virtual machine is sent are streams, and an address of its own is for something. */
+/** Ports that can be had, as at a deploy: an address of its own is for something. */
 async function requirePorts(
   { publicIps, quotes }: Pick<ActionDeps, 'publicIps' | 'quotes'>,
   tx: Transaction,
   row: InstanceRow,
   { tcpPorts, udpPorts }: Columns,
 ): Promise<void> {
-  if (row.kind === 'VM' && udpPorts.length > 0) throw fault('udp_ports', 'not_allowed')
   const isBound = (await publicIps.boundTo(tx, row.id)) !== null
   if (isBound && tcpPorts.length + udpPorts.length === 0) throw fault('tcp_ports', 'public_ip_no_ports')
   // Of the pool it has what it had: more than that is to be free.

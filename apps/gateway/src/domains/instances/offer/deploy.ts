@@ -142,10 +142,6 @@ async function findImage(
   fleet.requireKind(regionCode, kind)
   fleet.place({ regionCode, kind, canMake: () => true })
   const image = await images.find(choice, regionCode)
-  // What a virtual machine is sent are streams.
-  if (kind === 'VM' && body.udp_ports.length > 0) {
-    throw new ApiError('validation_failed', { fields: [{ path: 'udp_ports', rule: 'not_allowed' }] })
-  }
   // What an engine makes that does not answer now is refused as unavailable, not as wrong.
   const isMade = image.available || image.unavailable_reason === 'no_driver'
   if (!isMade || image.kind !== kind) {

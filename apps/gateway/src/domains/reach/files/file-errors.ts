@@ -59,6 +59,8 @@ const BY_COMPUTE: Partial<Record<ComputeErrorCode, ErrorCode>> = {
   not_running: 'instance_not_running',
   not_found: 'instance_not_running',
   no_shell: 'files_no_shell',
+  guest_closed: 'files_guest_closed',
+  guest_refused: 'files_guest_refused',
   outdated: 'files_outdated',
   unsupported: 'files_unsupported',
   exhausted: 'transfer_limit',

@@ -6,9 +6,6 @@ import type { Call, CallData, CallInput } from '@berth/contract/call'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { startFileDownload, uploadPiece } from '@berth/contract/files'
 import { sendCall } from '../../../../test/start-gateway.ts'
-import type { ConnectFixture } from '../reach-fixture.ts'
-
-type Token = 'anna' | 'ben'
 
 /** A file as a customer has it. */
 export interface OwnFile {
@@ -18,7 +15,7 @@ export interface OwnFile {
 }
 
 /** Files of one instance, as a console asks for them. */
-export function filesOf({ server }: Pick<ConnectFixture, 'server'>, id: string, token: Token = 'anna') {
+export function filesOf({ server }: { server: { origin: string } }, id: string, token = 'anna') {
   const { origin } = server
   const params = { id }
 

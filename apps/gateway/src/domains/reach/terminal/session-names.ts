@@ -1,11 +1,14 @@
+import { TERMINAL_SERIAL } from '@berth/contract/instances'
 import { TERMINAL_SESSIONS_MAX } from '@berth/contract/limits'
+import { SERIAL_SESSION } from '../../../drivers/compute/port/serial-session.ts'
 
 /**
  * The name that a shell of the web terminal has among all sessions of its machine. The first one's is older than the
  * others: shells that ran before there were others are still found by it.
- * @param session From 1 to TERMINAL_SESSIONS_MAX.
+ * @param session From 1 to TERMINAL_SESSIONS_MAX; TERMINAL_SERIAL for a virtual machine's serial console.
  */
 export function sessionName(session: number): string {
+  if (session === TERMINAL_SERIAL) return SERIAL_SESSION
   return session === 1 ? 'web' : `web-${session}`
 }
 
@@ -24,10 +27,11 @@ export function sessionsAmong(names: readonly string[]): number[] {
 }
 
 /**
- * The shell that a socket's address asks for.
+ * The shell, or the serial console, that a socket's address asks for.
  * @param value Of its `session`; null where there is none, which is the first shell.
- * @returns Null where it is no shell's number.
+ * @returns Null where it is no such number.
  */
 export function sessionOf(value: string | null): number | null {
+  if (value === String(TERMINAL_SERIAL)) return TERMINAL_SERIAL
   return BY_NAME.get(value === null ? sessionName(1) : `web-${value}`) ?? null
 }

@@ -130,6 +130,10 @@ export function joinTab(deps: TabDeps): Tab {
       end('instance_stopped')
       return
     }
+    if (code === 'guest_closed' || code === 'guest_refused') {
+      end(code)
+      return
+    }
     log.warn({ err: error, instance: instanceId }, 'a shell could not be reached')
     // What does not answer now may be back in a moment, here or by another gateway.
     end(code === 'engine_unavailable' || error instanceof ApiError ? 'line_lost' : 'failed')

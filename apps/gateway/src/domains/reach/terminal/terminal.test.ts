@@ -192,7 +192,7 @@ describeWhere('the sandbox', await probeSandbox(), () => {
 
     test.each([
       [TERMINAL_SESSIONS_MAX + 1, 'shells_max'],
-      [0, 'too_small'],
+      [-1, 'too_small'],
       [1.5, 'not_whole'],
     ])('number %d is refused, and opens nothing', async (session, rule) => {
       const input = { body: { instance_id: id, session } }
@@ -206,15 +206,21 @@ describeWhere('the sandbox', await probeSandbox(), () => {
       expect(await driver.console.sessions(id)).toEqual([])
     })
 
-    test('a virtual machine has one: its serial line, which all who look at it share', async () => {
+    test('[R2.23] a virtual machine has a serial console beside them, which a pod has not', async () => {
       const vm = await fixture.addInstance({ kind: 'VM' })
-      const ask = (session: number) =>
-        fixture.call(startWebTerminal, { body: { instance_id: vm.id, session } })
-      expect(await ask(2)).toMatchObject({
-        code: 'validation_failed',
-        fields: [{ path: 'session', rule: 'vm_one_shell' }],
+      const ask = (instance_id: string, session: number) =>
+        fixture.call(startWebTerminal, { body: { instance_id, session } })
+      expect((await ask(vm.id, 0)).data).toMatchObject({
+        path: `${TERMINAL_PATH}?session=0`,
+        sessions: [],
+        sessions_max: 8,
+        has_serial: true,
       })
-      expect((await ask(1)).data).toMatchObject({ sessions: [], sessions_max: 1 })
+      expect(await ask(id, 0)).toMatchObject({
+        code: 'validation_failed',
+        fields: [{ path: 'session', rule: 'vm_only' }],
+      })
+      expect((await ask(id, 1)).data).toMatchObject({ has_serial: false })
     })
 
     test('a ticket for one shell opens no other', async () => {

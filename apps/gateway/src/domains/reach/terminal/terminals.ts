@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { TERMINAL_SERIAL } from '@berth/contract/instances'
 import { TERMINAL_SESSIONS_MAX, TERMINAL_TICKET_MS } from '@berth/contract/limits'
 import {
   TERMINAL_INPUT_BYTES_MAX,
@@ -10,6 +11,7 @@ import {
 import type { Logger } from 'pino'
 import { WebSocketServer } from 'ws'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
+import { SERIAL_SESSION } from '../../../drivers/compute/port/serial-session.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { refuseUpgrade, type Upgrade } from '../../../platform/http/upgrades.ts'
 import type { Instances } from '../../instances/instances.ts'
@@ -25,13 +27,13 @@ import { createTerminalSocket, type TerminalSocket } from './terminal-socket.ts'
 export interface Terminals {
   /**
    * A single-use ticket for one socket to one shell.
-   * @param session Number of the shell, from 1 to TERMINAL_SESSIONS_MAX.
-   * @throws ApiError `not_found`, `instance_not_running`, or `validation_failed` for more shells than the instance has.
+   * @param session Number of the shell, from 1 to TERMINAL_SESSIONS_MAX, or TERMINAL_SERIAL.
+   * @throws ApiError `not_found`, `instance_not_running`, or `validation_failed` for the serial console of a pod.
    */
   issueTicket(subject: TicketSubject, session: number): Promise<IssuedTicket>
   /**
    * Ends a shell on a customer's instance, whichever gateway opened it; none of that number: nothing.
-   * @param session Null ends all of them.
+   * @param session Null ends all of them, and puts everybody off the serial console.
    * @throws ApiError `unavailable` while the machine cannot be reached.
    */
   stop(instanceId: string, session: number | null): Promise<void>
@@ -59,6 +61,7 @@ export interface IssuedTicket {
   /** As `Terminals.sessions` says. */
   sessions: number[]
   sessionsMax: number
+  hasSerial: boolean
 }
 
 export interface TerminalsDeps {
@@ -196,21 +199,22 @@ export function createTerminals(deps: TerminalsDeps): Terminals {
     async issueTicket(subject, session) {
       const { instanceId } = subject
       const { kind } = await instances.findRunning(subject.userId, instanceId)
-      // All that looks at a serial line sees the same: there is no second shell behind it.
-      const sessionsMax = kind === 'VM' ? 1 : TERMINAL_SESSIONS_MAX
-      if (session > sessionsMax) {
-        throw new ApiError('validation_failed', { fields: [{ path: 'session', rule: 'vm_one_shell' }] })
+      const hasSerial = kind === 'VM'
+      if (session === TERMINAL_SERIAL && !hasSerial) {
+        throw new ApiError('validation_failed', { fields: [{ path: 'session', rule: 'vm_only' }] })
       }
       const [issued, sessions] = await Promise.all([
         tickets.issue(subject, opensOf(session), TERMINAL_TICKET_MS),
         findSessions(instanceId),
       ])
-      return { ...issued, path: pathOf(session), sessions, sessionsMax }
+      return { ...issued, path: pathOf(session), sessions, sessionsMax: TERMINAL_SESSIONS_MAX, hasSerial }
     },
     stop: async (instanceId, session) => {
       try {
-        const ended = session === null ? sessionsAmong(await ways.sessions(instanceId)) : [session]
-        await Promise.all(ended.map(one => ways.closeSession(instanceId, sessionName(one))))
+        const mine = (name: string) => name === SERIAL_SESSION || sessionsAmong([name]).length > 0
+        const ended =
+          session === null ? (await ways.sessions(instanceId)).filter(mine) : [sessionName(session)]
+        await Promise.all(ended.map(name => ways.closeSession(instanceId, name)))
       } catch (error) {
         // Where no machine runs, no shell does.
         if (error instanceof ComputeError && ['not_running', 'not_found'].includes(error.code)) return

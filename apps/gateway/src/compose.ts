@@ -34,6 +34,8 @@ import { regionsRoutes } from './domains/regions/routes.ts'
 import { createOutbound } from './domains/registries/outbound.ts'
 import { createRegistries, type Registries } from './domains/registries/registries.ts'
 import { registriesRoutes } from './domains/registries/routes.ts'
+import { s3Routes } from './domains/s3/routes.ts'
+import { createS3 } from './domains/s3/s3.ts'
 import { samplesRoutes } from './domains/samples/routes.ts'
 import { createSamples } from './domains/samples/samples.ts'
 import { settingsRoutes } from './domains/settings/routes.ts'
@@ -117,6 +119,10 @@ export interface GatewayParts {
   sshPort?: number | null
   /** `host:port` that customers reach it by; null or left out: the console's host and that port. */
   sshAddress?: string | null
+  /** Where the S3 server listens, on `host`; 0: any port that is free; null or left out: no S3. */
+  s3Port?: number | null
+  /** Where customers reach it; null or left out: the console's host and that port. */
+  s3Url?: string | null
   trustedProxies: readonly string[]
   /** Keeps customers' images. */
   imageStore: LayoutStore
@@ -139,6 +145,12 @@ export interface GatewayParts {
   passwordCost?: PasswordCost
 }
 
+/** Where a server listens, or why it does not. */
+export interface Listening {
+  port: number
+  why: string | null
+}
+
 /** A gateway that is put together. First `listen`, then `start`; the stops in their order here. */
 export interface Gateway {
   /** What pages say of payments. */
@@ -149,7 +161,9 @@ export interface Gateway {
   instances: Instances
   reach: Reach
   /** Where the SSH server listens, or why it does not; null where none is wanted. Known once started. */
-  readonly ssh: { port: number; why: string | null } | null
+  readonly ssh: Listening | null
+  /** Where the S3 server listens, or why it does not; null where none is wanted. Known once started. */
+  readonly s3: Listening | null
   registries: Registries
   models: Models
   watches: Watches
@@ -254,6 +268,17 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     listen,
     holders: (q, userId) => instances.holdersOfVolumes(q, userId),
     ownedByInstances: (q, engineId) => instances.ownVolumesOn(q, engineId),
+  })
+  const s3 = createS3({
+    ...base,
+    sealer: createSealer({ keys: [parts.secrets.rootKey], purpose: 'berth s3 keys', ids: parts.ids }),
+    volumes,
+    fleet,
+    events,
+    listen,
+    host: parts.host,
+    url: parts.s3Url ?? null,
+    publicUrl: () => address.url,
   })
   const quotes = createQuotes({
     ...{ db, catalogue, regions, publicIps, images, billing, fleet, registries, volumes },
@@ -378,6 +403,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...instancesRoutes(instances, quotes, say),
     ...followRoutes(followers),
     ...volumesRoutes(volumes, say),
+    ...s3Routes(s3),
     ...deployTemplatesRoutes(createDeployTemplates({ ...base, events }), instances),
     ...samplesRoutes(samples),
     ...reach.routes,
@@ -441,22 +467,41 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await server.pruneIdempotency(billing.openTopupsAmong)
       await server.pruneRateCounts()
       await registries.resealFormer()
+      await s3.purge()
     },
   })
-  /** Where the SSH server listens, or why it does not: without it the rest of a gateway is as good. */
-  let ssh: Gateway['ssh'] = null
-  async function listenForSsh(): Promise<void> {
-    if (!reach.ssh || sshPort === null) return
+  /** Where servers beside the console's listen, or why they do not: without them the rest of a gateway is as good. */
+  let ssh: Listening | null = null
+  let s3Listening: Listening | null = null
+  async function listenBeside(
+    port: number,
+    server: { listen(port: number): Promise<void>; address(): { port: number } | null; lacking: string },
+  ): Promise<Listening> {
     try {
-      await reach.ssh.listen(parts.host, sshPort)
-      ssh = { port: reach.ssh.address()?.port ?? sshPort, why: null }
+      await server.listen(port)
+      return { port: server.address()?.port ?? port, why: null }
     } catch (error) {
-      log.warn(
-        { err: error, port: sshPort },
-        'the SSH server cannot listen: nobody reaches instances by SSH here',
-      )
-      ssh = { port: sshPort, why: String((error as NodeJS.ErrnoException).code ?? error) }
+      log.warn({ err: error, port }, server.lacking)
+      return { port, why: String((error as NodeJS.ErrnoException).code ?? error) }
     }
+  }
+  async function listenForSsh(): Promise<void> {
+    const { ssh: server } = reach
+    if (!server || sshPort === null) return
+    ssh = await listenBeside(sshPort, {
+      listen: port => server.listen(parts.host, port),
+      address: server.address,
+      lacking: 'the SSH server cannot listen: nobody reaches instances by SSH here',
+    })
+  }
+  async function listenForS3(): Promise<void> {
+    const port = parts.s3Port ?? null
+    if (port === null) return
+    s3Listening = await listenBeside(port, {
+      listen: s3.serve,
+      address: s3.address,
+      lacking: 'the S3 server cannot listen: nobody reaches volumes by S3 here',
+    })
   }
 
   /** What the gateway before held must not be waited for until it runs out: nobody will give it back. */
@@ -501,6 +546,9 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     get ssh() {
       return ssh
     },
+    get s3() {
+      return s3Listening
+    },
     registries,
     models,
     watches,
@@ -527,6 +575,8 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       stops.push(await reach.start())
       stops.push(await followers.watch())
       await listenForSsh()
+      stops.push(await s3.watch())
+      await listenForS3()
       await jobs.start()
       await instances.reconciler.start()
       stopSampling = await samples.start()
@@ -542,6 +592,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await gateways.withdraw()
       await Promise.all(platforms.map(platform => platform.stop()))
       reach.shutdown()
+      s3.shutdown()
       followers.shutdown()
       await server.close(REQUESTS_PATIENCE_MS)
       await gateways.close()

@@ -154,6 +154,7 @@ async function greet({ gateway, config, address, managementAddress }: Greeting):
     )
   }
   lines.push(...aboutSsh(gateway.ssh, config.host))
+  lines.push(...aboutS3(gateway.s3, config))
   lines.push(...aboutPayments(gateway.paymentsShown))
   if (config.casdoor !== null) lines.push(`Accounts   are kept by Casdoor at ${config.casdoor.url}`)
   lines.push(`Metrics    ${managementAddress}/metrics`)
@@ -176,6 +177,15 @@ function aboutSsh(ssh: Gateway['ssh'], host: string): string[] {
   if (ssh.why === null) return [`SSH        ssh <instance>@${host} -p ${ssh.port}`]
   const why = ssh.why === 'EADDRINUSE' ? 'another program uses it' : ssh.why
   return [`SSH        does not listen on port ${ssh.port}: ${why}. Choose another one with BERTH_SSH_PORT.`]
+}
+
+/** How volumes are reached by S3, or why they are not. */
+function aboutS3(s3: Gateway['s3'], { host, s3Url }: Pick<Config, 'host' | 's3Url'>): string[] {
+  if (s3 === null) return []
+  if (s3.why === null)
+    return [`S3         ${s3Url ?? `http://${host}:${s3.port}`} (keys are made at a network volume)`]
+  const why = s3.why === 'EADDRINUSE' ? 'another program uses it' : s3.why
+  return [`S3         does not listen on port ${s3.port}: ${why}. Choose another one with BERTH_S3_PORT.`]
 }
 
 /** What an operator must know of payments before customers do. */

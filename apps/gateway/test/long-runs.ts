@@ -23,6 +23,8 @@ const TRIES = {
   images: { short: 12, long: 200 },
   /** Random lives of a pod that may stay stopped. */
   deletions: { short: 3, long: 100 },
+  /** Small objects that are put by S3, and swaps of a folder for a link meanwhile. */
+  objects: { short: 200, long: 10_000 },
   /** Files that are uploaded to a folder, which gets a thousand in all. */
   uploads: { short: 100, long: 1_000 },
   /** Files of a machine that is removed. */

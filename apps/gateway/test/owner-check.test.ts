@@ -11,6 +11,7 @@ import { RECENT_SIGN_IN_MS } from '@berth/contract/limits'
 import { watchOffer } from '@berth/contract/offer-watches'
 import { addRegistryCredential } from '@berth/contract/registries'
 import { addSshKey } from '@berth/contract/ssh-keys'
+import { makeS3Key } from '@berth/contract/volume-s3'
 import { createVolume } from '@berth/contract/volumes'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -142,6 +143,10 @@ const WHO: Record<string, Audience> = {
   'netvolume.attach': 'verified',
   'netvolume.detach': 'verified',
   'netvolume.delete': 'verified',
+  'netvolume.s3': 'user',
+  'netvolume.make-s3-key': 'verified',
+  'netvolume.rotate-s3-key': 'verified',
+  'netvolume.revoke-s3-key': 'user',
   'bill.balance': 'user',
   'bill.pay-platform': 'user',
   'bill.topup': 'verified',
@@ -218,6 +223,10 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   }),
   'netvolume.detach': ({ volume, instance }) => ({ params: { id: volume }, body: { instance_id: instance } }),
   'netvolume.delete': ({ volume }) => ({ params: { id: volume }, query: { name: 'not-its-name' } }),
+  'netvolume.s3': ({ volume }) => ({ params: { id: volume } }),
+  'netvolume.make-s3-key': ({ volume }) => ({ params: { id: volume }, body: { access: 'read_write' } }),
+  'netvolume.rotate-s3-key': ({ volume, s3Key }) => ({ params: { id: volume, access_key_id: s3Key } }),
+  'netvolume.revoke-s3-key': ({ volume, s3Key }) => ({ params: { id: volume, access_key_id: s3Key } }),
   'image.create': ({ instance }) => ({ body: { ...imageDetails, instance_id: instance } }),
   'image.edit': ({ image }) => ({ body: { ...imageDetails, id: image } }),
   'image.publish': ({ image }) => ({ params: { id: image } }),
@@ -247,6 +256,7 @@ interface Ids {
   template: string
   watch: string
   volume: string
+  s3Key: string
   image: string
 }
 
@@ -412,6 +422,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         template: '01890000-0000-7000-8000-000000000000',
         watch: '01890000-0000-7000-8000-000000000000',
         volume: 'v-zzzzzzz',
+        s3Key: 'BKIAAAAAAAAAAAAAAAAA',
         image: 'im-zzzzzzz',
       }),
     )
@@ -527,7 +538,7 @@ function watch() {
 }
 
 async function ownKeys(): Promise<
-  Pick<Ids, 'sshKey' | 'registry' | 'apiKey' | 'template' | 'watch' | 'volume' | 'image'>
+  Pick<Ids, 'sshKey' | 'registry' | 'apiKey' | 'template' | 'watch' | 'volume' | 's3Key' | 'image'>
 > {
   const token = { token: owner }
   const [ssh, registry, api, kept, watched, made] = [
@@ -538,6 +549,7 @@ async function ownKeys(): Promise<
     await gateway.data(watchOffer, { body: watch() }, token),
     await gateway.data(createVolume, { body: volume() }, token),
   ]
+  const s3 = await gateway.data(makeS3Key, { params: { id: made.id }, body: { access: 'read_write' } }, token)
   return {
     sshKey: ssh.id,
     registry: registry.id,
@@ -545,6 +557,7 @@ async function ownKeys(): Promise<
     template: kept.id,
     watch: watched.id,
     volume: made.id,
+    s3Key: s3.access_key_id,
     image: await keptOf(ownerId),
   }
 }

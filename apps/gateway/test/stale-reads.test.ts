@@ -63,6 +63,7 @@ import {
 } from '@berth/contract/registries'
 import { addSshKey, removeSshKey } from '@berth/contract/ssh-keys'
 import { attachVolume, detachVolume } from '@berth/contract/volume-attach-calls'
+import { makeS3Key, revokeS3Key, rotateS3Key } from '@berth/contract/volume-s3'
 import {
   createVolume,
   deleteVolume,
@@ -373,6 +374,12 @@ const SCENES: Scene[] = [
     const { id, name } = await readyVolume()
     return { customer: owner, input: { params: { id }, query: { name } } }
   }),
+  scene(makeS3Key, async () => ({
+    customer: owner,
+    input: { params: { id: (await readyVolume()).id }, body: { access: 'read_only' as const } },
+  })),
+  scene(rotateS3Key, async () => ({ customer: owner, input: { params: await madeS3Key() } })),
+  scene(revokeS3Key, async () => ({ customer: owner, input: { params: await madeS3Key() } })),
   scene(createImage, async () => ({
     customer: owner,
     input: { body: { ...imageDetails, instance_id: await instance('running') } },
@@ -622,6 +629,16 @@ async function readyVolume(): Promise<Volume> {
     const list = await gateway.data(listVolumes, { query: {} }, owner)
     return list.find(one => one.id === id && one.status === 'ready')
   })
+}
+
+async function madeS3Key() {
+  const { id } = await readyVolume()
+  const { access_key_id } = await gateway.data(
+    makeS3Key,
+    { params: { id }, body: { access: 'read_write' } },
+    owner,
+  )
+  return { id, access_key_id }
 }
 
 async function payer(): Promise<Customer & { userId: string }> {

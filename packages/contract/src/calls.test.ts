@@ -109,7 +109,13 @@ const COUNTED_APART: Record<Exclude<RateClass, 'general'>, string[]> = {
  * over, or take the owner's away. Written out, because a new call that nobody thought of is a hole that nobody sees.
  */
 const PROVEN: Record<Exclude<Proof, 'none'>, string[]> = {
-  recent: ['account.unlink', 'api_key.create', 'ssh_key.add'],
+  recent: [
+    'account.unlink',
+    'api_key.create',
+    'ssh_key.add',
+    'netvolume.make-s3-key',
+    'netvolume.rotate-s3-key',
+  ],
   own: [
     // For linking it wants a recent sign-in; what comes back is taken by the customer who began alone.
     'account.begin-provider-sign-in',
@@ -126,6 +132,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'account.end-session',
     'account.end-other-sessions',
     'api_key.revoke',
+    'netvolume.revoke-s3-key',
     'ssh_key.remove',
   ],
   'it lets nobody in': [
@@ -210,6 +217,10 @@ const OWN_CALLS = [
   'PUT /api/netvolume/',
   'POST /api/netvolume/{id}/grow',
   'DELETE /api/netvolume/{id}',
+  'GET /api/netvolume/{id}/s3',
+  'POST /api/netvolume/{id}/s3-key',
+  'POST /api/netvolume/{id}/s3-key/{access_key_id}/rotate',
+  'DELETE /api/netvolume/{id}/s3-key/{access_key_id}',
   'GET /api/instance/{id}/billing-preview',
   'POST /api/instance/renew',
   'POST /api/instance/toggle-renewal',
@@ -275,7 +286,8 @@ describe('names and addresses', () => {
   test('operations are unique and spelled alike', () => {
     const operations = all.map(call => call.operation)
     expect(new Set(operations).size).toBe(operations.length)
-    for (const operation of operations) expect(operation).toMatch(/^[a-z_]+\.[a-z]+(-[a-z]+)*$/)
+    for (const operation of operations)
+      expect(operation).toMatch(/^[a-z_]+\.[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$/)
   })
 
   test('method and path are unique, also when parameters have other names', () => {
@@ -312,7 +324,7 @@ describe.each(all.map(call => [call.operation, call] as const))('%s', (_operatio
   })
 
   test('its path sits below /api, and a GET or DELETE has no body', () => {
-    expect(call.path).toMatch(/^\/api\/[a-z_-]+(\/[a-z_-]+|\/\{[a-z_]+\})*\/?$/)
+    expect(call.path).toMatch(/^\/api\/[a-z_-]+(\/[a-z][a-z0-9_-]*|\/\{[a-z_]+\})*\/?$/)
     if (call.method === 'GET' || call.method === 'DELETE') expect(call.body).toBeNull()
   })
 

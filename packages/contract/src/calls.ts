@@ -21,6 +21,7 @@ import { regionCalls } from './regions.ts'
 import { registryCalls } from './registries.ts'
 import { sshKeyCalls } from './ssh-keys.ts'
 import { volumeAttachCalls } from './volume-attach-calls.ts'
+import { volumeS3Calls } from './volume-s3.ts'
 import { volumeCalls } from './volumes.ts'
 
 /** Every call of the gateway, in the order of the published document (R7.9). */
@@ -47,6 +48,7 @@ export const calls = [
   ...instanceTermCalls,
   ...volumeCalls,
   ...volumeAttachCalls,
+  ...volumeS3Calls,
   ...publicIpCalls,
   ...billingCalls,
 ] as const

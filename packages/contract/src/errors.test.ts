@@ -114,7 +114,7 @@ describe('the catalogue', () => {
   })
 
   test('codes and rules are spelled in snake case, each rule once', () => {
-    for (const key of [...codes, ...FIELD_RULES]) expect(key).toMatch(/^[a-z]+(_[a-z]+)*$/)
+    for (const key of [...codes, ...FIELD_RULES]) expect(key).toMatch(/^[a-z][a-z0-9]*(_[a-z][a-z0-9]*)*$/)
     expect(new Set(FIELD_RULES).size).toBe(FIELD_RULES.length)
   })
 })

@@ -176,6 +176,7 @@ export const ERRORS = {
   registry_credential_limit: rule(409, 'change'),
   deploy_template_limit: rule(409, 'change'),
   api_key_limit: rule(409, 'change'),
+  s3_key_limit: rule(409, 'change'),
 
   // Models.
   model_call_failed: rule(502, 'retry'),

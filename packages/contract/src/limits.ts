@@ -275,6 +275,9 @@ export const REGISTRY_PASSWORD_CHARS_MAX = 8_000
 export const API_KEYS_PER_USER_MAX = 50
 export const API_KEY_LIFE_DAYS_MAX = 3_650
 
+/** S3 keys of one network volume that can be used. */
+export const S3_KEYS_PER_VOLUME_MAX = 20
+
 /** Hours that a balance lasts at which an alert may be asked for, and those that a new account gets (B4). */
 export const ALERT_HOURS_CHOICES = [72, 24, 12, 6, 3, 1] as const
 export const ALERT_HOURS_DEFAULT = [24, 3] as const

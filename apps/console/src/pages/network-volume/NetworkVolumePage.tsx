@@ -26,6 +26,7 @@ const CreateVolumeDialog = lazyPart(() =>
   import('./CreateVolumeDialog.tsx').then(module => module.CreateVolumeDialog),
 )
 const DIALOGS = {
+  s3: lazyPart(() => import('./S3Dialog.tsx').then(module => module.S3Dialog)),
   grow: lazyPart(() => import('./GrowVolumeDialog.tsx').then(module => module.GrowVolumeDialog)),
   attach: lazyPart(() => import('./AttachDialog.tsx').then(module => module.AttachDialog)),
   detach: lazyPart(() => import('./DetachDialog.tsx').then(module => module.DetachDialog)),

@@ -124,7 +124,7 @@ describe('the page of network volumes', () => {
     ])
     const rowOf = async (name: string) => within((await screen.findByText(name)).closest('tr') as HTMLElement)
     const said: [string, string[]][] = [
-      ['datasets', ['82 of 100 GB', '82%', 'Details']],
+      ['datasets', ['82 of 100 GB', '82%', 'S3 access']],
       ['ckpt', ['97 of 100 GB', '3.5 GB left', 'Grow']],
       ['fresh', ['not measured yet']],
       ['many', ['not measured: too many files to count']],

@@ -1,6 +1,7 @@
 import { growVolume, listVolumes, type Volume, type VolumeStatus } from '@berth/contract/volumes'
 import {
   IconArrowsMaximize,
+  IconCloudUp,
   IconInfoCircle,
   IconPencil,
   IconPlugConnected,
@@ -31,6 +32,7 @@ const LOOKS: Record<VolumeStatus, StatusLook> = {
 }
 
 const ICONS: Record<VolumeAction, RowActionItem<VolumeAction>['icon']> = {
+  s3: IconCloudUp,
   details: IconInfoCircle,
   grow: IconArrowsMaximize,
   attach: IconPlugConnected,
@@ -146,10 +148,11 @@ export function useVolumeColumns(
       },
     ]
 
-    /** What the row needs: more room where it is nearly full. */
+    /** What the row needs: more room where it is nearly full, else files; where it has none to show, why. */
     function primaryOf(volume: Volume) {
       const isFull = volume.near_full && reasonOff('grow', volume) === null
-      const action: VolumeAction = isFull ? 'grow' : 'details'
+      const hasFiles = volume.status === 'ready' || volume.status === 'growing'
+      const action: VolumeAction = isFull ? 'grow' : hasFiles ? 's3' : 'details'
       const label = t(`actions.${action}`)
       const said = t('common:row.action', { action: label, name: volume.name })
       return isFull

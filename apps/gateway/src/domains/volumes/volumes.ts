@@ -9,7 +9,7 @@ import {
   volume as volumeEntity,
   volumePrice,
 } from '@berth/contract/volumes'
-import { and, count, desc, eq, isNotNull, isNull, sum } from 'drizzle-orm'
+import { and, count, desc, eq, inArray, isNotNull, isNull, sum } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
@@ -38,6 +38,7 @@ import {
 import { readOnlyOn } from './volume-use.ts'
 import { createVolumeWork, type Holder, type WorkDeps } from './volume-work.ts'
 
+export { VOLUME_CHANNEL } from './volume-states.ts'
 export type { Holder } from './volume-work.ts'
 
 export type Volumes = ReturnType<typeof createVolumes>
@@ -412,8 +413,9 @@ export function createVolumes(deps: VolumesDeps) {
     find: (
       userId: string,
       id: string,
-    ): Promise<Pick<VolumeRow, 'engineId' | 'regionCode' | 'name' | 'unpaidSince'>> =>
-      findOwn(db, userId, id),
+    ): Promise<
+      Pick<VolumeRow, 'engineId' | 'regionCode' | 'name' | 'unpaidSince' | 'status' | 'sizeGb' | 'createdAt'>
+    > => findOwn(db, userId, id),
 
     obstacle,
 
@@ -452,6 +454,19 @@ export function createVolumes(deps: VolumesDeps) {
     async isReadOnly(id: string): Promise<boolean> {
       const [row] = await db.select().from(volume).where(eq(volume.id, id))
       return row !== undefined && isReadOnlyRow(row)
+    },
+
+    /** Whether what a volume holds may be read and written now: it is there, and nothing takes it away. */
+    isServable: ({ status }: Pick<VolumeRow, 'status'>): boolean => isBilled(status),
+
+    /** Which of some volumes are gone, by their ids. */
+    async goneAmong(volumeIds: readonly string[]): Promise<string[]> {
+      if (volumeIds.length === 0) return []
+      const rows = await db
+        .select({ id: volume.id })
+        .from(volume)
+        .where(and(inArray(volume.id, [...volumeIds]), isNotNull(volume.deletedAt)))
+      return rows.map(({ id }) => id)
     },
 
     /** How many volumes a customer has that are not gone. */

@@ -28,6 +28,10 @@ export interface Config {
   readonly sshPort: number | null
   /** `host:port` that customers reach it by; null: the console's host and that port. */
   readonly sshAddress: string | null
+  /** Null where no S3 is offered. */
+  readonly s3Port: number | null
+  /** Where customers reach it; null: the console's host and that port. */
+  readonly s3Url: string | null
   readonly trustedProxies: readonly string[]
   readonly dataDir: string
   /** Where the sandbox keeps its machines. */
@@ -123,6 +127,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     sshPort: values.BERTH_SSH_PORT || null,
     sshAddress: values.BERTH_SSH_ADDRESS,
+    s3Port: values.BERTH_S3_PORT || null,
+    s3Url: values.BERTH_S3_URL,
     trustedProxies: values.BERTH_TRUSTED_PROXIES,
     dataDir: resolve(PROJECT_DIR, values.BERTH_DATA_DIR),
     sandboxDir: resolve(PROJECT_DIR, values.BERTH_SANDBOX_DIR ?? join(values.BERTH_DATA_DIR, 'machines')),

@@ -170,6 +170,27 @@ export const SETTINGS = {
       'Where customers reach the SSH server of any gateway, such as a load balancer that passes TCP on. Empty: the host ' +
       'of the console’s address and `BERTH_SSH_PORT`.',
   }),
+  BERTH_S3_PORT: setting(wholeNumber(0, 65_535), {
+    default: '3900',
+    takes: 'a port, 1 to 65535, or 0 for no S3',
+    about:
+      'Port of the S3 server, on the interface of `BERTH_HOST`: customers read and write files of their network volumes by it, ' +
+      'with keys that they make in the console. A port that is taken is said at the start, and the rest of the gateway ' +
+      'runs. 0: customers are told that there is no S3.',
+  }),
+  BERTH_S3_URL: setting(
+    optional(url(['http:', 'https:'], ({ pathname, search }) => pathname === '/' && search === '')).transform(
+      text => (text === null ? null : new URL(text).origin),
+    ),
+    {
+      default: '',
+      takes: 'an address without a path, such as https://s3.example.com',
+      about:
+        'Where customers reach the S3 server of any gateway, such as a proxy with TLS that passes requests on as they are, their ' +
+        'host included: it is signed. Buckets have names below its host, too, where DNS leads them here. Empty: the host of ' +
+        'the console’s address and `BERTH_S3_PORT`, without TLS.',
+    },
+  ),
   BERTH_TRUSTED_PROXIES: setting(listOf(z.string().regex(NETWORK)), {
     default: '',
     takes: 'addresses or networks with commas between, such as 10.0.0.0/8,127.0.0.1',

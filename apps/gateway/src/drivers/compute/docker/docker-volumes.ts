@@ -1,3 +1,5 @@
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
 import type Docker from 'dockerode'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
@@ -18,6 +20,8 @@ const NOT_HELD = {
   enforced: false,
   why: 'Docker limits the size of volumes only on few file systems, so it is not asked to',
 } as const
+
+const NOT_HERE = 'its Docker Engine runs on another computer, or keeps it where this gateway may not look'
 
 /** Volumes as the engine's named ones, found by their names and labels. */
 export function createDockerVolumes(docker: Docker, cloudId: string, run: VolumeHelper): VolumeStore {
@@ -70,6 +74,19 @@ export function createDockerVolumes(docker: Docker, cloudId: string, run: Volume
         const kb = exitCode === null ? null : /^(\d+)\t/m.exec(output)?.[1]
         if (kb === undefined) throw new ComputeError('failed', `du did not count it: ${output.trim()}`)
         return kb === null ? null : { used_bytes: Number(kb) * KB }
+      }),
+    folder: id =>
+      translated(`finding the volume ${id}`, async () => {
+        const { Driver, Mountpoint } = await docker.getVolume(nameOf(id)).inspect()
+        // An engine behind a socket of this computer may still be another computer's: then its folder is not here.
+        const isHere = Driver === 'local' && 'socketPath' in docker.modem && Boolean(docker.modem.socketPath)
+        const mayEnter =
+          isHere &&
+          (await access(Mountpoint, constants.R_OK | constants.W_OK | constants.X_OK).then(
+            () => true,
+            () => false,
+          ))
+        return mayEnter ? { path: Mountpoint } : { lacks: NOT_HERE }
       }),
     list: () =>
       translated('listing volumes', async () => {

@@ -46,6 +46,9 @@ export function createFakeVolumes({
       const used_bytes = volumeBytes.get(id) ?? 0
       return Number.isFinite(used_bytes) ? { used_bytes } : null
     },
+    async folder() {
+      return { lacks: 'the fake engine has no disk' }
+    },
     async list() {
       await faults.pass('listVolumes', null)
       return [...volumes]

@@ -1,4 +1,5 @@
 import type { Capability } from './capability.ts'
+import type { Part } from './part.ts'
 
 /**
  * Storage that outlives machines, each piece by an id of the caller's. A volume is attached by naming it in the spec of
@@ -31,6 +32,12 @@ export interface VolumeStore {
    * counts is no thread of the gateway's. Fails with `not_found`.
    */
   measure(id: string): Promise<VolumeUse | null>
+
+  /**
+   * Where what a volume holds lies as files on the gateway's own computer, for whoever serves them beside machines; or why
+   * that is not to be had. Machines may change it at any moment, links in it included. Fails with `not_found`.
+   */
+  folder(id: string): Promise<Part<{ path: string }>>
 
   /** Ids of every volume of this cloud on the engine. */
   list(): Promise<string[]>

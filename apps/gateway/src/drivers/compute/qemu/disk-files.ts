@@ -61,6 +61,11 @@ export function createDiskFiles(dir: string) {
       if (!found) throw new ComputeError('not_found', `no volume ${id}`)
       return { used_bytes: found.blocks * STAT_BLOCK_BYTES }
     },
+    async folder(id) {
+      await mustExist(id)
+      return { lacks: 'it is a disk with a file system of its virtual machine’s, which nobody else reads' }
+    },
+
     async list() {
       const entries = await readdir(dir, { withFileTypes: true }).catch(() => [])
       return entries.flatMap(entry =>

@@ -11,6 +11,7 @@ export interface KeptVolumes {
   grow(volume: VolumeSpec): Promise<void>
   delete(id: string): Promise<void>
   measure(id: string): Promise<VolumeUse | null>
+  folder: VolumeStore['folder']
   list(): Promise<string[]>
 }
 
@@ -46,6 +47,7 @@ export function createSandboxVolumes(store: MachineStore, kept: KeptVolumes): Vo
       }),
     // Whatever is done with it meanwhile: what is counted is old in the next moment anyhow.
     measure: id => kept.measure(id),
+    folder: id => kept.folder(id),
     list: () => kept.list(),
   }
 }

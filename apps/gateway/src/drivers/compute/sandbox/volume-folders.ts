@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
+import type { Part } from '../port/part.ts'
 import type { VolumeSpec, VolumeUse } from '../port/volumes.ts'
 import { countKb } from './count-folders.ts'
 import { eraseWithPatience } from './erase-with-patience.ts'
@@ -106,6 +107,15 @@ export function createVolumeFolders(deps: {
       const data = await mustExist(id)
       const kb = (await countKb([data], counting)).get(data)
       return kb === undefined ? null : { used_bytes: kb * KB }
+    },
+
+    /** Where its files lie. What users of machines own only root may write. @throws ComputeError `not_found`. */
+    async folder(id: string): Promise<Part<{ path: string }>> {
+      const path = await mustExist(id)
+      const { uid } = await stat(path)
+      const own = process.getuid?.()
+      if (own === 0 || own === uid) return { path }
+      return { lacks: 'its files belong to users of a machine, and this gateway does not run as root' }
     },
 
     async list(): Promise<string[]> {

@@ -1,0 +1,34 @@
+/** What the S3 server asks of its gateway, which alone knows keys, volumes and customers. */
+export interface GatewaySide {
+  /**
+   * Whose a key is and what it reaches; null where it is none, or is over.
+   * @param asked The day and region that a request was signed for: what comes back signs that and nothing else.
+   */
+  findKey(asked: { accessKeyId: string; date: string; region: string }): Promise<KnownKey | null>
+  /** A key was used. @param from The address that the request came from. */
+  noteUse(accessKeyId: string, from: string): void
+}
+
+/** A key, and the volume that it reaches. */
+export interface KnownKey {
+  userId: string
+  /** The volume's id. */
+  bucket: string
+  /** When the volume was made, in milliseconds. */
+  bucketMadeMs: number
+  region: string
+  /** Signs requests of the day and region that was asked for. */
+  signingKey: Uint8Array
+  access: 'read_write' | 'read_only'
+  /** When it ends by itself, in milliseconds; null: it does not. */
+  endsMs: number | null
+  /** The folder with what the volume holds, or why it cannot be reached here. */
+  place: { path: string } | { why: string }
+  /** It is read and not written: nothing is left to pay for it, or it holds more than its size. */
+  isReadOnly: boolean
+  /** What the volume is to hold at most. */
+  bytesMax: number
+}
+
+/** The gateway's log. */
+export type S3Log = (level: 'warn' | 'error', about: Record<string, unknown>, text: string) => void

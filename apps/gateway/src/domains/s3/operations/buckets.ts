@@ -1,0 +1,36 @@
+import type { Operation } from '../protocol/s3-request.ts'
+import { writeXml } from '../protocol/xml.ts'
+import { S3Error } from '../s3-error.ts'
+
+/** The one bucket that a key reaches. */
+export const listBuckets: Operation = async ({ known }) => ({
+  xml: writeXml('ListAllMyBucketsResult', {
+    Owner: { ID: known.userId, DisplayName: known.userId },
+    Buckets: {
+      Bucket: {
+        Name: known.bucket,
+        CreationDate: new Date(known.bucketMadeMs).toISOString(),
+        BucketRegion: known.region,
+      },
+    },
+  }),
+})
+
+export const headBucket: Operation = async ({ known }) => ({
+  headers: { 'x-amz-bucket-region': known.region },
+})
+
+/** The region that a bucket's requests are signed for. */
+export const bucketLocation: Operation = async ({ known }) => {
+  // A document of one element, which holds a text.
+  const document = writeXml('LocationConstraint', { '#text': known.region })
+  return { xml: document }
+}
+
+/** Versions are not kept; that is said as S3 says it of a bucket where they never were. */
+export const bucketVersioning: Operation = async () => ({ xml: writeXml('VersioningConfiguration', {}) })
+
+/** Clients make a bucket to be sure that it is there. */
+export const makeBucket: Operation = async () => {
+  throw new S3Error('BucketAlreadyOwnedByYou')
+}

@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { QUICK_IMPORTS } from '../../../platform/quick-imports.ts'
+import type { GatewaySide } from '../gateway-side.ts'
+import type { FromProcess, ToProcess } from './words.ts'
+
+const SCRIPT = join(import.meta.dirname, 's3-process.ts')
+const FLAGS = ['--max-old-space-size=512', '--disable-warning=ExperimentalWarning']
+/** What has ended by itself is started again, and not without a pause. */
+const AGAIN_MS = 1_000
+
+/**
+ * The S3 server of a gateway, in a process beside it: what customers send and fetch is no work of the gateway's thread, and
+ * a fault there takes nothing else along. It is told of each key what it needs to know, and has no settings, no database and
+ * no secret besides.
+ */
+export function createS3Beside(deps: { gateway: GatewaySide; hostName: string | null; log: Logger }) {
+  const { log, gateway } = deps
+  let child: ChildProcess | null = null
+  let address: AddressInfo | null = null
+  let isStopping = false
+
+  const tell = (told: ToProcess) => {
+    if (child?.connected) child.send(told, () => undefined)
+  }
+
+  async function answer(
+    own: ChildProcess,
+    { id, asked }: Extract<FromProcess, { says: 'find_key' }>,
+  ): Promise<void> {
+    const told = await gateway.findKey(asked).then(
+      (key): ToProcess => ({ tells: 'key', id, key }),
+      (error): ToProcess => {
+        log.error({ err: error }, 'an S3 key could not be looked up')
+        return { tells: 'fault', id, why: 'the gateway could not look the key up' }
+      },
+    )
+    if (own.connected) own.send(told, () => undefined)
+  }
+
+  /** @throws What the system says of the address, and of the process. */
+  function start(host: string, port: number): Promise<void> {
+    const started = Promise.withResolvers<void>()
+    const own = startProcess()
+    child = own
+    own.on('message', (said: FromProcess) => {
+      if (said.says === 'find_key') void answer(own, said)
+      else if (said.says === 'used') gateway.noteUse(said.accessKeyId, said.from)
+      else if (said.says === 'log') log[said.level](said.about, said.text)
+      else if (said.says === 'listening') {
+        address = said.address
+        started.resolve()
+      } else {
+        started.reject(Object.assign(new Error(said.message), { code: said.code }))
+        own.disconnect()
+      }
+    })
+    own.once('error', started.reject)
+    own.once('exit', code => {
+      if (child === own) child = null
+      started.reject(new Error(`the S3 server's process ended with ${code}`))
+      if (isStopping || !address) return
+      log.error({ code }, 'the S3 server’s process ended by itself, and is started again')
+      setTimeout(startAgain, AGAIN_MS, host, address.port).unref()
+      address = null
+    })
+    tell({ tells: 'orders', orders: { host, port, hostName: deps.hostName } })
+    return started.promise
+  }
+  function startAgain(host: string, port: number): void {
+    if (isStopping) return
+    start(host, port).catch(error => {
+      log.error({ err: error }, 'the S3 server cannot be started again')
+      setTimeout(startAgain, AGAIN_MS, host, port).unref()
+    })
+  }
+
+  return {
+    /** Where it listens; null where it does not. */
+    address: () => address,
+    /** Its process, for tests that kill it; null while there is none. */
+    pid: () => child?.pid ?? null,
+    listen: start,
+    /** Has it ask again what it knows of keys. */
+    forgetKeys: () => tell({ tells: 'keys_changed' }),
+    shutdown(): void {
+      isStopping = true
+      address = null
+      tell({ tells: 'stop' })
+    },
+  }
+}
+
+function startProcess(): ChildProcess {
+  const child = spawn(process.execPath, [...FLAGS, SCRIPT], {
+    env: { ...QUICK_IMPORTS },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    serialization: 'advanced',
+  })
+  // It ends with this process, and does not keep it.
+  child.unref()
+  child.channel?.unref()
+  return child
+}

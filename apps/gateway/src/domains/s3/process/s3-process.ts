@@ -1,0 +1,70 @@
+import type { GatewaySide, KnownKey } from '../gateway-side.ts'
+import { createS3Server, type S3Server } from '../protocol/s3-server.ts'
+import type { FromProcess, Orders, ToProcess } from './words.ts'
+
+/** What is under way when it stops has so long to end. */
+const STOP_MS = 4_000
+/** The use of a key is told no more often than this. */
+const USED_STEP_MS = 60_000
+const USED_KEPT_MAX = 10_000
+
+let server: S3Server | null = null
+const say = (word: FromProcess) => void process.send?.(word, undefined, {}, () => undefined)
+
+const waiting = new Map<number, PromiseWithResolvers<KnownKey | null>>()
+const usedAt = new Map<string, number>()
+let last = 0
+
+const gateway: GatewaySide = {
+  findKey(asked) {
+    const id = ++last
+    const answered = Promise.withResolvers<KnownKey | null>()
+    waiting.set(id, answered)
+    say({ says: 'find_key', id, asked })
+    return answered.promise
+  },
+  noteUse(accessKeyId, from) {
+    const now = Date.now()
+    const before = usedAt.get(accessKeyId)
+    if (before !== undefined && now - before < USED_STEP_MS) return
+    if (usedAt.size >= USED_KEPT_MAX) usedAt.clear()
+    usedAt.set(accessKeyId, now)
+    say({ says: 'used', accessKeyId, from })
+  },
+}
+
+async function serve({ host, port, hostName }: Orders): Promise<void> {
+  server = createS3Server({
+    gateway,
+    hostName,
+    now: Date.now,
+    log: (level, about, text) => say({ says: 'log', level, about, text }),
+  })
+  try {
+    say({ says: 'listening', address: await server.listen(host, port) })
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    say({ says: 'deaf', code, message })
+  }
+}
+
+function stop(): void {
+  void server?.close().then(() => process.exit())
+  setTimeout(() => process.exit(), STOP_MS)
+}
+
+process.on('message', (told: ToProcess) => {
+  if (told.tells === 'orders') void serve(told.orders)
+  else if (told.tells === 'keys_changed') server?.forgetKeys()
+  else if (told.tells === 'stop') stop()
+  else {
+    const answered = waiting.get(told.id)
+    waiting.delete(told.id)
+    if (told.tells === 'key') answered?.resolve(told.key)
+    else answered?.reject(new Error(told.why))
+  }
+})
+// Whoever ends the gateway by a signal to all of its processes has it stop this one.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+// There is nobody to ask any more.
+process.once('disconnect', () => process.exit())

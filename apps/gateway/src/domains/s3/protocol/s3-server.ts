@@ -1,0 +1,234 @@
+import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { GatewaySide, KnownKey, S3Log } from '../gateway-side.ts'
+import { operationOf } from '../operations/operations.ts'
+import { S3Error } from '../s3-error.ts'
+import { S3_LIMITS, type S3Limits } from '../s3-limits.ts'
+import { codeOf } from '../store/beneath.ts'
+import { createKeyLocks } from '../store/key-locks.ts'
+import { sweep } from '../store/uploads.ts'
+import { withVolume } from '../store/volume-folder.ts'
+import { createKnownKeys } from './known-keys.ts'
+import type { S3Answer, S3Request } from './s3-request.ts'
+import { decodeUri, readClaim, type SignedRequest, splitQuery, verifySignature } from './signature.ts'
+import { writeXml } from './xml.ts'
+
+const REQUEST_ID_BYTES = 8
+const HTTP_SERVER_ERROR = 500
+
+export interface S3ServerDeps {
+  gateway: GatewaySide
+  log: S3Log
+  /** The name below which each bucket has one of its own; null: buckets stand in the path alone. */
+  hostName: string | null
+  /** In milliseconds. */
+  now(): number
+  limits?: Partial<S3Limits>
+}
+
+/**
+ * The S3 server: signatures, and which operation a request is. It knows volumes as folders, and keys as its gateway tells
+ * them.
+ */
+export function createS3Server(deps: S3ServerDeps) {
+  const limits = { ...S3_LIMITS, ...deps.limits }
+  const { log, now } = deps
+  const keys = createKnownKeys({
+    gateway: deps.gateway,
+    now,
+    knownMs: limits.keyKnownMs,
+    most: limits.keysKnownMax,
+  })
+  const underWay = new Map<string, number>()
+  const sweptAt = new Map<string, number>()
+  const locked = createKeyLocks()
+
+  const server: Server = createServer({ maxHeaderSize: limits.headerBytesMax, requestTimeout: 0 }, serve)
+  server.on('checkContinue', serve)
+  server.maxConnections = limits.connectionsMax
+  server.setTimeout(limits.idleMs)
+
+  function serve(incoming: IncomingMessage, response: ServerResponse): void {
+    const id = randomBytes(REQUEST_ID_BYTES).toString('hex').toUpperCase()
+    response.setHeader('x-amz-request-id', id)
+    response.setHeader('server', 'Berth')
+    // Clients that are gone are noticed where something is read or written.
+    for (const side of [incoming, response]) side.on('error', () => undefined)
+    answer(incoming, response, id).catch(error => refuse(error, { incoming, response, id }))
+  }
+
+  async function answer(incoming: IncomingMessage, response: ServerResponse, id: string): Promise<void> {
+    const signed = signedRequestOf(incoming)
+    const pairs = splitQuery(signed.rawQuery)
+    const query = new Map(pairs)
+    if (query.size !== pairs.length)
+      throw new S3Error('InvalidArgument', { message: 'A parameter came twice.' })
+    const claim = readClaim(signed, query, now())
+    const known = await keys.find(claim)
+    if (!known) throw new S3Error('InvalidAccessKeyId', { more: { AWSAccessKeyId: claim.accessKeyId } })
+    verifySignature(signed, claim, known.signingKey)
+    if (known.endsMs !== null && now() >= known.endsMs) throw new S3Error('InvalidAccessKeyId')
+    if (claim.region !== known.region) throw wrongRegion(known)
+    deps.gateway.noteUse(claim.accessKeyId, incoming.socket.remoteAddress ?? '')
+    const { bucket, key } = placeOf(signed, incoming.headers.host ?? '')
+    if (bucket !== '' && bucket !== known.bucket)
+      throw new S3Error('NoSuchBucket', { more: { BucketName: bucket } })
+    const asked = { method: signed.method, bucket, key, query }
+    const operation = operationOf({ ...asked, isCopy: incoming.headers['x-amz-copy-source'] !== undefined })
+    if (operation.writes) requireWritable(known)
+    const { place } = known
+    if ('why' in place) throw new S3Error('ServiceUnavailable', { message: place.why })
+    await counted(known.userId, () =>
+      withVolume(place.path, async volume => {
+        const request: S3Request = {
+          ...asked,
+          id,
+          incoming,
+          response,
+          claim,
+          known,
+          volume,
+          locked: scopedLocks(bucket),
+        }
+        const given = await operation.run(request)
+        if (given) send(request, given)
+        sweepSometimes(known)
+      }),
+    )
+  }
+
+  const scopedLocks =
+    (bucket: string): typeof locked =>
+    (thing, work) =>
+      locked(`${bucket}/${thing}`, work)
+
+  async function counted<Result>(userId: string, work: () => Promise<Result>): Promise<Result> {
+    const count = underWay.get(userId) ?? 0
+    if (count >= limits.requestsPerUserMax) throw new S3Error('SlowDown')
+    underWay.set(userId, count + 1)
+    try {
+      return await work()
+    } finally {
+      const left = (underWay.get(userId) ?? 1) - 1
+      if (left === 0) underWay.delete(userId)
+      else underWay.set(userId, left)
+    }
+  }
+
+  function sweepSometimes({ bucket, place }: KnownKey): void {
+    const last = sweptAt.get(bucket)
+    if ('why' in place || (last !== undefined && now() - last < limits.sweepMs)) return
+    if (sweptAt.size >= limits.keysKnownMax) sweptAt.clear()
+    sweptAt.set(bucket, now())
+    withVolume(place.path, volume => sweep(volume, Date.now())).catch(error =>
+      log('warn', { bucket, err: String(error) }, 'leftovers of S3 uploads could not be removed'),
+    )
+  }
+
+  function placeOf({ rawPath }: SignedRequest, host: string): { bucket: string; key: string } {
+    const path = decodeUri(rawPath).slice(1)
+    const name = host.replace(/:\d+$/, '').toLowerCase()
+    if (deps.hostName !== null && name.endsWith(`.${deps.hostName}`)) {
+      return { bucket: name.slice(0, -deps.hostName.length - 1), key: path }
+    }
+    const at = path.indexOf('/')
+    return at === -1 ? { bucket: path, key: '' } : { bucket: path.slice(0, at), key: path.slice(at + 1) }
+  }
+
+  function refuse(
+    error: unknown,
+    { incoming, response, id }: { incoming: IncomingMessage; response: ServerResponse; id: string },
+  ): void {
+    const told = toS3Error(error)
+    if (told.status === HTTP_SERVER_ERROR && !incoming.destroyed) {
+      log('error', { err: String((error as Error)?.stack ?? error), request: id }, 'an S3 request failed')
+    }
+    // What was begun cannot be taken back: the client sees that it is cut off. A document that was only begun goes on.
+    if (response.headersSent && response.hasHeader('content-length')) return void response.destroy()
+    // What it would still send is not read for the sake of an answer.
+    const isCut = !incoming.complete
+    if (isCut && !response.headersSent) response.setHeader('connection', 'close')
+    const { pathname } = new URL(incoming.url ?? '/', 'http://s3')
+    const xml = writeXml('Error', {
+      Code: told.code,
+      Message: told.message,
+      ...told.more,
+      Resource: pathname,
+      RequestId: id,
+    })
+    const region = told.more.Region
+    if (region && !response.headersSent) response.setHeader('x-amz-bucket-region', region)
+    sendXml(response, told.status, incoming.method === 'HEAD' ? '' : xml)
+    if (isCut) response.once('finish', () => incoming.destroy())
+  }
+
+  return {
+    /** @throws What the system says of an address that cannot be listened on. */
+    listen(host: string, port: number): Promise<AddressInfo> {
+      const listening = Promise.withResolvers<AddressInfo>()
+      server.once('error', listening.reject)
+      server.listen(port, host, () => listening.resolve(server.address() as AddressInfo))
+      return listening.promise
+    },
+    /** Forgets what is known of keys: some have changed. */
+    forgetKeys: keys.forget,
+    /** Requests that are under way. */
+    count: () => [...underWay.values()].reduce((sum, each) => sum + each, 0),
+    /** Stops listening, and resolves when all that is under way has been answered. */
+    async close(): Promise<void> {
+      const closed = new Promise<void>(resolve => server.close(() => resolve()))
+      server.closeIdleConnections()
+      await closed
+    },
+  }
+}
+
+export type S3Server = ReturnType<typeof createS3Server>
+
+function signedRequestOf({ method = 'GET', url = '/', rawHeaders }: IncomingMessage): SignedRequest {
+  if (!url.startsWith('/')) throw new S3Error('InvalidURI')
+  const at = url.indexOf('?')
+  const [rawPath, rawQuery] = at === -1 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)]
+  return { method, rawPath, rawQuery, rawHeaders }
+}
+
+function wrongRegion({ region }: KnownKey): S3Error {
+  const message = `The authorization header is malformed; the region is wrong, expecting '${region}'`
+  return new S3Error('AuthorizationHeaderMalformed', { message, more: { Region: region } })
+}
+
+function requireWritable({ access, isReadOnly }: KnownKey): void {
+  if (access === 'read_only')
+    throw new S3Error('AccessDenied', { message: 'This key may read and not write.' })
+  if (isReadOnly) throw new S3Error('VolumeReadOnly')
+}
+
+function toS3Error(error: unknown): S3Error {
+  if (error instanceof S3Error) return error
+  const code = codeOf(error)
+  if (code === 'ENOSPC' || code === 'EDQUOT') return new S3Error('InsufficientStorage', { cause: error })
+  if (code === 'ENAMETOOLONG') return new S3Error('InvalidObjectName', { cause: error })
+  return new S3Error('InternalError', { cause: error })
+}
+
+function send({ incoming, response }: S3Request, { status = 200, headers = {}, xml }: S3Answer): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  if (xml !== undefined) {
+    sendXml(response, status, xml)
+    return
+  }
+  response.statusCode = status
+  if (status !== 204 && status !== 304 && incoming.method !== 'HEAD')
+    response.setHeader('content-length', '0')
+  response.end()
+}
+
+/** Sends a document, behind whatever was sent to keep the connection. */
+function sendXml(response: ServerResponse, status: number, xml: string): void {
+  if (response.headersSent) return void response.end(xml.replace(/^<\?xml[^>]*>\n/, ''))
+  response.statusCode = status
+  response.setHeader('content-type', 'application/xml')
+  response.setHeader('content-length', String(Buffer.byteLength(xml)))
+  response.end(xml)
+}

@@ -1,0 +1,353 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import {
+  CopyObjectCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { getVolumeS3, makeS3Key, revokeS3Key, rotateS3Key } from '@berth/contract/volume-s3'
+import { eq, sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { volume as volumeTable } from '../src/domains/volumes/tables.ts'
+import { describeWhere, eventually } from '../src/drivers/compute/conformance/tools.ts'
+import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
+import { triesOf } from './long-runs.ts'
+import { clientOf, refusalOf } from './s3-conformance.ts'
+import { signedPut } from './s3-signed-put.ts'
+import { type S3Gateway, type S3Volume, startS3Gateway } from './s3-volume.ts'
+
+const SECRET_TEXT = 'what only the host may read'
+
+// Goal: a machine that changes its volume as it likes gains nothing outside of it, and what is acknowledged stays.
+// Method: the real server in its process; the test writes into the volume's folder, as a machine does.
+describeWhere('S3 of hostile volumes and clients', await probeSandbox(), () => {
+  let gateway: S3Gateway
+  let volume: S3Volume
+  let s3: S3Client
+  let outside: string
+  beforeAll(async () => {
+    gateway = await startS3Gateway()
+    volume = await gateway.volume()
+    s3 = clientOf(volume)
+    outside = mkdtempSync(join(tmpdir(), 'berth-s3-outside-'))
+    writeFileSync(join(outside, 'secret'), SECRET_TEXT)
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    rmSync(outside, { recursive: true, force: true })
+  })
+  const at = (...names: string[]) => join(volume.path, ...names)
+  const put = (Key: string, Body: string | Uint8Array = Key) =>
+    s3.send(new PutObjectCommand({ Bucket: volume.bucket, Key, Body }))
+  const read = async (Key: string) => {
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket: volume.bucket, Key }))
+    return (await Body?.transformToString()) ?? ''
+  }
+  const remove = (Key: string) => s3.send(new DeleteObjectCommand({ Bucket: volume.bucket, Key }))
+  const keys = async (Prefix = '') => {
+    const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: volume.bucket, Prefix }))
+    return Contents.map(({ Key }) => Key)
+  }
+
+  describe('what machines put there', () => {
+    test('[R3.11] files of machines are objects, and objects are files', async () => {
+      mkdirSync(at('made'), { recursive: true })
+      writeFileSync(at('made', 'by-machine'), 'machine')
+      expect(await read('made/by-machine')).toBe('machine')
+      await put('made/by-s3', 'client')
+      expect(readFileSync(at('made', 'by-s3'), 'utf8')).toBe('client')
+      expect(await keys('made/')).toEqual(['made/by-machine', 'made/by-s3'])
+      const before = await s3.send(new GetObjectCommand({ Bucket: volume.bucket, Key: 'made/by-s3' }))
+      writeFileSync(at('made', 'by-s3'), 'changed by the machine')
+      const after = await s3.send(new GetObjectCommand({ Bucket: volume.bucket, Key: 'made/by-s3' }))
+      expect(await after.Body?.transformToString()).toBe('changed by the machine')
+      expect(after.ETag).not.toBe(before.ETag)
+      expect(after.ETag).toMatch(/-1"$/)
+    })
+
+    test('[R2.25] links, pipes and folders behind links are no objects, and lead nowhere', async () => {
+      mkdirSync(at('trap'), { recursive: true })
+      symlinkSync(join(outside, 'secret'), at('trap', 'file'))
+      symlinkSync(outside, at('trap', 'folder'))
+      symlinkSync('../../../../../../etc', at('trap', 'up'))
+      await promisify(execFile)('mkfifo', [at('trap', 'pipe')])
+      for (const key of ['trap/file', 'trap/folder/secret', 'trap/up/passwd', 'trap/pipe']) {
+        expect([key, await refusalOf(read(key))]).toEqual([key, '404 NoSuchKey'])
+      }
+      expect(await keys('trap/')).toEqual([])
+      expect(await refusalOf(put('trap/folder/new'))).toBe('409 ObjectParentIsFile')
+      await remove('trap/folder/secret')
+      const CopySource = `${volume.bucket}/trap/file`
+      const copy = new CopyObjectCommand({ Bucket: volume.bucket, Key: 'stolen', CopySource })
+      expect(await refusalOf(s3.send(copy))).toBe('404 NoSuchKey')
+      // The link itself gives way, what it leads to does not.
+      await put('trap/file', 'mine')
+      expect(readFileSync(at('trap', 'file'), 'utf8')).toBe('mine')
+      expect(readdirSync(outside)).toEqual(['secret'])
+      expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe(SECRET_TEXT)
+    })
+
+    test('[R2.25] a folder that becomes a link again and again leads nobody out', async () => {
+      mkdirSync(at('race', 'real'), { recursive: true })
+      writeFileSync(at('race', 'real', 'secret'), 'inside')
+      const swap = `cd "$1" && while [ -d race ]; do ln -sfn "$2" race/.l && mv -T race/real race/.r 2>/dev/null; mv -T race/.l race/real 2>/dev/null; rm -f race/real 2>/dev/null; mv -T race/.r race/real 2>/dev/null; done`
+      const racer: ChildProcess = spawn('bash', ['-c', swap, 'racer', volume.path, outside], {
+        stdio: 'ignore',
+      })
+      const ended = new Promise(resolve => racer.once('exit', resolve))
+      const seen = new Set<string>()
+      for (let round = 0; round < triesOf('objects') / 4; round += 1) {
+        const [text] = await Promise.all([
+          read('race/real/secret').catch(error => error.name as string),
+          put('race/real/put', 'x').catch(() => undefined),
+          remove('race/real/put').catch(() => undefined),
+        ])
+        seen.add(text)
+      }
+      racer.kill('SIGKILL')
+      await ended
+      expect(seen).not.toContain(SECRET_TEXT)
+      expect(readdirSync(outside)).toEqual(['secret'])
+      rmSync(at('race'), { recursive: true, force: true })
+    })
+
+    test('[R2.25] a link in place of the folder of S3 itself makes puts fail, and goes nowhere', async () => {
+      const other = await gateway.volume()
+      symlinkSync(outside, join(other.path, '.berth-s3'))
+      const client = clientOf(other)
+      const sent = client.send(new PutObjectCommand({ Bucket: other.bucket, Key: 'a', Body: 'a' }))
+      expect(await refusalOf(sent)).toBe('409 ObjectParentIsFile')
+      expect(readdirSync(outside)).toEqual(['secret'])
+    })
+  })
+
+  test('[R2.25] names that cannot be files are refused with a sentence, and nothing is made of them', async () => {
+    const refused: [string, string][] = [
+      ['a/../b', 'InvalidObjectName'],
+      ['../b', 'InvalidObjectName'],
+      ['./b', 'InvalidObjectName'],
+      ['a//b', 'InvalidObjectName'],
+      ['/a', 'InvalidObjectName'],
+      ['a\0b', 'InvalidObjectName'],
+      [`n/${'x'.repeat(256)}`, 'InvalidObjectName'],
+      ['.berth-s3/tmp/x', 'InvalidObjectName'],
+      ['k'.repeat(200).concat('/').repeat(6), 'KeyTooLongError'],
+    ]
+    for (const [key, code] of refused) {
+      const path = `/${volume.bucket}/${encodeURIComponent(key).replaceAll('%2F', '/')}`
+      const answer = await signedPut(volume, path, 'body')
+      expect([key, answer]).toEqual([key, expect.stringContaining(`<Code>${code}</Code>`)])
+    }
+    await put('taken', 'a file')
+    expect(await refusalOf(put('taken/below'))).toBe('409 ObjectParentIsFile')
+    await put('parent/child')
+    expect(await refusalOf(put('parent'))).toBe('409 ObjectIsFolder')
+    expect(await read('taken')).toBe('a file')
+    expect(existsSync(join(volume.path, '..', 'b'))).toBe(false)
+  })
+
+  describe('faults', () => {
+    test('[R2.25] an upload that is cut at every tenth of its way leaves what was there before', async () => {
+      await put('cut', 'before')
+      const body = randomBytes(200_000)
+      const url = new URL(await getSignedUrl(s3, new PutObjectCommand({ Bucket: volume.bucket, Key: 'cut' })))
+      for (let tenth = 0; tenth < 10; tenth += 1) {
+        const socket = connect(Number(url.port), url.hostname)
+        socket.on('error', () => undefined)
+        const head = `PUT ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Length: ${body.length}\r\n\r\n`
+        const sent = Promise.withResolvers<void>()
+        socket.write(head)
+        socket.write(body.subarray(0, (body.length / 10) * tenth), () => sent.resolve())
+        await sent.promise
+        const closed = new Promise(resolve => socket.once('close', resolve))
+        socket.destroy()
+        await closed
+        expect(await read('cut')).toBe('before')
+      }
+      // What was half written is gone as soon as the cut is noticed.
+      await eventually(async () => expect(readdirSync(at('.berth-s3', 'tmp'))).toEqual([]))
+    })
+
+    test('[R2.25] two writers of one object: it is always one of the two, whole', async () => {
+      const bodies = ['a', 'b'].map(letter => letter.repeat(100_000))
+      for (let round = 0; round < 5; round += 1) {
+        const [, , seen] = await Promise.all([
+          put('both', bodies[0]),
+          put('both', bodies[1]),
+          read('both').catch(() => bodies[0] ?? ''),
+        ])
+        expect(bodies).toContain(seen)
+        const { Body, ETag } = await s3.send(new GetObjectCommand({ Bucket: volume.bucket, Key: 'both' }))
+        const last = (await Body?.transformToString()) ?? ''
+        expect(bodies).toContain(last)
+        expect(ETag).toBe(`"${createHash('md5').update(last).digest('hex')}"`)
+      }
+    })
+
+    test('[R2.25] what was acknowledged is there after kill -9, and the server comes back by itself', async () => {
+      const port = Number(new URL(volume.endpoint).port)
+      for (const name of ['one', 'two']) {
+        await put(`killed/${name}`, name.repeat(1_000))
+        process.kill(await serverOn(port), 'SIGKILL')
+        await eventually(async () => expect(await read(`killed/${name}`)).toBe(name.repeat(1_000)))
+      }
+    })
+
+    test('[R2.25] small objects side by side are all there, and listed by pages', async () => {
+      const names = Array.from(
+        { length: triesOf('objects') },
+        (_, index) => `many/${String(index).padStart(5, '0')}`,
+      )
+      const left = [...names]
+      await Promise.all(
+        Array.from({ length: 16 }, async () => {
+          for (let name = left.pop(); name !== undefined; name = left.pop()) await put(name, name)
+        }),
+      )
+      const seen: (string | undefined)[] = []
+      let ContinuationToken: string | undefined
+      do {
+        const page = { Bucket: volume.bucket, Prefix: 'many/', MaxKeys: 128, ContinuationToken }
+        const { Contents = [], NextContinuationToken } = await s3.send(new ListObjectsV2Command(page))
+        seen.push(...Contents.map(({ Key }) => Key))
+        ContinuationToken = NextContinuationToken
+      } while (ContinuationToken)
+      expect(seen).toEqual(names)
+    })
+  })
+
+  describe('keys', () => {
+    test('[R2.25] [R6.4] a key reaches its own volume, and one that may read does not write', async () => {
+      const other = await gateway.volume({ access: 'read_only' })
+      const theirs = clientOf(other)
+      const foreign = new GetObjectCommand({ Bucket: volume.bucket, Key: 'taken' })
+      expect(await refusalOf(theirs.send(foreign))).toBe('404 NoSuchBucket')
+      const write = new PutObjectCommand({ Bucket: other.bucket, Key: 'a', Body: 'a' })
+      expect(await refusalOf(theirs.send(write))).toBe('403 AccessDenied')
+      const mine = { Bucket: other.bucket, Key: 'a', CopySource: `${volume.bucket}/taken` }
+      expect(await refusalOf(theirs.send(new CopyObjectCommand(mine)))).toBe('403 AccessDenied')
+      const wrongRegion = clientOf({ ...other, region: 'eu-none' })
+      const list = new ListObjectsV2Command({ Bucket: other.bucket })
+      expect(await refusalOf(wrongRegion.send(list))).toBe('400 AuthorizationHeaderMalformed')
+    })
+
+    test('[R2.25] a secret is told once; a rotated key goes on for a day, a revoked one ends at once', async () => {
+      const { gateway: api, token } = gateway
+      const params = { id: volume.id }
+      const made = await api.data(makeS3Key, { params, body: { access: 'read_write' } }, { token })
+      const asClient = ({ access_key_id, secret_access_key }: typeof made) =>
+        clientOf({ ...volume, accessKeyId: access_key_id, secretAccessKey: secret_access_key })
+      const list = () => new ListObjectsV2Command({ Bucket: volume.bucket, MaxKeys: 1 })
+      await asClient(made).send(list())
+      const shown = await api.data(getVolumeS3, { params }, { token })
+      expect(shown).toMatchObject({
+        state: 'served',
+        endpoint: volume.endpoint,
+        bucket: volume.id,
+        region: 'us-west',
+      })
+      expect(JSON.stringify(shown)).not.toContain(made.secret_access_key)
+      await eventually(async () => {
+        const { keys: now } = await api.data(getVolumeS3, { params }, { token })
+        expect(now.find(key => key.access_key_id === made.access_key_id)).toMatchObject({
+          access: 'read_write',
+          secret_end: made.secret_access_key.slice(-4),
+          last_used_from: '127.0.0.1',
+        })
+      })
+      const named = { params: { ...params, access_key_id: made.access_key_id } }
+      const next = await api.data(rotateS3Key, named, { token })
+      await asClient(next).send(list())
+      await asClient(made).send(list())
+      const { keys: both } = await api.data(getVolumeS3, { params }, { token })
+      const endsAt = both.find(key => key.access_key_id === made.access_key_id)?.ends_at
+      expect(Math.round((Date.parse(endsAt ?? '') - Date.now()) / 3_600_000)).toBe(24)
+      await api.data(revokeS3Key, named, { token })
+      await eventually(async () =>
+        expect(await refusalOf(asClient(made).send(list()))).toBe('403 InvalidAccessKeyId'),
+      )
+      await asClient(next).send(list())
+    })
+
+    test('[B4] a volume that machines have read-only is read by S3 and not written', async () => {
+      const other = await gateway.volume()
+      const client = clientOf(other)
+      await client.send(new PutObjectCommand({ Bucket: other.bucket, Key: 'kept', Body: 'kept' }))
+      const { db } = gateway.gateway.database
+      // Until it is measured again, which is not soon.
+      const now = new Date()
+      const measureDueAt = new Date(now.getTime() + 3_600_000)
+      const over = { unpaidSince: now, overSince: now, readOnlySince: now, measureDueAt }
+      await db.update(volumeTable).set(over).where(eq(volumeTable.id, other.id))
+      await db.execute(sql`select pg_notify('s3_key', '')`)
+      const write = () => client.send(new PutObjectCommand({ Bucket: other.bucket, Key: 'new', Body: 'x' }))
+      await eventually(async () => expect(await refusalOf(write())).toBe('403 VolumeReadOnly'))
+      const { Body } = await client.send(new GetObjectCommand({ Bucket: other.bucket, Key: 'kept' }))
+      expect(await Body?.transformToString()).toBe('kept')
+    })
+  })
+
+  test('[R2.25] an object larger than its volume is refused before it is sent', async () => {
+    const other = await gateway.volume({ sizeGb: 1 })
+    const url = new URL(
+      await getSignedUrl(clientOf(other), new PutObjectCommand({ Bucket: other.bucket, Key: 'big' })),
+    )
+    const head = `PUT ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Length: 1073741825\r\n\r\n`
+    expect(await rawAnswer(url, head)).toContain('<Code>EntityTooLarge</Code>')
+  })
+})
+
+async function rawAnswer(url: URL, head: string): Promise<string> {
+  const socket = connect(Number(url.port), url.hostname)
+  socket.on('error', () => undefined)
+  socket.write(head)
+  let text = ''
+  for await (const piece of socket) {
+    text += String(piece)
+    if (text.includes('</Error>')) break
+  }
+  socket.destroy()
+  return text
+}
+
+/** The process that listens on a port of this computer: a child of this test's own. */
+async function serverOn(port: number): Promise<number> {
+  const inode = readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .map(line => line.trim().split(/\s+/))
+    .find(
+      ([, local, , state]) =>
+        state === '0A' && local?.endsWith(`:${port.toString(16).toUpperCase().padStart(4, '0')}`),
+    )?.[9]
+  const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').trim().split(' ')
+  const found = children.find(pid => {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).some(
+        fd => statSync(`/proc/${pid}/fd/${fd}`).ino === Number(inode),
+      )
+    } catch {
+      return false
+    }
+  })
+  if (!found) throw new Error('nobody of ours listens there')
+  return Number(found)
+}

@@ -14,6 +14,7 @@ import { createFleet, type Fleet, type FleetSource } from './domains/fleet/fleet
 import { createIdentity, type Identity } from './domains/identity/identity.ts'
 import type { PasswordCost } from './domains/identity/passwords/passwords.ts'
 import { identityRoutes } from './domains/identity/routes.ts'
+import { createGitFiles } from './domains/images/dockerfile/git-files.ts'
 import { createImages, type Images } from './domains/images/images.ts'
 import { imagesRoutes } from './domains/images/routes.ts'
 import type { FollowLimits } from './domains/instances/follow/follow-limits.ts'
@@ -133,6 +134,8 @@ export interface GatewayParts {
   registryAccess?: RegistryAccess
   /** Hosts of registries that may be private. */
   privateRegistries: readonly string[]
+  /** A file of authorities in PEM by which hosts of Git repositories are believed; null or left out: the computer's own. */
+  gitAuthority?: string | null
   rateLimits: RateLimits
   /** Live instances that one customer may have; left out: `INSTANCES_PER_USER_DEFAULT`. */
   instancesPerCustomer?: number
@@ -216,6 +219,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const audit = createAudit({ ...base, events })
 
   const fleet = createFleet({ ...base, listen, selfId: parts.gatewayId, sources: parts.engines })
+  const outbound = createOutbound({ privateHosts: parts.privateRegistries })
   const registries = createRegistries({
     ...base,
     events,
@@ -224,7 +228,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       purpose: 'berth registry passwords',
       ids: parts.ids,
     }),
-    outbound: createOutbound({ privateHosts: parts.privateRegistries }),
+    outbound,
   })
   const regions = createRegions({ ...base, catalogue, fleet })
   fleet.onChange(regions.seedStock)
@@ -247,6 +251,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...(parts.registryAccess && { access: parts.registryAccess }),
     customerAccess: registries.pullAccess,
     registries,
+    git: createGitFiles({ outbound, authorityFile: parts.gitAuthority ?? null }),
     events,
     listen,
     store: parts.imageStore,

@@ -67,6 +67,7 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'image.publish': 'the id of an image that is kept',
   'image.cancel-publishing': 'the id of an image in review',
   'image.make-private': 'the id of an image of the community',
+  'image.build-log': 'the id of an image of the customer’s own',
   'image.cancel-build': 'the id of an image that is made',
   'image.star': 'the id of an image of the community',
   'image.unstar': 'the id of an image of the community',

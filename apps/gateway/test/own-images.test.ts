@@ -1,33 +1,25 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Call, CallInput } from '@berth/contract/call'
-import { customImages, getImagePrice } from '@berth/contract/images'
-import { deployInstance, listInstances, stopInstance, terminateInstance } from '@berth/contract/instances'
+import { getImagePrice } from '@berth/contract/images'
+import { stopInstance, terminateInstance } from '@berth/contract/instances'
 import { createImage, deleteImage } from '@berth/contract/own-images'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { imageDetails } from '../src/domains/images/images-fixture.ts'
-import { deployBody } from '../src/domains/instances/instances-fixture.ts'
 import { describeWhere, eventually, text } from '../src/drivers/compute/conformance/tools.ts'
 import { makeImage, packOdd, startRegistry } from '../src/drivers/compute/oci/registry-fixture.ts'
-import type { Engine } from '../src/drivers/compute/port/engine.ts'
-import { offered } from '../src/drivers/compute/port/part.ts'
 import { echoDisk } from '../src/drivers/compute/qemu/guest-fixture.ts'
 import { findHypervisor } from '../src/drivers/compute/qemu/probe-qemu.ts'
 import { createQemuEngine } from '../src/drivers/compute/qemu/qemu-engine.ts'
 import { programsLayer } from '../src/drivers/compute/sandbox/programs-layer-fixture.ts'
-import { createLayoutFolder } from '../src/drivers/image-store/layout/layout-folder.ts'
-import type { LayoutStore } from '../src/drivers/image-store/port.ts'
 import type { Catalogue, CatalogueImage } from '../src/platform/config/catalogue.ts'
+import { onEngine, HOUSE_MS as TEST_MS, useHouse } from './image-house.ts'
 import { REAL_ENGINES } from './real-engines.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
-import { startGateway, type TestGateway } from './start-gateway.ts'
 
 // Goal: what a customer has made of an instance is an image that another instance is made of, and nothing is left of it
 // when it is deleted. Method: the whole gateway over HTTP, real machines of each driver, and a real store in a folder.
-const TEST_MS = 180_000
 const BYTES_PER_GB = 1_073_741_824
 
 for (const { name, missing } of REAL_ENGINES) {
@@ -200,69 +192,6 @@ describeWhere('images of virtual machines', await findHypervisor(), () => {
     )
   })
 })
-
-interface Opened {
-  engine: Engine
-  catalogue: Catalogue
-  /** Registries that may be asked although they are here. */
-  privateRegistries?: string[]
-  end(): Promise<void>
-}
-
-/** A gateway over an engine and a store in folders of its own, and a customer with money. */
-function useHouse(open: (folder: string) => Promise<Opened>) {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-customers-images-'))
-  const storeDir = join(folder, 'store')
-  let opened: Opened
-  let gateway: TestGateway
-  let store: LayoutStore
-  let token: string
-  beforeAll(async () => {
-    opened = await open(folder)
-    store = createLayoutFolder(storeDir, { bytes_max: 2 ** 40, free_bytes_min: 0 })
-    // Its machines are removed at the end, when nobody looks after them any more.
-    const compute = Object.create(opened.engine, { shutdown: { value: async () => [] } }) as Engine
-    const { catalogue, privateRegistries = [] } = opened
-    gateway = await startGateway({ compute, catalogue, imageStore: store, privateRegistries })
-    const customer = await gateway.signUp()
-    token = customer.token
-    await gateway.grant(customer.userId, 100_000)
-  }, TEST_MS)
-  afterAll(async () => {
-    await gateway?.stop()
-    if (opened) {
-      for (const id of await onEngine(opened.engine)) await offered(opened.engine.images.own).delete(id)
-      await opened.end()
-    }
-    rmSync(folder, { recursive: true, force: true })
-  }, TEST_MS)
-
-  const data = <C extends Call>(call: C, input: CallInput<C>) => gateway.data(call, input, { token })
-  const statusOf = async (id: string) =>
-    (await data(listInstances, {})).find(({ instance_id }) => instance_id === id)?.status
-  const becomes = (id: string, status: string | undefined) =>
-    eventually(async () => expect(await statusOf(id)).toBe(status))
-  return () => ({
-    ...{ engine: opened.engine, gateway, store, storeDir, data, statusOf, becomes },
-    own: () => offered(opened.engine.images.own),
-    image: async (id: string) => (await data(customImages, {})).find(one => one.id === id),
-    async running(change: Parameters<typeof deployBody>[0]): Promise<string> {
-      const { instance_id } = await data(deployInstance, { body: deployBody(change) })
-      await becomes(instance_id, 'running')
-      return instance_id
-    },
-    async refusal<C extends Call>(call: C, input: CallInput<C>): Promise<string> {
-      const { envelope } = await gateway.call(call, input, { token })
-      if (envelope.status === 'ok') return 'ok'
-      const [field] = envelope.fields ?? []
-      return field ? `${field.path} ${field.rule}` : envelope.code
-    },
-  })
-}
-
-async function onEngine({ images }: Engine): Promise<string[]> {
-  return (await offered(images.own).list()).map(({ id }) => id)
-}
 
 /** The catalogue with another way to make one image. */
 function withRecipe(

@@ -204,6 +204,7 @@ const OWN_CALLS = [
   'PUT /api/image/{id}/star',
   'DELETE /api/image/{id}/star',
   'GET /api/image/price',
+  'GET /api/image/{id}/build-log',
   'GET /api/image/{id}',
   'GET /api/instance/page',
   'GET /api/eip/price',

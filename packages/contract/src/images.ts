@@ -69,7 +69,8 @@ export type ImageStatus = (typeof IMAGE_STATUSES)[number]
 
 /**
  * Why an image is in its status. `failed`: its making failed or was given up, its instance or its registry's image went
- * away, its engine is gone or cannot do it, there is no room, it is too large. `refused`: the operator refused it or took it
+ * away, its engine is gone or cannot do it, there is no room, it is too large; its Dockerfile cannot be followed, its repository
+ * was not to be had, a step of it failed, it took longer than a build may. `refused`: the operator refused it or took it
  * down. `missing`: the store has lost it. `deleting`: it was not paid for.
  */
 export const IMAGE_REASONS = [
@@ -80,6 +81,10 @@ export const IMAGE_REASONS = [
   'unsupported',
   'registry_failed',
   'no_room',
+  'dockerfile_invalid',
+  'git_failed',
+  'step_failed',
+  'build_too_long',
   'too_large',
   'refused',
   'taken_down',
@@ -95,6 +100,8 @@ const imageProgress = z.object({
   step: z.enum(IMAGE_STEPS),
   bytes_done: z.number().int(),
   bytes_total: z.number().int().nullable(),
+  /** Of a Dockerfile while it is followed: steps that are done, of how many; null otherwise. */
+  build_steps: z.object({ done: z.number().int(), total: z.number().int() }).nullable(),
 })
 z.globalRegistry.add(imageProgress, { id: 'ImageProgress' })
 
@@ -102,6 +109,10 @@ const imageSource = z.object({
   instance_id: z.string().nullable(),
   instance_name: z.string().nullable(),
   image_reference: z.string().nullable(),
+  /** A Dockerfile as it was given. */
+  dockerfile: z.string().nullable(),
+  /** A repository that has a Dockerfile in a folder of it; an empty `ref` is its own branch, an empty folder its root. */
+  git: z.object({ url: z.string(), ref: z.string(), folder: z.string() }).nullable(),
 })
 z.globalRegistry.add(imageSource, { id: 'ImageSource' })
 
@@ -113,7 +124,7 @@ export const imageKeeping = z.object({
   reason: z.object({ code: z.enum(IMAGE_REASONS), detail: z.string() }).nullable(),
   /** While it is `building`; `bytes_total` is null where it cannot be known. */
   progress: imageProgress.nullable(),
-  /** What it was made from: an instance, which may be gone, or a reference. */
+  /** What it was made from: an instance, which may be gone, a reference, a Dockerfile or a repository. */
   source: imageSource,
   /** Grows when a version is sent to the community. */
   version: z.number().int(),
@@ -280,6 +291,41 @@ export const getImage = defineCall({
 /** `im-` and six letters or digits or more. */
 export const ownImageId = z.string(by('required')).regex(/^im-[a-z0-9]{6,12}$/, by('not_allowed'))
 
+/** What steps of a Dockerfile have written. */
+export const imageBuildLog = z.object({
+  /** Whole lines, without colours and other controls of a terminal. */
+  lines: z.array(z.string()),
+  /** What is asked for next, as `after`. */
+  next: z.number().int(),
+  /** Lines before these that are not kept any more, or lie before `after`. */
+  skipped: z.number().int(),
+  /** Whether more may come: it is being made, or there is more already. */
+  more: z.boolean(),
+})
+z.globalRegistry.add(imageBuildLog, { id: 'ImageBuildLog' })
+export type ImageBuildLog = z.infer<typeof imageBuildLog>
+
+export const getBuildLog = defineCall({
+  operation: 'image.build-log',
+  method: 'GET',
+  path: '/api/image/{id}/build-log',
+  summary:
+    "What the steps of an own image's Dockerfile have written, from a line on. The last lines are kept.",
+  audience: 'user',
+  timeout: 'fast',
+  retry: true,
+  params: z.object({ id: ownImageId }),
+  query: z.object({
+    after: z.coerce
+      .number(by('not_a_number'))
+      .int(by('not_whole'))
+      .min(0, by('too_small'))
+      .max(1e9, by('too_large'))
+      .default(0),
+  }),
+  data: imageBuildLog,
+})
+
 export const imageCalls = [
   officialImages,
   officialImagesIn,
@@ -289,4 +335,5 @@ export const imageCalls = [
   customImagesIn,
   getImagePrice,
   getImage,
+  getBuildLog,
 ] as const

@@ -194,7 +194,7 @@ export const BODY_BYTES_MAX = 16_000
 export const LONG_TEXT_BODY_BYTES_MAX = 80_000
 export const DEPLOY_BODY_BYTES_MAX = 1_500_000
 /** An image's details with the longest README. */
-export const IMAGE_BODY_BYTES_MAX = 150_000
+export const IMAGE_BODY_BYTES_MAX = 350_000
 
 /** A price in micro-units: ten digits of currency beside its six decimals. */
 export const PRICE_MICRO_CHARS_MAX = 16

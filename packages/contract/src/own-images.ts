@@ -1,4 +1,10 @@
 import * as z from 'zod'
+import {
+  DOCKERFILE_CHARS_MAX,
+  GIT_FOLDER_CHARS_MAX,
+  GIT_REF_CHARS_MAX,
+  GIT_URL_CHARS_MAX,
+} from './build-limits.ts'
 import { defineCall } from './call.ts'
 import { COVER_PATTERN } from './covers.ts'
 import { by, isShownAsWritten, slug } from './fields.ts'
@@ -74,14 +80,53 @@ const details = {
   cover: z.string(by('cover_unknown')).regex(COVER_PATTERN, by('cover_unknown')).nullable().default(null),
 }
 
-/** What an image is made from: one of the customer's instances, or an image of a registry; one of the two is given. */
+/** A repository with a Dockerfile in a folder of it. */
+const gitSource = z.object(
+  {
+    url: z
+      .string(by('required'))
+      .trim()
+      .min(1, by('required'))
+      .max(GIT_URL_CHARS_MAX, by('too_long'))
+      .regex(/^https:\/\/[a-z0-9.-]+(:\d{1,5})?\/[\w.~/+-]+$/i, by('git_url')),
+    /** A branch, a tag or a whole commit; empty: the repository's own branch. */
+    ref: z
+      .string(by('wrong_type'))
+      .trim()
+      .max(GIT_REF_CHARS_MAX, by('too_long'))
+      .regex(/^$|^[A-Za-z0-9_][\w./+-]*$/, by('not_allowed'))
+      .refine(ref => !ref.includes('..'), by('not_allowed'))
+      .default(''),
+    folder: z
+      .string(by('wrong_type'))
+      .trim()
+      .max(GIT_FOLDER_CHARS_MAX, by('too_long'))
+      .regex(/^$|^[\w.+@ -]+(\/[\w.+@ -]+)*$/, by('not_allowed'))
+      .refine(folder => !folder.split('/').some(part => part === '.' || part === '..'), by('not_allowed'))
+      .default(''),
+  },
+  by('required'),
+)
+
+/**
+ * What an image is made from: one of the customer's instances, an image of a registry, a Dockerfile, or one in a repository;
+ * one of them is given.
+ */
 export const createImageBody = z.object(
   {
     instance_id: instanceId.nullable().default(null),
     image_reference: imageReference.nullable().default(null),
-    /** Which of the account's credentials is shown to the registry of a reference; null: none. */
+    /** As text. It has no files beside it. */
+    dockerfile: z
+      .string(by('wrong_type'))
+      .min(1, by('required'))
+      .max(DOCKERFILE_CHARS_MAX, by('too_long'))
+      .nullable()
+      .default(null),
+    git: gitSource.nullable().default(null),
+    /** Which of the account's credentials is shown to its registry, of a reference or of what a Dockerfile begins with; null: none. */
     registry_credential_id: z.uuid(by('not_allowed')).nullable().default(null),
-    /** As the instance's is; of a registry: `POD`. */
+    /** As the instance's is; otherwise `POD`. */
     kind: z.enum(['POD', 'VM'], by('not_allowed')).default('POD'),
     ...details,
   },
@@ -132,7 +177,7 @@ export const createImage = defineCall({
   method: 'POST',
   path: '/api/image/',
   summary:
-    'Makes an image of an instance, or of an image of a registry, and keeps it. It costs from when it is kept, by what is kept.',
+    'Makes an image of an instance, of an image of a registry or of a Dockerfile, and keeps it. It costs from when it is kept, by what is kept.',
   audience: 'verified',
   timeout: 'normal',
   spends: true,

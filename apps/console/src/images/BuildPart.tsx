@@ -10,6 +10,7 @@ import { VerifiedButton } from '../app/session/VerifiedButton.tsx'
 import { bytesText } from '../ui/bytes.ts'
 import { useFormat } from '../ui/format.ts'
 import { TechnicalDetail } from '../ui/TechnicalDetail.tsx'
+import { BuildLog } from './BuildLog.tsx'
 import { percentOf } from './build-progress.ts'
 import classes from './ImageSheet.module.css'
 import { useImageWords } from './use-image-words.ts'
@@ -34,6 +35,7 @@ export function BuildPart({ image: first, onClose }: BuildPartProps) {
   return (
     <div className={classes.build}>
       {image.status === 'building' ? <Building image={image} /> : <Built image={image} />}
+      {isOfDockerfile(image) && <BuildLog id={image.id} />}
       <div className={classes.buttons}>
         <Button variant="default" onClick={onClose}>
           {t('common:dialog.close')}
@@ -58,18 +60,20 @@ function Building({ image }: { image: CustomImage }) {
       </div>
       <Progress value={percent ?? 0} aria-label={t('build.progress')} />
       <p className={classes.note}>
-        {progress && progress.bytes_total !== null
-          ? t('build.bytes', {
-              done: bytesText(progress.bytes_done),
-              total: bytesText(progress.bytes_total),
-            })
-          : t('build.bytes_unknown', { done: bytesText(progress?.bytes_done ?? 0) })}
+        {progress?.build_steps
+          ? t('build.step_of', progress.build_steps)
+          : progress && progress.bytes_total !== null
+            ? t('build.bytes', {
+                done: bytesText(progress.bytes_done),
+                total: bytesText(progress.bytes_total),
+              })
+            : t('build.bytes_unknown', { done: bytesText(progress?.bytes_done ?? 0) })}
       </p>
       <ol className={classes.steps}>
         {IMAGE_STEPS.map((name, index) => (
           <li key={name} aria-current={index === step ? 'step' : undefined} className={classes.step}>
             <StepSign state={index < step ? 'done' : index === step ? 'now' : 'next'} />
-            {t(`build.steps.${name}`)}
+            {t(name === 'building' && isOfDockerfile(image) ? 'build.following' : `build.steps.${name}`)}
           </li>
         ))}
       </ol>
@@ -88,6 +92,8 @@ function Building({ image }: { image: CustomImage }) {
     </section>
   )
 }
+
+const isOfDockerfile = ({ source }: CustomImage): boolean => source.dockerfile !== null || source.git !== null
 
 function StepSign({ state }: { state: 'done' | 'now' | 'next' }) {
   const Sign = { done: IconCheck, now: IconLoader2, next: IconCircle }[state]

@@ -14,6 +14,7 @@ import { Answer } from '../ui/Answer.tsx'
 import { portsToText } from '../ui/ports-text.ts'
 import { toast } from '../ui/toast.ts'
 import { useContractForm } from '../ui/use-contract-form.ts'
+import { DockerfileFields, type DockerfileSource } from './DockerfileFields.tsx'
 import { dropDraft, readDraft, useKeptDraft } from './image-draft.ts'
 import { createForms, NOTHING_SAID, saidOf } from './image-values.ts'
 import { KeepingPrice } from './KeepingPrice.tsx'
@@ -21,7 +22,7 @@ import { SaidFields } from './SaidFields.tsx'
 import { InstanceField, ReferenceFields } from './SourceFields.tsx'
 import type { SheetTask } from './sheet-task.ts'
 
-type CreateTask = Extract<SheetTask, { task: 'instance' | 'registry' | 'again' }>
+type CreateTask = Extract<SheetTask, { task: 'instance' | 'registry' | 'dockerfile' | 'again' }>
 
 interface CreateImageFormProps {
   about: CreateTask
@@ -29,7 +30,7 @@ interface CreateImageFormProps {
   onClose: () => void
 }
 
-/** Makes an image of an instance or of a registry's; what failed is begun with what was said of it then. */
+/** Makes an image of an instance, of a registry's or of a Dockerfile; what failed is begun with what was said of it then. */
 export function CreateImageForm(props: CreateImageFormProps) {
   const { about } = props
   return about.task === 'again' ? <Again {...props} image={about.image} /> : <Form {...props} readme="" />
@@ -55,9 +56,15 @@ function Form({ about, readme, onMade, onClose }: CreateImageFormProps & { readm
   const draft = draftName(about)
   const first = initialValues(about, readme)
   const [isSending, setSending] = useState(false)
-  const fromRegistry = first.image_reference !== null
+  const from =
+    first.image_reference !== null
+      ? 'registry'
+      : first.dockerfile !== null || first.git !== null
+        ? 'dockerfile'
+        : 'instance'
+  const isFree = from !== 'instance'
   const { form, ...state } = useContractForm({
-    schema: createForms[fromRegistry ? 'registry' : 'instance'],
+    schema: createForms[from],
     initialValues: readDraft(draft, first),
     onSubmit: async body => {
       const image = await create.send({ body })
@@ -69,9 +76,9 @@ function Form({ about, readme, onMade, onClose }: CreateImageFormProps & { readm
   const { data: regions } = useQuery(queryOf(allRegions, {}))
   const firstRegion = regions?.find(({ enabled }) => enabled)?.code
   useEffect(() => {
-    if (fromRegistry && values.region_code === '' && firstRegion !== undefined)
+    if (isFree && values.region_code === '' && firstRegion !== undefined)
       setFieldValue('region_code', firstRegion)
-  }, [fromRegistry, values.region_code, firstRegion, setFieldValue])
+  }, [isFree, values.region_code, firstRegion, setFieldValue])
   useKeptDraft(draft, form.isDirty() ? values : null)
   const choose = ({ instance_id, kind, region_code, http_ports, tcp_ports }: Instance) => {
     form.setValues({
@@ -89,15 +96,21 @@ function Form({ about, readme, onMade, onClose }: CreateImageFormProps & { readm
       submitLabel={t('create.submit')}
       onCancel={onClose}
     >
-      {fromRegistry ? (
+      {from === 'registry' ? (
         <ReferenceFields fieldOf={path => form.getInputProps(path)} />
+      ) : from === 'dockerfile' ? (
+        <DockerfileFields
+          values={values}
+          onChange={source => form.setValues(source)}
+          fieldOf={path => form.getInputProps(path)}
+        />
       ) : (
         <InstanceField field={form.getInputProps('instance_id')} onChoose={choose} />
       )}
       <SaidFields
         fieldOf={path => form.getInputProps(path)}
         // An image of an instance is made where the instance is.
-        isRegionFixed={!fromRegistry}
+        isRegionFixed={!isFree}
         onSending={setSending}
       />
       <KeepingPrice />
@@ -116,14 +129,17 @@ function initialValues(about: CreateTask, readme: string) {
   const none = {
     instance_id: null as string | null,
     image_reference: null as string | null,
+    dockerfile: null as DockerfileSource['dockerfile'],
+    git: null as DockerfileSource['git'],
     registry_credential_id: null as string | null,
     kind: 'POD' as 'POD' | 'VM',
   }
   if (about.task === 'registry') return { ...none, ...NOTHING_SAID, image_reference: '' as string | null }
+  if (about.task === 'dockerfile') return { ...none, ...NOTHING_SAID, dockerfile: '' as string | null }
   if (about.task === 'again') {
     const { source, kind } = about.image
-    const { instance_id, image_reference } = source
-    return { ...none, ...saidOf(about.image, readme), instance_id, image_reference, kind }
+    const { instance_id, image_reference, dockerfile, git } = source
+    return { ...none, ...saidOf(about.image, readme), instance_id, image_reference, dockerfile, git, kind }
   }
   const { instance } = about
   if (!instance) return { ...none, ...NOTHING_SAID }

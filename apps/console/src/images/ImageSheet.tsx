@@ -44,6 +44,7 @@ export function ImageSheet({ about, opened, onClose }: ImageSheetProps) {
     if (about.task === 'progress') return about.image.name
     if (about.task === 'instance' && about.instance)
       return t('create.title_of', { name: about.instance.name })
+    if (about.task === 'dockerfile') return t('create.title_dockerfile')
     return t(about.task === 'registry' ? 'create.title_registry' : 'create.title')
   }
 

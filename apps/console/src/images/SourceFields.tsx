@@ -56,9 +56,7 @@ export function ReferenceFields({
   fieldOf: (path: 'image_reference' | 'registry_credential_id') => GetInputPropsReturnType
 }) {
   const { t } = useTranslation('image-form')
-  const credentials = useQuery(queryOf(listRegistryCredentials, {}))
   const reference = fieldOf('image_reference')
-  const credential = fieldOf('registry_credential_id')
   return (
     <>
       <TextInput
@@ -72,25 +70,34 @@ export function ReferenceFields({
         {...reference}
         value={String(reference.value ?? '')}
       />
-      <Select
-        label={t('source.credential')}
-        description={
-          <Link to="/settings" search={searchOf({ section: 'registries' })}>
-            {t('source.credentials')}
-          </Link>
-        }
-        allowDeselect={false}
-        data={[
-          { value: '', label: t('source.no_credential') },
-          ...(credentials.data ?? []).map(({ id, name, registry, username }) => ({
-            value: id,
-            label: t('source.credential_of', { name, registry, username }),
-          })),
-        ]}
-        {...credential}
-        value={String(credential.value ?? '')}
-        onChange={id => credential.onChange(id || null)}
-      />
+      <CredentialField field={fieldOf('registry_credential_id')} />
     </>
+  )
+}
+
+/** Which of the account's credentials a registry is shown. */
+export function CredentialField({ field }: { field: GetInputPropsReturnType }) {
+  const { t } = useTranslation('image-form')
+  const credentials = useQuery(queryOf(listRegistryCredentials, {}))
+  return (
+    <Select
+      label={t('source.credential')}
+      description={
+        <Link to="/settings" search={searchOf({ section: 'registries' })}>
+          {t('source.credentials')}
+        </Link>
+      }
+      allowDeselect={false}
+      data={[
+        { value: '', label: t('source.no_credential') },
+        ...(credentials.data ?? []).map(({ id, name, registry, username }) => ({
+          value: id,
+          label: t('source.credential_of', { name, registry, username }),
+        })),
+      ]}
+      {...field}
+      value={String(field.value ?? '')}
+      onChange={id => field.onChange(id || null)}
+    />
   )
 }

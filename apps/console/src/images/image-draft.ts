@@ -54,6 +54,7 @@ function parsed(text: string | null): Record<string, unknown> {
 
 function isAlike(one: unknown, other: unknown): boolean {
   if (Array.isArray(one)) return Array.isArray(other)
+  if (one !== null && typeof one === 'object') return typeof other === 'object'
   // A number's field holds a text while it is typed; what is chosen is null until it is.
   return ['string', 'number'].includes(typeof other) || (one === null && other === null)
 }

@@ -34,6 +34,8 @@ export const editForm = z.object({ id: editImageBody.shape.id, ...said })
 const source = {
   instance_id: shape.instance_id.unwrap(),
   image_reference: shape.image_reference.unwrap(),
+  dockerfile: shape.dockerfile.unwrap(),
+  git: shape.git.unwrap(),
   registry_credential_id: shape.registry_credential_id.unwrap(),
   kind: shape.kind.unwrap(),
 }
@@ -46,6 +48,7 @@ export const createForms = {
     ...said,
   }),
   registry: z.object({ ...source, ...said }),
+  dockerfile: z.object({ ...source, ...said }),
 }
 
 /** What is said of an image, as the fields of a form hold it. */

@@ -6,6 +6,7 @@ export type SheetTask =
   /** An image is made of an instance; null: of one that is chosen in it. */
   | { task: 'instance'; instance: Instance | null }
   | { task: 'registry' }
+  | { task: 'dockerfile' }
   /** What could not be built is tried again, with what was said of it. */
   | { task: 'again'; image: CustomImage }
   | { task: 'edit'; image: CustomImage }

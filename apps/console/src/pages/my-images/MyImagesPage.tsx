@@ -1,7 +1,7 @@
 import { type CustomImage, customImages, getImagePrice } from '@berth/contract/images'
 import { createImage } from '@berth/contract/own-images'
 import { formatImageSize } from '@berth/contract/sizes'
-import { IconDownload, IconPlus } from '@tabler/icons-react'
+import { IconDownload, IconFileCode, IconPlus } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Suspense, useCallback } from 'react'
@@ -103,6 +103,16 @@ export function Page() {
       {t('own.from_registry')}
     </VerifiedButton>
   )
+  const fromDockerfile = (
+    <VerifiedButton
+      call={createImage}
+      variant="default"
+      leftSection={<IconFileCode size={16} stroke={1.6} />}
+      onClick={() => openSheet({ task: 'dockerfile' })}
+    >
+      {t('own.from_dockerfile')}
+    </VerifiedButton>
+  )
   const fromInstance = (
     <VerifiedButton
       call={createImage}
@@ -122,6 +132,7 @@ export function Page() {
         second={<Keeping />}
         actions={
           <div ref={sheet.fallback} className={classes.actions}>
+            {fromDockerfile}
             {fromRegistry}
             {fromInstance}
           </div>
@@ -205,7 +216,7 @@ function find(images: readonly CustomImage[], text: string): readonly CustomImag
   const wanted = plain(text.trim())
   if (wanted === '') return images
   return images.filter(({ name, id, source }) =>
-    [name, id, source.instance_name ?? '', source.image_reference ?? ''].some(field =>
+    [name, id, source.instance_name ?? '', source.image_reference ?? '', source.git?.url ?? ''].some(field =>
       plain(field).includes(wanted),
     ),
   )

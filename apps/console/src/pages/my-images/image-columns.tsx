@@ -142,10 +142,7 @@ export function useImageColumns(
         header: t('own.columns.from'),
         wideOnly: true,
         cell: ({ source, instances }) => (
-          <TwoLines
-            first={source.instance_name ?? source.image_reference ?? '–'}
-            second={t('own.used', { count: instances })}
-          />
+          <TwoLines first={sourceText(source)} second={t('own.used', { count: instances })} />
         ),
       },
       {
@@ -203,7 +200,13 @@ export function useImageColumns(
       return status === 'private' ? t('own.under.private') : ''
     }
 
-    function underBuilding({ step, bytes_done, bytes_total }: NonNullable<CustomImage['progress']>): string {
+    function underBuilding({
+      step,
+      bytes_done,
+      bytes_total,
+      build_steps,
+    }: NonNullable<CustomImage['progress']>): string {
+      if (build_steps) return t('own.under.step', build_steps)
       if (bytes_total !== null && bytes_total > 0)
         return t('own.under.bytes', { done: bytesText(bytes_done), total: bytesText(bytes_total) })
       return t(`own.under.${step}`)
@@ -215,4 +218,8 @@ export function useImageColumns(
       return (code === 'refused' || code === 'taken_down') && detail !== '' ? detail : said
     }
   }, [t, format, words, off, onAsk])
+}
+
+function sourceText({ instance_name, image_reference, git, dockerfile }: CustomImage['source']): string {
+  return instance_name ?? image_reference ?? git?.url ?? (dockerfile === null ? '–' : 'Dockerfile')
 }

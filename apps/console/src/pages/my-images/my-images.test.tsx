@@ -25,7 +25,7 @@ const EVERY: readonly CustomImage[] = [
     status: 'building',
     size: 0,
     micro_per_day: '0',
-    progress: { step: 'saving', bytes_done: 5_200_000_000, bytes_total: 8_900_000_000 },
+    progress: { step: 'saving', bytes_done: 5_200_000_000, bytes_total: 8_900_000_000, build_steps: null },
   }),
   madeOwnImage({ id: 'im-000002', name: 'vllm-awq' }),
   madeOwnImage({
@@ -48,7 +48,13 @@ const EVERY: readonly CustomImage[] = [
     name: 'sd-lora',
     status: 'refused',
     reason: { code: 'refused', detail: 'README names port 7861; the image opens 7860' },
-    source: { instance_id: null, instance_name: null, image_reference: 'ghcr.io/acme/sd-lora:2' },
+    source: {
+      instance_id: null,
+      instance_name: null,
+      image_reference: 'ghcr.io/acme/sd-lora:2',
+      dockerfile: null,
+      git: null,
+    },
   }),
   madeOwnImage({
     id: 'im-000006',
@@ -207,7 +213,7 @@ describe('the sheet in which an image is made', () => {
       id: 'im-000001',
       name: 'llama-finetune-base',
       status: 'building',
-      progress: { step: 'saving', bytes_done: 5_200_000_000, bytes_total: 8_900_000_000 },
+      progress: { step: 'saving', bytes_done: 5_200_000_000, bytes_total: 8_900_000_000, build_steps: null },
     })
     const { of } = await open([made], { [createImage.operation]: () => made })
     await rowOf('llama-finetune-base')

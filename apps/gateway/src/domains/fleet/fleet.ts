@@ -66,8 +66,8 @@ export type Whereabouts =
 export interface Wish {
   regionCode: string
   kind: MachineKind
-  /** Whether a driver of that name can make its image. */
-  canMake(driver: string): boolean
+  /** Whether a driver of that name can make its image, or an engine of which that is known. */
+  canMake(driver: string, facts: EngineFacts): boolean
 }
 
 interface FleetDeps {
@@ -155,6 +155,7 @@ export function createFleet(deps: FleetDeps) {
       capabilities: engine.capabilities,
       region_codes: [...found.regionCodes].sort(),
       volumes: volumesOf(engine),
+      builds_dockerfiles: lackOf(engine.images.dockerfile) === null,
     }
     await store.reached({ id: engine.id, driver: engine.driver, facts, formerId: found.formerId })
   }
@@ -334,7 +335,7 @@ export function createFleet(deps: FleetDeps) {
   function place({ regionCode, kind, canMake }: Wish): string[] {
     const inRegion = all.filter(({ facts }) => facts?.region_codes.includes(regionCode))
     const reached = inRegion.filter(({ id }) => isReached(id))
-    const able = reached.filter(({ driver, facts }) => facts?.kinds.includes(kind) && canMake(driver))
+    const able = reached.filter(({ driver, facts }) => facts?.kinds.includes(kind) && canMake(driver, facts))
     if (able.length > 0) return able.map(({ id }) => id)
     const why =
       inRegion.length === 0

@@ -13,6 +13,8 @@ export interface EngineFacts {
   region_codes: string[]
   /** What it offers of volumes, and of those of a fixed size; null where it has none, and left out by a gateway of the version before. */
   volumes?: { shared: boolean; size_enforced: boolean; fixed_size?: Capability } | null
+  /** Whether it builds Dockerfiles; left out by a gateway of the version before. */
+  builds_dockerfiles?: boolean
 }
 
 /** What owns machines. A row stays when its engine is gone: instances may still be on it. */

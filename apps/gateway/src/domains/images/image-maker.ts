@@ -1,15 +1,20 @@
+import { BUILD_GB_MAX } from '@berth/contract/build-limits'
 import type { ImageReason } from '@berth/contract/images'
 import { IMAGE_GB_MAX } from '@berth/contract/limits'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
+import { DockerfileError, parseDockerfile, RecipeError } from '../../drivers/compute/port/dockerfile.ts'
 import type { Engine } from '../../drivers/compute/port/engine.ts'
 import type { ImageRecipe, OwnImages, PullProgress } from '../../drivers/compute/port/images.ts'
 import { lackOf, offered } from '../../drivers/compute/port/part.ts'
 import { partsOfReference } from '../../drivers/compute/port/reference-parts.ts'
 import type { RegistryAccess } from '../../drivers/compute/port/registry-access.ts'
 import { type KeptImage, type LayoutStore, LayoutStoreError } from '../../drivers/image-store/port.ts'
+import { type FetchedFiles, GitError, type GitFiles } from './dockerfile/git-files.ts'
 import type { OwnImageRow } from './image-states.ts'
-import type { ImageProgress } from './tables.ts'
+import type { GitSource, ImageProgress } from './tables.ts'
 
+/** What a build of a Dockerfile may take while it lasts. */
+const BUILD_LIMITS = { cpu_count: 2, memory_mb: 4_096, disk_gb: BUILD_GB_MAX }
 const IMAGE_BYTES_MAX = IMAGE_GB_MAX * 1_073_741_824
 
 /** An image that is made and kept. */
@@ -24,7 +29,10 @@ export interface MakeOptions {
   store: LayoutStore
   /** What a pull of its reference may show to the registry. */
   access: RegistryAccess
+  git: GitFiles
   onProgress(progress: ImageProgress): void
+  /** Takes what the steps of a Dockerfile write. */
+  onLog(text: string): void
   signal: AbortSignal
 }
 
@@ -46,11 +54,46 @@ export async function makeImage(row: OwnImageRow, options: MakeOptions): Promise
 
 function buildOn(row: OwnImageRow, own: OwnImages, options: MakeOptions): Promise<ImageRecipe> {
   const { onProgress, signal } = options
-  const onBytes = (progress: PullProgress) => onProgress({ step: 'building', ...progress })
+  const onBytes = (progress: PullProgress) => onProgress({ step: 'building', ...progress, build_steps: null })
+  if (row.sourceDockerfile !== null) return buildOfDockerfile(row, row.sourceDockerfile, null, options)
+  if (row.sourceGit !== null) return buildOfGit(row, row.sourceGit, options)
   const build = (machine_id: string) => own.build({ machine_id, image_id: row.builtId }, onBytes, signal)
   if (row.sourceInstanceId !== null) return build(row.sourceInstanceId)
   if (row.sourceReference === null) throw new Error(`image ${row.id} has no source`)
   return buildOfReference(row, row.sourceReference, build, options)
+}
+
+async function buildOfGit(row: OwnImageRow, source: GitSource, options: MakeOptions): Promise<ImageRecipe> {
+  options.onLog(`Fetching ${source.url} ${source.ref}\n`)
+  const files = await options.git.fetch(source, options.signal)
+  try {
+    return await buildOfDockerfile(row, files.dockerfile, files, options)
+  } finally {
+    await files.close()
+  }
+}
+
+function buildOfDockerfile(
+  row: OwnImageRow,
+  dockerfile: string,
+  files: FetchedFiles | null,
+  { engine, access, onProgress, onLog, signal }: MakeOptions,
+): Promise<ImageRecipe> {
+  const builds = offered(engine.images.dockerfile)
+  return builds.build(
+    {
+      image_id: row.builtId,
+      stages: parseDockerfile(dockerfile),
+      owner: row.userId,
+      access,
+      context: files?.open ?? null,
+      limits: BUILD_LIMITS,
+      onLog,
+      onStep: (done, total) =>
+        onProgress({ step: 'building', bytes_done: 0, bytes_total: null, build_steps: { done, total } }),
+    },
+    signal,
+  )
 }
 
 /**
@@ -64,7 +107,7 @@ async function buildOfReference(
   { engine, access, onProgress, signal }: MakeOptions,
 ): Promise<ImageRecipe> {
   const image: ImageRecipe = { id: reference, parts: partsOfReference(reference), owner: row.userId }
-  const onBytes = (progress: PullProgress) => onProgress({ step: 'building', ...progress })
+  const onBytes = (progress: PullProgress) => onProgress({ step: 'building', ...progress, build_steps: null })
   await engine.images.pull(image, onBytes, signal, access)
   try {
     await engine.machines.create({ ...SMALL_MACHINE, id: row.builtId, hostname: row.builtId, image }, signal)
@@ -99,13 +142,13 @@ interface Saving {
 }
 
 async function save({ own, store, builtId, whole, onProgress, signal }: Saving): Promise<KeptImage> {
-  onProgress({ step: 'saving', bytes_done: 0, bytes_total: whole })
+  onProgress({ step: 'saving', bytes_done: 0, bytes_total: whole, build_steps: null })
   return store.put(
     counted(own.save(builtId, signal), done => {
       if (done > IMAGE_BYTES_MAX) throw new LayoutStoreError('too_large', `more than ${IMAGE_GB_MAX} GB`)
       // An archive is a little more than what is in it.
       const bytes_total = whole === null ? null : Math.max(whole, done)
-      onProgress({ step: 'saving', bytes_done: done, bytes_total })
+      onProgress({ step: 'saving', bytes_done: done, bytes_total, build_steps: null })
     }),
     signal,
   )
@@ -164,6 +207,8 @@ export function failureOf(error: unknown, row: OwnImageRow): { code: ImageReason
     if (error.code === 'full') return { code: 'no_room', isFinal: true }
     return { code: 'build_failed', isFinal: error.code === 'unfit' }
   }
+  if (error instanceof DockerfileError) return { code: 'dockerfile_invalid', isFinal: true }
+  if (error instanceof RecipeError || error instanceof GitError) return { code: error.code, isFinal: true }
   if (!(error instanceof ComputeError)) return { code: 'build_failed', isFinal: false }
   switch (error.code) {
     case 'not_found':

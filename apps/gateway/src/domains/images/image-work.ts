@@ -1,3 +1,4 @@
+import { BUILD_MINUTES_MAX } from '@berth/contract/build-limits'
 import {
   and,
   eq,
@@ -17,6 +18,7 @@ import type { Logger } from 'pino'
 import { answerInTime } from '../../drivers/compute/port/answer-in-time.ts'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
 import type { Engine } from '../../drivers/compute/port/engine.ts'
+import { parseRegistryHost } from '../../drivers/compute/port/image-reference.ts'
 import { lackOf, offered } from '../../drivers/compute/port/part.ts'
 import type { RegistryAccess } from '../../drivers/compute/port/registry-access.ts'
 import type { LayoutStore } from '../../drivers/image-store/port.ts'
@@ -25,6 +27,9 @@ import type { Database, Queryable, Transaction } from '../../platform/database/d
 import { unpaidStep } from '../../platform/unpaid.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import type { Registries } from '../registries/registries.ts'
+import { type BuildLogWriter, forgetBuildLog, openBuildLog } from './dockerfile/build-log.ts'
+import type { GitFiles } from './dockerfile/git-files.ts'
 import { failureOf, type MadeImage, makeImage } from './image-maker.ts'
 import {
   changeImage,
@@ -43,7 +48,7 @@ const BACKOFF_MS = [1_000, 5_000, 20_000, 60_000] as const
 /** The store is asked again to forget one after so long. */
 const FORGET_PAUSE_MS = 60_000
 /** How long one try may take; then it is given up. */
-const MAKE_MS_MAX = 4 * 3_600_000
+const MAKE_MINUTES_MAX = 240
 /** How long nobody may reach the engine of one that is to be made. */
 const AWAY_MS_MAX = 600_000
 /** Images that one gateway makes at a time: each is a stream of all its bytes. */
@@ -66,6 +71,8 @@ export interface ImageWorkDeps {
   events: ImageChangeDeps['events']
   store: LayoutStore
   customerAccess: (who: { userId: string; credentialId: string | null }) => RegistryAccess
+  git: GitFiles
+  registries: Pick<Registries, 'list'>
   /** An instance has no image made of it any more; it comes from the instances domain. */
   endBuild(
     tx: Transaction,
@@ -140,6 +147,7 @@ export function createImageWork(deps: ImageWorkDeps) {
    * so does a try that takes too long.
    */
   function beat(row: OwnImageRow, stop: AbortController) {
+    const minutesMax = isOfDockerfile(row) ? BUILD_MINUTES_MAX : MAKE_MINUTES_MAX
     const begunAt = clock.now().getTime()
     let latest: ImageProgress | null = row.progress
     let busy: Promise<unknown> = Promise.resolve()
@@ -159,7 +167,7 @@ export function createImageWork(deps: ImageWorkDeps) {
       if (kept.length === 0) stop.abort(new Error('it was given up, or somebody else makes it'))
     }
     const timer = setInterval(() => {
-      if (clock.now().getTime() - begunAt > MAKE_MS_MAX) stop.abort(new TookTooLong())
+      if (clock.now().getTime() - begunAt > minutesMax * 60_000) stop.abort(new TookTooLong(minutesMax))
       busy = busy
         .then(say)
         .catch(error => log.debug({ err: error, image: row.id }, 'progress was not written'))
@@ -178,12 +186,22 @@ export function createImageWork(deps: ImageWorkDeps) {
   async function make(row: OwnImageRow, stop: AbortController): Promise<void> {
     const beating = beat(row, stop)
     let made: MadeImage | null = null
+    let told: BuildLogWriter | null = null
     try {
       const engine = engineOf(row)
-      const access = deps.customerAccess({ userId: row.userId, credentialId: row.sourceCredentialId })
-      made = await makeImage(row, { engine, store, access, onProgress: beating.note, signal: stop.signal })
+      const writer = isOfDockerfile(row) ? await openBuildLog(deps, row.id) : null
+      told = writer
+      made = await makeImage(row, {
+        ...{ engine, store, git: deps.git, signal: stop.signal },
+        access: accessOf(row),
+        onProgress: beating.note,
+        onLog: said => writer?.add(said),
+      })
+      await writer?.end()
     } catch (error) {
       await beating.end()
+      if (error instanceof Error) told?.add(`\n${error.message}\n`)
+      await told?.end()
       const why: unknown = stop.signal.aborted ? stop.signal.reason : error
       if (!stop.signal.aborted || why instanceof TookTooLong) await noteFailure(row, why)
       return
@@ -209,6 +227,17 @@ export function createImageWork(deps: ImageWorkDeps) {
     await endMaking(row, { status: 'private', patch: made })
   }
 
+  /** What may be shown to registries: a credential to its own, which for a Dockerfile may be one of several. */
+  function accessOf({ userId, sourceCredentialId, ...row }: OwnImageRow): RegistryAccess {
+    const of = (credentialId: string | null) => deps.customerAccess({ userId, credentialId })
+    if (sourceCredentialId === null || row.sourceReference !== null) return of(sourceCredentialId)
+    return async host => {
+      const held = (await deps.registries.list(userId)).find(({ id }) => id === sourceCredentialId)
+      const isIts = held !== undefined && parseRegistryHost(held.registry) === host
+      return of(isIts ? sourceCredentialId : null)(host)
+    }
+  }
+
   /** Who gave an image up while its last bytes were kept knew no digest: from here on the store is told to forget it. */
   async function noteLeftOver(tx: Transaction, { id }: OwnImageRow, digest: string): Promise<void> {
     await tx
@@ -229,7 +258,7 @@ export function createImageWork(deps: ImageWorkDeps) {
     const detail = (error instanceof Error ? error.message : String(error)).slice(0, DETAIL_CHARS_MAX)
     const { code, isFinal } =
       error instanceof TookTooLong
-        ? ({ code: 'build_failed', isFinal: true } as const)
+        ? ({ code: isOfDockerfile(row) ? 'build_too_long' : 'build_failed', isFinal: true } as const)
         : failureOf(error, row)
     log.warn({ err: error, image: row.id, engine: row.engineId, code }, 'an image could not be made')
     const isAway = code === 'engine_away'
@@ -356,6 +385,7 @@ export function createImageWork(deps: ImageWorkDeps) {
         return true
       })
       if (isLast && digest !== null) await inTime(store.remove(digest))
+      if (!isFailed && table === ownImage) await forgetBuildLog(db, id)
       await db
         .update(table)
         .set({ isRemoving: false, digest: null, ...(isFailed ? {} : { deletedAt: clock.now() }) })
@@ -543,10 +573,13 @@ export function createImageWork(deps: ImageWorkDeps) {
   }
 }
 
+const isOfDockerfile = ({ sourceDockerfile, sourceGit }: OwnImageRow): boolean =>
+  sourceDockerfile !== null || sourceGit !== null
+
 /** A try was given up that took longer than any may. */
 class TookTooLong extends Error {
-  constructor() {
-    super(`it took more than ${MAKE_MS_MAX / 3_600_000} hours`)
+  constructor(minutes: number) {
+    super(`it took more than ${minutes / 60} hours`)
   }
 }
 

@@ -56,11 +56,12 @@ export interface FoundImage
 
 export interface ImagesDeps
   extends Omit<GalleryDeps, 'unavailableReason'>,
-    Omit<OwnImagesDeps, 'show' | 'wake' | 'giveUp' | 'requireCover'>,
+    Omit<OwnImagesDeps, 'show' | 'wake' | 'giveUp' | 'requireCover' | 'git' | 'registries'>,
     CoversDeps,
-    Omit<ImageWorkDeps, 'customerAccess'>,
+    Omit<ImageWorkDeps, 'customerAccess' | 'registries'>,
     Omit<ReviewDeps, 'wake'> {
   log: Logger
+  registries: OwnImagesDeps['registries']
   catalogue: Pick<Catalogue, 'images' | 'regions' | 'prices'>
   billing: GalleryDeps['billing'] & OwnImagesDeps['billing'] & ImageWorkDeps['billing']
   fleet: ImageWorkDeps['fleet'] & OwnImagesDeps['fleet'] & Pick<Fleet, 'engines' | 'isReached'>

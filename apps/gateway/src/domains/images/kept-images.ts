@@ -59,7 +59,14 @@ export async function forgetCustomer(tx: Transaction, userId: string): Promise<v
   }
   await tx
     .update(ownImage)
-    .set({ ...nothing, sourceInstanceName: null, sourceReference: null, reasonDetail: '' })
+    .set({
+      ...nothing,
+      sourceInstanceName: null,
+      sourceReference: null,
+      sourceDockerfile: null,
+      sourceGit: null,
+      reasonDetail: '',
+    })
     .where(and(eq(ownImage.userId, userId), isNotNull(ownImage.deletedAt)))
   await tx
     .update(communityImage)

@@ -1,9 +1,12 @@
+import { BUILD_GB_MAX } from '@berth/contract/build-limits'
 import type { FieldRule } from '@berth/contract/errors'
 import { type ImageAction, imageCan } from '@berth/contract/image-actions'
-import type { CustomImage } from '@berth/contract/images'
+import type { CustomImage, ImageBuildLog } from '@berth/contract/images'
 import { IMAGES_PER_USER_MAX } from '@berth/contract/limits'
 import { type CreateImageBody, createImage, type EditImageBody } from '@berth/contract/own-images'
 import { and, count, eq, isNull } from 'drizzle-orm'
+import { DockerfileError, parseDockerfile, referencesOf } from '../../drivers/compute/port/dockerfile.ts'
+import { parseReference, parseRegistryHost } from '../../drivers/compute/port/image-reference.ts'
 import { partsOfReference } from '../../drivers/compute/port/reference-parts.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
@@ -16,6 +19,8 @@ import type { Billing } from '../billing/billing.ts'
 import { forCustomer } from '../customers/customers.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { IMAGE_RULES, type Registries } from '../registries/registries.ts'
+import { readBuildLog } from './dockerfile/build-log.ts'
+import type { GitFiles } from './dockerfile/git-files.ts'
 import type { CommunityRow } from './gallery.ts'
 import {
   changeImage,
@@ -25,9 +30,13 @@ import {
   imageSubject,
   type OwnImageRow,
 } from './image-states.ts'
-import { communityImage, ownImage } from './tables.ts'
+import { communityImage, type GitSource, ownImage } from './tables.ts'
 
 const MB_PER_GB = 1_024
+/** What a form says of where an image is from: one of these. */
+const SOURCES = ['instance_id', 'image_reference', 'dockerfile', 'git'] as const
+/** Of images that a Dockerfile begins with, those that are asked for before it is taken. */
+const ASKED_BASES_MAX = 3
 
 /** An instance that an image is to be made of. */
 export interface BuiltInstance {
@@ -46,7 +55,8 @@ export interface OwnImagesDeps {
   billing: ImageChangeDeps['billing'] & Pick<Billing, 'lockWallet' | 'hold'>
   events: ImageChangeDeps['events']
   fleet: Pick<Fleet, 'place' | 'known'>
-  registries: Pick<Registries, 'askImage'>
+  registries: Pick<Registries, 'askImage' | 'list'>
+  git: Pick<GitFiles, 'isHere'>
   /**
    * Begins to make an image of an instance of a customer's, if it may (R4.6), and does the rest in the same transaction,
    * under the customer's, the wallet's and the instance's lock; it comes from the instances domain.
@@ -112,6 +122,8 @@ export function createOwnImages(deps: OwnImagesDeps) {
     instanceName?: string
     reference?: string
     credentialId?: string | null
+    dockerfile?: string | null
+    git?: GitSource | null
     /** As much may come to be kept. */
     gb: number
   }
@@ -137,10 +149,12 @@ export function createOwnImages(deps: OwnImagesDeps) {
       sourceInstanceName: source.instanceName ?? null,
       sourceReference: source.reference ?? null,
       sourceCredentialId: source.credentialId ?? null,
+      sourceDockerfile: source.dockerfile ?? null,
+      sourceGit: source.git ?? null,
       engineId: source.engineId,
       status: 'building',
       statusSince: at,
-      progress: { step: 'waiting', bytes_done: 0, bytes_total: null },
+      progress: { step: 'waiting', bytes_done: 0, bytes_total: null, build_steps: null },
       microPerGbDay: catalogue.prices.image_micro_per_gb_day,
       nextAttemptAt: at,
       createdAt: at,
@@ -170,8 +184,9 @@ export function createOwnImages(deps: OwnImagesDeps) {
     }): Promise<CustomImage> {
       const { userId, body } = input
       const { instance_id: instanceId, image_reference: reference } = body
-      if (instanceId === null && reference === null) throw fault('instance_id', 'required')
-      if (instanceId !== null && reference !== null) throw fault('image_reference', 'not_allowed')
+      const given = SOURCES.filter(path => body[path] !== null)
+      if (given.length === 0) throw fault('instance_id', 'required')
+      if (given.length > 1) throw fault(given[1] ?? '', 'not_allowed')
       requireRegion(body.region_code)
       const call = { userId, operation: createImage.operation, key: input.idempotencyKey }
       let id = ids.imageId()
@@ -200,8 +215,9 @@ export function createOwnImages(deps: OwnImagesDeps) {
           },
           isDone,
         )
-      } else if (reference !== null) {
-        const source = await sourceOf(userId, body, reference)
+      } else {
+        const source =
+          reference === null ? await builtSource(userId, body) : await sourceOf(userId, body, reference)
         await db.transaction(async tx => {
           await forCustomer(tx, userId)
           await billing.lockWallet(tx, userId)
@@ -295,6 +311,18 @@ export function createOwnImages(deps: OwnImagesDeps) {
       return shown
     },
 
+    /**
+     * What the steps of an image's Dockerfile have written.
+     * @param after The last line that is known, 0 for none.
+     * @throws ApiError `not_found`.
+     */
+    async buildLog(userId: string, id: string, after: number): Promise<ImageBuildLog> {
+      const [row] = await db.select({ status: ownImage.status }).from(ownImage).where(isOwn(userId, id))
+      if (!row) throw new ApiError('not_found')
+      const { isWhole, ...read } = await readBuildLog(db, id, after)
+      return { ...read, more: !isWhole || row.status === 'building' }
+    },
+
     countLive,
   }
 
@@ -328,6 +356,38 @@ export function createOwnImages(deps: OwnImagesDeps) {
     return { engineId, reference, credentialId, gb: Math.max(1, Math.ceil(answer.sizeMb / MB_PER_GB)) }
   }
 
+  /** Where a Dockerfile is built. What one that was pasted begins with is asked for first. */
+  async function builtSource(userId: string, body: CreateImageBody): Promise<Source> {
+    const { dockerfile, git, registry_credential_id: credentialId } = body
+    const field = git === null ? 'dockerfile' : 'git.url'
+    if (body.kind !== 'POD') throw fault('kind', 'not_allowed')
+    if (git !== null && !deps.git.isHere) throw fault(field, 'git_missing')
+    const credentials = await deps.registries.list(userId)
+    const credential = credentials.find(({ id }) => id === credentialId)
+    if (credentialId !== null && !credential) throw fault('registry_credential_id', 'not_allowed')
+    for (const reference of dockerfile === null ? [] : referencesIn(dockerfile).slice(0, ASKED_BASES_MAX)) {
+      const isIts = credential && parseRegistryHost(credential.registry) === parseReference(reference)?.host
+      const answer = await deps.registries.askImage({
+        ...{ userId, reference },
+        credentialId: isIts ? credentialId : null,
+      })
+      if (answer.result !== 'reachable') throw fault('dockerfile', IMAGE_RULES[answer.result])
+    }
+    try {
+      const [engineId = ''] = deps.fleet.place({
+        regionCode: body.region_code,
+        kind: 'POD',
+        canMake: (_, facts) => facts.builds_dockerfiles === true,
+      })
+      return { engineId, credentialId, dockerfile, git, gb: BUILD_GB_MAX }
+    } catch (error) {
+      // Told at its field, since another region may have one.
+      if (error instanceof ApiError && error.code === 'compute_unavailable')
+        throw fault(field, 'not_built_here')
+      throw error
+    }
+  }
+
   async function findEver(userId: string, id: string): Promise<OwnImageRow> {
     const [row] = await db
       .select()
@@ -354,6 +414,19 @@ async function copyOf(tx: Transaction, { id }: OwnImageRow): Promise<CommunityRo
     .from(communityImage)
     .where(and(eq(communityImage.originId, id), isNull(communityImage.withdrawnAt)))
   return row
+}
+
+/** @throws ApiError `validation_failed` where it cannot be followed. */
+function referencesIn(dockerfile: string): string[] {
+  try {
+    return referencesOf(parseDockerfile(dockerfile))
+  } catch (error) {
+    if (!(error instanceof DockerfileError)) throw error
+    throw new ApiError('validation_failed', {
+      fields: [{ path: 'dockerfile', rule: 'dockerfile' }],
+      cause: error,
+    })
+  }
 }
 
 function requireCan(action: ImageAction, { status }: OwnImageRow): void {

@@ -3,6 +3,7 @@ import {
   communityImagesIn,
   customImages,
   customImagesIn,
+  getBuildLog,
   getImage,
   getImagePrice,
   type Image,
@@ -58,6 +59,7 @@ export function imagesRoutes(images: Images, say: Say): Route[] {
     route(cancelPublishing, ({ caller, params }) => images.cancelPublishing(caller.userId, params.id)),
     route(makeImagePrivate, ({ caller, params }) => images.makePrivate(caller.userId, params.id)),
     route(cancelImageBuild, ({ caller, params }) => images.cancelBuild(caller.userId, params.id)),
+    route(getBuildLog, ({ caller, params, query }) => images.buildLog(caller.userId, params.id, query.after)),
     route(starImage, ({ caller, params }) => images.star(caller.userId, params.id)),
     route(unstarImage, ({ caller, params }) => images.unstar(caller.userId, params.id)),
     route(getImage, async ({ caller, params, language }) => {

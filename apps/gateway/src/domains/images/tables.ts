@@ -56,6 +56,14 @@ export interface ImageProgress {
   step: (typeof IMAGE_STEPS)[number]
   bytes_done: number
   bytes_total: number | null
+  build_steps: { done: number; total: number } | null
+}
+
+/** A repository that has a Dockerfile; an empty `ref` is its own branch, an empty folder its root. */
+export interface GitSource {
+  url: string
+  ref: string
+  folder: string
 }
 
 /** Customers' own images. A row stays when its image is gone, for receipts. */
@@ -71,6 +79,8 @@ export const ownImage = pgTable(
     sourceInstanceId: text('source_instance_id'),
     sourceInstanceName: text('source_instance_name'),
     sourceCredentialId: uuid('source_credential_id'),
+    sourceDockerfile: text('source_dockerfile'),
+    sourceGit: jsonb('source_git').$type<GitSource>(),
     /** The engine that makes it. */
     engineId: text('engine_id').notNull(),
     status: text('status', { enum: IMAGE_STATUSES }).notNull(),
@@ -110,6 +120,17 @@ export const ownImage = pgTable(
     // One image at a time is made of an instance.
     uniqueIndex('own_image_building').on(table.sourceInstanceId).where(sql`${table.status} = 'building'`),
   ],
+)
+
+/** The last lines that the steps of a Dockerfile have written, by their numbers from 1 on. */
+export const imageBuildLine = pgTable(
+  'image_build_line',
+  {
+    imageId: text('image_id').notNull(),
+    number: integer('number').notNull(),
+    line: text('line').notNull(),
+  },
+  table => [primaryKey({ columns: [table.imageId, table.number] })],
 )
 
 /** What the community has: a copy of its own of what a customer published, which the installation pays for. */

@@ -187,7 +187,8 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
     const images: Images = createImages({
       ...{ db, clock, ids, log, catalogue, fleet, billing, listen: null },
       events: base.events,
-      registries: noRegistries,
+      registries: { ...noRegistries, list: async () => [] },
+      git: { isHere: false, fetch: () => Promise.reject(new Error('there is no git')) },
       store: imageStore,
       instancesOf: countByImage,
       usedAmong: imagesInUse,

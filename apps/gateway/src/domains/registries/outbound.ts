@@ -40,6 +40,11 @@ export interface Outbound {
    * @throws OutboundError `private` or `unreachable`.
    */
   requirePublic(host: string, signal: AbortSignal): Promise<void>
+  /**
+   * Where a host and port lead, for whoever connects to those addresses and no other.
+   * @throws OutboundError `private` or `unreachable`.
+   */
+  addressesOf(host: string, port: number, signal: AbortSignal): Promise<string[]>
   /** Whether the operator says that a host, such as `localhost:5000`, may be private. */
   mayBePrivate(host: string): boolean
 }
@@ -92,6 +97,7 @@ export function createOutbound({
     async requirePublic(host, signal) {
       await allowedAddressesOf(new URL(`https://${host}/`), signal)
     },
+    addressesOf: (host, port, signal) => allowedAddressesOf(new URL(`https://${host}:${port}/`), signal),
     async get(url, { authorization, signal, accept = 'application/json', bytesMax = BODY_BYTES_MAX }) {
       const addresses = await allowedAddressesOf(url, signal)
       const isSecure = url.protocol === 'https:'

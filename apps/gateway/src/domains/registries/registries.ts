@@ -23,6 +23,7 @@ import { resealAll } from './reseal.ts'
 import { registryCredential } from './tables.ts'
 
 export { IMAGE_RULES } from './ask-image.ts'
+export type { Outbound } from './outbound.ts'
 
 interface RegistriesDeps {
   db: Database

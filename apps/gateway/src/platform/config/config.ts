@@ -44,6 +44,7 @@ export interface Config {
   readonly credentialsKey: string | null
   readonly formerCredentialsKeys: readonly string[]
   readonly privateRegistries: readonly string[]
+  readonly gitAuthority: string | null
   readonly catalogueFile: string
   readonly compute: 'auto' | 'docker' | 'sandbox' | 'none'
   readonly machineNetworks: readonly string[]
@@ -139,6 +140,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     credentialsKey: values.BERTH_CREDENTIALS_KEY,
     formerCredentialsKeys: values.BERTH_CREDENTIALS_KEY_FORMER,
     privateRegistries: values.BERTH_PRIVATE_REGISTRIES,
+    gitAuthority: values.BERTH_GIT_AUTHORITY || null,
     catalogueFile: resolve(PROJECT_DIR, values.BERTH_CATALOGUE),
     compute: values.BERTH_COMPUTE,
     machineNetworks: values.BERTH_MACHINE_NETWORKS,

@@ -311,6 +311,13 @@ export const SETTINGS = {
       'other is only ever shown to the public internet. Those on this computer may speak plain HTTP. A registry that ' +
       'hands out tokens by another host needs that host here too.',
   }),
+  BERTH_GIT_AUTHORITY: setting(z.string(), {
+    default: '',
+    takes: 'a file in PEM, or nothing',
+    about:
+      'Authorities by which hosts of Git repositories are believed that customers have images built of; empty: those of ' +
+      'this computer. A host with a private address must stand in BERTH_PRIVATE_REGISTRIES.',
+  }),
   BERTH_CATALOGUE: setting(z.string().min(1), {
     default: 'config/catalogue.yaml',
     takes: 'a file',

@@ -16,7 +16,7 @@ export const INSTANCE_LABEL = 'berth.instance'
 export const IMAGE_LABEL = 'berth.image'
 /** What a container cannot take on without being made anew, as a digest. */
 export const SHAPE_LABEL = 'berth.shape'
-const ORIGIN_LABEL = 'berth.origin'
+export const ORIGIN_LABEL = 'berth.origin'
 /** The GB that a machine was given when its container was made; changing it later does not make another container. */
 export const DISK_LABEL = 'berth.disk_gb'
 

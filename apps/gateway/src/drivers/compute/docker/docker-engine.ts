@@ -6,6 +6,7 @@ import { ComputeError } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
 import { createNames } from './container-plan.ts'
 import { findDiskBound } from './disk-bound.ts'
+import { createDockerBuilds } from './docker-builds.ts'
 import { capabilitiesOf, type EngineInfo } from './docker-capabilities.ts'
 import { createDockerDiskWatch, dockerRoom } from './docker-disk-watch.ts'
 import { answeredWithin, translated } from './docker-errors.ts'
@@ -83,25 +84,31 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
   const sampler = createDockerSampler((id, work) => talk(id, 'measuring', work), {
     isHere: isOnThisComputer(info, link.is_here),
   })
+  const admit = async () => {
+    if ((await room?.())?.isShort)
+      throw new ComputeError('no_room', 'the disk of the engine’s computer is nearly full')
+    await guard?.admit()
+  }
+  /** The engine's own part in each container. */
+  const terms = {
+    cpusMax: info.NCPU,
+    runtime: deps.runtime,
+    diskBound,
+    diskNode: 'node' in disk ? disk.node : null,
+  }
+  const images = createDockerImages({ docker, cloudId, soon })
   const relays = createDockerRelays({ docker, cloudId, runtime: hostRuntime(info), log })
   const { machines, status } = createDockerMachines({
     docker,
     cloudId,
-    cpusMax: info.NCPU,
+    ...terms,
     publishAddress: link.publish_address,
-    runtime: deps.runtime,
-    diskBound,
-    diskNode: 'node' in disk ? disk.node : null,
     soon,
     log,
     layersMax: deps.layersMax,
     leftovers: createLeftovers({ docker, cloudId, runtime: hostRuntime(info) }),
     prepare: () => guard?.prepare(),
-    admit: async () => {
-      if ((await room?.())?.isShort)
-        throw new ComputeError('no_room', 'the disk of the engine’s computer is nearly full')
-      await guard?.admit()
-    },
+    admit,
     onEnded: id => {
       sampler.letGo(id)
       relays.letGo(id)
@@ -151,7 +158,10 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
       return sizeOf(told, link.is_here)
     },
     machines,
-    images: createDockerImages({ docker, cloudId, soon }),
+    images: {
+      ...images,
+      dockerfile: createDockerBuilds({ docker, cloudId, admit, pull: images.pull, ...terms }),
+    },
     volumes: createDockerVolumes(
       docker,
       cloudId,

@@ -7,6 +7,7 @@ import { ComputeError } from '../port/compute-error.ts'
 import { registryOf } from '../port/image-reference.ts'
 import type { ImageRecipe, ImageStore, OwnImages } from '../port/images.ts'
 import { asNobody } from '../port/registry-access.ts'
+import { listBuildLeftovers, removeBuildLeftovers } from './build-leftovers.ts'
 import { CLOUD_LABEL, createNames, IMAGE_LABEL, INSTANCE_LABEL } from './container-plan.ts'
 import { isMissing, orNull, statusCodeOf, toComputeError, translated } from './docker-errors.ts'
 import { dockerImage, findDockerImage, ownReference } from './docker-recipe.ts'
@@ -23,7 +24,7 @@ export function createDockerImages(deps: {
   docker: Docker
   cloudId: string
   soon<T>(ask: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T>
-}): ImageStore {
+}): Omit<ImageStore, 'dockerfile'> {
   const { docker, cloudId, soon } = deps
   return {
     lackFor: image => (findDockerImage(image, cloudId) ? null : `${image.id} cannot run on Docker.`),
@@ -133,14 +134,14 @@ function createOwnImages(docker: Docker, cloudId: string): OwnImages {
             // Not by force: machines that are made from it could not be made anew any more.
             await docker.getImage(`${repo}:${tag}`).remove()
           } catch (error) {
-            if (isMissing(error)) return
             if (statusCodeOf(error) === STATUS_CONFLICT) {
               throw new ComputeError('failed', `a machine is made from the image ${imageId}`, {
                 cause: error,
               })
             }
-            throw error
+            if (!isMissing(error)) throw error
           }
+          await removeBuildLeftovers(docker, cloudId, imageId)
         }),
       ),
     list: () =>
@@ -153,7 +154,11 @@ function createOwnImages(docker: Docker, cloudId: string): OwnImages {
           ),
         )
         const others = (await unnamed()).filter(({ id }) => named.every(one => one.id !== id))
-        return [...named, ...others.map(({ id, size_bytes }) => ({ id, size_bytes }))]
+        const listed = [...named, ...others.map(({ id, size_bytes }) => ({ id, size_bytes }))]
+        const begun = (await listBuildLeftovers(docker, cloudId)).filter(id =>
+          listed.every(one => one.id !== id),
+        )
+        return [...listed, ...begun.map(id => ({ id, size_bytes: 0 }))]
       }),
   }
 }

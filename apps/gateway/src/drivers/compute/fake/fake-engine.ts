@@ -302,6 +302,7 @@ export function createFakeEngine(options: {
         await faults.pass('pull', signal)
       },
       own: createFakeOwnImages({ faults, held, writtenBytes: () => engine.imageBytes }),
+      dockerfile: { lacks: 'Machines in memory run nothing.' },
     },
     heldVolumes: volumes,
     volumeBytes,

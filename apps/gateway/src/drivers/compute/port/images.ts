@@ -1,3 +1,4 @@
+import type { BuildStage } from './dockerfile.ts'
 import type { Part } from './part.ts'
 import type { RegistryAccess } from './registry-access.ts'
 
@@ -26,6 +27,45 @@ export interface ImageStore {
 
   /** Images that are made from machines, or were brought here from another engine. */
   readonly own: Part<OwnImages>
+
+  /** Images that are made from a Dockerfile; an engine that cannot run a stranger's steps within walls says why. */
+  readonly dockerfile: Part<DockerfileBuilds>
+}
+
+/** Makes images from Dockerfiles: what their steps run is held as machines are, by the same walls, network and limits. */
+export interface DockerfileBuilds {
+  /**
+   * Makes an image of a Dockerfile's stages; it is one of `OwnImages` then. Made already under that id: returns the same.
+   * What fails or is given up leaves a step's machine, which has the image's id, and layers: `OwnImages.delete` of that id
+   * removes the layers, and `OwnImages.list` has the id until then.
+   * @returns By what machines are made from it. Fails with `RecipeError`, and as `pull` does where an image that it begins with is
+   * not to be had.
+   */
+  build(what: DockerfileBuild, signal: AbortSignal): Promise<ImageRecipe>
+}
+
+export interface DockerfileBuild {
+  image_id: string
+  stages: readonly BuildStage[]
+  /** The customer whose it is: images that it begins with are asked for as theirs. */
+  owner: string
+  /** What may be shown to the registries of those. */
+  access: RegistryAccess
+  /** What COPY copies from, as a tar without its end, each time that it is called; null: there is nothing. */
+  context: (() => AsyncIterable<Uint8Array>) | null
+  limits: BuildLimits
+  /** What steps write, and which one begins: text of strangers, as it comes. */
+  onLog(text: string): void
+  /** A step begins, of so many. */
+  onStep(done: number, total: number): void
+}
+
+/** What a build may take. */
+export interface BuildLimits {
+  cpu_count: number
+  memory_mb: number
+  /** Of the image with all that it begins with, and of what a step writes. */
+  disk_gb: number
 }
 
 /**

@@ -165,6 +165,7 @@ export async function createQemuEngine(deps: QemuDeps): Promise<Engine> {
         onProgress({ bytes_done: bytes, bytes_total: bytes })
       },
       own: own.facet,
+      dockerfile: { lacks: 'A virtual machine boots a disk, which no Dockerfile makes.' },
     },
     volumes: createSandboxVolumes(store, folders.kept),
     network: {

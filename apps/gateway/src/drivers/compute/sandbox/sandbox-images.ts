@@ -87,6 +87,9 @@ export async function createSandboxImages(deps: SandboxImagesDeps) {
       'lacks' in tools
         ? { lacks: tools.lacks }
         : createSandboxOwnImages({ dir, store, trees, room: deps.room }),
+    dockerfile: {
+      lacks: 'The sandbox has no builder of Dockerfiles whose steps would be held as its machines are.',
+    },
   }
 
   return {

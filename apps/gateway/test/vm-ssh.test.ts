@@ -222,7 +222,7 @@ describe.skipIf(missing !== null)('virtual machines by SSH', () => {
       shell.type('echo on-$(tty)-$$\r')
     }
     const told = await Promise.all(
-      [one, two].map(async shell => (await shell.shows(/\r\non-(\/dev\/pts\/\d+-\d+)\r\n/))[1]),
+      [one, two].map(async shell => (await shell.shows(/on-(\/dev\/pts\/\d+-\d+)\r\n/))[1]),
     )
     expect(new Set(told).size).toBe(2)
     const { sessions, sessions_max, has_serial } = await gateway.data(

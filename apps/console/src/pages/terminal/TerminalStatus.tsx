@@ -36,16 +36,18 @@ export function TerminalStatus({ state, isSerial, onSerial, onConnect }: Termina
               {t('terminal.retry_in', { seconds })}
             </span>
           )}
-          {isWithoutShell && (
-            <Button size="xs" onClick={onSerial}>
-              {t('terminal.open_serial')}
-            </Button>
-          )}
-          {action() !== null && (
-            <Button size="xs" variant="default" onClick={onConnect}>
-              {action()}
-            </Button>
-          )}
+          <span className={classes.actions}>
+            {isWithoutShell && (
+              <Button size="xs" onClick={onSerial}>
+                {t('terminal.open_serial')}
+              </Button>
+            )}
+            {action() !== null && (
+              <Button size="xs" variant="default" onClick={onConnect}>
+                {action()}
+              </Button>
+            )}
+          </span>
         </>
       )}
     </div>

@@ -31,6 +31,8 @@ export interface MakeOptions {
   access: RegistryAccess
   git: GitFiles
   onProgress(progress: ImageProgress): void
+  /** By which digest the store will know the image, before it is there. What it throws ends the making. */
+  onDigest(digest: string): Promise<void>
   /** Takes what the steps of a Dockerfile write. */
   onLog(text: string): void
   signal: AbortSignal
@@ -42,13 +44,13 @@ export interface MakeOptions {
  * @throws ComputeError or LayoutStoreError.
  */
 export async function makeImage(row: OwnImageRow, options: MakeOptions): Promise<MadeImage> {
-  const { engine, store, onProgress, signal } = options
+  const { engine, store, onProgress, onDigest, signal } = options
   const why = lackOf(engine.images.own)
   if (why !== null) throw new ComputeError('unsupported', why)
   const own = offered(engine.images.own)
   const { parts } = await buildOn(row, own, options)
   const whole = (await own.list()).find(({ id }) => id === row.builtId)?.size_bytes ?? null
-  const kept = await save({ own, store, builtId: row.builtId, whole, onProgress, signal })
+  const kept = await save({ own, store, builtId: row.builtId, whole, onProgress, onDigest, signal })
   return { parts, digest: kept.digest, sizeBytes: kept.size_bytes }
 }
 
@@ -138,10 +140,19 @@ interface Saving {
   /** Bytes that are there of it on its engine; null where it does not say. */
   whole: number | null
   onProgress(progress: ImageProgress): void
+  onDigest(digest: string): Promise<void>
   signal: AbortSignal
 }
 
-async function save({ own, store, builtId, whole, onProgress, signal }: Saving): Promise<KeptImage> {
+async function save({
+  own,
+  store,
+  builtId,
+  whole,
+  onProgress,
+  onDigest,
+  signal,
+}: Saving): Promise<KeptImage> {
   onProgress({ step: 'saving', bytes_done: 0, bytes_total: whole, build_steps: null })
   return store.put(
     counted(own.save(builtId, signal), done => {
@@ -151,6 +162,7 @@ async function save({ own, store, builtId, whole, onProgress, signal }: Saving):
       onProgress({ step: 'saving', bytes_done: done, bytes_total, build_steps: null })
     }),
     signal,
+    onDigest,
   )
 }
 

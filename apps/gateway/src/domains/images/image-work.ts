@@ -195,6 +195,7 @@ export function createImageWork(deps: ImageWorkDeps) {
         ...{ engine, store, git: deps.git, signal: stop.signal },
         access: accessOf(row),
         onProgress: beating.note,
+        onDigest: digest => noteDigest(row, digest),
         onLog: said => writer?.add(said),
       })
       await writer?.end()
@@ -225,6 +226,35 @@ export function createImageWork(deps: ImageWorkDeps) {
       return
     }
     await endMaking(row, { status: 'private', patch: made })
+  }
+
+  /**
+   * From here on the row names the bytes, so that they go with it whoever dies next. What an earlier try has kept of other
+   * bytes is forgotten first.
+   */
+  async function noteDigest(row: OwnImageRow, digest: string): Promise<void> {
+    if (row.digest !== null && row.digest !== digest) await forgetEarlier(row, row.digest)
+    const isNoted = await db.transaction(async tx => {
+      await lockDigest(tx, digest)
+      if (await isBeingForgotten(tx, digest)) return false
+      const noted = await tx
+        .update(ownImage)
+        .set({ digest, isRemoving: false })
+        .where(and(eq(ownImage.id, row.id), eq(ownImage.version, row.version)))
+        .returning({ id: ownImage.id })
+      return noted.length > 0
+    })
+    if (!isNoted) throw new Error('the store forgets the same bytes just now, or it was given up')
+  }
+
+  async function forgetEarlier({ id }: OwnImageRow, digest: string): Promise<void> {
+    const isLast = await db.transaction(async tx => {
+      await lockDigest(tx, digest)
+      if (await isWanted(tx, digest, id)) return false
+      await tx.update(ownImage).set({ isRemoving: true }).where(eq(ownImage.id, id))
+      return true
+    })
+    if (isLast) await inTime(store.remove(digest))
   }
 
   /** What may be shown to registries: a credential to its own, which for a Dockerfile may be one of several. */
@@ -600,12 +630,18 @@ async function isBeingForgotten(tx: Transaction, digest: string): Promise<boolea
   return false
 }
 
-/** Whether anybody still counts on bytes of the store. */
-async function isWanted(tx: Transaction, digest: string): Promise<boolean> {
+/** Whether anybody still counts on bytes of the store, but for one image. */
+async function isWanted(tx: Transaction, digest: string, exceptId = ''): Promise<boolean> {
   const [own] = await tx
     .select({ id: ownImage.id })
     .from(ownImage)
-    .where(and(eq(ownImage.digest, digest), ne(ownImage.status, 'deleting'), ne(ownImage.status, 'failed')))
+    .where(
+      and(
+        eq(ownImage.digest, digest),
+        ne(ownImage.id, exceptId),
+        notInArray(ownImage.status, ['deleting', 'failed']),
+      ),
+    )
     .limit(1)
   if (own) return true
   const [shared] = await tx

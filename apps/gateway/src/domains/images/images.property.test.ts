@@ -57,7 +57,7 @@ const { store, remove: removeStore } = createTestImageStore()
 let saidBytes = 0
 const imageStore: LayoutStore = {
   ...store,
-  put: async (archive, signal) => ({ ...(await store.put(archive, signal)), size_bytes: saidBytes }),
+  put: async (...given) => ({ ...(await store.put(...given)), size_bytes: saidBytes }),
 }
 beforeAll(async () => {
   fixture = await createInstancesFixture({ imageStore })

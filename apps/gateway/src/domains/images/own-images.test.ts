@@ -26,6 +26,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { type CallAnswer, startGateway, type TestGateway } from '../../../test/start-gateway.ts'
 import { createTestImageStore } from '../../../test/test-image-store.ts'
 import { computeFailure, createFakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
+import { makeLayout, pieces } from '../../drivers/image-store/conformance/layouts.ts'
 import { deployBody } from '../instances/instances-fixture.ts'
 import { heldForNothing, imageDetails, keptImage } from './images-fixture.ts'
 import { ownImage } from './tables.ts'
@@ -279,7 +280,11 @@ describe('made of an instance', () => {
     const { id } = await make(customer, { instance_id: instance })
     await put.promise
     afterPut = async () => {}
-    expect((await store.sizes()).images.size).toBe(before.length + 1)
+    const now = [...(await store.sizes()).images.keys()]
+    expect(now).toHaveLength(before.length + 1)
+    // Whoever dies now has it written down.
+    const [row] = await gateway.database.db.select().from(ownImage).where(eq(ownImage.id, id))
+    expect(now.filter(digest => !before.includes(digest))).toEqual([row?.digest])
     await gateway.data(call as typeof deleteImage, { params: { id } }, customer)
     await gateway.gateway.images.run(never)
     told.resolve()
@@ -317,6 +322,26 @@ describe('made of an instance', () => {
     await images.forgetGateway(dead)
     await images.run(never)
     await untilImage(customer, row.id, 'private')
+    await sound()
+  })
+
+  test('what an earlier try had kept of other bytes goes when a later one keeps its own', async () => {
+    const customer = await someone()
+    const instance = await running(customer)
+    const before = (await store.sizes()).images.size
+    const { archive } = await makeLayout(Buffer.from(randomUUID()))
+    const { digest } = await store.put(pieces(archive), never)
+    const row = keptImage(customer.userId, {
+      status: 'building',
+      engineId: compute.id,
+      sourceInstanceId: instance,
+      digest,
+    })
+    await gateway.database.db.insert(ownImage).values(row)
+    await gateway.gateway.images.run(never)
+    await untilImage(customer, row.id, 'private')
+    const { images } = await store.sizes()
+    expect([images.size, images.has(digest)]).toEqual([before + 1, false])
     await sound()
   })
 

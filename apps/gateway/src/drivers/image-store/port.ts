@@ -14,9 +14,16 @@ export interface LayoutStore {
    * `new_bytes` 0.
    * @param archive As `OwnImages.save` gives it: a tar with the index before the manifest, and that before what it names.
    * Read no faster than it is kept, and told to end where it is refused.
-   * @throws LayoutStoreError; what `archive` throws.
+   * @param onDigest Told by which digest the image will be known, when all of it has come and before anybody sees it, and
+   * waited for: who writes it down can have it removed, whoever dies next. What it throws ends the call, and nothing is
+   * kept.
+   * @throws LayoutStoreError; what `archive` and `onDigest` throw.
    */
-  put(archive: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<KeptImage>
+  put(
+    archive: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+    onDigest?: (digest: string) => Promise<void>,
+  ): Promise<KeptImage>
 
   /**
    * The archive of an image. Of one that is removed while it is read, the rest comes all the same from a folder, and

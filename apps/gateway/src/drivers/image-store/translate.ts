@@ -10,7 +10,7 @@ export function mustGoOn(signal: AbortSignal): void {
     throw new LayoutStoreError('given_up', 'the call was given up', { cause: signal.reason })
 }
 
-/** An archive that is kept, whose own failures are told from the store's. */
+/** An archive that is kept; its own failures, and those of who is told of it, are told from the store's. */
 export class Incoming implements AsyncIterable<Uint8Array> {
   readonly #archive: AsyncIterable<Uint8Array>
   #failure: { error: unknown } | null = null
@@ -35,12 +35,20 @@ export class Incoming implements AsyncIterable<Uint8Array> {
     }
   }
 
+  /** Waits for somebody who is told of it, whose failures are none of the store's either. */
+  async tell(telling: Promise<void> | undefined): Promise<void> {
+    await telling?.catch(error => {
+      this.#failure = { error }
+      throw error
+    })
+  }
+
   hasFailedWith(error: unknown): boolean {
     return this.#failure?.error === error
   }
 }
 
-/** Runs work of a store; what it fails with becomes the port's error, unless an archive that was sent threw it. */
+/** Runs work of a store; what it fails with becomes the port's error, unless whoever sent an archive threw it. */
 export async function translated<T>(doing: string, work: () => Promise<T>, incoming?: Incoming): Promise<T> {
   try {
     return await work()

@@ -22,8 +22,8 @@ test('[B9] a shell is opened once for its name, in the size and with the environ
   await attach(host, { cols: 120, rows: 40, env: { A: '2' } })
   await attach(host, { session: 'other' })
   expect(shells.map(({ options }) => options)).toEqual([
-    { cols: 100, rows: 30, env: { A: '1' } },
-    { cols: 80, rows: 24, env: {} },
+    { session: 'web', cols: 100, rows: 30, env: { A: '1' } },
+    { session: 'other', cols: 80, rows: 24, env: {} },
   ])
   // Whoever came last says how large it is.
   expect(shells[0]?.sizes).toEqual([[120, 40]])

@@ -87,6 +87,23 @@ export function describeLayoutStore(name: string, open: () => Promise<LayoutStor
       expect(await store.sizes()).toEqual(before)
     })
 
+    test('its digest is told before anybody sees it, and who cannot take that down has nothing kept', async () => {
+      const store = await open()
+      const made = await makeLayout(someBytes())
+      const { digest } = made.image.descriptor
+      const fault = new Error('the pencil broke')
+      const refused = store.put(pieces(made.archive), never, () => Promise.reject(fault))
+      await expect(refused).rejects.toBe(fault)
+      expect(await has(store, made)).toBe(false)
+      const told: [string, boolean][] = []
+      await store.put(pieces(made.archive), never, async one => {
+        told.push([one, await has(store, made)])
+      })
+      expect(told).toEqual([[digest, false]])
+      expect(await has(store, made)).toBe(true)
+      await store.remove(digest)
+    })
+
     test('what lies is found though its store has the blob already', async () => {
       const store = await open()
       const base = someBytes()

@@ -177,7 +177,7 @@ export function createLayoutFolder(dir: string, options: LayoutFolderOptions): L
   return {
     name: 'layout',
 
-    async put(archive, signal) {
+    async put(archive, signal, onDigest) {
       const incoming = new Incoming(archive)
       const keep = async () => {
         mustGoOn(signal)
@@ -185,6 +185,7 @@ export function createLayoutFolder(dir: string, options: LayoutFolderOptions): L
         await mkdir(folder, { mode: 0o700 })
         try {
           const image = await writeAside(folder, incoming, signal)
+          await incoming.tell(onDigest?.(image.descriptor.digest))
           return await alone(() => commit(folder, image))
         } finally {
           await rm(folder, { recursive: true, force: true })

@@ -10,7 +10,7 @@ import {
 } from '../../../platform/image-layout/layout.ts'
 import { packLayout } from '../../../platform/image-layout/pack-layout.ts'
 import { readLayout } from '../../../platform/image-layout/read-layout.ts'
-import { type LayoutStore, LayoutStoreError } from '../port.ts'
+import { type KeptImage, type LayoutStore, LayoutStoreError } from '../port.ts'
 import { type KnownImage, sumsOf } from '../sums.ts'
 import { Incoming, mustGoOn, translated, translatedPieces } from '../translate.ts'
 import { createRegistryBlobs } from './registry-blobs.ts'
@@ -85,7 +85,11 @@ export function createLayoutRegistry(
     return found
   }
 
-  async function keep(incoming: Incoming, signal: AbortSignal) {
+  async function keep(
+    incoming: Incoming,
+    signal: AbortSignal,
+    onDigest?: (digest: string) => Promise<void>,
+  ): Promise<KeptImage> {
     let image: LayoutImage | null = null
     let new_bytes = 0
     for await (const part of readLayout(incoming, limits)) {
@@ -101,6 +105,7 @@ export function createLayoutRegistry(
     mustGoOn(signal)
     if (!image) throw new Error('a layout without an image was read')
     const { digest } = image.descriptor
+    await incoming.tell(onDigest?.(digest))
     await calls.ask(`manifests/${tagOf(digest)}`, {
       method: 'PUT',
       headers: { 'content-type': MEDIA_TYPES.manifest },
@@ -125,13 +130,13 @@ export function createLayoutRegistry(
   return {
     name: 'registry',
 
-    async put(archive, signal) {
+    async put(archive, signal, onDigest) {
       const incoming = new Incoming(archive)
       return translated(
         'keeping an image',
         async () => {
           mustGoOn(signal)
-          return await keep(incoming, signal)
+          return await keep(incoming, signal, onDigest)
         },
         incoming,
       )

@@ -204,6 +204,27 @@ test('[B1] a client that gives no sign of life is dropped with what it has opene
   expect(await isStill(() => server?.count().customers ?? 0)).toBe(true)
 })
 
+test('[B1] a client that takes next to nothing, or nothing, at once is cut off, and nobody else', async () => {
+  const { port } = await startPouring()
+  const other = await signIn(port)
+  for (const packetBytes of [1, 0]) {
+    const { client } = await signIn(port)
+    const { _protocol } = client as unknown as {
+      _protocol: { session(id: number, windowBytes: number, packetBytes: number): void }
+    }
+    const plain = _protocol.session.bind(_protocol)
+    _protocol.session = (id, windowBytes) => plain(id, windowBytes, packetBytes)
+    const closed = once(client, 'close')
+    client.exec('pour', () => undefined)
+    await closed
+  }
+  await eventually('one that is left', () => server?.count().customers === 1)
+  const channel = await new Promise<ClientChannel>((resolve, reject) => {
+    other.client.exec('pour', (error, opened) => (error ? reject(error) : resolve(opened)))
+  })
+  await once(channel, 'data')
+})
+
 test('what is no number of a port is refused without asking anybody', async () => {
   const { client } = await signIn(await start())
   const before = askedForPorts

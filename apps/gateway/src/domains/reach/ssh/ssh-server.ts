@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import ssh2, { type Connection } from 'ssh2'
 import { ALGORITHMS, QUICK_CIPHERS } from '../../../drivers/compute/port/guest-limits.ts'
-import { keepKeys } from '../../../drivers/compute/port/ssh-library.ts'
+import { curb, keepKeys } from '../../../drivers/compute/port/ssh-library.ts'
 import type { MachineTurns } from '../streams/machine-turns.ts'
 import { networkOf } from './address-network.ts'
 import { createAskPace } from './ask-pace.ts'
@@ -92,6 +92,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       client => {
         client.on('error', error => log.debug({ err: error }, 'an SSH connection failed'))
         client.on('handshake', () => keepKeys(client))
+        curb(client, () => paced.destroy())
         const quick = quickCiphers(words)
         if (quick.length > 0) offerCiphers(client, quick)
         letSignIn({ gateway, limits, log }, client, address, customer => {

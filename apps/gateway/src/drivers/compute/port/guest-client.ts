@@ -4,7 +4,7 @@ import { GUEST_SSH, type GuestAccess, GuestFault } from './guest-access.ts'
 import { ALGORITHMS, CHANNEL_HELD_BYTES_MAX, type GuestLimits } from './guest-limits.ts'
 import { guestProgram } from './guest-program.ts'
 import { guestWay } from './guest-way.ts'
-import { keepKeys } from './ssh-library.ts'
+import { curb, keepKeys } from './ssh-library.ts'
 import { createOutlet } from './ssh-outlet.ts'
 import type { AskedProgram, StartedProgram } from './started-program.ts'
 
@@ -70,6 +70,7 @@ export async function openGuest(stream: Duplex, access: GuestAccess, limits: Gue
         return isKnown
       },
     })
+    curb(client, () => stream.destroy())
     stream.on('data', countBytes)
     await ready
   } catch (error) {

@@ -110,9 +110,10 @@ describe.skipIf(missing !== null)('virtual machines’ own SSH servers', () => {
     onAuth?(context: AuthContext): void
     onSession?(accept: () => Session, reject: () => void, client: Connection): void
     onPort?(accept: () => ServerChannel, reject: () => void, host: string, port: number): void
+    onRequest?(name: string): void
   }
   /** Has a server of SSH be port 22 that is what the machine was given, but for these parts. */
-  async function serve({ hostKey, onAuth, onSession, onPort }: GuestPart, at = id): Promise<void> {
+  async function serve({ hostKey, onAuth, onSession, onPort, onRequest }: GuestPart, at = id): Promise<void> {
     const { host, signIn } = keys.guestKeys(at)
     const own = signIn.public.split(' ')[1]
     const isOurs = (context: AuthContext) =>
@@ -126,6 +127,7 @@ describe.skipIf(missing !== null)('virtual machines’ own SSH servers', () => {
           'authentication',
           onAuth ?? (context => (isOurs(context) ? context.accept() : context.reject())),
         )
+        hearRequests(client, name => onRequest?.(name))
         client.on('session', (accept, reject) => onSession?.(accept, reject, client))
         client.on('tcpip', (accept, reject, { destIP, destPort }) =>
           onPort?.(accept, reject, destIP, destPort),
@@ -278,6 +280,33 @@ describe.skipIf(missing !== null)('virtual machines’ own SSH servers', () => {
     expect(asked).toEqual(['localhost:9000', 'localhost:9001'])
   })
 
+  test('[B1] a server that takes next to nothing, or nothing, at once is lost, and what it says of its keys is not heard', async () => {
+    const asked: string[] = []
+    for (const packetBytes of [1, 0]) {
+      await serve({
+        onSession(accept, _, client) {
+          const { _protocol } = client as unknown as {
+            _protocol: { channelOpenConfirm(...of: [number, number, number, number]): void }
+          }
+          const plain = _protocol.channelOpenConfirm.bind(_protocol)
+          _protocol.channelOpenConfirm = (remote, local, windowBytes) =>
+            plain(remote, local, windowBytes, packetBytes)
+          accept().on('exec', acceptExec => void acceptExec())
+        },
+      })
+      await told(/does not answer as an SSH server should/)
+    }
+    await serve({
+      onSession(accept, _, client) {
+        sayKeys(client, Buffer.from('no key'))
+        accept().on('exec', acceptExec => void acceptExec().end('done'))
+      },
+      onRequest: name => asked.push(name),
+    })
+    expect((await command('true')).out).toBe('done')
+    expect(asked).not.toContain('hostkeys-prove-00@openssh.com')
+  })
+
   test('[B1] what a server refuses is said', async () => {
     await serve({ onSession: (_, reject) => reject() })
     await told(/no room for another program/)
@@ -358,3 +387,34 @@ describe.skipIf(missing !== null)('virtual machines’ own SSH servers', () => {
     client.end()
   })
 })
+
+/** Has a server say that it has another key, which its client is to have it prove. */
+function sayKeys(client: Connection, key: Buffer): void {
+  const { _protocol } = client as unknown as {
+    _protocol: {
+      _packetRW: {
+        write: { allocStart: number; alloc(bytes: number): Buffer; finalize(packet: Buffer): Buffer }
+      }
+      _cipher: { encrypt(packet: Buffer): void }
+    }
+  }
+  const { write } = _protocol._packetRW
+  const name = 'hostkeys-00@openssh.com'
+  const text = Buffer.concat([Buffer.from([80, 0, 0, 0, name.length]), Buffer.from(name), Buffer.from([0])])
+  const packet = write.alloc(text.length + 4 + key.length)
+  const at = packet.writeUInt32BE(key.length, text.copy(packet, write.allocStart) + write.allocStart)
+  key.copy(packet, at)
+  _protocol._cipher.encrypt(write.finalize(packet))
+}
+
+/** Tells of each thing that a client asks of a connection, also of what the library keeps to itself. */
+function hearRequests(client: Connection, onRequest: (name: string) => void): void {
+  type Handle = (protocol: unknown, name: string, ...rest: unknown[]) => void
+  const { _handlers } = (client as unknown as { _protocol: { _handlers: { GLOBAL_REQUEST: Handle } } })
+    ._protocol
+  const plain = _handlers.GLOBAL_REQUEST
+  _handlers.GLOBAL_REQUEST = (protocol, name, ...rest) => {
+    onRequest(name)
+    plain(protocol, name, ...rest)
+  }
+}

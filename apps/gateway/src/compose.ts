@@ -283,6 +283,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     listen,
     host: parts.host,
     url: parts.s3Url ?? null,
+    trustedProxies: parts.trustedProxies,
     publicUrl: () => address.url,
   })
   const quotes = createQuotes({

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -130,6 +131,20 @@ describeWhere('S3 of hostile volumes and clients', await probeSandbox(), () => {
       rmSync(at('race'), { recursive: true, force: true })
     })
 
+    test('[R2.25] what a machine says of an object as S3 would is said with the headers of objects alone', async () => {
+      await put('said', 'said')
+      const name = createHash('sha256').update('said').digest('hex').slice(0, 40)
+      const folder = at('.berth-s3', 'meta', name.slice(0, 2))
+      const note = join(folder, readdirSync(folder).find(one => one.startsWith(name.slice(2))) ?? '')
+      const facts = JSON.parse(readFileSync(note, 'utf8'))
+      const headers = { 'content-type': 'text/plain', 'set-cookie': 'a=b', 'transfer-encoding': 'chunked' }
+      writeFileSync(note, JSON.stringify({ ...facts, headers }))
+      const url = await getSignedUrl(s3, new GetObjectCommand({ Bucket: volume.bucket, Key: 'said' }))
+      const answer = await fetch(url)
+      expect([answer.headers.get('content-type'), await answer.text()]).toEqual(['text/plain', 'said'])
+      for (const name of ['set-cookie', 'transfer-encoding']) expect(answer.headers.get(name)).toBeNull()
+    })
+
     test('[R2.25] a link in place of the folder of S3 itself makes puts fail, and goes nowhere', async () => {
       const other = await gateway.volume()
       symlinkSync(outside, join(other.path, '.berth-s3'))
@@ -232,6 +247,54 @@ describeWhere('S3 of hostile volumes and clients', await probeSandbox(), () => {
         ContinuationToken = NextContinuationToken
       } while (ContinuationToken)
       expect(seen).toEqual(names)
+    })
+  })
+
+  describe('strangers', () => {
+    test('[R2.25] what is no address is refused, and ends nothing', async () => {
+      const port = Number(new URL(volume.endpoint).port)
+      const before = await serverOn(port)
+      for (const address of ['//', '///', '//[', '/\\', '//a:b/c', '/%', '/?%', '*', 'http://[']) {
+        const said = await rawAnswer(new URL(volume.endpoint), `GET ${address} HTTP/1.1\r\nHost: a\r\n\r\n`)
+        expect([address, said]).toEqual([address, expect.stringMatching(/^HTTP\/1\.1 4\d\d /)])
+      }
+      expect(await serverOn(port)).toBe(before)
+    })
+
+    test('[R2.25] those who connect and say nothing keep nobody out, and are few after a while', async () => {
+      const { port, hostname } = new URL(volume.endpoint)
+      const silent = Array.from({ length: 1_200 }, () => connect(Number(port), hostname))
+      try {
+        await Promise.all(silent.map(socket => once(socket.on('error', () => undefined).resume(), 'connect')))
+        await put('spoken', 'spoken')
+        await eventually(async () => {
+          await put('spoken', 'again')
+          connect(Number(port), hostname)
+            .on('error', () => undefined)
+            .end()
+          const left = silent.filter(socket => !socket.closed).length
+          // Not since each of them is closed after a minute.
+          expect(left > 0 && left <= 200).toBe(true)
+        })
+      } finally {
+        for (const socket of silent) socket.destroy()
+      }
+    })
+
+    test('[R2.25] a key of many folders takes no more handles than one of few', async () => {
+      const server = await serverOn(Number(new URL(volume.endpoint).port))
+      const keys = Array.from({ length: 8 }, (_, each) => `${`${each}/`.repeat(120)}file`)
+      const limits = readFileSync(`/proc/${server}/limits`, 'utf8')
+      const [, soft = '', hard = ''] = /^Max open files +(\d+) +(\d+)/m.exec(limits) ?? []
+      const limit = (to: string) =>
+        promisify(execFile)('prlimit', ['--pid', String(server), `--nofile=${to}`])
+      await limit(`${readdirSync(`/proc/${server}/fd`).length + 150}:${hard}`)
+      try {
+        await Promise.all(keys.map(key => put(key)))
+        expect(await Promise.all(keys.map(read))).toEqual(keys)
+      } finally {
+        await limit(`${soft}:${hard}`)
+      }
     })
   })
 

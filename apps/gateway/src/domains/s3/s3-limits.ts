@@ -17,15 +17,17 @@ export const S3_LIMITS = {
   headerBytesMax: 16 * 1024,
   /** A thousand keys to delete, or ten thousand parts. */
   xmlBytesMax: 2 * 1024 ** 2,
+  /** Ten thousand parts with three things said of each; and names of the standard, which attributes say. */
+  xmlTagsMax: 85_000,
+  xmlAttributesMax: 64,
   /** The line before a chunk, and all trailers. */
   chunkLineBytesMax: 512,
   trailerBytesMax: 4_096,
   /** S3's own: how far a request's time may be from ours, and the longest life of a presigned URL. */
   skewMs: 15 * 60_000,
   presignedSecondsMax: 7 * 24 * 3_600,
-  /** Requests of one customer that are under way, over all keys; and connections of all. */
+  /** Requests of one customer that are under way, over all keys. Connections on which none is are bounded by address. */
   requestsPerUserMax: 64,
-  connectionsMax: 1_024,
   /** Nothing came, or nothing was taken, for so long. */
   idleMs: 60_000,
   /** Uploads of a volume that are open, and how long one that is not completed is kept. */

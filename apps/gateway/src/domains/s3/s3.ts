@@ -22,6 +22,8 @@ interface S3Deps extends S3KeysDeps {
   host: string
   /** Where customers reach it, such as a proxy with TLS; null: the console's host, and the server's own port. */
   url: string | null
+  /** Networks of proxies whose connections are many customers'. */
+  trustedProxies: readonly string[]
   /** Where the console is found. */
   publicUrl(): string
 }
@@ -30,12 +32,13 @@ type FoundVolume = Awaited<ReturnType<Volumes['find']>>
 
 /** S3 access to network volumes (R2.25, R3.11): its keys, and the server, which is a process of its own. */
 export function createS3(deps: S3Deps) {
-  const { log, volumes } = deps
+  const { log, volumes, trustedProxies } = deps
   const keys = createS3Keys(deps)
   const hostName = deps.url === null ? null : new URL(deps.url).hostname
   const beside = createS3Beside({
     log,
     hostName,
+    trustedProxies,
     gateway: {
       findKey,
       noteUse: (accessKeyId, from) =>

@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises'
 import { createChecksum } from '../protocol/checksums.ts'
 import { algorithmWanted } from '../protocol/receive.ts'
 import { headerOf, type Operation, quoted } from '../protocol/s3-request.ts'
@@ -44,7 +45,7 @@ export const copyObject: Operation = async request => {
       wanted ?? (source.facts?.checksum?.isComposite === false ? source.facts.checksum.algorithm : null)
     return putObject(request, key, condition, async (to): Promise<Written> => {
       const sum = algorithm && createChecksum(algorithm)
-      const bytes = file.createReadStream({ start: 0, highWaterMark: READ_BYTES, autoClose: false })
+      const bytes = bytesOf(file, { first: 0, last: source.bytes - 1 })
       const { md5 } = await writeGathered(to, sum ? tapped(bytes, sum) : bytes)
       const checksum = sum && { algorithm, value: await sum.digest(), isComposite: false }
       return { ...kept, etag: md5, checksum }
@@ -58,6 +59,15 @@ export const copyObject: Operation = async request => {
       ...(checksum && { [checksumElement(checksum.algorithm)]: checksum.value }),
     }),
   }
+}
+
+/** A range of a file, and no more: a machine may write on without end. */
+export async function* bytesOf(
+  file: FileHandle | null,
+  { first, last }: { first: number; last: number },
+): AsyncGenerator<Uint8Array> {
+  if (!file || last < first) return
+  yield* file.createReadStream({ start: first, end: last, highWaterMark: READ_BYTES, autoClose: false })
 }
 
 /** Passes bytes on, and adds them to a checksum. */

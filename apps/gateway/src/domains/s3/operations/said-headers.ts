@@ -73,13 +73,19 @@ export function sayObject(seen: SeenObject, asked: { checksum: boolean }): Recor
   const { facts } = seen
   const headers: Record<string, string> = {
     'content-type': DEFAULT_TYPE,
-    ...facts?.headers,
+    ...keptOf(facts),
     etag: quoted(seen.etag),
     'last-modified': seen.modified.toUTCString(),
     'accept-ranges': 'bytes',
   }
   for (const [name, value] of Object.entries(facts?.metadata ?? {})) headers[METADATA + name] = value
   return asked.checksum ? { ...headers, ...sayChecksum(facts?.checksum ?? null) } : headers
+}
+
+/** A machine may have written the facts: no other header than these is said for it, such as one that sets a cookie. */
+function keptOf(facts: ObjectFacts | null): Record<string, string> {
+  const kept = KEPT.map(name => [name, facts?.headers[name]] as const)
+  return Object.fromEntries(kept.filter((each): each is [(typeof KEPT)[number], string] => !!each[1]))
 }
 
 /** The headers that say a checksum. */

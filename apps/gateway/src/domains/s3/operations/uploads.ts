@@ -1,4 +1,3 @@
-import type { FileHandle } from 'node:fs/promises'
 import { type ChecksumAlgorithm, checksumHeader, createChecksum } from '../protocol/checksums.ts'
 import { algorithmWanted, receiveInto, receiveText } from '../protocol/receive.ts'
 import { headerOf, type Operation, quoted, type S3Request } from '../protocol/s3-request.ts'
@@ -17,13 +16,11 @@ import {
   removeUpload,
 } from '../store/uploads.ts'
 import { assemble } from './assemble.ts'
-import { tapped } from './copy-object.ts'
+import { bytesOf, tapped } from './copy-object.ts'
 import { withCopySource } from './copy-source.ts'
 import { encodingOf, numberOf } from './list-objects.ts'
 import { putBytesMax } from './objects.ts'
 import { checksumElement, readPutCondition, readSaid } from './said-headers.ts'
-
-const READ_BYTES = 1024 * 1024
 
 const uploadOf = ({ key, query }: S3Request) => ({ id: query.get('uploadId') ?? '', key })
 
@@ -97,7 +94,7 @@ async function copyPart(request: S3Request) {
     if (range.last - range.first + 1 > putBytesMax(request)) throw new S3Error('EntityTooLarge')
     return putPart(request.volume, uploadOf(request), number, async (file, upload) => {
       const sum = upload.checksum && createChecksum(upload.checksum.algorithm)
-      const bytes = source.file && source.bytes > 0 ? readFrom(source.file, range) : noBytes()
+      const bytes = bytesOf(source.file, range)
       const written = await writeGathered(file, sum ? tapped(bytes, sum) : bytes)
       const checksums = sum && upload.checksum ? { [upload.checksum.algorithm]: await sum.digest() } : {}
       return { etag: written.md5, bytes: written.bytes, checksums }
@@ -107,14 +104,6 @@ async function copyPart(request: S3Request) {
   const parts = { ETag: quoted(part.etag), LastModified: part.modified, ...Object.fromEntries(sums) }
   return { xml: writeXml('CopyPartResult', parts) }
 }
-
-const readFrom = (
-  file: FileHandle,
-  { first, last }: { first: number; last: number },
-): AsyncIterable<Uint8Array> =>
-  file.createReadStream({ start: first, end: last, highWaterMark: READ_BYTES, autoClose: false })
-
-async function* noBytes(): AsyncGenerator<Uint8Array> {}
 
 /** @throws S3Error `InvalidArgument`, `InvalidRange`: other than of a read, it must lie in the object whole. */
 function readCopyRange(text: string | null, bytes: number): { first: number; last: number } {

@@ -16,8 +16,13 @@ const AGAIN_MS = 1_000
  * a fault there takes nothing else along. It is told of each key what it needs to know, and has no settings, no database and
  * no secret besides.
  */
-export function createS3Beside(deps: { gateway: GatewaySide; hostName: string | null; log: Logger }) {
-  const { log, gateway } = deps
+export function createS3Beside(deps: {
+  gateway: GatewaySide
+  hostName: string | null
+  trustedProxies: readonly string[]
+  log: Logger
+}) {
+  const { log, gateway, hostName, trustedProxies } = deps
   let child: ChildProcess | null = null
   let address: AddressInfo | null = null
   let isStopping = false
@@ -66,7 +71,7 @@ export function createS3Beside(deps: { gateway: GatewaySide; hostName: string | 
       setTimeout(startAgain, AGAIN_MS, host, address.port).unref()
       address = null
     })
-    tell({ tells: 'orders', orders: { host, port, hostName: deps.hostName } })
+    tell({ tells: 'orders', orders: { host, port, hostName, trustedProxies } })
     return started.promise
   }
   function startAgain(host: string, port: number): void {

@@ -33,10 +33,10 @@ const gateway: GatewaySide = {
   },
 }
 
-async function serve({ host, port, hostName }: Orders): Promise<void> {
+async function serve({ host, port, ...orders }: Orders): Promise<void> {
   server = createS3Server({
     gateway,
-    hostName,
+    ...orders,
     now: Date.now,
     log: (level, about, text) => say({ says: 'log', level, about, text }),
   })

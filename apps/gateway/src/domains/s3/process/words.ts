@@ -6,6 +6,7 @@ export interface Orders {
   host: string
   port: number
   hostName: string | null
+  trustedProxies: readonly string[]
 }
 
 /** What the gateway tells the process. */

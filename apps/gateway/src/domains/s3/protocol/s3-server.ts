@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createWaitingSockets } from '../../../platform/http/waiting-sockets.ts'
 import type { GatewaySide, KnownKey, S3Log } from '../gateway-side.ts'
 import { operationOf } from '../operations/operations.ts'
 import { S3Error } from '../s3-error.ts'
@@ -22,6 +23,8 @@ export interface S3ServerDeps {
   log: S3Log
   /** The name below which each bucket has one of its own; null: buckets stand in the path alone. */
   hostName: string | null
+  /** Networks of proxies, which hold connections for others. */
+  trustedProxies: readonly string[]
   /** In milliseconds. */
   now(): number
   limits?: Partial<S3Limits>
@@ -46,10 +49,18 @@ export function createS3Server(deps: S3ServerDeps) {
 
   const server: Server = createServer({ maxHeaderSize: limits.headerBytesMax, requestTimeout: 0 }, serve)
   server.on('checkContinue', serve)
-  server.maxConnections = limits.connectionsMax
   server.setTimeout(limits.idleMs)
+  // No most of all is set for connections: whoever holds as many without a word would keep everybody else out.
+  const clock = { now: () => new Date(now()) }
+  const waiting = createWaitingSockets({ clock, trustedProxies: deps.trustedProxies })
+  server.on('connection', socket => {
+    waiting.add(socket)
+    socket.once('close', () => waiting.remove(socket))
+  })
 
   function serve(incoming: IncomingMessage, response: ServerResponse): void {
+    const { socket } = incoming
+    response.once('close', () => socket.destroyed || waiting.add(socket))
     const id = randomBytes(REQUEST_ID_BYTES).toString('hex').toUpperCase()
     response.setHeader('x-amz-request-id', id)
     response.setHeader('server', 'Berth')
@@ -79,8 +90,9 @@ export function createS3Server(deps: S3ServerDeps) {
     if (operation.writes) requireWritable(known)
     const { place } = known
     if ('why' in place) throw new S3Error('ServiceUnavailable', { message: place.why })
-    await counted(known.userId, () =>
-      withVolume(place.path, async volume => {
+    await counted(known.userId, () => {
+      waiting.remove(incoming.socket)
+      return withVolume(place.path, async volume => {
         const request: S3Request = {
           ...asked,
           id,
@@ -94,8 +106,8 @@ export function createS3Server(deps: S3ServerDeps) {
         const given = await operation.run(request)
         if (given) send(request, given)
         sweepSometimes(known)
-      }),
-    )
+      })
+    })
   }
 
   const scopedLocks =
@@ -149,12 +161,12 @@ export function createS3Server(deps: S3ServerDeps) {
     // What it would still send is not read for the sake of an answer.
     const isCut = !incoming.complete
     if (isCut && !response.headersSent) response.setHeader('connection', 'close')
-    const { pathname } = new URL(incoming.url ?? '/', 'http://s3')
     const xml = writeXml('Error', {
       Code: told.code,
       Message: told.message,
       ...told.more,
-      Resource: pathname,
+      // As it came: what nobody has signed yet need be no address at all.
+      Resource: incoming.url?.split('?')[0] ?? '/',
       RequestId: id,
     })
     const region = told.more.Region

@@ -75,7 +75,7 @@ export const completeXml = z.object({
  * @throws S3Error `MalformedXML`.
  */
 export function readXml<Shape extends z.ZodType>(document: string, shape: Shape): z.infer<Shape> {
-  if (/<!(DOCTYPE|ENTITY)/i.test(document)) throw new S3Error('MalformedXML')
+  if (/<!(DOCTYPE|ENTITY)/i.test(document) || !isPlain(document)) throw new S3Error('MalformedXML')
   if (XMLValidator.validate(document) !== true) throw new S3Error('MalformedXML')
   try {
     return shape.parse(parser.parse(document))
@@ -83,3 +83,21 @@ export function readXml<Shape extends z.ZodType>(document: string, shape: Shape)
     throw new S3Error('MalformedXML', { cause: error })
   }
 }
+
+/** Whether a document has no more tags and attributes than S3's may have: each is work that holds everybody else up. */
+function isPlain(document: string): boolean {
+  let tags = 0
+  let attributes = 0
+  let isInTag = false
+  for (let at = 0; at < document.length; at += 1) {
+    const character = document.charCodeAt(at)
+    if (character === TAG_BEGIN) {
+      tags += 1
+      isInTag = true
+    } else if (character === TAG_END) isInTag = false
+    else if (character === EQUALS && isInTag) attributes += 1
+  }
+  return tags <= S3_LIMITS.xmlTagsMax && attributes <= S3_LIMITS.xmlAttributesMax
+}
+
+const [TAG_BEGIN, TAG_END, EQUALS] = [60, 62, 61]

@@ -41,8 +41,11 @@ export async function createUpload(volume: VolumeFolder, about: AboutUpload): Pr
   const id = randomBytes(UPLOAD_ID_BYTES).toString('hex')
   await inOwn(volume, ['uploads'], async uploads => {
     let open = 0
-    for await (const _ of uploads.names()) open += 1
-    if (open >= S3_LIMITS.uploadsMax) {
+    for await (const _ of uploads.names()) {
+      open += 1
+      if (open === S3_LIMITS.uploadsMax) break
+    }
+    if (open === S3_LIMITS.uploadsMax) {
       const message = `A volume has ${S3_LIMITS.uploadsMax} open uploads at most. Complete or abort some.`
       throw new S3Error('SlowDown', { message })
     }
@@ -146,10 +149,14 @@ export async function listParts(
 export async function listUploads(volume: VolumeFolder, prefix: string): Promise<Upload[]> {
   const ids: string[] = []
   await inOwnIfThere(volume, ['uploads'], async folder => {
-    for await (const { name } of folder.names()) if (UPLOAD_ID.test(name)) ids.push(name)
+    for await (const { name } of folder.names()) {
+      if (UPLOAD_ID.test(name)) ids.push(name)
+      // More are not begun; a machine may have put any number there.
+      if (ids.length === S3_LIMITS.uploadsMax) break
+    }
   })
   const found: Upload[] = []
-  for (const id of ids.slice(0, S3_LIMITS.uploadsMax)) {
+  for (const id of ids) {
     const about = await inOwnIfThere(volume, ['uploads', id], folder => readJson(folder, ABOUT))
     const read = aboutUpload.safeParse(about).data
     if (read?.key.startsWith(prefix)) found.push({ ...read, id })
@@ -184,6 +191,8 @@ export async function sweep(volume: VolumeFolder, now: number): Promise<void> {
     for await (const { name } of uploads.names()) {
       const stat = await uploads.look(name)
       if (stat && now - modifiedMsOf(stat) > S3_LIMITS.uploadKeptMs) old.push(name)
+      // The others go the next time.
+      if (old.length === S3_LIMITS.uploadsMax) break
     }
   })
   for (const id of old) await removeUpload(volume, id)

@@ -40,16 +40,19 @@ export async function inFolderOf<Result>(
   work: (folder: Folder) => Promise<Result>,
   options: { make?: boolean } = {},
 ): Promise<Result | null> {
-  const opened: Folder[] = []
   let at = volume.root
+  // One is held open at a time: a key may have five hundred folders, and a process so many handles.
+  const leave = async () => {
+    if (at !== volume.root) await at.close()
+  }
   try {
     for (const name of folders) {
       const next = options.make ? await at.makeFolder(name, volume.owner) : await at.folder(name)
-      opened.push(next)
+      await leave()
       at = next
     }
   } catch (error) {
-    await closeAll(opened)
+    await leave()
     const code = codeOf(error)
     if (options.make && code === 'ENOTDIR') throw new S3Error('ObjectParentIsFile', { cause: error })
     if (!options.make && (code === 'ENOENT' || code === 'ENOTDIR')) return null
@@ -58,7 +61,7 @@ export async function inFolderOf<Result>(
   try {
     return await work(at)
   } finally {
-    await closeAll(opened)
+    await leave()
   }
 }
 
@@ -110,10 +113,6 @@ export async function pruneFolders(
     )
     if (!isGone) return
   }
-}
-
-async function closeAll(folders: readonly Folder[]): Promise<void> {
-  for (const folder of folders) await folder.close()
 }
 
 /** When something was last written, in milliseconds. */

@@ -96,7 +96,7 @@ export async function createDockerEngine(deps: DockerDeps): Promise<Engine> {
     diskBound,
     diskNode: 'node' in disk ? disk.node : null,
   }
-  const images = createDockerImages({ docker, cloudId, soon })
+  const images = createDockerImages({ docker, cloudId, soon, room })
   const relays = createDockerRelays({ docker, cloudId, runtime: hostRuntime(info), log })
   const { machines, status } = createDockerMachines({
     docker,

@@ -7,6 +7,7 @@ import { ComputeError } from '../port/compute-error.ts'
 import { registryOf } from '../port/image-reference.ts'
 import type { ImageRecipe, ImageStore, OwnImages } from '../port/images.ts'
 import { asNobody } from '../port/registry-access.ts'
+import type { DiskRoom } from '../sandbox/disk-room.ts'
 import { listBuildLeftovers, removeBuildLeftovers } from './build-leftovers.ts'
 import { CLOUD_LABEL, createNames, IMAGE_LABEL, INSTANCE_LABEL } from './container-plan.ts'
 import { isMissing, orNull, statusCodeOf, toComputeError, translated } from './docker-errors.ts'
@@ -24,8 +25,10 @@ export function createDockerImages(deps: {
   docker: Docker
   cloudId: string
   soon<T>(ask: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T>
+  /** The room on the engine's disk; null where it cannot be seen. */
+  room: (() => Promise<DiskRoom>) | null
 }): Omit<ImageStore, 'dockerfile'> {
-  const { docker, cloudId, soon } = deps
+  const { docker, cloudId, soon, room } = deps
   return {
     lackFor: image => (findDockerImage(image, cloudId) ? null : `${image.id} cannot run on Docker.`),
     async has(image) {
@@ -40,7 +43,7 @@ export function createDockerImages(deps: {
       const known = dockerImage(image, cloudId)
       // What authorities it believes is the daemon's own affair.
       const { login } = known.is_own ? { login: null } : await access(registryOf(known.reference))
-      await pullImage(docker, { ...known, login }, onProgress, signal)
+      await pullImage(docker, { ...known, login, room }, onProgress, signal)
     },
     own: createOwnImages(docker, cloudId),
   }

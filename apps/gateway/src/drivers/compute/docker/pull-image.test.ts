@@ -6,6 +6,7 @@ import Docker from 'dockerode'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeWhere, expectCode, never } from '../conformance/tools.ts'
 import type { PullProgress } from '../port/images.ts'
+import { diskRoom } from '../sandbox/disk-room.ts'
 import { createDockerImages } from './docker-images.ts'
 import { probeDocker } from './probe-docker.ts'
 import { createLayerSum, pullFailure } from './pull-image.ts'
@@ -103,10 +104,12 @@ describeWhere('pulling from a registry', probe, () => {
         .catch(() => undefined)
     })
 
+    let isShort = false
     const images = createDockerImages({
       docker,
       cloudId: 'pulls',
       soon: ask => ask({ abortSignal: never }),
+      room: () => diskRoom('/', isShort ? Number.MAX_SAFE_INTEGER : 0),
     })
     const pull = async (reference: string, signal = never) => {
       const seen: PullProgress[] = []
@@ -174,6 +177,16 @@ describeWhere('pulling from a registry', probe, () => {
       await expectCode(pull('127.0.0.1:9/nothing:1'), 'registry_unreachable')
     })
 
+    test('[R4.6] a pull that leaves too little of the disk is ended before machines are, and what is here needs none', async () => {
+      isShort = true
+      try {
+        await expectCode(pull(`${host}/${name}:slow`), 'no_room')
+        await pull(`${host}/${name}:1`)
+      } finally {
+        isShort = false
+      }
+    })
+
     test('a pull that is given up ends at once', async () => {
       await expectCode(pull(`${host}/${name}:hangs`, AbortSignal.timeout(300)), 'failed')
     })
@@ -236,22 +249,33 @@ function manifestOf(config: Buffer, layer: { digest: string; size: number }): Bu
 /**
  * A registry with one image of one layer, under the tag 1; one that never answers, under hangs; one that it has no time
  * for, under busy; those that are not what they say, under spoilt and inside; and one whose layer breaks off half way
- * when it is asked for from its front, under cut.
+ * when it is asked for from its front, under cut; and one whose layer never ends, under slow.
  */
 function startRegistry(name: string): Server {
-  const [tar, broken] = [1, 2].map(() => tarOf('file', randomBytes(LAYER_BYTES))) as [Buffer, Buffer]
-  const [layer, cut] = [gzipSync(tar), gzipSync(broken)]
+  const [tar, broken, endless] = [1, 2, 3].map(() => tarOf('file', randomBytes(LAYER_BYTES))) as [
+    Buffer,
+    Buffer,
+    Buffer,
+  ]
+  const [layer, cut, slow] = [gzipSync(tar), gzipSync(broken), gzipSync(endless)]
   // What the engine has by what is inside, it does not fetch.
-  const configs = { 1: configOf(tar), spoilt: configOf(layer), inside: configOf(cut), cut: configOf(broken) }
+  const configs = {
+    1: configOf(tar),
+    spoilt: configOf(layer),
+    inside: configOf(cut),
+    cut: configOf(broken),
+    slow: configOf(endless),
+  }
   const of = (bytes: Buffer, digest = digestOf(bytes)) => ({ size: bytes.length, digest })
   const manifests = new Map([
     ['1', manifestOf(configs[1], of(layer))],
     ['spoilt', manifestOf(configs.spoilt, of(layer, digestOf(tar)))],
     ['inside', manifestOf(configs.inside, of(layer))],
     ['cut', manifestOf(configs.cut, of(cut))],
+    ['slow', manifestOf(configs.slow, of(slow))],
   ])
   for (const manifest of [...manifests.values()]) manifests.set(digestOf(manifest), manifest)
-  const blobs = new Map([layer, cut, ...Object.values(configs)].map(blob => [digestOf(blob), blob]))
+  const blobs = new Map([layer, cut, slow, ...Object.values(configs)].map(blob => [digestOf(blob), blob]))
   blobs.set(digestOf(tar), layer)
   return createServer((request, response) => {
     const url = request.url ?? ''
@@ -272,7 +296,9 @@ function startRegistry(name: string): Server {
       response.writeHead(429, { 'content-type': 'application/json' })
       response.end('{"errors":[{"code":"TOOMANYREQUESTS","message":"too many requests"}]}')
     } else if (manifest) send(manifest, IMAGE_TYPE)
-    else if (blob === cut) sendHalf(cut, request, response)
+    else if (blob === slow) {
+      response.writeHead(200, { 'content-length': slow.length }).write(slow.subarray(0, slow.length / 2))
+    } else if (blob === cut) sendHalf(cut, request, response)
     else if (blob) send(blob, 'application/octet-stream')
     else {
       response.writeHead(404, { 'content-type': 'application/json' })

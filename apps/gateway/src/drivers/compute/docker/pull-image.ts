@@ -3,6 +3,7 @@ import { ComputeError, type ComputeErrorCode } from '../port/compute-error.ts'
 import { registryOf } from '../port/image-reference.ts'
 import type { PullProgress } from '../port/images.ts'
 import type { RegistryLogin } from '../port/registry-access.ts'
+import type { DiskRoom } from '../sandbox/disk-room.ts'
 import { orNull, toComputeError, translated } from './docker-errors.ts'
 import type { DockerImage } from './docker-recipe.ts'
 
@@ -13,6 +14,11 @@ interface PullLine {
   error?: string
   progressDetail?: { current?: number; total?: number }
 }
+
+/** A layer is unpacked at a GB a second at most, and a pull that is ended goes on for a moment. */
+const ROOM_LOOK_MS = 250
+/** What images leave of the disk besides what is kept, as a share of that. */
+const MARGIN = 0.5
 
 /** What the engine says when it gets no answer, or no sound one, from where images come from. */
 const UNREACHABLE = [
@@ -41,10 +47,12 @@ const SAYINGS: readonly (readonly [RegExp, ComputeErrorCode | 'denied'])[] = [
  * Pulls an image that is not here yet, or that is not for everybody only because it is here, and reports the bytes of
  * all its layers together.
  * @param image.login What the engine shows to the registry; null for none.
+ * @param image.room The room on the engine's disk; null where it cannot be seen.
+ * @throws ComputeError `no_room` where it takes more of the disk than images may: a small layer may hold any number of bytes.
  */
 export async function pullImage(
   docker: Docker,
-  image: DockerImage & { login: RegistryLogin | null },
+  image: DockerImage & { login: RegistryLogin | null; room: (() => Promise<DiskRoom>) | null },
   onProgress: (progress: PullProgress) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -57,28 +65,58 @@ export async function pullImage(
   if (!image.is_asked_for && (await isHere())) return
   if (image.is_own) throw new ComputeError('image_unavailable', `${reference} is not on this engine any more`)
   const authconfig = login && { ...login, serveraddress: registryOf(reference) }
+  const watch = watchRoom(image.room)
+  const either = AbortSignal.any([signal, watch.signal])
   try {
     const stream = await docker.pull(withTag(reference), {
-      abortSignal: signal,
+      abortSignal: either,
       ...(authconfig && { authconfig }),
     })
-    await follow(docker, stream, onProgress, signal)
+    await follow(docker, stream, either, progress => {
+      watch.begin()
+      onProgress(progress)
+    })
   } catch (error) {
+    if (watch.signal.aborted) throw new ComputeError('no_room', `${doing}: the engine’s disk is nearly full`)
     if (signal.aborted) {
       throw new ComputeError('failed', `${doing}: the call was given up`, { cause: signal.reason })
     }
     throw failure(error)
+  } finally {
+    watch.end()
   }
   // An answer that ends early is no error of its own.
   if (!(await isHere())) throw new ComputeError('failed', `${doing}: the engine ended it early`)
+}
+
+/**
+ * Looks at the room on the engine's disk while an image comes. It ends the pull well before machines would be stopped to make
+ * room, since none of them has taken it.
+ */
+function watchRoom(room: (() => Promise<DiskRoom>) | null) {
+  const short = new AbortController()
+  let timer: NodeJS.Timeout | null = null
+  const look = () =>
+    void room?.().then(
+      ({ freeBytes, kept }) => freeBytes < kept.bytes * MARGIN && short.abort(),
+      () => undefined,
+    )
+  return {
+    signal: short.signal,
+    /** Layers come: an image that is here takes nothing. */
+    begin() {
+      timer ??= setInterval(look, ROOM_LOOK_MS)
+    },
+    end: () => void (timer && clearInterval(timer)),
+  }
 }
 
 /** Waits for the end of the engine's answer. */
 async function follow(
   docker: Docker,
   stream: NodeJS.ReadableStream,
-  onProgress: (progress: PullProgress) => void,
   signal: AbortSignal,
+  onProgress: (progress: PullProgress) => void,
 ): Promise<void> {
   const layers = createLayerSum()
   let said: Error | null = null

@@ -11,9 +11,9 @@ import type { GuestFacts, Observation } from '../../drivers/compute/port/observa
 import { lackOf, offered } from '../../drivers/compute/port/part.ts'
 import type { Gateways } from '../../platform/gateways/gateways.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import { joinStreams } from '../../platform/streams/join-streams.ts'
 import type { WhereAsked } from '../fleet/fleet.ts'
 import { plainLog } from './plain-log.ts'
-import { joinStreams } from './streams/join-streams.ts'
 import type { MachineTurns } from './streams/machine-turns.ts'
 import type { Uses } from './uses.ts'
 

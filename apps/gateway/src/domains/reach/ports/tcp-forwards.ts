@@ -1,9 +1,9 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
+import { joinStreams } from '../../../platform/streams/join-streams.ts'
 import type { Target } from '../../instances/instances.ts'
 import type { MachineWays } from '../machine-ways.ts'
-import { joinStreams } from '../streams/join-streams.ts'
 
 /** Ports of this computer that lead to ports of instances (R2.23). */
 export interface TcpForwards {

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { Connection, ServerChannel, TcpipRequestInfo } from 'ssh2'
 import type { Outlet } from '../../../drivers/compute/port/ssh-outlet.ts'
 import { isLoopback } from '../../../platform/http/hosts.ts'
-import { carry } from '../streams/carry.ts'
+import { carry } from '../../../platform/streams/carry.ts'
 import { CONNECT_FAILED, PROHIBITED, rejectWith } from './library-gaps.ts'
 
 /** Ways to ports of an instance that are open over one connection. */

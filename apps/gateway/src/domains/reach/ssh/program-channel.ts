@@ -3,7 +3,7 @@ import type { ServerChannel } from 'ssh2'
 import type { ProgramLine, ProgramLineEnd } from '../../../drivers/compute/port/program-line.ts'
 import type { Outlet } from '../../../drivers/compute/port/ssh-outlet.ts'
 import type { StartedProgram } from '../../../drivers/compute/port/started-program.ts'
-import { carry } from '../streams/carry.ts'
+import { carry } from '../../../platform/streams/carry.ts'
 
 /** What shells say of a program whose end nobody knows. */
 const EXIT_UNKNOWN = 255

@@ -279,6 +279,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     sealer: createSealer({ keys: [parts.secrets.rootKey], purpose: 'berth s3 keys', ids: parts.ids }),
     volumes,
     fleet,
+    gateways,
     events,
     listen,
     host: parts.host,

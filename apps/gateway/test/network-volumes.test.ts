@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
 import {
   deployInstance,
   listInstances,
@@ -11,6 +12,7 @@ import {
   terminateInstance,
 } from '@berth/contract/instances'
 import { attachVolume, detachVolume } from '@berth/contract/volume-attach-calls'
+import { getVolumeS3, makeS3Key } from '@berth/contract/volume-s3'
 import { createVolume, deleteVolume, growVolume, listVolumes } from '@berth/contract/volumes'
 import Docker from 'dockerode'
 import { pino } from 'pino'
@@ -26,6 +28,7 @@ import { offered } from '../src/drivers/compute/port/part.ts'
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
 import { createSandboxEngine } from '../src/drivers/compute/sandbox/sandbox-engine.ts'
 import type { Catalogue } from '../src/platform/config/catalogue.ts'
+import { clientOf } from './s3-conformance.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -74,7 +77,7 @@ function describeVolumes(
     let token: string
     beforeAll(async () => {
       engine = await host.open()
-      gateway = await startGateway({ compute: engine, catalogue: await host.catalogue() })
+      gateway = await startGateway({ compute: engine, catalogue: await host.catalogue(), s3Port: 0 })
       const customer = await gateway.signUp()
       token = customer.token
       await gateway.grant(customer.userId, 100_000)
@@ -200,7 +203,7 @@ function describeVolumes(
     )
 
     test(
-      '[R1.2] two instances at once have the same files, or the second is refused with the name of the first',
+      '[R1.2] [R3.11] two instances at once and S3 have the same files, or the second is refused with the name of the first',
       async () => {
         const { id, shared } = await made()
         const first = await running(id, '/data')
@@ -226,10 +229,34 @@ function describeVolumes(
             code: 'volume_in_use',
           })
         }
+        await shareByS3(id, second)
         await end(second)
         await end(first)
       },
       TEST_MS,
     )
+
+    /** What a machine has written is an object, and what is put is a file that the machine may change. */
+    async function shareByS3(id: string, machine: string): Promise<void> {
+      const params = { id }
+      const facts = await gateway.data(getVolumeS3, { params }, { token })
+      expect(facts).toMatchObject({ state: 'served', detail: '' })
+      const key = await gateway.data(makeS3Key, { params, body: { access: 'read_write' } }, { token })
+      const s3 = clientOf({
+        ...facts,
+        endpoint: facts.endpoint ?? '',
+        accessKeyId: key.access_key_id,
+        secretAccessKey: key.secret_access_key,
+      })
+      const Bucket = facts.bucket
+      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket }))
+      expect(Contents.map(({ Key }) => Key)).toEqual(['one', 'two'])
+      await s3.send(new PutObjectCommand({ Bucket, Key: 'deep/three', Body: 'by S3\n' }))
+      expect(await text(engine, machine, 'echo changed >> /data/deep/three; cat /data/deep/three')).toBe(
+        'by S3\nchanged\n',
+      )
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: 'deep/three' }))
+      expect(await Body?.transformToString()).toBe('by S3\nchanged\n')
+    }
   })
 }

@@ -18,6 +18,7 @@ import {
   ListPartsCommand,
   PutObjectCommand,
   S3Client,
+  type S3ClientConfig,
   type S3ServiceException,
   UploadPartCommand,
   UploadPartCopyCommand,
@@ -38,14 +39,18 @@ export interface S3Target {
 const MIB = 1024 * 1024
 const md5 = (bytes: Uint8Array | string) => createHash('md5').update(bytes).digest('hex')
 
-/** A client of the JavaScript SDK, as customers have it. */
-export function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: S3Target): S3Client {
+/** A client of the JavaScript SDK, as customers have it. @param more Further settings of it. */
+export function clientOf(
+  { endpoint, region, accessKeyId, secretAccessKey }: S3Target,
+  more: S3ClientConfig = {},
+): S3Client {
   return new S3Client({
     endpoint,
     region,
     forcePathStyle: true,
     credentials: { accessKeyId, secretAccessKey },
     maxAttempts: 1,
+    ...more,
   })
 }
 
@@ -376,6 +381,28 @@ export function describeS3(target: () => S3Target, differs: Readonly<Record<stri
       expect(await refusalOf(send(id, 1, parts[2]))).toBe('404 NoSuchUpload')
     })
 
+    check('that were broken off go on with the parts that are there', async () => {
+      const id = await begin()
+      await send(id, 1, parts[0])
+      await send(id, 3, parts[2])
+      // Another program, later, which knows the file and the upload.
+      const { UploadId } =
+        (await s3.send(new ListMultipartUploadsCommand({ Bucket, Prefix: Key }))).Uploads?.at(-1) ?? {}
+      expect(UploadId).toBe(id)
+      const { Parts = [] } = await s3.send(new ListPartsCommand({ Bucket, Key, UploadId: id }))
+      expect(Parts.map(({ PartNumber, ETag }) => [PartNumber, ETag])).toEqual([
+        [1, `"${md5(parts[0])}"`],
+        [3, `"${md5(parts[2])}"`],
+      ])
+      const there = Parts.map(({ PartNumber, ETag }) => ({ PartNumber, ETag }))
+      const all = [...there, await send(id, 2, parts[1])]
+      await complete(
+        id,
+        all.toSorted((a, b) => (a.PartNumber ?? 0) - (b.PartNumber ?? 0)),
+      )
+      expect((await read(Key)).bytes.equals(Buffer.concat(parts))).toBe(true)
+    })
+
     check('take parts of other objects', async () => {
       await put('parts/source', parts[0])
       const id = await begin()
@@ -420,6 +447,16 @@ export function describeS3(target: () => S3Target, differs: Readonly<Record<stri
       })
       const refused = await fetch(late)
       expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('AccessDenied')])
+    })
+
+    check('a request whose clock is more than fifteen minutes off is refused', async () => {
+      for (const minutes of [-16, 16]) {
+        // After the first answer the SDK sets its clock by it.
+        const off = clientOf(target(), { systemClockOffset: minutes * 60_000 })
+        expect(await refusalOf(off.send(new ListObjectsV2Command({ Bucket })))).toBe(
+          '403 RequestTimeTooSkewed',
+        )
+      }
     })
 
     check('another secret, another key, and none at all are refused', async () => {

@@ -26,6 +26,10 @@ export interface S3Gateway {
   token: string
   userId: string
   endpoint: string
+  /**
+   * Another gateway of the same installation, with an S3 server of its own, which reaches no engine; it ends with this one.
+   */
+  other(): Promise<{ gateway: TestGateway; endpoint: string }>
   /** A new volume of a size in GB, with a key to it. */
   volume(options?: { sizeGb?: number; access?: 'read_write' | 'read_only' }): Promise<S3Volume>
   stop(): Promise<void>
@@ -38,13 +42,21 @@ export async function startS3Gateway(options: { clock?: { now(): Date } } = {}):
   const gateway = await startGateway({ ...options, compute: engine, s3Port: 0 })
   const { token, userId } = await gateway.signUp()
   await gateway.grant(userId, 100_000)
-  const endpoint = `http://127.0.0.1:${gateway.gateway.s3?.port}`
+  const endpointOf = (one: TestGateway) => `http://127.0.0.1:${one.gateway.s3?.port}`
+  const endpoint = endpointOf(gateway)
+  const others: TestGateway[] = []
   let made = 0
   return {
     gateway,
     token,
     userId,
     endpoint,
+    async other() {
+      const database = { ...gateway.database, close: async () => {} }
+      const other = await startGateway({ ...options, database, engines: [], s3Port: 0 })
+      others.push(other)
+      return { gateway: other, endpoint: endpointOf(other) }
+    },
     async volume({ sizeGb = 20, access = 'read_write' } = {}) {
       made += 1
       const body = { name: `volume-${made}`, region_code: 'us-west', size_gb: sizeGb }
@@ -65,6 +77,7 @@ export async function startS3Gateway(options: { clock?: { now(): Date } } = {}):
       }
     },
     async stop() {
+      for (const other of others) await other.stop()
       await gateway.stop()
       await engine.shutdown()
       rmSync(dataDir, { recursive: true, force: true })

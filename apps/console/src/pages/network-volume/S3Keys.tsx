@@ -6,6 +6,7 @@ import {
   S3_KEY_ACCESS,
   type S3Key,
   type S3KeyAccess,
+  type S3State,
   type VolumeS3,
 } from '@berth/contract/volume-s3'
 import { Button } from '@mantine/core'
@@ -23,6 +24,9 @@ import classes from './S3Dialog.module.css'
 const ConfirmDialog = lazyPart(() =>
   import('../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
 )
+
+/** A key that is made then reaches nothing, now or later, unless the operator changes something: why is said above. */
+const NEVER_SERVED: ReadonlySet<S3State> = new Set(['off', 'not_files'])
 
 interface S3KeysProps {
   volumeId: string
@@ -50,14 +54,16 @@ export function S3Keys({ volumeId, facts, onMaking, onMade }: S3KeysProps) {
   return (
     <section aria-label={t('s3.keys')} className={classes.keys}>
       <h3>{t('s3.keys')}</h3>
-      {facts.keys.length === 0 && <p className={classes.quiet}>{t('s3.none')}</p>}
+      {facts.keys.length === 0 && !NEVER_SERVED.has(facts.state) && (
+        <p className={classes.quiet}>{t('s3.none')}</p>
+      )}
       <ul>
         {facts.keys.map(key => (
           <li key={key.access_key_id}>
             <span className="mono">{key.access_key_id}</span>
             <KeyState of={key} />
             <span className={classes.buttons}>
-              {key.ends_at === null && (
+              {key.ends_at === null && !NEVER_SERVED.has(facts.state) && (
                 <VerifiedButton
                   call={rotateS3Key}
                   variant="default"
@@ -82,20 +88,24 @@ export function S3Keys({ volumeId, facts, onMaking, onMade }: S3KeysProps) {
         ))}
       </ul>
       <div className={classes.bar} ref={revoking.fallback}>
-        <SegmentedFilter
-          label={t('s3.access')}
-          value={access}
-          onChange={setAccess}
-          options={S3_KEY_ACCESS.map(value => ({ value, label: t(`s3.may.${value}`) }))}
-        />
-        <VerifiedButton
-          call={makeS3Key}
-          loading={make.busy}
-          disabled={busy}
-          onClick={() => show(make.send({ params: { id: volumeId }, body: { access } }))}
-        >
-          {t('s3.make')}
-        </VerifiedButton>
+        {!NEVER_SERVED.has(facts.state) && (
+          <>
+            <SegmentedFilter
+              label={t('s3.access')}
+              value={access}
+              onChange={setAccess}
+              options={S3_KEY_ACCESS.map(value => ({ value, label: t(`s3.may.${value}`) }))}
+            />
+            <VerifiedButton
+              call={makeS3Key}
+              loading={make.busy}
+              disabled={busy}
+              onClick={() => show(make.send({ params: { id: volumeId }, body: { access } }))}
+            >
+              {t('s3.make')}
+            </VerifiedButton>
+          </>
+        )}
       </div>
       <Suspense>
         {revoking.what && (

@@ -70,9 +70,16 @@ test('[R2.25] a key is revoked once that was confirmed', async () => {
   await waitFor(() => expect(of(revokeS3Key).length).toBe(1))
 })
 
-test('[R2.25] says why a volume is not reached by S3', async () => {
+test('[R2.25] says why a volume is not reached by S3, and makes no key that would reach nothing', async () => {
   const { dialog } = await open({ ...served, state: 'not_files', detail: 'it is a disk', keys: [] })
   expect(await dialog.findByText(/cannot show it as files/)).toBeTruthy()
   expect(dialog.getByText('it is a disk')).toBeTruthy()
   expect(dialog.queryByText(/aws s3 sync/)).toBeNull()
+  expect(dialog.queryByRole('button', { name: 'Create key' })).toBeNull()
+})
+
+test('[R2.25] while nobody reaches a volume keys are made for when somebody does', async () => {
+  const { dialog } = await open({ ...served, state: 'elsewhere', detail: 'it does not answer', keys: [] })
+  expect(await dialog.findByText('it does not answer')).toBeTruthy()
+  expect(dialog.getByRole('button', { name: 'Create key' })).toBeTruthy()
 })

@@ -22,8 +22,8 @@ export interface KnownKey {
   access: 'read_write' | 'read_only'
   /** When it ends by itself, in milliseconds; null: it does not. */
   endsMs: number | null
-  /** The folder with what the volume holds, or why it cannot be reached here. */
-  place: { path: string } | { why: string }
+  /** The folder with what the volume holds, the gateway that reaches it, or why nobody does. */
+  place: { path: string } | { gatewayId: string } | { why: string }
   /** It is read and not written: nothing is left to pay for it, or it holds more than its size. */
   isReadOnly: boolean
   /** What the volume is to hold at most. */

@@ -32,11 +32,11 @@ export const S3_LIMITS = {
   idleMs: 60_000,
   /** Uploads of a volume that are open, and how long one that is not completed is kept. */
   uploadsMax: 1_000,
+  /** What their parts take is counted anew after this long. */
+  uploadBytesKnownMs: 600_000,
   uploadKeptMs: 7 * 24 * 3_600_000,
   /** Files that a kill left half written are removed after this long without a change. */
   leftoverMs: 24 * 3_600_000,
-  /** How often leftovers of a volume that is in use are looked for. */
-  sweepMs: 3_600_000,
   /** Names that one list looks at before it answers with what it has, and the next call goes on. */
   listLooksMax: 20_000,
   /** What is known of a key is asked again after this long; a change is told at once. */

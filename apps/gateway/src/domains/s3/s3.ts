@@ -3,11 +3,13 @@ import type { Logger } from 'pino'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
 import { lackOf, offered } from '../../drivers/compute/port/part.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
+import type { Gateways } from '../../platform/gateways/gateways.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { VOLUME_CHANNEL, type Volumes } from '../volumes/volumes.ts'
 import type { KnownKey } from './gateway-side.ts'
 import { createS3Beside } from './process/s3-beside.ts'
+import { createS3Hops, type FarPlace } from './process/s3-hops.ts'
 import { signingKey } from './protocol/signature.ts'
 import { createS3Keys, S3_KEY_CHANNEL, type S3KeysDeps } from './s3-keys.ts'
 
@@ -15,8 +17,9 @@ const BYTES_PER_GB = 1024 ** 3
 
 interface S3Deps extends S3KeysDeps {
   log: Logger
-  volumes: S3KeysDeps['volumes'] & Pick<Volumes, 'find' | 'isServable' | 'isReadOnly'>
-  fleet: Pick<Fleet, 'of'>
+  volumes: S3KeysDeps['volumes'] & Pick<Volumes, 'find' | 'isServable' | 'isReadOnly' | 'servedHere'>
+  fleet: Pick<Fleet, 'of' | 'onChange'>
+  gateways: Pick<Gateways, 'open' | 'serve'>
   listen: OpenDatabase['listen'] | null
   /** The interface of the S3 server; its port is named when it begins to listen. */
   host: string
@@ -28,17 +31,22 @@ interface S3Deps extends S3KeysDeps {
   publicUrl(): string
 }
 
-type FoundVolume = Awaited<ReturnType<Volumes['find']>>
+type FoundVolume = Pick<Awaited<ReturnType<Volumes['find']>>, 'engineId' | 'status'>
+
+/** Where a volume's files lie, the gateway that reaches them, or why nobody does. */
+type Place = { path: string } | { gatewayId: string } | { state: S3State; why: string }
 
 /** S3 access to network volumes (R2.25, R3.11): its keys, and the server, which is a process of its own. */
 export function createS3(deps: S3Deps) {
   const { log, volumes, trustedProxies } = deps
   const keys = createS3Keys(deps)
   const hostName = deps.url === null ? null : new URL(deps.url).hostname
+  const hops = createS3Hops({ log, gateways: deps.gateways, placeHere })
   const beside = createS3Beside({
     log,
     hostName,
     trustedProxies,
+    openHops: hops.open,
     gateway: {
       findKey,
       noteUse: (accessKeyId, from) =>
@@ -48,17 +56,14 @@ export function createS3(deps: S3Deps) {
     },
   })
 
-  /** Where a volume's files lie, or why they are not to be had here. */
-  async function placeOf(
-    id: string,
-    found: FoundVolume,
-  ): Promise<{ path: string } | { state: S3State; why: string }> {
+  // Another gateway may reach a volume by now, or this one.
+  deps.fleet.onChange(async () => beside.forgetKeys())
+
+  async function placeOf(id: string, found: FoundVolume): Promise<Place> {
     if (!volumes.isServable(found)) return { state: 'not_ready', why: 'the volume is not ready' }
     const at = deps.fleet.of(found)
     if (at.at === 'nowhere') return { state: 'elsewhere', why: at.why }
-    if (at.at === 'elsewhere') {
-      return { state: 'elsewhere', why: `another gateway of this installation reaches it: ${at.gatewayId}` }
-    }
+    if (at.at === 'elsewhere') return { gatewayId: at.gatewayId }
     const lack = lackOf(at.engine.volumes)
     if (lack !== null) return { state: 'not_files', why: lack }
     try {
@@ -69,6 +74,26 @@ export function createS3(deps: S3Deps) {
       if (!(error instanceof ComputeError)) throw error
       return { state: 'elsewhere', why: error.message }
     }
+  }
+
+  /** How a volume is served here, for another gateway, whose customer it is. @throws ApiError `not_found`. */
+  async function placeHere(userId: string, volumeId: string): Promise<FarPlace> {
+    if (!beside.address()) return { state: 'elsewhere', why: 'the gateway that reaches it has no S3 server' }
+    const place = await placeOf(volumeId, await volumes.find(userId, volumeId))
+    if ('path' in place) return { state: 'served', why: '' }
+    if ('gatewayId' in place) return { state: 'elsewhere', why: 'another gateway reaches it by now' }
+    return place
+  }
+
+  /** How a volume is served, from whichever gateway was asked. */
+  async function servedState(userId: string, volumeId: string, found: FoundVolume): Promise<FarPlace> {
+    const place = await placeOf(volumeId, found)
+    if ('path' in place) return { state: 'served', why: '' }
+    if (!('gatewayId' in place)) return place
+    return hops.placeAt(place.gatewayId, userId, volumeId).catch((error): FarPlace => {
+      log.debug({ err: error }, 'a gateway that reaches a volume did not say how')
+      return { state: 'elsewhere', why: 'the gateway that reaches it does not answer' }
+    })
   }
 
   /** What the server may know of a key: nothing that signs for another day, and no other volume. */
@@ -90,7 +115,7 @@ export function createS3(deps: S3Deps) {
       signingKey: signingKey(key.secret, asked),
       access: key.access,
       endsMs: key.endsAt?.getTime() ?? null,
-      place: 'path' in place ? { path: place.path } : { why: place.why },
+      place: 'state' in place ? { why: place.why } : place,
       isReadOnly: await volumes.isReadOnly(key.volumeId),
       bytesMax: found.sizeGb * BYTES_PER_GB,
     }
@@ -109,12 +134,14 @@ export function createS3(deps: S3Deps) {
     /** How a volume is reached by S3, and by which keys. @throws ApiError `not_found`. */
     async describe(userId: string, volumeId: string): Promise<VolumeS3> {
       const found = await volumes.find(userId, volumeId)
-      const [place, own] = await Promise.all([placeOf(volumeId, found), keys.list(userId, volumeId)])
       const at = endpoint()
-      const served = at === null ? { state: 'off' as const, why: '' } : place
+      const [{ state, why }, own] = await Promise.all([
+        at === null ? { state: 'off' as const, why: '' } : servedState(userId, volumeId, found),
+        keys.list(userId, volumeId),
+      ])
       return {
-        state: 'path' in served ? 'served' : served.state,
-        detail: 'path' in served ? '' : served.why,
+        state,
+        detail: why,
         endpoint: at,
         bucket: volumeId,
         region: found.regionCode,
@@ -127,7 +154,17 @@ export function createS3(deps: S3Deps) {
       keys.make(userId, volumeId, access),
     rotate: keys.rotate,
     revoke: keys.revoke,
-    purge: keys.purge,
+    /** Forgets keys that are over, and has leftovers removed in volumes of engines that this gateway looks after. */
+    async purge(): Promise<void> {
+      await keys.purge()
+      if (!beside.address()) return
+      const paths: string[] = []
+      for (const served of await volumes.servedHere()) {
+        const place = await placeOf(served.id, served)
+        if ('path' in place) paths.push(place.path)
+      }
+      beside.sweep(paths)
+    },
 
     /** Where the server listens; null where it does not. */
     address: beside.address,
@@ -149,7 +186,10 @@ export function createS3(deps: S3Deps) {
     },
 
     /** Lets requests that are under way end, and ends the process. */
-    shutdown: beside.shutdown,
+    shutdown(): void {
+      beside.shutdown()
+      hops.close()
+    },
   }
 }
 

@@ -459,6 +459,14 @@ export function createVolumes(deps: VolumesDeps) {
     /** Whether what a volume holds may be read and written now: it is there, and nothing takes it away. */
     isServable: ({ status }: Pick<VolumeRow, 'status'>): boolean => isBilled(status),
 
+    /** Volumes that may be read and written now, on engines that this gateway looks after. */
+    async servedHere(): Promise<Pick<VolumeRow, 'id' | 'engineId' | 'status'>[]> {
+      const engineIds = fleet.engines().flatMap(({ id }) => (fleet.serves(id) ? [id] : []))
+      const isOne = and(inArray(volume.engineId, engineIds), isNull(volume.deletedAt))
+      const rows = engineIds.length === 0 ? [] : await db.select().from(volume).where(isOne)
+      return rows.filter(({ status }) => isBilled(status))
+    },
+
     /** Which of some volumes are gone, by their ids. */
     async goneAmong(volumeIds: readonly string[]): Promise<string[]> {
       if (volumeIds.length === 0) return []

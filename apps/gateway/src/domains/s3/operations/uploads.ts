@@ -1,5 +1,5 @@
 import { type ChecksumAlgorithm, checksumHeader, createChecksum } from '../protocol/checksums.ts'
-import { algorithmWanted, receiveInto, receiveText } from '../protocol/receive.ts'
+import { algorithmWanted, readLength, receiveInto, receiveText } from '../protocol/receive.ts'
 import { headerOf, type Operation, quoted, type S3Request } from '../protocol/s3-request.ts'
 import { writeGathered } from '../protocol/write-gathered.ts'
 import { completeXml, readXml, writeXml } from '../protocol/xml.ts'
@@ -71,17 +71,28 @@ function partNumberOf({ query }: S3Request): number {
 export const uploadPart: Operation = async request => {
   if (headerOf(request, 'x-amz-copy-source') !== null) return copyPart(request)
   const number = partNumberOf(request)
-  const part = await putPart(request.volume, uploadOf(request), number, async (file, upload) => {
+  const bytesMax = putBytesMax(request)
+  const length = readLength(request)
+  if (length > bytesMax) throw new S3Error('EntityTooLarge')
+  const part = await keepPart(request, { number, bytes: length }, async (file, upload) => {
     const wanted = upload.checksum ? [upload.checksum.algorithm] : []
-    const { md5, bytes, checksums } = await receiveInto(request, file, {
-      bytesMax: putBytesMax(request),
-      wanted,
-    })
+    const { md5, bytes, checksums } = await receiveInto(request, file, { bytesMax, wanted })
     return { etag: md5, bytes, checksums }
   })
   const headers: Record<string, string> = { etag: quoted(part.etag) }
   for (const [name, value] of checksumsOf(part)) headers[checksumHeader(name)] = value
   return { headers }
+}
+
+/** Keeps a part where open uploads have room for it. @throws S3Error `InsufficientStorage`, and those of `putPart`. */
+function keepPart(
+  request: S3Request,
+  { number, bytes }: { number: number; bytes: number },
+  fill: Parameters<typeof putPart>[3],
+): Promise<AboutPart> {
+  const { volume, known, uploadRoom } = request
+  const asked = { volume, bucket: known.bucket, bytes, bytesMax: known.bytesMax }
+  return uploadRoom.within(asked, () => putPart(volume, uploadOf(request), number, fill))
 }
 
 const checksumsOf = (part: AboutPart) => Object.entries(part.checksums) as [ChecksumAlgorithm, string][]
@@ -91,8 +102,9 @@ async function copyPart(request: S3Request) {
   const number = partNumberOf(request)
   const part = await withCopySource(request, async source => {
     const range = readCopyRange(headerOf(request, 'x-amz-copy-source-range'), source.bytes)
-    if (range.last - range.first + 1 > putBytesMax(request)) throw new S3Error('EntityTooLarge')
-    return putPart(request.volume, uploadOf(request), number, async (file, upload) => {
+    const length = range.last - range.first + 1
+    if (length > putBytesMax(request)) throw new S3Error('EntityTooLarge')
+    return keepPart(request, { number, bytes: length }, async (file, upload) => {
       const sum = upload.checksum && createChecksum(upload.checksum.algorithm)
       const bytes = bytesOf(source.file, range)
       const written = await writeGathered(file, sum ? tapped(bytes, sum) : bytes)
@@ -135,6 +147,7 @@ export const completeUpload: Operation = async request => {
       assemble(request, { upload, folder, asked, condition }),
     )
     await removeUpload(volume, id)
+    request.uploadRoom.forget(known.bucket)
     const checksum = seen.facts?.checksum ?? null
     return {
       xml: writeXml('CompleteMultipartUploadResult', {
@@ -157,6 +170,7 @@ export const abortUpload: Operation = async request => {
   return request.locked(`upload ${upload.id}`, async () => {
     await inUpload(volume, upload, async () => undefined)
     await removeUpload(volume, upload.id)
+    request.uploadRoom.forget(request.known.bucket)
     return { status: 204 }
   })
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { QUICK_IMPORTS } from '../../../platform/quick-imports.ts'
 import type { GatewaySide } from '../gateway-side.ts'
-import type { FromProcess, ToProcess } from './words.ts'
+import type { FromProcess, HopSockets, ToProcess } from './words.ts'
 
 const SCRIPT = join(import.meta.dirname, 's3-process.ts')
 const FLAGS = ['--max-old-space-size=512', '--disable-warning=ExperimentalWarning']
@@ -20,6 +20,8 @@ export function createS3Beside(deps: {
   gateway: GatewaySide
   hostName: string | null
   trustedProxies: readonly string[]
+  /** Opens the sockets by which requests go to other gateways and come from them. */
+  openHops(): Promise<HopSockets>
   log: Logger
 }) {
   const { log, gateway, hostName, trustedProxies } = deps
@@ -46,7 +48,8 @@ export function createS3Beside(deps: {
   }
 
   /** @throws What the system says of the address, and of the process. */
-  function start(host: string, port: number): Promise<void> {
+  async function start(host: string, port: number): Promise<void> {
+    const hops = await deps.openHops()
     const started = Promise.withResolvers<void>()
     const own = startProcess()
     child = own
@@ -71,7 +74,7 @@ export function createS3Beside(deps: {
       setTimeout(startAgain, AGAIN_MS, host, address.port).unref()
       address = null
     })
-    tell({ tells: 'orders', orders: { host, port, hostName, trustedProxies } })
+    tell({ tells: 'orders', orders: { host, port, hostName, trustedProxies, hops } })
     return started.promise
   }
   function startAgain(host: string, port: number): void {
@@ -88,6 +91,8 @@ export function createS3Beside(deps: {
     /** Its process, for tests that kill it; null while there is none. */
     pid: () => child?.pid ?? null,
     listen: start,
+    /** Has it remove leftovers in folders of volumes. */
+    sweep: (paths: readonly string[]) => tell({ tells: 'sweep', paths }),
     /** Has it ask again what it knows of keys. */
     forgetKeys: () => tell({ tells: 'keys_changed' }),
     shutdown(): void {

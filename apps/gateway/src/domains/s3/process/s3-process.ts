@@ -1,3 +1,5 @@
+import { connect, type Socket } from 'node:net'
+import { READ_AHEAD } from '../../../platform/read-ahead.ts'
 import type { GatewaySide, KnownKey } from '../gateway-side.ts'
 import { createS3Server, type S3Server } from '../protocol/s3-server.ts'
 import type { FromProcess, Orders, ToProcess } from './words.ts'
@@ -7,6 +9,7 @@ const STOP_MS = 4_000
 /** The use of a key is told no more often than this. */
 const USED_STEP_MS = 60_000
 const USED_KEPT_MAX = 10_000
+const LEFTOVERS_STAY = 'leftovers of S3 uploads could not be removed'
 
 let server: S3Server | null = null
 const say = (word: FromProcess) => void process.send?.(word, undefined, {}, () => undefined)
@@ -33,18 +36,35 @@ const gateway: GatewaySide = {
   },
 }
 
-async function serve({ host, port, ...orders }: Orders): Promise<void> {
+async function serve({ host, port, hops, ...orders }: Orders): Promise<void> {
   server = createS3Server({
     gateway,
     ...orders,
+    openHop: gatewayId => openHop(hops.asks, gatewayId),
     now: Date.now,
     log: (level, about, text) => say({ says: 'log', level, about, text }),
   })
   try {
+    await server.listenForHops(hops.asked)
     say({ says: 'listening', address: await server.listen(host, port) })
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     say({ says: 'deaf', code, message })
+  }
+}
+
+/** What goes wrong is told to whoever uses the stream. */
+function openHop(path: string, gatewayId: string): Socket {
+  const socket = connect({ path, allowHalfOpen: true, ...READ_AHEAD })
+  socket.write(gatewayId)
+  return socket
+}
+
+async function sweep(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    await server?.sweep(path).catch(error => {
+      say({ says: 'log', level: 'warn', about: { path, err: String(error) }, text: LEFTOVERS_STAY })
+    })
   }
 }
 
@@ -56,6 +76,7 @@ function stop(): void {
 process.on('message', (told: ToProcess) => {
   if (told.tells === 'orders') void serve(told.orders)
   else if (told.tells === 'keys_changed') server?.forgetKeys()
+  else if (told.tells === 'sweep') void sweep(told.paths)
   else if (told.tells === 'stop') stop()
   else {
     const answered = waiting.get(told.id)

@@ -7,7 +7,19 @@ export interface Orders {
   port: number
   hostName: string | null
   trustedProxies: readonly string[]
+  hops: HopSockets
 }
+
+/** Sockets in a folder that nobody else may enter. */
+export interface HopSockets {
+  /** Where the process asks for another gateway: its id first (`GATEWAY_ID_BYTES`), then a request as it came. */
+  asks: string
+  /** Where it is asked by others: requests that a gateway took here, which go no further. */
+  asked: string
+}
+
+/** A UUID as text. */
+export const GATEWAY_ID_BYTES = 36
 
 /** What the gateway tells the process. */
 export type ToProcess =
@@ -16,6 +28,8 @@ export type ToProcess =
   /** The question could not be answered. */
   | { tells: 'fault'; id: number; why: string }
   | { tells: 'keys_changed' }
+  /** Leftovers in these folders of volumes are to be removed. */
+  | { tells: 'sweep'; paths: readonly string[] }
   | { tells: 'stop' }
 
 /** What the process tells the gateway. */

@@ -32,12 +32,17 @@ interface Announced {
   checksum: { algorithm: ChecksumAlgorithm; value: string | null } | null
 }
 
+/** How many bytes of content a request is said to bring. @throws S3Error `MissingContentLength`. */
+export function readLength(request: S3Request): number {
+  const isChunked = readForm(request.claim.payload).kind === 'chunked'
+  const length = headerOf(request, isChunked ? 'x-amz-decoded-content-length' : 'content-length')
+  if (length === null || !/^\d{1,16}$/.test(length)) throw new S3Error('MissingContentLength')
+  return Number(length)
+}
+
 function readAnnounced(request: S3Request): Announced {
   const form = readForm(request.claim.payload)
-  const said = headerOf(request, 'content-length')
-  const decoded = headerOf(request, 'x-amz-decoded-content-length')
-  const length = form.kind === 'chunked' ? decoded : said
-  if (length === null || !/^\d{1,16}$/.test(length)) throw new S3Error('MissingContentLength')
+  const length = readLength(request)
   const trailers = (headerOf(request, 'x-amz-trailer') ?? '')
     .split(',')
     .map(name => name.trim().toLowerCase())
@@ -50,7 +55,7 @@ function readAnnounced(request: S3Request): Announced {
     throw new S3Error('InvalidRequest', { message: 'One checksum may be named, and there are several.' })
   }
   return {
-    length: Number(length),
+    length,
     trailers,
     md5: md5 === null ? null : readMd5(md5),
     checksum: named[0] ?? null,

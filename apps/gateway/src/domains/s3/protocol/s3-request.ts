@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { KnownKey } from '../gateway-side.ts'
 import { S3Error } from '../s3-error.ts'
 import type { KeyLocks } from '../store/key-locks.ts'
+import type { UploadRoom } from '../store/upload-room.ts'
 import type { VolumeFolder } from '../store/volume-folder.ts'
 import type { Claim } from './signature.ts'
 
@@ -20,6 +21,7 @@ export interface S3Request {
   readonly known: KnownKey
   readonly volume: VolumeFolder
   readonly locked: KeyLocks
+  readonly uploadRoom: UploadRoom
 }
 
 /** What a request is answered with, but for its bytes where they are streamed. */

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { createWaitingSockets } from '../../../platform/http/waiting-sockets.ts'
 import type { GatewaySide, KnownKey, S3Log } from '../gateway-side.ts'
 import { operationOf } from '../operations/operations.ts'
@@ -8,15 +11,28 @@ import { S3Error } from '../s3-error.ts'
 import { S3_LIMITS, type S3Limits } from '../s3-limits.ts'
 import { codeOf } from '../store/beneath.ts'
 import { createKeyLocks } from '../store/key-locks.ts'
+import { createUploadRoom } from '../store/upload-room.ts'
 import { sweep } from '../store/uploads.ts'
 import { withVolume } from '../store/volume-folder.ts'
 import { createKnownKeys } from './known-keys.ts'
+import { passOn } from './pass-on.ts'
 import type { S3Answer, S3Request } from './s3-request.ts'
 import { decodeUri, readClaim, type SignedRequest, splitQuery, verifySignature } from './signature.ts'
 import { writeXml } from './xml.ts'
 
 const REQUEST_ID_BYTES = 8
 const HTTP_SERVER_ERROR = 500
+/** What the system says of a disk that is gone, broken, or was made read-only since it is. */
+const DISK_GONE = new Set(['EIO', 'ENXIO', 'ENODEV', 'EROFS', 'ESTALE', 'ENOTCONN', 'ESHUTDOWN'])
+
+/** Who sent a request here: a client, or another gateway that has it from one. */
+type CameFrom = 'client' | 'gateway'
+
+interface Exchange {
+  incoming: IncomingMessage
+  response: ServerResponse
+  id: string
+}
 
 export interface S3ServerDeps {
   gateway: GatewaySide
@@ -25,6 +41,8 @@ export interface S3ServerDeps {
   hostName: string | null
   /** Networks of proxies, which hold connections for others. */
   trustedProxies: readonly string[]
+  /** Opens a stream to the S3 server of another gateway. */
+  openHop(gatewayId: string): Duplex
   /** In milliseconds. */
   now(): number
   limits?: Partial<S3Limits>
@@ -44,32 +62,44 @@ export function createS3Server(deps: S3ServerDeps) {
     most: limits.keysKnownMax,
   })
   const underWay = new Map<string, number>()
-  const sweptAt = new Map<string, number>()
   const locked = createKeyLocks()
+  const uploadRoom = createUploadRoom({ now })
 
-  const server: Server = createServer({ maxHeaderSize: limits.headerBytesMax, requestTimeout: 0 }, serve)
-  server.on('checkContinue', serve)
-  server.setTimeout(limits.idleMs)
   // No most of all is set for connections: whoever holds as many without a word would keep everybody else out.
   const clock = { now: () => new Date(now()) }
   const waiting = createWaitingSockets({ clock, trustedProxies: deps.trustedProxies })
+  const server = makeServer('client')
   server.on('connection', socket => {
     waiting.add(socket)
     socket.once('close', () => waiting.remove(socket))
   })
+  /** Where other gateways pass requests on. */
+  const hopServer = makeServer('gateway')
 
-  function serve(incoming: IncomingMessage, response: ServerResponse): void {
+  function makeServer(cameFrom: CameFrom): Server {
+    const options = { maxHeaderSize: limits.headerBytesMax, requestTimeout: 0 }
+    const take = (incoming: IncomingMessage, response: ServerResponse) => serve(incoming, response, cameFrom)
+    const made = createServer(options, take)
+    made.on('checkContinue', take)
+    made.setTimeout(limits.idleMs)
+    return made
+  }
+
+  function serve(incoming: IncomingMessage, response: ServerResponse, cameFrom: CameFrom): void {
     const { socket } = incoming
-    response.once('close', () => socket.destroyed || waiting.add(socket))
+    // Those of gateways have proven who they are.
+    if (cameFrom === 'client') response.once('close', () => socket.destroyed || waiting.add(socket))
     const id = randomBytes(REQUEST_ID_BYTES).toString('hex').toUpperCase()
     response.setHeader('x-amz-request-id', id)
     response.setHeader('server', 'Berth')
     // Clients that are gone are noticed where something is read or written.
     for (const side of [incoming, response]) side.on('error', () => undefined)
-    answer(incoming, response, id).catch(error => refuse(error, { incoming, response, id }))
+    answer({ incoming, response, id }, cameFrom).catch(error =>
+      refuse(error, { incoming, response, id }, cameFrom),
+    )
   }
 
-  async function answer(incoming: IncomingMessage, response: ServerResponse, id: string): Promise<void> {
+  async function answer({ incoming, response, id }: Exchange, cameFrom: CameFrom): Promise<void> {
     const signed = signedRequestOf(incoming)
     const pairs = splitQuery(signed.rawQuery)
     const query = new Map(pairs)
@@ -81,7 +111,8 @@ export function createS3Server(deps: S3ServerDeps) {
     verifySignature(signed, claim, known.signingKey)
     if (known.endsMs !== null && now() >= known.endsMs) throw new S3Error('InvalidAccessKeyId')
     if (claim.region !== known.region) throw wrongRegion(known)
-    deps.gateway.noteUse(claim.accessKeyId, incoming.socket.remoteAddress ?? '')
+    // Who passes a request on has noted it, and knows from where it came.
+    if (cameFrom === 'client') deps.gateway.noteUse(claim.accessKeyId, incoming.socket.remoteAddress ?? '')
     const { bucket, key } = placeOf(signed, incoming.headers.host ?? '')
     if (bucket !== '' && bucket !== known.bucket)
       throw new S3Error('NoSuchBucket', { more: { BucketName: bucket } })
@@ -90,6 +121,15 @@ export function createS3Server(deps: S3ServerDeps) {
     if (operation.writes) requireWritable(known)
     const { place } = known
     if ('why' in place) throw new S3Error('ServiceUnavailable', { message: place.why })
+    if ('gatewayId' in place) {
+      const { gatewayId } = place
+      // One hop and no more: the client asks again, and then it is known better.
+      if (cameFrom === 'gateway') throw new S3Error('ServiceUnavailable')
+      return counted(known.userId, () => {
+        waiting.remove(incoming.socket)
+        return hop({ incoming, response }, gatewayId)
+      })
+    }
     await counted(known.userId, () => {
       waiting.remove(incoming.socket)
       return withVolume(place.path, async volume => {
@@ -102,12 +142,22 @@ export function createS3Server(deps: S3ServerDeps) {
           known,
           volume,
           locked: scopedLocks(bucket),
+          uploadRoom,
         }
         const given = await operation.run(request)
         if (given) send(request, given)
-        sweepSometimes(known)
       })
     })
+  }
+
+  async function hop(exchange: Pick<Exchange, 'incoming' | 'response'>, gatewayId: string): Promise<void> {
+    try {
+      await passOn(exchange, () => deps.openHop(gatewayId))
+    } catch (error) {
+      // Another may reach the volume by now.
+      keys.forget()
+      throw error
+    }
   }
 
   const scopedLocks =
@@ -128,16 +178,6 @@ export function createS3Server(deps: S3ServerDeps) {
     }
   }
 
-  function sweepSometimes({ bucket, place }: KnownKey): void {
-    const last = sweptAt.get(bucket)
-    if ('why' in place || (last !== undefined && now() - last < limits.sweepMs)) return
-    if (sweptAt.size >= limits.keysKnownMax) sweptAt.clear()
-    sweptAt.set(bucket, now())
-    withVolume(place.path, volume => sweep(volume, Date.now())).catch(error =>
-      log('warn', { bucket, err: String(error) }, 'leftovers of S3 uploads could not be removed'),
-    )
-  }
-
   function placeOf({ rawPath }: SignedRequest, host: string): { bucket: string; key: string } {
     const path = decodeUri(rawPath).slice(1)
     const name = host.replace(/:\d+$/, '').toLowerCase()
@@ -148,18 +188,17 @@ export function createS3Server(deps: S3ServerDeps) {
     return at === -1 ? { bucket: path, key: '' } : { bucket: path.slice(0, at), key: path.slice(at + 1) }
   }
 
-  function refuse(
-    error: unknown,
-    { incoming, response, id }: { incoming: IncomingMessage; response: ServerResponse; id: string },
-  ): void {
+  function refuse(error: unknown, { incoming, response, id }: Exchange, cameFrom: CameFrom): void {
     const told = toS3Error(error)
-    if (told.status === HTTP_SERVER_ERROR && !incoming.destroyed) {
-      log('error', { err: String((error as Error)?.stack ?? error), request: id }, 'an S3 request failed')
+    const isOurs = told.status === HTTP_SERVER_ERROR || told.code === 'ServiceUnavailable'
+    if (isOurs && told.cause !== undefined && !incoming.destroyed) {
+      const { cause } = told
+      log('error', { err: String((cause as Error)?.stack ?? cause), request: id }, 'an S3 request failed')
     }
     // What was begun cannot be taken back: the client sees that it is cut off. A document that was only begun goes on.
     if (response.headersSent && response.hasHeader('content-length')) return void response.destroy()
-    // What it would still send is not read for the sake of an answer.
-    const isCut = !incoming.complete
+    // What it would still send is not read for the sake of an answer; another gateway hangs up as soon as it has that.
+    const isCut = !incoming.complete && cameFrom === 'client'
     if (isCut && !response.headersSent) response.setHeader('connection', 'close')
     const xml = writeXml('Error', {
       Code: told.code,
@@ -183,15 +222,23 @@ export function createS3Server(deps: S3ServerDeps) {
       server.listen(port, host, () => listening.resolve(server.address() as AddressInfo))
       return listening.promise
     },
+    /** Takes requests that other gateways pass on. @param path Of a socket that is made anew. */
+    async listenForHops(path: string): Promise<void> {
+      await rm(path, { force: true })
+      hopServer.listen(path)
+      await once(hopServer, 'listening')
+    },
+    /** Removes leftovers in a volume's folder: uploads that nobody completed, files that a kill left half written. */
+    sweep: (path: string) => withVolume(path, volume => sweep(volume, now())),
     /** Forgets what is known of keys: some have changed. */
     forgetKeys: keys.forget,
     /** Requests that are under way. */
     count: () => [...underWay.values()].reduce((sum, each) => sum + each, 0),
     /** Stops listening, and resolves when all that is under way has been answered. */
     async close(): Promise<void> {
-      const closed = new Promise<void>(resolve => server.close(() => resolve()))
-      server.closeIdleConnections()
-      await closed
+      const closed = [server, hopServer].map(one => new Promise<void>(resolve => one.close(() => resolve())))
+      for (const one of [server, hopServer]) one.closeIdleConnections()
+      await Promise.all(closed)
     },
   }
 }
@@ -219,6 +266,12 @@ function requireWritable({ access, isReadOnly }: KnownKey): void {
 function toS3Error(error: unknown): S3Error {
   if (error instanceof S3Error) return error
   const code = codeOf(error)
+  if (DISK_GONE.has(code)) {
+    return new S3Error('ServiceUnavailable', {
+      message: 'The disk of the volume does not answer.',
+      cause: error,
+    })
+  }
   if (code === 'ENOSPC' || code === 'EDQUOT') return new S3Error('InsufficientStorage', { cause: error })
   if (code === 'ENAMETOOLONG') return new S3Error('InvalidObjectName', { cause: error })
   return new S3Error('InternalError', { cause: error })

@@ -11,6 +11,8 @@ import { inOwn, inOwnIfThere, modifiedMsOf, type VolumeFolder } from './volume-f
 const UPLOAD_ID_BYTES = 16
 const UPLOAD_ID = /^[0-9a-f]{32}$/
 const ABOUT = 'about.json'
+/** Each part has a note and its bytes, and one that takes its place may be on its way. */
+const FILES_COUNTED_MAX = 3 * S3_LIMITS.partsMax
 
 const aboutUpload = z.object({
   key: z.string(),
@@ -147,16 +149,8 @@ export async function listParts(
 
 /** Uploads that are open, by key and then by when they began. */
 export async function listUploads(volume: VolumeFolder, prefix: string): Promise<Upload[]> {
-  const ids: string[] = []
-  await inOwnIfThere(volume, ['uploads'], async folder => {
-    for await (const { name } of folder.names()) {
-      if (UPLOAD_ID.test(name)) ids.push(name)
-      // More are not begun; a machine may have put any number there.
-      if (ids.length === S3_LIMITS.uploadsMax) break
-    }
-  })
   const found: Upload[] = []
-  for (const id of ids) {
+  for (const id of await uploadIds(volume)) {
     const about = await inOwnIfThere(volume, ['uploads', id], folder => readJson(folder, ABOUT))
     const read = aboutUpload.safeParse(about).data
     if (read?.key.startsWith(prefix)) found.push({ ...read, id })
@@ -165,6 +159,34 @@ export async function listUploads(volume: VolumeFolder, prefix: string): Promise
     const byKey = Buffer.compare(Buffer.from(one.key), Buffer.from(other.key))
     return byKey || one.initiated.localeCompare(other.initiated) || one.id.localeCompare(other.id)
   })
+}
+
+/** How many bytes the open uploads of a volume take. */
+export async function countUploads(volume: VolumeFolder): Promise<number> {
+  let bytes = 0
+  for (const id of await uploadIds(volume)) {
+    await inOwnIfThere(volume, ['uploads', id], async folder => {
+      let looks = 0
+      for await (const { name } of folder.names()) {
+        bytes += Number((await folder.look(name))?.size ?? 0n)
+        looks += 1
+        if (looks === FILES_COUNTED_MAX) break
+      }
+    })
+  }
+  return bytes
+}
+
+/** No more than may be begun: a machine may have put any number there. */
+async function uploadIds(volume: VolumeFolder): Promise<string[]> {
+  const ids: string[] = []
+  await inOwnIfThere(volume, ['uploads'], async folder => {
+    for await (const { name } of folder.names()) {
+      if (UPLOAD_ID.test(name)) ids.push(name)
+      if (ids.length === S3_LIMITS.uploadsMax) break
+    }
+  })
+  return ids
 }
 
 /** Removes an upload with all of its parts. Absent: returns. */

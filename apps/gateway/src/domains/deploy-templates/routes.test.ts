@@ -33,15 +33,17 @@ const BODY = deployBody.parse({
   container_disk_gb: 40,
   http_ports: [8080],
   env: { MODE: `a 'b' "c" $(id) \`id\` \\ \${x} <d>\n%`, HF_TOKEN: SECRET },
-  secret_env: ['HF_TOKEN'],
+  secret_env: ['HF_TOKEN', 'NO_VARIABLE'],
   start_command: `echo "it's $HOME" && sleep 1 # \\`,
   on_command_end: 'stop',
   stop_at: new Date(Date.now() + 86_400_000).toISOString(),
   spend_limit_cents: 500,
+  // Of a term; what runs on demand has none.
+  price_micro: '1',
 })
-const KEPT = { ...BODY, env: { ...BODY.env, HF_TOKEN: '' }, stop_at: null }
-/** What runs on demand has no term to renew. */
-const RUNNING = { ...KEPT, auto_renew: expect.any(Boolean) }
+const KEPT = { ...BODY, env: { ...BODY.env, HF_TOKEN: '' }, stop_at: null, price_micro: null }
+/** What runs on demand has no term to renew, and a name of none of its variables is no secret. */
+const RUNNING = { ...KEPT, auto_renew: false, secret_env: ['HF_TOKEN'] }
 
 let gateway: TestGateway
 let token: string

@@ -200,6 +200,22 @@ describe('[B5] an instance that is told when to stop', () => {
     expect((await fixture.row(id)).status).toBe('running')
   })
 
+  test('is started again after its moment has passed while it was stopped by hand', async () => {
+    const userId = await fixture.payer()
+    const id = await fixture.running(userId, { stop_at: ahead(300).toISOString() })
+    const target = { userId, instanceId: id }
+    await fixture.instances.stop(target)
+    await fixture.until(id, 'stopped')
+    fixture.clock.advance(600)
+    await fixture.instances.start(target, startWanted())
+    expect(
+      await fixture.until(id, row => row.status !== 'creating' && row.status !== 'pulling'),
+    ).toMatchObject({
+      status: 'running',
+      stopAt: null,
+    })
+  })
+
   test('stops at its moment although no gateway was there when it came', async () => {
     const userId = await fixture.payer()
     const id = await fixture.running(userId, { stop_at: ahead(300).toISOString() })

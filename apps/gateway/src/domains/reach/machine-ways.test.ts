@@ -1,4 +1,4 @@
-import { duplexPair } from 'node:stream'
+import { duplexPair, Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { asFailure, readAnswer } from '../../drivers/compute/port/answers.ts'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
@@ -62,6 +62,14 @@ test('[B5] whoever has a way into a machine uses it until that is closed, at the
   expect(held).toEqual(['i-abcdefg'])
   line.destroy()
   await expect.poll(() => held).toEqual([])
+  // Who reads what it writes, or looks how it is, is not connected to it: it is idle on.
+  const reads = await Promise.all([
+    near.followLogs('i-abcdefg'),
+    near.keptLog('i-abcdefg'),
+    near.run('i-abcdefg', { command: null, isProbe: true }),
+  ])
+  expect(held).toEqual([])
+  for (const read of reads) read.destroy()
 })
 
 /** Two gateways, of which the other one reaches the machine. */
@@ -75,7 +83,8 @@ function waysOver(
     run: (id: string, { command, env, pty }: RunOptions) =>
       run(id, { command, ...(env && { env }), ...(pty && { pty }) }),
   }
-  const engine = { console: { programs } } as unknown as ReachedEngine
+  const observation = { followLogs: async () => Readable.from([]), keptLog: async () => Readable.from([]) }
+  const engine = { console: { programs }, observation } as unknown as ReachedEngine
   createMachineWays({
     turns,
     uses,

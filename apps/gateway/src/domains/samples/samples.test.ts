@@ -106,6 +106,10 @@ describe('[B9] what an instance used', () => {
     ])
     expect(cpu_percent.lacks).toBeNull()
     expect(memory_used_mb.lacks).toBe('not_measured')
+    // What was sampled before it began anew is no figure of now.
+    await fixture.instances.restart(target)
+    await fixture.until(target.instanceId, 'running')
+    expect((await ask(target, 3600)).state).toBe('not_yet')
     fixture.clock.advance(120)
     expect((await ask(target, 3600)).state).toBe('silent')
   })
@@ -133,6 +137,9 @@ describe('[B9] what an instance used', () => {
     expect(await rowsOf(target, 60)).toBe(0)
     expect(await rowsOf(target, 600)).toBe(1)
     expect((await ask(target, 30 * 86_400)).cpu_percent.values.filter(value => value !== null)).toEqual([20])
+    fixture.clock.advance(28 * 86_400 + 1_000)
+    await elsewhere.purge()
+    expect(await rowsOf(target, 600)).toBe(0)
   })
 
   test('goes with its instance, and with its account', async () => {

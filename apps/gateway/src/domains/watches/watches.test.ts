@@ -135,12 +135,12 @@ describe('a watch that mails', () => {
     const customer = await someone()
     await watch(customer, deployBody({ until: inDays(1) }))
     aheadMs += 25 * HOUR_MS
+    // Nobody looked before its date, and it is back when somebody does.
+    await free(1)
     await look()
     await look(other)
     expect(await subjects(customer, 1)).toEqual(['Berth: 1 × B200, us-west was not back in time'])
     expect(await watches(customer)).toMatchObject([{ state: 'expired' }])
-    await free(1)
-    await look()
     expect(await instances(customer)).toEqual([])
     await free(0)
   })
@@ -245,6 +245,53 @@ describe('a watch that deploys', () => {
     await free(0)
   })
 
+  test('[B15] an address of its own counts to what an hour may cost', async () => {
+    const customer = await someone()
+    const own = { ...setup, tcp_ports: [22], public_ip: 'dedicated' }
+    // What it costs without one: the machine, and 20 GB of its disk.
+    const price = '4992800'
+    await watch(customer, body({ deploy: { price_max_micro_per_hour: price, setup: own } }))
+    await watch(customer, deployBody({}, price))
+    await free(1)
+    await look()
+    expect(await news(customer)).toEqual(['price_above', 'deployed'])
+    expect(await instances(customer)).toMatchObject([{ tcp_ports: [] }])
+    await free(0)
+  })
+
+  test('[B15] who watches by mail is told of what is left once those were served for whom it deploys', async () => {
+    const [reader, deployer] = [await someone(0), await someone()]
+    await watch(reader, body())
+    await watch(deployer, deployBody())
+    await free(1)
+    await look()
+    expect(await news(deployer)).toEqual(['deployed'])
+    expect(await news(reader)).toEqual([])
+    await free(1)
+    await look()
+    expect(await news(reader)).toEqual(['back'])
+    await free(0)
+  })
+
+  test('[B15] nothing is deployed for an address that is not verified any more', async () => {
+    const customer = await someone()
+    await watch(customer, deployBody())
+    const verify = (at: Date | null) =>
+      gateway.database.db.execute(
+        sql`update user_account set email_verified_at = ${at?.toISOString() ?? null} where id = ${customer.userId}`,
+      )
+    await verify(null)
+    await free(1)
+    await look()
+    expect(await news(customer)).toEqual(['not_verified'])
+    expect(await instances(customer)).toEqual([])
+    await verify(clock.now())
+    aheadMs += 61_000
+    await look()
+    expect(await news(customer)).toEqual(['not_verified', 'deployed'])
+    await free(0)
+  })
+
   test('[B15] what was set up and cannot be made any more ends it, which is told; others are served', async () => {
     const [customer, next] = [await someone(), await someone()]
     await watch(customer, deployBody())
@@ -294,6 +341,21 @@ describe('a watch that deploys', () => {
     await look()
     expect(await news(customer)).toEqual(['deployed', 'refused'])
     await free(0)
+  })
+
+  test('[B15] what no engine could make now is not back, whatever its stock says', async () => {
+    const away = await startGateway({ clock, engines: [] })
+    try {
+      const { token, userId } = await away.signUp()
+      await away.data(watchOffer, { body: body() as never }, { token })
+      const { db } = away.database
+      await db.update(stock).set({ total: sql`${stock.taken} + 1` })
+      await away.gateway.watches.look(never)
+      const rows = await db.select().from(offerWatch).where(eq(offerWatch.userId, userId))
+      expect(rows).toMatchObject([{ state: 'waiting', toldAt: null }])
+    } finally {
+      await away.stop()
+    }
   })
 
   test('[B15] goes with its account, and nothing is deployed for it', async () => {

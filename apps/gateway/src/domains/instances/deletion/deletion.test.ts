@@ -140,7 +140,10 @@ test('[R9.6] a stopped pod is not deleted in a term, however long that is, and k
 
   const target = { userId, instanceId: id }
   const convert = { change: 'convert', cycle: null } as const
-  const { price_micro: priceMicro } = await watching.previewBilling(target, convert)
+  const preview = await watching.previewBilling(target, convert)
+  // Nothing runs, so no hour is set aside.
+  expect(preview.reserve_micro).toBe('0')
+  const { price_micro: priceMicro } = preview
   await watching.changePaying(target, { ...convert, priceMicro, idempotencyKey: randomUUID() })
   const end = new Date(fixture.clock.now().getTime() + STOPPED_POD_KEPT_DAYS * DAY_S * 1_000)
   expect((await shown(userId, id)).deletedOn).toBe(end.toISOString())

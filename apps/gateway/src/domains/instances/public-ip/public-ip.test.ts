@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { DeployBody } from '@berth/contract/instances'
+import { runwaySeconds } from '@berth/contract/money'
 import { eq } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { computeFailure } from '../../../drivers/compute/fake/fake-engine.ts'
@@ -196,6 +197,10 @@ describe('[R2.25] a public IP that comes with the deploy', () => {
     expect(await eipOf({ userId, instanceId })).toMatchObject({ type: 'dedicated' })
     await fixture.until(instanceId, 'running')
     expect(await totals(userId)).toEqual({ total: ALL, held: sum, burn: sum })
+    // What is left lasts for another one beside it; and to repeat it is to have an address again.
+    const another = await price({ caller, query: asked } as never)
+    expect(another.lasts_seconds).toBe(runwaySeconds(ALL - sum, 2n * sum))
+    expect(await fixture.instances.setup({ userId, instanceId })).toMatchObject({ public_ip: 'dedicated' })
     fixture.clock.advance(5 * HOUR_S)
     expect((await totals(userId)).total).toBe(ALL - 5n * sum)
     await fixture.instances.stop({ userId, instanceId })

@@ -24,7 +24,8 @@ afterAll(() => fixture.close())
 describe('[R1.4] [R4.3] a term that is paid in advance', () => {
   test('is set aside at the deploy, taken when the machine is ready, and not metered, stopped or not', async () => {
     const userId = await fixture.payer()
-    const id = await prepaid(userId)
+    // A limit that its term uses up keeps it from further terms, and not from this one.
+    const id = await prepaid(userId, { spend_limit_cents: Number(WEEK / 10_000n) })
     const row = await fixture.row(id)
     expect(row).toMatchObject({ autoRenew: true, termMicro: WEEK, expiryTime: after(row.readyAt, 7) })
     expect(await totals(userId)).toEqual({ total: 100_000_000n - WEEK, held: 0n })
@@ -103,9 +104,12 @@ describe('[R4.3] at the end of a term', () => {
     await fixture.expectSound(id)
   })
 
-  test('[B4] without the money it is stopped and goes on demand, and nothing is deleted', async () => {
-    const userId = await fixture.payer(1_300)
-    const id = await prepaid(userId, { container_disk_gb: 22 })
+  test.each([
+    ['the money', { cents: 1_300, body: {} }],
+    ['room below its limit', { cents: 10_000, body: { spend_limit_cents: 2_000 } }],
+  ])('[B4] [B5] without %s it is stopped and goes on demand, and nothing is deleted', async (_what, had) => {
+    const userId = await fixture.payer(had.cents)
+    const id = await prepaid(userId, { container_disk_gb: 22, ...had.body })
     fixture.clock.advance(4 * DAY_S)
     await fixture.until(id, ({ termNoticeDay }) => termNoticeDay === 3)
     fixture.clock.advance(3 * DAY_S)
@@ -117,11 +121,12 @@ describe('[R4.3] at the end of a term', () => {
     expect((await fixture.intervals(id)).at(-1)).toMatchObject({ usage: 'disk', endedAt: null })
   })
 
-  test('one whose renewal was cancelled is released, with a word on it three days and one day before', async () => {
+  test('one whose renewal was cancelled is released, with a word on it at once where it was told otherwise, and one day before', async () => {
     const userId = await fixture.payer()
     const id = await prepaid(userId)
-    await fixture.instances.toggleRenewal({ userId, instanceId: id }, false)
     fixture.clock.advance(4 * DAY_S)
+    await fixture.until(id, ({ termNoticeDay }) => termNoticeDay === 3)
+    await fixture.instances.toggleRenewal({ userId, instanceId: id }, false)
     await fixture.until(id, ({ termNoticeDay }) => termNoticeDay === 3)
     fixture.clock.advance(2 * DAY_S)
     await fixture.until(id, ({ termNoticeDay }) => termNoticeDay === 1)
@@ -131,7 +136,7 @@ describe('[R4.3] at the end of a term', () => {
     fixture.clock.advance(1)
     await fixture.until(id, 'terminated')
     const told = news(userId).map(({ outcome }) => outcome)
-    expect(told).toEqual(['will_release', 'will_release', 'released'])
+    expect(told).toEqual(['will_renew', 'will_release', 'will_release', 'released'])
     expect(await totals(userId)).toEqual({ total: 100_000_000n - WEEK, held: 0n })
     await fixture.expectSound(id)
   })
@@ -200,7 +205,9 @@ describe('[R4.3] [R4.5] its customer', () => {
     const subscribe = { change: 'subscribe', cycle: 'monthly' } as const
     const preview = await fixture.instances.previewBilling(target, subscribe)
     expect(preview).toMatchObject({ cost_micro: String(MONTH), back_micro: '0', reserve_micro: '0' })
-    await fixture.instances.changePaying(target, confirmed({ ...subscribe, priceMicro: String(MONTH) }))
+    const once = { ...subscribe, autoRenew: false, priceMicro: String(MONTH) }
+    await fixture.instances.changePaying(target, confirmed(once))
+    expect(await fixture.row(id)).toMatchObject({ billingType: 'prepay', autoRenew: false })
     expect(await totals(userId)).toEqual({ total: 100_000_000n - HOUR / 2n - MONTH, held: 0n })
     await fixture.expectSound(id)
 
@@ -221,7 +228,9 @@ describe('[R4.3] [R4.5] its customer', () => {
 
   test('takes it from a month to a week: what is left is given back before the week is taken', async () => {
     const userId = await fixture.payer(5_000)
-    const target = { userId, instanceId: await prepaid(userId, { charge_cycle: 'monthly' }) }
+    // What is given back is no cost: its limit leaves room for the week.
+    const body = { charge_cycle: 'monthly', spend_limit_cents: Number(MONTH / 10_000n) } as const
+    const target = { userId, instanceId: await prepaid(userId, body) }
     fixture.clock.advance(3_600)
     const wanted = { change: 'convert', cycle: 'weekly' } as const
     const preview = await fixture.instances.previewBilling(target, wanted)

@@ -10,9 +10,11 @@ import { fingerprintOf } from '../../ssh-keys/public-key.ts'
 import { eventually } from '../reach-fixture.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from '../streams/machine-turns.ts'
 import { STREAM_LIMITS } from '../streams/stream-limits.ts'
+import type { GatewaySide } from './gateway-side.ts'
 import { createHostKeys } from './host-keys.ts'
 import { SSH_LIMITS, SSH_TURNS, type SshLimits, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN } from './ssh-limits.ts'
 import { createSshServer, type SshServer } from './ssh-server.ts'
+import { sshSentence } from './ssh-words.ts'
 
 // Goal: what a hostile client may cost is bounded, before it has signed in and after. Method: the real server without a
 // database, raw sockets that say what no client says, and the library's own client that does not read.
@@ -252,6 +254,65 @@ test('who opens ports without end waits for a turn, over all connections, and as
   expect(askedForPorts - before).toBe(5)
 })
 
+test('[B1] one connection more than a customer may have says so in their language, and the others stay', async () => {
+  const port = await start({ connectionsPerCustomerMax: 2, closeMs: 200 }, undefined, undefined, {
+    languageOf: async () => 'ja',
+  })
+  for (let count = 0; count < 2; count++) await signIn(port)
+  const { client } = await signIn(port)
+  expect(await said(client)).toContain(sshSentence('ja', 'too_many_connections', 'i-abcdefg'))
+  await eventually('two that are left', () => server?.count().customers === 2)
+})
+
+test('[B1] a key that goes while its owner signs in lets them in no further', async () => {
+  const port = await start({ closeMs: 200 }, undefined, undefined, { fate: async () => 'removed' })
+  const { client } = await signIn(port)
+  expect(await said(client)).toContain(sshSentence('en', 'key_removed', 'i-abcdefg'))
+  await eventually('nobody', () => server?.count().customers === 0)
+})
+
+test('[R2.23] keys that are refused are so many on a connection, and so many of an address over all gateways', async () => {
+  let refusals = 0
+  const port = await start({ triesMax: 3, refusalsPerMinuteMax: 5 }, undefined, undefined, {
+    countRefusal: async () => ({ current: ++refusals, ttlMs: 60_000 }),
+  })
+  const others = Array.from({ length: 6 }, () => ssh2.utils.generateKeyPairSync('ed25519').private)
+  /** How many keys were asked about before the connection was closed. */
+  const tries = async () => {
+    const before = refusals
+    const client = new ssh2.Client().on('error', () => undefined)
+    clients.push(client)
+    const keysLeft = [...others]
+    const closed = once(client, 'close')
+    client.connect({
+      host: '127.0.0.1',
+      port,
+      username: 'i-abcdefg',
+      authHandler: (_methods, _partial, next) => {
+        const [key = keys.private] = keysLeft.splice(0, 1)
+        next({ type: 'publickey', username: 'i-abcdefg', key })
+      },
+    })
+    await closed
+    return refusals - before
+  }
+  expect(await tries()).toBe(3)
+  // The sixth within a minute is the last, whatever connection it comes by; so is each after it.
+  expect(await tries()).toBe(3)
+  expect(await tries()).toBe(1)
+})
+
+/** What is said on the terminal of a client that runs a command. */
+async function said(client: Client): Promise<string> {
+  const channel = await new Promise<ClientChannel>((resolve, reject) => {
+    client.exec('true', (error, opened) => (error ? reject(error) : resolve(opened)))
+  })
+  channel.resume()
+  const pieces: Buffer[] = []
+  for await (const piece of channel.stderr) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces).toString()
+}
+
 /** Starts a server with a machine that has always more to say. */
 async function startPouring(): Promise<{ port: number; poured(): number }> {
   let poured = 0
@@ -364,6 +425,7 @@ async function start(
   limits: Partial<SshLimits> = {},
   run: () => Duplex = () => new Endless({}, () => Buffer.alloc(1)),
   connect: (port: number) => Promise<Duplex> = () => Promise.reject(new Error('no port')),
+  side: Partial<GatewaySide> = {},
 ) {
   const turns = createMachineTurns({ ...PROCESS_CLOCKS, limits: { ...STREAM_LIMITS, ...SSH_TURNS } })
   const blob = Buffer.from(keys.public.split(' ')[1] ?? '', 'base64')
@@ -389,6 +451,7 @@ async function start(
         askedForPorts++
         return turns.pace(instanceId, await connect(asked))
       },
+      ...side,
     },
     turns,
     limits,

@@ -14,17 +14,22 @@ const LCHOWN: Readonly<Partial<Record<string, string>>> = {
 /**
  * Gives a folder (`$ARGV[0]`) and all that is in it to the users from one on (`$ARGV[1]`): whoever owned a file in one
  * range owns it in the other, and what was in none is its root's. It goes from folder to folder, since no path is long
- * enough for all that may be in there, and through no link. Nobody changes any of it meanwhile.
+ * enough for all that may be in there, and through no link. No machine changes any of it meanwhile; S3 access may make
+ * and remove files and folders, so what is gone by now is passed over.
  */
 const MOVE_OWNERS = [
   'my ($folder, $first) = @ARGV;',
   `sub moved { my $id = shift; $first + ($id >= ${RANGES.first} && $id < ${RANGES.end} ? $id % ${USERS_EACH} : 0) }`,
-  'sub give { my $at = "./" . shift; my @is = lstat $at or die "$at: $!\\n"; my $is_folder = -d _;',
-  `my ($uid, $gid) = (moved($is[4]), moved($is[5])); ${LCHOWN[process.arch]} == 0 or die "$at: $!\\n"; $is_folder }`,
+  'sub gone { my ($at, $why) = @_; $!{ENOENT} or die "$at: $why\\n"; "" }',
+  'sub place { "$_[0]:$_[1]" }',
+  'sub give { my $at = "./" . shift; my @is = lstat $at or return gone($at, "$!"); my $folder = -d _ ? place(@is) : "";',
+  `my ($uid, $gid) = (moved($is[4]), moved($is[5])); ${LCHOWN[process.arch]} == 0 or return gone($at, "$!"); $folder }`,
   'sub walk { opendir my $all, "." or die "$!\\n"; my @names = grep { $_ ne "." && $_ ne ".." } readdir $all; closedir $all;',
-  'for my $name (@names) { give($name) or next;',
-  'chdir "./$name" or die "$name: $!\\n"; walk(); chdir ".." or die "$name: $!\\n" } }',
-  'chdir $folder or die "$folder: $!\\n"; give("."); walk()',
+  'for my $name (@names) { my $was = give($name) or next;',
+  'chdir "./$name" or gone($name, "$!") or next;',
+  // What is another folder by now was reached by a link.
+  'place(lstat ".") eq $was or die "$name: it is another one\\n"; walk(); chdir ".." or die "$name: $!\\n" } }',
+  'use Errno; chdir $folder or die "$folder: $!\\n"; give("."); walk()',
 ].join(' ')
 
 /**

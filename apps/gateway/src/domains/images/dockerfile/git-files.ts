@@ -114,6 +114,7 @@ export function createGitFiles(deps: {
           ['cat-file', 'blob', `FETCH_HEAD:${file}`],
           DOCKERFILE_CHARS_MAX * 4,
         )
+        await mustBeFew(git, tree)
         const path = join(folder, 'files.tar')
         const running = run(git, ['archive', '--format=tar', tree])
         await pipeline(
@@ -201,6 +202,26 @@ function run({ repository, proxy, authority, signal }: GitPlace, words: string[]
   return { output: child.stdout, ended, end }
 }
 
+/**
+ * Counts what a folder holds. A few small trees may name each other so often that there are billions of files, and git
+ * remembers them all before it writes the first into an archive; here it names them as it goes.
+ */
+async function mustBeFew(place: GitPlace, tree: string): Promise<void> {
+  const { output, ended, end } = run(place, ['ls-tree', '-r', '-t', '-z', '--name-only', tree])
+  let entries = 0
+  let bytes = 0
+  for await (const piece of output as AsyncIterable<Buffer>) {
+    for (const byte of piece) if (byte === 0) entries += 1
+    bytes += piece.length
+    if (entries <= ENTRIES_MAX && bytes <= OVERHEAD_BYTES_MAX) continue
+    end()
+    throw tooMany()
+  }
+  await ended
+}
+
+const tooMany = () => new GitError('too_large', `the folder has more than ${ENTRIES_MAX} files`)
+
 /** What git writes as text. */
 async function text(place: GitPlace, words: string[], bytesMax = SAID_CHARS_MAX): Promise<string> {
   const { output, ended, end } = run(place, words)
@@ -226,8 +247,7 @@ async function* plainFiles(archive: AsyncIterable<Uint8Array>): AsyncGenerator<U
     const { name, kind, size, target, mode } = entry
     entries += 1
     bytesSoFar += size
-    if (entries > ENTRIES_MAX)
-      throw new GitError('too_large', `the folder has more than ${ENTRIES_MAX} files`)
+    if (entries > ENTRIES_MAX) throw tooMany()
     if (bytesSoFar > CONTEXT_BYTES_MAX)
       throw new GitError('too_large', `the folder has more than ${BUILD_CONTEXT_MB_MAX} MB`)
     if (kind === 'folder') yield tarHeader({ name, type: 'folder', mode })

@@ -71,6 +71,7 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'image.cancel-build': 'the id of an image that is made',
   'image.star': 'the id of an image of the community',
   'image.unstar': 'the id of an image of the community',
+  'image.report': 'the id of an image of the community',
   'netvolume.edit': 'the id of a volume',
   'netvolume.grow': 'the id of a volume, and a larger size',
   'netvolume.attach': 'the id of a volume, and a pod that does not run',

@@ -90,6 +90,7 @@ const WHO: Record<string, Audience> = {
   'image.cancel-build': 'verified',
   'image.star': 'verified',
   'image.unstar': 'verified',
+  'image.report': 'verified',
   'instance.deploy': 'verified',
   'instance.list': 'user',
   'instance.page': 'user',
@@ -277,6 +278,7 @@ const NO_REGISTRY = 'localhost:1'
 const OF_EVERYBODY: Record<string, string> = {
   'image.star': 'anybody may give an image of the community a star',
   'image.unstar': 'as image.star',
+  'image.report': 'as image.star',
 }
 
 /** Changing calls that cannot be made here, or change nothing that is kept; each with why. */
@@ -312,6 +314,10 @@ const CHANGES: Record<string, () => Input> = {
   'netvolume.create': () => ({ body: volume() }),
   'image.star': () => ({ params: { id: 'im-zzzzzzz' } }),
   'image.unstar': () => ({ params: { id: 'im-zzzzzzz' } }),
+  'image.report': () => ({
+    params: { id: 'im-zzzzzzz' },
+    body: { kind: 'broken', text: 'It does not start.' },
+  }),
   'bill.topup': () => ({
     body: { amount: 2_500, currency: 'USD', platform_name: 'testcard', source: '4242 4242 4242 4242' },
   }),

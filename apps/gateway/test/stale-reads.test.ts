@@ -51,6 +51,7 @@ import {
   editImage,
   makeImagePrivate,
   publishImage,
+  reportImage,
   starImage,
   unstarImage,
 } from '@berth/contract/own-images'
@@ -406,6 +407,13 @@ const SCENES: Scene[] = [
   scene(starImage, async () => ({
     customer: owner,
     input: { params: { id: await published(await image({ status: 'community' })) } },
+  })),
+  scene(reportImage, async () => ({
+    customer: await payer(),
+    input: {
+      params: { id: await published(await image({ status: 'community' })) },
+      body: { kind: 'broken' as const, text: 'It does not start.' },
+    },
   })),
   scene(unstarImage, async () => {
     const id = await published(await image({ status: 'community' }))

@@ -171,6 +171,7 @@ export const ERRORS = {
   // It is in a status in which that cannot be done.
   image_state: rule(409, 'change'),
   image_changed: rule(409, 'retry'),
+  image_report_limit: rule(409, 'change'),
   ssh_key_limit: rule(409, 'change'),
   offer_watch_limit: rule(409, 'change'),
   registry_credential_limit: rule(409, 'change'),

@@ -121,6 +121,9 @@ export const COVERS_PER_MINUTE_MAX = 10
 export const IMAGE_VRAM_GB_MAX = 1_024
 /** The largest image that is kept, in GB: what a container's disk may hold is more than anybody would wait for. */
 export const IMAGE_GB_MAX = 200
+/** What a report of an image says at most, and how many of one account wait to be looked at. */
+export const IMAGE_REPORT_CHARS_MAX = 1_000
+export const IMAGE_REPORTS_MAX = 20
 /** An answer to who publishes an image comes within so many working days. */
 export const IMAGE_REVIEW_WORKING_DAYS = 3
 /** An image that nothing is left to pay for is deleted after so many days, announced as volumes are (B4). */

@@ -7,7 +7,7 @@ import {
 } from './build-limits.ts'
 import { defineCall } from './call.ts'
 import { COVER_PATTERN } from './covers.ts'
-import { by, isShownAsWritten, slug } from './fields.ts'
+import { by, isShownAsWritten, slug, timestamp } from './fields.ts'
 import { imageReference } from './image-choice.ts'
 import { customImage, image, ownImageId } from './images.ts'
 import { instanceId, ports } from './instances.ts'
@@ -18,6 +18,7 @@ import {
   IMAGE_NAME_CHARS_MAX,
   IMAGE_NAME_CHARS_MIN,
   IMAGE_README_CHARS_MAX,
+  IMAGE_REPORT_CHARS_MAX,
   IMAGE_TAGS_MAX,
   IMAGE_TEXT_CHARS_MAX,
   IMAGE_VRAM_GB_MAX,
@@ -149,6 +150,20 @@ const imageCover = z.object({
 })
 z.globalRegistry.add(imageCover, { id: 'ImageCover' })
 export type ImageCover = z.infer<typeof imageCover>
+
+/** What may be wrong with an image of the community. */
+export const IMAGE_REPORT_KINDS = ['harmful', 'misleading', 'rights', 'broken', 'other'] as const
+export type ImageReportKind = (typeof IMAGE_REPORT_KINDS)[number]
+
+export const reportImageBody = z.object(
+  {
+    kind: z.enum(IMAGE_REPORT_KINDS, by('required')),
+    text: z.string(by('required')).trim().min(1, by('required')).max(IMAGE_REPORT_CHARS_MAX, by('too_long')),
+  },
+  by('required'),
+)
+z.globalRegistry.add(reportImageBody, { id: 'ReportImageBody' })
+export type ReportImageBody = z.infer<typeof reportImageBody>
 
 const byId = z.object({ id: ownImageId })
 
@@ -313,6 +328,21 @@ export const unstarImage = defineCall({
   data: starred,
 })
 
+export const reportImage = defineCall({
+  operation: 'image.report',
+  method: 'PUT',
+  path: '/api/image/{id}/report',
+  summary:
+    'Tells the operator what is wrong with an image of the community. Another one of the same account takes its place.',
+  audience: 'verified',
+  timeout: 'fast',
+  audit: { target: ['params.id'] },
+  stales: ['account.audit-log'],
+  params: byId,
+  body: reportImageBody,
+  data: z.object({ id: z.string(), reported_at: timestamp }),
+})
+
 export const ownImageCalls = [
   createImage,
   uploadCover,
@@ -324,4 +354,5 @@ export const ownImageCalls = [
   cancelImageBuild,
   starImage,
   unstarImage,
+  reportImage,
 ] as const

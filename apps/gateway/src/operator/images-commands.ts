@@ -1,5 +1,5 @@
 import { coverUrlOf } from '@berth/contract/covers'
-import type { Images, Reviewed } from '../domains/images/images.ts'
+import type { ImageReport, Images, ReportedImage, Reviewed } from '../domains/images/images.ts'
 import type { ImagesCommand } from './read-command.ts'
 
 const BYTES_PER_MB = 1_048_576
@@ -11,8 +11,25 @@ interface Answer {
 }
 
 /** Does what an operator asked for. @throws ApiError `not_found`, `image_state` or `image_changed`. */
-export async function runImages(review: Images['review'], command: ImagesCommand): Promise<Answer> {
+export async function runImages(
+  { review, reports }: Pick<Images, 'review' | 'reports'>,
+  command: ImagesCommand,
+): Promise<Answer> {
   switch (command.act) {
+    case 'reports': {
+      const reported = await reports.reported()
+      const text = reported.length === 0 ? 'Nothing is reported.\n' : reported.map(lineOfReported).join('')
+      return { data: reported.map(wireOfReported), text }
+    }
+    case 'show-reports': {
+      const said = await reports.of(command.id)
+      const text = said.length === 0 ? 'Nothing is said of it.\n' : said.map(textOfReport).join('\n')
+      return { data: said.map(({ at, ...one }) => ({ ...one, at: at.toISOString() })), text }
+    }
+    case 'close-reports': {
+      const closed = await reports.close(command.id)
+      return { data: { id: command.id, closed }, text: `${closed} reports of ${command.id} are forgotten.\n` }
+    }
     case 'queue': {
       const waiting = await review.queue()
       const text = waiting.length === 0 ? 'Nothing waits for an answer.\n' : waiting.map(lineOf).join('')
@@ -78,6 +95,14 @@ function lineOf(image: Reviewed): string {
   const about = `version ${image.number}, sent ${day(image.reviewSince)}, answer by ${day(image.reviewBy)}`
   return `${image.id}  ${plain(image.name)}  by ${plain(image.author ?? '(gone)')}  ${about}\n`
 }
+
+const wireOfReported = ({ since, ...one }: ReportedImage) => ({ ...one, since: since.toISOString() })
+
+function lineOfReported({ id, name, author, reports, since }: ReportedImage): string {
+  return `${id}  ${plain(name)}  by ${plain(author ?? '(gone)')}  accounts ${reports}, since ${day(since)}\n`
+}
+
+const textOfReport = ({ kind, text, at }: ImageReport) => `${day(at)}  ${kind}\n${plain(text)}\n`
 
 function pageOf(image: Reviewed): string {
   const { readme, ...facts } = wireOf(image)

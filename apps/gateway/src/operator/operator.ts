@@ -29,7 +29,7 @@ async function main(args: string[]): Promise<number> {
       process.stdout.write(USAGE)
       return 0
     }
-    const answer = await withGateway(gateway => runImages(gateway.images.review, command))
+    const answer = await withGateway(gateway => runImages(gateway.images, command))
     process.stdout.write(command.json ? `${JSON.stringify(answer.data, null, 2)}\n` : answer.text)
     return 0
   } catch (error) {

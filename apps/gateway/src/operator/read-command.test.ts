@@ -5,6 +5,9 @@ describe('[R6.5] what an operator types', () => {
   test.each([
     ['images queue', { act: 'queue', json: false }],
     ['images queue --json', { act: 'queue', json: true }],
+    ['images reports', { act: 'reports', json: false }],
+    ['images show-reports im-abcdefg', { act: 'show-reports', id: 'im-abcdefg', json: false }],
+    ['images close-reports im-abcdefg', { act: 'close-reports', id: 'im-abcdefg', json: false }],
     ['images show im-abcdefg', { act: 'show', id: 'im-abcdefg', json: false }],
     ['images approve im-abcdefg --seen 3f', { act: 'approve', id: 'im-abcdefg', seen: '3f', json: false }],
     [
@@ -25,6 +28,8 @@ describe('[R6.5] what an operator types', () => {
     ['volumes queue', /no volumes here/],
     ['images', /Usage/],
     ['images burn im-abcdefg', /cannot burn/],
+    ['images reports im-abcdefg', /too much/],
+    ['images close-reports', /id is missing/],
     ['images approve', /id is missing/],
     ['images approve im-abcdefg im-bcdefgh', /too much/],
     ['images approve im-abcdefg', /--seen/],

@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util'
 export class UsageError extends Error {}
 
 export type ImagesCommand = { json: boolean } & (
-  | { act: 'queue' }
-  | { act: 'show'; id: string }
+  | { act: 'queue' | 'reports' }
+  | { act: 'show' | 'show-reports' | 'close-reports'; id: string }
   | { act: 'approve'; id: string; seen: string }
   | { act: 'reject' | 'take-down'; id: string; reason: string }
 )
@@ -18,6 +18,9 @@ export const USAGE = `Usage: npm run operator -- images <what>
   show <id>                          One of them, with all that was said of it
   approve <id> --seen <mark>         The community gets it, if it is still what was shown with that mark
   reject <id> --reason <words>       It stays its customer's own, who is told why
+  reports                            Images of the community that customers reported, those of the most accounts first
+  show-reports <id>                  What they said of one
+  close-reports <id>                 Nothing is wrong with it: what was said is forgotten
   take-down <id> --reason <words>    Takes an image off the community, by the community's id of it
 
   --json                             Answers as JSON
@@ -41,9 +44,12 @@ export function readCommand(args: string[]): ImagesCommand | null {
   if (seen !== undefined && act !== 'approve') throw new UsageError(`--seen goes with approve.\n\n${USAGE}`)
   switch (act) {
     case 'queue':
+    case 'reports':
       if (id !== undefined) throw new UsageError(`${id} is too much.\n\n${USAGE}`)
       return { json, act }
     case 'show':
+    case 'show-reports':
+    case 'close-reports':
       return { json, act, id: required(id) }
     case 'approve':
       return { json, act, id: required(id), seen: seenOf(seen) }

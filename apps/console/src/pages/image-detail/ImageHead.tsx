@@ -1,16 +1,20 @@
 import type { ImageDetail } from '@berth/contract/images'
-import { starImage, unstarImage } from '@berth/contract/own-images'
+import { reportImage, starImage, unstarImage } from '@berth/contract/own-images'
 import { Button } from '@mantine/core'
-import { IconChevronRight, IconStar, IconStarFilled } from '@tabler/icons-react'
+import { useDisclosure } from '@mantine/hooks'
+import { IconChevronRight, IconFlag, IconStar, IconStarFilled } from '@tabler/icons-react'
 import { Link, useLocation } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { told, useChange } from '../../api/use-change.ts'
+import { lazyPart } from '../../app/lazy-part.ts'
 import { useSession } from '../../app/session/session.ts'
 import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { wayToSignIn } from '../../app/way-to-sign-in.ts'
 import { ImageMark } from '../../images/ImageMark.tsx'
 import { useFormat } from '../../ui/format.ts'
 import classes from './ImageHead.module.css'
+
+const ReportDialog = lazyPart(() => import('./ReportDialog.tsx').then(module => module.ReportDialog))
 
 /** Which image it is, by whom, how much it is used, and its star. */
 export function ImageHead({ image }: { image: ImageDetail }) {
@@ -45,9 +49,38 @@ export function ImageHead({ image }: { image: ImageDetail }) {
           <h1 className={classes.name}>{name}</h1>
           <p className={classes.facts}>{facts.join(' · ')}</p>
         </div>
-        {type === 'Community' && <Star image={image} />}
+        {type === 'Community' && (
+          <div className={classes.actions}>
+            {image.custom_image_id === null && <Report image={image} />}
+            <Star image={image} />
+          </div>
+        )}
       </div>
     </header>
+  )
+}
+
+/** Says to the operator what is wrong with it. A guest signs in first, and comes back. */
+function Report({ image }: { image: ImageDetail }) {
+  const { t } = useTranslation('images')
+  const { user } = useSession()
+  const { href } = useLocation()
+  const [opened, { open, close }] = useDisclosure()
+  const shown = { variant: 'subtle', color: 'gray', leftSection: <IconFlag size={16} stroke={1.6} /> }
+  if (!user) {
+    return (
+      <Button component="a" href={wayToSignIn('login', href)} {...shown}>
+        {t('detail.report')}
+      </Button>
+    )
+  }
+  return (
+    <>
+      <VerifiedButton call={reportImage} onClick={open} {...shown}>
+        {t('detail.report')}
+      </VerifiedButton>
+      <ReportDialog image={image} opened={opened} onClose={close} />
+    </>
   )
 }
 

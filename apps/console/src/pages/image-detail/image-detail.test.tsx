@@ -1,7 +1,7 @@
 import { getSettings } from '@berth/contract/account'
 import { getImage, type ImageDetail } from '@berth/contract/images'
 import { getPrice } from '@berth/contract/instances'
-import { starImage, unstarImage } from '@berth/contract/own-images'
+import { reportImage, starImage, unstarImage } from '@berth/contract/own-images'
 import { listGpuSpecs } from '@berth/contract/regions'
 import { screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
@@ -104,6 +104,41 @@ describe('the page of an image', () => {
     expect((await screen.findByRole('button', { name: 'Star, 214' })).getAttribute('aria-pressed')).toBe(
       'false',
     )
+  })
+
+  test('[R6.5] what is wrong with it is told to the operator, and a refusal keeps the words', async () => {
+    let refusals = 1
+    const { of } = await open(madeDetail({ custom_image_id: null }), {
+      answers: {
+        [reportImage.operation]: () =>
+          refusals-- > 0
+            ? new Refusal([], 'image_report_limit', 409)
+            : { id: 'im-000000', reported_at: '2026-11-24T10:00:00.000Z' },
+      },
+    })
+    await userEvent.click(await screen.findByRole('button', { name: 'Report' }))
+    const send = await screen.findByRole('button', { name: 'Send the report' })
+    await userEvent.click(send)
+    const words = screen.getByRole('textbox', { name: 'What did you see?' })
+    await waitFor(() => expect(words.getAttribute('aria-invalid')).toBe('true'))
+    expect(of(reportImage)).toEqual([])
+    await userEvent.selectOptions(
+      screen.getByRole('combobox', { name: 'What is wrong?' }),
+      'It does not work',
+    )
+    await userEvent.type(words, 'It ends at once.')
+    await userEvent.click(send)
+    expect(await screen.findByRole('alert')).toBeTruthy()
+    expect((words as HTMLTextAreaElement).value).toBe('It ends at once.')
+    await userEvent.click(send)
+    await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+    expect(of(reportImage).at(-1)).toMatchObject({ body: { kind: 'broken', text: 'It ends at once.' } })
+  })
+
+  test('nobody reports what is their own', async () => {
+    await open(madeDetail({ custom_image_id: 'im-111111' }))
+    expect(await screen.findByRole('button', { name: 'Star, 214' })).toBeTruthy()
+    expect(screen.queryByRole('button', { name: 'Report' })).toBeNull()
   })
 
   test('its README, versions, start command and models are read one at a time, by keyboard too', async () => {

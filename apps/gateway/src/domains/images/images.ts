@@ -22,8 +22,10 @@ import { IMAGE_CHANNEL } from './image-states.ts'
 import { createImageWork, type ImageWorkDeps } from './image-work.ts'
 import { buildersAmong, findDeployable, findEver, forgetCustomer, type KeptRow } from './kept-images.ts'
 import { createOwnImages, type OwnImagesDeps } from './own-images.ts'
+import { createReports } from './reports.ts'
 import { createReview, type ReviewDeps } from './review.ts'
 
+export type { ImageReport, ReportedImage } from './reports.ts'
 export type { Reviewed } from './review.ts'
 export type Images = ReturnType<typeof createImages>
 
@@ -59,7 +61,7 @@ export interface ImagesDeps
     Omit<OwnImagesDeps, 'show' | 'wake' | 'giveUp' | 'requireCover' | 'git' | 'registries'>,
     CoversDeps,
     Omit<ImageWorkDeps, 'customerAccess' | 'registries'>,
-    Omit<ReviewDeps, 'wake'> {
+    Omit<ReviewDeps, 'wake' | 'closeReports'> {
   log: Logger
   registries: OwnImagesDeps['registries']
   catalogue: Pick<Catalogue, 'images' | 'regions' | 'prices'>
@@ -226,7 +228,8 @@ export function createImages(deps: ImagesDeps) {
   })
   const { requireCover } = covers
   const own = createOwnImages({ ...deps, requireCover, show: gallery.one, wake, giveUp: work.giveUp })
-  const review = createReview({ ...deps, wake })
+  const reports = createReports(deps)
+  const review = createReview({ ...deps, wake, closeReports: reports.close })
   deps.events.on(accountDeleted, 'images', (tx, { userId }) => forgetCustomer(tx, userId))
 
   /** The page of an image (R1.2). @throws ApiError `not_found`, as well for another customer's own. */
@@ -250,6 +253,7 @@ export function createImages(deps: ImagesDeps) {
     price: gallery.price,
     ...own,
     review,
+    reports,
     ...createApplause(deps),
     /** Does all that is due now, as the loop does. */
     run,

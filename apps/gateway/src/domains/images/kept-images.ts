@@ -2,7 +2,7 @@ import { and, eq, inArray, isNotNull, isNull } from 'drizzle-orm'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { CommunityRow } from './gallery.ts'
 import { isBilled, type OwnImageRow } from './image-states.ts'
-import { communityImage, imageCoverUpload, imageDeploy, imageStar, ownImage } from './tables.ts'
+import { communityImage, imageCoverUpload, imageDeploy, imageReport, imageStar, ownImage } from './tables.ts'
 
 /** An image that the store keeps, as far as machines are made of it. */
 export type KeptRow = Pick<
@@ -73,6 +73,7 @@ export async function forgetCustomer(tx: Transaction, userId: string): Promise<v
     .set({ authorId: null, authorName: null })
     .where(eq(communityImage.authorId, userId))
   await tx.delete(imageCoverUpload).where(eq(imageCoverUpload.userId, userId))
+  await tx.delete(imageReport).where(eq(imageReport.userId, userId))
   await tx.delete(imageStar).where(eq(imageStar.userId, userId))
   await tx.delete(imageDeploy).where(eq(imageDeploy.userId, userId))
 }

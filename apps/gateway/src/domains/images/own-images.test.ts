@@ -9,7 +9,7 @@ import {
   stopInstance,
   terminateInstance,
 } from '@berth/contract/instances'
-import { IMAGES_PER_USER_MAX, UNPAID_IMAGE_KEPT_DAYS } from '@berth/contract/limits'
+import { IMAGE_REPORTS_MAX, IMAGES_PER_USER_MAX, UNPAID_IMAGE_KEPT_DAYS } from '@berth/contract/limits'
 import {
   cancelImageBuild,
   cancelPublishing,
@@ -18,18 +18,19 @@ import {
   editImage,
   makeImagePrivate,
   publishImage,
+  reportImage,
   starImage,
   unstarImage,
 } from '@berth/contract/own-images'
-import { eq, sql } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type CallAnswer, startGateway, type TestGateway } from '../../../test/start-gateway.ts'
 import { createTestImageStore } from '../../../test/test-image-store.ts'
 import { computeFailure, createFakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import { makeLayout, pieces } from '../../drivers/image-store/conformance/layouts.ts'
 import { deployBody } from '../instances/instances-fixture.ts'
-import { heldForNothing, imageDetails, keptImage } from './images-fixture.ts'
-import { ownImage } from './tables.ts'
+import { communityCopy, heldForNothing, imageDetails, keptImage } from './images-fixture.ts'
+import { communityImage, ownImage } from './tables.ts'
 
 const DAY_MS = 86_400_000
 const WAIT = { timeout: 30_000 }
@@ -510,6 +511,69 @@ describe('[R4.8] private, review, community', () => {
     expect(refusal(await on(starImage, fan, copy))).toBe('not_found')
     expect(await deployRefusal(fan, copy)).toBe('image_id not_allowed')
     expect((await of(customer, id))?.size).toBe(1)
+  })
+
+  test('[R6.5] others say what is wrong with it, one word each, until the operator has looked', async () => {
+    const { reports, review } = gateway.gateway.images
+    const author = await someone()
+    const copies = await Promise.all(
+      [0, 1].map(async () => {
+        const { id } = await kept(author)
+        await gateway.data(publishImage, { params: { id } }, author)
+        await approve(id)
+        return (await of(author, id))?.community_image_id ?? ''
+      }),
+    )
+    const [copy = '', another = ''] = copies
+    const [one, two] = [await someone(), await someone()]
+    const says = (customer: Customer, id: string, text: string) =>
+      gateway.call(reportImage, { params: { id }, body: { kind: 'misleading', text } }, customer)
+    expect(await says(one, copy, 'It mines coins.')).toMatchObject({ envelope: { data: { id: copy } } })
+    expect(await says(one, copy, ' It mines coins at night. ')).toMatchObject({ httpStatus: 200 })
+    expect(await says(two, copy, 'Mine does, too.')).toMatchObject({ httpStatus: 200 })
+    expect(await says(two, another, 'It has no model.')).toMatchObject({ httpStatus: 200 })
+    expect(refusal(await says(author, copy, 'My own is fine.'))).toBe('not_found')
+    expect(refusal(await says(one, 'im-zzzzzzz', 'There is none.'))).toBe('not_found')
+    expect(refusal(await says(one, copy, ' '))).toBe('text required')
+    const reported = async () => (await reports.reported()).map(one => [one.id, one.reports])
+    expect(await reported()).toEqual([
+      [copy, 2],
+      [another, 1],
+    ])
+    expect((await reports.of(copy)).map(({ text }) => text)).toEqual([
+      'It mines coins at night.',
+      'Mine does, too.',
+    ])
+    expect(await reports.close(another)).toBe(1)
+    expect(await reported()).toEqual([[copy, 2]])
+    await review.takeDown(copy, 'It mines coins.')
+    expect(await reports.of(copy)).toEqual([])
+    expect(refusal(await says(two, copy, 'Again.'))).toBe('not_found')
+  })
+
+  test('no account has more reports waiting than the limit, however many come at once, and none when it is gone', async () => {
+    const customer = await someone()
+    const copies = Array.from({ length: IMAGE_REPORTS_MAX + 4 }, () => communityCopy(keptImage(randomUUID())))
+    await gateway.database.db.insert(communityImage).values(copies)
+    const report = (id: string) =>
+      gateway.call(
+        reportImage,
+        { params: { id }, body: { kind: 'broken', text: 'It ends at once.' } },
+        customer,
+      )
+    const answers = await Promise.all(copies.map(({ id }) => report(id)))
+    const refused = answers.filter(({ envelope }) => envelope.status === 'error')
+    expect(refused.map(refusal)).toEqual(Array(4).fill('image_report_limit'))
+    const { reports } = gateway.gateway.images
+    expect(await reports.reported()).toHaveLength(IMAGE_REPORTS_MAX)
+    await gateway.data(deleteAccount, { body: { email: customer.email, password: '' } }, customer)
+    await vi.waitUntil(async () => (await reports.reported()).length === 0, WAIT)
+    await gateway.database.db.delete(communityImage).where(
+      inArray(
+        communityImage.id,
+        copies.map(({ id }) => id),
+      ),
+    )
   })
 
   test('the operator takes one down, and one whose customer has deleted theirs', async () => {

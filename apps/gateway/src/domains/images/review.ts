@@ -23,6 +23,8 @@ export interface ReviewDeps {
   events: ImageChangeDeps['events']
   /** What an account is called on pages; null where it is gone. */
   nameOf(userId: string): Promise<string | null>
+  /** What customers said of an image of the community has been looked at. */
+  closeReports(communityId: string, tx: Transaction): Promise<unknown>
   /** There is something to do. */
   wake(): void
 }
@@ -154,6 +156,7 @@ export function createReview(deps: ReviewDeps) {
         if (copy.authorId !== null) await billing.lockWallet(tx, copy.authorId)
         const [origin] = await tx.select().from(ownImage).where(isThere(copy.originId)).for('update')
         await tx.update(communityImage).set({ withdrawnAt: at }).where(eq(communityImage.id, communityId))
+        await deps.closeReports(communityId, tx)
         if (!origin || !['community', 'review', 'refused'].includes(origin.status)) {
           if (copy.authorId !== null) {
             await deps.events.emit(tx, imageNews, {

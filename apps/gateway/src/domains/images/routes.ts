@@ -19,6 +19,7 @@ import {
   editImage,
   makeImagePrivate,
   publishImage,
+  reportImage,
   starImage,
   unstarImage,
   uploadCover,
@@ -62,6 +63,7 @@ export function imagesRoutes(images: Images, say: Say): Route[] {
     route(getBuildLog, ({ caller, params, query }) => images.buildLog(caller.userId, params.id, query.after)),
     route(starImage, ({ caller, params }) => images.star(caller.userId, params.id)),
     route(unstarImage, ({ caller, params }) => images.unstar(caller.userId, params.id)),
+    route(reportImage, ({ caller, params, body }) => images.reports.report(caller.userId, params.id, body)),
     route(getImage, async ({ caller, params, language }) => {
       const image = await images.detail(caller?.userId ?? null, params.id)
       return image.type === 'Official' ? said(image, language) : image

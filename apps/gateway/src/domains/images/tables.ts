@@ -1,4 +1,5 @@
 import { IMAGE_REASONS, IMAGE_STATUSES, type IMAGE_STEPS } from '@berth/contract/images'
+import { IMAGE_REPORT_KINDS } from '@berth/contract/own-images'
 import { sql } from 'drizzle-orm'
 import {
   bigint,
@@ -186,6 +187,22 @@ export const imageStar = pgTable(
   table => [
     primaryKey({ columns: [table.imageId, table.userId] }),
     index('image_star_user').on(table.userId),
+  ],
+)
+
+/** What accounts say is wrong with images of the community, until an operator has looked at it: one for each account. */
+export const imageReport = pgTable(
+  'image_report',
+  {
+    imageId: text('image_id').notNull(),
+    userId: uuid('user_id').notNull(),
+    kind: text('kind', { enum: IMAGE_REPORT_KINDS }).notNull(),
+    text: text('text').notNull(),
+    at: moment('at').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.imageId, table.userId] }),
+    index('image_report_user').on(table.userId),
   ],
 )
 

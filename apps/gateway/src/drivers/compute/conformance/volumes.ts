@@ -160,4 +160,57 @@ export function describeVolumes(subject: Subject): void {
       expect(await text(engine, second.id, 'cat ~/file')).toBe('mine\n')
     },
   )
+
+  subject.inside(
+    'a copy holds what was written before it, of all kinds, and goes its own way; one given up leaves nothing',
+    async ctx => {
+      skipWithout(ctx)
+      const engine = subject.engine()
+      const why = lackOf(store().copies)
+      if (why !== null) ctx.skip(why)
+      const { copy } = offered(store().copies)
+      const [from, id, other] = [newId(), newId(), newId()]
+      await store().make({ id: from, size_gb: 1 })
+      const mount = { path: '/data', read_only: false }
+      const machine = await subject.running({ volumes: [{ ...mount, id: from }] })
+      const fill = [
+        'cd /data && mkdir -m 700 closed && mkdir -p a/empty && echo kept > closed/file && chmod 640 closed/file',
+        'ln closed/file a/second && ln -s /etc/hostname a/link && touch -d @1000000000 a/empty',
+        'echo odd > "$(printf "a/new\nline -x")" && dd if=/dev/zero of=hole bs=1 count=1 seek=64M 2>/dev/null',
+        `head -c ${32 * MB} /dev/urandom > big && sync`,
+      ]
+      await text(engine, machine.id, fill.join(' && '))
+      const all = { bytes_max: 512 * MB }
+      const tell =
+        'cd /data && find . -mindepth 1 -printf "%p %y %m %U:%G %n %l\\n" | sort && stat -c %Y a/empty && cat closed/file && tail -c 99 big | od'
+      const before = await text(engine, machine.id, tell)
+
+      await expectCode(copy({ ...all, from: other, id }, never), 'not_found')
+      await expectCode(copy({ from, id: other, bytes_max: 16 * MB }, never), 'failed')
+      const given = new AbortController()
+      const copying = expectCode(copy({ ...all, from, id: other }, given.signal), 'failed')
+      given.abort()
+      await copying
+      expect(await store().list()).not.toContain(other)
+      await expectCode(store().measure(other), 'not_found')
+
+      const use = await copy({ ...all, from, id }, never)
+      expect(use.used_bytes).toBeGreaterThan(32 * MB)
+      expect(use.used_bytes).toBeLessThan(48 * MB)
+      await text(engine, machine.id, 'rm -r /data/a /data/hole; echo later > /data/closed/file; sync')
+      // Once it is there it is not made again.
+      expect(await copy({ ...all, from, id }, never)).toEqual(use)
+      const second = await subject.running({ volumes: [{ ...mount, id }] })
+      expect(await text(engine, second.id, tell)).toBe(before)
+      await text(engine, second.id, 'echo mine > /data/closed/file')
+      expect(await text(engine, machine.id, 'cat /data/closed/file')).toBe('later\n')
+      await engine.machines.remove(machine.id, never)
+      await store().delete(from)
+      expect(await text(engine, second.id, 'cat /data/closed/file; stat -c %h /data/a/second')).toBe(
+        'mine\n2\n',
+      )
+      await engine.machines.remove(second.id, never)
+      await store().delete(id)
+    },
+  )
 }

@@ -111,6 +111,8 @@ export function createNames(cloudId: string) {
     /** The private image that holds a machine's files while its container is made anew, and under it later. */
     saved: (id: string) => ({ repo: `berth-${cloudId}`, tag: id }),
     volume: (id: string) => `berth-${cloudId}-${id}.volume`,
+    /** It is there while the volume of that id is a copy that is not whole. */
+    copying: (id: string) => `berth-${cloudId}-${id}.copying`,
     /** The container that keeps machines from private networks, and what it and relays are made from. */
     guard: `berth-${cloudId}.guard`,
     guardImage: { repo: `berth-${cloudId}.guard`, tag: '1' },

@@ -306,7 +306,7 @@ export function createFakeEngine(options: {
     },
     heldVolumes: volumes,
     volumeBytes,
-    volumes: createFakeVolumes({ faults, held, volumes, volumeBytes, shared: sharesVolumes }),
+    volumes: createFakeVolumes({ faults, held, volumes, volumeBytes, shared: sharesVolumes, calls }),
     network: {
       async connect(id, port) {
         runningMachine(id)

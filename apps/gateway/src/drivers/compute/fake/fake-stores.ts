@@ -17,7 +17,13 @@ export function createFakeVolumes({
   volumes,
   volumeBytes,
   shared,
-}: StoreDeps & { volumes: Set<string>; volumeBytes: Map<string, number>; shared: boolean }): VolumeStore {
+  calls,
+}: StoreDeps & {
+  volumes: Set<string>
+  volumeBytes: Map<string, number>
+  shared: boolean
+  calls: string[]
+}): VolumeStore {
   return {
     size_limit: { enforced: false, why: 'the fake engine has no disk' },
     fixed_size_limit: { enforced: false, why: 'the fake engine has no disk' },
@@ -48,6 +54,20 @@ export function createFakeVolumes({
     },
     async folder() {
       return { lacks: 'the fake engine has no disk' }
+    },
+    copies: {
+      async copy({ from, id, bytes_max }, signal) {
+        checkId(id)
+        calls.push(`copyVolume ${from} ${id}`)
+        if (volumes.has(id)) return { used_bytes: volumeBytes.get(id) ?? 0 }
+        if (!volumes.has(from)) throw new ComputeError('not_found', `no volume ${from}`)
+        const used_bytes = volumeBytes.get(from) ?? 0
+        await faults.pass('copyVolume', signal)
+        if (used_bytes > bytes_max) throw new ComputeError('failed', `the volume ${from} holds too much`)
+        volumes.add(id)
+        volumeBytes.set(id, used_bytes)
+        return { used_bytes }
+      },
     },
     async list() {
       await faults.pass('listVolumes', null)

@@ -39,8 +39,36 @@ export interface VolumeStore {
    */
   folder(id: string): Promise<Part<{ path: string }>>
 
+  /** How a volume is made of another one; or why that is not to be had. */
+  readonly copies: Part<VolumeCopies>
+
   /** Ids of every volume of this cloud on the engine. */
   list(): Promise<string[]>
+}
+
+/** Copies of volumes, which are volumes like any other. */
+export interface VolumeCopies {
+  /**
+   * Makes a volume of all that another one holds now: files with their bytes, holes, owners, rights, times and names, links and
+   * empty folders. Machines may go on with the other one: what they write meanwhile is in the copy or is not, each file for
+   * itself. Until the copy is whole it is in `list` and can be deleted, and nothing else finds it. Whoever copies is no thread
+   * of the gateway's, and ends with the gateway.
+   * There already, and whole: it keeps what it holds. Given up or failed: nothing of it is left, or all of it is removed by the
+   * next call for its id.
+   * Fails with `not_found` where the other one is not there, and with `failed` where it holds too much, or while it is copied.
+   * @param signal Gives it up.
+   * @returns What the copy holds.
+   */
+  copy(order: CopyOrder, signal: AbortSignal): Promise<VolumeUse>
+}
+
+export interface CopyOrder {
+  /** The volume that is copied. */
+  from: string
+  /** The one that is made. */
+  id: string
+  /** More than this is not copied. */
+  bytes_max: number
 }
 
 /** What a volume holds. */

@@ -65,7 +65,9 @@ export function createDiskFiles(dir: string) {
       await mustExist(id)
       return { lacks: 'it is a disk with a file system of its virtual machine’s, which nobody else reads' }
     },
-
+    copies: {
+      lacks: 'its volumes are disks, parts of which the kernel of a virtual machine holds in its memory',
+    },
     async list() {
       const entries = await readdir(dir, { withFileTypes: true }).catch(() => [])
       return entries.flatMap(entry =>

@@ -90,7 +90,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const processesMax = deps.processesMax ?? PROCESSES_MAX
   const tools = await findImageTools(filter, agent)
   const counting = around(users.why === null ? users.each : null)
-  const folders = createVolumeFolders({ dataDir, eraser, counting, log })
+  const folders = createVolumeFolders({ dataDir, eraser, counting, room, log })
   const images = await createSandboxImages({
     ...{ dataDir, installation, store, eraser, homes: homes.images, tools, room, log },
     ...{ launcher, limiter, agent, filter, processesMax, trees: users.why === null ? users.trees : null },

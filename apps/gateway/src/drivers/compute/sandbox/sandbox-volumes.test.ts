@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
@@ -68,6 +68,24 @@ describeWhere('volumes of a sandbox host', probe, () => {
       expect(existsSync(join(folder, 'volumes/shared/data/last'))).toBe(true)
       await offered(engine.volumes).delete('shared')
       expect(existsSync(join(folder, 'volumes/shared'))).toBe(false)
+    })
+
+    test('[B3] what a copy that was killed has left counts for nothing, is copied anew, and goes with the volume', async () => {
+      const store = offered(engine.volumes)
+      const { copy } = offered(store.copies)
+      await store.make({ id: 'whole', size_gb: 1 })
+      writeFileSync(join(folder, 'volumes/whole/data/file'), 'kept')
+      for (const id of ['cut', 'left']) {
+        mkdirSync(join(folder, `volumes/${id}/copy-own-0123456789abcdef/half`), { recursive: true })
+        expect(await store.list()).toContain(id)
+        await expectCode(store.measure(id), 'not_found')
+        await expectCode(store.folder(id), 'not_found')
+      }
+      await copy({ from: 'whole', id: 'cut', bytes_max: 1_000_000 }, never)
+      expect(readdirSync(join(folder, 'volumes/cut'))).toEqual(['data'])
+      expect(readdirSync(join(folder, 'volumes/cut/data'))).toEqual(['file'])
+      for (const id of ['cut', 'left', 'whole']) await store.delete(id)
+      expect(readdirSync(join(folder, 'volumes'))).toEqual([])
     })
   })
 })

@@ -1,6 +1,7 @@
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { ComputeError } from '../port/compute-error.ts'
-import type { VolumeSpec, VolumeStore, VolumeUse } from '../port/volumes.ts'
+import type { Part } from '../port/part.ts'
+import type { VolumeCopies, VolumeSpec, VolumeStore, VolumeUse } from '../port/volumes.ts'
 import { toComputeError } from './launch.ts'
 import type { MachineStore } from './machine-store.ts'
 
@@ -12,13 +13,15 @@ export interface KeptVolumes {
   delete(id: string): Promise<void>
   measure(id: string): Promise<VolumeUse | null>
   folder: VolumeStore['folder']
+  copies: Part<VolumeCopies>
   list(): Promise<string[]>
 }
 
 /** Volumes of a host whose machines are in a store. A machine that names one, running or not, has it attached. */
 export function createSandboxVolumes(store: MachineStore, kept: KeptVolumes): VolumeStore {
   const queue = createKeyedQueue()
-  const change = (id: string, work: () => Promise<void>) =>
+  const { copies } = kept
+  const change = <T>(id: string, work: () => Promise<T>) =>
     queue(id, () =>
       work().catch(error => {
         throw toComputeError(error)
@@ -48,6 +51,13 @@ export function createSandboxVolumes(store: MachineStore, kept: KeptVolumes): Vo
     // Whatever is done with it meanwhile: what is counted is old in the next moment anyhow.
     measure: id => kept.measure(id),
     folder: id => kept.folder(id),
+    copies:
+      'lacks' in copies
+        ? copies
+        : {
+            // What is copied is not held up by it: where it is deleted meanwhile, the copy fails.
+            copy: (order, signal) => change(order.id, () => copies.copy(order, signal)),
+          },
     list: () => kept.list(),
   }
 }

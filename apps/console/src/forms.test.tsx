@@ -19,6 +19,7 @@ import {
 } from '@berth/contract/registries'
 import { addSshKey } from '@berth/contract/ssh-keys'
 import { attachVolume } from '@berth/contract/volume-attach-calls'
+import { restoreSnapshot, scheduleSnapshots } from '@berth/contract/volume-snapshots'
 import { createVolume, editVolume, growVolume } from '@berth/contract/volumes'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import type { FunctionComponent } from 'react'
@@ -45,7 +46,9 @@ import { FileDialogs } from './pages/instance/files/FileDialogs.tsx'
 import { CreateVolumeDialog } from './pages/network-volume/CreateVolumeDialog.tsx'
 import { GrowVolumeDialog } from './pages/network-volume/GrowVolumeDialog.tsx'
 import { RenameVolumeDialog } from './pages/network-volume/RenameVolumeDialog.tsx'
-import { madeVolume } from './pages/network-volume/volume-fixture.ts'
+import { RestoreSnapshotDialog } from './pages/network-volume/RestoreSnapshotDialog.tsx'
+import { SnapshotSchedule } from './pages/network-volume/SnapshotSchedule.tsx'
+import { madeSnapshot, madeSnapshots, madeVolume } from './pages/network-volume/volume-fixture.ts'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
@@ -192,6 +195,24 @@ const FORMS: readonly FormCase[] = [
     namespaces: ['volumes'],
     typed: { Name: 'other' },
     submit: 'Save',
+  },
+  {
+    file: 'network-volume/RestoreSnapshotDialog.tsx',
+    call: restoreSnapshot,
+    Form: () => (
+      <RestoreSnapshotDialog volume={madeVolume()} snapshot={madeSnapshot()} opened onClose={nothing} />
+    ),
+    namespaces: ['volumes'],
+    typed: { Name: 'back' },
+    submit: 'Restore',
+  },
+  {
+    file: 'network-volume/SnapshotSchedule.tsx',
+    call: scheduleSnapshots,
+    Form: () => <SnapshotSchedule volume={madeVolume()} all={madeSnapshots({}, { every: 'daily' })} />,
+    namespaces: ['volumes'],
+    typed: { 'Keep the last': '3' },
+    submit: 'Save schedule',
   },
   {
     file: 'instances/AttachVolumeForm.tsx',

@@ -11,6 +11,7 @@ import { deployInstance, startInstance } from '@berth/contract/instances'
 import { createImage } from '@berth/contract/own-images'
 import { bindPublicIp, getPublicIpPrice } from '@berth/contract/public-ip-calls'
 import { allRegions, type GpuSpec, gpuSpec, listGpuSpecs } from '@berth/contract/regions'
+import { listSnapshots, restoreSnapshot, takeSnapshot } from '@berth/contract/volume-snapshots'
 import { createVolume, getVolumePrice, growVolume } from '@berth/contract/volumes'
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { type FunctionComponent, useState } from 'react'
@@ -31,7 +32,9 @@ import { offersOf } from './offers/offers.ts'
 import { DeployForm } from './pages/explore/DeployForm.tsx'
 import { CreateVolumeDialog } from './pages/network-volume/CreateVolumeDialog.tsx'
 import { GrowVolumeDialog } from './pages/network-volume/GrowVolumeDialog.tsx'
-import { madeVolume } from './pages/network-volume/volume-fixture.ts'
+import { RestoreSnapshotDialog } from './pages/network-volume/RestoreSnapshotDialog.tsx'
+import { SnapshotsDialog } from './pages/network-volume/SnapshotsDialog.tsx'
+import { madeSnapshot, madeSnapshots, madeVolume } from './pages/network-volume/volume-fixture.ts'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { sampleOf } from './schema-fixture.ts'
 import { startToasts } from './ui/toast.ts'
@@ -148,6 +151,32 @@ const PURCHASES: readonly Purchase[] = [
     submit: /^Grow$/,
     answer: sampleOf(growVolume.data) as object,
     says: 'datasets grows.',
+    leadsTo: '/network-volume',
+    ofAForm: true,
+  },
+  {
+    operation: takeSnapshot.operation,
+    Page: ({ onDone }) => <SnapshotsDialog volume={madeVolume()} opened onClose={onDone} />,
+    namespaces: ['volumes'],
+    typed: {},
+    reads: { [listSnapshots.operation]: () => madeSnapshots() },
+    submit: /^Take snapshot$/,
+    answer: madeSnapshot({ status: 'making' }),
+    says: 'A snapshot of datasets is being taken.',
+    leadsTo: '/network-volume',
+    ofAForm: false,
+  },
+  {
+    operation: restoreSnapshot.operation,
+    Page: ({ onDone }) => (
+      <RestoreSnapshotDialog volume={madeVolume()} snapshot={madeSnapshot()} opened onClose={onDone} />
+    ),
+    namespaces: ['volumes'],
+    typed: { Name: 'back' },
+    reads: { [getVolumePrice.operation]: () => sampleOf(getVolumePrice.data) },
+    submit: /^Restore$/,
+    answer: { ...(sampleOf(restoreSnapshot.data) as object) },
+    says: 'back is being made of the snapshot.',
     leadsTo: '/network-volume',
     ofAForm: true,
   },

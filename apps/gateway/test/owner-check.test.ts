@@ -20,6 +20,8 @@ import { session, userAccount } from '../src/domains/identity/tables.ts'
 import { imageDetails, keptImage } from '../src/domains/images/images-fixture.ts'
 import { ownImage } from '../src/domains/images/tables.ts'
 import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
+import { volumeSnapshot } from '../src/domains/volumes/snapshots/tables.ts'
+import { systemIds } from '../src/platform/ids.ts'
 import { type CallAnswer, sendCall, startGateway, type TestGateway } from './start-gateway.ts'
 
 /**
@@ -145,6 +147,11 @@ const WHO: Record<string, Audience> = {
   'netvolume.attach': 'verified',
   'netvolume.detach': 'verified',
   'netvolume.delete': 'verified',
+  'netvolume.snapshots': 'user',
+  'netvolume.take-snapshot': 'verified',
+  'netvolume.delete-snapshot': 'verified',
+  'netvolume.restore-snapshot': 'verified',
+  'netvolume.schedule-snapshots': 'verified',
   'netvolume.s3': 'user',
   'netvolume.make-s3-key': 'verified',
   'netvolume.rotate-s3-key': 'verified',
@@ -225,6 +232,17 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   }),
   'netvolume.detach': ({ volume, instance }) => ({ params: { id: volume }, body: { instance_id: instance } }),
   'netvolume.delete': ({ volume }) => ({ params: { id: volume }, query: { name: 'not-its-name' } }),
+  'netvolume.snapshots': ({ volume }) => ({ params: { id: volume } }),
+  'netvolume.take-snapshot': ({ volume }) => ({ params: { id: volume } }),
+  'netvolume.delete-snapshot': ({ volume, snapshot }) => ({ params: { id: volume, snapshot_id: snapshot } }),
+  'netvolume.restore-snapshot': ({ volume, snapshot }) => ({
+    params: { id: volume, snapshot_id: snapshot },
+    body: { name: 'theirs', size_gb: 2 },
+  }),
+  'netvolume.schedule-snapshots': ({ volume }) => ({
+    params: { id: volume },
+    body: { every: 'daily', hour: 3, weekday: 0, keep: 7 },
+  }),
   'netvolume.s3': ({ volume }) => ({ params: { id: volume } }),
   'netvolume.make-s3-key': ({ volume }) => ({ params: { id: volume }, body: { access: 'read_write' } }),
   'netvolume.rotate-s3-key': ({ volume, s3Key }) => ({ params: { id: volume, access_key_id: s3Key } }),
@@ -259,6 +277,7 @@ interface Ids {
   template: string
   watch: string
   volume: string
+  snapshot: string
   s3Key: string
   image: string
 }
@@ -430,6 +449,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         template: '01890000-0000-7000-8000-000000000000',
         watch: '01890000-0000-7000-8000-000000000000',
         volume: 'v-zzzzzzz',
+        snapshot: 's-zzzzzzz',
         s3Key: 'BKIAAAAAAAAAAAAAAAAA',
         image: 'im-zzzzzzz',
       }),
@@ -545,8 +565,28 @@ function watch() {
   return { region_code: 'us-west', gpu_spec_id: 'b200', gpu_count: 1, until }
 }
 
+/** A snapshot of the owner's volume, which need not be there for anybody to be refused it. */
+async function snapshotOf(volumeId: string): Promise<string> {
+  const now = new Date()
+  const row = {
+    id: systemIds.snapshotId(),
+    userId: ownerId,
+    volumeId,
+    engineId: 'none',
+    gbMax: 2,
+    microPerGbDay: 0n,
+  }
+  const ready = { status: 'ready', usedBytes: 1, sizeGb: 1, observedAt: now } as const
+  const times = { statusSince: now, nextAttemptAt: now, createdAt: now }
+  await gateway.database.db.insert(volumeSnapshot).values({ ...row, ...ready, ...times, madeBy: 'hand' })
+  return row.id
+}
+
 async function ownKeys(): Promise<
-  Pick<Ids, 'sshKey' | 'registry' | 'apiKey' | 'template' | 'watch' | 'volume' | 's3Key' | 'image'>
+  Pick<
+    Ids,
+    'sshKey' | 'registry' | 'apiKey' | 'template' | 'watch' | 'volume' | 'snapshot' | 's3Key' | 'image'
+  >
 > {
   const token = { token: owner }
   const [ssh, registry, api, kept, watched, made] = [
@@ -565,6 +605,7 @@ async function ownKeys(): Promise<
     template: kept.id,
     watch: watched.id,
     volume: made.id,
+    snapshot: await snapshotOf(made.id),
     s3Key: s3.access_key_id,
     image: await keptOf(ownerId),
   }

@@ -66,6 +66,13 @@ import { addSshKey, removeSshKey } from '@berth/contract/ssh-keys'
 import { attachVolume, detachVolume } from '@berth/contract/volume-attach-calls'
 import { makeS3Key, revokeS3Key, rotateS3Key } from '@berth/contract/volume-s3'
 import {
+  deleteSnapshot,
+  listSnapshots,
+  restoreSnapshot,
+  scheduleSnapshots,
+  takeSnapshot,
+} from '@berth/contract/volume-snapshots'
+import {
   createVolume,
   deleteVolume,
   editVolume,
@@ -375,6 +382,19 @@ const SCENES: Scene[] = [
     const { id, name } = await readyVolume()
     return { customer: owner, input: { params: { id }, query: { name } } }
   }),
+  scene(takeSnapshot, async () => ({ customer: owner, input: { params: { id: (await readyVolume()).id } } })),
+  scene(deleteSnapshot, async () => ({ customer: owner, input: { params: await readySnapshot() } })),
+  scene(restoreSnapshot, async () => ({
+    customer: owner,
+    input: { params: await readySnapshot(), body: { name: randomUUID(), size_gb: 10 } },
+  })),
+  scene(scheduleSnapshots, async () => ({
+    customer: owner,
+    input: {
+      params: { id: (await readyVolume()).id },
+      body: { every: 'daily' as const, hour: 3, weekday: 0, keep: 7 },
+    },
+  })),
   scene(makeS3Key, async () => ({
     customer: owner,
     input: { params: { id: (await readyVolume()).id }, body: { access: 'read_only' as const } },
@@ -637,6 +657,17 @@ async function readyVolume(): Promise<Volume> {
     const list = await gateway.data(listVolumes, { query: {} }, owner)
     return list.find(one => one.id === id && one.status === 'ready')
   })
+}
+
+/** A snapshot of one of the owner's volumes, which costs something. */
+async function readySnapshot() {
+  const { id } = await readyVolume()
+  const taken = await gateway.data(takeSnapshot, { params: { id } }, owner)
+  await eventually(`${taken.id} is ready`, async () => {
+    const { snapshots } = await gateway.data(listSnapshots, { params: { id } }, owner)
+    return snapshots.find(({ status }) => status === 'ready')
+  })
+  return { id, snapshot_id: taken.id }
 }
 
 async function madeS3Key() {

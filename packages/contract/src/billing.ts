@@ -205,10 +205,10 @@ export const transaction = z.object({
   /** What it is about; which keys are set depends on the type. */
   about: z.object({
     /** `compute` while running, `disk` while stopped, `public_ip` of an address of its own all the time. */
-    usage: z.enum(['compute', 'disk', 'public_ip', 'volume']).nullable(),
+    usage: z.enum(['compute', 'disk', 'public_ip', 'volume', 'snapshot']).nullable(),
     instance_id: z.string().nullable(),
     instance_name: z.string().nullable(),
-    /** Of a network volume, as it was called then. */
+    /** Of a network volume or a snapshot of it, as the volume was called then. */
     volume_name: z.string().nullable(),
     gpu_spec_name: z.string().nullable(),
     gpu_count: z.number().int().nullable(),

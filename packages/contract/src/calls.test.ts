@@ -176,6 +176,8 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'eip.unbind',
     'netvolume.attach',
     'netvolume.detach',
+    'netvolume.delete-snapshot',
+    'netvolume.schedule-snapshots',
   ],
   'it ends with the session': ['instance.start-web-terminal', 'instance.stop-web-terminal'],
   'it is what customers come for, and the balance bounds it': [
@@ -185,6 +187,8 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'instance.convert-charge-type',
     'netvolume.create',
     'netvolume.grow',
+    'netvolume.take-snapshot',
+    'netvolume.restore-snapshot',
     'image.create',
     'eip.bind',
     'bill.topup',
@@ -220,6 +224,11 @@ const OWN_CALLS = [
   'PUT /api/netvolume/',
   'POST /api/netvolume/{id}/grow',
   'DELETE /api/netvolume/{id}',
+  'GET /api/netvolume/{id}/snapshot',
+  'POST /api/netvolume/{id}/snapshot',
+  'DELETE /api/netvolume/{id}/snapshot/{snapshot_id}',
+  'POST /api/netvolume/{id}/snapshot/{snapshot_id}/restore',
+  'PUT /api/netvolume/{id}/snapshot-schedule',
   'GET /api/netvolume/{id}/s3',
   'POST /api/netvolume/{id}/s3-key',
   'POST /api/netvolume/{id}/s3-key/{access_key_id}/rotate',
@@ -362,6 +371,8 @@ describe('rules across calls', () => {
       'instance.toggle-subscription',
       'netvolume.create',
       'netvolume.grow',
+      'netvolume.restore-snapshot',
+      'netvolume.take-snapshot',
     ])
     for (const call of spending) {
       expect(call.method).toBe('POST')

@@ -22,6 +22,7 @@ import { registryCalls } from './registries.ts'
 import { sshKeyCalls } from './ssh-keys.ts'
 import { volumeAttachCalls } from './volume-attach-calls.ts'
 import { volumeS3Calls } from './volume-s3.ts'
+import { volumeSnapshotCalls } from './volume-snapshots.ts'
 import { volumeCalls } from './volumes.ts'
 
 /** Every call of the gateway, in the order of the published document (R7.9). */
@@ -49,6 +50,7 @@ export const calls = [
   ...volumeCalls,
   ...volumeAttachCalls,
   ...volumeS3Calls,
+  ...volumeSnapshotCalls,
   ...publicIpCalls,
   ...billingCalls,
 ] as const

@@ -167,6 +167,10 @@ export const ERRORS = {
   volume_in_use: rule(409, 'change'),
   volume_one_only: rule(409, 'change'),
   volumes_not_offered: rule(409, 'change'),
+  snapshot_limit: rule(409, 'change'),
+  snapshot_state: rule(409, 'retry'),
+  // A volume is being made of it.
+  snapshot_in_use: rule(409, 'retry'),
   image_limit: rule(409, 'change'),
   // It is in a status in which that cannot be done.
   image_state: rule(409, 'change'),
@@ -252,6 +256,7 @@ export const FIELD_RULES = [
   'moment_far',
   'below_cost',
   'volume_shrink',
+  'snapshot_larger',
   'volume_path',
   'volume_path_reserved',
   'volume_elsewhere',

@@ -90,6 +90,9 @@ export const VOLUME_NEAR_FULL_PERCENT = 90
 export const VOLUME_NOT_NEAR_PERCENT = 85
 /** How long a volume that nothing holds to its size may be over it before instances that start have it read-only. */
 export const VOLUME_OVER_SIZE_HOURS = 24
+/** Snapshots of one volume: taken by hand, and the last of those by schedule. */
+export const SNAPSHOTS_BY_HAND_MAX = 10
+export const SNAPSHOTS_KEPT_MAX = 30
 
 /** Environment variables and start command of an instance (R5.5 gives the 500). */
 export const ENV_VARIABLES_MAX = 50

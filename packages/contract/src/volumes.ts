@@ -99,6 +99,8 @@ export const volume = z.object({
       path: z.string(),
     }),
   ),
+  /** How many snapshots it has; they go with it. */
+  snapshots: z.number().int(),
   currency: z.string(),
   /** What it costs now: nothing while it is not ready. */
   micro_per_day: micro,

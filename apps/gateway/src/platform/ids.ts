@@ -9,6 +9,8 @@ export interface Ids {
   instanceId(): string
   /** A network volume's id: `v-` and as many of them. */
   volumeId(): string
+  /** A snapshot's id: `s-` and as many of them. */
+  snapshotId(): string
   /** An image's id: `im-` and as many of them. */
   imageId(): string
   /** A secret of that many random bytes, as base64url. */
@@ -33,6 +35,7 @@ export function createIds(clock: Clock): Ids {
     uuid: createUuidSource(clock),
     instanceId: () => `i-${pick(READABLE, READABLE_ID_CHARS)}`,
     volumeId: () => `v-${pick(READABLE, READABLE_ID_CHARS)}`,
+    snapshotId: () => `s-${pick(READABLE, READABLE_ID_CHARS)}`,
     imageId: () => `im-${pick(READABLE, READABLE_ID_CHARS)}`,
     secret: bytes => randomBytes(bytes).toString('base64url'),
     hostSecret: () => pick(HOST, HOST_SECRET_CHARS),

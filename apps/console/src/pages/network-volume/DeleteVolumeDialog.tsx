@@ -21,7 +21,7 @@ interface DeleteVolumeDialogProps {
 export function DeleteVolumeDialog({ volume, opened, onClose }: DeleteVolumeDialogProps) {
   const { t } = useTranslation(['volumes', 'errors'])
   const format = useFormat()
-  const { id, name, size_gb } = volume
+  const { id, name, size_gb, snapshots } = volume
   const remove = useChange(deleteVolume)
   const [typed, setTyped] = useState('')
   const [wrong, setWrong] = useState(false)
@@ -43,6 +43,7 @@ export function DeleteVolumeDialog({ volume, opened, onClose }: DeleteVolumeDial
       onClose={onClose}
     >
       <p>{t('delete.text', { gb: format.number(size_gb) })}</p>
+      {snapshots > 0 && <p>{t('delete.snapshots', { count: snapshots })}</p>}
       <TextInput
         label={t('delete.field', { name })}
         autoComplete="off"

@@ -27,6 +27,7 @@ const CreateVolumeDialog = lazyPart(() =>
 )
 const DIALOGS = {
   s3: lazyPart(() => import('./S3Dialog.tsx').then(module => module.S3Dialog)),
+  snapshots: lazyPart(() => import('./SnapshotsDialog.tsx').then(module => module.SnapshotsDialog)),
   grow: lazyPart(() => import('./GrowVolumeDialog.tsx').then(module => module.GrowVolumeDialog)),
   attach: lazyPart(() => import('./AttachDialog.tsx').then(module => module.AttachDialog)),
   detach: lazyPart(() => import('./DetachDialog.tsx').then(module => module.DetachDialog)),

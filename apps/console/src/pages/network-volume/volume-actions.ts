@@ -3,13 +3,23 @@ import { instanceCan } from '@berth/contract/instance-states'
 import { attachVolume, detachVolume } from '@berth/contract/volume-attach-calls'
 import { deleteVolume, editVolume, growVolume, type Volume } from '@berth/contract/volumes'
 
-/** What can be done with a volume; `details` changes nothing, and `s3` opens what has calls of its own. */
-export const VOLUME_ACTIONS = ['s3', 'grow', 'attach', 'detach', 'rename', 'details', 'delete'] as const
+/** What can be done with a volume; `details` changes nothing, and `s3` and `snapshots` open what has calls of its own. */
+export const VOLUME_ACTIONS = [
+  's3',
+  'snapshots',
+  'grow',
+  'attach',
+  'detach',
+  'rename',
+  'details',
+  'delete',
+] as const
 export type VolumeAction = (typeof VOLUME_ACTIONS)[number]
 
 /** The call behind an action; null where it only looks. */
 export const CALLS_BEHIND: Record<VolumeAction, ChangingCall | null> = {
   s3: null,
+  snapshots: null,
   grow: growVolume,
   attach: attachVolume,
   detach: detachVolume,

@@ -2,6 +2,7 @@ import { growVolume, listVolumes, type Volume, type VolumeStatus } from '@berth/
 import {
   IconArrowsMaximize,
   IconCloudUp,
+  IconHistory,
   IconInfoCircle,
   IconPencil,
   IconPlugConnected,
@@ -33,6 +34,7 @@ const LOOKS: Record<VolumeStatus, StatusLook> = {
 
 const ICONS: Record<VolumeAction, RowActionItem<VolumeAction>['icon']> = {
   s3: IconCloudUp,
+  snapshots: IconHistory,
   details: IconInfoCircle,
   grow: IconArrowsMaximize,
   attach: IconPlugConnected,

@@ -63,6 +63,7 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
         compute: t('text.compute', values),
         disk: t('text.disk', values),
         volume: t('text.volume', values),
+        snapshot: t('text.snapshot', values),
         public_ip: t('text.public_ip', { name: values.name, address: about.address ?? '' }),
       }
       const span = format.duration(about.seconds ?? 0, true)

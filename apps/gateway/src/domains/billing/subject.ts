@@ -2,7 +2,14 @@ import { and, eq, type SQL } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 
 /** What can cost a customer something. The id is that of its own domain. */
-export const SUBJECT_KINDS = ['instance', 'network_volume', 'image', 'public_ip', 'model_call'] as const
+export const SUBJECT_KINDS = [
+  'instance',
+  'network_volume',
+  'volume_snapshot',
+  'image',
+  'public_ip',
+  'model_call',
+] as const
 
 /** One thing that has meters, holds and transactions. */
 export interface Subject {

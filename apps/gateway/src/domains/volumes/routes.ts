@@ -1,5 +1,12 @@
 import type { Language } from '@berth/contract/limits'
 import {
+  deleteSnapshot,
+  listSnapshots,
+  restoreSnapshot,
+  scheduleSnapshots,
+  takeSnapshot,
+} from '@berth/contract/volume-snapshots'
+import {
   createVolume,
   deleteVolume,
   editVolume,
@@ -43,6 +50,21 @@ export function volumesRoutes(volumes: Volumes, say: Say): Route[] {
     }),
     route(deleteVolume, async ({ caller, params, query, language }) =>
       said(await volumes.remove(caller.userId, params.id, query.name), language),
+    ),
+    route(listSnapshots, async ({ caller, params }) => volumes.snapshots.list(caller.userId, params.id)),
+    route(takeSnapshot, async ({ caller, idempotencyKey, params }) =>
+      volumes.snapshots.take({ userId: caller.userId, volumeId: params.id, idempotencyKey }),
+    ),
+    route(deleteSnapshot, async ({ caller, params }) =>
+      volumes.snapshots.remove(caller.userId, params.id, params.snapshot_id),
+    ),
+    route(restoreSnapshot, async ({ caller, idempotencyKey, params, body, language }) => {
+      const which = { userId: caller.userId, volumeId: params.id, id: params.snapshot_id }
+      const made = await volumes.snapshots.restore({ ...which, idempotencyKey, body })
+      return said(await volumes.toVolume(made), language)
+    }),
+    route(scheduleSnapshots, async ({ caller, params, body }) =>
+      volumes.snapshots.schedule(caller.userId, params.id, body),
     ),
   ]
 }

@@ -15,6 +15,8 @@ export const volume = pgTable(
     regionCode: text('region_code').notNull(),
     /** The engine that owns it, for good. */
     engineId: text('engine_id').notNull(),
+    /** What it is made of; null: it is made empty. */
+    fromSnapshotId: text('from_snapshot_id'),
     /** What it has and costs, and what it is to have: more while it grows. */
     sizeGb: integer('size_gb').notNull(),
     wantedGb: integer('wanted_gb').notNull(),

@@ -10,8 +10,11 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { unpaidStep } from '../../platform/unpaid.ts'
-import type { Billing } from '../billing/billing.ts'
+import type { Billing, Subject } from '../billing/billing.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import { dropAll, madeOf } from './snapshots/snapshot-states.ts'
+import { volumesOf } from './snapshots/snapshots.ts'
+import { volumeSnapshot } from './snapshots/tables.ts'
 import { volume } from './tables.ts'
 import {
   type ChangeDeps,
@@ -59,8 +62,17 @@ export interface WorkDeps {
   ownedByInstances(q: Queryable, engineId: string): Promise<string[]>
 }
 
+/** What snapshots of volumes are looked at with, beside the volumes of their engine. */
+export interface SnapshotSight {
+  compare(
+    engineId: string,
+    look: () => Promise<Set<string>>,
+  ): Promise<{ there: Set<string>; known: string[] }>
+  loseUnseen(since: Date): Promise<void>
+}
+
 /** What is done with volumes by itself: made, grown and deleted on their engines, compared with what is there, paid for. */
-export function createVolumeWork(deps: WorkDeps) {
+export function createVolumeWork(deps: WorkDeps, snapshots: () => SnapshotSight) {
   const { db, clock, log, billing, fleet } = deps
   const changing: ChangeDeps = deps
 
@@ -103,7 +115,7 @@ export function createVolumeWork(deps: WorkDeps) {
     switch (row.status) {
       case 'creating':
         await inTime(store.make({ id, size_gb: row.wantedGb }))
-        await change(row, (_, at) => ({ status: 'ready', at, patch: { observedAt: at } }))
+        await noteMade(row)
         return
       case 'growing': {
         await inTime(store.grow({ id, size_gb: row.wantedGb }))
@@ -124,6 +136,11 @@ export function createVolumeWork(deps: WorkDeps) {
           ...(reasonCode && { reason: { code: reasonCode, detail: reasonDetail } }),
         }))
     }
+  }
+
+  /** Its engine has made it. */
+  async function noteMade(row: VolumeRow): Promise<void> {
+    await change(row, (_, at) => ({ status: 'ready', at, patch: { observedAt: at } }))
   }
 
   /** Making and growing are given up after some tries; what is to be gone is tried for ever. */
@@ -178,8 +195,10 @@ export function createVolumeWork(deps: WorkDeps) {
     // Rows before: what is made between the two looks is not missed. Rows after: nor is it taken for nobody's.
     const before = await rowsOn(engine.id)
     const at = clock.now()
-    const there = new Set(await inTime(store.list()))
+    const list = async () => new Set(await inTime(store.list()))
+    const { there, known: ofSnapshots } = await snapshots().compare(engine.id, list)
     const known = new Set([
+      ...ofSnapshots,
       ...(await rowsOn(engine.id)).map(({ id }) => id),
       ...(await deps.ownedByInstances(db, engine.id)),
     ])
@@ -254,6 +273,7 @@ export function createVolumeWork(deps: WorkDeps) {
         ),
       )
     for (const row of unseen) await lose(row, 'engine_away')
+    await snapshots().loseUnseen(unseenSince)
   }
 
   /** What follows from money that is missing, or has come. */
@@ -266,7 +286,7 @@ export function createVolumeWork(deps: WorkDeps) {
       if (signal.aborted) return
       await withLocks(row, async (tx, fresh) => {
         const unpaid = await billing.exhaustedSubjects(tx, fresh.userId)
-        const isUnpaid = unpaid.some(({ kind, id }) => kind === 'network_volume' && id === fresh.id)
+        const isUnpaid = (await volumesAmong(tx, unpaid)).includes(fresh.id)
         const at = clock.now()
         const step = unpaidStep(fresh, UNPAID_VOLUMES, { now: at, isUnpaid })
         if (step === 'none') return
@@ -275,6 +295,9 @@ export function createVolumeWork(deps: WorkDeps) {
           const holders = await deps.holders(tx, fresh.userId)
           // An instance keeps it until it is gone itself.
           if (holders.some(({ volumeId }) => volumeId === fresh.id)) return
+          // So does a volume that is being made of a snapshot of it.
+          if ((await madeOf(tx, { volumeId: fresh.id })) !== null) return
+          await dropAll(tx, deps, { volumeId: fresh.id, at })
           const reason = { code: 'unpaid', detail: '' } as const
           await changeVolume(tx, changing, fresh, { status: 'deleting', at, reason, news: 'deleted_unpaid' })
           return
@@ -286,6 +309,9 @@ export function createVolumeWork(deps: WorkDeps) {
   }
 
   return {
+    noteMade,
+    noteFailure,
+
     /**
      * Does all that is due. Any number of gateways may do so at once: each change is decided again under the locks.
      * @param signal Ends it between two volumes.
@@ -309,7 +335,7 @@ export function createVolumeWork(deps: WorkDeps) {
     async noteEmptyBalance(userId: string): Promise<void> {
       const isPaid = and(
         eq(volume.userId, userId),
-        inArray(volume.status, ['ready', 'growing']),
+        or(inArray(volume.status, ['ready', 'growing']), and(eq(volume.status, 'error'), hasSnapshots)),
         isNull(volume.unpaidSince),
         isNull(volume.deletedAt),
       )
@@ -318,7 +344,7 @@ export function createVolumeWork(deps: WorkDeps) {
       if (!any) return
       await db.transaction(async tx => {
         await billing.lockWallet(tx, userId)
-        const unpaid = (await billing.exhaustedSubjects(tx, userId)).map(({ id }) => id)
+        const unpaid = await volumesAmong(tx, await billing.exhaustedSubjects(tx, userId))
         if (unpaid.length === 0) return
         const at = clock.now()
         const rows = await tx
@@ -332,8 +358,24 @@ export function createVolumeWork(deps: WorkDeps) {
   }
 }
 
-/** Something is to be done with it on its engine. */
-const isUnderWay = and(inArray(volume.status, ['creating', 'growing', 'deleting']), isNull(volume.deletedAt))
+/** Something is to be done with it on its engine; one that is made of a snapshot is so by those who copy. */
+const isUnderWay = and(
+  or(
+    inArray(volume.status, ['growing', 'deleting']),
+    and(eq(volume.status, 'creating'), isNull(volume.fromSnapshotId)),
+  ),
+  isNull(volume.deletedAt),
+)
+
+/** What it was may be had by them though it is lost itself. */
+const hasSnapshots = sql`exists (select 1 from ${volumeSnapshot}
+  where ${volumeSnapshot.volumeId} = ${volume.id} and ${volumeSnapshot.status} = 'ready')`
+
+/** Volumes among what costs something, and those of which snapshots do. */
+async function volumesAmong(q: Queryable, subjects: readonly Subject[]): Promise<string[]> {
+  const ids = (wanted: Subject['kind']) => subjects.flatMap(({ kind, id }) => (kind === wanted ? id : []))
+  return [...ids('network_volume'), ...(await volumesOf(q, ids('volume_snapshot')))]
+}
 
 async function note(
   tx: Transaction,

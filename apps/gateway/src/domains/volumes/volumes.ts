@@ -25,6 +25,9 @@ import type { Billing } from '../billing/billing.ts'
 import { forCustomer } from '../customers/customers.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { accountDeleted } from '../identity/events.ts'
+import { dropAll, madeOf, SNAPSHOT_CHANNEL } from './snapshots/snapshot-states.ts'
+import { createSnapshotWork } from './snapshots/snapshot-work.ts'
+import { createSnapshots } from './snapshots/snapshots.ts'
 import { volume } from './tables.ts'
 import { createVolumeMeasures } from './volume-measures.ts'
 import {
@@ -78,7 +81,7 @@ export function createVolumes(deps: VolumesDeps) {
       .where(and(eq(volume.userId, userId), isNotNull(volume.deletedAt)))
   })
 
-  const work = createVolumeWork(deps)
+  const work = createVolumeWork(deps, () => snapshotWork)
   let dueAt: Date | null = null
   const loop = createLoop({
     name: 'volumes',
@@ -97,7 +100,19 @@ export function createVolumes(deps: VolumesDeps) {
     log: deps.log,
     run: measures.run,
   })
-  let unlisten = () => {}
+  const snapshotWork = createSnapshotWork({ ...deps, volumes: work, wake: () => wakeSnapshots() })
+  let snapshotDueAt: Date | null = null
+  const snapshotLoop = createLoop({
+    name: 'volume-snapshots',
+    pauseMs: LOOK_MS,
+    log: deps.log,
+    dueInMs: () => snapshotDueAt && Math.max(DUE_MS_MIN, snapshotDueAt.getTime() - clock.now().getTime()),
+    async run(signal) {
+      await snapshotWork.run(signal)
+      snapshotDueAt = await snapshotWork.nextDue()
+    },
+  })
+  const unlisten: (() => void)[] = []
 
   /** One of a customer's volumes that is not gone. @throws ApiError `not_found` (R6.4). */
   async function findOwn(q: Queryable, userId: string, id: string): Promise<VolumeRow> {
@@ -136,14 +151,12 @@ export function createVolumes(deps: VolumesDeps) {
 
   async function toVolumes(userId: string, rows: readonly VolumeRow[]): Promise<Volume[]> {
     if (rows.length === 0) return []
-    const [costs, { currency }, holders] = await Promise.all([
-      billing.costMicro(
-        db,
-        'network_volume',
-        rows.map(({ id }) => id),
-      ),
+    const volumeIds = rows.map(({ id }) => id)
+    const [costs, { currency }, holders, counts] = await Promise.all([
+      billing.costMicro(db, 'network_volume', volumeIds),
       billing.totals(db, userId),
       deps.holders(db, userId),
+      snapshots.counts(db, volumeIds),
     ])
     return rows.map(row => {
       const facts = fleet.known(row.engineId)?.facts?.volumes
@@ -159,6 +172,7 @@ export function createVolumes(deps: VolumesDeps) {
         attachedTo: holders
           .filter(({ volumeId }) => volumeId === row.id)
           .map(({ instanceId, name, status, path }) => ({ instance_id: instanceId, name, status, path })),
+        snapshots: counts.get(row.id) ?? 0,
         currency,
         microPerDay: isBilled(row.status) ? BigInt(row.sizeGb) * row.microPerGbDay : 0n,
         costMicro: costs.get(row.id) ?? 0n,
@@ -239,9 +253,57 @@ export function createVolumes(deps: VolumesDeps) {
     }
   }
 
+  /**
+   * A new volume's row, which has its first day set aside. The caller has the wallet's lock.
+   * @throws ApiError `volume_limit`, `insufficient_balance`, or `validation_failed` with `name_taken`.
+   */
+  async function insertVolume(
+    tx: Transaction,
+    asked: Pick<VolumeRow, 'userId' | 'name' | 'regionCode' | 'engineId' | 'sizeGb' | 'fromSnapshotId'>,
+  ): Promise<VolumeRow> {
+    const { userId, name, sizeGb } = asked
+    await requireRoom(tx, userId, { volumes: 1, gb: sizeGb })
+    await requireFreeName(tx, userId, name)
+    const now = clock.now()
+    const [row] = await tx
+      .insert(volume)
+      .values({
+        ...asked,
+        id: ids.volumeId(),
+        wantedGb: sizeGb,
+        microPerGbDay: rates.perGbDay,
+        status: 'creating',
+        statusSince: now,
+        nextAttemptAt: now,
+        measureDueAt: now,
+        createdAt: now,
+      })
+      .returning()
+    if (!row) throw new Error('an insert gave no row')
+    const amountMicro = BigInt(sizeGb) * rates.perGbDay
+    await billing.hold(tx, { userId, subject: volumeSubject(row.id), amountMicro })
+    await notify(tx, VOLUME_CHANNEL, row.id)
+    return row
+  }
+
+  const wakeSnapshots = () => snapshotLoop.wake(GATHER_MS)
+  const snapshots = createSnapshots({
+    ...{ db, clock, ids, billing, catalogue, findOwn, lockOwn, insertVolume, findEver },
+    wake: wakeSnapshots,
+  })
+
   return {
     /** Does all that is due now, as the loop does. */
     run: work.run,
+
+    /** What customers ask for of snapshots. */
+    snapshots,
+
+    /** Takes, deletes and begins to copy all snapshots of which that is due, as their loop does. */
+    runSnapshots: snapshotWork.run,
+
+    /** A volume that was made of a snapshot, as customers see it. */
+    toVolume: one,
 
     /** Measures all volumes of which that is due now, as its loop does. */
     measure: measures.run,
@@ -303,7 +365,6 @@ export function createVolumes(deps: VolumesDeps) {
     async create(input: { userId: string; idempotencyKey: string; body: CreateVolumeBody }): Promise<Volume> {
       const { userId, body } = input
       const engineId = await placeIn(body.region_code)
-      const id = ids.volumeId()
       const call = { userId, operation: createVolume.operation, key: input.idempotencyKey }
       const made = await db.transaction(async tx => {
         await forCustomer(tx, userId)
@@ -312,31 +373,11 @@ export function createVolumes(deps: VolumesDeps) {
         const earlier = await earlierResult(tx, call, now)
         // It may be gone by now.
         if (earlier !== null) return await findEver(tx, userId, earlier)
-        await requireRoom(tx, userId, { volumes: 1, gb: body.size_gb })
-        await requireFreeName(tx, userId, body.name)
-        const [row] = await tx
-          .insert(volume)
-          .values({
-            id,
-            userId,
-            name: body.name,
-            regionCode: body.region_code,
-            engineId,
-            sizeGb: body.size_gb,
-            wantedGb: body.size_gb,
-            microPerGbDay: rates.perGbDay,
-            status: 'creating',
-            statusSince: now,
-            nextAttemptAt: now,
-            measureDueAt: now,
-            createdAt: now,
-          })
-          .returning()
-        if (!row) throw new Error('an insert gave no row')
-        const amountMicro = BigInt(body.size_gb) * rates.perGbDay
-        await billing.hold(tx, { userId, subject: volumeSubject(id), amountMicro })
-        await keepResult(tx, call, id)
-        await notify(tx, VOLUME_CHANNEL, id)
+        const row = await insertVolume(tx, {
+          ...{ userId, name: body.name, regionCode: body.region_code, engineId, sizeGb: body.size_gb },
+          fromSnapshotId: null,
+        })
+        await keepResult(tx, call, row.id)
         return row
       })
       loop.wake(GATHER_MS)
@@ -391,10 +432,10 @@ export function createVolumes(deps: VolumesDeps) {
     },
 
     /**
-     * Deletes a volume and all that is in it. It costs nothing from here on, and is listed until its engine has confirmed
-     * that nothing is left.
+     * Deletes a volume and all that is in it, with all of its snapshots. It costs nothing from here on, and is listed until its
+     * engine has confirmed that nothing is left.
      * @param typedName What the customer typed: its exact name (R5.7).
-     * @throws ApiError `not_found`, `volume_name_incorrect` or `volume_attached` {instance}.
+     * @throws ApiError `not_found`, `volume_name_incorrect`, `volume_attached` {instance}, or `snapshot_in_use` {volume}.
      */
     async remove(userId: string, id: string, typedName: string): Promise<Volume> {
       const removed = await db.transaction(async tx => {
@@ -403,9 +444,13 @@ export function createVolumes(deps: VolumesDeps) {
         if (row.status === 'deleting') return row
         const holder = await holderOf(tx, row)
         if (holder) throw new ApiError('volume_attached', { values: { instance: holder.name } })
+        const made = await madeOf(tx, { volumeId: id })
+        if (made !== null) throw new ApiError('snapshot_in_use', { values: { volume: made } })
+        await dropAll(tx, deps, { volumeId: id, at: clock.now() })
         return await changeVolume(tx, deps, row, { status: 'deleting', at: clock.now() })
       })
       loop.wake(GATHER_MS)
+      wakeSnapshots()
       return one(removed)
     },
 
@@ -491,14 +536,20 @@ export function createVolumes(deps: VolumesDeps) {
 
     async start(): Promise<void> {
       const wake = () => loop.wake(GATHER_MS)
-      if (deps.listen) unlisten = await deps.listen(VOLUME_CHANNEL, wake, wake)
+      if (deps.listen) {
+        unlisten.push(await deps.listen(VOLUME_CHANNEL, wake, wake))
+        unlisten.push(await deps.listen(SNAPSHOT_CHANNEL, wakeSnapshots, wakeSnapshots))
+      }
       loop.start()
       loop.wake()
       measureLoop.start()
+      snapshotLoop.start()
+      snapshotLoop.wake()
     },
     async stop(): Promise<void> {
-      unlisten()
-      await Promise.all([loop.stop(), measureLoop.stop()])
+      for (const end of unlisten) end()
+      await Promise.all([loop.stop(), measureLoop.stop(), snapshotLoop.stop()])
+      await snapshotWork.close()
     },
   }
 

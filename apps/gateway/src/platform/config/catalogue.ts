@@ -155,6 +155,8 @@ const catalogueOf = (checks: DriverChecks) =>
         .strictObject({
           disk_gb_hour: price,
           volume_gb_day: price.default(VOLUME_MICRO_PER_GB_DAY),
+          /** Left out: that of a volume. */
+          snapshot_gb_day: price.optional(),
           image_gb_day: price.default(IMAGE_MICRO_PER_GB_DAY),
           unlisted_gpu_hour: price,
           public_ip_hour: price.default(PUBLIC_IP_HOUR_MICRO),
@@ -163,6 +165,7 @@ const catalogueOf = (checks: DriverChecks) =>
         .transform(prices => ({
           disk_micro_per_gb_hour: prices.disk_gb_hour,
           volume_micro_per_gb_day: prices.volume_gb_day,
+          snapshot_micro_per_gb_day: prices.snapshot_gb_day ?? prices.volume_gb_day,
           image_micro_per_gb_day: prices.image_gb_day,
           unlisted_gpu_micro_per_hour: prices.unlisted_gpu_hour,
           public_ip_micro_per_hour: prices.public_ip_hour,

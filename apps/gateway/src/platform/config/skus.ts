@@ -12,6 +12,9 @@ export const OWN_DISK_SKUS = { data_disk: 'disk.data', pod_volume: 'disk.pod_vol
 /** The SKU of a GB of network volume. */
 export const NETWORK_VOLUME_SKU = 'volume.network'
 
+/** The SKU of a GB of a snapshot of one. */
+export const VOLUME_SNAPSHOT_SKU = 'volume.snapshot'
+
 /** The SKU of a GB of a customer's image. */
 export const IMAGE_SKU = 'image.storage'
 

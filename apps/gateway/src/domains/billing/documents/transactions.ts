@@ -219,7 +219,7 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
       usage: isUsage ? usageOf(row) : null,
       instanceId: isInstance ? row.subjectId : (row.subjectFacts?.instance_id ?? null),
       instanceName: isInstance ? row.subjectName : (row.subjectFacts?.instance_name ?? null),
-      volumeName: row.subjectKind === 'network_volume' ? row.subjectName : null,
+      volumeName: isOfVolume(row) ? row.subjectName : null,
       gpuSpecName: row.subjectFacts?.gpu_spec_name ?? null,
       gpuCount: row.subjectFacts?.gpu_count ?? null,
       address: row.subjectKind === 'public_ip' ? row.subjectName : null,
@@ -262,12 +262,16 @@ export function ratePerHour(row: TransactionRow): bigint {
   return (rateMicro * 3_600n) / BigInt(rateSeconds)
 }
 
-/** Whether a stretch is that of a machine, of the disk that it keeps while it is off, of its address, or of a volume. */
+/** Whether a stretch is that of a machine, of the disk that it keeps while it is off, of its address, of a volume or of its snapshot. */
 function usageOf({ sku, subjectKind }: TransactionRow): NonNullable<Transaction['about']['usage']> {
   if (subjectKind === 'network_volume') return 'volume'
+  if (subjectKind === 'volume_snapshot') return 'snapshot'
   if (subjectKind === 'public_ip') return 'public_ip'
   return sku?.startsWith('disk.') ? 'disk' : 'compute'
 }
+
+const isOfVolume = ({ subjectKind }: TransactionRow) =>
+  subjectKind === 'network_volume' || subjectKind === 'volume_snapshot'
 
 /** Of a term that was paid in advance, how long it was bought for; null of what was metered. */
 function cycleOf({ charge, unit }: TransactionRow): ChargeCycle | null {

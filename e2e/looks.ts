@@ -10,16 +10,23 @@ const SIZES = [
   { width: 1_440, height: 900 },
   { width: 390, height: 844 },
 ] as const
-const THEMES = ['light', 'dark'] as const
-type Theme = (typeof THEMES)[number]
+type Theme = 'light' | 'dark'
+const [WIDE, NARROW] = SIZES
+/** What is looked at, in an order that changes one thing at a time. */
+const LOOKS = [
+  { theme: 'light', size: WIDE, structure: true, standing: true },
+  { theme: 'dark', size: WIDE, structure: false, standing: false },
+  { theme: 'dark', size: NARROW, structure: false, standing: false },
+  { theme: 'light', size: NARROW, structure: true, standing: false },
+] as const
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
 /** A page is given axe by its text, since Berth's policy lets no other script in. */
 const axeText = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 /**
- * How texts looked whose contrast axe found good, by theme: see `lookOf` below. What looks the same has the same
- * contrast, on whatever page, so it is measured once.
+ * Marks of texts whose contrast axe found good, by theme: see `lookOf` and `standingOf` below. What looks the same has
+ * the same contrast, on whatever page, so it is measured once.
  */
 const seen: Record<Theme, Set<string>> = { light: new Set(), dark: new Set() }
 
@@ -36,38 +43,52 @@ declare global {
  * @param name What its pictures are called.
  */
 export async function lookAt(page: Page, name: string): Promise<void> {
-  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeText)
-  for (const size of SIZES) {
+  if (!(await page.evaluate(() => 'axe' in window))) await giveAxe(page)
+  for (const { theme, size, structure, standing } of LOOKS) {
     await page.setViewportSize(size)
-    for (const theme of THEMES) {
-      // The other theme is other colours on the same elements, so only the rules about colours say anything new. Those
-      // are asked about every text once, where it stands; after that about what looks as nothing did before.
-      const structure = theme === 'light'
-      const everyText = structure && size === SIZES[0]
-      const { overflow, violations, good } = await look(page, { theme, structure, everyText })
-      for (const text of good) seen[theme].add(text)
-      const where = `${name} in ${theme} at ${size.width} px`
-      expect(overflow, `${where} is wider than the screen`).toBeLessThanOrEqual(0)
-      expect.soft(violations, `axe on ${where}`).toEqual([])
-      if (PICTURES !== undefined) await takePicture(page, `${name}-${theme}-${size.width}.png`)
-    }
+    // The other theme is other colours on the same elements, so only the rules about colours say anything new. Those are
+    // asked about each text that stands on something new, and elsewhere about what looks as nothing did before, too.
+    const known = [...seen[theme]].join('\n')
+    const { overflow, violations, marks } = await look(page, { theme, structure, standing, known })
+    for (const mark of marks) seen[theme].add(mark)
+    const where = `${name} in ${theme} at ${size.width} px`
+    expect(overflow, `${where} is wider than the screen`).toBeLessThanOrEqual(0)
+    expect.soft(violations, `axe on ${where}`).toEqual([])
+    if (PICTURES !== undefined) await takePicture(page, `${name}-${theme}-${size.width}.png`)
   }
-  await page.evaluate(() => document.documentElement.setAttribute('data-mantine-color-scheme', 'light'))
-  await page.setViewportSize(SIZES[0])
+  await page.setViewportSize(WIDE)
+}
+
+/** The browser keeps what it compiled of a text that is run so, for the next page. */
+async function giveAxe(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Runtime.evaluate', { expression: axeText })
+  await session.detach()
+}
+
+/** What of an element's style its contrast and that of what it holds come from. */
+interface Style {
+  color: string
+  opacity: string
+  ground: string
+  isSolid: boolean
+  isPlaced: boolean
 }
 
 interface Question {
   theme: Theme
   /** Whether the rules about anything else than colours are asked, too. */
   structure: boolean
-  /** Whether the contrast of every text is asked, and not only of those whose look is new. */
-  everyText: boolean
+  /** Whether a text that looks like another one is measured where it stands on something else. */
+  standing: boolean
+  /** The marks of texts that are known to be good, a line each. */
+  known: string
 }
 
 /** Switches the theme, waits until the page stands still, and says what is wrong with it. */
 async function look(page: Page, question: Question) {
   return await page.evaluate(
-    async ({ theme, structure, everyText, tags, known }) => {
+    async ({ theme, structure, standing, known, tags }) => {
       const { axe } = window
       if (axe === undefined) throw new Error('The page lost its axe: it was loaded again meanwhile.')
       document.documentElement.setAttribute('data-mantine-color-scheme', theme)
@@ -76,35 +97,42 @@ async function look(page: Page, question: Question) {
       for (const animation of document.getAnimations()) {
         if (animation.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) animation.finish()
       }
+      const OFF = ':disabled, [aria-disabled="true"], [aria-hidden="true"], [inert]'
+      const styles = new Map<Element, Style>()
       const ofColours = axe
         .getRules(['cat.color'])
         .filter(rule => rule.tags.some(tag => tags.includes(tag)))
         .map(({ ruleId }) => ruleId)
-      const found: Axe.Result[] = []
+      const found: string[] = []
       if (structure) {
-        const rules = everyText ? {} : Object.fromEntries(ofColours.map(id => [id, { enabled: false }]))
+        const rules = Object.fromEntries(ofColours.map(id => [id, { enabled: false }]))
         const runOnly: Axe.RunOnly = { type: 'tag', values: tags }
-        found.push(...(await axe.run({ runOnly, rules, resultTypes: ['violations'] })).violations)
+        const { violations } = await axe.run({ runOnly, rules, resultTypes: ['violations'] })
+        for (const { id, nodes } of violations)
+          found.push(`${id}: ${nodes.map(node => node.target.join(' ')).join(', ')}`)
       }
-      const good: string[] = []
-      const texts = everyText ? [] : newTexts(new Set(known))
+      const marks: string[] = []
+      const texts = newTexts(new Set(known.split('\n')))
       if (texts.length > 0) {
         const runOnly: Axe.RunOnly = { type: 'rule', values: ofColours }
-        const { violations, passes } = await axe.run({ include: texts }, { runOnly, elementRef: true })
-        found.push(...violations)
-        const measured = passes.flatMap(({ nodes }) => nodes.map(({ element }) => element))
-        good.push(...measured.flatMap(element => lookOf(element) ?? []))
+        const options = { runOnly, elementRef: true, selectors: false }
+        const { violations, passes, incomplete } = await axe.run({ include: texts }, options)
+        for (const { id, nodes } of violations)
+          found.push(`${id}: ${nodes.map(({ html }) => html).join(', ')}`)
+        for (const element of contrasts(passes)) marks.push(...marksOf(element))
+        // What axe cannot tell, it cannot tell of what is just the same.
+        for (const element of contrasts(incomplete)) marks.push(...[standingOf(element) ?? []].flat())
       }
-      return {
-        overflow: document.documentElement.scrollWidth - window.innerWidth,
-        violations: found.map(
-          ({ id, nodes }) => `${id}: ${nodes.map(node => node.target.join(' ')).join(', ')}`,
-        ),
-        good,
+      const overflow = document.documentElement.scrollWidth - window.innerWidth
+      return { overflow, violations: found, marks }
+
+      function contrasts(results: Axe.Result[]): Element[] {
+        const nodes = results.filter(({ id }) => id === 'color-contrast').flatMap(({ nodes }) => nodes)
+        return nodes.flatMap(({ element }) => element ?? [])
       }
 
-      /** One of each look that is not known. */
-      function newTexts(looks: Set<string>): Element[] {
+      /** One of each kind that is not known. */
+      function newTexts(marks: Set<string>): Element[] {
         return [...document.body.querySelectorAll('*')].filter(element => {
           const isText =
             element.matches('input, textarea, select') ||
@@ -113,37 +141,86 @@ async function look(page: Page, question: Question) {
             )
           if (!isText || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
             return false
-          const text = lookOf(element)
-          if (text === undefined) return true
-          if (looks.has(text)) return false
-          looks.add(text)
-          return true
+          // Nothing is asked of the contrast of these.
+          if (element.closest(OFF) !== null) return false
+          const own = standing ? [standingOf(element) ?? []].flat() : marksOf(element)
+          const isNew = !own.some(mark => marks.has(mark))
+          for (const mark of own) marks.add(mark)
+          return isNew
         })
+      }
+
+      function marksOf(element: Element): string[] {
+        return [lookOf(element) ?? [], standingOf(element) ?? []].flat()
       }
 
       /**
        * All that contrast comes from: letters, and what shines through behind them up to the first ground that nothing
        * does. Nothing, where the text or something between has a place of its own, and may lie over anything.
        */
-      function lookOf(element: Element | undefined): string | undefined {
-        if (element === undefined) return undefined
-        const own = getComputedStyle(element)
-        const off =
-          element.closest(':disabled, [aria-disabled="true"], [aria-hidden="true"], [inert]') !== null
-        const parts = [own.color, own.fontSize, own.fontWeight, own.textShadow, own.filter, String(off)]
+      function lookOf(element: Element): string | undefined {
+        const parts = lettersOf(element)
         let isSolid = false
         for (let behind: Element | null = element; behind !== null; behind = behind.parentElement) {
-          const { backgroundColor, backgroundImage, opacity, position } = getComputedStyle(behind)
-          parts.push(opacity)
+          const style = styleOf(behind)
+          parts.push(style.opacity)
           if (isSolid) continue
-          parts.push(backgroundColor, backgroundImage)
-          isSolid = /^rgb\(/.test(backgroundColor)
-          if (!isSolid && (position === 'absolute' || position === 'fixed')) return undefined
+          parts.push(style.ground)
+          isSolid = style.isSolid
+          if (!isSolid && style.isPlaced) return undefined
         }
-        return parts.join(' ')
+        return markOf(parts)
+      }
+
+      /** Letters, and all that a finger would go through at both their ends. Nothing, where they are out of sight. */
+      function standingOf(element: Element): string | undefined {
+        const box = element.getClientRects()[0]
+        if (box === undefined) return undefined
+        const parts = ['on', ...lettersOf(element)]
+        for (const x of [box.left + 1, box.right - 1]) {
+          const through = document.elementsFromPoint(x, box.top + box.height / 2)
+          if (!through.includes(element)) return undefined
+          for (const under of through) {
+            const { color, opacity, ground } = styleOf(under)
+            parts.push(`${under.tagName}.${under.getAttribute('class')}`, color, opacity, ground)
+          }
+        }
+        return markOf(parts)
+      }
+
+      /** A short name of them: there are thousands, and each goes to every page. */
+      function markOf(parts: string[]): string {
+        let [one, two] = [0xdeadbeef, 0x41c6ce57]
+        for (const part of parts.join('|')) {
+          const code = part.charCodeAt(0)
+          one = Math.imul(one ^ code, 2_654_435_761)
+          two = Math.imul(two ^ code, 1_597_334_677)
+        }
+        return `${(one >>> 0).toString(36)}${(two >>> 0).toString(36)}`
+      }
+
+      function lettersOf(element: Element): string[] {
+        const { color, fontSize, fontWeight, textShadow, filter } = getComputedStyle(element)
+        return [color, fontSize, fontWeight, textShadow, filter]
+      }
+
+      /** Asked once of each element: a page's texts have most of what is behind them in common. */
+      function styleOf(element: Element): Style {
+        const kept = styles.get(element)
+        if (kept !== undefined) return kept
+        const { color, opacity, backgroundColor, backgroundImage, position } = getComputedStyle(element)
+        const style = {
+          color,
+          opacity,
+          ground: `${backgroundColor} ${backgroundImage}`,
+          isSolid: /^rgb\(/.test(backgroundColor),
+          isPlaced: position === 'absolute' || position === 'fixed',
+        }
+        styles.set(element, style)
+        return style
       }
     },
-    { ...question, tags: RULES, known: [...seen[question.theme]] },
+    { ...question, tags: RULES },
   )
 }
 

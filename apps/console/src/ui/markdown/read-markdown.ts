@@ -1,7 +1,7 @@
 import type { Root } from 'hast'
 
 /** Longer than any honest text takes on a slow phone; a text that is made to take long is then shown as it was written. */
-const READ_MS = 8_000
+export const READ_MS = 8_000
 
 /**
  * Reads Markdown in a worker, so that a text that is made to take long holds nobody's page up.

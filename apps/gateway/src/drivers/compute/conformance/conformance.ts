@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { PATIENCE_MS } from '../../../../../../scripts/test/patience-ms.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
@@ -37,13 +37,19 @@ export interface ConformanceOptions {
 }
 
 /**
- * What every driver must do, whatever is behind it. Each test makes machines of its own; nothing is shared
- * but the engine.
+ * What every driver must do, whatever is behind it. Each test makes machines of its own, which go with it: what runs in
+ * them would take the computer's time from all other tests. Nothing is shared but the engine.
  */
 export function describeConformance(name: string, options: ConformanceOptions): void {
   describe(`${name} keeps the compute port`, () => {
     let engine: Engine
     const made = new Set<string>()
+    let left: string[] = []
+    const removeLeft = async () => {
+      const ids = left
+      left = []
+      await Promise.all(ids.map(id => engine.machines.remove(id, never)))
+    }
 
     const subject: Subject = {
       engine: () => engine,
@@ -54,6 +60,7 @@ export function describeConformance(name: string, options: ConformanceOptions): 
       spec: (part = {}) => {
         const id = `t-${randomBytes(5).toString('hex')}`
         made.add(id)
+        left.push(id)
         return smallMachine(id, options.image, { hostname: `host-${id}`, ...part })
       },
       running: async (part = {}) => {
@@ -68,8 +75,8 @@ export function describeConformance(name: string, options: ConformanceOptions): 
     beforeAll(async () => {
       engine = await options.makeEngine()
     })
+    afterEach(removeLeft)
     afterAll(async () => {
-      for (const id of made) await engine?.machines.remove(id, never)
       await engine?.shutdown()
       expect((await engine.machines.list()).filter(machine => made.has(machine.id))).toEqual([])
     })

@@ -132,7 +132,6 @@ export function describeObservation(subject: Subject): void {
       for (let turn = 0; turn < 10; turn++) await text(engine, id, 'sleep 0.05')
       expect(heldBytes() - before).toBeLessThan(UNDER_WAY_BYTES_MAX)
       log.destroy()
-      await engine.machines.remove(id, never)
     },
   )
 }

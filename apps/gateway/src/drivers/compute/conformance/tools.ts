@@ -8,9 +8,9 @@ export interface Subject {
   engine(): Engine
   /** A test that runs programs in machines; where the engine runs none it is skipped, and says why. */
   inside(name: string, run: (context: TestContext) => Promise<void>): void
-  /** A machine that does not exist yet, removed at the end. */
+  /** A machine that does not exist yet, removed at the end of the test. */
   spec(part?: Partial<MachineSpec>): MachineSpec
-  /** A machine that runs, removed at the end. */
+  /** A machine that runs, removed at the end of the test. */
   running(part?: Partial<MachineSpec>): Promise<MachineSpec>
 }
 

@@ -286,6 +286,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     url: parts.s3Url ?? null,
     trustedProxies: parts.trustedProxies,
     publicUrl: () => address.url,
+    pace: (of, stream) => reach.pace(of, stream),
   })
   const quotes = createQuotes({
     ...{ db, catalogue, regions, publicIps, images, billing, fleet, registries, volumes },

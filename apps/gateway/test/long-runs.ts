@@ -26,7 +26,7 @@ const TRIES = {
   /** Small objects that are put by S3, and swaps of a folder for a link meanwhile. */
   objects: { short: 200, long: 10_000 },
   /** Objects that are listed by pages. */
-  listed: { short: 1_200, long: 100_000 },
+  listed: { short: 1_300, long: 100_000 },
   /** Parts of 5 MiB of one object: in a long run 5 GiB. */
   parts: { short: 3, long: 1_024 },
   /** Files that are uploaded to a folder, which gets a thousand in all. */

@@ -44,6 +44,7 @@ import { signedPut } from './s3-signed-put.ts'
 import { type S3Gateway, type S3Volume, startS3Gateway } from './s3-volume.ts'
 
 const LONG_MS = 600_000
+const FLAT_SHARE = 0.85
 const PART_BYTES = 5 * 1024 * 1024
 /** As many requests as one customer may have under way; the SDK's own sockets are fewer. */
 const PUTS_AT_ONCE = 64
@@ -102,6 +103,8 @@ describeWhere('S3 of hostile volumes and clients', await probeSandbox(), () => {
       symlinkSync(outside, at('trap', 'folder'))
       symlinkSync('../../../../../../etc', at('trap', 'up'))
       await promisify(execFile)('mkfifo', [at('trap', 'pipe')])
+      // A name that is no UTF-8, which no key can be.
+      writeFileSync(Buffer.concat([Buffer.from(at('trap', 'x')), Buffer.from([0xff, 0xfe])]), '')
       for (const key of ['trap/file', 'trap/folder/secret', 'trap/up/passwd', 'trap/pipe']) {
         expect([key, await refusalOf(read(key))]).toEqual([key, '404 NoSuchKey'])
       }
@@ -316,8 +319,12 @@ describeWhere('S3 of hostile volumes and clients', await probeSandbox(), () => {
       const client = clientOf(other)
       const number = (index: number) => String(index).padStart(6, '0')
       const count = triesOf('listed')
-      const flat = Array.from({ length: count / 2 }, (_, index) => `flat/${number(index)}`)
-      const deep = Array.from({ length: count / 2 }, (_, index) => `deep/${index % 100}/${number(index)}`)
+      // One folder has more than a page, and many have few.
+      const flat = Array.from({ length: count * FLAT_SHARE }, (_, index) => `flat/${number(index)}`)
+      const deep = Array.from(
+        { length: count - flat.length },
+        (_, index) => `deep/${index % 100}/${number(index)}`,
+      )
       for (const folder of ['flat', ...Array.from({ length: 100 }, (_, index) => `deep/${index}`)])
         mkdirSync(join(other.path, folder), { recursive: true })
       for (const name of [...flat, ...deep]) writeFileSync(join(other.path, name), '')

@@ -31,7 +31,7 @@ import { createSshAttempts, type SshAttempts } from './ssh/attempts.ts'
 import { guestAccess } from './ssh/guest/derive-access.ts'
 import { createSshBeside, type SshBeside, type SshParts } from './ssh/process/ssh-beside.ts'
 import type { SshLimits } from './ssh/ssh-limits.ts'
-import { createMachineTurns, PROCESS_CLOCKS } from './streams/machine-turns.ts'
+import { createMachineTurns, type MachineTurns, PROCESS_CLOCKS } from './streams/machine-turns.ts'
 import { STREAM_LIMITS, type StreamLimits } from './streams/stream-limits.ts'
 import { sshAttempt, terminalTicket } from './tables.ts'
 import type { TerminalLimits } from './terminal/terminal-limits.ts'
@@ -52,6 +52,8 @@ export interface Reach {
   ssh: SshBeside | null
   /** How many direct ports are left to give, by protocol; null where they are not counted. */
   directPortsLeft(q: Queryable): Promise<Record<'tcp' | 'udp', number> | null>
+  /** Has a stream that carries what somebody sends read in turns, together with those of machines. */
+  pace: MachineTurns['pace']
   shutdown(): void
 }
 
@@ -192,6 +194,7 @@ export function createReach(deps: ReachDeps): Reach {
     rawRoutes: [downloadRoute(files), logDownloadRoute(logFollowers)],
     ssh,
     directPortsLeft: async q => direct?.ports.left(q) ?? null,
+    pace: turns.pace,
     start: async () => {
       await own.start()
       const stops = await Promise.all([

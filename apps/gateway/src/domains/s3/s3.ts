@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type { MadeS3Key, S3KeyAccess, S3State, VolumeS3 } from '@berth/contract/volume-s3'
 import type { Logger } from 'pino'
 import { ComputeError } from '../../drivers/compute/port/compute-error.ts'
@@ -29,6 +30,8 @@ interface S3Deps extends S3KeysDeps {
   trustedProxies: readonly string[]
   /** Where the console is found. */
   publicUrl(): string
+  /** Has what comes on a stream of somebody's read in turns: bytes of a hop are work of the gateway's thread. */
+  pace(of: string, stream: Duplex): Duplex
 }
 
 type FoundVolume = Pick<Awaited<ReturnType<Volumes['find']>>, 'engineId' | 'status'>
@@ -41,7 +44,7 @@ export function createS3(deps: S3Deps) {
   const { log, volumes, trustedProxies } = deps
   const keys = createS3Keys(deps)
   const hostName = deps.url === null ? null : new URL(deps.url).hostname
-  const hops = createS3Hops({ log, gateways: deps.gateways, placeHere })
+  const hops = createS3Hops({ log, gateways: deps.gateways, pace: deps.pace, placeHere })
   const beside = createS3Beside({
     log,
     hostName,

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { S3_STATES } from '@berth/contract/volume-s3'
 import type { Logger } from 'pino'
 import * as z from 'zod'
@@ -11,19 +12,19 @@ import type { Gateways } from '../../../platform/gateways/gateways.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { READ_AHEAD } from '../../../platform/read-ahead.ts'
 import { joinStreams } from '../../../platform/streams/join-streams.ts'
-import { GATEWAY_ID_BYTES, type HopSockets } from './words.ts'
+import { HOP_HEAD_BYTES, type HopSockets } from './words.ts'
 
 /** The kind of streams between gateways that lead to S3 servers. */
 const KIND = 's3'
 /** It may have to ask an engine. */
 const ANSWER_MS = 15_000
-/** The process beside says at once which gateway it wants. */
+/** The process beside says at once which gateway it wants, and for whom. */
 const ASK_MS = 5_000
 const GONE = { code: 'engine_unavailable', message: 'the gateway that reaches it went away' } as const
 
 const request = z.discriminatedUnion('wants', [
   /** Requests of customers, as they came: whoever serves them checks them as any other. */
-  z.object({ wants: z.literal('server') }),
+  z.object({ wants: z.literal('server'), user_id: z.string() }),
   z.object({ wants: z.literal('place'), user_id: z.string(), volume_id: z.string() }),
 ])
 const farPlace = z.object({ state: z.enum(S3_STATES), why: z.string() })
@@ -32,6 +33,8 @@ export type FarPlace = z.infer<typeof farPlace>
 
 interface S3HopsDeps {
   gateways: Pick<Gateways, 'open' | 'serve'>
+  /** Has what comes on a stream of somebody's read in turns. */
+  pace(of: string, stream: Duplex): Duplex
   /** How a volume is served here. @throws ApiError `not_found`. */
   placeHere(userId: string, volumeId: string): Promise<FarPlace>
   log: Logger
@@ -39,10 +42,10 @@ interface S3HopsDeps {
 
 /**
  * One hop of S3 requests, to the gateway that reaches the volume. The servers are processes beside their gateways, and the
- * channel between gateways is the gateways' own: so bytes of a hop pass both gateways, as those of machines do, and are
- * signed and checked at the end that serves them.
+ * channel between gateways is the gateways' own: so bytes of a hop pass both gateways, in turns as those of machines do, and
+ * are signed and checked at the end that serves them.
  */
-export function createS3Hops({ gateways, placeHere, log }: S3HopsDeps) {
+export function createS3Hops({ gateways, pace, placeHere, log }: S3HopsDeps) {
   let open: { server: Server; folder: string; sockets: HopSockets } | null = null
 
   gateways.serve(KIND, async (sent, accept) => {
@@ -54,14 +57,19 @@ export function createS3Hops({ gateways, placeHere, log }: S3HopsDeps) {
     }
     if (!open) throw new ApiError('unavailable')
     const socket = await enter(open.sockets.asked)
-    joinStreams(accept(), socket)
+    carryFor(asked.user_id, accept(), socket)
   })
+
+  /** Carries both ways, so that no customer's bytes take the thread from everybody else. */
+  function carryFor(userId: string, one: Duplex, other: Duplex): void {
+    joinStreams(pace(userId, one), pace(userId, other))
+  }
 
   /** Takes a request of the process beside to the gateway that it names. */
   async function leave(socket: Socket): Promise<void> {
     try {
-      const gatewayId = await readGatewayId(socket)
-      joinStreams(await gateways.open(gatewayId, KIND, { wants: 'server' }), socket)
+      const { gatewayId, userId } = await readHead(socket)
+      carryFor(userId, await gateways.open(gatewayId, KIND, { wants: 'server', user_id: userId }), socket)
     } catch (error) {
       log.debug({ err: error }, 'a gateway that reaches a volume is not reached')
       socket.destroy()
@@ -118,12 +126,15 @@ function enter(path: string): Promise<Socket> {
 }
 
 /** What the process beside says before the request. */
-function readGatewayId(socket: Socket): Promise<string> {
-  const read = Promise.withResolvers<string>()
+function readHead(socket: Socket): Promise<{ gatewayId: string; userId: string }> {
+  const read = Promise.withResolvers<{ gatewayId: string; userId: string }>()
   const timer = setTimeout(() => read.reject(new Error('it did not say which gateway')), ASK_MS)
   const look = () => {
-    const bytes = socket.read(GATEWAY_ID_BYTES) as Buffer | null
-    if (bytes?.length === GATEWAY_ID_BYTES) read.resolve(bytes.toString('latin1'))
+    const bytes = socket.read(HOP_HEAD_BYTES) as Buffer | null
+    if (bytes?.length !== HOP_HEAD_BYTES) return
+    const head = bytes.toString('latin1')
+    const middle = HOP_HEAD_BYTES / 2
+    read.resolve({ gatewayId: head.slice(0, middle), userId: head.slice(middle) })
   }
   const fail = () => read.reject(new Error('it hung up'))
   socket.on('readable', look).once('end', fail)

@@ -40,7 +40,7 @@ async function serve({ host, port, hops, ...orders }: Orders): Promise<void> {
   server = createS3Server({
     gateway,
     ...orders,
-    openHop: gatewayId => openHop(hops.asks, gatewayId),
+    openHop: ({ gatewayId, userId }) => openHop(hops.asks, gatewayId + userId),
     now: Date.now,
     log: (level, about, text) => say({ says: 'log', level, about, text }),
   })
@@ -54,9 +54,9 @@ async function serve({ host, port, hops, ...orders }: Orders): Promise<void> {
 }
 
 /** What goes wrong is told to whoever uses the stream. */
-function openHop(path: string, gatewayId: string): Socket {
+function openHop(path: string, head: string): Socket {
   const socket = connect({ path, allowHalfOpen: true, ...READ_AHEAD })
-  socket.write(gatewayId)
+  socket.write(head)
   return socket
 }
 

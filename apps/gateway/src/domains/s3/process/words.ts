@@ -12,14 +12,14 @@ export interface Orders {
 
 /** Sockets in a folder that nobody else may enter. */
 export interface HopSockets {
-  /** Where the process asks for another gateway: its id first (`GATEWAY_ID_BYTES`), then a request as it came. */
+  /** Where the process asks for another gateway: `HOP_HEAD_BYTES` first, then a request as it came. */
   asks: string
   /** Where it is asked by others: requests that a gateway took here, which go no further. */
   asked: string
 }
 
-/** A UUID as text. */
-export const GATEWAY_ID_BYTES = 36
+/** Ids of the gateway that is asked, and of the customer who asks: a UUID each, as text. */
+export const HOP_HEAD_BYTES = 2 * 36
 
 /** What the gateway tells the process. */
 export type ToProcess =

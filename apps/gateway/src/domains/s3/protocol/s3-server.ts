@@ -41,8 +41,8 @@ export interface S3ServerDeps {
   hostName: string | null
   /** Networks of proxies, which hold connections for others. */
   trustedProxies: readonly string[]
-  /** Opens a stream to the S3 server of another gateway. */
-  openHop(gatewayId: string): Duplex
+  /** Opens a stream to the S3 server of another gateway, for a customer. */
+  openHop(to: { gatewayId: string; userId: string }): Duplex
   /** In milliseconds. */
   now(): number
   limits?: Partial<S3Limits>
@@ -127,7 +127,7 @@ export function createS3Server(deps: S3ServerDeps) {
       if (cameFrom === 'gateway') throw new S3Error('ServiceUnavailable')
       return counted(known.userId, () => {
         waiting.remove(incoming.socket)
-        return hop({ incoming, response }, gatewayId)
+        return hop({ incoming, response }, { gatewayId, userId: known.userId })
       })
     }
     await counted(known.userId, () => {
@@ -150,9 +150,12 @@ export function createS3Server(deps: S3ServerDeps) {
     })
   }
 
-  async function hop(exchange: Pick<Exchange, 'incoming' | 'response'>, gatewayId: string): Promise<void> {
+  async function hop(
+    exchange: Pick<Exchange, 'incoming' | 'response'>,
+    to: { gatewayId: string; userId: string },
+  ): Promise<void> {
     try {
-      await passOn(exchange, () => deps.openHop(gatewayId))
+      await passOn(exchange, () => deps.openHop(to))
     } catch (error) {
       // Another may reach the volume by now.
       keys.forget()

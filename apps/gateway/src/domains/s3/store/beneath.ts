@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, link, lstat, mkdir, open, opendir, rename, rmdir, unlink } from 'node:fs/promises'
@@ -148,8 +149,8 @@ export class Folder {
     })
     for await (const entry of entries) {
       const bytes = entry.name as unknown as Buffer
+      if (!isUtf8(bytes)) continue
       const name = bytes.toString('utf8')
-      if (!Buffer.from(name, 'utf8').equals(bytes)) continue
       yield { name, isFolder: entry.isDirectory(), isFile: entry.isFile() }
     }
   }

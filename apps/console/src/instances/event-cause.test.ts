@@ -13,7 +13,11 @@ describe('who or what caused an event', () => {
   })
 
   test('what came by itself is not', () => {
-    const rules = ['term_renewed', 'public_ip_given_back', 'stopped_at_limit', 'released_at_expiry'] as const
+    const rules = [
+      ...(['stopped_no_balance', 'stopped_at_time', 'stopped_at_limit', 'stopped_when_idle'] as const),
+      ...(['term_renewed', 'term_unpaid', 'released_at_expiry', 'public_ip_given_back'] as const),
+      ...(['deletion_announced', 'deleted_when_stopped'] as const),
+    ]
     for (const code of rules) expect(causeOf(code), code).toBe('rule')
     for (const code of ['ready', 'exited', 'out_of_memory'] as const) expect(causeOf(code)).toBe('machine')
     for (const code of ['lost_sight', 'failed'] as const) expect(causeOf(code)).toBe('platform')

@@ -212,6 +212,42 @@ describe('[B9] what an instance used', () => {
     expect(await told()).toHaveLength(3)
   })
 
+  test('[B9] is told of each of its GPUs apart', async () => {
+    const gpus = ['a', 'b'].map(uuid => ({ name: 'NVIDIA L4', memory_mb: 23_034, uuid: `GPU-${uuid}` }))
+    const real = await createInstancesFixture({ gpus })
+    try {
+      const { clock, db, log, instances, events } = real
+      await instances.reconciler.start()
+      const userId = await real.payer()
+      const instanceId = await real.running(userId, { gpu_spec_id: 'l4', gpu_count: 2 })
+      const used = (uuid: string, busy_percent: number) => ({
+        ...{ uuid, busy_percent },
+        memory_used_mb: 100 * busy_percent,
+      })
+      real.compute.uses.set(instanceId, { gpus: [used('GPU-a', 10), used('GPU-b', 90)] })
+      const fleet = real.fleetOf(instances)
+      const sampling = createSampler({ clock, log, store: createSampleStore({ db }), instances, fleet })
+      for (let at = 0; at < 20; at++) {
+        clock.advance(1)
+        await sampling.pass(never)
+      }
+      const told = createSamples({
+        ...{ db, clock, log, events, instances, fleet },
+        owner: 'one',
+        listen: real.database.listen,
+      })
+      const asked = { rangeSeconds: 3_600, to: null, after: null }
+      const metrics = await told.metrics({ userId, instanceId }, asked)
+      const last = ({ values }: { values: (number | null)[] }) => values.findLast(value => value !== null)
+      expect(metrics.gpus.map(gpu => [last(gpu.load_percent), last(gpu.memory_used_mb)])).toEqual([
+        [10, 1_000],
+        [90, 9_000],
+      ])
+    } finally {
+      await real.close()
+    }
+  })
+
   test('of machines that do not answer keeps no other from being sampled', async () => {
     const target = await running()
     fixture.compute.uses.set(target.instanceId, { cpu_percent: 1 })

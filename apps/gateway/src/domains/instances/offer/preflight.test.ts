@@ -6,6 +6,7 @@ import { PATIENCE_MS } from '../../../../../../scripts/test/patience-ms.ts'
 import { startGateway, type TestGateway } from '../../../../test/start-gateway.ts'
 import { createFakeEngine } from '../../../drivers/compute/fake/fake-engine.ts'
 import { deployBody } from '../instances-fixture.ts'
+import { volumeCheck } from './check-volume.ts'
 
 // Goal: whatever of volumes and ports would keep a deploy from being of use is said before money moves. Method: the real
 // calls, on an engine that shares no volume, with a pool of two direct ports.
@@ -148,6 +149,20 @@ describe('[B7] a network volume that is chosen', () => {
       values: { name: 'datasets' },
     })
   })
+})
+
+test('[B7] a volume whose engine nobody reaches is said to be away', async () => {
+  const volume = { name: 'models', engineId: 'gone', regionCode: 'us-west', unpaidSince: null }
+  const found = await volumeCheck(
+    {
+      db: gateway.database.db,
+      volumes: { find: async () => volume as never, obstacle: async () => null },
+      fleet: { isReached: id => id !== volume.engineId },
+      regionName: code => code,
+    },
+    { userId: '', volumeId: 'v-0000000', regionCode: 'us-west', engineIds: [volume.engineId] },
+  )
+  expect(found).toEqual([false, 'volume_away', { field: 'network_volume.id', name: 'models' }])
 })
 
 describe('[B7] ports that are asked for', () => {

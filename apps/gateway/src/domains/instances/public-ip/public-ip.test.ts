@@ -249,6 +249,18 @@ describe('[R2.25] a public IP that comes with the deploy', () => {
     await fixture.until(instanceId, 'terminated')
   })
 
+  test('costs also when its command ended before the machine was ready', async () => {
+    const userId = await fixture.payer()
+    const probe = fixture.compute.faults.block('probe')
+    const instanceId = await fixture.deploy(userId, DEDICATED)
+    made.push({ userId, instanceId })
+    await probe.reached
+    fixture.compute.exit(instanceId, 3)
+    probe.release()
+    await fixture.until(instanceId, 'exited', { seconds: 1 })
+    expect((await totals(userId)).burn).toBe(IP_HOUR)
+  })
+
   test('[R1.4] is metered besides where the instance is paid for in advance', async () => {
     const userId = await fixture.payer()
     const week = { billing_type: 'prepay', charge_cycle: 'weekly' } as const
@@ -270,6 +282,16 @@ describe('[R2.25] a public IP that comes with the deploy', () => {
     })
     const poor = await fixture.payer(8)
     await expect(fixture.deploy(poor, DEDICATED)).rejects.toMatchObject({ code: 'insufficient_balance' })
+    // The quote and the check say so before: eight cents are the machine's alone.
+    const caller = { userId: poor } as never
+    const asked = deployBody({ region_code: REGION, ...DEDICATED })
+    expect(await fixture.quotes.price({ caller, query: asked } as never)).toMatchObject({ reserve_cents: 9 })
+    expect((await fixture.quotes.check({ caller, body: asked } as never)).checks).toContainEqual({
+      key: 'balance',
+      ok: false,
+      code: 'balance_low',
+      values: { needed_cents: 9 },
+    })
     expect(await level()).toMatchObject({ available: 2 })
     await running(userId, DEDICATED)
     await running(userId, DEDICATED)

@@ -181,6 +181,21 @@ test('[B2] metering counts the seconds from ready to when the stop is confirmed'
   await fixture.expectSound(id)
 })
 
+test('[B2] what an engine takes to end a machine beyond a minute is not its customer’s to pay', async () => {
+  const userId = await fixture.payer()
+  const id = await fixture.running(userId)
+  const stop = fixture.compute.faults.block('stop')
+  await fixture.instances.terminate({ userId, instanceId: id })
+  const askedAt = fixture.clock.now()
+  await stop.reached
+  fixture.clock.advance(200)
+  stop.release()
+  await fixture.until(id, 'terminated')
+  const [interval] = await fixture.intervals(id)
+  expect(Number(interval?.endedAt) - Number(askedAt)).toBe(60_000)
+  await fixture.expectSound(id)
+})
+
 test('[R4.7] a stopped instance costs its disk and keeps what it stored', async () => {
   const userId = await fixture.payer()
   const id = await fixture.running(userId, WITH_DISK)
@@ -347,7 +362,8 @@ test('a machine that boots a system of its own is told whom its SSH server lets 
     told.push({ ...(ssh_keys && { ssh_keys }), ...(ssh_access && { ssh_access }) })
     return create(spec, signal)
   }
-  for (const kinds of [['POD'], ['VM', 'POD'], ['VM']] as const) {
+  // Pods are deployed, so it goes on making them: its kinds are told to all gateways meanwhile.
+  for (const kinds of [['POD'], ['VM', 'POD'], ['VM', 'POD']] as const) {
     Object.assign(fixture.compute, { kinds })
     await fixture.running(userId)
   }

@@ -2,7 +2,7 @@ import { type Duplex, duplexPair, PassThrough } from 'node:stream'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { ComputeError, type ComputeErrorCode } from '../../../drivers/compute/port/compute-error.ts'
-import { encodeFrame, FRAME } from '../../../drivers/compute/sessions/frames.ts'
+import { encodeFrame, encodeJson, FRAME } from '../../../drivers/compute/sessions/frames.ts'
 import { systemClock } from '../../../platform/clock.ts'
 import type { InstanceRow } from '../../instances/rows.ts'
 import { createMachineWays, type ReachedEngine } from '../machine-ways.ts'
@@ -19,7 +19,7 @@ const PIECE_BYTES = 64 * 1024
 
 const refused = (code: ComputeErrorCode) => () => Promise.reject(new ComputeError(code, 'no'))
 
-function doctorOver(
+function doctorOf(
   ways: DoctorDeps['ways'],
   row: Partial<InstanceRow> = {},
   others: Partial<DoctorDeps> = {},
@@ -35,7 +35,7 @@ function doctorOver(
     terminatedAt: null,
     ...row,
   } as unknown as InstanceRow
-  const doctor = createDoctor({
+  return createDoctor({
     clock: systemClock,
     log: pino({ level: 'silent' }),
     instances: { findOwnEver: async () => found },
@@ -45,6 +45,11 @@ function doctorOver(
     ssh: null,
     ...others,
   })
+}
+
+/** Gives the codes of what it finds. */
+function doctorOver(...args: Parameters<typeof doctorOf>) {
+  const doctor = doctorOf(...args)
   return async () => (await doctor.diagnose(TARGET)).findings.map(({ code }) => code)
 }
 
@@ -199,6 +204,19 @@ test('[B8] [B5] whoever asks what is wrong uses nothing by that: the machine is 
   await doctorOver(ways, { httpPorts: [], tcpPorts: [22] })()
   expect(asked.toSorted()).toEqual(['connect', 'run'])
   expect(held).toEqual([])
+})
+
+test('[B8] ports that nobody declared are named, but for those that programs take for themselves', async () => {
+  // 8080 and 32768, of which the kernel gives from 32768 on to whoever asks for any.
+  const listing = Buffer.from('0100007F:1F90\n0100007F:8000\n')
+  const [near, far] = duplexPair()
+  far.resume()
+  far.write(encodeFrame(FRAME.data, listing))
+  far.end(encodeJson(FRAME.exit, { code: 0, signal: null }))
+  const ways = { run: async () => near, connect: refused('port_closed') }
+  const { diagnose } = doctorOf(ways, { httpPorts: [] })
+  const { findings } = await diagnose(TARGET)
+  expect(findings.find(({ code }) => code === 'port_undeclared')?.values).toEqual({ ports: '8080' })
 })
 
 /** A stream out of a machine that says the same for ever. @param inFrames As the output of a program. */

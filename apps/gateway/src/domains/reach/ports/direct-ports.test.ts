@@ -166,6 +166,18 @@ describe('[R2.23] direct TCP ports of a pool', () => {
   })
 })
 
+test('[R2.23] a port of the pool is any that is free, so that nobody finds the next customer at a port that they know', async () => {
+  const first = 22_000
+  await start({ host: HOST, name: null, ports: { first, last: first + 999 } })
+  const tcpPorts = [PORT, PORT + 1, PORT + 2, PORT + 3]
+  const { id } = await gateway.addInstance({ tcpPorts })
+  const given = (await waysTo(id)).map(({ public_port }) => public_port ?? 0)
+  expect(new Set(given).size).toBe(tcpPorts.length)
+  // One in 40,000,000,000 that these are the first ones by chance.
+  expect(given.toSorted((a, b) => a - b)).not.toEqual(tcpPorts.map((_, at) => first + at))
+  await terminate(id)
+})
+
 describe('[R2.23] direct UDP ports', () => {
   const direct = { host: HOST, name: null, ports: POOL }
 

@@ -79,6 +79,27 @@ describe('[R2.23] a forwarded TCP port', () => {
     clients[0]?.destroy()
   })
 
+  test('lets so many in at a time and no more, and another one when one has left', async () => {
+    const machine = createMachine()
+    const [, port] = (await open(machine, [22])) as [TcpForwards, number]
+    machine.letIn()
+    const clients = Array.from({ length: 140 }, () => connect(port, '127.0.0.1').on('error', () => undefined))
+    const left = () => clients.filter(({ closed }) => !closed)
+    for (const client of clients) client.resume()
+    await expect.poll(() => left().length).toBe(128)
+    await expect.poll(() => machine.streams.length).toBe(128)
+    left()[0]?.resetAndDestroy()
+    await expect
+      .poll(async () => {
+        const late = connect(port, '127.0.0.1').on('error', () => undefined)
+        clients.push(late)
+        await once(late, 'connect')
+        return machine.asked
+      })
+      .toBeGreaterThan(128)
+    for (const client of clients) client.destroy()
+  })
+
   test('is not opened any more after the end', async () => {
     forwards = make(createMachine())
     const opening = forwards.open(TARGET, anyFor([22, 23]))

@@ -271,6 +271,23 @@ test('[B1] a key that goes while its owner signs in lets them in no further', as
   await eventually('nobody', () => server?.count().customers === 0)
 })
 
+test('[R2.23] who asks without end to be let in is cut off after so many bytes', async () => {
+  const port = await start({ strangerBytesMax: 16 * 1024, signInMs: 600_000 })
+  const client = new ssh2.Client().on('error', () => undefined)
+  clients.push(client)
+  const closed = new Promise<void>(resolve => client.once('close', () => resolve()))
+  client.connect({
+    host: '127.0.0.1',
+    port,
+    readyTimeout: 0,
+    username: 'i-abcdefg',
+    // What is no key is asked again and again, and is no try.
+    authHandler: (_methods, _partial, next) => next({ type: 'none', username: 'i-abcdefg' }),
+  })
+  await closed
+  await eventually('no stranger', () => server?.count().strangers === 0)
+})
+
 test('[R2.23] keys that are refused are so many on a connection, and so many of an address over all gateways', async () => {
   let refusals = 0
   const port = await start({ triesMax: 3, refusalsPerMinuteMax: 5 }, undefined, undefined, {
@@ -283,7 +300,7 @@ test('[R2.23] keys that are refused are so many on a connection, and so many of 
     const client = new ssh2.Client().on('error', () => undefined)
     clients.push(client)
     const keysLeft = [...others]
-    const closed = once(client, 'close')
+    const closed = new Promise<void>(resolve => client.once('close', () => resolve()))
     client.connect({
       host: '127.0.0.1',
       port,

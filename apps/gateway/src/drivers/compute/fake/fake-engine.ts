@@ -67,6 +67,8 @@ export interface FakeMachine {
 }
 
 const ANSWER_MS = 10_000
+/** How often a pull that hangs says how far it is. */
+const PULL_SAYS_MS = 50
 const SIZE: EngineSize = { cpu_count: 8, memory_mb: 32_768, disk_gb: 500, gpus: [] }
 
 /**
@@ -299,7 +301,10 @@ export function createFakeEngine(options: {
       async pull(image, onProgress, signal) {
         calls.push(`pull ${image.id}`)
         for (const report of pullReports) onProgress(report)
-        await faults.pass('pull', signal)
+        // One that hangs goes on saying how far it is, as engines do.
+        const last = pullReports.at(-1)
+        const saying = setInterval(() => last && onProgress(last), PULL_SAYS_MS)
+        await faults.pass('pull', signal).finally(() => clearInterval(saying))
       },
       own: createFakeOwnImages({ faults, held, writtenBytes: () => engine.imageBytes }),
       dockerfile: { lacks: 'Machines in memory run nothing.' },

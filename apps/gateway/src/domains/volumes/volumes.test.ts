@@ -220,12 +220,28 @@ describe('a volume', () => {
     expect(refusal(await grow(customer, one, 99))).toBe('size_gb volume_shrink')
     expect(refusal(await grow(customer, one, 100))).toBe('size_gb volume_shrink')
     compute.faults.fail('growVolume', computeFailure('failed'), 1)
+    // Made when a GB cost less than today.
+    await gateway.database.db.update(volume).set({ microPerGbDay: 1_000n }).where(eq(volume.id, one.id))
     const key = randomUUID()
     await grow(customer, one, 250, key)
     await grow(customer, one, 250, key)
     const { now } = (await until(customer, one, found => found?.size_gb === 250)) as { now: Volume }
     expect(now).toMatchObject({ name: 'shards', status: 'ready', micro_per_day: '400000' })
     await sound()
+  })
+
+  test('that is to grow counts with the size that it will have', async () => {
+    const customer = await someone()
+    for (const name of ['a', 'b', 'c', 'd']) await make(customer, { name, size_gb: 4_096 })
+    const one = await ready(customer, { size_gb: 1_000 })
+    compute.faults.fail('growVolume', computeFailure('failed'))
+    expect((await grow(customer, one, 3_000)).envelope).toMatchObject({ status: 'ok' })
+    const more = await gateway.call(
+      createVolume,
+      { body: body({ name: 'more', size_gb: 700 }) },
+      { token: customer.token, idempotencyKey: randomUUID() },
+    )
+    expect(refusal(more)).toBe('volume_limit')
   })
 
   test('that cannot grow keeps its size and price, and its customer hears why', async () => {
@@ -609,10 +625,29 @@ describe('a volume that nothing is left to pay for', () => {
     await sound()
   })
 
+  test('[B4] is kept past its date for as long as an instance has it', async () => {
+    const customer = await someone(30)
+    const one = await ready(customer)
+    const id = await deployed(customer, { network_volume: { id: one.id, path: '/data' } })
+    await gateway.data(stopInstance, { params: { id } }, { token: customer.token })
+    await instanceIs(customer, id, 'stopped')
+    await pass(3, customer)
+    expect((await of(customer, one))?.unpaid_since).not.toBeNull()
+    await pass(UNPAID_VOLUME_KEPT_DAYS + 1, customer)
+    await run()
+    expect(await of(customer, one)).toMatchObject({ status: 'ready' })
+    await gateway.data(terminateInstance, { params: { id } }, { token: customer.token })
+    await instanceIs(customer, id, null)
+    await until(customer, one, found => found === null)
+    await sound()
+  })
+
   test('[B4] is paid for again as soon as money comes, and nothing is deleted', async () => {
     const customer = await someone(17)
     const one = await ready(customer)
     await pass(3, customer)
+    await pass(UNPAID_VOLUME_KEPT_DAYS - 5, customer)
+    expect(await news(customer)).toEqual(['unpaid', 'unpaid_soon'])
     expect((await of(customer, one))?.unpaid_since).not.toBeNull()
     await gateway.grant(customer.userId, 5_000)
     await run()

@@ -83,7 +83,9 @@ function Take({ volume, all }: { volume: Volume; all: VolumeSnapshots }) {
   const { currency, micro_per_gb_day, expected_gb, by_hand_left } = all
   const said = t('snapshots.taking', { name })
   const take = useChange(takeSnapshot, { whenGone: () => toast.good(said, { link: toVolumes }) })
-  const [isTaken, setTaken] = useState(false)
+  const [takenId, setTakenId] = useState<string | null>(null)
+  const taken = all.snapshots.find(one => one.id === takenId)
+  const isTaking = takenId !== null && (!taken || taken.status === 'making')
   const isReady = status === 'ready' || status === 'growing'
   const off = isReady ? null : t('snapshots.not_ready')
   const expected = {
@@ -97,7 +99,7 @@ function Take({ volume, all }: { volume: Volume; all: VolumeSnapshots }) {
       </p>
       <div className={classes.bar}>
         <span className={classes.quiet} aria-live="polite">
-          {isTaken ? said : t('snapshots.expected', expected)}
+          {isTaking ? said : t('snapshots.expected', expected)}
         </span>
         <VerifiedButton
           call={takeSnapshot}
@@ -106,7 +108,7 @@ function Take({ volume, all }: { volume: Volume; all: VolumeSnapshots }) {
           onClick={() =>
             // Why it failed was said where it was sent.
             void take.send({ params: { id } }).then(
-              () => setTaken(true),
+              made => setTakenId(made.id),
               () => undefined,
             )
           }

@@ -17,7 +17,7 @@ export const SNAPSHOT_CHANNEL = 'volume_snapshot'
 const BYTES_PER_GB = 1024 ** 3
 
 /** What each status may become. */
-export const SNAPSHOT_FOLLOWS: Readonly<Record<SnapshotStatus, readonly SnapshotStatus[]>> = {
+const SNAPSHOT_FOLLOWS: Readonly<Record<SnapshotStatus, readonly SnapshotStatus[]>> = {
   making: ['ready', 'failed', 'deleting'],
   ready: ['failed', 'deleting'],
   // What was lost is there again.

@@ -92,7 +92,7 @@ export function createS3Keys({ db, clock, ids, sealer, volumes, events }: S3Keys
   async function lock(tx: Transaction, userId: string, volumeId: string): Promise<void> {
     await forCustomer(tx, userId)
     await lockForUser(tx, 's3_key', userId)
-    await volumes.find(userId, volumeId)
+    await volumes.find(userId, volumeId, tx)
   }
 
   return {

@@ -11,6 +11,7 @@ import {
 } from '@berth/contract/instances'
 import { UNPAID_VOLUME_KEPT_DAYS, VOLUME_OVER_SIZE_HOURS, VOLUMES_PER_USER_MAX } from '@berth/contract/limits'
 import { attachVolume, detachVolume } from '@berth/contract/volume-attach-calls'
+import { makeS3Key, rotateS3Key } from '@berth/contract/volume-s3'
 import {
   createVolume,
   deleteVolume,
@@ -397,6 +398,34 @@ describe('an instance with a volume', () => {
     const events = await gateway.data(listInstanceEvents, { params: { id } }, { token })
     const codes = events.map(({ code }) => code).filter(code => code.startsWith('volume_'))
     expect(codes.toSorted()).toEqual(['volume_attached', 'volume_attached', 'volume_detached'])
+  })
+
+  test('[B9] what is asked of volumes takes one connection to the database: others may hold all the rest', async () => {
+    const customer = await someone()
+    const { token } = customer
+    const one = await ready(customer)
+    const id = await deployed(customer, {})
+    await gateway.data(stopInstance, { params: { id } }, { token })
+    await instanceIs(customer, id, 'stopped')
+    const { pool } = gateway.database
+    const held = await Promise.all(Array.from({ length: pool.options.max - 1 }, () => pool.connect()))
+    try {
+      const named = { params: { id: one.id } }
+      const target = { ...named, body: { instance_id: id } }
+      await gateway.data(attachVolume, { ...target, body: { ...target.body, path: '/data' } }, { token })
+      await gateway.data(detachVolume, target, { token })
+      const { access_key_id } = await gateway.data(
+        makeS3Key,
+        { ...named, body: { access: 'read_only' } },
+        { token },
+      )
+      await gateway.data(rotateS3Key, { params: { id: one.id, access_key_id } }, { token })
+      expect((await rename(customer, one, 'renamed')).envelope.status).toBe('ok')
+      expect((await grow(customer, one, one.size_gb + 1)).envelope.status).toBe('ok')
+    } finally {
+      for (const client of held) client.release()
+    }
+    await gateway.data(terminateInstance, { params: { id } }, { token })
   })
 
   test('[R3.5] is not put where the pod’s own volume stands', async () => {

@@ -454,13 +454,18 @@ export function createVolumes(deps: VolumesDeps) {
       return one(removed)
     },
 
-    /** A customer's volume, as a deploy names it: where it is. @throws ApiError `not_found`. */
+    /**
+     * A customer's volume, as a deploy names it: where it is.
+     * @param q The transaction that it is asked in, if any: in one, nothing may wait for another connection.
+     * @throws ApiError `not_found`.
+     */
     find: (
       userId: string,
       id: string,
+      q: Queryable = db,
     ): Promise<
       Pick<VolumeRow, 'engineId' | 'regionCode' | 'name' | 'unpaidSince' | 'status' | 'sizeGb' | 'createdAt'>
-    > => findOwn(db, userId, id),
+    > => findOwn(q, userId, id),
 
     obstacle,
 

@@ -39,7 +39,7 @@ export function attach(deps: ActionDeps, target: Target, mount: VolumeMount): Pr
  */
 export function detach(deps: ActionDeps, target: Target, volumeId: string): Promise<InstanceChange> {
   return act(deps, target, 'detach_volume', async (tx, row, at) => {
-    const { name } = await deps.volumes.find(row.userId, volumeId)
+    const { name } = await deps.volumes.find(row.userId, volumeId, tx)
     if (row.networkVolume?.id !== volumeId) return row
     return await change(tx, row, {
       networkVolume: null,

@@ -3,6 +3,8 @@ import type { ImageReport, Images, ReportedImage, Reviewed } from '../domains/im
 import type { ImagesCommand } from './read-command.ts'
 
 const BYTES_PER_MB = 1_048_576
+/** The column of names. */
+const NAME_CHARS = 20
 
 /** What a command answers: for programs, and for people. */
 interface Answer {
@@ -106,14 +108,15 @@ const textOfReport = ({ kind, text, at }: ImageReport) => `${day(at)}  ${kind}\n
 
 function pageOf(image: Reviewed): string {
   const { readme, ...facts } = wireOf(image)
-  const lines = Object.entries(facts).map(
-    ([name, value]) =>
-      `${name.padEnd(20)} ${plain(Array.isArray(value) ? value.join(', ') : String(value ?? ''))}`,
-  )
+  const lines = Object.entries(facts).map(([name, value]) => {
+    const text = plain(Array.isArray(value) ? value.join(', ') : String(value ?? ''))
+    // A description of several lines is not to look like facts of ours.
+    return `${name.padEnd(NAME_CHARS)} ${text.replaceAll('\n', `\n${' '.repeat(NAME_CHARS + 1)}`)}`
+  })
   return `${lines.join('\n')}\n\n${plain(readme)}\n`
 }
 
 /** What customers wrote, without what a terminal would obey. */
 function plain(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, char => (char === '\n' ? char : ''))
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, char => (char === '\n' ? char : ''))
 }

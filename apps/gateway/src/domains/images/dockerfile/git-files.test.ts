@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -56,8 +56,15 @@ describe.skipIf(missing)('files of hostile repositories', () => {
     for (const ref of ['files', 'folders']) {
       await expect(fetch(ref)).rejects.toThrow(/the folder has more than 50000 files/)
     }
+  })
+
+  test('[R4.6] what a gateway that was killed has left is removed, and what another one works on is not', async () => {
+    const [left, inUse] = [1, 2].map(() => mkdtempSync(join(tmpdir(), 'berth-git-'))) as [string, string]
+    utimesSync(left, 0, Date.now() / 1_000 - 25 * 3_600)
     const few = await fetch('main', 'few')
     expect(few.dockerfile).toBe('FROM scratch')
     await few.close()
+    expect([left, inUse].map(existsSync)).toEqual([false, true])
+    rmSync(inUse, { recursive: true })
   })
 })

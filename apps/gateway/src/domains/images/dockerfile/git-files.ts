@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -18,6 +18,8 @@ const ENTRIES_MAX = 50_000
 const OVERHEAD_BYTES_MAX = 64 * 2 ** 20
 const FETCH_MS_MAX = 300_000
 const SAID_CHARS_MAX = 2_000
+const PREFIX = 'berth-git-'
+const LEFT_MS = 24 * 3_600_000
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin'
 const CPU_SECONDS_MAX = 120
 const MEMORY_KB_MAX = 2_000_000
@@ -81,7 +83,8 @@ export function createGitFiles(deps: {
   return {
     isHere: SEARCH_PATH.split(':').some(folder => existsSync(join(folder, 'git'))),
     async fetch(source, givenUp) {
-      const folder = await mkdtemp(join(tmpdir(), 'berth-git-'))
+      await removeLeft()
+      const folder = await mkdtemp(join(tmpdir(), PREFIX))
       const tooMuch = new AbortController()
       const proxy = await openConnectProxy(deps.outbound, CONTEXT_BYTES_MAX, () =>
         tooMuch.abort(new GitError('too_large', `the repository has more than ${BUILD_CONTEXT_MB_MAX} MB`)),
@@ -140,6 +143,16 @@ export function createGitFiles(deps: {
         proxy.close()
       }
     },
+  }
+}
+
+/** Removes what gateways that were killed have left: no build takes as long. */
+async function removeLeft(): Promise<void> {
+  const names = await readdir(tmpdir())
+  for (const name of names.filter(one => one.startsWith(PREFIX))) {
+    const path = join(tmpdir(), name)
+    const found = await stat(path).catch(() => null)
+    if (found && Date.now() - found.mtimeMs > LEFT_MS) await rm(path, { recursive: true, force: true })
   }
 }
 

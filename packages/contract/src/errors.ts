@@ -233,6 +233,7 @@ export const FIELD_RULES = [
   'public_ip_no_ports',
   'env_name',
   'env_duplicate',
+  'env_renamed',
   'file_path',
   'image_reference',
   'image_not_found',

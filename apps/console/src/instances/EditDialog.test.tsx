@@ -138,6 +138,36 @@ test('[R4.5] variables that were changed are sent, those that went as null, and 
   expect(sent).toHaveBeenCalledExactlyOnceWith({ instance_id: 'i-000000', env: { KEPT: 'c', GOES: null } })
 })
 
+test('[R4.5] a secret that gets another name is not emptied: what is kept is typed again, or keeps its name', async () => {
+  const { sent, onClose, type, save } = await open({}, { env: { TOKEN: '' }, secret_env: ['TOKEN'] })
+  await type(/^Name of TOKEN/, 'HF_TOKEN')
+  expect(await screen.findByText(/^What is kept belongs to the former name/)).toBeTruthy()
+  await save()
+  await type(/^Name of HF_TOKEN/, '')
+  await save()
+  expect(sent).not.toHaveBeenCalled()
+  await type(/^Name of variable 1/, 'HF_TOKEN')
+  await type(/^Value of HF_TOKEN/, 'hf_1')
+  expect(screen.queryByText(/^What is kept belongs to the former name/)).toBeNull()
+  await save()
+  await waitFor(() => expect(onClose).toHaveBeenCalled())
+  expect(sent).toHaveBeenCalledExactlyOnceWith({
+    instance_id: 'i-000000',
+    env: { HF_TOKEN: 'hf_1', TOKEN: null },
+    secret_env: ['HF_TOKEN'],
+  })
+})
+
+test('[B7] a port that is reached both by HTTP and directly is noted, and is no fault', async () => {
+  const { sent, onClose, type, save } = await open({}, { tcp_ports: [22], http_ports: [8080] })
+  expect(screen.queryByText(/reached both by HTTP and directly/)).toBeNull()
+  await type(/^TCP ports/, '22, 8080')
+  expect(await screen.findByText(/^Port 8080 is reached both by HTTP and directly/)).toBeTruthy()
+  await save()
+  await waitFor(() => expect(onClose).toHaveBeenCalled())
+  expect(sent).toHaveBeenCalledExactlyOnceWith({ instance_id: 'i-000000', tcp_ports: [22, 8_080] })
+})
+
 test('[R1.7] of the keys that are stored those are chosen that may sign in; one that is gone is no more among them', async () => {
   const gone = '0198b7a0-0000-7000-8000-000000000009'
   const { sent, onClose, save } = await open({}, { ssh_key_ids: [gone, KEYS[0]?.id ?? ''] })

@@ -10,7 +10,8 @@ import { queryOf } from '../api/queries.ts'
 import { useChange } from '../api/use-change.ts'
 import { DialogForm, FormDialog } from '../lists/FormDialog.tsx'
 import { AccessFold } from '../machine-form/AccessFold.tsx'
-import { envRows, rowsOf, secretNames } from '../machine-form/env/env-rows.ts'
+import { envRows, keptRowsOf, secretNames } from '../machine-form/env/env-rows.ts'
+import fold from '../machine-form/Fold.module.css'
 import { NetworkFold } from '../machine-form/NetworkFold.tsx'
 import { StartFold } from '../machine-form/StartFold.tsx'
 import { Answer } from '../ui/Answer.tsx'
@@ -72,7 +73,7 @@ function EditForm({ instance, setup, onClose }: EditFormProps) {
       ssh_key_ids: before.ssh_key_ids,
       start_command: before.start_command,
       on_command_end: before.on_command_end,
-      env: rowsOf(before),
+      env: keptRowsOf(before),
     },
     onSubmit: async wanted => {
       const changes = changesOf(before, wanted, secretNames(form.getValues().env))
@@ -84,6 +85,7 @@ function EditForm({ instance, setup, onClose }: EditFormProps) {
   })
   const { values, setFieldValue } = form
   const chooseKeys = useCallback((ids: string[] | null) => setFieldValue('ssh_key_ids', ids), [setFieldValue])
+  const both = portsFromText(values.http_ports).find(port => portsFromText(values.tcp_ports).includes(port))
   const read = formSchema.safeParse(values)
   const waits =
     instance.status === 'running' &&
@@ -103,7 +105,13 @@ function EditForm({ instance, setup, onClose }: EditFormProps) {
       />
       <StopRuleFields fieldOf={path => form.getInputProps(path)} currency={instance.currency} />
       <div className={classes.folds}>
-        <NetworkFold values={values} fieldOf={path => form.getInputProps(path)} />
+        <NetworkFold values={values} fieldOf={path => form.getInputProps(path)}>
+          {both !== undefined && (
+            <p role="status" className={`${fold.wide} ${fold.note}`}>
+              {t('edit.port_both', { port: both })}
+            </p>
+          )}
+        </NetworkFold>
         <AccessFold value={values.ssh_key_ids} onChange={chooseKeys} error={form.errors.ssh_key_ids} />
         <StartFold
           values={values}

@@ -4,7 +4,7 @@ import { type ClipboardEvent, type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import classes from './EnvField.module.css'
 import { EnvRowFields } from './EnvRowFields.tsx'
-import { type EnvRow, mergeRows, readPaste } from './env-rows.ts'
+import { type EnvRow, isLost, mergeRows, readPaste } from './env-rows.ts'
 
 interface EnvFieldProps {
   rows: readonly EnvRow[]
@@ -20,7 +20,7 @@ const EMPTY: EnvRow = { name: '', value: '', secret: null }
 
 /** Environment variables, a row each; a `.env` that is pasted anywhere among them fills the rows. */
 export function EnvField({ rows, onChange, errorAt, kept = NONE }: EnvFieldProps) {
-  const { t } = useTranslation('deploy')
+  const { t } = useTranslation(['deploy', 'errors'])
   const [told, setTold] = useState('')
   const paste = (event: ClipboardEvent, isValue: boolean) => {
     const parsed = readPaste(event.clipboardData.getData('text'), isValue)
@@ -37,6 +37,8 @@ export function EnvField({ rows, onChange, errorAt, kept = NONE }: EnvFieldProps
       ].join(' '),
     )
   }
+  const errorOf = (row: EnvRow, at: number) =>
+    isLost(row) ? t('errors:rules.env_renamed') : errorAt(at === rows.length ? 'env' : `env.${row.name}`)
   // The empty row at the end becomes one of them with its first letter, and the next one stands under it.
   const shown = rows.length < ENV_VARIABLES_MAX ? [...rows, EMPTY] : rows
   return (
@@ -53,7 +55,7 @@ export function EnvField({ rows, onChange, errorAt, kept = NONE }: EnvFieldProps
           at={at + 1}
           isNew={at === rows.length}
           isKept={kept.has(row.name) && row.value === ''}
-          error={errorAt(at === rows.length ? 'env' : `env.${row.name}`)}
+          error={errorOf(row, at)}
           onChange={changed => {
             setTold('')
             onChange(shown.slice(0, Math.max(rows.length, at + 1)).with(at, changed))

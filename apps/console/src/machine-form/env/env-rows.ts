@@ -7,6 +7,8 @@ import { parseDotenv, type Variable } from './parse-dotenv.ts'
 export interface EnvRow extends Variable {
   /** Whether its value is hidden; null: its name says so. */
   secret: boolean | null
+  /** The name of the secret whose value this row keeps while nothing is typed; nobody is told that value. */
+  keeps?: string
 }
 
 /**
@@ -16,6 +18,22 @@ export interface EnvRow extends Variable {
 export function rowsOf({ env, secret_env }: Pick<DeploySetup, 'env' | 'secret_env'>): EnvRow[] {
   const secrets = new Set(secret_env)
   return Object.entries(env).map(([name, value]) => ({ name, value, secret: secrets.has(name) }))
+}
+
+/**
+ * As `rowsOf`, for a form whose secret variables keep their values unless others are typed.
+ * @param setup Values of secret ones are empty.
+ */
+export function keptRowsOf(setup: Pick<DeploySetup, 'env' | 'secret_env'>): EnvRow[] {
+  return rowsOf(setup).map(row => (row.secret ? { ...row, keeps: row.name } : row))
+}
+
+/**
+ * Whether what a row keeps would be lost: it has another name, and no value in its place.
+ * @param row As the form holds it.
+ */
+export function isLost({ name, value, keeps }: EnvRow): boolean {
+  return keeps !== undefined && keeps !== name && value === ''
 }
 
 const SECRET_NAME = /(?:^|_)(?:TOKEN|KEY|SECRET|CREDENTIALS?)$|PASSWORD|PASSWD|PASSPHRASE/i
@@ -43,11 +61,11 @@ export function mergeRows(rows: readonly EnvRow[], pasted: readonly Variable[]):
 }
 
 /**
- * Rows that hold something.
+ * Rows that hold something, if only a value that is kept.
  * @param rows Those of the form.
  */
 export function filledRows(rows: readonly EnvRow[]): EnvRow[] {
-  return rows.filter(({ name, value }) => name !== '' || value !== '')
+  return rows.filter(({ name, value, keeps }) => name !== '' || value !== '' || keeps !== undefined)
 }
 
 /**
@@ -73,13 +91,25 @@ export function readPaste(text: string, isValue: boolean): ReturnType<typeof par
   return isDotenv || !isValue ? parsed : null
 }
 
-/** The form's field of them, which meets the call's own rules: no name twice, and rows with nothing in them do not count. */
+/**
+ * The form's field of them, which meets the call's own rules: no name twice, rows with nothing in them do not count, and
+ * nothing that is kept is lost by a new name.
+ */
 export const envRows = z
-  .array(z.object({ name: z.string(), value: z.string(), secret: z.boolean().nullable() }))
+  .array(
+    z.object({
+      name: z.string(),
+      value: z.string(),
+      secret: z.boolean().nullable(),
+      keeps: z.string().exactOptional(),
+    }),
+  )
   .transform((rows, context) => {
     const values: [string, string][] = []
     const seen = new Set<string>()
-    for (const { name, value } of filledRows(rows)) {
+    for (const row of filledRows(rows)) {
+      const { name, value } = row
+      if (isLost(row)) context.addIssue({ code: 'custom', path: [name], message: 'env_renamed' })
       if (seen.has(name)) context.addIssue({ code: 'custom', path: [name], message: 'env_duplicate' })
       seen.add(name)
       values.push([name, value])

@@ -34,15 +34,17 @@ export function DockerfileFields({ values, onChange, fieldOf }: DockerfileFields
   }
   return (
     <>
-      <SegmentedFilter
-        label={t('source.dockerfile_way')}
-        value={way}
-        onChange={choose}
-        options={(['text', 'git'] as const).map(value => ({
-          value,
-          label: t(`source.dockerfile_ways.${value}`),
-        }))}
-      />
+      <div>
+        <SegmentedFilter
+          label={t('source.dockerfile_way')}
+          value={way}
+          onChange={choose}
+          options={(['text', 'git'] as const).map(value => ({
+            value,
+            label: t(`source.dockerfile_ways.${value}`),
+          }))}
+        />
+      </div>
       {way === 'text' ? (
         <Textarea
           label={t('source.dockerfile')}

@@ -52,9 +52,13 @@ function parsed(text: string | null): Record<string, unknown> {
   }
 }
 
+const KEPT_TYPES: ReadonlySet<string> = new Set(['string', 'number', 'object'])
+
 function isAlike(one: unknown, other: unknown): boolean {
-  if (Array.isArray(one)) return Array.isArray(other)
-  if (one !== null && typeof one === 'object') return typeof other === 'object'
-  // A number's field holds a text while it is typed; what is chosen is null until it is.
-  return ['string', 'number'].includes(typeof other) || (one === null && other === null)
+  if (Array.isArray(one) || Array.isArray(other)) return Array.isArray(one) && Array.isArray(other)
+  // What is not chosen is null, and so is a Dockerfile while its repository is named.
+  if (one === null || other === null) return other === null || KEPT_TYPES.has(typeof other)
+  if (typeof one === 'object') return typeof other === 'object'
+  // A number's field holds a text while it is typed.
+  return typeof other === 'string' || typeof other === 'number'
 }

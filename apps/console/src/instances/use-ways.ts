@@ -14,6 +14,8 @@ export function useWays(id: string, enabled: boolean) {
     ...queryOf(getConnection, { params: { id } }),
     enabled,
     staleTime: 0,
+    // That it has just stopped is no failure; others are said where the ways stand.
+    meta: { silent: true },
     refetchInterval: REFRESH_MS,
   })
 }

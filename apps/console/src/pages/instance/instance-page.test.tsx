@@ -3,7 +3,9 @@ import { getInstance } from '@berth/contract/instance-page'
 import { getConnection, listInstanceEvents } from '@berth/contract/instances'
 import { listVolumes } from '@berth/contract/volumes'
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { onUnseen } from '../../api/cache-lifecycle.ts'
+import { queryClient } from '../../api/query-client.ts'
 import { renderInPage } from '../../component-fixture.tsx'
 import { answerCalls, customer, InShell, Refusal } from '../../gateway-fixture.tsx'
 import { madeInstance } from '../../instances/instance-fixture.ts'
@@ -68,6 +70,29 @@ test('[R4.5] the page of a running instance says what it is, what it costs, and 
   expect(oldest?.textContent).toContain('Deployedby you')
   await act(async () => fireEvent.click(screen.getByRole('button', { name: 'Stop' })))
   expect(await screen.findByRole('dialog', { name: 'Stop llama-finetune?' })).toBeTruthy()
+})
+
+test('[R4.5] an instance that has just stopped is no failure of the look for its ways in', async () => {
+  const unseen: string[] = []
+  onUnseen(({ code }) => unseen.push(code))
+  onTestFinished(() => onUnseen(() => undefined))
+  let refused = 0
+  const answers = answering(running)
+  const ways = answers[getConnection.operation]
+  let isGone = false
+  await open({
+    ...answers,
+    [getConnection.operation]: () => {
+      if (!isGone) return ways()
+      refused += 1
+      return new Refusal([], 'instance_not_running', 409)
+    },
+  })
+  await screen.findByText(`ssh ${ID}@berth.example -p 2222`)
+  isGone = true
+  await act(() => queryClient.refetchQueries({ queryKey: [getConnection.operation] }))
+  expect(refused).toBeGreaterThan(0)
+  expect(unseen).toEqual([])
 })
 
 test('[R3.11] a network volume is named as its customer has named it', async () => {

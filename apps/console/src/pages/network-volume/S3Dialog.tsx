@@ -45,7 +45,13 @@ export function S3Dialog({ volume, opened, onClose }: S3DialogProps) {
             <Facts facts={facts} made={made} />
             {made && <S3Secret made={made} facts={facts} />}
             {facts.state === 'served' && <S3Code facts={facts} made={made} />}
-            <S3Keys volumeId={volume.id} facts={facts} onMaking={setIsMaking} onMade={setMade} />
+            <S3Keys
+              volumeId={volume.id}
+              facts={facts}
+              isShowing={made !== null}
+              onMaking={setIsMaking}
+              onMade={setMade}
+            />
             {made && (
               <div className={classes.end}>
                 <span>{t('s3.reach')}</span>

@@ -31,13 +31,15 @@ const NEVER_SERVED: ReadonlySet<S3State> = new Set(['off', 'not_files'])
 interface S3KeysProps {
   volumeId: string
   facts: VolumeS3
+  /** A secret is shown: to have saved it is what matters then. */
+  isShowing: boolean
   /** A key is under way: what comes back must not be left behind. */
   onMaking: (isMaking: boolean) => void
   onMade: (made: MadeS3Key) => void
 }
 
 /** The keys of a volume: made, rotated, revoked. */
-export function S3Keys({ volumeId, facts, onMaking, onMade }: S3KeysProps) {
+export function S3Keys({ volumeId, facts, isShowing, onMaking, onMade }: S3KeysProps) {
   const { t } = useTranslation('volumes')
   const [access, setAccess] = useState<S3KeyAccess>('read_write')
   const make = useChange(makeS3Key, { behind: true })
@@ -98,6 +100,7 @@ export function S3Keys({ volumeId, facts, onMaking, onMade }: S3KeysProps) {
             />
             <VerifiedButton
               call={makeS3Key}
+              variant={isShowing ? 'default' : 'filled'}
               loading={make.busy}
               disabled={busy}
               onClick={() => show(make.send({ params: { id: volumeId }, body: { access } }))}

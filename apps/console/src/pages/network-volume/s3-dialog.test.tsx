@@ -59,6 +59,8 @@ test('[R2.25] shows endpoint, bucket and region, and a new secret once: hidden i
     encodeURIComponent(SECRET),
   )
   expect(dialog.getByRole('button', { name: 'I have saved the secret' })).toBeTruthy()
+  // One button is the dialog's own now.
+  expect(dialog.getByRole('button', { name: 'Create key' }).dataset.variant).toBe('default')
 })
 
 test('[R2.25] a key is revoked once that was confirmed', async () => {

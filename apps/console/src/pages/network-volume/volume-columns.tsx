@@ -74,7 +74,7 @@ export function useVolumeColumns(
         key: 'volume',
         narrow: 'whole',
         header: t('columns.volume'),
-        width: '18%',
+        width: '17%',
         cell: ({ name, id, size_gb }) => (
           <TwoLines strong first={name} second={t('size_and_id', { gb: format.number(size_gb), id })} />
         ),
@@ -83,7 +83,7 @@ export function useVolumeColumns(
         key: 'status',
         narrow: 'under',
         header: t('columns.status'),
-        width: '18%',
+        width: '16%',
         cell: volume => (
           <StatusBadge
             look={volume.read_only ? { shape: 'dash', tone: 'warning' } : LOOKS[volume.status]}

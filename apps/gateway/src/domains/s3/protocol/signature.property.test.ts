@@ -27,6 +27,7 @@ const scope = { date: TIMESTAMP.slice(0, 8), region: REGION }
 function signed(
   request: Omit<SignedRequest, 'rawHeaders'>,
   more: Record<string, string> = {},
+  unsigned: readonly string[] = [],
 ): SignedRequest {
   const headers: Record<string, string> = {
     host: 's3.example.com',
@@ -34,8 +35,10 @@ function signed(
     'x-amz-date': TIMESTAMP,
     ...more,
   }
-  const names = Object.keys(headers).sort()
-  const unsigned = { ...request, rawHeaders: names.flatMap(name => [name, headers[name] ?? '']) }
+  const plain = { ...request, rawHeaders: Object.entries(headers).flat() }
+  const names = Object.keys(headers)
+    .filter(name => !unsigned.includes(name))
+    .sort()
   const claim: Claim = {
     accessKeyId: ID,
     ...scope,
@@ -45,12 +48,12 @@ function signed(
     payload: headers['x-amz-content-sha256'] ?? '',
     isPresigned: false,
   }
-  const toSign = ['AWS4-HMAC-SHA256', TIMESTAMP, scopeOf(claim), sha256(canonicalFor(unsigned, claim))].join(
+  const toSign = ['AWS4-HMAC-SHA256', TIMESTAMP, scopeOf(claim), sha256(canonicalFor(plain, claim))].join(
     '\n',
   )
   const signature = createHmac('sha256', signingKey(SECRET, scope)).update(toSign).digest('hex')
   const authorization = `AWS4-HMAC-SHA256 Credential=${ID}/${scopeOf(claim)}, SignedHeaders=${names.join(';')}, Signature=${signature}`
-  return { ...unsigned, rawHeaders: [...unsigned.rawHeaders, 'Authorization', authorization] }
+  return { ...plain, rawHeaders: [...plain.rawHeaders, 'Authorization', authorization] }
 }
 
 function verdict(request: SignedRequest, now = NOW, secret = SECRET): string {
@@ -149,6 +152,13 @@ describe('signatures', () => {
     )
   })
 
+  test('[R2.25] a request is signed for its host, and in one place alone', () => {
+    const plain = { method: 'GET', rawPath: '/', rawQuery: '' }
+    expect(verdict(signed(plain, {}, ['host']))).toBe('AccessDenied')
+    const twice = { ...plain, rawQuery: 'X-Amz-Algorithm=AWS4-HMAC-SHA256' }
+    expect(verdict(signed(twice))).toBe('InvalidRequest')
+  })
+
   test('[R2.25] fifteen minutes are too far, in either direction; a time that is none is no time', () => {
     const good = signed({ method: 'GET', rawPath: '/', rawQuery: '' })
     expect(verdict(good, NOW + 899_000)).toBe('right')
@@ -193,6 +203,8 @@ describe('signatures', () => {
     for (const seconds of ['604801', '0', '-1', '1e3', '']) {
       expect(verdict(address({ 'X-Amz-Expires': seconds }))).toBe('AuthorizationQueryParametersError')
     }
+    // Sessions are not given here, so none is good.
+    expect(verdict(address({ 'X-Amz-Security-Token': 'any' }))).toBe('ExpiredToken')
     const longer = address({}).rawQuery.replace('Expires=60', 'Expires=600')
     expect(verdict({ ...address({}), rawQuery: longer })).toBe('SignatureDoesNotMatch')
   })

@@ -31,9 +31,11 @@ export async function passOn(
   sent.on('continue', () => response.writeContinue())
   // The other end may refuse before it has all: whoever sends is not cut off for that before it has read why.
   incoming.pipe(sent)
-  incoming.once('close', () => {
-    if (!incoming.complete) sent.destroy()
-  })
+  const cut = () => {
+    if (!incoming.complete) sent.destroy(new Error('the client hung up'))
+  }
+  if (incoming.destroyed) cut()
+  else incoming.once('close', cut)
   try {
     await sendBack(await answered.promise, { incoming, response })
   } catch (cause) {

@@ -295,20 +295,46 @@ describeWhere('S3 of hostile volumes and clients', await probeSandbox(), () => {
       }
     })
 
-    test('[R2.25] a key of many folders takes no more handles than one of few', async () => {
+    /** Has the server open so many files more, while something is done. */
+    async function withHandles(more: number, work: () => Promise<void>): Promise<void> {
       const server = await serverOn(Number(new URL(volume.endpoint).port))
-      const keys = Array.from({ length: 8 }, (_, each) => `${`${each}/`.repeat(120)}file`)
       const limits = readFileSync(`/proc/${server}/limits`, 'utf8')
       const [, soft = '', hard = ''] = /^Max open files +(\d+) +(\d+)/m.exec(limits) ?? []
       const limit = (to: string) =>
         promisify(execFile)('prlimit', ['--pid', String(server), `--nofile=${to}`])
-      await limit(`${readdirSync(`/proc/${server}/fd`).length + 150}:${hard}`)
+      await limit(`${readdirSync(`/proc/${server}/fd`).length + more}:${hard}`)
       try {
-        await Promise.all(keys.map(key => put(key)))
-        expect(await Promise.all(keys.map(read))).toEqual(keys)
+        await work()
       } finally {
         await limit(`${soft}:${hard}`)
       }
+    }
+
+    test('[R2.25] a key of many folders takes no more handles than one of few', async () => {
+      const keys = Array.from({ length: 8 }, (_, each) => `${`${each}/`.repeat(120)}file`)
+      await withHandles(150, async () => {
+        await Promise.all(keys.map(key => put(key)))
+        expect(await Promise.all(keys.map(read))).toEqual(keys)
+      })
+    })
+
+    test('[R2.25] lists of folders that lie deep leave handles to others', async () => {
+      const deep = 'deep/'.repeat(200)
+      mkdirSync(at(deep), { recursive: true })
+      writeFileSync(at(deep, 'file'), '')
+      const list = (Delimiter?: string) =>
+        s3.send(new ListObjectsV2Command({ Bucket: volume.bucket, Prefix: 'deep/', Delimiter })).then(
+          ({ KeyCount }) => KeyCount,
+          error => error.name as string,
+        )
+      await withHandles(1_500, async () => {
+        const said = await Promise.all(
+          Array.from({ length: 12 }, (_, each) => list(each % 2 ? '/' : undefined)),
+        )
+        expect(said.filter(one => one !== 1 && one !== 'SlowDown')).toEqual([])
+      })
+      expect([await list(), await list('/')]).toEqual([1, 1])
+      rmSync(at('deep'), { recursive: true })
     })
   })
 

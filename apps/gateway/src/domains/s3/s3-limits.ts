@@ -39,6 +39,9 @@ export const S3_LIMITS = {
   leftoverMs: 24 * 3_600_000,
   /** Names that one list looks at before it answers with what it has, and the next call goes on. */
   listLooksMax: 20_000,
+  /** Folders from which on a list is deep, and the handles that all lists may hold of those. */
+  listFreeDepth: 16,
+  listDeepHandlesMax: 1_200,
   /** What is known of a key is asked again after this long; a change is told at once. */
   keyKnownMs: 5_000,
   /** Keys that are known at once; the oldest goes. */

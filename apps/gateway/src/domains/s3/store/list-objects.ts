@@ -1,3 +1,4 @@
+import { S3Error } from '../s3-error.ts'
 import { S3_LIMITS } from '../s3-limits.ts'
 import { codeOf, type Folder, whereMissing } from './beneath.ts'
 import { OWN_FOLDER } from './object-key.ts'
@@ -128,13 +129,15 @@ class Walk {
       this.#last = key
     }
     if (!isFolder) return false
-    const inside = await folder.folder(entry.text.slice(0, -1)).catch(whereGone)
-    if (!inside) return false
-    try {
-      return await this.folder(inside, key)
-    } finally {
-      await inside.close()
-    }
+    return holding(key, 1, async () => {
+      const inside = await folder.folder(entry.text.slice(0, -1)).catch(whereGone)
+      if (!inside) return false
+      try {
+        return await this.folder(inside, key)
+      } finally {
+        await inside.close()
+      }
+    })
   }
 
   async #common(
@@ -174,21 +177,44 @@ class Walk {
   async #holdsAny(folder: Folder, name: string, key: string): Promise<boolean> {
     const stat = await folder.look(name)
     if (stat && (await seenOf(this.#volume, { key, isFolder: true }, stat))) return true
-    const inside = await folder.folder(name).catch(whereGone)
-    if (!inside) return false
-    try {
-      for await (const entry of inside.names()) {
-        // Who has that many empty folders sees one that holds nothing.
-        this.#looks += 1
-        if (entry.isFile || this.#looks > S3_LIMITS.listLooksMax) return true
-        const deeper = `${key}${entry.name}/`
-        if (!entry.isFolder || Buffer.byteLength(deeper) > S3_LIMITS.keyBytesMax) continue
-        if (await this.#holdsAny(inside, entry.name, deeper)) return true
+    return holding(key, 2, async () => {
+      const inside = await folder.folder(name).catch(whereGone)
+      if (!inside) return false
+      try {
+        for await (const entry of inside.names()) {
+          // Who has that many empty folders sees one that holds nothing.
+          this.#looks += 1
+          if (entry.isFile || this.#looks > S3_LIMITS.listLooksMax) return true
+          const deeper = `${key}${entry.name}/`
+          if (!entry.isFolder || Buffer.byteLength(deeper) > S3_LIMITS.keyBytesMax) continue
+          if (await this.#holdsAny(inside, entry.name, deeper)) return true
+        }
+        return false
+      } finally {
+        await inside.close()
       }
-      return false
-    } finally {
-      await inside.close()
-    }
+    })
+  }
+}
+
+/** What all lists together hold of folders that lie deep. */
+let deepHandles = 0
+
+/**
+ * Works while a folder is open. A list holds one handle for each folder on its way down, of which there may be five hundred,
+ * and a process has so many: whoever has folders that deep gets some of them, and nobody else is kept from theirs.
+ * @param key Of the folder. @param handles What it takes to be open.
+ * @throws S3Error `SlowDown`.
+ */
+async function holding<Result>(key: string, handles: number, work: () => Promise<Result>): Promise<Result> {
+  const isDeep = key.split('/').length > S3_LIMITS.listFreeDepth
+  if (!isDeep) return work()
+  if (deepHandles + handles > S3_LIMITS.listDeepHandlesMax) throw new S3Error('SlowDown')
+  deepHandles += handles
+  try {
+    return await work()
+  } finally {
+    deepHandles -= handles
   }
 }
 

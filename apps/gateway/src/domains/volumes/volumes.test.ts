@@ -497,6 +497,20 @@ describe('a volume and its engine', () => {
     expect(compute.heldVolumes.has(one.id)).toBe(true)
   })
 
+  test('of an engine whose machines are another database’s nothing is removed', async () => {
+    const customer = await someone()
+    const one = await ready(customer)
+    await deployed(customer, {})
+    const stranger = await startGateway({ clock, compute })
+    try {
+      await run(stranger)
+      expect(compute.heldVolumes.has(one.id)).toBe(true)
+    } finally {
+      await stranger.gateway.stopRequests()
+      await stranger.gateway.stopLoops()
+    }
+  })
+
   test('one that its engine has lost costs nothing from when it was last seen, and is back when it is', async () => {
     const customer = await someone()
     const one = await ready(customer)

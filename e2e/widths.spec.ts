@@ -46,6 +46,7 @@ test.beforeAll(async ({ browser, gateway: shared }) => {
     http_ports: [8_080],
     start_command: 'exit 3',
   })
+  await own('POST', '/api/netvolume/', { name: LONG, region_code: 'us-west', size_gb: 10 })
   // Its second line says so, in as many words as there are.
   await page.goto('/instance-list')
   await expect(page.getByText(/^Command ended/)).toBeVisible()
@@ -134,6 +135,15 @@ const DIALOGS: readonly [string, (page: Page) => Promise<void>][] = [
   ],
   ['/payments', press('Top up')],
   ['/payments', press(/^Receipt of/)],
+  [
+    '/network-volume',
+    async where => {
+      await press('S3 access')(where)
+      // Its lines are the longest.
+      await where.getByRole('dialog').getByText('JavaScript').click()
+    },
+  ],
+  ['/my-images', press('From a Dockerfile')],
   ['/settings?section=ssh-keys', press('Add SSH key')],
   ['/settings?section=ssh-keys', press(/^Remove /)],
   ['/settings?section=registries', press('Add credential')],

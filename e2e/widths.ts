@@ -5,8 +5,8 @@ const WIDTHS_PX = [320, 390, 768, 1_024, 1_440, 2_560, 3_840] as const
 const HEIGHT_PX = 900
 
 /**
- * Holds what a page shows at every width: nothing is wider than the screen, no part of it scrolls sideways but code,
- * and each control lies within its card and is what a finger at its middle meets. Where a dialog is open that is meant
+ * Holds what a page shows at every width: nothing is wider than the screen, no part of it scrolls sideways but code, each
+ * control lies within its card and is what a finger at its middle meets, and buttons show all of their words. Where a dialog is open that is meant
  * of the dialog. The page is left 1,440 px wide.
  * @param page The page, loaded.
  * @param name What it is called when it fails.
@@ -63,6 +63,8 @@ async function faultsOfPage(): Promise<string[]> {
       met !== null &&
       (element.contains(met) ||
         ('labels' in element && [...((element as HTMLInputElement).labels ?? [])].some(l => l.contains(met))))
+    if (element.matches('button') && cutsItsWords(element))
+      faults.push(`${nameOf(element)} shows part of its words`)
     if (!isIt) faults.push(`${nameOf(element)} is out of reach, under ${met ? nameOf(met) : 'the edge'}`)
   }
   return faults
@@ -75,6 +77,13 @@ async function faultsOfPage(): Promise<string[]> {
       height > 1 &&
       element.checkVisibility({ visibilityProperty: true, opacityProperty: false }) &&
       element.closest('[inert], [aria-hidden="true"], [href="#main"]') === null
+    )
+  }
+
+  function cutsItsWords(button: HTMLElement): boolean {
+    return [button, ...button.querySelectorAll<HTMLElement>('*')].some(
+      part =>
+        getComputedStyle(part).overflowX !== 'visible' && part.scrollWidth > part.clientWidth + SLACK_PX,
     )
   }
 

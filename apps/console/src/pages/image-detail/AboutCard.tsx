@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { settingsQuery } from '../../api/queries.ts'
 import { useImageWords } from '../../images/use-image-words.ts'
+import { useRegionName } from '../../images/use-region-name.ts'
 import { Card } from '../../ui/Card.tsx'
 import { CopyText } from '../../ui/CopyText.tsx'
 import classes from './AboutCard.module.css'
@@ -12,6 +13,7 @@ import classes from './AboutCard.module.css'
 export function AboutCard({ image }: { image: ImageDetail }) {
   const { t } = useTranslation('images')
   const words = useImageWords()
+  const regionName = useRegionName()
   const { data: settings } = useQuery(settingsQuery)
   const { min_vram_gb, min_disk_gb, size, version_info, kind, region_code, tags, image_reference } = image
   const storage = settings?.brand.image_storage_url ?? null
@@ -29,7 +31,9 @@ export function AboutCard({ image }: { image: ImageDetail }) {
         <Fact name={t('about.size')}>{size === 0 ? '–' : words.size(size)}</Fact>
         {version_info !== '' && <Fact name={t('about.version_info')}>{version_info}</Fact>}
         <Fact name={t('about.kind')}>{t(`kinds.${kind}`)}</Fact>
-        <Fact name={t('about.region')}>{region_code ?? t('about.every_region')}</Fact>
+        <Fact name={t('about.region')}>
+          {region_code === null ? t('about.every_region') : regionName(region_code)}
+        </Fact>
         <Fact name={t('about.ports')}>{ports === '' ? t('about.no_ports') : ports}</Fact>
         {tags.length > 0 && <Fact name={t('about.tags')}>{tags.map(words.tag).join(', ')}</Fact>}
       </dl>

@@ -12,6 +12,7 @@ import { searchOf, stringifySearch } from '../../app/search.ts'
 import { useSession } from '../../app/session/session.ts'
 import { wayToSignIn } from '../../app/way-to-sign-in.ts'
 import { fittingOffers } from '../../images/fitting-offers.ts'
+import { useRegionName } from '../../images/use-region-name.ts'
 import { type SpecOffer, stockLevel } from '../../offers/offers.ts'
 import { Answer } from '../../ui/Answer.tsx'
 import { Card } from '../../ui/Card.tsx'
@@ -70,6 +71,7 @@ function Machine({ image, offer, other }: MachineProps) {
   const { t } = useTranslation('images')
   const format = useFormat()
   const { user } = useSession()
+  const regionName = useRegionName()
   const [place] = offer.places
   const disk = Math.max(image.min_disk_gb, CONTAINER_DISK_GB_MIN, SYSTEM_DISK_FREE_GB)
   // Disks are priced for who has a wallet.
@@ -94,7 +96,10 @@ function Machine({ image, offer, other }: MachineProps) {
       <div className={classes.head}>
         <h2 className={classes.name}>{offer.gpu ? `1× ${offer.name}` : offer.name}</h2>
         <span className={classes.stock} data-level={level}>
-          {t(`machine.stock.${level}`, { region: place?.region_code ?? '', count: place?.available ?? 0 })}
+          {t(`machine.stock.${level}`, {
+            region: place ? regionName(place.region_code) : '',
+            count: place?.available ?? 0,
+          })}
         </span>
       </div>
       <p className={classes.price}>

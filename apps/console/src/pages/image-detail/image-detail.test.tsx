@@ -2,7 +2,7 @@ import { getSettings } from '@berth/contract/account'
 import { getImage, type ImageDetail } from '@berth/contract/images'
 import { getPrice } from '@berth/contract/instances'
 import { reportImage, starImage, unstarImage } from '@berth/contract/own-images'
-import { listGpuSpecs } from '@berth/contract/regions'
+import { allRegions, listGpuSpecs } from '@berth/contract/regions'
 import { screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, test } from 'vitest'
@@ -32,6 +32,7 @@ async function open(image: ImageDetail | Refusal, options: { guest?: boolean; an
         madeSpec({ id: 'small', name: 'T4', vram_gb: 16, price_micro_per_hour: '100000' }),
       ],
       [getPrice.operation]: () => PRICE,
+      [allRegions.operation]: () => [{ code: 'us-west', name: 'West', enabled: true }],
       ...options.answers,
     },
     { user: options.guest ? null : customer() },
@@ -54,12 +55,12 @@ const lineOf = async (name: string) => (await screen.findByText(name)).parentEle
 
 describe('the page of an image', () => {
   test('says whose it is, what it needs, and what the machine costs that it runs on', async () => {
-    await open(madeDetail({ min_disk_gb: 40 }))
+    await open(madeDetail({ min_disk_gb: 40, region_code: 'us-west' }))
     expect(await screen.findByRole('heading', { level: 1, name: 'ComfyUI 0.9' })).toBeTruthy()
     expect(screen.getByText(/^by latent-garden · 8,412 deploys · updated 12 Nov 2026/)).toBeTruthy()
     // The cheapest that is free, not the cheapest of all, nor one that is too small.
     expect(await screen.findByRole('heading', { name: '1× RTX 4090' })).toBeTruthy()
-    expect(screen.getByText('Available in us-west')).toBeTruthy()
+    expect(await screen.findByText('Available in West')).toBeTruthy()
     expect(await screen.findByText('$0.4228 /h')).toBeTruthy()
     expect(screen.getByText('or A100 at $1.1900 /h')).toBeTruthy()
     expect(await lineOf('A day running')).toContain('$10.1472 /day')
@@ -67,6 +68,7 @@ describe('the page of an image', () => {
     expect(await lineOf('Needs')).toContain('24 GB VRAM, 40 GB disk')
     expect(await lineOf('Ports')).toContain('8188 http, 22 tcp')
     expect(await lineOf('Size')).toContain('17 GB')
+    expect(await lineOf('Region')).toBe('RegionWest')
     expect(screen.getByRole('link', { name: 'Deploy this image' }).getAttribute('href')).toBe(
       '/explore?image_id=im-000000&spec=rtx-4090',
     )

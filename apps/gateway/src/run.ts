@@ -158,7 +158,7 @@ async function greet({ gateway, config, address, managementAddress }: Greeting):
   lines.push(...aboutPayments(gateway.paymentsShown))
   if (config.casdoor !== null) lines.push(`Accounts   are kept by Casdoor at ${config.casdoor.url}`)
   lines.push(`Metrics    ${managementAddress}/metrics`)
-  lines.push(...aboutMachines(gateway.fleet.summary(), gateway.instances.foreignMachines()))
+  lines.push(...aboutMachines(gateway.fleet.summary(), gateway.instances.foreign()))
   // An account of ours alone would not be one of Casdoor's.
   if (config.demo === 'auto' && isLocal && config.casdoor === null) {
     const { userId, created } = await gateway.identity.createDemoCustomer()
@@ -207,7 +207,7 @@ function aboutMachines({ open, missing }: ReturnType<Fleet['summary']>, foreign:
     ...missing.map(({ description, why }) => `none from ${description}: ${why}`),
     ...(foreign > 0
       ? [
-          `${foreign} of the machines there belong${foreign === 1 ? 's' : ''} to another database; nothing of them is removed.`,
+          `${foreign} of the machines and volumes there belong${foreign === 1 ? 's' : ''} to another database; nothing of them is removed.`,
         ]
       : []),
   ]

@@ -83,7 +83,7 @@ test('beside machines of another database it starts, says so, and removes none',
   mkdirSync(home, { recursive: true })
   const run = start({ ...(await databaseBeside()), BERTH_COMPUTE: 'sandbox' })
   await run.address
-  expect(run.output()).toContain('1 of the machines there belongs to another database')
+  expect(run.output()).toContain('1 of the machines and volumes there belongs to another database')
   // The first sweep comes right after the start; a stop waits for what is under way.
   run.child.kill('SIGTERM')
   expect(await run.ended).toBe(0)

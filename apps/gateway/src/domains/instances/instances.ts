@@ -71,7 +71,7 @@ export interface InstancesDeps {
   images: Pick<Images, 'find' | 'ofInstance' | 'officialName' | 'noteDeploy' | 'bring' | 'buildersAmong'>
   sshKeys: Pick<SshKeys, 'list' | 'guestKeys' | 'requireOwn'>
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireImage' | 'requireDirectPorts'>
-  volumes: Pick<Volumes, 'find' | 'requireUsable' | 'requireReady' | 'isReadOnly'>
+  volumes: Pick<Volumes, 'find' | 'requireUsable' | 'requireReady' | 'isReadOnly' | 'countRows'>
   events: Pick<Events, 'emit' | 'on'>
   /** Tells of changes by other replicas; null where there are none. */
   listen: OpenDatabase['listen'] | null
@@ -103,7 +103,7 @@ export function createInstances(deps: InstancesDeps) {
     reconciler,
     countLive,
     eventsBetween: reads.eventsBetween,
-    foreignMachines: pairing.foreignMachines,
+    foreign: pairing.foreign,
     /**
      * Deploys an instance; a second deploy with the same key gives the first one's answer.
      * @throws ApiError of the compute group, `insufficient_balance` or `validation_failed`.

@@ -28,6 +28,10 @@ export function ownDiskOf({ dataDiskGb, podVolumeGb, podVolumePath }: OwnDiskCol
  */
 export const ownVolumeId = (instanceId: string): string => `${instanceId}-disk`
 
+/** Whose disk a volume is, by its id; null: none of an instance. */
+export const instanceOfOwnVolume = (volumeId: string): string | null =>
+  /^(i-[a-z0-9]+)-disk$/.exec(volumeId)?.[1] ?? null
+
 /**
  * The volumes on an engine that are disks of instances, from before they are made until their engine has confirmed that
  * nothing of the instance is left.

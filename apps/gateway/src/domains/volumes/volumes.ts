@@ -28,6 +28,7 @@ import { accountDeleted } from '../identity/events.ts'
 import { dropAll, madeOf, SNAPSHOT_CHANNEL } from './snapshots/snapshot-states.ts'
 import { createSnapshotWork } from './snapshots/snapshot-work.ts'
 import { createSnapshots } from './snapshots/snapshots.ts'
+import { volumeSnapshot } from './snapshots/tables.ts'
 import { volume } from './tables.ts'
 import { createVolumeMeasures } from './volume-measures.ts'
 import {
@@ -295,6 +296,14 @@ export function createVolumes(deps: VolumesDeps) {
   return {
     /** Does all that is due now, as the loop does. */
     run: work.run,
+
+    /** How many of those ids are of volumes or snapshots that this database has, or once had. */
+    async countRows(ids: readonly string[]): Promise<number> {
+      const counts = await Promise.all(
+        [volume, volumeSnapshot].map(table => db.$count(table, inArray(table.id, [...ids]))),
+      )
+      return counts.reduce((sum, rows) => sum + rows, 0)
+    },
 
     /** What customers ask for of snapshots. */
     snapshots,

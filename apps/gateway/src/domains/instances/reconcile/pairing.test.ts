@@ -33,6 +33,7 @@ function nextRun(compute: FakeEngine = fixture.compute) {
     log,
     fleet,
     stock: createStock({ db, clock }),
+    volumes: fixture.volumesAt(fixture.instances),
     limits: RECONCILE_LIMITS,
   })
   const { run } = createSweep({
@@ -63,16 +64,25 @@ test('machines that another database knows are left alone, in this run and in th
     await sweep.run()
     await sweep.run()
     expect(machines()).toEqual(['i-homes', 'i-more'])
-    expect(pairing.foreignMachines()).toBe(2)
+    expect(pairing.foreign()).toBe(2)
     expect(said).toEqual([expect.stringContaining('belong to another database')])
     expect(await known()).toEqual([])
   }
 })
 
+test('an engine that has volumes of another database and no machine is left alone, whatever they are of', async () => {
+  for (const id of ['v-homes', 's-homes', 'i-homes-disk']) fixture.compute.heldVolumes.add(id)
+  const { pairing, said } = nextRun()
+  expect(await pairing.isOurs()).toBe(false)
+  expect(pairing.foreign()).toBe(3)
+  expect(said).toEqual([expect.stringContaining('belong to another database')])
+  expect(await known()).toEqual([])
+})
+
 test('a gateway that starts beside such machines says so, serves its customers, and removes none of them', async () => {
   fixture.compute.plant('i-homes', 'running')
   await fixture.instances.reconciler.start()
-  expect(fixture.instances.foreignMachines()).toBe(1)
+  expect(fixture.instances.foreign()).toBe(1)
   const userId = await fixture.payer()
   const id = await fixture.running(userId)
   await fixture.instances.terminate({ userId, instanceId: id })
@@ -91,7 +101,7 @@ test('a gateway that starts beside such machines says so, serves its customers, 
 
 test('a first start, without machines, makes the engine known; what has no row after that is removed', async () => {
   await fixture.instances.reconciler.start()
-  expect(fixture.instances.foreignMachines()).toBe(0)
+  expect(fixture.instances.foreign()).toBe(0)
   expect(await known()).toEqual([fixture.compute.id])
   await fixture.instances.reconciler.stop()
   fixture.compute.plant('i-orphan', 'running')
@@ -107,7 +117,7 @@ test('machines of another engine are not taken for known ones', async () => {
   other.plant('i-homes', 'running')
   const { pairing, sweep } = nextRun(other)
   await sweep.run()
-  expect(pairing.foreignMachines()).toBe(1)
+  expect(pairing.foreign()).toBe(1)
   expect(other.held.size).toBe(1)
 })
 
@@ -119,5 +129,5 @@ test('while the driver does not answer nothing is decided, and nothing removed',
   expect(await known()).toEqual([])
   await sweep.run()
   expect(machines()).toEqual(['i-homes'])
-  expect(pairing.foreignMachines()).toBe(1)
+  expect(pairing.foreign()).toBe(1)
 })

@@ -10,7 +10,7 @@ import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { expect, onTestFinished, test } from 'vitest'
 import { reread } from './api/cache-lifecycle.ts'
 import { renderInPage } from './component-fixture.tsx'
-import { answerCalls, InShell } from './gateway-fixture.tsx'
+import { answerCalls, InShell, Refusal } from './gateway-fixture.tsx'
 import { madeInstance } from './instances/instance-fixture.ts'
 import { offersOf } from './offers/offers.ts'
 import { DeployForm } from './pages/explore/DeployForm.tsx'
@@ -208,6 +208,26 @@ test('[B7] what a registry says of an image stands at the field of the image', a
   const field = await screen.findByLabelText('Image')
   await waitFor(() => expect(field.getAttribute('aria-invalid')).toBe('true'))
   expect(document.body.textContent).toContain('The registry gives this image to nobody without a login')
+})
+
+test('[B7] Deploy stays on while a check fails, and leads to the field that is at fault', async () => {
+  const check = { key: 'image', ok: false, code: 'image_needs_login', values: { field: 'image_reference' } }
+  const { sent } = await openRepeated(
+    {
+      [checkResource.operation]: () => ({ ok: false, checks: [check] }),
+      [deployInstance.operation]: () =>
+        new Refusal([{ path: 'image_reference', msg: 'It needs a login.' }], 'validation_failed'),
+    },
+    PLAIN,
+  )
+  const field = await screen.findByLabelText<HTMLInputElement>('Image')
+  await waitFor(() => expect(field.getAttribute('aria-invalid')).toBe('true'))
+  const deploy = await button('Deploy')
+  expect(deploy.getAttribute('aria-disabled')).toBeNull()
+  await act(async () => fireEvent.click(deploy))
+  await waitFor(() => expect(document.activeElement).toBe(field))
+  expect(field.value).toBe(PLAIN.image_reference)
+  expect(sent.filter(({ operation }) => operation === deployInstance.operation)).toHaveLength(1)
 })
 
 test('[B7] what is wrong with a volume or a port stands at its field before anything is sent, and its fold opens', async () => {

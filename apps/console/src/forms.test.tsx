@@ -10,7 +10,7 @@ import { makeFolder } from '@berth/contract/files'
 import { getImage, type Image, officialImages } from '@berth/contract/images'
 import { deployBody, deployInstance, editInstance } from '@berth/contract/instances'
 import { watchOffer } from '@berth/contract/offer-watches'
-import { createImage, editImage } from '@berth/contract/own-images'
+import { createImage, editImage, reportImage } from '@berth/contract/own-images'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
 import {
   addRegistryCredential,
@@ -42,6 +42,7 @@ import { DeployForm } from './pages/explore/DeployForm.tsx'
 import { SaveTemplateDialog } from './pages/explore/repeat/SaveTemplateDialog.tsx'
 import { TemplatesDialog } from './pages/explore/repeat/TemplatesDialog.tsx'
 import { WatchDialog } from './pages/explore/watch/WatchDialog.tsx'
+import { ReportDialog } from './pages/image-detail/ReportDialog.tsx'
 import { FileDialogs } from './pages/instance/files/FileDialogs.tsx'
 import { CreateVolumeDialog } from './pages/network-volume/CreateVolumeDialog.tsx'
 import { GrowVolumeDialog } from './pages/network-volume/GrowVolumeDialog.tsx'
@@ -171,6 +172,14 @@ const FORMS: readonly FormCase[] = [
     namespaces: ['instances', 'deploy'],
     typed: { Name: 'other' },
     submit: 'Save',
+  },
+  {
+    file: 'image-detail/ReportDialog.tsx',
+    call: reportImage,
+    Form: () => <ReportDialog image={{ id: 'im-000000', name: 'tools' }} opened onClose={nothing} />,
+    namespaces: ['images'],
+    typed: { 'What did you see?': 'It ends at once.' },
+    submit: 'Send the report',
   },
   {
     file: 'network-volume/CreateVolumeDialog.tsx',

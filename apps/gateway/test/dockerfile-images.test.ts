@@ -6,11 +6,17 @@ import { gzipSync } from 'node:zlib'
 import { getBuildLog } from '@berth/contract/images'
 import { terminateInstance } from '@berth/contract/instances'
 import { cancelImageBuild, createImage, deleteImage } from '@berth/contract/own-images'
+import { addRegistryCredential, removeRegistryCredential } from '@berth/contract/registries'
 import Docker from 'dockerode'
 import { describe, expect, test } from 'vitest'
 import { imageDetails } from '../src/domains/images/images-fixture.ts'
 import { eventually, text } from '../src/drivers/compute/conformance/tools.ts'
-import { isInstalled, makeImage, startRegistry } from '../src/drivers/compute/oci/registry-fixture.ts'
+import {
+  isInstalled,
+  makeImage,
+  packOdd,
+  startRegistry,
+} from '../src/drivers/compute/oci/registry-fixture.ts'
 import { programsLayer } from '../src/drivers/compute/sandbox/programs-layer-fixture.ts'
 import { startGitServer } from './git-server.ts'
 import { HOUSE_MS, onEngine, useHouse } from './image-house.ts'
@@ -24,12 +30,15 @@ if (missing) process.stdout.write(`SKIP images of a Dockerfile: ${missing}\n`)
 // does with one harms nobody. Method: a whole gateway over HTTP, a real Docker, a registry and a git host of our own.
 describe.skipIf(missing)('images of a Dockerfile', () => {
   let registry: Awaited<ReturnType<typeof startRegistry>>
+  let other: Awaited<ReturnType<typeof startRegistry>>
   let git: Awaited<ReturnType<typeof startGitServer>>
   const house = useHouse(async folder => {
     const opened = await docker?.open(folder)
     if (!opened) throw new Error('there is no Docker')
     const layer = { bytes: gzipSync(await programsLayer(folder), { level: 1 }), packing: '+gzip' as const }
     registry = await startRegistry(makeImage([layer], { Env: ['PATH=/usr/bin:/bin'] }))
+    const small = { bytes: packOdd([{ name: 'other', content: 'from another' }]), packing: '' as const }
+    other = await startRegistry(makeImage([small]))
     git = await startGitServer(folder, {
       Dockerfile: 'FROM scratch\nENV ROOT=1',
       'services/api/Dockerfile': `FROM ${registry.reference}\nCOPY . /srv/\nRUN cat /srv/src/file /srv/link > /both`,
@@ -39,15 +48,17 @@ describe.skipIf(missing)('images of a Dockerfile', () => {
     })
     return {
       ...opened,
-      privateRegistries: [registry.host, git.host],
+      privateRegistries: [registry.host, other.host, git.host],
       gitAuthority: git.authorityFile,
       async end() {
         await opened.end()
-        await new Docker()
-          .getImage(registry.reference)
-          .remove({ force: true })
-          .catch(() => undefined)
-        registry.close()
+        for (const { reference, close } of [registry, other]) {
+          await new Docker()
+            .getImage(reference)
+            .remove({ force: true })
+            .catch(() => undefined)
+          close()
+        }
         git.close()
       },
     }
@@ -129,11 +140,45 @@ describe.skipIf(missing)('images of a Dockerfile', () => {
   )
 
   test(
+    '[R6.4] a credential is shown to its own registry, and to no other that the file names',
+    async () => {
+      const { data, image } = house()
+      registry.does((request, response) => {
+        if (request.headers.authorization === `Basic ${btoa('ada:harbour')}`) return false
+        response.writeHead(401, { 'www-authenticate': 'Basic realm="harbour"' }).end()
+        return true
+      })
+      try {
+        const dockerfile = `FROM ${registry.reference}\nCOPY --from=${other.reference} /other /other`
+        const { id: credential } = await data(addRegistryCredential, {
+          body: { name: 'harbour', registry: registry.host, username: 'ada', password: 'harbour' },
+        })
+        const { id } = await data(createImage, body({ dockerfile, registry_credential_id: credential }))
+        await ended(id)
+        expect(await image(id), await logOf(id)).toMatchObject({ status: 'private' })
+        expect(registry.asked.some(({ authorization }) => authorization !== undefined)).toBe(true)
+        expect(other.asked.length).toBeGreaterThan(0)
+        expect(other.asked.filter(({ authorization }) => authorization !== undefined)).toEqual([])
+        await data(deleteImage, { params: { id } })
+        await data(removeRegistryCredential, { params: { id: credential } })
+      } finally {
+        registry.does(() => false)
+      }
+    },
+    HOUSE_MS,
+  )
+
+  test(
     '[R8.1] [B7] what cannot be followed is said at its field, or fails with its own reason and costs nothing',
     async () => {
       const { data, refusal, image } = house()
       const pasted = (dockerfile: string) => refusal(createImage, body({ dockerfile }))
-      expect(await pasted('RUN true')).toBe('dockerfile dockerfile')
+      const third = body({ dockerfile: 'FROM scratch\nENV A=1\nADD a b' })
+      expect(await house().refused(createImage, third)).toMatchObject({
+        code: 'dockerfile_invalid',
+        msg: expect.stringMatching(/^Line 3 /),
+      })
+      expect(await pasted('RUN true')).toBe('dockerfile not_allowed')
       expect(await pasted(`FROM ${registry.host}/t/image:none`)).toBe('dockerfile image_not_found')
       expect(await pasted('FROM 127.0.0.1:1/a:1')).toBe('dockerfile registry_host_private')
       expect(await refusal(createImage, body({ dockerfile: 'FROM scratch', git: { url: git.url } }))).toBe(

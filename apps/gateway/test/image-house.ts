@@ -68,6 +68,8 @@ export function useHouse(open: (folder: string) => Promise<Opened>) {
       await becomes(instance_id, 'running')
       return instance_id
     },
+    refused: async <C extends Call>(call: C, input: CallInput<C>) =>
+      (await gateway.call(call, input, { token })).envelope,
     async refusal<C extends Call>(call: C, input: CallInput<C>): Promise<string> {
       const { envelope } = await gateway.call(call, input, { token })
       if (envelope.status === 'ok') return 'ok'

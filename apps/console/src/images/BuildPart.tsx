@@ -109,7 +109,11 @@ function Built({ image }: { image: CustomImage }) {
   if (status === 'failed') {
     return (
       <section className={classes.box} role="status">
-        <strong className={classes.error}>{t('build.failed', { name })}</strong>
+        {reason?.code === 'build_canceled' ? (
+          <strong>{t('build.given_up', { name })}</strong>
+        ) : (
+          <strong className={classes.error}>{t('build.failed', { name })}</strong>
+        )}
         {reason && <p>{t(`images:reason.${reason.code}`)}</p>}
         <p className={classes.note}>{t('build.failed_note')}</p>
         {reason && <TechnicalDetail lines={[reason.detail]} />}

@@ -148,14 +148,8 @@ export function PriceCard(props: PriceCardProps) {
               : stopped && t('price.stopped_brief', { rate: stopped })}
           </span>
         </p>
-        <VerifiedButton
-          call={deployInstance}
-          type="submit"
-          size="lg"
-          fullWidth
-          loading={busy}
-          reason={check.data && !check.data.ok && !check.isPlaceholderData ? t('check.not_ok') : null}
-        >
+        {/* Whatever the checks say: what the gateway refuses is said at its field, which gets the focus. */}
+        <VerifiedButton call={deployInstance} type="submit" size="lg" fullWidth loading={busy}>
           {t('deploy')}
         </VerifiedButton>
       </div>

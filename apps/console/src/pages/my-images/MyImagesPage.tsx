@@ -92,7 +92,7 @@ export function Page() {
 
   const { state } = filters.values
   const found = find(data ?? [], filters.typed)
-  const rows = found.filter(({ status }) => isShown(status, state))
+  const rows = found.filter(image => isShown(image, state))
   const fromRegistry = (
     <VerifiedButton
       call={createImage}
@@ -147,7 +147,7 @@ export function Page() {
             options={OWN_FILTERS.map(value => ({
               value,
               label: t(`own.filters.${value === '' ? 'all' : value}`),
-              count: found.filter(({ status }) => isShown(status, value)).length,
+              count: found.filter(image => isShown(image, value)).length,
             }))}
           />
         </ListBar>

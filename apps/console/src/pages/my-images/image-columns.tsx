@@ -34,6 +34,7 @@ import {
   obstacleOf,
   PRIMARY,
 } from './own-image-actions.ts'
+import { isGivenUp } from './search.ts'
 
 /** Total over the statuses: a new one does not compile until it has a look. */
 const LOOKS: Record<ImageStatus, StatusLook> = {
@@ -44,6 +45,15 @@ const LOOKS: Record<ImageStatus, StatusLook> = {
   refused: { shape: 'cross', tone: 'bad' },
   failed: { shape: 'cross', tone: 'bad' },
   deleting: { shape: 'spinner', tone: 'quiet' },
+}
+
+const UNPAID: StatusLook = { shape: 'dash', tone: 'warning' }
+/** Its owner wanted it so. */
+const GIVEN_UP: StatusLook = { shape: 'ring', tone: 'quiet' }
+
+function lookOf(image: CustomImage): StatusLook {
+  if (image.unpaid_since !== null) return UNPAID
+  return isGivenUp(image) ? GIVEN_UP : LOOKS[image.status]
 }
 
 const ICONS: Record<OwnAction, Icon> = {
@@ -113,11 +123,7 @@ export function useImageColumns(
         header: t('own.columns.state'),
         width: '26%',
         cell: image => (
-          <StatusBadge
-            look={image.unpaid_since === null ? LOOKS[image.status] : { shape: 'dash', tone: 'warning' }}
-            label={statusOf(image)}
-            reason={underStatus(image)}
-          />
+          <StatusBadge look={lookOf(image)} label={statusOf(image)} reason={underStatus(image)} />
         ),
       },
       {
@@ -176,8 +182,10 @@ export function useImageColumns(
       },
     ]
 
-    function statusOf({ status, progress, unpaid_since }: CustomImage): string {
+    function statusOf(image: CustomImage): string {
+      const { status, progress, unpaid_since } = image
       if (unpaid_since !== null) return t('own.unpaid')
+      if (isGivenUp(image)) return t('own.status.given_up')
       const percent = status === 'building' ? percentOf(progress) : null
       return percent === null ? t(`own.status.${status}`) : t('own.status_percent', { percent })
     }

@@ -153,6 +153,17 @@ describe('the list of one’s own images', () => {
     expect(await screen.findByText('36 GB kept at $0.0017 /day for each GB: $0.0612 /day')).toBeTruthy()
   })
 
+  test('one that was given up is said to be so, and needs nobody', async () => {
+    const reason = { code: 'build_canceled' as const, detail: '' }
+    await open([
+      ...EVERY,
+      madeOwnImage({ id: 'im-000007', name: 'tried', status: 'failed', size: 0, reason }),
+    ])
+    expect((await rowOf('tried')).textContent).toContain('Given up')
+    await userEvent.click(screen.getByRole('radio', { name: /^Needs you/ }))
+    await waitFor(() => expect(namesOf()).toEqual(['sd-lora', 'embed']))
+  })
+
   test('“Needs you” gathers what was refused and what failed, in the address too', async () => {
     const { search } = await open()
     await rowOf('embed')

@@ -1,4 +1,4 @@
-import type { ImageStatus } from '@berth/contract/images'
+import type { CustomImage, ImageStatus } from '@berth/contract/images'
 import * as z from 'zod'
 import { findText } from '../../lists/use-filters.ts'
 
@@ -14,8 +14,13 @@ export const myImagesSearch = z.object({
   q: findText,
 })
 
-/** Whether an image is among those that a filter shows. */
-export function isShown(status: ImageStatus, filter: OwnFilter): boolean {
+/** Whether an image is among those that a filter shows. One that was given up needs nothing of its owner. */
+export function isShown(image: Pick<CustomImage, 'status' | 'reason'>, filter: OwnFilter): boolean {
   if (filter === '') return true
-  return filter === 'needs' ? NEEDS.includes(status) : status === filter
+  return filter === 'needs' ? NEEDS.includes(image.status) && !isGivenUp(image) : image.status === filter
+}
+
+/** Whether its owner ended the making of an image. */
+export function isGivenUp({ reason }: Pick<CustomImage, 'reason'>): boolean {
+  return reason?.code === 'build_canceled'
 }

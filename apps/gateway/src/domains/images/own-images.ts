@@ -416,14 +416,15 @@ async function copyOf(tx: Transaction, { id }: OwnImageRow): Promise<CommunityRo
   return row
 }
 
-/** @throws ApiError `validation_failed` where it cannot be followed. */
+/** @throws ApiError `dockerfile_invalid` where it cannot be followed, with the line. */
 function referencesIn(dockerfile: string): string[] {
   try {
     return referencesOf(parseDockerfile(dockerfile))
   } catch (error) {
     if (!(error instanceof DockerfileError)) throw error
-    throw new ApiError('validation_failed', {
-      fields: [{ path: 'dockerfile', rule: 'dockerfile' }],
+    throw new ApiError('dockerfile_invalid', {
+      values: { line: error.line },
+      fields: [{ path: 'dockerfile', rule: 'not_allowed' }],
       cause: error,
     })
   }

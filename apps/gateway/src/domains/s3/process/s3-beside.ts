@@ -1,13 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { QUICK_IMPORTS } from '../../../platform/quick-imports.ts'
+import { startProcessBeside } from '../../../platform/process-beside.ts'
 import type { GatewaySide } from '../gateway-side.ts'
 import type { FromProcess, HopSockets, ToProcess } from './words.ts'
 
 const SCRIPT = join(import.meta.dirname, 's3-process.ts')
-const FLAGS = ['--max-old-space-size=512', '--disable-warning=ExperimentalWarning']
+const FLAGS = ['--max-old-space-size=512']
 /** What has ended by itself is started again, and not without a pause. */
 const AGAIN_MS = 1_000
 
@@ -51,7 +51,7 @@ export function createS3Beside(deps: {
   async function start(host: string, port: number): Promise<void> {
     const hops = await deps.openHops()
     const started = Promise.withResolvers<void>()
-    const own = startProcess()
+    const own = startProcessBeside(SCRIPT, FLAGS)
     child = own
     own.on('message', (said: FromProcess) => {
       if (said.says === 'find_key') void answer(own, said)
@@ -101,16 +101,4 @@ export function createS3Beside(deps: {
       tell({ tells: 'stop' })
     },
   }
-}
-
-function startProcess(): ChildProcess {
-  const child = spawn(process.execPath, [...FLAGS, SCRIPT], {
-    env: { ...QUICK_IMPORTS },
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    serialization: 'advanced',
-  })
-  // It ends with this process, and does not keep it.
-  child.unref()
-  child.channel?.unref()
-  return child
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -6,7 +6,7 @@ import type { Language } from '@berth/contract/limits'
 import type { Logger } from 'pino'
 import type { OpenDatabase } from '../../../../platform/database/open-database.ts'
 import type { CountCall } from '../../../../platform/http/rate-counts.ts'
-import { QUICK_IMPORTS } from '../../../../platform/quick-imports.ts'
+import { startProcessBeside } from '../../../../platform/process-beside.ts'
 import { joinStreams } from '../../../../platform/streams/join-streams.ts'
 import { INSTANCE_CHANNEL, type Instances, type Target } from '../../../instances/instances.ts'
 import { isSignedBySecurityKey, SSH_KEY_CHANNEL, type SshKeys } from '../../../ssh-keys/ssh-keys.ts'
@@ -71,11 +71,7 @@ const SCRIPT = join(import.meta.dirname, 'ssh-process.ts')
  * both are still near the processor; and all of the heap, which is next to nothing, is looked at when 128 MB have outlived
  * that. Else it is looked at every seven, which was a third of the process's work.
  */
-const FLAGS = [
-  '--max-semi-space-size=1',
-  '--initial-old-space-size=128',
-  '--disable-warning=ExperimentalWarning',
-]
+const FLAGS = ['--max-semi-space-size=1', '--initial-old-space-size=128']
 /** What has ended by itself is started again, and not without a pause. */
 const AGAIN_MS = 1_000
 const NOBODY: SshCount = { strangers: 0, customers: 0 }
@@ -103,7 +99,7 @@ export function createSshBeside(deps: SshBesideDeps): SshBeside {
   /** @throws What the system says of the address, and of the process. */
   function start(host: string, port: number): Promise<void> {
     const started = Promise.withResolvers<void>()
-    const own = startProcess()
+    const own = startProcessBeside(SCRIPT, FLAGS)
     child = own
     const leases = createLeases()
     const answers = answersOf(leases)
@@ -235,19 +231,6 @@ export function createSshBeside(deps: SshBesideDeps): SshBeside {
       pairs.close()
     },
   }
-}
-
-/** The process has nothing of ours but what it is told: no settings, no secrets, no database. */
-function startProcess(): ChildProcess {
-  const child = spawn(process.execPath, [...FLAGS, SCRIPT], {
-    env: { ...QUICK_IMPORTS },
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    serialization: 'advanced',
-  })
-  // It ends with this process, and does not keep it.
-  child.unref()
-  child.channel?.unref()
-  return child
 }
 
 async function answer(

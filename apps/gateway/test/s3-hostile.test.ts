@@ -524,8 +524,9 @@ async function serverOn(port: number): Promise<number> {
   const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').trim().split(' ')
   const found = children.find(pid => {
     try {
+      // One that is closed between the two looks is not it.
       return readdirSync(`/proc/${pid}/fd`).some(
-        fd => statSync(`/proc/${pid}/fd/${fd}`).ino === Number(inode),
+        fd => statSync(`/proc/${pid}/fd/${fd}`, { throwIfNoEntry: false })?.ino === Number(inode),
       )
     } catch {
       return false

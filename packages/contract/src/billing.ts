@@ -5,6 +5,7 @@ import { by, currency, micro, page, pageOf, timestamp } from './fields.ts'
 import { INSTANCE_EVENT_CODES } from './instance-codes.ts'
 import { INSTANCE_STATUSES } from './instance-states.ts'
 import { TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from './limits.ts'
+import { MONEY_READS } from './money-reads.ts'
 
 /** A wallet (R3.6), in cents: `amount` = `amount_available` + `amount_freeze`. */
 export const balance = z.object({
@@ -100,9 +101,7 @@ export const topup = defineCall({
   spends: true,
   audit: { target: ['data.transaction_id'] },
   stales: [
-    'bill.balance',
-    'bill.transaction',
-    'bill.transaction-receipt',
+    ...MONEY_READS,
     'bill.topup-open',
     'instance.price',
     'netvolume.price',
@@ -175,13 +174,7 @@ export const cancelTopup = defineCall({
   audience: 'user',
   timeout: 'normal',
   audit: { target: ['params.id'] },
-  stales: [
-    'bill.balance',
-    'bill.transaction',
-    'bill.transaction-receipt',
-    'bill.topup-open',
-    'bill.topup-state',
-  ],
+  stales: [...MONEY_READS, 'bill.topup-open', 'bill.topup-state'],
   params: topupParams,
   data: topupState,
 })

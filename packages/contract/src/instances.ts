@@ -29,6 +29,7 @@ import {
   STOP_AT_CHARS_MAX,
   TERMINAL_SESSIONS_MAX,
 } from './limits.ts'
+import { MONEY_READS } from './money-reads.ts'
 import { PUBLIC_IP_TYPES, publicIp } from './public-ip.ts'
 import { volumeId, volumeMount, volumePath } from './volumes.ts'
 
@@ -391,10 +392,7 @@ export const WHAT_RUNS = [
   'netvolume.list',
   'netvolume.price',
   'eip.price',
-  'bill.balance',
-  'bill.transaction',
-  'bill.transaction-receipt',
-  'bill.spend',
+  ...MONEY_READS,
 ] as const
 
 export const deployInstance = defineCall({
@@ -432,8 +430,7 @@ export const editInstance = defineCall({
   audience: 'verified',
   timeout: 'normal',
   audit: { target: ['body.instance_id'] },
-  // A receipt tells what the instance went through.
-  stales: [...WHAT_RUNS, 'bill.transaction-receipt'],
+  stales: WHAT_RUNS,
   bodyBytesMax: DEPLOY_BODY_BYTES_MAX,
   body: z.object({
     instance_id: instanceId,

@@ -23,6 +23,7 @@ import {
   IMAGE_TEXT_CHARS_MAX,
   IMAGE_VRAM_GB_MAX,
 } from './limits.ts'
+import { MONEY_READS } from './money-reads.ts'
 
 /** What images are for: the scenes that they are found under. */
 export const IMAGE_SCENES = [
@@ -179,10 +180,7 @@ const WHAT_COSTS = [
   'instance.billing-preview',
   'instance.check-resource',
   'netvolume.price',
-  'bill.balance',
-  'bill.transaction',
-  'bill.transaction-receipt',
-  'bill.spend',
+  ...MONEY_READS,
 ] as const
 /** Reads that show whether an instance is having an image made of it. */
 const INSTANCES = ['instance.list', 'instance.page', 'instance.get', 'instance.events'] as const

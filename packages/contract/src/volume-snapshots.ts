@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, micro, timestamp } from './fields.ts'
 import { SNAPSHOTS_KEPT_MAX } from './limits.ts'
+import { MONEY_READS } from './money-reads.ts'
 import { volume, volumeGb, volumeId, volumeName } from './volumes.ts'
 
 /** `s-` and six letters or digits or more. */
@@ -99,10 +100,7 @@ const WHAT_COSTS = [
   'instance.price',
   'instance.billing-preview',
   'instance.check-resource',
-  'bill.balance',
-  'bill.transaction',
-  'bill.transaction-receipt',
-  'bill.spend',
+  ...MONEY_READS,
 ] as const
 
 export const listSnapshots = defineCall({

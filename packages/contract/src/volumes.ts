@@ -9,6 +9,7 @@ import {
   VOLUME_GB_MIN,
   VOLUME_PATH_CHARS_MAX,
 } from './limits.ts'
+import { MONEY_READS } from './money-reads.ts'
 
 /** `v-` and six letters or digits or more. */
 export const volumeId = z.string(by('required')).regex(/^v-[a-z0-9]{6,12}$/, by('not_allowed'))
@@ -184,10 +185,7 @@ const WHAT_COSTS = [
   'instance.price',
   'instance.billing-preview',
   'instance.check-resource',
-  'bill.balance',
-  'bill.transaction',
-  'bill.transaction-receipt',
-  'bill.spend',
+  ...MONEY_READS,
 ] as const
 
 export const createVolume = defineCall({

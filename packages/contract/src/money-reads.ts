@@ -1,0 +1,10 @@
+/**
+ * Reads that are old whenever money moves, or something begins or ceases to cost: every call that does either names
+ * all of them among its `stales`. A read that shows money is added here, once.
+ */
+export const MONEY_READS = [
+  'bill.balance',
+  'bill.transaction',
+  'bill.transaction-receipt',
+  'bill.spend',
+] as const

@@ -49,6 +49,8 @@ export const payPlatform = z.object({
   /** True when no real money moves. */
   test: z.boolean(),
   currencies: z.array(currency),
+  /** Where a card is entered: in the caller's own form, or on the platform's page, which the top-up leads to. */
+  entry: z.enum(['card', 'hosted']),
 })
 z.globalRegistry.add(payPlatform, { id: 'PayPlatform' })
 
@@ -85,7 +87,7 @@ export const topupBody = z.object({
     .max(TOPUP_CENTS_MAX, by('invalid_amount')),
   currency,
   platform_name: z.string(by('required')).min(1, by('required')).max(50, by('too_long')),
-  /** What the platform charges: for the test cards, the card's number. */
+  /** What the platform charges: for the test cards, the card's number; `checkout` where it asks on a page of its own. */
   source: z.string(by('required')).min(1, by('required')).max(200, by('too_long')),
 })
 z.globalRegistry.add(topupBody, { id: 'TopupBody' })
@@ -215,6 +217,8 @@ export const transaction = z.object({
     card: card.nullable(),
     /** Why a credit was given, such as `demo`. */
     credit_reason: z.string().nullable(),
+    /** Whether a payment was given back, or a bank took it because somebody disputes it; set for refunds alone. */
+    refund_reason: z.enum(['refund', 'dispute']).nullable(),
     /** Who is to act next on a top-up that is not decided. */
     waits_for: z.enum(['customer', 'platform', 'bank']).nullable(),
     /** An error code, for a top-up that failed. */

@@ -16,7 +16,11 @@ export function TransactionAmount({ row, exact = false }: TransactionAmountProps
   if (row.status === 'failed') {
     return (
       <span className={classes.failed}>
-        {t(row.type === 'refund' ? 'transactions.refund_failed' : 'transactions.failed')}
+        {t(
+          row.type === 'refund'
+            ? `transactions.${row.about.refund_reason ?? 'refund'}_failed`
+            : 'transactions.failed',
+        )}
       </span>
     )
   }

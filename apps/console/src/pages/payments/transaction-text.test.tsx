@@ -28,6 +28,20 @@ test('[R3.10] a refund that did not arrive is not called one that did', async ()
   expect(failed).toContain('did not arrive')
 })
 
+test('[R3.10] a dispute is not called a refund, and says what it waits for or that it has ended', async () => {
+  const about = { refund_reason: 'dispute' } as const
+  await show([
+    row({ type: 'refund', about }),
+    row({ type: 'refund', about, pending_amount_micro: '-5000000' }),
+    row({ type: 'refund', about, status: 'failed' }),
+  ])
+  expect(screen.getAllByRole('heading')[0]?.textContent).toBe('Disputed payment, Visa ending 3155')
+  const [held, owed, won] = screen.getAllByRole('listitem').map(({ textContent }) => textContent)
+  expect(held).toContain('until the dispute is decided')
+  expect(owed).toContain('$5.00 of it was spent already')
+  expect(won).toContain('gave it back')
+})
+
 function show(rows: Transaction[]) {
   return renderInPage(
     function Rows() {

@@ -34,11 +34,12 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
       if (row.type === 'refund') {
         const owed = row.pending_amount_micro.replace('-', '')
         const amount = format.money(owed, row.currency)
-        const title = t('text.refund', { source: cardText(about.card) })
-        if (row.status === 'failed') return { title, second: t('text.refund_failed') }
+        const kind = about.refund_reason ?? 'refund'
+        const title = t(`text.${kind}`, { source: cardText(about.card) })
+        if (row.status === 'failed') return { title, second: t(`text.${kind}_failed`) }
         return {
           title,
-          second: owed === '0' ? t('text.refund_second') : t('text.refund_owed', { amount }),
+          second: owed === '0' ? t(`text.${kind}_second`) : t(`text.${kind}_owed`, { amount }),
         }
       }
       if (row.type === 'credit') {

@@ -20,7 +20,7 @@ export const topUpPaid = defineEvent(
   }),
 )
 
-/** What is told of a refund, or of the part of one that did not arrive. */
+/** What is told of a refund or a dispute, or of the part of one that came to us again. */
 const ofRefund = z.object({
   userId: z.uuid(),
   at: z.iso.datetime(),
@@ -34,6 +34,12 @@ const ofRefund = z.object({
 
 /** A payment, or a part of one, was given back: once for each refund. */
 export const paymentRefunded = defineEvent('payment.refunded', ofRefund)
+
+/** A bank took a payment, or a part of one, because somebody disputes it: once for each time. */
+export const paymentDisputed = defineEvent('payment.disputed', ofRefund)
+
+/** A bank gave back what it took for a dispute: once for each time. */
+export const disputeWon = defineEvent('dispute.won', ofRefund)
 
 /** What was given back did not arrive, and went back to where it was: once for each time. */
 export const refundFailed = defineEvent('refund.failed', ofRefund)

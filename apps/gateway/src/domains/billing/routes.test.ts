@@ -34,7 +34,15 @@ const body = { amount: 2_500, currency: 'USD', platform_name: 'testcard', source
 test('[R7.5] [R2.22] the way of a top-up: platforms, charge, balance, list, receipt, spending', async () => {
   expect(await ask('GET', '/pay-platform')).toMatchObject({
     http: 200,
-    data: [{ platform_name: 'testcard', display_name: 'Test card', test: true, currencies: ['USD', 'EUR'] }],
+    data: [
+      {
+        platform_name: 'testcard',
+        display_name: 'Test card',
+        test: true,
+        entry: 'card',
+        currencies: ['USD', 'EUR'],
+      },
+    ],
   })
   const topup = await ask('POST', '/topup', { body })
   expect(topup).toMatchObject({ http: 200, data: { amount: 2_500, currency: 'USD', status: 'settled' } })

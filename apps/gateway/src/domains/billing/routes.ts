@@ -45,10 +45,11 @@ export function billingRoutes(
   return [
     route(getBalance, ({ caller }) => billing.balance(caller.userId)),
     route(listPayPlatforms, async () =>
-      billing.payPlatforms.map(({ name, display_name, test, currencies }) => ({
+      billing.payPlatforms.map(({ name, display_name, test, entry, currencies }) => ({
         platform_name: name,
         display_name,
         test,
+        entry,
         currencies: [...currencies],
       })),
     ),

@@ -53,9 +53,9 @@ export interface TopUpReceiptFacts {
   card: Card
 }
 
-/** Of a refund, or of the part of one that did not arrive. */
+/** Of a refund or a dispute, or of the part of one that came to us again. */
 export interface RefundFacts extends TopUpReceiptFacts {
-  outcome: 'given_back' | 'came_back'
+  outcome: 'given_back' | 'came_back' | 'disputed' | 'dispute_won'
 }
 
 export interface InstanceTroubleFacts {

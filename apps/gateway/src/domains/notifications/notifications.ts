@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Events } from '../../platform/events/events.ts'
-import { paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
+import { disputeWon, paymentDisputed, paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
 import { imageNews } from '../images/events.ts'
@@ -80,8 +80,13 @@ function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof def
   events.on(signedInAnew, LISTENER, notices.newSignIn)
   events.on(topUpPaid, LISTENER, notices.topUpReceipt)
   events.on(offerWatchNews, LISTENER, notices.offerWatch)
-  const outcomes = { given_back: paymentRefunded, came_back: refundFailed } as const
-  for (const outcome of ['given_back', 'came_back'] as const) {
+  const outcomes = {
+    given_back: paymentRefunded,
+    came_back: refundFailed,
+    disputed: paymentDisputed,
+    dispute_won: disputeWon,
+  } as const
+  for (const outcome of ['given_back', 'came_back', 'disputed', 'dispute_won'] as const) {
     events.on(outcomes[outcome], LISTENER, (tx, facts) => notices.refund(tx, { ...facts, outcome }))
   }
   events.on(instancesInTrouble, LISTENER, (tx, { instances, ...facts }) =>

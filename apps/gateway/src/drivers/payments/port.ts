@@ -17,6 +17,8 @@ export interface PaymentDriver {
   /** True when no real money moves. */
   readonly test: boolean
   readonly currencies: readonly Currency[]
+  /** Where a card is entered: in our form (`identify` reads it), or on a page of the platform's own. */
+  readonly entry: 'card' | 'hosted'
   /** Whether new payments may begin. Those that have begun come to their end either way. */
   readonly offered: boolean
 
@@ -26,7 +28,10 @@ export interface PaymentDriver {
    */
   identify(source: string): SourceAnswer
 
-  /** Makes an intent, once for each reference; nothing is charged yet. The same reference gives the same intent. */
+  /**
+   * Makes an intent, once for each reference; nothing is charged yet. The same reference gives the same intent. One
+   * whose card is entered at the platform's own page is answered `requires_action`, with the page.
+   */
   createIntent(request: IntentRequest): Promise<PlatformIntent>
   /**
    * Charges an intent that is `created`, once. One that has moved on is answered as it is. A refusal is an answer
@@ -51,6 +56,8 @@ export interface PaymentDriver {
    * @throws WebhookUnreadable when it did, and what it says makes no sense.
    */
   readWebhook(delivery: WebhookDelivery): PlatformEvent[]
+  /** Asks the platform for what an event that is `incomplete` leaves open; any other needs no question. */
+  complete?(event: PlatformEvent): Promise<PlatformEvent>
   /** Everything that the platform would tell by webhook, from that moment on, in pages: what was lost is found here. */
   eventsSince(since: Date): AsyncIterable<PlatformEvent[]>
 
@@ -85,10 +92,14 @@ export interface PageAnswer {
 export interface IntentRequest {
   /** The platform's idempotency key, and what its events name the intent by. */
   reference: string
+  /** Our id of who pays: what is kept for later charges is theirs alone. */
+  customer: string
   amount_cents: number
   currency: Currency
   /** The reference that `identify` gave, or the id of a saved method. */
   source: string
+  /** Where a page of the platform sends the customer's browser afterwards. */
+  return_url: string
 }
 
 /** A webhook that the platform did send, and that says nothing that can be understood. */
@@ -103,6 +114,8 @@ export interface ConfirmRequest {
   intent_id: string
   /** Where the platform sends the customer's browser afterwards. What it then shows comes from the gateway alone. */
   return_url: string
+  /** True where the customer is not there to be asked: what needs them is refused. */
+  off_session?: boolean
 }
 
 export interface RefundRequest {
@@ -113,6 +126,8 @@ export interface RefundRequest {
 
 export interface MethodRequest {
   idempotency_key: string
+  /** As in `IntentRequest`. */
+  customer: string
   /** The reference that `identify` gave. */
   source: string
 }
@@ -125,33 +140,45 @@ export const EVENTS_KEPT_MS = 30 * 24 * 3_600_000
 /** What a platform can say about an intent. */
 export type IntentStatus = 'created' | 'requires_action' | 'processing' | 'succeeded' | 'failed' | 'canceled'
 
-export interface PlatformIntent {
+/** What of a payment has gone back, in sums that never fall. */
+export interface SumsBack {
+  /** Given back so far, in all. */
+  refunded_cents: number
+  /** The part of that which did not arrive and came back to us; never more. */
+  refunds_failed_cents: number
+  /** Taken by the customer's bank because somebody disputes the payment, in all; left out: none. */
+  disputed_cents?: number
+  /** The part of that which the bank gave back to us; never more. */
+  disputes_won_cents?: number
+}
+
+export interface PlatformIntent extends SumsBack {
   intent_id: string
   status: IntentStatus
   /** Why it failed. */
   failure: ErrorCode | null
-  /** Given back so far, in all: it never falls. */
-  refunded_cents: number
-  /** The part of that which did not arrive and came back to us: it never falls either, and is never more. */
-  refunds_failed_cents: number
   /** Where the customer goes on while it requires an action: an address, or a path of this gateway. */
   next_url: string | null
+  /** What was paid with, where that was chosen at the platform's own page. */
+  card?: Card | null
 }
 
-export interface PlatformEvent {
+export interface PlatformEvent extends SumsBack {
   /** Unique at the platform; one that comes again is the same event. */
   event_id: string
   occurred_at: Date
   /** The reference of the intent that it is about; null for what is none of ours. */
   reference: string | null
-  intent_id: string
-  /** Null where the event tells of a refund only. */
+  /** Null where the platform calls it otherwise than its answers do: then the reference alone names it. */
+  intent_id: string | null
+  /** Null where the event tells of what went back only. */
   status: IntentStatus | null
   failure: ErrorCode | null
   /** As in `PlatformIntent`. */
-  refunded_cents: number
-  refunds_failed_cents: number
   next_url: string | null
+  card?: Card | null
+  /** It says that something moved, and not how far: `complete` asks. */
+  incomplete?: true
 }
 
 export interface PlatformMethod {

@@ -54,7 +54,7 @@ export type TransactionRow = {
   /** What is still owed of a refund, and what of it did not arrive. */
   owed: string | null
   cameBack: string | null
-  /** What a top-up was paid with; why a credit was given. */
+  /** What a top-up was paid with; why a credit was given, or why money went back. */
   brand: string | null
   last4: string | null
   reason: string | null
@@ -190,7 +190,7 @@ function branchesOf(userId: string, { search, refId }: Filter): Record<Transacti
     refund: {
       columns: sql`'refund', id, created_at, case when failed_cents < amount_cents then 'settled' else 'failed' end,
         amount_cents::bigint * 10000, ${NO_USAGE}, owed_micro - repaid_micro, failed_cents::bigint * 10000, source_brand,
-        source_last4, null, null`,
+        source_last4, reason, null`,
       from: sql`from (
         select r.*, i.source_brand, i.source_last4 from payment_refund r join payment_intent i on i.id = r.intent_id
       ) refunds where user_id = ${userId}${one}${matchingCard}`,
@@ -227,7 +227,8 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
       rateMicroPerHour: isUsage ? ratePerHour(row) : null,
       chargeCycle: cycleOf(row),
       card: row.brand === null ? null : { brand: row.brand, last4: row.last4 ?? '' },
-      creditReason: row.reason,
+      creditReason: row.type === 'credit' ? row.reason : null,
+      refundReason: row.type === 'refund' ? (row.reason === 'dispute' ? 'dispute' : 'refund') : null,
       waitsFor: isOpenTopup(row.state) ? WAITS_FOR[row.state] : null,
       failure: row.failure,
     }),

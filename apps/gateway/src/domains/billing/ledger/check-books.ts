@@ -179,7 +179,7 @@ const RULES: Rule[] = [
         select *, refunded_cents - refunds_failed_cents as back_cents from payment_intent
       ) u left join (
         select intent_id, user_id, sum(amount_cents) as cents, sum(failed_cents) as failed
-        from payment_refund group by intent_id, user_id
+        from payment_refund where reason = 'refund' group by intent_id, user_id
       ) r on r.intent_id = u.id
       where u.refunded_cents <> coalesce(r.cents, 0) or u.refunds_failed_cents <> coalesce(r.failed, 0)
         or r.user_id <> u.user_id
@@ -187,6 +187,20 @@ const RULES: Rule[] = [
         or u.state in (${paid}) and u.refunds_failed_cents <> u.refunds_failed_told_cents
         or (u.state = 'refunded') <> (u.back_cents = u.amount_cents)
         or (u.state = 'partly_refunded') <> (u.back_cents > 0 and u.back_cents < u.amount_cents)`,
+  },
+  {
+    name: 'a payment has the disputes that it says',
+    broken: sql`
+      select u.id || ': ' || u.disputed_cents || ' by the row, of which ' || u.disputes_won_cents || ' won, '
+        || coalesce(r.cents, 0) || ' by its disputes, of which ' || coalesce(r.won, 0) || ' won' as problem
+      from payment_intent u left join (
+        select intent_id, user_id, sum(amount_cents) as cents, sum(failed_cents) as won
+        from payment_refund where reason = 'dispute' group by intent_id, user_id
+      ) r on r.intent_id = u.id
+      where u.disputed_cents <> coalesce(r.cents, 0) or u.disputes_won_cents <> coalesce(r.won, 0)
+        or r.user_id <> u.user_id
+        or u.state in (${paid}) and u.disputed_cents <> u.disputes_told_cents
+        or u.state in (${paid}) and u.disputes_won_cents <> u.disputes_won_told_cents`,
   },
   {
     name: "a refund's sums are those of its entries",

@@ -20,13 +20,17 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /**
  * Takes a webhook: each of its events is applied once, however often it comes.
  * @throws WebhookRefused when the platform did not send it.
+ * @throws PaymentUnavailable when it was asked how far something moved, and did not answer: it sends the event again.
  */
 export async function receiveWebhook(
   deps: PaymentsDeps,
   driver: PaymentDriver,
   delivery: WebhookDelivery,
 ): Promise<void> {
-  for (const event of driver.readWebhook(delivery)) await receive(deps, driver.name, event, 'webhook')
+  const told = driver.readWebhook(delivery)
+  for (const event of await unknownOf(deps, driver.name, told)) {
+    await receive(deps, driver.name, await completed(driver, event), 'webhook')
+  }
 }
 
 /**
@@ -45,7 +49,7 @@ export async function readFeed(
   for await (const page of driver.eventsSince(new Date(since))) {
     for (const event of await unknownOf(deps, driver.name, page)) {
       if (signal?.aborted) return
-      await receive(deps, driver.name, event, 'list')
+      await receive(deps, driver.name, await completed(driver, event), 'list')
     }
     for (const { occurred_at } of page) if (newest === null || occurred_at > newest) newest = occurred_at
   }
@@ -68,6 +72,11 @@ export async function pruneEvents({ db, clock }: Pick<PaymentsDeps, 'db' | 'cloc
     .from(paymentIntent)
     .where(and(eq(paymentIntent.id, paymentEvent.intentId), inArray(paymentIntent.state, [...OPEN_STATES])))
   await db.delete(paymentEvent).where(and(lt(paymentEvent.receivedAt, before), notExists(open)))
+}
+
+/** An event with all that it leaves open; asked for outside of any transaction. */
+async function completed(driver: PaymentDriver, event: PlatformEvent): Promise<PlatformEvent> {
+  return event.incomplete && driver.complete ? await driver.complete(event) : event
 }
 
 async function unknownOf(
@@ -100,6 +109,8 @@ async function receive(
     status: event.status,
     refundedCents: event.refunded_cents,
     refundsFailedCents: event.refunds_failed_cents,
+    disputedCents: event.disputed_cents ?? 0,
+    disputesWonCents: event.disputes_won_cents ?? 0,
     via,
     moved: false,
     occurredAt: event.occurred_at,

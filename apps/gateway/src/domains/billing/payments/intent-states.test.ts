@@ -9,6 +9,8 @@ const NEW: Known = {
   nextUrl: null,
   refundsToldCents: 0,
   refundsFailedToldCents: 0,
+  disputesToldCents: 0,
+  disputesWonToldCents: 0,
 }
 
 const told: fc.Arbitrary<Told> = fc.record({
@@ -24,6 +26,8 @@ const told: fc.Arbitrary<Told> = fc.record({
   failure: fc.constant('card_declined' as const),
   refunded_cents: fc.constantFrom(0, 1, 1_000, CENTS, CENTS + 1, 2 * CENTS),
   refunds_failed_cents: fc.constantFrom(0, 0, 1, 1_000, CENTS, 2 * CENTS),
+  disputed_cents: fc.constantFrom(0, 0, 1_000, CENTS, 2 * CENTS),
+  disputes_won_cents: fc.constantFrom(0, 0, 1_000, CENTS, 2 * CENTS),
   next_url: fc.constant('/confirm'),
 })
 
@@ -36,6 +40,9 @@ test('[B3] whatever is told, twice and in any order, comes to the same', () => {
       const backCents = end.refundsToldCents - end.refundsFailedToldCents
       expect(backCents).toBeGreaterThanOrEqual(0)
       expect(backCents).toBeLessThanOrEqual(CENTS)
+      const heldCents = end.disputesToldCents - end.disputesWonToldCents
+      expect(heldCents).toBeGreaterThanOrEqual(0)
+      expect(heldCents).toBeLessThanOrEqual(CENTS)
     }),
   )
 })

@@ -1,5 +1,6 @@
+import type { Card } from '@berth/contract/billing'
 import type { ErrorCode } from '@berth/contract/errors'
-import type { IntentStatus } from '../../../drivers/payments/port.ts'
+import type { IntentStatus, SumsBack } from '../../../drivers/payments/port.ts'
 
 /** What a payment can be, as the gateway knows it. */
 export const INTENT_STATES = [
@@ -26,16 +27,17 @@ export interface Known {
   nextUrl: string | null
   refundsToldCents: number
   refundsFailedToldCents: number
+  disputesToldCents: number
+  disputesWonToldCents: number
 }
 
 /** What an answer or an event of the platform says. */
-export interface Told {
-  /** Null where only a refund is told. */
+export interface Told extends SumsBack {
+  /** Null where only what went back is told. */
   status: IntentStatus | null
   failure: ErrorCode | null
-  refunded_cents: number
-  refunds_failed_cents: number
   next_url: string | null
+  card?: Card | null
 }
 
 /**
@@ -54,27 +56,48 @@ const RANK: Record<IntentStatus, number> = {
 
 /**
  * Joins what is known of an intent with what is told. All parts only grow (the status by its rank, the refunds by
- * their sum, those that failed by theirs), so that events may come twice, late, and in any order: the end is the same.
- * Refunds that are told before the success are kept, and count once it is known.
- * @param amountCents What the intent is over; more cannot be refunded than that and what came back.
+ * their sum, those that failed by theirs, and disputes in the same way), so that events may come twice, late, and in
+ * any order: the end is the same. What is told to have gone back before the success is kept, and counts once it is known.
+ * @param amountCents What the intent is over; more cannot go back, either way, than that and what came to us again.
  */
 export function advance(known: Known, told: Told, amountCents: number): Known {
   const before = statusOf(known.state)
   const isNews = told.status !== null && RANK[told.status] > RANK[before]
   const status = isNews && told.status !== null ? told.status : before
-  const failedCents = Math.min(told.refunds_failed_cents, told.refunded_cents)
-  const refundsToldCents = Math.max(
-    known.refundsToldCents,
-    Math.min(told.refunded_cents, amountCents + failedCents),
+  const refunds = farthest(
+    { goneCents: known.refundsToldCents, backCents: known.refundsFailedToldCents },
+    { goneCents: told.refunded_cents, backCents: told.refunds_failed_cents },
+    amountCents,
   )
-  const refundsFailedToldCents = Math.max(known.refundsFailedToldCents, failedCents)
+  const disputes = farthest(
+    { goneCents: known.disputesToldCents, backCents: known.disputesWonToldCents },
+    { goneCents: told.disputed_cents ?? 0, backCents: told.disputes_won_cents ?? 0 },
+    amountCents,
+  )
   return {
-    state: stateOf(status, refundsToldCents - refundsFailedToldCents, amountCents),
+    state: stateOf(status, refunds.goneCents - refunds.backCents, amountCents),
     failure: status === 'failed' ? (isNews ? (told.failure ?? 'payment_failed') : known.failure) : null,
     nextUrl:
       status === 'requires_action' ? (isNews ? told.next_url : (known.nextUrl ?? told.next_url)) : null,
-    refundsToldCents,
-    refundsFailedToldCents,
+    refundsToldCents: refunds.goneCents,
+    refundsFailedToldCents: refunds.backCents,
+    disputesToldCents: disputes.goneCents,
+    disputesWonToldCents: disputes.backCents,
+  }
+}
+
+/** What went one way in all, and what of it came to us again. */
+interface Sums {
+  goneCents: number
+  backCents: number
+}
+
+/** The greater of each sum, as far as they can be. */
+function farthest(known: Sums, told: Sums, amountCents: number): Sums {
+  const backCents = Math.min(told.backCents, told.goneCents)
+  return {
+    goneCents: Math.max(known.goneCents, Math.min(told.goneCents, amountCents + backCents)),
+    backCents: Math.max(known.backCents, backCents),
   }
 }
 

@@ -45,30 +45,36 @@ export function driverOf({ payments }: Pick<PaymentsDeps, 'payments'>, platformN
  */
 export async function carryOn(deps: PaymentsDeps, intent: Intent): Promise<Intent> {
   const driver = driverOf(deps, intent.platformName)
-  let answer = await ask(driver, intent)
+  let answer = await ask(deps, driver, intent)
   if (answer.status === 'created') {
     // The platform's id is kept before it may charge.
     if (intent.platformIntentId === null) await book(deps, intent, answer)
     answer = await driver.confirm({
       intent_id: answer.intent_id,
-      return_url: new URL(returnPath(intent), deps.publicUrl()).href,
+      return_url: returnUrl(deps, intent),
     })
   }
   return await book(deps, intent, answer)
 }
 
 /** Where browsers come back to from a platform; the page asks the gateway what became of the payment. */
-function returnPath({ id }: Pick<Intent, 'id'>): string {
-  return `/payments?topup=t_${id}`
+function returnUrl({ publicUrl }: Pick<PaymentsDeps, 'publicUrl'>, { id }: Pick<Intent, 'id'>): string {
+  return new URL(`/payments?topup=t_${id}`, publicUrl()).href
 }
 
-async function ask(driver: PaymentDriver, intent: Intent): Promise<PlatformIntent> {
+async function ask(
+  deps: Pick<PaymentsDeps, 'publicUrl'>,
+  driver: PaymentDriver,
+  intent: Intent,
+): Promise<PlatformIntent> {
   if (intent.platformIntentId !== null) return await driver.retrieve(intent.platformIntentId)
   return await driver.createIntent({
     reference: intent.id,
+    customer: intent.userId,
     amount_cents: intent.amountCents,
     currency: intent.currency,
     source: intent.source ?? '',
+    return_url: returnUrl(deps, intent),
   })
 }
 
@@ -93,11 +99,11 @@ export async function apply(
   tx: Transaction,
   deps: PaymentsDeps,
   id: string,
-  told: Told & { intent_id: string },
+  told: Told & { intent_id: string | null },
 ): Promise<{ intent: Intent; moved: boolean }> {
   const [row] = await tx.select().from(paymentIntent).where(eq(paymentIntent.id, id))
   if (!row) throw new Error(`payment ${id} is gone`)
-  if (row.platformIntentId !== null && row.platformIntentId !== told.intent_id) {
+  if (row.platformIntentId !== null && told.intent_id !== null && row.platformIntentId !== told.intent_id) {
     deps.log.error({ intentId: id, told: told.intent_id }, 'a platform told of a payment under another id')
     return { intent: row, moved: false }
   }
@@ -106,17 +112,28 @@ export async function apply(
   const moved =
     next.state !== row.state ||
     next.refundsToldCents !== row.refundsToldCents ||
-    next.refundsFailedToldCents !== row.refundsFailedToldCents
-  const isSame = !moved && nextUrl === known.nextUrl && row.platformIntentId !== null
+    next.refundsFailedToldCents !== row.refundsFailedToldCents ||
+    next.disputesToldCents !== row.disputesToldCents ||
+    next.disputesWonToldCents !== row.disputesWonToldCents
+  const platformIntentId = row.platformIntentId ?? told.intent_id
+  const card = chosenCard(row, told)
+  const isSame =
+    !moved && nextUrl === known.nextUrl && row.platformIntentId === platformIntentId && card === null
   if (isSame) return { intent: row, moved }
   const [changed = row] = await tx
     .update(paymentIntent)
     .set({
       ...next,
       ...sealNextUrl(deps, id, nextUrl),
-      platformIntentId: told.intent_id,
+      ...card,
+      platformIntentId,
       ...(isPaid(next.state)
-        ? { refundedCents: next.refundsToldCents, refundsFailedCents: next.refundsFailedToldCents }
+        ? {
+            refundedCents: next.refundsToldCents,
+            refundsFailedCents: next.refundsFailedToldCents,
+            disputedCents: next.disputesToldCents,
+            disputesWonCents: next.disputesWonToldCents,
+          }
         : {}),
       ...(isOpen(next.state)
         ? {}
@@ -131,13 +148,28 @@ export async function apply(
 /** Moves what follows from the way from one row to the next, in the order in which a platform does it. */
 async function moveMoney(tx: Transaction, deps: PaymentsDeps, from: Intent, to: Intent): Promise<void> {
   if (isPaid(to.state) && !isPaid(from.state)) await credit(tx, deps, to)
-  if (to.refundedCents > from.refundedCents) {
-    await bookRefund(tx, deps, to, { fromCents: from.refundedCents, toCents: to.refundedCents })
+  const gone = {
+    refund: { fromCents: from.refundedCents, toCents: to.refundedCents },
+    dispute: { fromCents: from.disputedCents, toCents: to.disputedCents },
   }
-  if (to.refundsFailedCents > from.refundsFailedCents) {
-    const span = { fromCents: from.refundsFailedCents, toCents: to.refundsFailedCents }
-    await bookFailedRefund(tx, deps, to, span)
+  const back = {
+    refund: { fromCents: from.refundsFailedCents, toCents: to.refundsFailedCents },
+    dispute: { fromCents: from.disputesWonCents, toCents: to.disputesWonCents },
   }
+  for (const reason of ['refund', 'dispute'] as const) {
+    if (gone[reason].toCents > gone[reason].fromCents) {
+      await bookRefund(tx, deps, to, { reason, ...gone[reason] })
+    }
+    if (back[reason].toCents > back[reason].fromCents) {
+      await bookFailedRefund(tx, deps, to, { reason, ...back[reason] })
+    }
+  }
+}
+
+/** What was paid with, once a platform whose own page asked for it says so; null where nothing is new in that. */
+function chosenCard(row: Intent, { card }: Told): Pick<Intent, 'sourceBrand' | 'sourceLast4'> | null {
+  if (!card || row.sourceLast4 !== '' || card.brand === row.sourceBrand) return null
+  return { sourceBrand: card.brand, sourceLast4: card.last4 }
 }
 
 /** Where the customer goes on; null while nothing is asked. */

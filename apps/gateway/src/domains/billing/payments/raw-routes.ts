@@ -1,4 +1,9 @@
-import { type PaymentDriver, WebhookRefused, WebhookUnreadable } from '../../../drivers/payments/port.ts'
+import {
+  type PaymentDriver,
+  PaymentUnavailable,
+  WebhookRefused,
+  WebhookUnreadable,
+} from '../../../drivers/payments/port.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { RawAnswer, RawRoute } from '../../../platform/http/raw-routes.ts'
 import type { Billing } from '../billing.ts'
@@ -40,6 +45,8 @@ export function paymentRawRoutes(
           if (error instanceof WebhookRefused) throw new ApiError('webhook_refused')
           // The platform may send it again; the operator reads of it in the log, and the event is in the feed.
           if (error instanceof WebhookUnreadable) throw new ApiError('webhook_unreadable', { cause: error })
+          // The platform was asked how far something moved, and did not say: it sends the event again.
+          if (error instanceof PaymentUnavailable) throw new ApiError('payment_pending', { cause: error })
           throw error
         }
         return taken()

@@ -4,7 +4,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
 import type { Ids } from '../../../platform/ids.ts'
-import { paymentRefunded, refundFailed } from '../events.ts'
+import { disputeWon, paymentDisputed, paymentRefunded, refundFailed } from '../events.ts'
 import { customerAccounts, openHouseAccount, postTransfer } from '../ledger/ledger.ts'
 import { lockWallet, readTotals, type WalletTotals } from '../ledger/wallet.ts'
 import { postAll } from '../meters/posting.ts'
@@ -19,8 +19,12 @@ type BookingDeps = RefundDeps & { events: Pick<Events, 'emit'> }
 type Intent = typeof paymentIntent.$inferSelect
 type Refund = typeof paymentRefund.$inferSelect
 
+/** Why money of a payment went back. */
+type Reason = Refund['reason']
+
 /** From how much in all to how much, as it stands in the intent's row. */
 interface Span {
+  reason: Reason
   fromCents: number
   toCents: number
 }
@@ -29,7 +33,7 @@ interface Span {
 const OWING_MAX = 100
 
 /**
- * Books that the platform gave back a part of a payment. It is taken from the cash that the wallet can give; what is
+ * Books that the platform gave back a part of a payment, or that a bank took it for a dispute. It is taken from the cash that the wallet can give; what is
  * spent already, or set aside for what runs, is owed from then on: the platform has paid the customer, so the house
  * has a claim on them. Credits were given and not paid, and are never taken. Call it under the wallet's lock.
  * @param span From how much that was refunded in all to how much; also what makes the transfers' keys.
@@ -38,7 +42,7 @@ export async function bookRefund(
   tx: Transaction,
   deps: BookingDeps,
   intent: Intent,
-  { fromCents, toCents }: Span,
+  { reason, fromCents, toCents }: Span,
 ): Promise<void> {
   const { userId, currency } = intent
   const amountMicro = microFromCents(toCents - fromCents)
@@ -51,13 +55,14 @@ export async function bookRefund(
     id,
     intentId: intent.id,
     userId,
+    reason,
     amountCents: toCents - fromCents,
     owedMicro,
     createdAt: deps.clock.now(),
   })
   const to = await openHouseAccount(tx, { clearing: intent.platformName }, currency)
   const common = { to, kind: 'refund', refId: id, userId, at: deps.clock.now() } as const
-  const key = `refund:${intent.id}:${fromCents}`
+  const key = `${reason}:${intent.id}:${fromCents}`
   if (takenMicro > 0n) {
     const from = customerAccounts(userId).cash
     await postTransfer(tx, deps, { ...common, key, from, amountMicro: takenMicro })
@@ -66,12 +71,13 @@ export async function bookRefund(
     const from = await openHouseAccount(tx, 'receivable', currency)
     await postTransfer(tx, deps, { ...common, key: `${key}:owed`, from, amountMicro: owedMicro })
   }
-  await deps.events.emit(tx, paymentRefunded, noticeOf(deps, intent, id, toCents - fromCents))
+  const happened = reason === 'refund' ? paymentRefunded : paymentDisputed
+  await deps.events.emit(tx, happened, noticeOf(deps, intent, id, toCents - fromCents))
 }
 
 /**
- * Books that a part of what was given back did not arrive: the platform has it again, so it goes back to where it was
- * taken from. What is still owed of those refunds is owed no more, and the rest is the customer's cash again. Of
+ * Books that a part of what was given back did not arrive, or that a bank gave back what it took for a dispute: the
+ * platform has it again, so it goes back to where it was taken from. What is still owed of those refunds is owed no more, and the rest is the customer's cash again. Of
  * several refunds the newest are taken first; what a customer has less what they owe comes to the same in any order.
  * Call it under the wallet's lock.
  */
@@ -79,7 +85,7 @@ export async function bookFailedRefund(
   tx: Transaction,
   deps: BookingDeps,
   intent: Intent,
-  { fromCents, toCents }: Span,
+  { reason, fromCents, toCents }: Span,
 ): Promise<void> {
   const { id: intentId, userId } = intent
   // What ran before is posted first, so that what an empty wallet could not pay stays waived.
@@ -89,7 +95,11 @@ export async function bookFailedRefund(
     .select()
     .from(paymentRefund)
     .where(
-      and(eq(paymentRefund.intentId, intentId), lt(paymentRefund.failedCents, paymentRefund.amountCents)),
+      and(
+        eq(paymentRefund.intentId, intentId),
+        eq(paymentRefund.reason, reason),
+        lt(paymentRefund.failedCents, paymentRefund.amountCents),
+      ),
     )
     .orderBy(desc(paymentRefund.createdAt), desc(paymentRefund.id))
   for (const refund of refunds) {
@@ -98,7 +108,7 @@ export async function bookFailedRefund(
     await putBack(tx, deps, intent, refund, cents)
     leftCents -= cents
   }
-  if (leftCents > 0) throw new Error(`more refunds of payment ${intentId} failed than were booked`)
+  if (leftCents > 0) throw new Error(`more came back of payment ${intentId} (${reason}) than was booked`)
   await repayOwed(tx, deps, userId)
 }
 
@@ -106,7 +116,7 @@ async function putBack(
   tx: Transaction,
   deps: BookingDeps,
   intent: Intent,
-  { id, failedCents, owedMicro, repaidMicro }: Refund,
+  { id, reason, failedCents, owedMicro, repaidMicro }: Refund,
   cents: number,
 ): Promise<void> {
   const { userId, currency, platformName } = intent
@@ -128,7 +138,8 @@ async function putBack(
     .update(paymentRefund)
     .set({ failedCents: failedCents + cents, owedMicro: owedMicro - forgivenMicro })
     .where(eq(paymentRefund.id, id))
-  await deps.events.emit(tx, refundFailed, noticeOf(deps, intent, id, cents))
+  const happened = reason === 'refund' ? refundFailed : disputeWon
+  await deps.events.emit(tx, happened, noticeOf(deps, intent, id, cents))
 }
 
 /** What customers are told of a refund. */

@@ -35,6 +35,11 @@ export const paymentIntent = pgTable(
     refundedCents: integer('refunded_cents').notNull().default(0),
     /** The part of that which did not arrive, as booked. */
     refundsFailedCents: integer('refunds_failed_cents').notNull().default(0),
+    /** The same of what banks took for disputes: in all, and what of it they gave back; as told, then as booked. */
+    disputesToldCents: integer('disputes_told_cents').notNull().default(0),
+    disputesWonToldCents: integer('disputes_won_told_cents').notNull().default(0),
+    disputedCents: integer('disputed_cents').notNull().default(0),
+    disputesWonCents: integer('disputes_won_cents').notNull().default(0),
     /** When recovery asks the platform next; null when nothing is open. */
     lookAt: moment('look_at'),
     createdAt: moment('created_at').notNull(),
@@ -51,6 +56,12 @@ export const paymentIntent = pgTable(
         and ${table.refundsFailedCents} between 0 and ${table.refundsFailedToldCents}
         and ${table.refundsToldCents} - ${table.refundsFailedToldCents} between 0 and ${table.amountCents}`,
     ),
+    check(
+      'payment_intent_disputed',
+      sql`${table.disputedCents} between 0 and ${table.disputesToldCents}
+        and ${table.disputesWonCents} between 0 and ${table.disputesWonToldCents}
+        and ${table.disputesToldCents} - ${table.disputesWonToldCents} between 0 and ${table.amountCents}`,
+    ),
   ],
 )
 
@@ -65,6 +76,8 @@ export const paymentEvent = pgTable(
     status: text('status'),
     refundedCents: integer('refunded_cents').notNull(),
     refundsFailedCents: integer('refunds_failed_cents').notNull().default(0),
+    disputedCents: integer('disputed_cents').notNull().default(0),
+    disputesWonCents: integer('disputes_won_cents').notNull().default(0),
     via: text('via', { enum: ['webhook', 'list'] }).notNull(),
     /** Whether it told anything that was not known yet. */
     moved: boolean('moved').notNull(),
@@ -84,7 +97,7 @@ export const paymentFeed = pgTable('payment_feed', {
   readTo: moment('read_to').notNull(),
 })
 
-/** Refunds as booked: what was taken from the wallet, and what was spent already and is owed. */
+/** Refunds and disputes as booked: what was taken from the wallet, and what was spent already and is owed. */
 export const paymentRefund = pgTable(
   'payment_refund',
   {
@@ -93,8 +106,12 @@ export const paymentRefund = pgTable(
       .notNull()
       .references(() => paymentIntent.id),
     userId: uuid('user_id').notNull(),
+    /** Whether it was given back, or a bank took it because somebody disputes the payment. */
+    reason: text('reason', { enum: ['refund', 'dispute'] })
+      .notNull()
+      .default('refund'),
     amountCents: integer('amount_cents').notNull(),
-    /** The part that did not arrive, and went back to where it was. */
+    /** The part that did not arrive, or that the bank gave back, and went back to where it was. */
     failedCents: integer('failed_cents').notNull().default(0),
     /** What the wallet could not give, less what of it did not arrive. */
     owedMicro: amount('owed_micro').notNull(),

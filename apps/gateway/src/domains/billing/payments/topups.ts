@@ -204,8 +204,8 @@ async function findSame(
     found.amountCents === amountCents &&
     found.currency === currency &&
     found.platformName === platformName &&
-    found.sourceBrand === sourceBrand &&
-    found.sourceLast4 === sourceLast4
+    // What is chosen at a platform's own page is known of the earlier one, and not yet of this.
+    (sourceLast4 === '' || (found.sourceBrand === sourceBrand && found.sourceLast4 === sourceLast4))
   if (!same) throw new ApiError('idempotency_key_reused')
   return found
 }

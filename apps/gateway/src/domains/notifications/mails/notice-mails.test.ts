@@ -38,6 +38,16 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
     REFUND_TEXTS,
     { at, outcome: 'came_back', amount: '$19.99', paidWith: 'Visa ending 4242', number: 'r_1' },
   ],
+  [
+    'dispute',
+    REFUND_TEXTS,
+    { at, outcome: 'disputed', amount: '$19.99', paidWith: 'Visa ending 4242', number: 'r_1' },
+  ],
+  [
+    'dispute that was won',
+    REFUND_TEXTS,
+    { at, outcome: 'dispute_won', amount: '$19.99', paidWith: 'Visa ending 4242', number: 'r_1' },
+  ],
   ['failed instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'error', names: 'llama' }],
   ['exited instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'exited', names: 'llama' }],
   ['stopped instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'balance_used_up', names: 'llama' }],

@@ -32,7 +32,7 @@ const EVENTS_PAGE = 100
 /** Makes an intent, or finds the one of the reference. @throws CardMistake when it was made with other content. */
 export async function makeIntent(
   deps: BooksDeps,
-  { reference, amount_cents, currency, source }: IntentRequest,
+  { reference, amount_cents, currency, source }: Omit<IntentRequest, 'customer' | 'return_url'>,
 ): Promise<CardIntent> {
   const { db, clock, ids } = deps
   const values = {

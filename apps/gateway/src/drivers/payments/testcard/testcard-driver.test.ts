@@ -285,7 +285,11 @@ test('the card that is refunded later gives everything back by itself', async ()
 
 test('a card that is kept is charged by its id, once for each key, until it is forgotten', async () => {
   const source = driver.identify('5555555555554444')
-  const request = { idempotency_key: randomUUID(), source: source.accepted ? source.reference : '' }
+  const request = {
+    idempotency_key: randomUUID(),
+    customer: randomUUID(),
+    source: source.accepted ? source.reference : '',
+  }
   const kept = await driver.saveMethod(request)
   expect(kept).toEqual({
     method_id: expect.stringMatching(/^pm_/),
@@ -325,7 +329,15 @@ function driverOn(db: TestDatabase['db']): PaymentDriver {
 }
 
 function requestOf(changes: Partial<IntentRequest>): IntentRequest {
-  return { reference: randomUUID(), amount_cents: 2_500, currency: 'USD', source: 'visa_4242', ...changes }
+  return {
+    reference: randomUUID(),
+    customer: randomUUID(),
+    amount_cents: 2_500,
+    currency: 'USD',
+    source: 'visa_4242',
+    return_url: RETURN_URL,
+    ...changes,
+  }
 }
 
 function intentBy(number: string) {

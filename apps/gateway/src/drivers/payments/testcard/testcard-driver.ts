@@ -112,6 +112,7 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
     display_name: 'Test card',
     test: true,
     currencies: CURRENCIES,
+    entry: 'card',
     offered: given.offered,
     identify(source) {
       const number = source.replaceAll(/\s/g, '')

@@ -50,6 +50,7 @@ import { RenameVolumeDialog } from './pages/network-volume/RenameVolumeDialog.ts
 import { RestoreSnapshotDialog } from './pages/network-volume/RestoreSnapshotDialog.tsx'
 import { SnapshotSchedule } from './pages/network-volume/SnapshotSchedule.tsx'
 import { madeSnapshot, madeSnapshots, madeVolume } from './pages/network-volume/volume-fixture.ts'
+import { madeBalance } from './pages/payments/balance-fixture.ts'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
@@ -244,8 +245,7 @@ const FORMS: readonly FormCase[] = [
     Form: () => (
       <TopupForm
         platform={{ platform_name: 'testcard', display_name: 'Test card', test: true }}
-        currency="USD"
-        owedCents={0}
+        balance={madeBalance()}
         typed={{ current: { amount: '25', source: '4242 4242 4242 4242' } }}
         onSettled={nothing}
         onInFlight={nothing}

@@ -35,6 +35,7 @@ import { GrowVolumeDialog } from './pages/network-volume/GrowVolumeDialog.tsx'
 import { RestoreSnapshotDialog } from './pages/network-volume/RestoreSnapshotDialog.tsx'
 import { SnapshotsDialog } from './pages/network-volume/SnapshotsDialog.tsx'
 import { madeSnapshot, madeSnapshots, madeVolume } from './pages/network-volume/volume-fixture.ts'
+import { madeBalance } from './pages/payments/balance-fixture.ts'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { sampleOf } from './schema-fixture.ts'
 import { startToasts } from './ui/toast.ts'
@@ -239,8 +240,7 @@ function Topup({ onDone }: { onDone: () => void }) {
   return (
     <TopupForm
       platform={{ platform_name: 'testcard', display_name: 'Test card', test: true }}
-      currency="USD"
-      owedCents={0}
+      balance={madeBalance()}
       typed={{ current: { amount: '25', source: '4242 4242 4242 4242' } }}
       onSettled={onDone}
       onInFlight={onDone}

@@ -415,7 +415,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...deployTemplatesRoutes(createDeployTemplates({ ...base, events }), instances),
     ...samplesRoutes(samples),
     ...reach.routes,
-    ...billingRoutes(billing, instances.eventsBetween, say),
+    ...billingRoutes(billing, instances, say),
     ...notificationsRoutes(notifications),
     ...auditRoutes(audit),
     ...sshKeysRoutes(sshKeys),

@@ -199,12 +199,14 @@ export const transaction = z.object({
   invoice: z.string().nullable(),
   /** What it is about; which keys are set depends on the type. */
   about: z.object({
-    /** `compute` while running, `disk` while stopped, `public_ip` of an address of its own all the time. */
-    usage: z.enum(['compute', 'disk', 'public_ip', 'volume', 'snapshot']).nullable(),
+    /** `compute` while running, `disk` while stopped, `public_ip` of an address of its own all the time, `image` of an image that is kept. */
+    usage: z.enum(['compute', 'disk', 'public_ip', 'volume', 'snapshot', 'image']).nullable(),
     instance_id: z.string().nullable(),
     instance_name: z.string().nullable(),
     /** Of a network volume or a snapshot of it, as the volume was called then. */
     volume_name: z.string().nullable(),
+    /** Of an image that is kept, as it was called then. */
+    image_name: z.string().nullable(),
     gpu_spec_name: z.string().nullable(),
     gpu_count: z.number().int().nullable(),
     /** The address, of a public IP. */

@@ -15,6 +15,7 @@ import { instanceTermCalls } from './instance-terms.ts'
 import { instanceCalls } from './instances.ts'
 import { notificationCalls } from './notifications.ts'
 import { offerWatchCalls } from './offer-watches.ts'
+import { outlookCalls } from './outlook.ts'
 import { ownImageCalls } from './own-images.ts'
 import { publicIpCalls } from './public-ip-calls.ts'
 import { regionCalls } from './regions.ts'
@@ -53,4 +54,5 @@ export const calls = [
   ...volumeSnapshotCalls,
   ...publicIpCalls,
   ...billingCalls,
+  ...outlookCalls,
 ] as const

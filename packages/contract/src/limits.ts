@@ -167,6 +167,8 @@ export const TOPUP_CENTS_MAX = 1_000_000
 
 /** Top-ups of one customer that are not decided yet: what a person follows, and what is asked about at platforms. */
 export const OPEN_TOPUPS_PER_USER_MAX = 10
+/** Machines by name in what uses a balance; the others are one row. */
+export const OUTLOOK_MACHINES_MAX = 5
 
 /** Idempotency keys, and how long an answer is kept for its key. */
 export const IDEMPOTENCY_KEY_CHARS_MIN = 8

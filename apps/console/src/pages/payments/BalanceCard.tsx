@@ -8,8 +8,9 @@ import { useFormat } from '../../ui/format.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { StaleNote } from '../../ui/StaleNote.tsx'
 import classes from './BalanceCard.module.css'
+import { WhatHappens } from './outlook/WhatHappens.tsx'
 
-/** What can be spent, how long it lasts, and what it is made of (R3.6). */
+/** What can be spent, how long it lasts, what it is made of (R3.6), and what happens when nothing is added (B4). */
 export function BalanceCard() {
   const { t } = useTranslation('payments')
   const format = useFormat()
@@ -69,6 +70,7 @@ export function BalanceCard() {
           </li>
         ))}
       </ul>
+      <WhatHappens />
     </Card>
   )
 }

@@ -1,17 +1,22 @@
 import { getSpend, listTransactions, topup } from '@berth/contract/billing'
-import { IconPlus } from '@tabler/icons-react'
+import { getNotifications } from '@berth/contract/notifications'
+import { getOutlook } from '@berth/contract/outlook'
+import { Button } from '@mantine/core'
+import { IconBell, IconPlus } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
 import { Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { lazyPart } from '../../app/lazy-part.ts'
-import { usePageSearch } from '../../app/search.ts'
+import { searchOf, usePageSearch } from '../../app/search.ts'
 import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { useFocusBack } from '../../ui/focus-back.ts'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { BalanceCard } from './BalanceCard.tsx'
+import { UsesCard } from './outlook/UsesCard.tsx'
 import classes from './PaymentsPage.module.css'
 import { SPEND_DAYS, SpendCard } from './SpendCard.tsx'
 import { TransactionList } from './TransactionList.tsx'
@@ -28,6 +33,8 @@ const search = z.object({
 
 /** Starts what the page shows first, before its code has arrived. */
 export function prefetch(): void {
+  void queryClient.prefetchQuery(queryOf(getOutlook, {}))
+  void queryClient.prefetchQuery(queryOf(getNotifications, {}))
   void queryClient.prefetchQuery(queryOf(getSpend, { query: { days: SPEND_DAYS } }))
   void queryClient.prefetchQuery(queryOf(listTransactions, { query: {} }))
 }
@@ -51,20 +58,34 @@ export function Page() {
         title={t('common:titles.payments')}
         second={mayPay ? undefined : t('errors:payments_not_set_up')}
         actions={
-          mayPay && (
-            <VerifiedButton
-              call={topup}
-              leftSection={<IconPlus size={16} />}
-              onClick={() => setFilters({ topup: 'open' })}
+          <>
+            <Button
+              component={Link}
+              to="/settings"
+              search={searchOf({ section: 'notifications' })}
+              variant="default"
+              leftSection={<IconBell size={16} />}
             >
-              {t('topup.open')}
-            </VerifiedButton>
-          )
+              {t('alerts')}
+            </Button>
+            {mayPay && (
+              <VerifiedButton
+                call={topup}
+                leftSection={<IconPlus size={16} />}
+                onClick={() => setFilters({ topup: 'open' })}
+              >
+                {t('topup.open')}
+              </VerifiedButton>
+            )}
+          </>
         }
       />
+      <div className={classes.head}>
+        <BalanceCard />
+        <UsesCard />
+      </div>
       <div className={classes.layout}>
         <div className={classes.side}>
-          <BalanceCard />
           <SpendCard />
         </div>
         <TransactionList />

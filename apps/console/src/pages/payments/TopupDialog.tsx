@@ -87,12 +87,10 @@ function TopupBody({ payment, typed, onClose }: TopupBodyProps) {
   const failed = [platforms, open, balance].filter(({ data, error }) => data === undefined && error !== null)
   const error = failed[0]?.error
   if (platform && balance.data && followed === null) {
-    const { currency, account_balance } = balance.data
     return (
       <TopupForm
         platform={platform}
-        currency={currency}
-        owedCents={account_balance.amount_owed}
+        balance={balance.data}
         typed={typed}
         onSettled={finish}
         onInFlight={setFollowed}

@@ -3,6 +3,7 @@ import { createRef } from 'react'
 import { expect, test } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
 import { answerCalls, InShell } from '../../gateway-fixture.tsx'
+import { madeBalance } from './balance-fixture.ts'
 import { NOTHING_TYPED, TopupForm } from './TopupForm.tsx'
 
 const PLATFORM = { platform_name: 'testcard', display_name: 'Test card', test: true }
@@ -27,15 +28,26 @@ test('[R5.8] the limits of an amount are said, and one beyond them is not offere
   expect((amount as HTMLInputElement).value).toBe('0.99')
 })
 
-async function showForm() {
+test('[R2.22] [B4] the form says what the balance becomes, how long that lasts, and what zero means', async () => {
+  const { account_balance } = madeBalance()
+  await showForm(madeBalance({ account_balance: { ...account_balance, amount_owed: 1_000 } }))
+  // Of 25.00 ten pay what is owed: 40.53 and 15.00 can be spent, and 41.87 and 15.00 last for 40 h at 1.40 an hour.
+  expect(screen.getByText('Your balance becomes $55.53')).toBeTruthy()
+  expect(screen.getByText(/^lasts 40 h/)).toBeTruthy()
+  expect(screen.getByText('For 14 days')).toBeTruthy()
+  expect(screen.getByText(/after 14 days, stopped pods after 30;.* 7, 3, and 1 days before/)).toBeTruthy()
+  fireEvent.change(screen.getByRole('textbox', { name: /^Amount in USD/ }), { target: { value: '0.5' } })
+  expect(screen.queryByText(/^Your balance becomes/)).toBeNull()
+})
+
+async function showForm(balance = madeBalance()) {
   const typed = { ...createRef(), current: { ...NOTHING_TYPED } }
   await answerCalls()
   const Page = () => (
     <InShell>
       <TopupForm
         platform={PLATFORM}
-        currency="USD"
-        owedCents={0}
+        balance={balance}
         typed={typed}
         onSettled={() => {}}
         onInFlight={() => {}}

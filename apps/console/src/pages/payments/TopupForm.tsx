@@ -1,4 +1,4 @@
-import { listOpenTopups, topup, topupBody } from '@berth/contract/billing'
+import { type Balance, listOpenTopups, topup, topupBody } from '@berth/contract/billing'
 import { TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from '@berth/contract/limits'
 import { centsFromText } from '@berth/contract/money'
 import { Button, TextInput } from '@mantine/core'
@@ -15,10 +15,12 @@ import { useFormat } from '../../ui/format.ts'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { toast } from '../../ui/toast.ts'
 import { useContractForm } from '../../ui/use-contract-form.ts'
+import { BalanceThen } from './BalanceThen.tsx'
 import classes from './TopupDialog.module.css'
+import { ZeroNote } from './ZeroNote.tsx'
 
 /** Amounts to choose from, in units of the currency. */
-const PRESETS = ['10', '25', '50', '100'] as const
+const PRESETS = ['10', '25', '50', '100', '250'] as const
 
 /** Test cards by what they do; the numbers are the ones that payment platforms publish for testing. */
 const TEST_CARDS = [
@@ -39,9 +41,8 @@ export const NOTHING_TYPED: TopupValues = { amount: '25', source: '' }
 
 interface TopupFormProps {
   platform: { platform_name: string; display_name: string; test: boolean }
-  currency: 'USD' | 'EUR'
-  /** What is paid of it before anything else. */
-  owedCents: number
+  /** What is there now; what is owed of it is paid before anything else. */
+  balance: Balance
   /** What was typed before, and is kept for the next time. */
   typed: RefObject<TopupValues>
   onSettled: (paid: { amount: number; currency: string }) => void
@@ -50,7 +51,9 @@ interface TopupFormProps {
 }
 
 /** What is paid, and with what. */
-export function TopupForm({ platform, currency, owedCents, typed, onSettled, onInFlight }: TopupFormProps) {
+export function TopupForm({ platform, balance, typed, onSettled, onInFlight }: TopupFormProps) {
+  const { currency } = balance
+  const owedCents = balance.account_balance.amount_owed
   const { t } = useTranslation(['payments', 'common'])
   const format = useFormat()
   const toPayment = useWayTo('/payments', { topup: 'open' })
@@ -113,6 +116,7 @@ export function TopupForm({ platform, currency, owedCents, typed, onSettled, onI
           ref={amountField}
           {...form.getInputProps('amount')}
         />
+        {charged !== null && <BalanceThen balance={balance} addedCents={cents ?? 0} />}
       </div>
       <TextInput
         label={t('topup.card')}
@@ -137,6 +141,7 @@ export function TopupForm({ platform, currency, owedCents, typed, onSettled, onI
           ))}
         </div>
       )}
+      <ZeroNote />
       <dl className={classes.sum}>
         <dt>{t('topup.one_time')}</dt>
         <dd className="tabular">{charged ?? t('topup.no_amount')}</dd>

@@ -2,6 +2,7 @@ import type { getSpend, listTransactions, Receipt, TopupState } from '@berth/con
 import type { CallData } from '@berth/contract/call'
 import type { Currency } from '@berth/contract/limits'
 import { centsFloor } from '@berth/contract/money'
+import type { Outlook } from '@berth/contract/outlook'
 import type { Logger } from 'pino'
 import type { PaymentDriver, WebhookDelivery } from '../../drivers/payments/port.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -9,6 +10,7 @@ import type { Database, Queryable, Transaction } from '../../platform/database/d
 import type { Events } from '../../platform/events/events.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Sealer } from '../../platform/sealer.ts'
+import { readOutlook } from './documents/outlook.ts'
 import { type InstanceEventsReader, readReceipt } from './documents/receipts.ts'
 import { readSpend } from './documents/spend.ts'
 import { listPage, type TransactionsQuery } from './documents/transactions.ts'
@@ -213,6 +215,14 @@ export function createBilling(deps: BillingDeps) {
     /** What was spent by UTC day, oldest first. */
     spend: (userId: string, days: number): Promise<CallData<typeof getSpend>> =>
       readSpend(deps, userId, days),
+
+    /**
+     * What uses the balance, until when it lasts, and what is deleted after that (B4).
+     * @param runsPods Whether some pod of a customer is on; it comes from the instances domain.
+     * @throws ApiError `not_found` without a wallet.
+     */
+    outlook: (userId: string, runsPods: (userId: string) => Promise<boolean>): Promise<Outlook> =>
+      readOutlook({ ...deps, runsPods }, userId),
 
     /** Audits all books. @returns Problems found, for operators; none when the books balance. */
     checkBooks: (): Promise<string[]> => checkBooks(db),

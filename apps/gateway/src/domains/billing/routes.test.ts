@@ -16,7 +16,7 @@ beforeAll(async () => {
     fixture.db,
     billingRoutes(
       fixture.billing,
-      async () => [],
+      { eventsBetween: async () => [], runsPods: async () => true },
       english => english,
     ),
   )
@@ -57,17 +57,14 @@ test('[R7.5] [R2.22] the way of a top-up: platforms, charge, balance, list, rece
     lines: [{ from_account: 'clearing', to_account: 'cash', platform: 'Test card' }],
   })
   expect((await ask('GET', '/spend?days=2')).data).toMatchObject({ days: [{ amount_micro: '0' }, {}] })
+  expect((await ask('GET', '/outlook')).data).toMatchObject({ uses: [], empty_at: null, deletions: [] })
 })
 
 test('where nothing can be paid, a top-up says so in the language that was asked for', async () => {
   const off = fixture.replica({ payments: [{ ...fixture.driver, offered: false }] })
   const closed = await startTestServer(
     fixture.db,
-    billingRoutes(
-      off,
-      async () => [],
-      english => english,
-    ),
+    billingRoutes(off, { eventsBetween: async () => [], runsPods: async () => true }, english => english),
   )
   onTestFinished(() => closed.close(1_000))
   const { origin } = closed
@@ -140,12 +137,16 @@ test('[R6.3] who is not verified sees the wallet and cannot top it up', async ()
   })
 })
 
-test.each(['/balance', '/transaction', '/pay-platform', '/spend', `/transaction/t_${randomUUID()}`])(
-  '[R6.1] a guest is refused at %s',
-  async path => {
-    expect(await ask('GET', path, { token: null })).toMatchObject({ http: 401, code: 'login_required' })
-  },
-)
+test.each([
+  '/balance',
+  '/outlook',
+  '/transaction',
+  '/pay-platform',
+  '/spend',
+  `/transaction/t_${randomUUID()}`,
+])('[R6.1] a guest is refused at %s', async path => {
+  expect(await ask('GET', path, { token: null })).toMatchObject({ http: 401, code: 'login_required' })
+})
 
 test("[R6.4] another customer's transaction and an unknown one get the same answer", async () => {
   const { data } = await ask('POST', '/topup', { body })

@@ -11,15 +11,24 @@ import {
   topup,
 } from '@berth/contract/billing'
 import type { Language } from '@berth/contract/limits'
+import { getOutlook } from '@berth/contract/outlook'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Billing } from './billing.ts'
 import type { InstanceEventsReader } from './documents/receipts.ts'
 
+/** What is known of a customer's instances; it comes from their own domain. */
+export interface InstanceReads {
+  /** What happened to an instance while it was metered. */
+  eventsBetween: InstanceEventsReader
+  /** Whether some pod of a customer is on, and is deleted when it stays stopped (R9.6). */
+  runsPods(userId: string): Promise<boolean>
+}
+
 /**
  * The calls on money (R7.5).
  * @param billing The domain.
- * @param instanceEvents What happened to an instance while it was metered.
+ * @param instances What the instances domain knows of what was metered.
  * @param say How the catalogue's texts are said in a language.
  */
 export function billingRoutes(
@@ -34,8 +43,9 @@ export function billingRoutes(
     | 'transactions'
     | 'receipt'
     | 'spend'
+    | 'outlook'
   >,
-  instanceEvents: InstanceEventsReader,
+  { eventsBetween, runsPods }: InstanceReads,
   say: Say,
 ): Route[] {
   const inLanguage = (row: Transaction, language: Language): Transaction => {
@@ -71,9 +81,10 @@ export function billingRoutes(
       return { ...page, items: page.items.map(row => inLanguage(row, language)) }
     }),
     route(getReceipt, async ({ caller, params, language }) => {
-      const receipt = await billing.receipt(caller.userId, params.id, instanceEvents)
+      const receipt = await billing.receipt(caller.userId, params.id, eventsBetween)
       return { ...receipt, transaction: inLanguage(receipt.transaction, language) }
     }),
+    route(getOutlook, ({ caller }) => billing.outlook(caller.userId, runsPods)),
     route(getSpend, ({ caller, query }) => billing.spend(caller.userId, query.days)),
   ]
 }

@@ -103,6 +103,8 @@ export function createInstances(deps: InstancesDeps) {
     reconciler,
     countLive,
     eventsBetween: reads.eventsBetween,
+    /** Whether some pod of a customer is on that is deleted when it stays stopped (R9.6). */
+    runsPods: (userId: string) => reads.runsPods(db, userId),
     foreign: pairing.foreign,
     /**
      * Deploys an instance; a second deploy with the same key gives the first one's answer.

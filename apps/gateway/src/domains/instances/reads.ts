@@ -172,6 +172,25 @@ export async function eventsBetween(
 }
 
 /**
+ * Whether some pod of a customer is on, or is to be, whose disks cost by the hour when it stops: it would be deleted
+ * when it stays so (R9.6).
+ */
+export async function runsPods(q: Queryable, userId: string): Promise<boolean> {
+  const rows = await q
+    .select()
+    .from(instance)
+    .where(
+      and(
+        eq(instance.userId, userId),
+        eq(instance.kind, 'POD'),
+        eq(instance.desired, 'running'),
+        isNull(instance.terminatedAt),
+      ),
+    )
+  return rows.some(row => !inTerm(row))
+}
+
+/**
  * One of a customer's own instances.
  * @throws ApiError `not_found`: the same for another customer's and for one that is not there (R6.4).
  */

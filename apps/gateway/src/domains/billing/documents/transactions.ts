@@ -220,6 +220,7 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
       instanceId: isInstance ? row.subjectId : (row.subjectFacts?.instance_id ?? null),
       instanceName: isInstance ? row.subjectName : (row.subjectFacts?.instance_name ?? null),
       volumeName: isOfVolume(row) ? row.subjectName : null,
+      imageName: row.subjectKind === 'image' ? row.subjectName : null,
       gpuSpecName: row.subjectFacts?.gpu_spec_name ?? null,
       gpuCount: row.subjectFacts?.gpu_count ?? null,
       address: row.subjectKind === 'public_ip' ? row.subjectName : null,
@@ -263,11 +264,15 @@ export function ratePerHour(row: TransactionRow): bigint {
   return (rateMicro * 3_600n) / BigInt(rateSeconds)
 }
 
-/** Whether a stretch is that of a machine, of the disk that it keeps while it is off, of its address, of a volume or of its snapshot. */
-function usageOf({ sku, subjectKind }: TransactionRow): NonNullable<Transaction['about']['usage']> {
+/** Whether a stretch is that of a machine, of the disk that it keeps while it is off, of its address, of a volume, its snapshot or an image. */
+export function usageOf({
+  sku,
+  subjectKind,
+}: Pick<TransactionRow, 'sku' | 'subjectKind'>): NonNullable<Transaction['about']['usage']> {
   if (subjectKind === 'network_volume') return 'volume'
   if (subjectKind === 'volume_snapshot') return 'snapshot'
   if (subjectKind === 'public_ip') return 'public_ip'
+  if (subjectKind === 'image') return 'image'
   return sku?.startsWith('disk.') ? 'disk' : 'compute'
 }
 

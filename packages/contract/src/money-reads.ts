@@ -7,4 +7,5 @@ export const MONEY_READS = [
   'bill.transaction',
   'bill.transaction-receipt',
   'bill.spend',
+  'bill.outlook',
 ] as const

@@ -157,6 +157,7 @@ const WHO: Record<string, Audience> = {
   'netvolume.rotate-s3-key': 'verified',
   'netvolume.revoke-s3-key': 'user',
   'bill.balance': 'user',
+  'bill.outlook': 'user',
   'bill.pay-platform': 'user',
   'bill.topup': 'verified',
   'bill.topup-open': 'user',

@@ -10,6 +10,7 @@ const AMOUNT: Partial<Transaction> = {
   currency: 'USD',
   amount_micro: '40000000',
   pending_amount_micro: '0',
+  about: { refund_reason: null } as Transaction['about'],
 }
 
 test('[R3.10] money is shown as come in once it has, not while it is on its way', async () => {

@@ -289,6 +289,7 @@ const OWN_CALLS = [
   'GET /api/instance/{id}/connection/diagnosis',
   'GET /api/bill/transaction/{id}',
   'GET /api/bill/spend',
+  'GET /api/bill/outlook',
 ]
 
 const all: readonly Call[] = calls

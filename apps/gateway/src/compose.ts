@@ -8,6 +8,8 @@ import { type Billing, createBilling } from './domains/billing/billing.ts'
 import { createBillingLoops } from './domains/billing/loops.ts'
 import { paymentRawRoutes } from './domains/billing/payments/raw-routes.ts'
 import { billingRoutes } from './domains/billing/routes.ts'
+import { type Budgets, createBudgets } from './domains/budgets/budgets.ts'
+import { budgetsRoutes } from './domains/budgets/routes.ts'
 import { createDeployTemplates } from './domains/deploy-templates/deploy-templates.ts'
 import { deployTemplatesRoutes } from './domains/deploy-templates/routes.ts'
 import { createFleet, type Fleet, type FleetSource } from './domains/fleet/fleet.ts'
@@ -172,6 +174,7 @@ export interface Gateway {
   watches: Watches
   volumes: Volumes
   images: Images
+  budgets: Budgets
   /** Makes it possible to tell of events without listening or running loops, as the operator's command line does. */
   openJobs(): Promise<void>
   server: GatewayServer
@@ -288,12 +291,22 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: () => address.url,
     pace: (of, stream) => reach.pace(of, stream),
   })
+  const budgets = createBudgets({
+    ...base,
+    billing,
+    events,
+    instancesThere: (q, ids) => instances.instancesThere(q, ids),
+    stop: userId => instances.stopForBudget(userId),
+    owner: parts.gatewayId,
+    lookMs: parts.meteringMs,
+  })
   const quotes = createQuotes({
-    ...{ db, catalogue, regions, publicIps, images, billing, fleet, registries, volumes },
+    ...{ db, catalogue, regions, publicIps, images, billing, budgets, fleet, registries, volumes },
     directPortsLeft: q => reach.directPortsLeft(q),
   })
   const instances: Instances = createInstances({
     ...base,
+    budgets,
     fleet,
     sshKeys,
     catalogue,
@@ -416,6 +429,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...samplesRoutes(samples),
     ...reach.routes,
     ...billingRoutes(billing, instances, say),
+    ...budgetsRoutes(budgets),
     ...notificationsRoutes(notifications),
     ...auditRoutes(audit),
     ...sshKeysRoutes(sshKeys),
@@ -562,6 +576,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     watches,
     volumes,
     images,
+    budgets,
     openJobs: jobs.open,
     server,
     managed: { metrics, ready: health },
@@ -590,6 +605,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       stopSampling = await samples.start()
       await registries.resealFormer()
       billingLoops.start()
+      budgets.start()
       await watches.start()
       await volumes.start()
       await images.start()
@@ -610,6 +626,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await Promise.all([
         purging.stop(),
         billingLoops.stop(),
+        budgets.stop(),
         watches.stop(),
         volumes.stop(),
         images.stop(),

@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { login, loginBy, logout, signup } from '@berth/contract/account'
 import { listApiKeys } from '@berth/contract/api-keys'
 import { topup } from '@berth/contract/billing'
+import { listBudgets, removeBudget } from '@berth/contract/budgets'
 import type { Call } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
 import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
@@ -50,6 +51,7 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'account.end-session': 'the id of an open session',
   'offer_watch.add': 'a moment within the next ninety days',
   'offer_watch.cancel': 'the id of a watch',
+  'instance.deploy': 'a whole deploy in which every field fits',
   'deploy_template.add': 'a whole deploy in which every field fits',
   'deploy_template.rename': 'the id of a template',
   'deploy_template.remove': 'the id of a template',
@@ -60,6 +62,8 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'file.rename': 'a machine in which programs run',
   'file.remove': 'a machine in which programs run',
   'file.download': 'an instance that runs',
+  'bill.edit-budget': 'the id of a budget',
+  'bill.remove-budget': 'the id of a budget',
   'image.create': 'an instance that runs, and a form in which every field fits',
   'image.upload-cover': 'the bytes of a picture',
   'image.edit': 'the id of an image, and a form in which every field fits',
@@ -372,6 +376,7 @@ async function ownerSession(): Promise<string> {
 /** Sessions of our own and of others, and what the owner has by now. */
 async function currentFillings(): Promise<typeof fillings> {
   const token = await ownerSession()
+  await removeBudgets(token)
   const instances = await gateway.data(listInstances, {}, { token })
   const live = instances.find(({ status }) => status === 'running')
   const list = await send({
@@ -388,6 +393,13 @@ async function currentFillings(): Promise<typeof fillings> {
     transaction: data.items[0]?.id ?? 't_none',
     topup: data.items.find(({ type }) => type === 'topup')?.id ?? (await topUpOne(token)),
     ...(await keyFillings(token)),
+  }
+}
+
+/** A budget that chance has set, and that is used up, would let nothing be deployed any more. */
+async function removeBudgets(token: string): Promise<void> {
+  for (const { id } of await gateway.data(listBudgets, {}, { token })) {
+    await gateway.data(removeBudget, { params: { id } }, { token })
   }
 }
 

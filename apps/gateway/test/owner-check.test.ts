@@ -2,6 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { getAccount, listSessions } from '@berth/contract/account'
 import { createApiKey } from '@berth/contract/api-keys'
 import { topup as topupCall } from '@berth/contract/billing'
+import { addBudget, listBudgets } from '@berth/contract/budgets'
 import type { Audience, Call } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
 import { addDeployTemplate } from '@berth/contract/deploy-templates'
@@ -166,6 +167,10 @@ const WHO: Record<string, Audience> = {
   'bill.transaction': 'user',
   'bill.transaction-receipt': 'user',
   'bill.spend': 'user',
+  'bill.budgets': 'user',
+  'bill.add-budget': 'verified',
+  'bill.edit-budget': 'verified',
+  'bill.remove-budget': 'user',
 }
 
 /** What the walk sends where a call needs more than nothing; `id` is the owner's. */
@@ -257,6 +262,9 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'image.delete': ({ image }) => ({ params: { id: image } }),
   'image.get': ({ image }) => ({ params: { id: image } }),
   'image.build-log': ({ image }) => ({ params: { id: image } }),
+  'bill.add-budget': ({ instance }) => ({ body: { ...BUDGET, instance_id: instance } }),
+  'bill.edit-budget': ({ budget }) => ({ params: { id: budget }, body: BUDGET }),
+  'bill.remove-budget': ({ budget }) => ({ params: { id: budget } }),
   'bill.topup-state': ({ topup }) => ({ params: { id: topup } }),
   'bill.topup-cancel': ({ topup }) => ({ params: { id: topup } }),
   'bill.transaction-receipt': ({ transaction }) => ({ params: { id: transaction } }),
@@ -281,6 +289,7 @@ interface Ids {
   snapshot: string
   s3Key: string
   image: string
+  budget: string
 }
 
 interface Input {
@@ -291,6 +300,7 @@ interface Input {
 
 const PASSWORD = 'Harbour-Light-7'
 const DAY_MS = 86_400_000
+const BUDGET = { period: 'day', amount: 5_000, stops: false } as const
 /** Nothing listens there. */
 const NO_REGISTRY = 'localhost:1'
 
@@ -453,6 +463,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         snapshot: 's-zzzzzzz',
         s3Key: 'BKIAAAAAAAAAAAAAAAAA',
         image: 'im-zzzzzzz',
+        budget: '01890000-0000-7000-8000-000000000000',
       }),
     )
     expect(foreign).toMatchObject({ httpStatus: 404, envelope: { code: 'not_found' } })
@@ -467,6 +478,7 @@ describe('[R6.2] the owner, verified, is let through', () => {
     expect([401, 403, 404]).not.toContain(answer.httpStatus)
     if (operation === 'instance.terminate') ids = await ownSomething()
     if (operation === 'image.delete') ids = { ...ids, image: await keptOf(ownerId) }
+    if (operation === 'bill.remove-budget') ids = { ...ids, budget: await ownBudget() }
     if (operation === 'registry.remove') ids = { ...ids, ...(await ownKeys()) }
   })
 })
@@ -546,6 +558,12 @@ function login() {
   return { name: randomUUID(), registry: NO_REGISTRY, username: 'anna', password: 'secret' }
 }
 
+/** The account's own. */
+async function ownBudget(): Promise<string> {
+  const [found] = await gateway.data(listBudgets, {}, { token: owner })
+  return (found ?? (await gateway.data(addBudget, { body: BUDGET }, { token: owner }))).id
+}
+
 function template() {
   return { name: randomUUID(), setup: deployBody('berth-base') }
 }
@@ -586,7 +604,16 @@ async function snapshotOf(volumeId: string): Promise<string> {
 async function ownKeys(): Promise<
   Pick<
     Ids,
-    'sshKey' | 'registry' | 'apiKey' | 'template' | 'watch' | 'volume' | 'snapshot' | 's3Key' | 'image'
+    | 'sshKey'
+    | 'registry'
+    | 'apiKey'
+    | 'template'
+    | 'watch'
+    | 'volume'
+    | 'snapshot'
+    | 's3Key'
+    | 'image'
+    | 'budget'
   >
 > {
   const token = { token: owner }
@@ -604,6 +631,7 @@ async function ownKeys(): Promise<
     registry: registry.id,
     apiKey: api.id,
     template: kept.id,
+    budget: await ownBudget(),
     watch: watched.id,
     volume: made.id,
     snapshot: await snapshotOf(made.id),

@@ -16,6 +16,7 @@ import { confirmSignIn, listAuditLog, sendSignInCode, setPassword } from '@berth
 import { beginProviderSignIn, link, unlink } from '@berth/contract/account-sign-in'
 import { createApiKey, revokeApiKey } from '@berth/contract/api-keys'
 import { cancelTopup, listTransactions, topup } from '@berth/contract/billing'
+import { addBudget, editBudget, removeBudget } from '@berth/contract/budgets'
 import type { Call, CallInput, ChangingCall } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
 import {
@@ -148,6 +149,7 @@ const PREPAID = { billing_type: 'prepay', charge_cycle: 'weekly' } as const
 const WEEK = '12090000'
 const HOUR = '80000'
 const WITH_PORT = { tcp_ports: [22] }
+const BUDGET = { period: 'day', amount: 5_000, stops: false } as const
 const WATCHED_MS = 3_600_000
 const SPENDING_CARD = '4242424242424242'
 const ASKING_CARD = '4000002500003155'
@@ -343,6 +345,15 @@ const SCENES: Scene[] = [
     input: { body: { region_code: 'us-west', instance_id: await instance('running', WITH_PORT) } },
   })),
   scene(unbindPublicIp, async () => ({ customer: owner, input: { params: await boundIp() } })),
+  scene(addBudget, async () => ({
+    customer: owner,
+    input: { body: { ...BUDGET, instance_id: await instance('running') } },
+  })),
+  scene(editBudget, async () => ({
+    customer: owner,
+    input: { params: await setBudget(), body: { ...BUDGET, amount: 6_000 } },
+  })),
+  scene(removeBudget, async () => ({ customer: owner, input: { params: await setBudget() } })),
   scene(addDeployTemplate, async () => ({
     customer: owner,
     input: { body: { name: randomUUID(), setup: deployBody() } },
@@ -614,6 +625,12 @@ async function quietAnswers(
 }
 
 /* Customers and what they have */
+
+async function setBudget(): Promise<{ id: string }> {
+  const body = { ...BUDGET, instance_id: await instance('running') }
+  const { id } = await gateway.data(addBudget, { body }, owner)
+  return { id }
+}
 
 async function keptTemplate(): Promise<{ id: string }> {
   const body = { name: randomUUID(), setup: deployBody() }

@@ -145,6 +145,9 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'deploy_template.add',
     'deploy_template.rename',
     'deploy_template.remove',
+    'bill.add-budget',
+    'bill.edit-budget',
+    'bill.remove-budget',
     'registry.edit',
     'registry.remove',
     'registry.check',
@@ -198,6 +201,10 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
 
 /** Calls that the seed does not have. A new call belongs here, or in the table above when the seed has it. */
 const OWN_CALLS = [
+  'GET /api/bill/budget',
+  'POST /api/bill/budget',
+  'PUT /api/bill/budget/{id}',
+  'DELETE /api/bill/budget/{id}',
   'POST /api/image/',
   'POST /api/image/cover',
   'PUT /api/image/',

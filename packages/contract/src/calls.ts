@@ -3,6 +3,7 @@ import { accountSecurityCalls } from './account-security.ts'
 import { accountSignInCalls } from './account-sign-in.ts'
 import { apiKeyCalls } from './api-keys.ts'
 import { billingCalls } from './billing.ts'
+import { budgetCalls } from './budgets.ts'
 import { connectionDoctorCalls } from './connection-doctor.ts'
 import { deployTemplateCalls } from './deploy-templates.ts'
 import { fileCalls } from './files.ts'
@@ -55,4 +56,5 @@ export const calls = [
   ...publicIpCalls,
   ...billingCalls,
   ...outlookCalls,
+  ...budgetCalls,
 ] as const

@@ -119,6 +119,11 @@ export const ERRORS = {
   instance_changed: rule(409, 'retry'),
   instance_not_running: rule(409, 'change'),
   spend_limit_reached: rule(409, 'change'),
+  // A budget that stops covers it, and is used up for its day or month.
+  budget_reached: rule(409, 'change'),
+  // There is one of that period for that already.
+  budget_exists: rule(409, 'change'),
+  budget_limit: rule(409, 'change'),
   // What is paid for in advance.
   price_changed: rule(409, 'change'),
   not_prepaid: rule(409, 'change'),

@@ -52,6 +52,7 @@ export const INSTANCE_EVENT_CODES = [
   'env_changed',
   'command_changed',
   'ssh_keys_changed',
+  'stopped_at_budget',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 
@@ -93,6 +94,7 @@ export const INSTANCE_REASON_CODES = [
   'guest_unprepared',
   'term_unpaid',
   'stopped_too_long',
+  'budget_reached',
 ] as const
 export type InstanceReasonCode = (typeof INSTANCE_REASON_CODES)[number]
 

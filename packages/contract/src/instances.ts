@@ -648,6 +648,7 @@ export const check = z.object({
     'disk',
     'own_disk',
     'balance',
+    'budget',
     'compute',
     'public_ip',
     'network_volume',

@@ -262,6 +262,10 @@ export const KEY_NAME_CHARS_MAX = 64
 export const OFFER_WATCHES_PER_USER_MAX = 10
 export const OFFER_WATCH_DAYS_MAX = 90
 
+/** Budgets of one customer, and the most of one: as of an instance's spend limit. */
+export const BUDGETS_PER_USER_MAX = 20
+export const BUDGET_CENTS_MAX = 100_000_000
+
 /** SSH keys of one customer, and the longest line: an RSA key of 16,384 bits with a comment fits. */
 export const SSH_KEYS_PER_USER_MAX = 50
 export const SSH_PUBLIC_KEY_CHARS_MAX = 8_000

@@ -8,4 +8,5 @@ export const MONEY_READS = [
   'bill.transaction-receipt',
   'bill.spend',
   'bill.outlook',
+  'bill.budgets',
 ] as const

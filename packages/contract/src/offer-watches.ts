@@ -11,6 +11,7 @@ export const OFFER_WATCH_STATES = ['waiting', 'deployed', 'expired', 'refused'] 
 export const OFFER_WATCH_HOLDS = [
   'price_above',
   'insufficient_balance',
+  'budget_reached',
   'instance_limit',
   'not_verified',
 ] as const

@@ -15,6 +15,7 @@ const CAUSES: Record<InstanceEventCode, EventCause> = {
   stopped_no_balance: 'rule',
   stopped_at_time: 'rule',
   stopped_at_limit: 'rule',
+  stopped_at_budget: 'rule',
   stopped_when_idle: 'rule',
   stopped: 'platform',
   terminated_by_customer: 'customer',

@@ -87,7 +87,7 @@ function writeSystemActs(
     if (act) await writer.write(tx, { userId, ...act, target: image.id })
   })
   events.on(instancesInTrouble, 'audit', async (tx, { userId, cause, instances }) => {
-    if (cause !== 'balance_used_up' && cause !== 'spend_limit_reached') return
+    if (cause === 'error' || cause === 'exited') return
     for (const { id } of instances) {
       await writer.write(tx, { userId, actor: 'system', action: 'instance.stop', target: id })
     }

@@ -13,6 +13,7 @@ import type { Sealer } from '../../platform/sealer.ts'
 import { readOutlook } from './documents/outlook.ts'
 import { type InstanceEventsReader, readReceipt } from './documents/receipts.ts'
 import { readSpend } from './documents/spend.ts'
+import { type SpendingOf, spentAtMost, spentSince } from './documents/spent-since.ts'
 import { listPage, type TransactionsQuery } from './documents/transactions.ts'
 import { createBalanceReader } from './ledger/balance.ts'
 import { checkBooks } from './ledger/check-books.ts'
@@ -223,6 +224,18 @@ export function createBilling(deps: BillingDeps) {
      */
     outlook: (userId: string, runsPods: (userId: string) => Promise<boolean>): Promise<Outlook> =>
       readOutlook({ ...deps, runsPods }, userId),
+
+    /**
+     * What was spent since a midnight of UTC, as bills say it. Call it in one snapshot, or under the wallet's lock.
+     * @throws ApiError `not_found` without a wallet.
+     */
+    spentSince: (q: Queryable, of: SpendingOf): Promise<bigint> => spentSince(q, clock, of),
+
+    /** What was spent at most, of many at once and in their order: posted, and due beyond that. */
+    spentAtMost: (
+      q: Queryable,
+      of: readonly SpendingOf[],
+    ): Promise<{ postedMicro: bigint; dueMicro: bigint }[]> => spentAtMost(q, clock, of),
 
     /** Audits all books. @returns Problems found, for operators; none when the books balance. */
     checkBooks: (): Promise<string[]> => checkBooks(db),

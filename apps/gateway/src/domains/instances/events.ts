@@ -8,7 +8,7 @@ export const instancesInTrouble = defineEvent(
   z.object({
     userId: z.uuid(),
     at: z.iso.datetime(),
-    cause: z.enum(['error', 'exited', 'balance_used_up', 'spend_limit_reached']),
+    cause: z.enum(['error', 'exited', 'balance_used_up', 'spend_limit_reached', 'budget_reached']),
     instances: z.array(z.object({ id: z.string(), name: z.string() })).min(1),
   }),
 )

@@ -17,6 +17,7 @@ import type { Meter } from '../billing/billing.ts'
 import { type BillingFixture, createBillingFixture } from '../billing/billing-fixture.ts'
 import { walletHold } from '../billing/ledger/tables.ts'
 import { usageInterval, usageMeter } from '../billing/meters/tables.ts'
+import { type Budgets, createBudgets } from '../budgets/budgets.ts'
 import { createFleet, type Fleet, type FleetSource } from '../fleet/fleet.ts'
 import { createImages, type Images } from '../images/images.ts'
 import { createPublicIps, type PublicIps } from '../public-ips/public-ips.ts'
@@ -51,6 +52,8 @@ export const CUSTOMERS_KEY: SshKey = {
 export const SHARED_ADDRESS = '127.0.0.2'
 /** Longer than any test. */
 const SERVED_MS = 86_400_000
+/** Of loops that tests do not start. */
+const LOOK_MS = 60_000
 
 /** Nothing that does not hang meets these, however slow the computer is. */
 const PATIENT: ReconcileLimits = {
@@ -71,6 +74,8 @@ export interface InstancesFixture extends Omit<BillingFixture, 'driver'> {
   instances: Instances
   /** Another gateway on the same database; its reconciler is not started. */
   gateway(options?: GatewayOptions): Promise<Instances>
+  /** Budgets of a gateway; their loop is not started. */
+  budgetsAt(gateway: Instances): Budgets
   /** What a gateway knows of engines. */
   fleetOf(gateway: Instances): Fleet
   /** Volumes of a gateway; their loop is not started. */
@@ -149,6 +154,7 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
   const quotesOf = new Map<Instances, Quotes>()
   const volumesOf = new Map<Instances, Volumes>()
   const imagesOf = new Map<Instances, Images>()
+  const budgetsOf = new Map<Instances, Budgets>()
   const imageStore = options.imageStore ?? createTestImageStore().store
   const limits = { ...PATIENT }
   const publicIps = createPublicIps({ db, clock, ids, catalogue: shipped })
@@ -210,6 +216,11 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
       holders: (q, userId) => made.holdersOfVolumes(q, userId),
       ownedByInstances: (q, engineId) => made.ownVolumesOn(q, engineId),
     })
+    const budgets = createBudgets({
+      ...{ db, clock, ids, log, billing, events: base.events, owner: fleet.selfId, lookMs: LOOK_MS },
+      instancesThere: (q, wanted) => made.instancesThere(q, wanted),
+      stop: userId => made.stopForBudget(userId),
+    })
     const quotes = createQuotes({
       db,
       catalogue,
@@ -217,12 +228,14 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
       publicIps,
       images,
       billing,
+      budgets,
       fleet,
       registries: noRegistries,
       volumes,
       directPortsLeft: async () => null,
     })
     const made: Instances = createInstances({
+      budgets,
       db,
       clock,
       ids,
@@ -254,6 +267,7 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
     quotesOf.set(made, quotes)
     volumesOf.set(made, volumes)
     imagesOf.set(made, images)
+    budgetsOf.set(made, budgets)
     return made
   }
 
@@ -279,6 +293,11 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
       const fleet = fleets.get(one)
       if (!fleet) throw new Error('not a gateway of this fixture')
       return fleet
+    },
+    budgetsAt(one) {
+      const budgets = budgetsOf.get(one)
+      if (!budgets) throw new Error('not a gateway of this fixture')
+      return budgets
     },
     imagesAt(one) {
       const images = imagesOf.get(one)

@@ -9,6 +9,7 @@ import type { Events } from '../../platform/events/events.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Sealer } from '../../platform/sealer.ts'
 import type { Billing } from '../billing/billing.ts'
+import type { Budgets } from '../budgets/budgets.ts'
 import type { Fleet, WhereAsked } from '../fleet/fleet.ts'
 import { accountDeleted } from '../identity/events.ts'
 import type { Images } from '../images/images.ts'
@@ -64,6 +65,7 @@ export interface InstancesDeps {
   fleet: Fleet
   catalogue: Pick<Catalogue, 'regions' | 'images'>
   billing: Billing
+  budgets: Pick<Budgets, 'requireRoom' | 'stopped'>
   regions: Pick<Regions, 'offer' | 'stock'>
   publicIps: PublicIps
   /** Where customers reach direct ports of all instances; null where nobody does. */
@@ -189,6 +191,16 @@ export function createInstances(deps: InstancesDeps) {
       for (const id of stopped) reconciler.kick(id)
       return stopped
     },
+    /**
+     * Stops those of a customer's instances that a budget lets run no longer (B16).
+     * @returns Their ids.
+     */
+    async stopForBudget(userId: string): Promise<string[]> {
+      const stopped = await actions.stopForBudget(deps, userId)
+      for (const id of stopped) reconciler.kick(id)
+      return stopped
+    },
+    instancesThere: reads.instancesThere,
     /** Notes that somebody is connected to instances (B5). */
     noteUsed: (instanceIds: readonly string[]) => noteUsed(db, instanceIds, deps.clock.now()),
     /** Tells that it has run out of memory, once for each growth of the count. @param kills Since its machine started. */

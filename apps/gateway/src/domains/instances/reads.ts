@@ -44,6 +44,19 @@ export interface ReadDeps {
 /** Events of one instance that a page shows; older ones stay in the table for receipts. */
 const EVENTS_MAX = 200
 
+/** Those of the instances that are not gone, with whose they are and their names, by id. */
+export async function instancesThere(
+  q: Queryable,
+  ids: string[],
+): Promise<Map<string, { userId: string; name: string }>> {
+  if (ids.length === 0) return new Map()
+  const rows = await q
+    .select({ id: instance.id, userId: instance.userId, name: instance.name })
+    .from(instance)
+    .where(and(inArray(instance.id, ids), isNull(instance.terminatedAt)))
+  return new Map(rows.map(({ id, ...row }) => [id, row]))
+}
+
 /**
  * A customer's instances, newest first.
  * @param deps Also asked for what each has cost so far.

@@ -1,4 +1,5 @@
 import type { Card } from '@berth/contract/billing'
+import type { BudgetPeriod, BudgetShare } from '@berth/contract/budgets'
 import type { Currency, Language } from '@berth/contract/limits'
 import type { ImageNews } from '../images/events.ts'
 import type { VolumeNews } from '../volumes/events.ts'
@@ -20,7 +21,7 @@ export type ReadRecipient = (userId: string) => Promise<Recipient | null>
 export type KeyKind = 'ssh_key' | 'registry' | 'api_key'
 
 /** Why an instance does not run though its customer wanted it to. */
-export type TroubleCause = 'error' | 'exited' | 'balance_used_up' | 'spend_limit_reached'
+export type TroubleCause = 'error' | 'exited' | 'balance_used_up' | 'spend_limit_reached' | 'budget_reached'
 
 /*
  * What the mail queue keeps of each mail: facts of the moment, as JSON. Moments are ISO 8601.
@@ -119,6 +120,21 @@ export interface ImageFacts {
   detail: string
   /** When it is deleted, or by when the operator answers; null where neither is to come. */
   until: string | null
+}
+
+export interface BudgetFacts {
+  userId: string
+  share: BudgetShare
+  period: BudgetPeriod
+  /** When it begins anew. */
+  until: string
+  amountCents: number
+  /** Micro-units, as text. */
+  spentMicro: string
+  currency: Currency
+  stops: boolean
+  /** Null: it is the account's. */
+  instanceName: string | null
 }
 
 export interface BalanceLowFacts {

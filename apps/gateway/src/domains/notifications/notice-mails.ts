@@ -6,6 +6,7 @@ import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import type {
   BalanceLowFacts,
+  BudgetFacts,
   DeletionFacts,
   ImageFacts,
   InstanceTroubleFacts,
@@ -20,6 +21,7 @@ import type {
   VolumeFacts,
 } from './facts.ts'
 import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
+import { BUDGET_TEXTS } from './mails/budget-mail.ts'
 import { DELETION_TEXTS } from './mails/deletion-mail.ts'
 import { IMAGE_TEXTS } from './mails/image-mail.ts'
 import { INSTANCE_TROUBLE_TEXTS } from './mails/instance-trouble-mail.ts'
@@ -181,6 +183,20 @@ export function defineNotices(deps: NoticeDeps) {
         name: lineOf(facts.instanceName ?? ''),
       }),
     ),
+    budget: define(
+      // Whoever sets a budget asks for its mails.
+      null,
+      BUDGET_TEXTS,
+      () => 'payments',
+      ({ userId: _, until, amountCents, spentMicro, instanceName, currency, ...facts }: BudgetFacts) => ({
+        ...facts,
+        until: timeText(until),
+        amount: formatMicro(microFromCents(amountCents), currency),
+        spent: formatMicro(microFromCents(centsFloor(BigInt(spentMicro))), currency),
+        name: lineOf(instanceName ?? ''),
+      }),
+      'budget',
+    ),
     balanceLow: define(
       'balance_low',
       BALANCE_LOW_TEXTS,
@@ -198,6 +214,7 @@ const WATCH_PAGES: Partial<Record<OfferWatchFacts['news'], ConsoleLink>> = {
   deployed: 'instances',
   instance_limit: 'instances',
   insufficient_balance: 'payments',
+  budget_reached: 'payments',
 }
 const KEY_PAGES = { ssh_key: 'ssh_keys', registry: 'registries', api_key: 'api_keys' } as const
 

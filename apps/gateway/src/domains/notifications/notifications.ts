@@ -6,6 +6,7 @@ import type { Say } from '../../platform/config/catalogue-words.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Events } from '../../platform/events/events.ts'
 import { disputeWon, paymentDisputed, paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
+import { budgetCrossed } from '../budgets/events.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
 import { imageNews } from '../images/events.ts'
@@ -104,6 +105,7 @@ function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof def
   events.on(imageNews, LISTENER, (tx, { image, ...facts }) =>
     notices.image(tx, { ...facts, imageName: image.name }),
   )
+  events.on(budgetCrossed, LISTENER, (tx, { at: _, ...facts }) => notices.budget(tx, facts))
   const added = { ssh_key: sshKeyAdded, registry: registryCredentialAdded, api_key: apiKeyCreated } as const
   for (const what of ['ssh_key', 'registry', 'api_key'] as const) {
     events.on(added[what], LISTENER, (tx, facts) => notices.keyAdded(tx, { ...facts, what }))

@@ -7,6 +7,7 @@ export const OFFER_WATCH_NEWS = [
   'deployed',
   'price_above',
   'insufficient_balance',
+  'budget_reached',
   'instance_limit',
   'not_verified',
   'refused',

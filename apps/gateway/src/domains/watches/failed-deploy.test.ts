@@ -18,6 +18,7 @@ test.each([
   ],
   ['a catalogue image that is gone', new ApiError('image_unknown'), 'refused'],
   ['too little money', new ApiError('insufficient_balance'), 'held'],
+  ['a budget that is used up', new ApiError('budget_reached'), 'held'],
   ['a price above its own', new NotNow('price_above'), 'held'],
   ['a watch that was cancelled meanwhile', new NotNow('ended'), 'over'],
   ['a deleted account', new ApiError('login_expired'), 'over'],

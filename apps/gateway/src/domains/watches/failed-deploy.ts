@@ -34,6 +34,7 @@ const BY_CODE: Partial<Record<ErrorCode, FailedDeploy>> = {
   region_not_supported: { is: 'passing', because: 'away' },
   gpu_spec_unknown: { is: 'passing', because: 'away' },
   insufficient_balance: { is: 'held', by: 'insufficient_balance' },
+  budget_reached: { is: 'held', by: 'budget_reached' },
   instance_limit: { is: 'held', by: 'instance_limit' },
   validation_failed: { is: 'refused' },
   image_unknown: { is: 'refused' },

@@ -41,7 +41,9 @@ async function readDays(
   const amounts = new Map(rows.map(({ date, amount }) => [date, BigInt(amount)]))
   if (unpostedSince) {
     const first = Math.max(today - days + 1, Math.floor(unpostedSince.getTime() / DAY_MS))
-    let before = 0n
+    // What is due of days before the first that is asked for is theirs, and not the first one's.
+    const begin = new Date(first * DAY_MS)
+    let before = unpostedSince < begin ? (await readTotals(tx, { now: () => begin }, userId)).takenMicro : 0n
     for (let day = first; day <= today; day += 1) {
       const until = new Date(Math.min((day + 1) * DAY_MS, now.getTime()))
       const { takenMicro } = await readTotals(tx, { now: () => until }, userId)

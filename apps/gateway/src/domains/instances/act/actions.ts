@@ -14,6 +14,7 @@ import type { Events } from '../../../platform/events/events.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { earlierResult, keepResult } from '../../../platform/once.ts'
 import type { Billing } from '../../billing/billing.ts'
+import type { Budgets } from '../../budgets/budgets.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { Images } from '../../images/images.ts'
@@ -34,6 +35,7 @@ export interface ActionDeps {
   db: Database
   clock: Clock
   billing: Billing
+  budgets: Pick<Budgets, 'requireRoom' | 'stopped'>
   regions: Pick<Regions, 'offer' | 'stock'>
   publicIps: PublicIps
   quotes: Pick<Quotes, 'rates' | 'term' | 'requireDirectPorts'>
@@ -77,7 +79,7 @@ export interface StartWanted {
  * Starts an instance on the GPUs named, and sets its first hour aside at today's price. The same key again gives the
  * instance as it is then.
  * @throws ApiError `not_found`, `instance_state`, `region_not_supported`, `gpu_spec_unknown`, `gpu_sold_out`,
- *   `insufficient_balance`, `spend_limit_reached`, `compute_unavailable`, `volume_state` or `volume_in_use`.
+ *   `insufficient_balance`, `spend_limit_reached`, `budget_reached`, `compute_unavailable`, `volume_state` or `volume_in_use`.
  */
 export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Promise<InstanceChange> {
   const call = { userId: target.userId, operation: startInstance.operation, key: wanted.idempotencyKey }
@@ -157,38 +159,70 @@ export async function stopForEmptyBalance(deps: ActionDeps, userId: string): Pro
     const subjects = await deps.billing.exhaustedSubjects(tx, userId)
     const exhausted = subjects.filter(({ kind }) => kind === 'instance').map(({ id }) => id)
     if (exhausted.length === 0) return []
-    const rows = await tx
-      .select()
-      .from(instance)
-      .where(
-        and(
-          eq(instance.userId, userId),
-          inArray(instance.id, exhausted),
-          eq(instance.desired, 'running'),
-          eq(instance.billingType, 'postpay'),
-          // Whatever it is doing: what runs is to be paid for, also in the midst of a restart.
-          eq(instance.mayRun, true),
-          isNull(instance.terminatedAt),
-        ),
-      )
-      .orderBy(instance.id)
-      .for('update')
-    const at = deps.clock.now()
-    for (const row of rows) {
-      await changeStatus(tx, statusDeps(deps), row, {
-        status: 'stopping',
-        at,
-        event: { code: 'stopped_no_balance' },
-        reason: { code: 'balance_used_up', detail: '' },
-        patch: { desired: 'stopped' },
-      })
-    }
-    if (rows.length === 0) return []
-    const instances = rows.map(({ id, name }) => ({ id, name }))
-    const trouble = { userId, at: at.toISOString(), cause: 'balance_used_up', instances } as const
-    await deps.events.emit(tx, instancesInTrouble, trouble)
-    return rows.map(({ id }) => id)
+    return stopRunning(tx, deps, userId, {
+      ids: exhausted,
+      event: 'stopped_no_balance',
+      cause: 'balance_used_up',
+    })
   })
+}
+
+/**
+ * Stops those of a customer's instances that a used-up budget covers (B16); terms that are paid in advance run on. Which
+ * ones is decided under the wallet's lock, so that a budget that was raised meanwhile keeps them running.
+ * @returns Ids of the instances that it stops.
+ */
+export async function stopForBudget(deps: ActionDeps, userId: string): Promise<string[]> {
+  return deps.db.transaction(async tx => {
+    await deps.billing.lockWallet(tx, userId)
+    const ids = await deps.budgets.stopped(tx, userId)
+    if (ids.length === 0) return []
+    return stopRunning(tx, deps, userId, { ids, event: 'stopped_at_budget', cause: 'budget_reached' })
+  })
+}
+
+/** Stops those of a customer's instances on demand that run, and tells of it. @returns Their ids. */
+async function stopRunning(
+  tx: Transaction,
+  deps: ActionDeps,
+  userId: string,
+  which: {
+    ids: 'all' | string[]
+    event: 'stopped_no_balance' | 'stopped_at_budget'
+    cause: 'balance_used_up' | 'budget_reached'
+  },
+): Promise<string[]> {
+  const rows = await tx
+    .select()
+    .from(instance)
+    .where(
+      and(
+        eq(instance.userId, userId),
+        which.ids === 'all' ? undefined : inArray(instance.id, which.ids),
+        eq(instance.desired, 'running'),
+        eq(instance.billingType, 'postpay'),
+        // Whatever it is doing: what runs is to be paid for, also in the midst of a restart.
+        eq(instance.mayRun, true),
+        isNull(instance.terminatedAt),
+      ),
+    )
+    .orderBy(instance.id)
+    .for('update')
+  if (rows.length === 0) return []
+  const at = deps.clock.now()
+  for (const row of rows) {
+    await changeStatus(tx, statusDeps(deps), row, {
+      status: 'stopping',
+      at,
+      event: { code: which.event },
+      reason: { code: which.cause, detail: '' },
+      patch: { desired: 'stopped' },
+    })
+  }
+  const instances = rows.map(({ id, name }) => ({ id, name }))
+  const trouble = { userId, at: at.toISOString(), cause: which.cause, instances }
+  await deps.events.emit(tx, instancesInTrouble, trouble)
+  return rows.map(({ id }) => id)
 }
 
 export function statusDeps({ billing, regions, publicIps }: ActionDeps): StatusDeps {
@@ -245,12 +279,14 @@ function refusalOf(action: InstanceAction, kind: InstanceKind, status: InstanceS
 
 /** One that has cost what it may cost would be stopped again as soon as it runs. */
 async function requireUnspent(
-  { billing }: Pick<ActionDeps, 'billing'>,
+  { billing, budgets }: Pick<ActionDeps, 'billing' | 'budgets'>,
   tx: Transaction,
-  { id, spendLimitCents, billingType }: InstanceRow,
+  { id, userId, spendLimitCents, billingType }: InstanceRow,
 ): Promise<void> {
   // A limit keeps what is paid for in advance from further terms, not from those that are paid.
-  if (spendLimitCents === null || billingType === 'prepay') return
+  if (billingType === 'prepay') return
+  await budgets.requireRoom(tx, { userId, instanceId: id })
+  if (spendLimitCents === null) return
   const cost = await billing.costMicro(tx, 'instance', [id])
   if (isUsedUp(spendLimitCents, cost.get(id) ?? 0n)) throw new ApiError('spend_limit_reached')
 }

@@ -8,6 +8,7 @@ import { columnsOf } from '../../../platform/http/wire.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { earlierResult, keepResult } from '../../../platform/once.ts'
 import type { Billing } from '../../billing/billing.ts'
+import type { Budgets } from '../../budgets/budgets.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { ImageChoice, Images } from '../../images/images.ts'
@@ -32,6 +33,7 @@ export interface DeployDeps {
   clock: Clock
   ids: Ids
   billing: Pick<Billing, 'lockWallet' | 'hold'>
+  budgets: Pick<Budgets, 'requireRoom'>
   regions: Pick<Regions, 'offer' | 'stock'>
   publicIps: PublicIps
   images: Pick<Images, 'find' | 'noteDeploy'>
@@ -60,7 +62,7 @@ export interface DeployInput {
  * down, all or nothing. The reconciler does the rest.
  * @throws ApiError `kind_not_supported`, `price_changed`, `region_not_supported`, `gpu_spec_unknown`, `image_unknown`,
  *   `validation_failed`, `compute_unavailable`, `instance_limit`, `gpu_sold_out`, `public_ip_sold_out`,
- *   `insufficient_balance`, `login_expired` where the account was deleted meanwhile; of its volume `not_found`,
+ *   `insufficient_balance`, `budget_reached`, `login_expired` where the account was deleted meanwhile; of its volume `not_found`,
  *   `volume_state` or `volume_in_use`.
  */
 export async function deploy(deps: DeployDeps, input: DeployInput): Promise<InstanceChange> {
@@ -89,6 +91,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
     if (earlier !== null) return await ownInstance(tx, userId, earlier)
     if (term && body.price_micro !== null) requirePrice(body.price_micro, term.termMicro)
     await requireRoom(tx, userId, deps.instancesMax)
+    await deps.budgets.requireRoom(tx, { userId, instanceId: null })
     await deps.quotes.requireDirectPorts(tx, body)
     if (body.ssh_key_ids) await deps.sshKeys.requireOwn(tx, userId, body.ssh_key_ids)
     if (body.network_volume) {

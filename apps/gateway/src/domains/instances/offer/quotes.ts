@@ -11,6 +11,7 @@ import { ApiError } from '../../../platform/http/api-error.ts'
 import type { CallRequest } from '../../../platform/http/handler.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
 import type { Billing } from '../../billing/billing.ts'
+import type { Budgets } from '../../budgets/budgets.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { FoundImage, ImageChoice, Images } from '../../images/images.ts'
 import type { PublicIps } from '../../public-ips/public-ips.ts'
@@ -93,6 +94,7 @@ export function createQuotes(deps: {
   publicIps: Pick<PublicIps, 'level' | 'microPerHour'>
   images: Pick<Images, 'find'>
   billing: Pick<Billing, 'totals'>
+  budgets: Pick<Budgets, 'hasRoom'>
   fleet: Pick<Fleet, 'place' | 'requireKind' | 'engine' | 'engines' | 'isReached'>
   registries: Pick<Registries, 'askImage'>
   volumes: Pick<Volumes, 'find' | 'obstacle'>
@@ -275,6 +277,7 @@ export function createQuotes(deps: {
           needed_cents: centsCeil(neededMicro),
         })
       }
+      if (!(await deps.budgets.hasRoom(caller.userId))) add('budget', false, 'budget_reached')
       if (offer && body.public_ip === 'dedicated') {
         const { total, available } = await publicIps.level(db, body.region_code)
         const code = available > 0 ? 'public_ip_free' : total > 0 ? 'public_ip_sold_out' : 'public_ip_none'

@@ -34,6 +34,7 @@ const OUTLIVES_STOP: readonly InstanceReasonCode[] = [
   'balance_used_up',
   'stop_time_reached',
   'spend_limit_reached',
+  'budget_reached',
   'idle',
   'term_unpaid',
 ]

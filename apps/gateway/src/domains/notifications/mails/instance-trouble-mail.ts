@@ -22,6 +22,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       meaning:
         'It was stopped because the balance is used up. Nothing was deleted: top up, then start it again.',
     },
+    budget_reached: {
+      subject: 'was stopped: a budget is used up',
+      meaning:
+        'It was stopped because a budget that you set is used up. Nothing was deleted, and its disk goes on costing its fee: raise the budget or remove it, or start it again in the next day or month that the budget counts.',
+    },
     spend_limit_reached: {
       subject: 'was stopped: it has reached its spend limit',
       meaning:
@@ -34,6 +39,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
     balance_used_up: {
       subject: '因余额用尽已停止',
       meaning: '因余额用尽，实例已停止。没有任何数据被删除：充值后即可重新启动。',
+    },
+    budget_reached: {
+      subject: '因预算用尽已停止',
+      meaning:
+        '您设置的预算已用尽，因此实例已停止。没有任何数据被删除，磁盘仍继续计费：提高或移除预算，或在预算的下一个周期（日或月）重新启动。',
     },
     spend_limit_reached: {
       subject: '因达到支出上限已停止',
@@ -54,6 +64,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       subject: 'は残高不足のため停止しました',
       meaning: '残高がなくなったため停止しました。何も削除されていません。チャージすると、再び起動できます。',
     },
+    budget_reached: {
+      subject: 'は予算を使い切ったため停止しました',
+      meaning:
+        '設定された予算を使い切ったため停止しました。何も削除されておらず、ディスクの料金は引き続きかかります。予算を引き上げるか削除するか、予算の次の期間（日または月）に再び起動してください。',
+    },
     spend_limit_reached: {
       subject: 'は支出上限に達したため停止しました',
       meaning:
@@ -72,6 +87,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
     balance_used_up: {
       subject: '잔액 소진으로 중지됨',
       meaning: '잔액이 소진되어 중지되었습니다. 삭제된 것은 없습니다. 충전한 뒤 다시 시작해 주세요.',
+    },
+    budget_reached: {
+      subject: '예산을 모두 사용하여 중지됨',
+      meaning:
+        '설정하신 예산을 모두 사용하여 중지되었습니다. 삭제된 것은 없으며 디스크 요금은 계속 부과됩니다. 예산을 올리거나 제거하거나, 예산의 다음 기간(일 또는 월)에 다시 시작해 주세요.',
     },
     spend_limit_reached: {
       subject: '지출 한도에 도달하여 중지됨',

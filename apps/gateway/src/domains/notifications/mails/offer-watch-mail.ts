@@ -36,6 +36,11 @@ const NEWS: Record<Language, Said> = {
       meaning:
         'It is available again, but the balance does not cover its first hour. Nothing was deployed. The watch goes on and tries again once you have topped up.',
     },
+    budget_reached: {
+      subject: 'was not deployed: a budget is used up',
+      meaning:
+        'It is available again, but a budget that you set is used up. Nothing was deployed. The watch goes on and tries again once the budget is raised or its next day or month begins.',
+    },
     instance_limit: {
       subject: 'was not deployed: too many instances',
       meaning:
@@ -73,6 +78,11 @@ const NEWS: Record<Language, Said> = {
       subject: '未部署：余额不足以支付首个小时',
       meaning: '该机型重新可用，但余额不足以支付首个小时。未进行部署；关注仍在继续，充值后会再次尝试。',
     },
+    budget_reached: {
+      subject: '未部署：预算已用尽',
+      meaning:
+        '该机型重新可用，但您设置的预算已用尽。未进行部署；关注仍在继续，提高预算或预算的下一个周期开始后会再次尝试。',
+    },
     instance_limit: {
       subject: '未部署：实例过多',
       meaning: '该机型重新可用，但账户的实例数已达上限。未进行部署，关注仍在继续。',
@@ -107,6 +117,11 @@ const NEWS: Record<Language, Said> = {
       subject: 'はデプロイされませんでした: 最初の 1 時間分の残高がありません',
       meaning:
         '空きが出ましたが、残高が最初の 1 時間分に足りません。デプロイはされていません。見守りは続き、チャージ後に再び試みます。',
+    },
+    budget_reached: {
+      subject: 'はデプロイされませんでした: 予算を使い切っています',
+      meaning:
+        '空きが出ましたが、設定された予算を使い切っています。デプロイはされていません。見守りは続き、予算が引き上げられるか次の期間が始まると再び試みます。',
     },
     instance_limit: {
       subject: 'はデプロイされませんでした: インスタンスが多すぎます',
@@ -148,6 +163,11 @@ const NEWS: Record<Language, Said> = {
       subject: '배포되지 않음: 첫 1시간 요금보다 잔액이 부족함',
       meaning:
         '다시 사용할 수 있지만 잔액이 첫 1시간 요금에 미치지 못합니다. 배포하지 않았습니다. 지켜보기는 계속되며 충전하면 다시 시도합니다.',
+    },
+    budget_reached: {
+      subject: '배포되지 않음: 예산을 모두 사용함',
+      meaning:
+        '다시 사용할 수 있지만 설정하신 예산을 모두 사용했습니다. 배포하지 않았습니다. 지켜보기는 계속되며 예산을 올리거나 다음 기간이 시작되면 다시 시도합니다.',
     },
     instance_limit: {
       subject: '배포되지 않음: 인스턴스가 너무 많음',

@@ -4,6 +4,7 @@ import { deleteAccount, setPassword } from '@berth/contract/account-security'
 import { getCaptchaStatus } from '@berth/contract/account-sign-in'
 import { createApiKey } from '@berth/contract/api-keys'
 import { topup } from '@berth/contract/billing'
+import { addBudget, type Budget, editBudget } from '@berth/contract/budgets'
 import type { Call } from '@berth/contract/call'
 import { addDeployTemplate, renameDeployTemplate } from '@berth/contract/deploy-templates'
 import { makeFolder } from '@berth/contract/files'
@@ -51,6 +52,7 @@ import { RestoreSnapshotDialog } from './pages/network-volume/RestoreSnapshotDia
 import { SnapshotSchedule } from './pages/network-volume/SnapshotSchedule.tsx'
 import { madeSnapshot, madeSnapshots, madeVolume } from './pages/network-volume/volume-fixture.ts'
 import { madeBalance } from './pages/payments/balance-fixture.ts'
+import { BudgetDialog } from './pages/payments/budgets/BudgetDialog.tsx'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
@@ -304,6 +306,24 @@ const FORMS: readonly FormCase[] = [
     submit: /password/,
   },
   {
+    file: 'payments/budgets/BudgetDialog.tsx',
+    as: 'to add one',
+    call: addBudget,
+    Form: () => <BudgetDialog budget={null} opened onClose={nothing} />,
+    namespaces: ['budgets'],
+    typed: { 'Amount, USD': '25' },
+    submit: 'Add',
+  },
+  {
+    file: 'payments/budgets/BudgetDialog.tsx',
+    as: 'to edit one',
+    call: editBudget,
+    Form: () => <BudgetDialog budget={BUDGET} opened onClose={nothing} />,
+    namespaces: ['budgets'],
+    typed: { 'Amount, USD': '50' },
+    submit: 'Save',
+  },
+  {
     file: 'settings/keys/RegistryDialog.tsx',
     as: 'to add one',
     call: addRegistryCredential,
@@ -353,6 +373,8 @@ const CREDENTIAL: RegistryCredential = {
   username: 'mira',
   registry: 'docker.io',
 }
+
+const BUDGET: Budget = { ...(sampleOf(addBudget.data) as Budget), currency: 'USD' }
 
 const SETUP = deployBody.parse({
   name: 'training',

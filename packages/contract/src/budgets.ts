@@ -20,7 +20,7 @@ export const budget = z.object({
   instance_name: z.string().nullable(),
   period: z.enum(BUDGET_PERIODS),
   /** In cents. */
-  amount: z.number().int(),
+  amount: z.number().int().min(1),
   currency,
   /** Whether what it covers is stopped at 100 %, and not started before there is room again; else it only warns. */
   stops: z.boolean(),

@@ -1,5 +1,6 @@
 import type errors from '../../../../packages/contract/locales/en/errors.json'
 import type auth from '../../public/locales/en/auth.json'
+import type budgets from '../../public/locales/en/budgets.json'
 import type bulk from '../../public/locales/en/bulk.json'
 import type common from '../../public/locales/en/common.json'
 import type deploy from '../../public/locales/en/deploy.json'
@@ -28,6 +29,7 @@ declare module 'i18next' {
     resources: {
       common: typeof common
       auth: typeof auth
+      budgets: typeof budgets
       bulk: typeof bulk
       deploy: typeof deploy
       docs: typeof docs

@@ -126,6 +126,12 @@ export function PriceCard(props: PriceCardProps) {
                     </Link>
                   </>
                 )}
+                {item.code === 'budget_reached' && (
+                  <>
+                    {' '}
+                    <Link to="/payments">{t('common:titles.payments')}</Link>
+                  </>
+                )}
               </span>
             </li>
           ))}

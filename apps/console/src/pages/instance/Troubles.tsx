@@ -3,7 +3,7 @@ import { getConnection, type Instance } from '@berth/contract/instances'
 import { Button } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { searchOf } from '../../app/search.ts'
 import { useOffFor } from '../../app/session/use-off-for.ts'
@@ -106,6 +106,13 @@ function Way({ way, onAsk }: { way: TroubleWay; onAsk: (action: RowAction) => vo
       >
         {t('common:balance.top_up')}
       </VerifiedButton>
+    )
+  }
+  if (way === 'see_budgets') {
+    return (
+      <Button component={Link} to="/payments" size="xs" variant="default">
+        {t('trouble.see_budgets')}
+      </Button>
     )
   }
   if (way === 'see_log') {

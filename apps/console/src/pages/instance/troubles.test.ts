@@ -29,6 +29,11 @@ test.each([
     [['no_balance', 'top_up']],
   ],
   [
+    'was stopped at a budget',
+    { status: 'stopped', reason: { code: 'budget_reached', detail: '' } },
+    [['at_budget', 'see_budgets']],
+  ],
+  [
     'filled its host’s disk',
     { status: 'exited', reason: { code: 'disk_full', detail: '' } },
     [['disk_full', 'start']],

@@ -4,7 +4,7 @@ import { STOPPED_POD_KEPT_DAYS, STOPPED_POD_NOTICE_DAYS } from '@berth/contract/
 import type { RowAction } from '../../instances/instance-actions.ts'
 
 /** What stands behind the button of a trouble: an action of the instance, money, or a look at the log. */
-export type TroubleWay = RowAction | 'top_up' | 'see_log'
+export type TroubleWay = RowAction | 'top_up' | 'see_budgets' | 'see_log'
 
 /** Something that its customer should do something about, said at the top of the page. */
 export interface Trouble {
@@ -13,6 +13,7 @@ export interface Trouble {
     | 'exited'
     | 'no_balance'
     | 'at_limit'
+    | 'at_budget'
     | 'deletion'
     | 'ports_used_up'
     | 'disk_full'
@@ -140,6 +141,8 @@ function troubleOfStatus(instance: Instance): Trouble | null {
   if (status === 'stopped' && reason?.code === 'balance_used_up') return made('no_balance', 'bad', 'top_up')
   if (status === 'stopped' && reason?.code === 'spend_limit_reached')
     return made('at_limit', 'warning', 'edit')
+  if (status === 'stopped' && reason?.code === 'budget_reached')
+    return made('at_budget', 'warning', 'see_budgets')
   if (status === 'running' && (reason?.code === 'guest_silent' || reason?.code === 'guest_unprepared')) {
     return made('guest', 'warning', 'see_log')
   }

@@ -16,6 +16,7 @@ import { useFocusBack } from '../../ui/focus-back.ts'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { BalanceCard } from './BalanceCard.tsx'
+import { BudgetsCard } from './budgets/BudgetsCard.tsx'
 import { UsesCard } from './outlook/UsesCard.tsx'
 import classes from './PaymentsPage.module.css'
 import { SPEND_DAYS, SpendCard } from './SpendCard.tsx'
@@ -87,6 +88,7 @@ export function Page() {
       <div className={classes.layout}>
         <div className={classes.side}>
           <SpendCard />
+          <BudgetsCard />
         </div>
         <TransactionList />
       </div>

@@ -11,6 +11,7 @@ import { ApiError } from '../platform/http/api-error.ts'
 import { systemIds } from '../platform/ids.ts'
 import { openOwnSecrets, openSecrets } from '../platform/installation/open-secrets.ts'
 import { createLog } from '../platform/log.ts'
+import { checkBooks } from './books-command.ts'
 import { runImages } from './images-commands.ts'
 import { readCommand, USAGE, UsageError } from './read-command.ts'
 
@@ -29,9 +30,11 @@ async function main(args: string[]): Promise<number> {
       process.stdout.write(USAGE)
       return 0
     }
-    const answer = await withGateway(gateway => runImages(gateway.images, command))
+    const answer = await withGateway(gateway =>
+      command.group === 'books' ? checkBooks(gateway.billing) : runImages(gateway.images, command),
+    )
     process.stdout.write(command.json ? `${JSON.stringify(answer.data, null, 2)}\n` : answer.text)
-    return 0
+    return 'failed' in answer && answer.failed ? EXIT_FAILURE : 0
   } catch (error) {
     process.stderr.write(`${wordsOf(error)}\n`)
     return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILURE

@@ -3,21 +3,31 @@ import { readCommand, UsageError } from './read-command.ts'
 
 describe('[R6.5] what an operator types', () => {
   test.each([
-    ['images queue', { act: 'queue', json: false }],
-    ['images queue --json', { act: 'queue', json: true }],
-    ['images reports', { act: 'reports', json: false }],
-    ['images show-reports im-abcdefg', { act: 'show-reports', id: 'im-abcdefg', json: false }],
-    ['images close-reports im-abcdefg', { act: 'close-reports', id: 'im-abcdefg', json: false }],
-    ['images show im-abcdefg', { act: 'show', id: 'im-abcdefg', json: false }],
-    ['images approve im-abcdefg --seen 3f', { act: 'approve', id: 'im-abcdefg', seen: '3f', json: false }],
+    ['images queue', { group: 'images', act: 'queue', json: false }],
+    ['images queue --json', { group: 'images', act: 'queue', json: true }],
+    ['images reports', { group: 'images', act: 'reports', json: false }],
+    [
+      'images show-reports im-abcdefg',
+      { group: 'images', act: 'show-reports', id: 'im-abcdefg', json: false },
+    ],
+    [
+      'images close-reports im-abcdefg',
+      { group: 'images', act: 'close-reports', id: 'im-abcdefg', json: false },
+    ],
+    ['images show im-abcdefg', { group: 'images', act: 'show', id: 'im-abcdefg', json: false }],
+    [
+      'images approve im-abcdefg --seen 3f',
+      { group: 'images', act: 'approve', id: 'im-abcdefg', seen: '3f', json: false },
+    ],
     [
       'images reject im-abcdefg --reason=why',
-      { act: 'reject', id: 'im-abcdefg', reason: 'why', json: false },
+      { group: 'images', act: 'reject', id: 'im-abcdefg', reason: 'why', json: false },
     ],
     [
       'images take-down im-abcdefg --reason=why',
-      { act: 'take-down', id: 'im-abcdefg', reason: 'why', json: false },
+      { group: 'images', act: 'take-down', id: 'im-abcdefg', reason: 'why', json: false },
     ],
+    ['books check --json', { group: 'books', act: 'check', json: true }],
     ['', null],
     ['--help', null],
   ])('%s', (typed, wanted) => {
@@ -26,6 +36,10 @@ describe('[R6.5] what an operator types', () => {
 
   test.each([
     ['volumes queue', /no volumes here/],
+    ['books', /cannot do nothing/],
+    ['books burn', /cannot burn/],
+    ['books check all', /too much/],
+    ['books check --seen 3f', /goes with approve/],
     ['images', /Usage/],
     ['images burn im-abcdefg', /cannot burn/],
     ['images reports im-abcdefg', /too much/],

@@ -10,9 +10,15 @@ export type ImagesCommand = { json: boolean } & (
   | { act: 'reject' | 'take-down'; id: string; reason: string }
 )
 
+/** What an operator asked for. */
+export type OperatorCommand =
+  | (ImagesCommand & { group: 'images' })
+  | { group: 'books'; act: 'check'; json: boolean }
+
 const REASON_CHARS_MAX = 500
 
 export const USAGE = `Usage: npm run operator -- images <what>
+       npm run operator -- books check
 
   queue                              Images that wait for an answer, the oldest first
   show <id>                          One of them, with all that was said of it
@@ -23,6 +29,8 @@ export const USAGE = `Usage: npm run operator -- images <what>
   close-reports <id>                 Nothing is wrong with it: what was said is forgotten
   take-down <id> --reason <words>    Takes an image off the community, by the community's id of it
 
+  books check                        Audits all books, and names each difference; the exit status is 1 where there is one
+
   --json                             Answers as JSON
 `
 
@@ -31,12 +39,26 @@ export const USAGE = `Usage: npm run operator -- images <what>
  * @returns Null where help is wanted.
  * @throws UsageError with words for the operator.
  */
-export function readCommand(args: string[]): ImagesCommand | null {
+export function readCommand(args: string[]): OperatorCommand | null {
   const { values, positionals } = parse(args)
   if (values.help || positionals.length === 0) return null
-  const [group, act, id, ...more] = positionals
+  const [group, ...rest] = positionals
+  if (group === 'books') return readBooks(rest, values)
   if (group !== 'images') throw new UsageError(`There is no ${group} here.\n\n${USAGE}`)
-  const { json, reason, seen } = values
+  return { group, ...readImages(rest, values) }
+}
+
+type Values = ReturnType<typeof parse>['values']
+
+function readBooks([act, ...more]: string[], { json, reason, seen }: Values): OperatorCommand {
+  if (act !== 'check') throw new UsageError(`Books cannot ${act ?? 'do nothing'}.\n\n${USAGE}`)
+  if (more.length > 0) throw new UsageError(`${more.join(' ')} is too much.\n\n${USAGE}`)
+  if (reason !== undefined) throw new UsageError(`--reason goes with reject and take-down.\n\n${USAGE}`)
+  if (seen !== undefined) throw new UsageError(`--seen goes with approve.\n\n${USAGE}`)
+  return { group: 'books', act, json }
+}
+
+function readImages([act, id, ...more]: string[], { json, reason, seen }: Values): ImagesCommand {
   if (more.length > 0) throw new UsageError(`${more.join(' ')} is too much.\n\n${USAGE}`)
   if (reason !== undefined && act !== 'reject' && act !== 'take-down') {
     throw new UsageError(`--reason goes with reject and take-down.\n\n${USAGE}`)

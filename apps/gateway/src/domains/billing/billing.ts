@@ -237,7 +237,11 @@ export function createBilling(deps: BillingDeps) {
       of: readonly SpendingOf[],
     ): Promise<{ postedMicro: bigint; dueMicro: bigint }[]> => spentAtMost(q, clock, of),
 
-    /** Audits all books. @returns Problems found, for operators; none when the books balance. */
-    checkBooks: (): Promise<string[]> => checkBooks(db),
+    /**
+     * Audits all books.
+     * @param signal Ends it.
+     * @returns Problems found, for operators; none when the books balance.
+     */
+    checkBooks: (signal?: AbortSignal): Promise<string[]> => checkBooks(db, signal),
   }
 }

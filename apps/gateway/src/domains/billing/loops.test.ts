@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { lease } from '../../platform/database/tables.ts'
 import { type BillingFixture, createBillingFixture, topupRequest, UNIT } from './billing-fixture.ts'
@@ -101,6 +102,62 @@ test('stop waits for the round that is under way and starts no other', async () 
   release.resolve()
   await stopping
   expect(rounds).toBe(1)
+})
+
+test('[B2] the books are checked soon after the start and then daily, and each difference is an error of the log', async () => {
+  const userId = await fixture.customer({ creditCents: 100 })
+  const told: unknown[] = []
+  let checks = 0
+  start({
+    log: { info: () => undefined, error: (about: unknown) => void told.push(about) } as never,
+    booksLookMs: METERING_MS,
+    billing: {
+      ...fixture.billing,
+      checkBooks: async signal => {
+        checks += 1
+        return await fixture.billing.checkBooks(signal)
+      },
+    },
+  })
+  await vi.waitFor(() => expect(checks).toBe(1))
+  expect(told).toEqual([])
+  await fixture.db.execute(
+    sql`update ledger_account set balance_micro = 7 where user_id = ${userId} and id like '%:cash'`,
+  )
+  fixture.clock.advance(86_399)
+  fixture.clock.advance(1)
+  await vi.waitFor(() => expect(told.length).toBeGreaterThan(0))
+  expect(checks).toBe(2)
+  expect(JSON.stringify(told)).toMatch(/cash: 7 in the row, 0 by its transfers/)
+})
+
+test('[B2] a check of the books that is under way ends with its gateway', async () => {
+  const stop = new AbortController()
+  const held = Promise.withResolvers<void>()
+  // Somebody keeps a table that a rule reads, so that the check waits.
+  const holding = fixture.db.transaction(async tx => {
+    await tx.execute(sql`lock table ledger_transfer in access exclusive mode`)
+    await held.promise
+  })
+  await vi.waitFor(async () => {
+    const { rows } = await fixture.db.execute(
+      sql`select 1 from pg_locks where mode = 'AccessExclusiveLock' and relation = 'ledger_transfer'::regclass and granted`,
+    )
+    expect(rows).toHaveLength(1)
+  })
+  const checking = fixture.billing.checkBooks(stop.signal)
+  checking.catch(() => undefined)
+  await vi.waitFor(async () => {
+    const { rows } = await fixture.db.execute(
+      sql`select 1 from pg_locks where relation = 'ledger_transfer'::regclass and not granted`,
+    )
+    expect(rows).toHaveLength(1)
+  })
+  stop.abort(new Error('the gateway ends'))
+  await expect(checking).rejects.toThrow('the gateway ends')
+  held.resolve()
+  await holding
+  expect(await fixture.billing.checkBooks()).toEqual([])
 })
 
 function start(changes: Partial<Parameters<typeof createBillingLoops>[0]>) {

@@ -8,11 +8,13 @@ interface LoopDeps {
   db: Database
   clock: Clock
   log: Pick<Logger, 'error' | 'info'>
-  billing: Pick<Billing, 'postDue' | 'recoverTopups'>
+  billing: Pick<Billing, 'postDue' | 'recoverTopups' | 'checkBooks'>
   /** Who holds the leases: the same for all of one process. */
   owner: string
   /** Pause between two metering ticks. */
   meteringMs: number
+  /** Pause between two looks whether the books are to be checked; other than usual for tests. */
+  booksLookMs?: number
   /** Stops those of a customer's instances that can be paid for no longer; it comes from the instances domain. */
   onExhausted(userId: string): Promise<unknown>
   /** Comes after each metering tick, once those instances are stopped. */
@@ -21,9 +23,13 @@ interface LoopDeps {
 
 /** Pause between two rounds of top-up recovery: a customer who waits for money looks again about then. */
 const RECOVERY_MS = 15_000
+/** So often the books are checked. */
+const BOOKS_MS = 86_400_000
+/** Whoever holds the lease looks so often whether they are to be: soon after a start, and not in the midst of it. */
+const BOOKS_LOOK_MS = 60_000
 
 /**
- * The domain's two loops. Each runs in one replica at a time, and outlives every error of the database.
+ * The domain's three loops. Each runs in one replica at a time, and outlives every error of the database.
  * `start` also finishes at once what a killed gateway left behind. `stop` returns when nothing runs any more.
  */
 export function createBillingLoops(deps: LoopDeps): Pick<Loop, 'start' | 'stop'> {
@@ -60,13 +66,30 @@ export function createBillingLoops(deps: LoopDeps): Pick<Loop, 'start' | 'stop'>
       if (finished > 0) log.info({ finished }, 'finished top-ups that were left open')
     },
   })
+  let checkedAt: Date | null = null
+  const books = createLoop({
+    name: 'billing.books',
+    pauseMs: deps.booksLookMs ?? BOOKS_LOOK_MS,
+    lease: deps,
+    log,
+    async run(signal) {
+      const now = deps.clock.now()
+      if (checkedAt && now.getTime() - checkedAt.getTime() < BOOKS_MS) return
+      // One that fails is tried again a day later, too: it is not to be run again and again.
+      checkedAt = now
+      const problems = await billing.checkBooks(signal)
+      for (const problem of problems) log.error({ problem }, 'the books do not balance')
+      if (problems.length === 0) log.info({}, 'the books balance')
+    },
+  })
   return {
     start() {
       metering.start()
       recovery.start()
+      books.start()
     },
     async stop() {
-      await Promise.all([metering.stop(), recovery.stop()])
+      await Promise.all([metering.stop(), recovery.stop(), books.stop()])
     },
   }
 }

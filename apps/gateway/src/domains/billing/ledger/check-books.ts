@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Database } from '../../../platform/database/database.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { dueSql } from '../meters/unposted.ts'
 
 /** One rule of the books: a query that gives a row of text for each place where it is broken. */
@@ -10,6 +10,8 @@ interface Rule {
 
 /** Problems of one rule that are told; the rest is only counted. */
 const PROBLEMS_TOLD_MAX = 20
+/** One rule reads all of the books; what takes longer is not worth a snapshot that is kept for so long. */
+const RULE_MS_MAX = 120_000
 
 /** A usage entry counts against the customer, or for them where it gives back. */
 const signedUsage = sql`case when from_account like 'user:%' then amount_micro else -amount_micro end`
@@ -233,20 +235,61 @@ const RULES: Rule[] = [
 ]
 
 /**
- * Audits all books in one consistent snapshot, without keeping anybody from working.
- * @returns Problems as sentences for operators; none when the books balance (B2).
+ * Audits all books in one consistent snapshot, without keeping anybody from working. It is bounded in time and in what it
+ * reads, and ends at once when it is told to: a snapshot that is kept for long keeps the database from tidying up.
+ * @param signal Ends it: the query under way is cancelled.
+ * @returns Problems as sentences for operators, with both sides of what differs; none when the books balance (B2).
+ * @throws Whatever `signal` was aborted with, and an error where a rule takes too long.
  */
-export async function checkBooks(db: Database): Promise<string[]> {
+export async function checkBooks(db: Database, signal?: AbortSignal): Promise<string[]> {
   return await db.transaction(
     async tx => {
+      await tx.execute(sql.raw(`set local statement_timeout = ${RULE_MS_MAX}`))
       const problems: string[] = []
-      for (const { name, broken } of RULES) {
-        const { rows } = await tx.execute<{ problem: string }>(broken)
-        problems.push(...rows.slice(0, PROBLEMS_TOLD_MAX).map(({ problem }) => `${name}: ${problem}`))
-        if (rows.length > PROBLEMS_TOLD_MAX) problems.push(`${name}: ${rows.length} times in all`)
-      }
+      await cancelledBy(db, tx, signal, async () => {
+        for (const { name, broken } of RULES) {
+          signal?.throwIfAborted()
+          problems.push(...(await problemsOf(tx, name, broken)))
+        }
+      })
       return problems
     },
     { isolationLevel: 'repeatable read', accessMode: 'read only' },
   )
+}
+
+async function problemsOf(tx: Transaction, name: string, broken: SQL): Promise<string[]> {
+  const { rows } = await tx.execute<{ problem: string; all: number }>(sql`
+    select problem, count(*) over ()::int as all from (${broken}
+    ) broken limit ${PROBLEMS_TOLD_MAX}`)
+  const told = rows.map(({ problem }) => `${name}: ${problem}`)
+  const all = rows[0]?.all ?? 0
+  return all > told.length ? [...told, `${name}: ${all} times in all`] : told
+}
+
+/** Has the query that a transaction is at cancelled when a signal says so, and never one of later. */
+async function cancelledBy(
+  db: Database,
+  tx: Transaction,
+  signal: AbortSignal | undefined,
+  run: () => Promise<void>,
+): Promise<void> {
+  if (!signal) return await run()
+  const { rows } = await tx.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`)
+  let cancelling: Promise<unknown> = Promise.resolve()
+  const cancel = () => {
+    // Where the database is away, nothing runs that could be cancelled.
+    cancelling = db.execute(sql`select pg_cancel_backend(${rows[0]?.pid ?? 0})`).catch(() => undefined)
+  }
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    await run()
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    // The connection goes to somebody else then, who must not be met by it.
+    await cancelling
+  }
 }

@@ -12,6 +12,8 @@ const MACHINES = 20
 const ROUNDS = 60
 const AIM_MS = 20
 const SPEND_DAYS = 90
+/** The fullest month of the longer account. */
+const MONTH = new Date(Date.now() - 31 * 86_400_000).toISOString().slice(0, 7)
 const FILL_MS = 300_000
 
 const gateway = await startGatewayProcess()
@@ -109,7 +111,7 @@ async function compare(
   const ask = async (path: string) => {
     const { body, statusCode } = await pool.request({
       method: 'GET',
-      path: `${GATEWAY_PREFIX}/api/bill/${path}`,
+      path: new URL(`${GATEWAY_PREFIX}/api/bill/${path}`, origin).href.slice(origin.length),
       headers: { authorization: `Bearer ${token}` },
     })
     const text = await body.text()
@@ -148,6 +150,26 @@ async function compare(
       path: `spend?days=${SPEND_DAYS}`,
       bare: `select day, sum(amount_micro) from usage_day
         where user_id = '${user_id}' and day >= current_date - ${SPEND_DAYS} group by day`,
+    },
+    {
+      what: 'months',
+      path: '../order/bill_duration',
+      bare: `select date_trunc('month', day), part, sum(amount_micro) from usage_day
+        where user_id = '${user_id}' group by 1, 2`,
+    },
+    ...['resource', 'day', 'kind'].map(group => ({
+      what: `bill of a month by ${group}`,
+      path: `order?month=${MONTH}&group=${group}`,
+      bare: `select i.subject_id, d.day, sum(d.amount_micro) from usage_day d join usage_interval i on i.id = d.interval_id
+        where d.user_id = '${user_id}' and d.day >= '${MONTH}-01'
+          and d.day < '${MONTH}-01'::date + interval '1 month' group by 1, 2`,
+    })),
+    {
+      what: 'line of a bill opened',
+      path: `order/line?month=${MONTH}&line=instance%3Ai-bench-2`,
+      bare: `select i.*, d.* from usage_day d join usage_interval i on i.id = d.interval_id
+        where d.user_id = '${user_id}' and i.subject_id = 'i-bench-2' and d.day >= '${MONTH}-01'
+          and d.day < '${MONTH}-01'::date + interval '1 month'`,
     },
     {
       what: 'receipt of the machine that ran all the time',

@@ -101,6 +101,7 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'account.unlink': 'a service that is linked',
   'instance.start': 'an instance that has stopped',
   'bill.topup-cancel': 'a payment that waits to be confirmed',
+  'bill.order-line': 'the id of a line',
 }
 /** After so many, sign-outs are made good and the ids that are filled in are looked up again. */
 const BATCH = 250
@@ -262,8 +263,9 @@ async function complaintOf(wanted: Wanted): Promise<string | null> {
     status === 503 && !ours && !CONSOLE_BUILT && (wanted.method === 'HEAD' || text.includes('not built'))
   if (notBuilt) return null
   if (status >= 500) return `a failure: ${told}`
-  const streams = calls.some(call => call.streams && call.operation === wanted.operation)
-  if (streams && String(answer.headers['content-type']).startsWith('text/event-stream')) {
+  const call = calls.find(({ operation }) => operation === wanted.operation)
+  const other = call?.file ?? (call?.streams ? 'text/event-stream' : null)
+  if (other !== null && String(answer.headers['content-type']).startsWith(other)) {
     carriedOut.add(wanted.operation)
     return null
   }

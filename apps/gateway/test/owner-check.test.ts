@@ -171,6 +171,10 @@ const WHO: Record<string, Audience> = {
   'bill.add-budget': 'verified',
   'bill.edit-budget': 'verified',
   'bill.remove-budget': 'user',
+  'bill.bill-duration': 'user',
+  'bill.order': 'user',
+  'bill.order-line': 'user',
+  'bill.order-download': 'user',
 }
 
 /** What the walk sends where a call needs more than nothing; `id` is the owner's. */
@@ -268,6 +272,9 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'bill.topup-state': ({ topup }) => ({ params: { id: topup } }),
   'bill.topup-cancel': ({ topup }) => ({ params: { id: topup } }),
   'bill.transaction-receipt': ({ transaction }) => ({ params: { id: transaction } }),
+  'bill.order-line': ({ instance }) => ({
+    query: { month: new Date().toISOString().slice(0, 7), line: `instance:${instance}` },
+  }),
 }
 
 /** Of what the owner has. */

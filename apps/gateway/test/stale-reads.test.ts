@@ -545,6 +545,7 @@ async function thingsOf(customer: Customer): Promise<Things> {
   }
 }
 
+const month = () => clock.now().toISOString().slice(0, 7)
 const byId = (ids: string[]): unknown[] => ids.map(id => ({ params: { id } }))
 const { gpu_spec_id, gpu_count, region_code, container_disk_gb, image_id } = deployBody()
 const machine = { gpu_spec_id, gpu_count, region_code, container_disk_gb }
@@ -564,6 +565,11 @@ const QUESTIONS: Record<string, (things: Things, customer: Customer) => unknown[
   'instance.connection': ({ instances }) => byId(instances),
   'instance.events': ({ instances }) => byId(instances),
   'instance.logs': ({ instances }) => byId(instances),
+  'bill.order': () =>
+    (['resource', 'day', 'kind'] as const).map(group => ({ query: { month: month(), group } })),
+  'bill.order-line': ({ instances }) =>
+    instances.map(id => ({ query: { month: month(), line: `instance:${id}` } })),
+  'bill.order-download': () => [{ query: { month: month() } }],
   'bill.topup-state': ({ topups }) => byId(topups),
   'bill.transaction-receipt': ({ transactions }) => byId(transactions),
 }

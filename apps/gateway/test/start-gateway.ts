@@ -220,6 +220,7 @@ export async function sendCall<C extends Call>(
 
 /** Of a call that streams it is enough that it began: it may go on for long. */
 async function envelopeOf(call: Call, response: Response): Promise<unknown> {
+  if (call.file && response.ok) return { status: 'ok', msg: '', data: await response.text() }
   if (!call.streams || !response.ok) return response.json()
   await response.body?.cancel()
   return { status: 'ok', msg: '', data: null }

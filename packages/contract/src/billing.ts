@@ -6,6 +6,7 @@ import { INSTANCE_EVENT_CODES } from './instance-codes.ts'
 import { INSTANCE_STATUSES } from './instance-states.ts'
 import { TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from './limits.ts'
 import { MONEY_READS } from './money-reads.ts'
+import { usageKind } from './usage-kinds.ts'
 
 /** A wallet (R3.6), in cents: `amount` = `amount_available` + `amount_freeze`. */
 export const balance = z.object({
@@ -200,13 +201,15 @@ export const transaction = z.object({
   /** What it is about; which keys are set depends on the type. */
   about: z.object({
     /** `compute` while running, `disk` while stopped, `public_ip` of an address of its own all the time, `image` of an image that is kept. */
-    usage: z.enum(['compute', 'disk', 'public_ip', 'volume', 'snapshot', 'image']).nullable(),
+    usage: usageKind.nullable(),
     instance_id: z.string().nullable(),
     instance_name: z.string().nullable(),
     /** Of a network volume or a snapshot of it, as the volume was called then. */
     volume_name: z.string().nullable(),
     /** Of an image that is kept, as it was called then. */
     image_name: z.string().nullable(),
+    /** Of calls of a model, as it was called then. */
+    model_name: z.string().nullable(),
     gpu_spec_name: z.string().nullable(),
     gpu_count: z.number().int().nullable(),
     /** The address, of a public IP. */
@@ -319,7 +322,14 @@ export const getReceipt = defineCall({
 
 const spend = z.object({
   currency,
-  days: z.array(z.object({ date: z.iso.date(), amount_micro: micro })),
+  days: z.array(
+    z.object({
+      date: z.iso.date(),
+      amount_micro: micro,
+      /** By kind of usage, in the order of kinds; kinds without spending are left out. */
+      kinds: z.array(z.object({ usage: usageKind, amount_micro: micro })),
+    }),
+  ),
 })
 z.globalRegistry.add(spend, { id: 'Spend' })
 export type Spend = z.infer<typeof spend>
@@ -328,7 +338,8 @@ export const getSpend = defineCall({
   operation: 'bill.spend',
   method: 'GET',
   path: '/api/bill/spend',
-  summary: 'What was spent by day (UTC), oldest first; days without spending are there as zero.',
+  summary:
+    'What was spent by day (UTC) and kind of usage, oldest first; days without spending are there as zero.',
   audience: 'user',
   timeout: 'normal',
   retry: true,

@@ -72,6 +72,8 @@ interface CallRules {
    * refuses comes in the envelope like any other refusal.
    */
   streams: boolean
+  /** It answers with a file of this media type, its bytes as they come; what it refuses comes in the envelope. */
+  file: 'text/csv' | null
   /** Its body is bytes, which its handler is given as they come. */
   bytes: boolean
   /** The longest body that is read: small, but for calls whose largest legal body needs more. */
@@ -119,6 +121,7 @@ type Optional =
   | 'aboutSession'
   | 'form'
   | 'streams'
+  | 'file'
   | 'bytes'
   | 'bodyBytesMax'
   | 'envelope'
@@ -170,6 +173,7 @@ interface CallOf<Options extends CallOptions> {
   aboutSession: boolean
   form: boolean
   streams: Given<Options, 'streams', false>
+  file: Given<Options, 'file', null>
   bytes: Given<Options, 'bytes', false>
   bodyBytesMax: number
   envelope: Given<Options, 'envelope', 'berth'>
@@ -185,7 +189,7 @@ interface CallOf<Options extends CallOptions> {
  * Declares a call. Left out: no params, query or body; the default timeout and rate class; no proof besides
  * the session; a GET only looks, all else
  * changes something; spends nothing; never retried; ends with its page where it only looks; not about the session; JSON alone, and a small
- * body; one answer in the gateway's own envelope, and no stream.
+ * body; one answer in the gateway's own envelope, no stream and no file.
  * A call that changes something says what its audit entry is and which reads it makes old, or why it has none.
  */
 export function defineCall<const Options extends CallOptions>(
@@ -203,6 +207,7 @@ export function defineCall<const Options extends CallOptions>(
     aboutSession: false,
     form: false,
     streams: false,
+    file: null,
     bytes: false,
     bodyBytesMax: BODY_BYTES_MAX,
     envelope: 'berth',

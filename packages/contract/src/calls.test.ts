@@ -76,6 +76,9 @@ const SEED_CALLS: Record<string, string[]> = {
   'GET /api/bill/pay-platform': [],
   'POST /api/bill/topup': ['amount', 'currency', 'platform_name', 'source'],
   'GET /api/bill/transaction': [],
+  'GET /api/order/bill_duration': [],
+  'GET /api/bill/order': [],
+  'GET /api/bill/order/download': [],
 }
 
 /**
@@ -297,6 +300,7 @@ const OWN_CALLS = [
   'GET /api/bill/transaction/{id}',
   'GET /api/bill/spend',
   'GET /api/bill/outlook',
+  'GET /api/bill/order/line',
 ]
 
 const all: readonly Call[] = calls

@@ -3,6 +3,7 @@ import { accountSecurityCalls } from './account-security.ts'
 import { accountSignInCalls } from './account-sign-in.ts'
 import { apiKeyCalls } from './api-keys.ts'
 import { billingCalls } from './billing.ts'
+import { billCalls } from './bills.ts'
 import { budgetCalls } from './budgets.ts'
 import { connectionDoctorCalls } from './connection-doctor.ts'
 import { deployTemplateCalls } from './deploy-templates.ts'
@@ -57,4 +58,5 @@ export const calls = [
   ...billingCalls,
   ...outlookCalls,
   ...budgetCalls,
+  ...billCalls,
 ] as const

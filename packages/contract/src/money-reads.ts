@@ -9,4 +9,8 @@ export const MONEY_READS = [
   'bill.spend',
   'bill.outlook',
   'bill.budgets',
+  'bill.bill-duration',
+  'bill.order',
+  'bill.order-line',
+  'bill.order-download',
 ] as const

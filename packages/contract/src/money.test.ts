@@ -12,6 +12,7 @@ import {
   formatRate,
   isCurrency,
   MICRO_PER_CENT,
+  microDecimal,
   microFromCents,
   runwaySeconds,
   usageDueMicro,
@@ -319,6 +320,16 @@ test('[R9.3] a wallet is kept in dollars or euros, spelled exactly', () => {
   expect(CURRENCIES).toEqual(['USD', 'EUR'])
   expect(CURRENCIES.every(isCurrency)).toBe(true)
   expect(['usd', 'GBP', '', 'USD '].some(isCurrency)).toBe(false)
+})
+
+test('an amount as a plain decimal has all that the ledger holds, and is read back as it was', () => {
+  expect([0n, 1n, -2_917n, 1_204_500_000n].map(microDecimal)).toEqual([
+    '0.000000',
+    '0.000001',
+    '-0.002917',
+    '1204.500000',
+  ])
+  fc.assert(fc.property(amountMicro(), micro => BigInt(microDecimal(micro).replace('.', '')) === micro))
 })
 
 /** Amounts of both signs; their cents stay within what a number keeps exactly. */

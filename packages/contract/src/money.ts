@@ -124,6 +124,17 @@ export function formatExact(micro: bigint, currency: Currency): string {
 }
 
 /**
+ * Writes an amount as a plain decimal with all that the ledger holds, for programs and spreadsheets.
+ * @param micro Amount in micro-units.
+ * @returns Such as `1204.500000` or `-0.002917`.
+ */
+export function microDecimal(micro: bigint): string {
+  const size = micro < 0n ? -micro : micro
+  const fraction = (size % MICRO_PER_UNIT).toString().padStart(6, '0')
+  return `${micro < 0n ? '-' : ''}${size / MICRO_PER_UNIT}.${fraction}`
+}
+
+/**
  * Writes a rate: in cents where it is whole cents, else with four decimals. One that is quoted has four in any case, but
  * for nothing, which is `$0.00` wherever it stands.
  * @param micro Micro-units for one of its unit.

@@ -21,7 +21,7 @@ test('[B2] less than a cent is spent money too', async () => {
 })
 
 async function showSpend(amounts: string[]) {
-  const days = amounts.map((amount_micro, day) => ({ date: `2026-11-0${day + 1}`, amount_micro }))
+  const days = amounts.map((amount_micro, day) => ({ date: `2026-11-0${day + 1}`, amount_micro, kinds: [] }))
   const Page = () => <SpendChart spend={{ currency: 'USD', days }} />
   await renderInPage(Page, { namespaces: ['payments'] })
 }

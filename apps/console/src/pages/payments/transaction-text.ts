@@ -50,7 +50,7 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
         }
       }
       const values = {
-        name: about.instance_name ?? about.volume_name ?? about.image_name ?? '',
+        name: about.instance_name ?? about.volume_name ?? about.image_name ?? about.model_name ?? '',
         count: about.gpu_count ?? 0,
         spec: about.gpu_spec_name ?? '',
       }
@@ -66,6 +66,7 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
         volume: t('text.volume', values),
         snapshot: t('text.snapshot', values),
         image: t('text.image', values),
+        model: t('text.model', values),
         public_ip: t('text.public_ip', { name: values.name, address: about.address ?? '' }),
       }
       const span = format.duration(about.seconds ?? 0, true)

@@ -1,6 +1,8 @@
+import type { Readable } from 'node:stream'
 import type { getSpend, listTransactions, Receipt, TopupState } from '@berth/contract/billing'
+import type { Bill, getBillLine, getBillMonths } from '@berth/contract/bills'
 import type { CallData } from '@berth/contract/call'
-import type { Currency } from '@berth/contract/limits'
+import type { Currency, Language } from '@berth/contract/limits'
 import { centsFloor } from '@berth/contract/money'
 import type { Outlook } from '@berth/contract/outlook'
 import type { Logger } from 'pino'
@@ -10,6 +12,8 @@ import type { Database, Queryable, Transaction } from '../../platform/database/d
 import type { Events } from '../../platform/events/events.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Sealer } from '../../platform/sealer.ts'
+import { openBillFile } from './documents/bill-file.ts'
+import { type BillQuery, readBill, readBillLine, readMonths } from './documents/bills.ts'
 import { readOutlook } from './documents/outlook.ts'
 import { type InstanceEventsReader, readReceipt } from './documents/receipts.ts'
 import { readSpend } from './documents/spend.ts'
@@ -213,7 +217,27 @@ export function createBilling(deps: BillingDeps) {
     receipt: (userId: string, id: string, instanceEvents: InstanceEventsReader): Promise<Receipt> =>
       readReceipt({ ...deps, instanceEvents }, userId, id),
 
-    /** What was spent by UTC day, oldest first. */
+    /** The months (UTC) in which something was used, newest first. */
+    billMonths: (userId: string): Promise<CallData<typeof getBillMonths>> => readMonths(deps, userId),
+
+    /** A page of what was used in a month, up to now, by thing, day or kind. */
+    bill: (userId: string, query: Parameters<typeof readBill>[2]): Promise<Bill> =>
+      readBill(deps, userId, query),
+
+    /** A line of a bill opened to its stretches. @throws ApiError `not_found`. */
+    billLine: (
+      userId: string,
+      query: Parameters<typeof readBillLine>[2],
+    ): Promise<CallData<typeof getBillLine>> => readBillLine(deps, userId, query),
+
+    /** A month's usage as CSV, its head in a language; whoever has no use for it any more destroys it. */
+    billFile: (
+      userId: string,
+      query: BillQuery,
+      language: Language,
+    ): Promise<{ name: string; body: Readable }> => openBillFile(deps, userId, query, language),
+
+    /** What was spent by UTC day and kind of usage, oldest first. */
     spend: (userId: string, days: number): Promise<CallData<typeof getSpend>> =>
       readSpend(deps, userId, days),
 

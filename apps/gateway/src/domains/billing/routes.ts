@@ -10,6 +10,7 @@ import {
   type Transaction,
   topup,
 } from '@berth/contract/billing'
+import { type BillLine, downloadBill, getBill, getBillLine, getBillMonths } from '@berth/contract/bills'
 import type { Language } from '@berth/contract/limits'
 import { getOutlook } from '@berth/contract/outlook'
 import type { Say } from '../../platform/config/catalogue-words.ts'
@@ -44,6 +45,10 @@ export function billingRoutes(
     | 'receipt'
     | 'spend'
     | 'outlook'
+    | 'billMonths'
+    | 'bill'
+    | 'billLine'
+    | 'billFile'
   >,
   { eventsBetween, runsPods }: InstanceReads,
   say: Say,
@@ -51,6 +56,10 @@ export function billingRoutes(
   const inLanguage = (row: Transaction, language: Language): Transaction => {
     const spec = row.about.gpu_spec_name
     return spec === null ? row : { ...row, about: { ...row.about, gpu_spec_name: say(spec, language) } }
+  }
+  const ofLanguage = <Row extends { subject: BillLine['subject'] }>(row: Row, language: Language): Row => {
+    const spec = row.subject?.gpu_spec_name
+    return spec ? { ...row, subject: { ...row.subject, gpu_spec_name: say(spec, language) } } : row
   }
   return [
     route(getBalance, ({ caller }) => billing.balance(caller.userId)),
@@ -86,5 +95,16 @@ export function billingRoutes(
     }),
     route(getOutlook, ({ caller }) => billing.outlook(caller.userId, runsPods)),
     route(getSpend, ({ caller, query }) => billing.spend(caller.userId, query.days)),
+    route(getBillMonths, ({ caller }) => billing.billMonths(caller.userId)),
+    route(getBill, async ({ caller, query, language }) => {
+      const bill = await billing.bill(caller.userId, query)
+      return { ...bill, items: bill.items.map(line => ofLanguage(line, language)) }
+    }),
+    route(getBillLine, async ({ caller, query, language }) => {
+      const opened = await billing.billLine(caller.userId, query)
+      const items = opened.items.map(stretch => ofLanguage(stretch, language))
+      return { ...opened, line: ofLanguage(opened.line, language), items }
+    }),
+    route(downloadBill, ({ caller, query, language }) => billing.billFile(caller.userId, query, language)),
   ]
 }

@@ -17,7 +17,8 @@ import type { CallDone } from './call-done.ts'
 import type { CallerTurns } from './caller-turns.ts'
 import { type CallInputs, createInputCheck } from './check-input.ts'
 import { type Answer, errorAnswer, okText } from './envelopes.ts'
-import type { Caller, CallRequest, Route } from './handler.ts'
+import { dispositionOf } from './file-names.ts'
+import type { Caller, CallRequest, FileAnswer, Route } from './handler.ts'
 import { wasForwarded } from './hosts.ts'
 import type { Idempotency, Outcome } from './idempotency.ts'
 import { pickLanguage } from './languages.ts'
@@ -42,7 +43,7 @@ interface CallHandlerDeps {
   onCallDone: ((done: CallDone) => void) | null
 }
 
-/** An answer's text, or the stream of its events. */
+/** An answer's text, the stream of its events, or its file. */
 type Sent = string | Readable
 
 /** What became of one request on the way. */
@@ -89,6 +90,14 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
   async function answer(request: FastifyRequest, reply: FastifyReply, seen: Seen): Promise<Sent> {
     seen.input = checkInput(request)
     seen.data = await handler(requestOf(request, seen.input, null))
+    if (call.file) {
+      const { name, body } = seen.data as FileAnswer
+      reply.headers({
+        'content-type': `${call.file}; charset=utf-8`,
+        'content-disposition': dispositionOf(name),
+      })
+      return body
+    }
     if (!call.streams) return okTextOf(seen.data)
     reply.headers(STREAM_HEADERS)
     return seen.data as Readable

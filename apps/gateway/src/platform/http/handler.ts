@@ -38,10 +38,21 @@ export interface CallRequest<C extends Call> {
   log: FastifyBaseLogger
 }
 
-/** Answers a call with its data, or with the stream of them where it is a call that streams; or throws an `ApiError`. */
+/** What a call answers that answers with a file. */
+export interface FileAnswer {
+  /** What it is saved under. */
+  name: string
+  /** Read no faster than whoever asked reads it; it fails where the file is not whole. */
+  body: Readable
+}
+
+/**
+ * Answers a call with its data, with the stream of them where it is a call that streams, or with its file; or throws an
+ * `ApiError`.
+ */
 export type CallHandler<C extends Call> = (
   request: CallRequest<C>,
-) => Promise<C['streams'] extends true ? Readable : CallData<C>>
+) => Promise<C['file'] extends string ? FileAnswer : C['streams'] extends true ? Readable : CallData<C>>
 
 /** A call together with what answers it; each domain's `routes.ts` gives a list of these. */
 export interface Route {

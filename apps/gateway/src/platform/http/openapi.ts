@@ -82,8 +82,9 @@ function renamed<Part>(part: Part, names: ReadonlyMap<string, string>): Part {
 
 function operation(call: Call, entities: Entities): Json {
   const data = entities.schemaOf(call.data, 'output')
-  const content = call.streams
-    ? { 'text/event-stream': { schema: data } }
+  const mediaType = call.file ?? (call.streams ? 'text/event-stream' : null)
+  const content = mediaType
+    ? { [mediaType]: { schema: data } }
     : { 'application/json': { schema: okSchema(call, data) } }
   return {
     operationId: call.operation,

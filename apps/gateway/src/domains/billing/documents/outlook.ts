@@ -6,13 +6,14 @@ import {
 } from '@berth/contract/limits'
 import { runwaySeconds } from '@berth/contract/money'
 import { type DELETED_UNPAID, type Outlook, outlook } from '@berth/contract/outlook'
+import type { UsageKind } from '@berth/contract/usage-kinds'
 import { sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
 import { readTotals } from '../ledger/wallet.ts'
 import type { Subject } from '../subject.ts'
-import { usageOf } from './transactions.ts'
+import { usageKindSql } from './usage-kinds.ts'
 
 interface OutlookDeps {
   db: Database
@@ -66,17 +67,18 @@ async function readOpen(tx: Transaction, userId: string): Promise<OpenUse[]> {
     subjectKind: Subject['kind']
     subjectId: string
     subjectName: string
-    sku: string | null
+    usage: UsageKind
     rate: string
   }>(sql`
-    select i.subject_kind as "subjectKind", i.subject_id as "subjectId", i.subject_name as "subjectName", m.sku,
+    select i.subject_kind as "subjectKind", i.subject_id as "subjectId", i.subject_name as "subjectName",
+      ${usageKindSql(sql`i.subject_kind`, sql`m.sku`)} as usage,
       div(i.rate_micro * 3600, i.rate_seconds) as rate
     from usage_interval i
     left join usage_meter m on m.interval_id = i.id and m.position = 0
     where i.user_id = ${userId} and i.ended_at is null and i.rate_micro > 0
     order by rate desc, i.id`)
-  return rows.map(({ subjectKind, subjectId, subjectName, sku, rate }) => ({
-    usage: usageOf({ subjectKind, sku }),
+  return rows.map(({ subjectKind, subjectId, subjectName, usage, rate }) => ({
+    usage,
     instanceId: subjectKind === 'instance' ? subjectId : null,
     instanceName: subjectKind === 'instance' ? subjectName : null,
     rateMicro: BigInt(rate),

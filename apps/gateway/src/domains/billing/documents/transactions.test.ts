@@ -219,9 +219,17 @@ test('spending is told by UTC day, with its zeros, and without what was waived',
   expect(await billing.spend(spender, 3)).toEqual({
     currency: 'USD',
     days: [
-      { date: '2026-03-19', amount_micro: '0' },
-      { date: '2026-03-20', amount_micro: '800000' },
-      { date: '2026-03-21', amount_micro: '200000' },
+      { date: '2026-03-19', amount_micro: '0', kinds: [] },
+      {
+        date: '2026-03-20',
+        amount_micro: '800000',
+        kinds: [{ usage: 'compute', amount_micro: '800000' }],
+      },
+      {
+        date: '2026-03-21',
+        amount_micro: '200000',
+        kinds: [{ usage: 'compute', amount_micro: '200000' }],
+      },
     ],
   })
 })

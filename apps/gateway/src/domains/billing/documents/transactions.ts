@@ -7,6 +7,7 @@ import {
 import type { CallData } from '@berth/contract/call'
 import type { ChargeCycle } from '@berth/contract/charge-terms'
 import type { Currency } from '@berth/contract/limits'
+import type { UsageKind } from '@berth/contract/usage-kinds'
 import { type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable } from '../../../platform/database/database.ts'
@@ -15,6 +16,8 @@ import { unpostedMicro } from '../meters/metering.ts'
 import type { SubjectFacts } from '../meters/tables.ts'
 import type { Unit } from '../meters/units.ts'
 import type { Subject } from '../subject.ts'
+import { usageKindSql } from './usage-kinds.ts'
+import { containing } from './used.ts'
 
 const transactionOf = wireOf(transaction)
 const aboutOf = wireOf(transaction.shape.about)
@@ -25,6 +28,14 @@ type TransactionType = (typeof TRANSACTION_TYPES)[number]
 const PREFIXES: Record<TransactionType, string> = { topup: 't_', usage: 'u_', credit: 'c_', refund: 'r_' }
 
 const ID_PATTERN = /^([tucr]_)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+
+/**
+ * The id that a row of the list has on the wire.
+ * @param refId The row's own id.
+ */
+export function transactionId(type: TransactionType, refId: string): string {
+  return PREFIXES[type] + refId
+}
 
 /** One row of the list, before it is put on the wire. */
 export type TransactionRow = {
@@ -40,8 +51,9 @@ export type TransactionRow = {
   subjectId: string | null
   subjectName: string | null
   subjectFacts: SubjectFacts | null
-  /** The main one of its meters. */
-  sku: string | null
+  /** What it is of, by its main meter. */
+  usage: UsageKind | null
+  /** The main meter's. */
   unit: Unit | null
   charge: 'by_time' | 'term' | 'once' | null
   rate: string | null
@@ -131,7 +143,8 @@ export async function readRows(
       page.charge, page.rate, page.rate_seconds as "rateSeconds",
       page.carried_parts as "carriedParts", page.credits, page.cash, page.waived, page.owed,
       page.came_back as "cameBack", page.brand, page.last4, page.reason, page.failure, extract(epoch from page.at) * 1000 as "atMs",
-      extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.sku, m.unit
+      extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.unit,
+      case page.type when 'usage' then ${usageKindSql(sql`page.subject_kind`, sql`m.sku`)} end as usage
     from wallet w
     left join page on true
     left join usage_meter m on page.type = 'usage' and m.interval_id = page.ref_id and m.position = 0
@@ -155,8 +168,7 @@ interface Branch {
 /** The four kinds of rows with the same columns. */
 function branchesOf(userId: string, { search, refId }: Filter): Record<TransactionType, Branch> {
   const one = refId === undefined ? sql`` : sql` and id = ${refId}`
-  const contains = (column: string) =>
-    sql`${sql.identifier(column)} ilike ${`%${search?.replaceAll(/[\\%_]/g, '\\$&')}%`}`
+  const contains = (column: string) => sql`${sql.identifier(column)} ilike ${containing(search ?? '')}`
   const matching = (...conditions: SQL[]) => (search ? sql` and (${sql.join(conditions, sql` or `)})` : sql``)
   // The words around a card are those of the reader's language: its digits are found in whatever stands around them.
   const matchingCard = matching(
@@ -210,17 +222,18 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
   return transactionOf({
     ...row,
     ...amountsOf(row, now),
-    id: PREFIXES[row.type] + row.refId,
+    id: transactionId(row.type, row.refId),
     date: startedAt,
     status: statusOf(row),
     couponAmountMicro: 0n,
     invoice: null,
     about: aboutOf({
-      usage: isUsage ? usageOf(row) : null,
+      usage: row.usage,
       instanceId: isInstance ? row.subjectId : (row.subjectFacts?.instance_id ?? null),
       instanceName: isInstance ? row.subjectName : (row.subjectFacts?.instance_name ?? null),
       volumeName: isOfVolume(row) ? row.subjectName : null,
       imageName: row.subjectKind === 'image' ? row.subjectName : null,
+      modelName: row.subjectKind === 'model_call' ? row.subjectName : null,
       gpuSpecName: row.subjectFacts?.gpu_spec_name ?? null,
       gpuCount: row.subjectFacts?.gpu_count ?? null,
       address: row.subjectKind === 'public_ip' ? row.subjectName : null,
@@ -262,18 +275,6 @@ export function chargeOf(row: TransactionRow) {
 export function ratePerHour(row: TransactionRow): bigint {
   const { rateMicro, rateSeconds } = chargeOf(row)
   return (rateMicro * 3_600n) / BigInt(rateSeconds)
-}
-
-/** Whether a stretch is that of a machine, of the disk that it keeps while it is off, of its address, of a volume, its snapshot or an image. */
-export function usageOf({
-  sku,
-  subjectKind,
-}: Pick<TransactionRow, 'sku' | 'subjectKind'>): NonNullable<Transaction['about']['usage']> {
-  if (subjectKind === 'network_volume') return 'volume'
-  if (subjectKind === 'volume_snapshot') return 'snapshot'
-  if (subjectKind === 'public_ip') return 'public_ip'
-  if (subjectKind === 'image') return 'image'
-  return sku?.startsWith('disk.') ? 'disk' : 'compute'
 }
 
 const isOfVolume = ({ subjectKind }: TransactionRow) =>

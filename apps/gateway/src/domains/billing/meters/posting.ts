@@ -43,11 +43,7 @@ interface Purse {
  * money comes in: what nobody could pay until then is waived, not taken from the new money.
  */
 export async function postAll(tx: Transaction, deps: Deps, userId: string): Promise<void> {
-  const open = await tx
-    .select()
-    .from(usageInterval)
-    .where(and(eq(usageInterval.userId, userId), isNull(usageInterval.endedAt)))
-    .orderBy(asc(usageInterval.startedAt), asc(usageInterval.id))
+  const open = await selectOpen(tx, userId)
   if (open.length === 0) return
   const purse = await readPurse(tx, userId)
   const now = deps.clock.now()
@@ -58,8 +54,17 @@ export async function postAll(tx: Transaction, deps: Deps, userId: string): Prom
   }
 }
 
+/** A customer's open stretches, in the order in which they are posted. */
+export function selectOpen(tx: Transaction, userId: string): Promise<Interval[]> {
+  return tx
+    .select()
+    .from(usageInterval)
+    .where(and(eq(usageInterval.userId, userId), isNull(usageInterval.endedAt)))
+    .orderBy(asc(usageInterval.startedAt), asc(usageInterval.id))
+}
+
 /**
- * The same where the wallet is near its floor: only there does the order of a posting and of what comes next matter.
+ * Posts all where the wallet is near its floor: only there does the order of a posting and of what comes next matter.
  */
 export async function postNearFloor(tx: Transaction, deps: Deps, userId: string): Promise<void> {
   if (isNearFloor(await readTotals(tx, deps.clock, userId))) await postAll(tx, deps, userId)
@@ -126,19 +131,38 @@ export async function postInterval(
   if (dueMicro < before) {
     await book(giveBack(interval, before - dueMicro), deps.clock.now())
   } else {
-    let postedMicro = before
-    for (const at of interval.charge === 'by_time' ? dayEnds(interval.postedUntil, until) : []) {
-      const atMicro = dueOf(interval, at)
-      await book(await take(tx, purse, interval, atMicro - postedMicro), new Date(at.getTime() - 1))
-      postedMicro = atMicro
+    for (const { micro, at } of piecesOf(interval, until, deps.clock.now())) {
+      await book(await take(tx, purse, interval, micro), at)
     }
-    const at = interval.charge === 'by_time' ? until : deps.clock.now()
-    await book(await take(tx, purse, interval, dueMicro - postedMicro), at)
   }
   await tx
     .update(usageInterval)
     .set({ ...sums, postedUntil: until })
     .where(eq(usageInterval.id, interval.id))
+}
+
+/** What is due beyond what is in the books, split where UTC days end, and the moment that each piece is booked at. */
+function piecesOf(interval: Interval, until: Date, now: Date): { micro: bigint; at: Date }[] {
+  let bookedMicro = interval.postedMicro + interval.waivedMicro
+  const byTime = interval.charge === 'by_time'
+  const pieces = (byTime ? dayEnds(interval.postedUntil, until) : []).map(end => {
+    const micro = dueOf(interval, end) - bookedMicro
+    bookedMicro += micro
+    return { micro, at: new Date(end.getTime() - 1) }
+  })
+  return [...pieces, { micro: dueOf(interval, until) - bookedMicro, at: byTime ? until : now }]
+}
+
+/**
+ * What posting an open stretch now would book, by the moments that it would be booked at; nothing changes but `purse`,
+ * which has less for the stretches that come after it. Less than what is in the books is nothing: the clock stepped back.
+ */
+export function foreseePosting(purse: Purse, interval: Interval, now: Date): { at: Date; split: Split }[] {
+  if (dueOf(interval, now) <= interval.postedMicro + interval.waivedMicro) return []
+  return piecesOf(interval, now, now).map(({ micro, at }) => ({
+    at,
+    split: takeFrom(purse, interval, micro).split,
+  }))
 }
 
 /** The midnights in UTC after one moment and up to another, each the end of a day. */
@@ -153,25 +177,32 @@ function dayEnds(from: Date, until: Date): Date[] {
  * Takes what is due: first from what its subject has set aside, then from what is available, credits before cash. What
  * other subjects have set aside is left alone, so that holds are always covered.
  */
-async function take(
-  tx: Transaction,
+async function take(tx: Transaction, purse: Purse, interval: Interval, dueMicro: bigint): Promise<Split> {
+  const { split, held } = takeFrom(purse, interval, dueMicro)
+  if (held) await tx.update(walletHold).set({ usedMicro: held.usedMicro }).where(eq(walletHold.id, held.id))
+  return split
+}
+
+/** The same in memory alone. Gives the hold that was used, too. */
+function takeFrom(
   purse: Purse,
   { subjectKind, subjectId }: Interval,
   dueMicro: bigint,
-): Promise<Split> {
+): { split: Split; held: Purse['holds'][number] | null } {
   const held = purse.holds.find(({ subject }) => subject.kind === subjectKind && subject.id === subjectId)
   const reserveMicro = held?.leftMicro ?? 0n
   const payableMicro = least(dueMicro, purse.unheldMicro + reserveMicro)
   const fromReserveMicro = least(payableMicro, reserveMicro)
-  if (held && fromReserveMicro > 0n) {
+  const usesHold = held !== undefined && fromReserveMicro > 0n
+  if (usesHold) {
     held.leftMicro -= fromReserveMicro
     held.usedMicro += fromReserveMicro
-    await tx.update(walletHold).set({ usedMicro: held.usedMicro }).where(eq(walletHold.id, held.id))
   }
   const credits = least(payableMicro, purse.creditsMicro)
   purse.creditsMicro -= credits
   purse.unheldMicro -= payableMicro - fromReserveMicro
-  return { credits, cash: payableMicro - credits, write_off: dueMicro - payableMicro }
+  const split = { credits, cash: payableMicro - credits, write_off: dueMicro - payableMicro }
+  return { split, held: usesHold ? held : null }
 }
 
 /** Splits what is given back: the last that was taken first, so waived usage, then cash, then credits. */

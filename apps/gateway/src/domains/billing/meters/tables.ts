@@ -129,7 +129,8 @@ export const usageDay = pgTable(
   },
   table => [
     primaryKey({ columns: [table.intervalId, table.day, table.part, table.back] }),
-    index('usage_day_user').on(table.userId, table.day),
+    // A bill as a file goes through it in this order, a page after another.
+    index('usage_day_user').on(table.userId, table.day, table.intervalId),
     check('usage_day_amount', sql`${table.amountMicro} > 0 and ${table.entries} > 0`),
   ],
 )

@@ -10,9 +10,10 @@ import {
   uploadPiece,
 } from '@berth/contract/files'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { dispositionOf } from '../../../platform/http/file-names.ts'
 import { type Caller, type Route, route } from '../../../platform/http/handler.ts'
 import type { RawRoute } from '../../../platform/http/raw-routes.ts'
-import { dispositionOf, SAVED_ONLY } from '../saved-only.ts'
+import { SAVED_ONLY } from '../saved-only.ts'
 import { TICKET } from '../tickets.ts'
 import type { Files, TakenDownload } from './files.ts'
 import type { DownloadRange } from './open-download.ts'

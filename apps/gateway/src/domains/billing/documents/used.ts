@@ -1,0 +1,200 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
+import { foreseePosting, readPurse, selectOpen } from '../meters/posting.ts'
+import type { usageDay } from '../meters/tables.ts'
+import { usageKindSql } from './usage-kinds.ts'
+
+/** What posting all that is due now would add to one day of one stretch. */
+interface UnpostedDay {
+  interval_id: string
+  day: string
+  part: (typeof usageDay.$inferSelect)['part']
+  /** Micro-units as text. */
+  micro: string
+}
+
+/** What is read for a document: one moment of the books, and what is due by then as if it were posted. */
+export interface Snapshot {
+  tx: Transaction
+  userId: string
+  now: Date
+  unposted: UnpostedDay[]
+}
+
+/** UTC days, the last one not among them: `2026-11-01`. */
+export interface Days {
+  from: string
+  until: string
+}
+
+/**
+ * Reads a document of a customer's usage in one snapshot, so that a posting beside it is counted once, and with what is
+ * due and not posted, split as posting it would: nothing that is read jumps when it is posted.
+ */
+export async function inSnapshot<Document>(
+  { db, clock }: { db: Database; clock: Clock },
+  userId: string,
+  read: (snapshot: Snapshot) => Promise<Document>,
+): Promise<Document> {
+  return await db.transaction(
+    async tx => {
+      const now = clock.now()
+      return await read({ tx, userId, now, unposted: await readUnposted(tx, userId, now) })
+    },
+    { isolationLevel: 'repeatable read', accessMode: 'read only' },
+  )
+}
+
+/** By the order in which open stretches are posted. One that has cost nothing yet is there with nothing. */
+async function readUnposted(tx: Transaction, userId: string, now: Date): Promise<UnpostedDay[]> {
+  const open = await selectOpen(tx, userId)
+  if (open.length === 0) return []
+  const purse = await readPurse(tx, userId)
+  return open.flatMap(interval => {
+    const row = (at: Date, part: UnpostedDay['part'], micro: bigint): UnpostedDay => ({
+      interval_id: interval.id,
+      day: dateOf(at),
+      part,
+      micro: micro.toString(),
+    })
+    const foreseen = foreseePosting(purse, interval, now).flatMap(({ at, split }) =>
+      (['credits', 'cash', 'write_off'] as const)
+        .filter(part => split[part] !== 0n)
+        .map(part => row(at, part, split[part])),
+    )
+    const began = interval.startedAt > now ? interval.startedAt : now
+    return foreseen.length > 0 ? foreseen : [row(began, 'cash', 0n)]
+  })
+}
+
+/** The UTC day of a moment. */
+export function dateOf(at: Date): string {
+  return at.toISOString().slice(0, 10)
+}
+
+/** The columns of sums, of rows with `part` and `micro`. What was given back is taken off. */
+const SUMS = sql`coalesce(sum(micro) filter (where part = 'cash'), 0) as cash,
+  coalesce(sum(micro) filter (where part = 'credits'), 0) as credits,
+  coalesce(sum(micro) filter (where part = 'write_off'), 0) as waived,
+  bool_or(forward) as forward`
+
+/**
+ * What the books have of a customer's days, as rows `interval_id, day, part, micro, forward`.
+ * @param which Further conditions, on `d` and on its stretch `i` where `joined`.
+ */
+function postedRows({ userId }: Snapshot, { from, until }: Days, which: SQL): SQL {
+  return sql`
+    select d.interval_id, d.day, d.part, case when d.back then -d.amount_micro else d.amount_micro end as micro,
+      not d.back as forward
+    from usage_day d join usage_interval i on i.id = d.interval_id
+    where d.user_id = ${userId} and d.day >= ${from}::date and d.day < ${until}::date and ${which}`
+}
+
+/** The same of what is not posted yet. */
+function unpostedRows({ unposted }: Snapshot, { from, until }: Days, which: SQL): SQL {
+  return sql`
+    select d.interval_id, d.day, d.part, d.micro, true as forward
+    from jsonb_to_recordset(${JSON.stringify(unposted)}::jsonb)
+      as d (interval_id uuid, day date, part text, micro bigint)
+    join usage_interval i on i.id = d.interval_id
+    where d.day >= ${from}::date and d.day < ${until}::date and ${which}`
+}
+
+/**
+ * What was used on some days, posted or not, summed: rows `interval_id, day, cash, credits, waived, forward`; `forward`
+ * where something was taken, not only given back.
+ * @param as The day that a row's day counts for; left out: itself.
+ */
+export function usedRows(
+  snapshot: Snapshot,
+  days: Days,
+  { search, as }: { search?: string | undefined; as?: SQL } = {},
+): SQL {
+  const which = matching(search)
+  return sql`
+    select interval_id, ${as ?? sql`day`} as day, ${SUMS}
+    from (${postedRows(snapshot, days, which)} union all ${unpostedRows(snapshot, days, which)}) found
+    group by 1, 2`
+}
+
+/**
+ * A page of the same by day and stretch, in that order.
+ * @param after The last day and stretch of the page before.
+ */
+export function usedPage(
+  snapshot: Snapshot,
+  days: Days,
+  {
+    search,
+    after,
+    limit,
+  }: { search?: string | undefined; after: { day: string; intervalId: string }; limit: number },
+): SQL {
+  const which = sql`${matching(search)} and (d.day, d.interval_id) > (${after.day}::date, ${after.intervalId}::uuid)`
+  const summed = (rows: SQL) => sql`
+    (select interval_id, day, ${SUMS} from (${rows}) found group by interval_id, day
+     order by day, interval_id limit ${limit})`
+  // Each side gives as many as the page could need; the books' from their index, without a look at what comes after.
+  return sql`
+    select interval_id, day, sum(cash) as cash, sum(credits) as credits, sum(waived) as waived,
+      bool_or(forward) as forward
+    from (
+      ${summed(postedRows(snapshot, days, which))} union all ${summed(unpostedRows(snapshot, days, which))}
+    ) sides
+    group by interval_id, day order by day, interval_id limit ${limit}`
+}
+
+/** A condition on `i`: a name or an id has a text in it. */
+function matching(search: string | undefined): SQL {
+  if (!search) return sql`true`
+  const pattern = containing(search)
+  const columns = [
+    sql`i.subject_name`,
+    sql`i.subject_id`,
+    sql`i.subject_facts ->> 'instance_name'`,
+    sql`i.subject_facts ->> 'instance_id'`,
+  ]
+  return sql`(${sql.join(
+    columns.map(column => sql`${column} ilike ${pattern}`),
+    sql` or `,
+  )})`
+}
+
+/** The pattern of `ilike` that finds a text anywhere. */
+export function containing(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
+}
+
+/**
+ * Stretches as a bill has them: what they are, how long they were in a period, and what was charged for them in it.
+ * @param used The name of rows as `usedRows` gives them.
+ * @param step How long the period of each row is, from its day.
+ */
+export function stretchesOf(snapshot: Snapshot, used: SQL, step: 'day' | 'month'): SQL {
+  const now = sql`${snapshot.now.toISOString()}::timestamptz`
+  const secondsAt = (at: SQL) =>
+    sql`floor(greatest(extract(epoch from least(coalesce(i.ended_at, ${now}), ${at}) - i.started_at), 0))`
+  return sql`
+    select u.day, u.cash, u.credits, u.waived, i.id, i.subject_kind, i.subject_name, i.subject_facts, i.charge,
+      -- Calls of a model are one thing: the model.
+      case i.subject_kind when 'model_call' then i.subject_name else i.subject_id end as subject_id,
+      i.rate_micro, i.rate_seconds, i.started_at, i.ended_at, m.label, m.unit, m.quantity,
+      m.rate_micro as unit_rate_micro, ${usageKindSql(sql`i.subject_kind`, sql`m.sku`)} as usage,
+      -- Whole seconds from the start, as its cost is reckoned, so that days add up to months.
+      case when i.charge = 'by_time' then ${secondsAt(sql`w.closes`)} - ${secondsAt(sql`w.opens`)}
+        when i.charge = 'term' and u.forward then floor(extract(epoch from i.ended_at - i.started_at))
+        else 0 end as seconds,
+      case when i.charge = 'by_time' then least(greatest(i.started_at, w.opens), coalesce(i.ended_at, w.closes), w.closes)
+        else i.started_at end as begins,
+      case when i.charge = 'by_time' then greatest(least(coalesce(i.ended_at, ${now}), w.closes), w.opens)
+        else i.ended_at end as ends,
+      i.ended_at is null and ${now} < w.closes as goes_on
+    from ${used} u
+    join usage_interval i on i.id = u.interval_id
+    left join usage_meter m on m.interval_id = i.id and m.position = 0
+    cross join lateral (
+      select u.day::timestamp at time zone 'UTC' as opens,
+        (u.day + ${sql.raw(`interval '1 ${step}'`)}) at time zone 'UTC' as closes
+    ) w`
+}

@@ -193,6 +193,8 @@ export interface Gateway {
 
 const CONSOLE_DIR = resolve(import.meta.dirname, '../../console/dist')
 const PURGE_MS = 3_600_000
+/** What nothing is left to pay for is kept for days: minutes do not matter. */
+const UNPAID_LOOK_MS = 600_000
 /** Running calls have this long to end; then they are cut. */
 const REQUESTS_PATIENCE_MS = 4_000
 
@@ -475,6 +477,13 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     },
     afterTick: notifications.checkBalances,
   })
+  const unpaid = createLoop({
+    name: 'instances.unpaid',
+    pauseMs: UNPAID_LOOK_MS,
+    lease: { ...base, owner: parts.gatewayId },
+    log,
+    run: instances.lookAtUnpaid,
+  })
   const purging = createLoop({
     name: 'purge',
     pauseMs: PURGE_MS,
@@ -606,6 +615,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await registries.resealFormer()
       billingLoops.start()
       budgets.start()
+      unpaid.start()
       await watches.start()
       await volumes.start()
       await images.start()
@@ -627,6 +637,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
         purging.stop(),
         billingLoops.stop(),
         budgets.stop(),
+        unpaid.stop(),
         watches.stop(),
         volumes.stop(),
         images.stop(),

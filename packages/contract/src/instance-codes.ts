@@ -53,6 +53,9 @@ export const INSTANCE_EVENT_CODES = [
   'command_changed',
   'ssh_keys_changed',
   'stopped_at_budget',
+  'deletion_announced_unpaid',
+  'deleted_unpaid',
+  'public_ip_unpaid',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 
@@ -95,6 +98,7 @@ export const INSTANCE_REASON_CODES = [
   'term_unpaid',
   'stopped_too_long',
   'budget_reached',
+  'unpaid',
 ] as const
 export type InstanceReasonCode = (typeof INSTANCE_REASON_CODES)[number]
 

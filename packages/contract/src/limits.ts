@@ -132,6 +132,9 @@ export const IMAGE_REVIEW_WORKING_DAYS = 3
 /** An image that nothing is left to pay for is deleted after so many days, announced as volumes are (B4). */
 export const UNPAID_IMAGE_KEPT_DAYS = 14
 export const UNPAID_IMAGE_NOTICE_DAYS = [7, 3, 1] as const
+/** A public IP that nothing is left to pay for goes back after so many days, announced as volumes are (B4): others wait for it. */
+export const UNPAID_PUBLIC_IP_KEPT_DAYS = 7
+export const UNPAID_PUBLIC_IP_NOTICE_DAYS = [3, 1] as const
 
 /** What is shown of a start command's log. Encoded as JSON it fits a frame between gateways. */
 export const LOG_LINES_MAX = 500

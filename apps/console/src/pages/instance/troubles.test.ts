@@ -51,6 +51,13 @@ test('[R9.6] the deletion of one that stays stopped is said from its first annou
   expect(on('2026-12-20T12:00:00.000Z')).toEqual([['deletion', 'start']])
 })
 
+test('[B4] a virtual machine that nothing is left to pay for says when it is deleted, and leads to the payment', () => {
+  const unpaid = madeInstance({ kind: 'VM', status: 'stopped', deleted_on: '2027-12-20T12:00:00.000Z' })
+  expect(troublesOf(unpaid, null).map(({ code, way }) => [code, way])).toEqual([
+    ['deletion_unpaid', 'top_up'],
+  ])
+})
+
 test('[R2.23] a port for which none of the gateway’s was left is named, until it has one', () => {
   const running = madeInstance({ ready_at: SINCE })
   const told = (code: 'ports_used_up' | 'ready', detail: string, at = SINCE) => ({ code, detail, at })

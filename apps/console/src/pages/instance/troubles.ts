@@ -15,6 +15,7 @@ export interface Trouble {
     | 'at_limit'
     | 'at_budget'
     | 'deletion'
+    | 'deletion_unpaid'
     | 'ports_used_up'
     | 'disk_full'
     | 'disk_near'
@@ -118,8 +119,10 @@ export function oomKillsOf(
 }
 
 /** From its first announcement on; what is farther off stands among its facts (R9.6). */
-function troubleOfDeletion({ deleted_on }: Instance, nowMs: number): Trouble | null {
+function troubleOfDeletion({ deleted_on, kind }: Instance, nowMs: number): Trouble | null {
   if (deleted_on === null) return null
+  // A virtual machine is deleted for nothing else than that nobody pays for it.
+  if (kind === 'VM') return made('deletion_unpaid', 'bad', 'top_up')
   const aheadMs = Date.parse(deleted_on) - nowMs
   if (aheadMs > STOPPED_POD_NOTICE_DAYS[0] * DAY_MS) return null
   return made('deletion', 'bad', 'start', { days: STOPPED_POD_KEPT_DAYS })

@@ -10,7 +10,7 @@ import type { CallDone } from '../../platform/http/call-done.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { sessionPushedOut } from '../identity/events.ts'
 import { type ImageNews, imageNews } from '../images/events.ts'
-import { deletionNews, instancesInTrouble } from '../instances/events.ts'
+import { addressNews, deletionNews, instancesInTrouble } from '../instances/events.ts'
 import { volumeNews } from '../volumes/events.ts'
 import { type AuditQuery, readPage } from './audit-log.ts'
 import { createAuditWriter } from './audit-writer.ts'
@@ -92,8 +92,12 @@ function writeSystemActs(
       await writer.write(tx, { userId, actor: 'system', action: 'instance.stop', target: id })
     }
   })
+  events.on(addressNews, 'audit', async (tx, { userId, news, addressId }) => {
+    if (news !== 'given_back_unpaid') return
+    await writer.write(tx, { userId, actor: 'system', action: 'eip.unbind', target: addressId })
+  })
   events.on(deletionNews, 'audit', async (tx, { userId, outcome, instance }) => {
-    if (outcome !== 'deleted') return
+    if (outcome !== 'deleted' && outcome !== 'deleted_unpaid') return
     const act = { userId, actor: 'system', action: 'instance.terminate', target: instance.id } as const
     await writer.write(tx, act)
   })

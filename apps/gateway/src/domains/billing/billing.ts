@@ -30,6 +30,7 @@ import {
   closeMeters,
   costMicro,
   exhaustedSubjects,
+  isUnpaid,
   type MeterStart,
   openMeters,
   type Stretch,
@@ -157,6 +158,9 @@ export function createBilling(deps: BillingDeps) {
      */
     exhaustedSubjects: (tx: Transaction, userId: string): Promise<Subject[]> =>
       exhaustedSubjects(tx, deps, userId),
+
+    /** Whether a subject costs something that nothing is left to pay for, whether it is stopped for that or not. */
+    isUnpaid: (q: Queryable, of: OfSubject): Promise<boolean> => isUnpaid(q, deps, of),
 
     /** What subjects of one kind have cost, posted and due by now, by their ids. */
     costMicro: (q: Queryable, kind: Subject['kind'], ids: string[]): Promise<Map<string, bigint>> =>

@@ -107,6 +107,7 @@ export async function changeStatus(
       stoppedAt: null,
       keptUntil: null,
       deletionNoticeDay: null,
+      unpaidSince: null,
       progress: null,
       mayRun: MEANING[status].mayRun ?? row.mayRun,
       ...patch,
@@ -184,6 +185,7 @@ export async function changeBilling(
       // What a term has kept is kept from its end as if it had stopped then.
       keptUntil: keptFrom(at),
       deletionNoticeDay: null,
+      unpaidSince: null,
       nextAttemptAt: at,
       version: sql`${instance.version} + 1`,
     })

@@ -20,17 +20,32 @@ export const instancesInTrouble = defineEvent(
 const TERM_OUTCOMES = ['will_renew', 'will_stop', 'will_release', 'renewed', 'unpaid', 'released'] as const
 export type TermOutcome = (typeof TERM_OUTCOMES)[number]
 
-/** A pod that stays stopped is to be deleted, or was (R9.6): once for each announcement, and once at the end. */
+/** A pod that stays stopped, or a stopped virtual machine that nobody pays for, is to be deleted, or was (R9.6, B4): once for each announcement, and once at the end. */
 export const deletionNews = defineEvent(
   'instance.deletion',
   z.object({
     userId: z.uuid(),
     at: z.iso.datetime(),
-    outcome: z.enum(['will_delete', 'deleted']),
+    outcome: z.enum(['will_delete', 'deleted', 'will_delete_unpaid', 'deleted_unpaid']),
     instance: z.object({ id: z.string(), name: z.string() }),
     stoppedAt: z.iso.datetime(),
     /** When it is deleted unless it is started, or when it was. */
     keptUntil: z.iso.datetime(),
+  }),
+)
+
+/** Nothing is left to pay for an instance's address, or it was given back for that (B4): once for each announcement. */
+export const addressNews = defineEvent(
+  'instance.address',
+  z.object({
+    userId: z.uuid(),
+    at: z.iso.datetime(),
+    news: z.enum(['unpaid', 'unpaid_soon', 'given_back_unpaid']),
+    address: z.string(),
+    addressId: z.string(),
+    instance: z.object({ id: z.string(), name: z.string() }),
+    /** When it is given back unless money comes, or when it was. */
+    until: z.iso.datetime(),
   }),
 )
 

@@ -20,6 +20,7 @@ import type { Volumes } from '../volumes/volumes.ts'
 import * as actions from './act/actions.ts'
 import { type EditWanted, edit } from './act/edit.ts'
 import { createDeletionTransitions } from './deletion/deletion-transitions.ts'
+import { createUnpaidLook } from './deletion/unpaid.ts'
 import { type Load, noteLoad, noteUsed } from './idle.ts'
 import * as images from './images-of.ts'
 import * as networkVolumes from './network-volume/actions.ts'
@@ -201,6 +202,8 @@ export function createInstances(deps: InstancesDeps) {
       return stopped
     },
     instancesThere: reads.instancesThere,
+    /** Looks at what goes on costing though nothing is left to pay for it (B4). */
+    lookAtUnpaid: createUnpaidLook(deps),
     /** Notes that somebody is connected to instances (B5). */
     noteUsed: (instanceIds: readonly string[]) => noteUsed(db, instanceIds, deps.clock.now()),
     /** Tells that it has run out of memory, once for each growth of the count. @param kills Since its machine started. */

@@ -116,6 +116,8 @@ export const instance = pgTable(
     keptUntil: moment('kept_until'),
     /** The day before its deletion that was last announced (`STOPPED_POD_NOTICE_DAYS`); null: none since it stopped. */
     deletionNoticeDay: integer('deletion_notice_day'),
+    /** Since when nothing is left to pay for a virtual machine that stays stopped; null: it is paid for, or not looked at. */
+    unpaidSince: moment('unpaid_since'),
     /** When the driver last confirmed that it runs: where billing ends if it is found dead. Null: never ready. */
     observedAt: moment('observed_at'),
 

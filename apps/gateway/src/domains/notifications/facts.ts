@@ -82,11 +82,20 @@ export interface TermFacts {
 export interface DeletionFacts {
   userId: string
   /** Announced, or done. */
-  outcome: 'will_delete' | 'deleted'
+  outcome: 'will_delete' | 'deleted' | 'will_delete_unpaid' | 'deleted_unpaid'
   instanceName: string
   stoppedAt: string
   /** When it is deleted, or was. */
   keptUntil: string
+}
+
+export interface AddressFacts {
+  userId: string
+  news: 'unpaid' | 'unpaid_soon' | 'given_back_unpaid'
+  address: string
+  instanceName: string
+  /** When it is given back, or was. */
+  until: string
 }
 
 export interface OfferWatchFacts {

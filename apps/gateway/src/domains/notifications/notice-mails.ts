@@ -5,6 +5,7 @@ import type { NoticeKind } from '@berth/contract/notifications'
 import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import type {
+  AddressFacts,
   BalanceLowFacts,
   BudgetFacts,
   DeletionFacts,
@@ -20,6 +21,7 @@ import type {
   TopUpReceiptFacts,
   VolumeFacts,
 } from './facts.ts'
+import { ADDRESS_TEXTS } from './mails/address-mail.ts'
 import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
 import { BUDGET_TEXTS } from './mails/budget-mail.ts'
 import { DELETION_TEXTS } from './mails/deletion-mail.ts'
@@ -137,7 +139,7 @@ export function defineNotices(deps: NoticeDeps) {
     deletion: define(
       null,
       DELETION_TEXTS,
-      () => 'instances',
+      ({ outcome }: DeletionFacts) => (outcome === 'will_delete_unpaid' ? 'payments' : 'instances'),
       (facts: DeletionFacts) => ({
         name: lineOf(facts.instanceName),
         outcome: facts.outcome,
@@ -146,6 +148,18 @@ export function defineNotices(deps: NoticeDeps) {
         days: STOPPED_POD_KEPT_DAYS,
       }),
       'instance-deletion',
+    ),
+    address: define(
+      null,
+      ADDRESS_TEXTS,
+      ({ news }: AddressFacts) => (news === 'given_back_unpaid' ? 'instances' : 'payments'),
+      (facts: AddressFacts) => ({
+        news: facts.news,
+        address: lineOf(facts.address),
+        name: lineOf(facts.instanceName),
+        until: timeText(facts.until),
+      }),
+      'address',
     ),
     volume: define(
       null,

@@ -10,7 +10,7 @@ import { budgetCrossed } from '../budgets/events.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
 import { imageNews } from '../images/events.ts'
-import { deletionNews, instancesInTrouble, termNews } from '../instances/events.ts'
+import { addressNews, deletionNews, instancesInTrouble, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
 import { registryCredentialAdded } from '../registries/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
@@ -98,6 +98,9 @@ function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof def
   )
   events.on(deletionNews, LISTENER, (tx, { instance, at: _, ...facts }) =>
     notices.deletion(tx, { ...facts, instanceName: instance.name }),
+  )
+  events.on(addressNews, LISTENER, (tx, { instance, at: _, addressId: __, ...facts }) =>
+    notices.address(tx, { ...facts, instanceName: instance.name }),
   )
   events.on(volumeNews, LISTENER, (tx, { volume, ...facts }) =>
     notices.volume(tx, { ...facts, volumeName: volume.name }),

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNotNull, not, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNotNull, not, or, sql } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
@@ -23,6 +23,8 @@ export interface BoundIp {
   userId: string
   microPerHour: bigint
   costsFrom: Date | null
+  unpaidSince: Date | null
+  unpaidNoticeDay: number | null
 }
 
 /** An address at which this gateway listens, and who has it now. */
@@ -133,7 +135,14 @@ export function createPublicIps(deps: {
       const nobody = { id: null, instanceId: null, userId: null, microPerHour: null, boundAt: null }
       await tx
         .update(publicIp)
-        .set({ ...nobody, costsFrom: null, freedAt: clock.now(), troubles: {} })
+        .set({
+          ...nobody,
+          costsFrom: null,
+          unpaidSince: null,
+          unpaidNoticeDay: null,
+          freedAt: clock.now(),
+          troubles: {},
+        })
         .where(eq(publicIp.address, bound.address))
       await notify(tx, PUBLIC_IP_CHANNEL, bound.address)
       return bound
@@ -142,6 +151,32 @@ export function createPublicIps(deps: {
     /** Notes since when an instance's address costs. */
     async noteCost(tx: Transaction, instanceId: string, from: Date): Promise<void> {
       await tx.update(publicIp).set({ costsFrom: from }).where(eq(publicIp.instanceId, instanceId))
+    },
+
+    /** A page of the addresses that cost something, by address. @param after The last one of the page before. */
+    async costing(after: string | null, limit: number): Promise<BoundIp[]> {
+      const rows = await db
+        .select()
+        .from(publicIp)
+        .where(
+          and(
+            isNotNull(publicIp.id),
+            isNotNull(publicIp.costsFrom),
+            after === null ? undefined : gt(publicIp.address, after),
+          ),
+        )
+        .orderBy(inOrder)
+        .limit(limit)
+      return rows.flatMap(row => boundOf(row) ?? [])
+    },
+
+    /** Notes since when nothing is left to pay for an instance's address, and what was told of that. */
+    async noteUnpaid(
+      tx: Transaction,
+      instanceId: string,
+      noted: Partial<Pick<BoundIp, 'unpaidSince' | 'unpaidNoticeDay'>>,
+    ): Promise<void> {
+      await tx.update(publicIp).set(noted).where(eq(publicIp.instanceId, instanceId))
     },
 
     /** The address that an instance has for itself; null where it has none. */
@@ -243,9 +278,10 @@ async function boundTo(q: Queryable, instanceId: string): Promise<BoundIp | null
 }
 
 function boundOf(row: Row): BoundIp | null {
-  const { id, instanceId, userId, microPerHour, address, listen, costsFrom } = row
+  const { id, instanceId, userId, microPerHour, address, listen, costsFrom, ...unpaid } = row
   if (id === null || instanceId === null || userId === null || microPerHour === null) return null
-  return { id, instanceId, userId, microPerHour, address, listen, costsFrom }
+  const { unpaidSince, unpaidNoticeDay } = unpaid
+  return { id, instanceId, userId, microPerHour, address, listen, costsFrom, unpaidSince, unpaidNoticeDay }
 }
 
 function servedOf(row: Row): ServedIp {

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { boolean, check, index, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { boolean, check, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { amount, moment } from '../../platform/database/columns.ts'
 
 /** Why ports of an address are closed: codes by `tcp 22`; those that are open are absent. */
@@ -29,6 +29,9 @@ export const publicIp = pgTable(
     boundAt: moment('bound_at'),
     /** Since when it costs; null while its instance was never ready. */
     costsFrom: moment('costs_from'),
+    /** Since when nothing is left to pay for it, and the day before it goes back that was last told. */
+    unpaidSince: moment('unpaid_since'),
+    unpaidNoticeDay: integer('unpaid_notice_day'),
     /** When it was last given back: the one that lies fallow for the longest is given next. */
     freedAt: moment('freed_at'),
 

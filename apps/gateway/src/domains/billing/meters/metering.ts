@@ -186,3 +186,22 @@ export async function exhaustedSubjects(
     order by subject_kind, subject_id`)
   return rows
 }
+
+/**
+ * Whether a subject's meters go on without anybody paying: they cost something, what was set aside for them is used up,
+ * and nothing else is available. Of what is stopped then, and of what goes on and is waived.
+ * @param q A transaction that holds the wallet's lock, where something follows from it.
+ */
+export async function isUnpaid(
+  q: Queryable,
+  { clock }: Pick<Deps, 'clock'>,
+  { userId, subject }: { userId: string; subject: Subject },
+): Promise<boolean> {
+  const { availableMicro } = await readTotals(q, clock, userId)
+  if (availableMicro > 0n) return false
+  const now = sql`${clock.now().toISOString()}::timestamptz`
+  const which = sql`i.user_id = ${userId} and i.subject_kind = ${subject.kind} and i.subject_id = ${subject.id}`
+  const { rows } = await q.execute(sql`
+    select 1 from (${unposted(now, which)}) u where rate_micro > 0 and unposted >= reserve`)
+  return rows.length > 0
+}

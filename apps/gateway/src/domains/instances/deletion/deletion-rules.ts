@@ -4,7 +4,7 @@ import { inTerm, type TermState } from '../terms/term-rules.ts'
 
 /** What says until when a stopped pod is kept. */
 export type DeletionRow = TermState &
-  Pick<InstanceRow, 'kind' | 'status' | 'stoppedAt' | 'keptUntil' | 'deletionNoticeDay'>
+  Pick<InstanceRow, 'kind' | 'status' | 'stoppedAt' | 'keptUntil' | 'deletionNoticeDay' | 'unpaidSince'>
 
 /** What is to be done about a pod that is stopped: its customer is told how long it is still kept, or it is deleted. */
 export type DeletionStep =
@@ -14,17 +14,21 @@ export type DeletionStep =
 const DAY_MS = 86_400_000
 
 /**
- * When a stopped pod is deleted unless it is started (R9.6); null: never, as it is now. What has failed may be stopped
- * through no fault of its customer, and what is paid for in advance is kept for as long as that.
+ * When a stopped pod is deleted unless it is started (R9.6), and a stopped virtual machine unless its disks are paid for
+ * again (B4); null: never, as it is now. What has failed may be stopped through no fault of its customer, and what is
+ * paid for in advance is kept for as long as that.
  */
 export function deletionOf(row: DeletionRow): Date | null {
-  const { kind, status, desired, stoppedAt, terminatedAt } = row
-  if (kind !== 'POD' || desired !== 'stopped' || terminatedAt !== null || inTerm(row)) return null
+  const { kind, status, desired, stoppedAt, terminatedAt, unpaidSince } = row
+  if (desired !== 'stopped' || terminatedAt !== null || inTerm(row)) return null
   if ((status !== 'stopped' && status !== 'exited') || stoppedAt === null) return null
-  return row.keptUntil ?? keptFrom(stoppedAt)
+  if (kind === 'POD') return row.keptUntil ?? keptFrom(stoppedAt)
+  if (unpaidSince === null) return null
+  const kept = keptFrom(unpaidSince)
+  return row.keptUntil !== null && row.keptUntil > kept ? row.keptUntil : kept
 }
 
-/** Until when a pod is kept that is stopped and has cost what stopped ones cost from that moment. */
+/** Until when an instance is kept that is stopped and has cost what stopped ones cost from that moment. */
 export function keptFrom(moment: Date): Date {
   return daysAfter(moment, STOPPED_POD_KEPT_DAYS)
 }

@@ -11,7 +11,7 @@ export interface AddressDeps {
 }
 
 /** An address as billing knows it: each time that it is given it is another subject. */
-const publicIpSubject = (id: string): Subject => ({ kind: 'public_ip', id })
+export const publicIpSubject = (id: string): Subject => ({ kind: 'public_ip', id })
 
 /**
  * Statuses from which on an address costs that came with the deploy: the instance has been ready, or its customer has

@@ -694,6 +694,7 @@ function fullRow(row: Partial<PlanRow>): PlanRow {
     stoppedAt: null,
     keptUntil: null,
     deletionNoticeDay: null,
+    unpaidSince: null,
     volumeChanged: false,
     ...row,
   }

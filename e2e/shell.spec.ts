@@ -48,6 +48,7 @@ test('[R2.10] the title says where one is, on every page', async () => {
     ['/instance-list', 'Instances'],
     ['/explore', 'Explore'],
     ['/payments', 'Payments'],
+    ['/bill-details', 'Bills'],
     ['/mailbox', 'Local mailbox'],
     ['/some-page', 'Some page (not found)'],
   ] as const) {

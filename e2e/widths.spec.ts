@@ -135,6 +135,7 @@ const DIALOGS: readonly [string, (page: Page) => Promise<void>][] = [
   ],
   ['/payments', press('Top up')],
   ['/payments', press(/^Receipt of/)],
+  ['/bill-details', press(/^Open /)],
   [
     '/network-volume',
     async where => {

@@ -7,8 +7,8 @@ import { BalanceChip } from './app/shell/BalanceChip.tsx'
 import { renderInPage } from './component-fixture.tsx'
 import { answerCalls, InShell, Refusal } from './gateway-fixture.tsx'
 import { BalanceCard } from './pages/payments/BalanceCard.tsx'
-import { ReceiptDialog } from './pages/payments/ReceiptDialog.tsx'
 import { SPEND_DAYS, SpendCard } from './pages/payments/SpendCard.tsx'
+import { ReceiptDialog } from './receipts/ReceiptDialog.tsx'
 import { sampleOf } from './schema-fixture.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)

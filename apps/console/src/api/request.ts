@@ -164,6 +164,7 @@ async function once<C extends Call>(
   const sent = bytes ?? text
   let response: Response
   let body: unknown
+  let file: string | null
   try {
     response = await fetch(deps.origin + addressOf(call, input), {
       method: call.method,
@@ -174,7 +175,9 @@ async function once<C extends Call>(
       ...(sent === undefined ? {} : { body: sent }),
     })
     // An answer that broke off says nothing, whatever its status was: it counts as none.
-    body = parsed(await response.text())
+    const said = await response.text()
+    file = isFile(call, response) ? said : null
+    body = file === null ? parsed(said) : null
   } catch {
     if (signal.aborted) throw failure(deps, call, 'cancelled', 0)
     if (timeout.aborted) throw failure(deps, call, 'timed_out', 0)
@@ -182,6 +185,7 @@ async function once<C extends Call>(
     throw failure(deps, call, 'network', 0)
   }
   deps.onReach?.(true)
+  if (file !== null) return file as CallData<C>
   if (response.ok && isEnvelope(body) && body.status === 'ok') {
     // Casdoor's flag: the password was right, and a new one is needed first (R4.10).
     if (call.envelope === 'casdoor' && body.data3 === true) {
@@ -190,6 +194,11 @@ async function once<C extends Call>(
     return body.data as CallData<C>
   }
   throw fromAnswer(deps, call, response.status, body)
+}
+
+/** Whether an answer is the file that a call answers with: what it refuses comes in the envelope. */
+function isFile({ file }: Call, { ok, headers }: Response): boolean {
+  return ok && file !== null && (headers.get('content-type') ?? '').startsWith(file)
 }
 
 /** Null for what is not JSON: then it is not the gateway's answer. */

@@ -1,5 +1,6 @@
 import type errors from '../../../../packages/contract/locales/en/errors.json'
 import type auth from '../../public/locales/en/auth.json'
+import type bills from '../../public/locales/en/bills.json'
 import type budgets from '../../public/locales/en/budgets.json'
 import type bulk from '../../public/locales/en/bulk.json'
 import type common from '../../public/locales/en/common.json'
@@ -29,6 +30,7 @@ declare module 'i18next' {
     resources: {
       common: typeof common
       auth: typeof auth
+      bills: typeof bills
       budgets: typeof budgets
       bulk: typeof bulk
       deploy: typeof deploy

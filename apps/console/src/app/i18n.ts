@@ -19,6 +19,7 @@ export const LANGUAGE_NAMES: Record<Language, string> = {
 export type Namespace =
   | 'common'
   | 'auth'
+  | 'bills'
   | 'budgets'
   | 'bulk'
   | 'deploy'

@@ -123,6 +123,12 @@ export const PAGES = [
     load: () => import('../pages/payments/PaymentsPage.tsx'),
   },
   {
+    path: '/bill-details',
+    access: 'user',
+    namespaces: ['bills', 'payments', 'events', 'terms-of-payment'],
+    load: () => import('../pages/bill-details/BillDetailsPage.tsx'),
+  },
+  {
     path: '/settings',
     access: 'user',
     namespaces: ['settings', 'keys'],

@@ -89,6 +89,12 @@ export interface Format {
   clock: (date: string | Date) => string
   /** `22 Nov 2026` */
   date: (date: string | Date) => string
+  /** A month of UTC: `November 2026`. */
+  month: (month: string) => string
+  /** A day of UTC: `Sun 22 Nov`. */
+  day: (day: string) => string
+  /** As `moment`, in UTC, which bills are in. */
+  utcMoment: (date: string | Date) => string
   /** A plain number with grouped thousands. */
   number: (value: number) => string
 }
@@ -99,7 +105,7 @@ export interface Format {
  * @param t Reads the `units` part of the common texts.
  */
 export function formatsOf(language: Language, t: TFunction<'common'>): Format {
-  const { moment, weekdayMoment, clock, date, number } = writersOf(language)
+  const { moment, weekdayMoment, clock, date, month, day, utcMoment, number } = writersOf(language)
   const money: Format['money'] = (micro, currency) => formatAmount(BigInt(micro), currencyOf(currency))
   const exactMoney: Format['exactMoney'] = (micro, currency) =>
     formatExact(BigInt(micro), currencyOf(currency))
@@ -142,6 +148,9 @@ export function formatsOf(language: Language, t: TFunction<'common'>): Format {
         .replace(/^(\w+), /, '$1 '),
     clock: value => clock().format(new Date(value)),
     date: value => date().format(new Date(value)),
+    month: value => month().format(new Date(`${value}-01T00:00:00Z`)),
+    day: value => day().format(new Date(`${value}T00:00:00Z`)),
+    utcMoment: value => utcMoment().format(new Date(value)),
     number: value => number().format(value),
   }
 }
@@ -151,6 +160,9 @@ interface Writers {
   weekdayMoment: () => Intl.DateTimeFormat
   clock: () => Intl.DateTimeFormat
   date: () => Intl.DateTimeFormat
+  month: () => Intl.DateTimeFormat
+  day: () => Intl.DateTimeFormat
+  utcMoment: () => Intl.DateTimeFormat
   number: () => Intl.NumberFormat
 }
 
@@ -171,6 +183,9 @@ function writersOf(language: Language): Writers {
     weekdayMoment: once(() => new Intl.DateTimeFormat(locale, { weekday: 'short', ...day, ...clock })),
     clock: once(() => new Intl.DateTimeFormat(locale, { ...clock, second: '2-digit' })),
     date: once(() => new Intl.DateTimeFormat(locale, { ...day, year: 'numeric' })),
+    month: once(() => new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })),
+    day: once(() => new Intl.DateTimeFormat(locale, { weekday: 'short', ...day, timeZone: 'UTC' })),
+    utcMoment: once(() => new Intl.DateTimeFormat(locale, { ...day, ...clock, timeZone: 'UTC' })),
     number: once(() => new Intl.NumberFormat(locale)),
   }
   writers.set(language, made)

@@ -3,6 +3,7 @@ import {
   IconCreditCard,
   IconDatabase,
   IconPhotoCog,
+  IconReceipt,
   IconServer,
   IconSettings,
   IconUsers,
@@ -33,6 +34,12 @@ export const MENU: readonly MenuGroup[] = [
       { path: '/my-images', icon: IconPhotoCog },
     ],
   },
-  { heading: 'billing', entries: [{ path: '/payments', icon: IconCreditCard }] },
+  {
+    heading: 'billing',
+    entries: [
+      { path: '/payments', icon: IconCreditCard },
+      { path: '/bill-details', icon: IconReceipt },
+    ],
+  },
   { heading: 'account', entries: [{ path: '/settings', icon: IconSettings }] },
 ]

@@ -6,11 +6,11 @@ import { type ReactNode, useEffect, useEffectEvent, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { told, useChange } from '../../api/use-change.ts'
+import { useCardText } from '../../receipts/card-text.ts'
 import { ErrorState } from '../../ui/ErrorState.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { StatusBadge, type StatusLook } from '../../ui/StatusBadge.tsx'
-import { useCardText } from './card-text.ts'
 import classes from './PaymentInFlight.module.css'
 
 /** Somebody looks at it and waits. */

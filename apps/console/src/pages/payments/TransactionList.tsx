@@ -11,16 +11,18 @@ import { usePageSearch } from '../../app/search.ts'
 import { List } from '../../lists/List.tsx'
 import { ListBar } from '../../lists/ListBar.tsx'
 import { findText, pageNumber, useFilters } from '../../lists/use-filters.ts'
+import { TransactionAmount } from '../../receipts/TransactionAmount.tsx'
+import { useTransactionText } from '../../receipts/transaction-text.ts'
 import { Card } from '../../ui/Card.tsx'
 import { useFocusBack } from '../../ui/focus-back.ts'
 import { useFormat } from '../../ui/format.ts'
 import { type Column, TwoLines } from '../../ui/RowTable.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { refreshMs } from './refresh.ts'
-import { TransactionAmount } from './TransactionAmount.tsx'
-import { useTransactionText } from './transaction-text.ts'
 
-const ReceiptDialog = lazyPart(() => import('./ReceiptDialog.tsx').then(module => module.ReceiptDialog))
+const ReceiptDialog = lazyPart(() =>
+  import('../../receipts/ReceiptDialog.tsx').then(module => module.ReceiptDialog),
+)
 
 const search = z.object({
   type: z.enum(['all', ...TRANSACTION_TYPES]).catch('all'),

@@ -1,7 +1,7 @@
 import type { Transaction } from '@berth/contract/billing'
 import { screen } from '@testing-library/react'
 import { expect, test } from 'vitest'
-import { renderInPage } from '../../component-fixture.tsx'
+import { renderInPage } from '../component-fixture.tsx'
 import { useTransactionText } from './transaction-text.ts'
 
 const CARD = { brand: 'Visa', last4: '3155' }

@@ -1,7 +1,7 @@
 import type { Transaction } from '@berth/contract/billing'
 import { useCallback } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useFormat } from '../../ui/format.ts'
+import { useFormat } from '../ui/format.ts'
 import { useCardText } from './card-text.ts'
 
 /** The reasons for which credits are given; any other reads as plain credits. */

@@ -1,6 +1,6 @@
 import type { Transaction } from '@berth/contract/billing'
 import { useTranslation } from 'react-i18next'
-import { Money } from '../../ui/Money.tsx'
+import { Money } from '../ui/Money.tsx'
 import classes from './TransactionAmount.module.css'
 import { amountSoFar } from './transaction-text.ts'
 

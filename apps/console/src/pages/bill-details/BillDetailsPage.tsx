@@ -1,0 +1,132 @@
+import { downloadBill, getBillMonths } from '@berth/contract/bills'
+import { ActionIcon, Button, NativeSelect } from '@mantine/core'
+import { IconChevronLeft, IconDownload } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { Suspense, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import * as z from 'zod'
+import { request } from '../../api/client.ts'
+import { queryOf } from '../../api/queries.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { told } from '../../api/use-change.ts'
+import { lazyPart } from '../../app/lazy-part.ts'
+import { usePageSearch } from '../../app/search.ts'
+import { useFilters } from '../../lists/use-filters.ts'
+import { useFocusBack } from '../../ui/focus-back.ts'
+import { useFormat } from '../../ui/format.ts'
+import { PageHeader } from '../../ui/PageHeader.tsx'
+import { saveText } from '../../ui/save-text.ts'
+import classes from './BillDetailsPage.module.css'
+import { BillLines } from './BillLines.tsx'
+import { BillSums } from './BillSums.tsx'
+import { billSearch } from './bill-search.ts'
+import { monthBefore, monthOf, monthsToChoose } from './months.ts'
+
+const LineDialog = lazyPart(() => import('./LineDialog.tsx').then(module => module.LineDialog))
+const ReceiptDialog = lazyPart(() =>
+  import('../../receipts/ReceiptDialog.tsx').then(module => module.ReceiptDialog),
+)
+
+/** The line that is opened, and the receipt that is opened of it. */
+const dialogs = z.object({ line: z.string().max(200).catch(''), receipt: z.string().max(80).catch('') })
+
+/** Tells programs that sort out texts by themselves that this one is UTF-8: spreadsheets would guess otherwise. */
+const BYTE_ORDER_MARK = '\uFEFF'
+
+/** Starts what the page shows first, before its code has arrived. */
+export function prefetch(): void {
+  void queryClient.prefetchQuery(queryOf(getBillMonths, {}))
+}
+
+/** What was used in a month, by thing, day or kind, down to receipts (R2.4, R7.5, B2). */
+export function Page() {
+  const { t } = useTranslation(['bills', 'common'])
+  const format = useFormat()
+  const filters = useFilters(billSearch)
+  const [{ line, receipt }, setDialogs] = usePageSearch(dialogs)
+  useFocusBack(line !== '' || receipt !== '')
+  const now = new Date()
+  const month = filters.values.month || monthOf(now)
+  const months = useQuery(queryOf(getBillMonths, {}))
+  const choices = monthsToChoose(
+    (months.data?.months ?? []).map(one => one.month),
+    month,
+    now,
+  )
+  const before = monthBefore(month)
+  const choose = (chosen: string) => filters.change({ month: chosen === monthOf(now) ? '' : chosen })
+  const query = { month, ...(filters.values.q ? { search: filters.values.q } : {}) }
+  return (
+    <>
+      <PageHeader
+        title={t('common:titles.bill-details')}
+        actions={
+          <div className={classes.actions}>
+            <ActionIcon
+              variant="default"
+              size={36}
+              aria-label={t('month_before')}
+              title={t('month_before')}
+              disabled={before === null}
+              onClick={() => before !== null && choose(before)}
+            >
+              <IconChevronLeft size={16} />
+            </ActionIcon>
+            <NativeSelect
+              aria-label={t('month')}
+              value={month}
+              onChange={event => choose(event.currentTarget.value)}
+              data={choices.map(value => ({
+                value,
+                label:
+                  value === monthOf(now) ? t('so_far', { month: format.month(value) }) : format.month(value),
+              }))}
+            />
+            <DownloadButton query={query} />
+          </div>
+        }
+      />
+      <BillSums month={month} />
+      <BillLines month={month} filters={filters} onOpen={id => setDialogs({ line: id })} />
+      {line && (
+        <Suspense>
+          <LineDialog
+            query={{ ...query, group: filters.values.group, line }}
+            onReceipt={id => setDialogs({ receipt: id })}
+            onClose={() => setDialogs({ line: '', receipt: '' })}
+          />
+        </Suspense>
+      )}
+      {receipt && (
+        <Suspense>
+          <ReceiptDialog id={receipt} onClose={() => setDialogs({ receipt: '' })} />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
+/** Saves what is shown as a file: the same month and search. */
+function DownloadButton({ query }: { query: { month: string; search?: string } }) {
+  const { t } = useTranslation('bills')
+  const [busy, setBusy] = useState(false)
+  async function save(): Promise<void> {
+    setBusy(true)
+    try {
+      const csv = await request(downloadBill, { query })
+      saveText(`usage-${query.month}.csv`, BYTE_ORDER_MARK + csv, 'text/csv')
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Button
+      variant="default"
+      loading={busy}
+      leftSection={<IconDownload size={16} />}
+      onClick={() => void save().catch(told)}
+    >
+      {t('download')}
+    </Button>
+  )
+}

@@ -1,0 +1,102 @@
+import { type Bill, getBill } from '@berth/contract/bills'
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { queryOf } from '../../api/queries.ts'
+import { Answer } from '../../ui/Answer.tsx'
+import { Card } from '../../ui/Card.tsx'
+import { useFormat } from '../../ui/format.ts'
+import classes from './BillDetailsPage.module.css'
+import { REFRESH_MS } from './refresh-ms.ts'
+import { useBillWords } from './use-bill-words.ts'
+
+/** No month has more days. */
+const DAYS_MAX = 31
+
+/** What a month came to, by kind of usage and by day. */
+export function BillSums({ month }: { month: string }) {
+  const { t } = useTranslation('bills')
+  const query = useQuery({
+    ...queryOf(getBill, { query: { month, group: 'day', page_size: DAYS_MAX } }),
+    refetchInterval: REFRESH_MS,
+  })
+  return (
+    <div className={classes.head}>
+      <Card>
+        <Answer query={query} data={query.data} rows={3}>
+          {bill => <Sums bill={bill} />}
+        </Answer>
+      </Card>
+      <Card title={t('days')}>
+        <Answer query={query} data={query.data} rows={3}>
+          {bill => <Days bill={bill} />}
+        </Answer>
+      </Card>
+    </div>
+  )
+}
+
+function Sums({ bill }: { bill: Bill }) {
+  const { t } = useTranslation('bills')
+  const format = useFormat()
+  const words = useBillWords()
+  const { sum, kinds, currency } = bill
+  const texts = format.moneyParts(
+    kinds.map(kind => kind.amount_micro),
+    currency,
+  )
+  const paid = format.moneyParts([sum.credits_micro, sum.cash_micro], currency)
+  return (
+    <>
+      <p className={classes.label}>
+        {t('period', { from: format.utcMoment(bill.from), until: format.utcMoment(bill.until) })}
+      </p>
+      <p className={classes.amount}>{texts.total}</p>
+      <dl className={classes.kinds}>
+        {kinds.map((kind, index) => (
+          <div key={kind.usage} data-usage={kind.usage}>
+            <dt>{words.kind(kind.usage)}</dt>
+            <dd className="tabular">{texts.parts[index]}</dd>
+          </div>
+        ))}
+      </dl>
+      <p className={classes.second}>{t('paid', { credits: paid.parts[0], cash: paid.parts[1] })}</p>
+      {sum.waived_micro !== '0' && (
+        <p className={classes.second}>{t('waived', { amount: format.money(sum.waived_micro, currency) })}</p>
+      )}
+    </>
+  )
+}
+
+/** The days of the month as bars of their kinds; what is read adds up. */
+function Days({ bill }: { bill: Bill }) {
+  const { t } = useTranslation('bills')
+  const format = useFormat()
+  const words = useBillWords()
+  const days = bill.items.toReversed()
+  const amounts = days.map(day => BigInt(day.amount_micro))
+  const texts = format.moneyParts(amounts, bill.currency)
+  const most = amounts.reduce((largest, amount) => (amount > largest ? amount : largest), 1n)
+  if (days.length === 0) return <p className={classes.none}>{t('none')}</p>
+  return (
+    <ol className={classes.chart} aria-label={t('days')}>
+      {days.map((day, index) => (
+        <li key={day.id} title={`${format.day(day.id)}: ${texts.parts[index]}`}>
+          <span className="said">
+            {format.day(day.id)}: {texts.parts[index]}
+          </span>
+          {day.parts
+            .filter(part => BigInt(part.amount_micro) > 0n)
+            .map(part => (
+              <span
+                key={part.usage}
+                aria-hidden="true"
+                title={`${format.day(day.id)}, ${words.kind(part.usage)}: ${format.money(part.amount_micro, bill.currency)}`}
+                data-usage={part.usage}
+                style={{ height: `${Number((BigInt(part.amount_micro) * 1_000n) / most) / 10}%` }}
+              />
+            ))}
+        </li>
+      ))}
+    </ol>
+  )
+}

@@ -1,0 +1,171 @@
+import {
+  type Bill,
+  type BillStretch,
+  downloadBill,
+  getBill,
+  getBillLine,
+  getBillMonths,
+} from '@berth/contract/bills'
+import { screen, waitFor, within } from '@testing-library/react'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { renderInPage } from '../../component-fixture.tsx'
+import { type Answers, answerCalls, InShell, Refusal } from '../../gateway-fixture.tsx'
+import { Page } from './BillDetailsPage.tsx'
+import { monthBefore, monthsToChoose } from './months.ts'
+
+const SUMS = { amount_micro: '1500000', cash_micro: '500000', credits_micro: '1000000', waived_micro: '0' }
+const PART = { usage: 'compute', stretches: 1, seconds: 5_400, ...SUMS } as const
+const SUBJECT = {
+  kind: 'instance',
+  id: 'i-1',
+  name: 'llama',
+  gpu_spec_name: 'RTX 4090',
+  gpu_count: 2,
+  instance_name: null,
+} as const
+const LINE: Bill['items'][number] = {
+  id: 'instance:i-1',
+  subject: SUBJECT,
+  date: null,
+  usage: 'compute',
+  parts: [PART],
+  stretches: 1,
+  seconds: 5_400,
+  ...SUMS,
+  from: '2026-03-10T12:00:00.000Z',
+  until: '2026-03-10T13:30:00.000Z',
+}
+const BILL: Bill = {
+  month: '2026-03',
+  from: '2026-03-01T00:00:00.000Z',
+  until: '2026-04-01T00:00:00.000Z',
+  currency: 'USD',
+  sum: SUMS,
+  kinds: [PART],
+  items: [LINE],
+  total: 1,
+  page: 1,
+  page_size: 20,
+}
+const DAY = { ...LINE, id: '2026-03-10', subject: null, date: '2026-03-10', usage: null }
+const STRETCH: BillStretch = {
+  receipt_id: 'u_1',
+  subject: SUBJECT,
+  usage: 'compute',
+  charge: 'by_time',
+  started_at: LINE.from,
+  ended_at: LINE.until,
+  from: LINE.from,
+  until: LINE.until,
+  seconds: 5_400,
+  rate_micro: '1000000',
+  rate_seconds: 3_600,
+  meters: [{ label: 'RTX 4090', unit: 'hour', quantity: 2, rate_micro: '500000' }],
+  ...SUMS,
+}
+
+test('[R2.4] [R7.5] a month shows its sum by kind and its lines, and a line opens to intervals and receipts', async () => {
+  const { page } = await open()
+  expect(await screen.findByText('Paid with $1.00 of credits and $0.50 of cash.')).toBeTruthy()
+  expect(screen.getByText(/^1 Mar.* to 1 Apr.*, UTC$/)).toBeTruthy()
+  screen.getByRole('button', { name: 'Open llama' }).click()
+  const dialog = within(await screen.findByRole('dialog'))
+  expect(await dialog.findByText('2 × RTX 4090 at $0.50 an hour')).toBeTruthy()
+  expect(dialog.getByText('$1.0000 /h')).toBeTruthy()
+  expect(dialog.getByText('5,400 s')).toBeTruthy()
+  dialog.getByRole('button', { name: /^Receipt of 10 Mar/ }).click()
+  await waitFor(() => expect(page.search()).toContain('receipt=u_1'))
+})
+
+test('[R7.5] lines are grouped and searched for in the address, and the file is of the same', async () => {
+  const { sent } = await open({}, '?month=2026-03&q=llama&group=kind')
+  await screen.findByRole('button', { name: 'Open llama' })
+  const asked = sent.filter(({ operation }) => operation === getBill.operation).map(({ path }) => path)
+  expect(asked).toContain('/gateway/api/bill/order?month=2026-03&group=kind&search=llama')
+  const saved = keepSaved()
+  screen.getByRole('button', { name: 'Export CSV' }).click()
+  await waitFor(() => expect(saved).toEqual(['usage-2026-03.csv']))
+  expect(sent.at(-1)?.path).toBe('/gateway/api/bill/order/download?month=2026-03&search=llama')
+})
+
+test('a month without usage says so, and a search that finds nothing says that', async () => {
+  const nothing = { ...BILL, items: [], kinds: [], total: 0, sum: { ...SUMS, amount_micro: '0' } }
+  const { page } = await open({ [getBill.operation]: () => nothing })
+  expect((await screen.findAllByText('Nothing was used in this month')).length).toBeGreaterThan(0)
+  await page.go('?month=2026-03&q=none')
+  expect(await screen.findByText('Nothing fits this search')).toBeTruthy()
+})
+
+test('a bill that could not be read says why and is asked for again; a file that was refused is not saved', async () => {
+  let refused = true
+  const refusal = () => new Refusal([], 'internal', 400)
+  await open({
+    [getBill.operation]: sent => (refused ? refusal() : answerBill(sent)),
+    [downloadBill.operation]: refusal,
+  })
+  const [again] = await screen.findAllByRole('button', { name: 'Try again' })
+  const saved = keepSaved()
+  screen.getByRole('button', { name: 'Export CSV' }).click()
+  refused = false
+  again?.click()
+  expect(await screen.findByText('Paid with $1.00 of credits and $0.50 of cash.')).toBeTruthy()
+  expect(saved).toEqual([])
+})
+
+test('[R7.5] months to choose are those with usage, this one and the one that is shown', () => {
+  const now = new Date('2026-11-20T12:00:00Z')
+  expect(monthsToChoose(['2026-10', '2026-01'], '2025-12', now)).toEqual([
+    '2026-11',
+    '2026-10',
+    '2026-01',
+    '2025-12',
+  ])
+  expect([monthBefore('2026-01'), monthBefore('2000-01')]).toEqual(['2025-12', null])
+})
+
+const answerBill: Answers[string] = ({ path }) =>
+  path.includes('group=day') ? { ...BILL, items: [DAY] } : BILL
+
+async function open(answers: Answers = {}, at = '?month=2026-03') {
+  const { sent } = await answerCalls({
+    [getBillMonths.operation]: () => ({ currency: 'USD', months: [{ month: '2026-03', ...SUMS }] }),
+    [getBill.operation]: answerBill,
+    [getBillLine.operation]: () => ({
+      currency: 'USD',
+      line: LINE,
+      items: [STRETCH],
+      total: 1,
+      page: 1,
+      page_size: 20,
+    }),
+    [downloadBill.operation]: () =>
+      new Response('Day\r\n', { headers: { 'content-type': 'text/csv; charset=utf-8' } }),
+    ...answers,
+  })
+  const page = await renderInPage(
+    () => (
+      <InShell>
+        <Page />
+      </InShell>
+    ),
+    { namespaces: ['bills', 'payments', 'events', 'terms-of-payment'], at },
+  )
+  return { page, sent }
+}
+
+/** The names under which files are saved from here on. */
+function keepSaved(): string[] {
+  const saved: string[] = []
+  URL.createObjectURL ??= () => ''
+  URL.revokeObjectURL ??= () => undefined
+  const spies = [
+    vi.spyOn(URL, 'createObjectURL').mockReturnValue('blob:a'),
+    vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (this: HTMLAnchorElement) {
+      saved.push(this.download)
+    }),
+  ]
+  onTestFinished(() => {
+    for (const spy of spies) spy.mockRestore()
+  })
+  return saved
+}

@@ -4,7 +4,7 @@ import { defineCall } from './call.ts'
 import { currency, micro, timestamp } from './fields.ts'
 
 /** What is deleted some days after the balance was used up, on a day that mails name beforehand (B4, R9.6). */
-export const DELETED_UNPAID = ['volumes', 'images', 'pods'] as const
+export const DELETED_UNPAID = ['public_ips', 'volumes', 'images', 'machines'] as const
 
 /** What uses a balance now, and what becomes of it when nothing is added (R2.27, B4). */
 export const outlook = z.object({

@@ -247,11 +247,11 @@ export function createBilling(deps: BillingDeps) {
 
     /**
      * What uses the balance, until when it lasts, and what is deleted after that (B4).
-     * @param runsPods Whether some pod of a customer is on; it comes from the instances domain.
+     * @param losesMachines Whether some machine is deleted some time after that; it comes from the instances domain.
      * @throws ApiError `not_found` without a wallet.
      */
-    outlook: (userId: string, runsPods: (userId: string) => Promise<boolean>): Promise<Outlook> =>
-      readOutlook({ ...deps, runsPods }, userId),
+    outlook: (userId: string, losesMachines: (userId: string) => Promise<boolean>): Promise<Outlook> =>
+      readOutlook({ ...deps, losesMachines }, userId),
 
     /**
      * What was spent since a midnight of UTC, as bills say it. Call it in one snapshot, or under the wallet's lock.

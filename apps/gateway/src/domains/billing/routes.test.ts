@@ -16,7 +16,7 @@ beforeAll(async () => {
     fixture.db,
     billingRoutes(
       fixture.billing,
-      { eventsBetween: async () => [], runsPods: async () => true },
+      { eventsBetween: async () => [], losesMachines: async () => true },
       english => english,
     ),
   )
@@ -64,7 +64,11 @@ test('where nothing can be paid, a top-up says so in the language that was asked
   const off = fixture.replica({ payments: [{ ...fixture.driver, offered: false }] })
   const closed = await startTestServer(
     fixture.db,
-    billingRoutes(off, { eventsBetween: async () => [], runsPods: async () => true }, english => english),
+    billingRoutes(
+      off,
+      { eventsBetween: async () => [], losesMachines: async () => true },
+      english => english,
+    ),
   )
   onTestFinished(() => closed.close(1_000))
   const { origin } = closed

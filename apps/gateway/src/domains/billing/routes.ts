@@ -23,7 +23,7 @@ export interface InstanceReads {
   /** What happened to an instance while it was metered. */
   eventsBetween: InstanceEventsReader
   /** Whether some pod of a customer is on, and is deleted when it stays stopped (R9.6). */
-  runsPods(userId: string): Promise<boolean>
+  losesMachines(userId: string): Promise<boolean>
 }
 
 /**
@@ -50,7 +50,7 @@ export function billingRoutes(
     | 'billLine'
     | 'billFile'
   >,
-  { eventsBetween, runsPods }: InstanceReads,
+  { eventsBetween, losesMachines }: InstanceReads,
   say: Say,
 ): Route[] {
   const inLanguage = (row: Transaction, language: Language): Transaction => {
@@ -93,7 +93,7 @@ export function billingRoutes(
       const receipt = await billing.receipt(caller.userId, params.id, eventsBetween)
       return { ...receipt, transaction: inLanguage(receipt.transaction, language) }
     }),
-    route(getOutlook, ({ caller }) => billing.outlook(caller.userId, runsPods)),
+    route(getOutlook, ({ caller }) => billing.outlook(caller.userId, losesMachines)),
     route(getSpend, ({ caller, query }) => billing.spend(caller.userId, query.days)),
     route(getBillMonths, ({ caller }) => billing.billMonths(caller.userId)),
     route(getBill, async ({ caller, query, language }) => {

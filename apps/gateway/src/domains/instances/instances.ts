@@ -107,7 +107,7 @@ export function createInstances(deps: InstancesDeps) {
     countLive,
     eventsBetween: reads.eventsBetween,
     /** Whether some pod of a customer is on that is deleted when it stays stopped (R9.6). */
-    runsPods: (userId: string) => reads.runsPods(db, userId),
+    losesMachines: (userId: string) => reads.losesMachines(db, userId),
     foreign: pairing.foreign,
     /**
      * Deploys an instance; a second deploy with the same key gives the first one's answer.

@@ -7,7 +7,7 @@ import {
   type listInstanceEvents,
 } from '@berth/contract/instances'
 import { SYSTEM_DISK_FREE_GB } from '@berth/contract/limits'
-import { and, asc, count, desc, eq, gte, inArray, isNotNull, isNull, lte } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, gte, inArray, isNotNull, isNull, lte, ne, or } from 'drizzle-orm'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -185,18 +185,24 @@ export async function eventsBetween(
 }
 
 /**
- * Whether some pod of a customer is on, or is to be, whose disks cost by the hour when it stops: it would be deleted
- * when it stays so (R9.6).
+ * Whether some machine of a customer is deleted some time after the balance is used up: a pod that is on, since it stays
+ * stopped then (R9.6), or a virtual machine whose disks cost something that nobody pays (B4).
  */
-export async function runsPods(q: Queryable, userId: string): Promise<boolean> {
+export async function losesMachines(q: Queryable, userId: string): Promise<boolean> {
   const rows = await q
     .select()
     .from(instance)
     .where(
       and(
         eq(instance.userId, userId),
-        eq(instance.kind, 'POD'),
-        eq(instance.desired, 'running'),
+        or(
+          and(eq(instance.kind, 'POD'), eq(instance.desired, 'running')),
+          and(
+            eq(instance.kind, 'VM'),
+            ne(instance.desired, 'terminated'),
+            gt(instance.stoppedMicroPerHour, 0n),
+          ),
+        ),
         isNull(instance.terminatedAt),
       ),
     )

@@ -45,6 +45,6 @@ function useHappeningText(): (happening: Happening) => string {
     if (happening.kind !== 'deletion') return t(`happens.${happening.kind}`)
     const { what } = happening
     if (what.length > 1) return t('happens.deleted.several')
-    return t(`happens.deleted.${what[0] ?? 'pods'}`)
+    return t(`happens.deleted.${what[0] ?? 'machines'}`)
   }
 }

@@ -18,7 +18,7 @@ const made = (about: Partial<Outlook> = {}): Outlook => ({
   deletions: [
     { what: 'volumes', at: after(30 + 14 * 24).toISOString() },
     { what: 'images', at: after(30 + 14 * 24).toISOString() },
-    { what: 'pods', at: after(30 + 30 * 24).toISOString() },
+    { what: 'machines', at: after(30 + 30 * 24).toISOString() },
   ],
   ...about,
 })
@@ -29,7 +29,7 @@ test('[B4] what happens by itself comes in its order, and of the mails the next 
     { kind: 'mail', hours: 24, at: after(6) },
     { kind: 'zero', at: after(30) },
     { kind: 'deletion', what: ['volumes', 'images'], at: after(30 + 14 * 24) },
-    { kind: 'deletion', what: ['pods'], at: after(30 + 30 * 24) },
+    { kind: 'deletion', what: ['machines'], at: after(30 + 30 * 24) },
   ])
 })
 

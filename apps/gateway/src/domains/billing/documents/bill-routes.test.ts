@@ -19,7 +19,7 @@ beforeAll(async () => {
     db,
     billingRoutes(
       billing,
-      { eventsBetween: async () => [], runsPods: async () => false },
+      { eventsBetween: async () => [], losesMachines: async () => false },
       english => english,
     ),
     { clock },

@@ -71,7 +71,7 @@ test('[R2.27] [B4] what uses the balance adds up to its burn, and each deletion 
   expect(deletions).toEqual([
     { what: 'volumes', at: after(14) },
     { what: 'images', at: after(14) },
-    { what: 'pods', at: after(30) },
+    { what: 'machines', at: after(30) },
   ])
 })
 
@@ -81,4 +81,21 @@ test('[R2.27] a pod that would be kept is not announced as deleted', async () =>
   const { deletions, empty_at } = await fixture.billing.outlook(userId, async () => false)
   expect(empty_at).not.toBeNull()
   expect(deletions).toEqual([])
+})
+
+test('[B4] an address is announced to go back, before anything is deleted', async () => {
+  const userId = await fixture.customer({ creditCents: 1_000 })
+  await fixture.db.transaction(tx =>
+    fixture.billing.openMeters(tx, {
+      userId,
+      subject: { kind: 'public_ip', id: randomUUID() },
+      name: '203.0.113.7',
+      meters: [{ sku: 'public_ip', label: '203.0.113.7', unit: 'hour', quantity: 1, rateMicro: 5_000n }],
+      stopsWhenEmpty: false,
+      at: fixture.clock.now(),
+    }),
+  )
+  const { deletions, empty_at } = await fixture.billing.outlook(userId, async () => false)
+  const at = new Date(Date.parse(empty_at ?? '') + 7 * 86_400_000).toISOString()
+  expect(deletions).toEqual([{ what: 'public_ips', at }])
 })

@@ -2,6 +2,7 @@ import {
   OUTLOOK_MACHINES_MAX,
   STOPPED_POD_KEPT_DAYS,
   UNPAID_IMAGE_KEPT_DAYS,
+  UNPAID_PUBLIC_IP_KEPT_DAYS,
   UNPAID_VOLUME_KEPT_DAYS,
 } from '@berth/contract/limits'
 import { runwaySeconds } from '@berth/contract/money'
@@ -18,8 +19,8 @@ import { usageKindSql } from './usage-kinds.ts'
 interface OutlookDeps {
   db: Database
   clock: Clock
-  /** Whether some pod of a customer is on that would be deleted when it stays stopped (R9.6); of the instances domain. */
-  runsPods(userId: string): Promise<boolean>
+  /** Whether some machine of a customer is deleted some time after that (R9.6, B4); of the instances domain. */
+  losesMachines(userId: string): Promise<boolean>
 }
 
 type Use = Outlook['uses'][number]
@@ -58,7 +59,7 @@ export async function readOutlook(deps: OutlookDeps, userId: string): Promise<Ou
     currency: totals.currency,
     uses: usesOf(open),
     emptyAt,
-    deletions: emptyAt === null ? [] : deletionsOf(open, emptyAt, await deps.runsPods(userId)),
+    deletions: emptyAt === null ? [] : deletionsOf(open, emptyAt, await deps.losesMachines(userId)),
   })
 }
 
@@ -105,12 +106,13 @@ function usesOf(open: readonly OpenUse[]): Use[] {
 }
 
 /** What is deleted unless something is added, each of its kind by its own rule (R9.6, B4). */
-function deletionsOf(open: readonly OpenUse[], emptyAt: Date, runsPods: boolean): Deletion[] {
+function deletionsOf(open: readonly OpenUse[], emptyAt: Date, losesMachines: boolean): Deletion[] {
   const costs = (...usages: Use['usage'][]) => open.some(({ usage }) => usages.includes(usage))
   const deletions: [boolean, (typeof DELETED_UNPAID)[number], number][] = [
+    [costs('public_ip'), 'public_ips', UNPAID_PUBLIC_IP_KEPT_DAYS],
     [costs('volume', 'snapshot'), 'volumes', UNPAID_VOLUME_KEPT_DAYS],
     [costs('image'), 'images', UNPAID_IMAGE_KEPT_DAYS],
-    [runsPods, 'pods', STOPPED_POD_KEPT_DAYS],
+    [losesMachines, 'machines', STOPPED_POD_KEPT_DAYS],
   ]
   return deletions
     .filter(([applies]) => applies)

@@ -5,6 +5,7 @@ import { INSTANCES_PER_USER_DEFAULT } from '@berth/contract/limits'
 import { createAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
 import { type Billing, createBilling } from './domains/billing/billing.ts'
+import { invoicePdfRoute } from './domains/billing/documents/invoices/pdf/pdf-route.ts'
 import { createBillingLoops } from './domains/billing/loops.ts'
 import { paymentRawRoutes } from './domains/billing/payments/raw-routes.ts'
 import { billingRoutes } from './domains/billing/routes.ts'
@@ -59,6 +60,7 @@ import { type PaymentsShown, paymentsShown } from './drivers/payments/payments-s
 import type { PaymentDriver } from './drivers/payments/port.ts'
 import type { IdentityProvider } from './drivers/sign-in/port.ts'
 import type { Clock } from './platform/clock.ts'
+import { findBrand, sellerOf } from './platform/config/brands.ts'
 import type { Catalogue } from './platform/config/catalogue.ts'
 import { sayIn } from './platform/config/catalogue-words.ts'
 import type { Config } from './platform/config/config.ts'
@@ -247,6 +249,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       purpose: 'berth payment pages',
       ids: parts.ids,
     }),
+    seller: () => sellerOf(findBrand(catalogue.brands, URL.parse(address.url)?.host ?? '')),
   })
   const images: Images = createImages({
     ...base,
@@ -445,7 +448,12 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const server = await createServer({
     ...base,
     routes,
-    rawRoutes: [...paymentRawRoutes(billing, parts.payments), ...images.rawRoutes, ...reach.rawRoutes],
+    rawRoutes: [
+      ...paymentRawRoutes(billing, parts.payments),
+      invoicePdfRoute(billing.invoices),
+      ...images.rawRoutes,
+      ...reach.rawRoutes,
+    ],
     authenticate: identity.authenticate,
     onCallDone: audit.noteCall,
     metrics,

@@ -104,6 +104,7 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     log,
     payments: [],
     publicUrl: () => '',
+    seller: () => ({ name: 'Berth', address: '', tax_id: '' }),
     events,
     sealer: testSealer,
   })

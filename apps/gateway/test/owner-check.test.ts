@@ -8,6 +8,7 @@ import { calls } from '@berth/contract/calls'
 import { addDeployTemplate } from '@berth/contract/deploy-templates'
 import { officialImages } from '@berth/contract/images'
 import { deployInstance, listInstances } from '@berth/contract/instances'
+import { listInvoices } from '@berth/contract/invoices'
 import { RECENT_SIGN_IN_MS } from '@berth/contract/limits'
 import { watchOffer } from '@berth/contract/offer-watches'
 import { addRegistryCredential } from '@berth/contract/registries'
@@ -175,6 +176,11 @@ const WHO: Record<string, Audience> = {
   'bill.order': 'user',
   'bill.order-line': 'user',
   'bill.order-download': 'user',
+  'bill.invoice': 'user',
+  'bill.invoice-page': 'user',
+  'bill.invoice-pdf': 'user',
+  'bill.billing-address': 'user',
+  'bill.billing-address-set': 'user',
 }
 
 /** What the walk sends where a call needs more than nothing; `id` is the owner's. */
@@ -275,6 +281,8 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'bill.order-line': ({ instance }) => ({
     query: { month: new Date().toISOString().slice(0, 7), line: `instance:${instance}` },
   }),
+  'bill.invoice-page': ({ invoice }) => ({ params: { id: invoice } }),
+  'bill.invoice-pdf': ({ invoice }) => ({ params: { id: invoice } }),
 }
 
 /** Of what the owner has. */
@@ -285,6 +293,7 @@ interface Ids {
   /** The public IP of that instance. */
   eip: string
   topup: string
+  invoice: string
   /** A session that is not the one that asks. */
   session: string
   sshKey: string
@@ -342,6 +351,7 @@ const CHANGES: Record<string, () => Input> = {
   }),
   'account.confirm-sign-in': () => ({ body: { password: PASSWORD } }),
   'notification.set': () => ({ body: DEFAULT_CHOICE }),
+  'bill.billing-address-set': () => ({ body: { name: 'Late', address: '', tax_id: '' } }),
   'ssh_key.add': () => ({ body: { public_key: publicKey() } }),
   'registry.add': () => ({ body: login() }),
   'api_key.create': () => ({ body: { name: 'late' } }),
@@ -459,6 +469,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         instance: 'i-zzzzzzz',
         transaction: 't_01890000-0000-7000-8000-000000000000',
         topup: 't_01890000-0000-7000-8000-000000000000',
+        invoice: 'inv_01890000-0000-7000-8000-000000000000',
         eip: '01890000-0000-7000-8000-000000000000',
         session: '01890000-0000-7000-8000-000000000000',
         sshKey: '01890000-0000-7000-8000-000000000000',
@@ -541,7 +552,18 @@ async function ownSomething(): Promise<Ids> {
     { body: { amount: 100, currency: 'USD', platform_name: 'testcard', source: '4242424242424242' } },
     { token: owner },
   )
-  return { user: ownerId, instance: instance_id, transaction, eip, topup, session, ...(await ownKeys()) }
+  const invoices = await gateway.data(listInvoices, {}, { token: owner })
+  const invoice = invoices.items[0]?.id ?? ''
+  return {
+    user: ownerId,
+    instance: instance_id,
+    transaction,
+    eip,
+    topup,
+    invoice,
+    session,
+    ...(await ownKeys()),
+  }
 }
 
 function deployBody(imageId: string) {

@@ -41,6 +41,7 @@ import {
   stopWebTerminal,
   terminateInstance,
 } from '@berth/contract/instances'
+import { listInvoices, setBillingAddress } from '@berth/contract/invoices'
 import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
 import { setNotifications } from '@berth/contract/notifications'
 import { cancelOfferWatch, watchOffer } from '@berth/contract/offer-watches'
@@ -125,6 +126,7 @@ const UNREAD: Record<string, string> = {
   'account.get-captcha': 'another one each time',
   'file.list': 'asks the machine each time, and is kept by nobody',
   'instance.diagnose-connection': 'tried anew each time that its button is pressed, and kept by nobody',
+  'bill.invoice-pdf': 'an address that is another one each time',
   'instance.metrics': 'sampled by a loop, whatever is called: its page asks again and again',
 }
 
@@ -273,6 +275,10 @@ const SCENES: Scene[] = [
     await gateway.data(link, { body: await visitOf(customer) }, customer)
     return { customer, input: { body: { providerType: 'Custom', providerName: 'acme' } } }
   }),
+  scene(setBillingAddress, async () => ({
+    customer: owner,
+    input: { body: { name: 'Anna GmbH', address: 'Weg 1', tax_id: '' } },
+  })),
   scene(setNotifications, async () => ({
     customer: owner,
     input: { body: { ...DEFAULT_CHOICE, alert_hours: [] } },
@@ -531,7 +537,7 @@ function declared({ stales, audit }: ChangingCall): readonly string[] {
 /** Fields that say the same as another read, which is the one that pages show; by operation. */
 const SAID_ELSEWHERE: Record<string, string> = { 'account.get-account': 'balance' }
 
-type Things = Record<'instances' | 'transactions' | 'topups', string[]>
+type Things = Record<'instances' | 'transactions' | 'topups' | 'invoices', string[]>
 
 /** What the reads with an id are asked about. */
 async function thingsOf(customer: Customer): Promise<Things> {
@@ -542,6 +548,7 @@ async function thingsOf(customer: Customer): Promise<Things> {
     instances: newest(instances.map(({ instance_id: id }) => ({ id }))),
     transactions: newest(items),
     topups: newest(items.filter(({ type }) => type === 'topup')),
+    invoices: newest((await gateway.data(listInvoices, {}, customer)).items),
   }
 }
 
@@ -572,6 +579,7 @@ const QUESTIONS: Record<string, (things: Things, customer: Customer) => unknown[
   'bill.order-download': () => [{ query: { month: month() } }],
   'bill.topup-state': ({ topups }) => byId(topups),
   'bill.transaction-receipt': ({ transactions }) => byId(transactions),
+  'bill.invoice-page': ({ invoices }) => byId(invoices),
 }
 
 /** What each read answered, by operation and question. */

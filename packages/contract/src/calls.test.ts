@@ -79,6 +79,8 @@ const SEED_CALLS: Record<string, string[]> = {
   'GET /api/order/bill_duration': [],
   'GET /api/bill/order': [],
   'GET /api/bill/order/download': [],
+  'GET /api/bill/invoice': [],
+  'GET /api/bill/invoice/{id}': [],
 }
 
 /**
@@ -142,6 +144,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'account.update-user',
     'account.send-sign-in-code',
     'notification.set',
+    'bill.billing-address-set',
     'offer_watch.add',
     'offer_watch.cancel',
     'registry.add',
@@ -301,6 +304,9 @@ const OWN_CALLS = [
   'GET /api/bill/spend',
   'GET /api/bill/outlook',
   'GET /api/bill/order/line',
+  'GET /api/bill/invoice/{id}/pdf',
+  'GET /api/bill/billing-address',
+  'PUT /api/bill/billing-address',
 ]
 
 const all: readonly Call[] = calls

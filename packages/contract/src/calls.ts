@@ -15,6 +15,7 @@ import { instancePageCalls } from './instance-page.ts'
 import { instancePagingCalls } from './instance-paging.ts'
 import { instanceTermCalls } from './instance-terms.ts'
 import { instanceCalls } from './instances.ts'
+import { invoiceCalls } from './invoices.ts'
 import { notificationCalls } from './notifications.ts'
 import { offerWatchCalls } from './offer-watches.ts'
 import { outlookCalls } from './outlook.ts'
@@ -59,4 +60,5 @@ export const calls = [
   ...outlookCalls,
   ...budgetCalls,
   ...billCalls,
+  ...invoiceCalls,
 ] as const

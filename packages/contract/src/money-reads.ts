@@ -13,4 +13,5 @@ export const MONEY_READS = [
   'bill.order',
   'bill.order-line',
   'bill.order-download',
+  'bill.invoice',
 ] as const

@@ -13,7 +13,8 @@ import { openOwnSecrets, openSecrets } from '../platform/installation/open-secre
 import { createLog } from '../platform/log.ts'
 import { checkBooks } from './books-command.ts'
 import { runImages } from './images-commands.ts'
-import { readCommand, USAGE, UsageError } from './read-command.ts'
+import { type OperatorCommand, readCommand, USAGE, UsageError } from './read-command.ts'
+import { runRefunds } from './refunds-commands.ts'
 
 /** What was asked for cannot be understood; nothing was done. */
 const EXIT_USAGE = 2
@@ -30,15 +31,20 @@ async function main(args: string[]): Promise<number> {
       process.stdout.write(USAGE)
       return 0
     }
-    const answer = await withGateway(gateway =>
-      command.group === 'books' ? checkBooks(gateway.billing) : runImages(gateway.images, command),
-    )
+    const answer = await withGateway(gateway => run(gateway, command))
     process.stdout.write(command.json ? `${JSON.stringify(answer.data, null, 2)}\n` : answer.text)
     return 'failed' in answer && answer.failed ? EXIT_FAILURE : 0
   } catch (error) {
     process.stderr.write(`${wordsOf(error)}\n`)
     return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILURE
   }
+}
+
+async function run({ billing, images }: Gateway, command: OperatorCommand) {
+  if (command.group === 'books') return await checkBooks(billing)
+  if (command.group === 'images') return await runImages(images, command)
+  const note = (line: string) => process.stderr.write(`${line}\n`)
+  return await runRefunds(billing, { ids: systemIds, note }, command)
 }
 
 function wordsOf(error: unknown): string {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { centsFromText } from '@berth/contract/money'
 
 /** What was asked for cannot be understood. */
 export class UsageError extends Error {}
@@ -14,11 +15,18 @@ export type ImagesCommand = { json: boolean } & (
 export type OperatorCommand =
   | (ImagesCommand & { group: 'images' })
   | { group: 'books'; act: 'check'; json: boolean }
+  | RefundsCommand
+
+export type RefundsCommand = { group: 'refunds'; json: boolean } & (
+  | { act: 'list' }
+  | { act: 'create'; paymentId: string; amountCents?: number; id?: string }
+)
 
 const REASON_CHARS_MAX = 500
 
 export const USAGE = `Usage: npm run operator -- images <what>
        npm run operator -- books check
+       npm run operator -- refunds <what>
 
   queue                              Images that wait for an answer, the oldest first
   show <id>                          One of them, with all that was said of it
@@ -30,6 +38,11 @@ export const USAGE = `Usage: npm run operator -- images <what>
   take-down <id> --reason <words>    Takes an image off the community, by the community's id of it
 
   books check                        Audits all books, and names each difference; the exit status is 1 where there is one
+
+  refunds create --payment <t_…>     Gives a payment back, as far as its money is not spent
+    --amount 12.34                   Only so much of it
+    --id <words>                     Names the refund: the same again refunds nothing more
+  refunds list                       The newest hundred
 
   --json                             Answers as JSON
 `
@@ -43,6 +56,8 @@ export function readCommand(args: string[]): OperatorCommand | null {
   const { values, positionals } = parse(args)
   if (values.help || positionals.length === 0) return null
   const [group, ...rest] = positionals
+  if (group === 'refunds') return readRefunds(rest, values)
+  requireNone(values)
   if (group === 'books') return readBooks(rest, values)
   if (group !== 'images') throw new UsageError(`There is no ${group} here.\n\n${USAGE}`)
   return { group, ...readImages(rest, values) }
@@ -83,11 +98,49 @@ function readImages([act, id, ...more]: string[], { json, reason, seen }: Values
   }
 }
 
+const REFUND_ID = /^[\w.:-]{1,60}$/
+
+/** What only `refunds create` takes. */
+function requireNone({ payment, amount, id }: Values): void {
+  if (payment === undefined && amount === undefined && id === undefined) return
+  throw new UsageError(`--payment, --amount and --id go with refunds create.\n\n${USAGE}`)
+}
+
+function readRefunds([act, ...more]: string[], values: Values): RefundsCommand {
+  const { json, payment, amount, id, reason, seen } = values
+  if (more.length > 0) throw new UsageError(`${more.join(' ')} is too much.\n\n${USAGE}`)
+  if (reason !== undefined || seen !== undefined) {
+    throw new UsageError(`--reason and --seen go with images.\n\n${USAGE}`)
+  }
+  if (act === 'list') {
+    requireNone(values)
+    return { group: 'refunds', json, act }
+  }
+  if (act !== 'create') throw new UsageError(`Refunds cannot ${act ?? 'do nothing'}.\n\n${USAGE}`)
+  if (!payment) throw new UsageError('Say with --payment what to give back: the id of a top-up, t_….')
+  if (id !== undefined && !REFUND_ID.test(id)) {
+    throw new UsageError('An --id has at most 60 letters, digits, dots, dashes and colons.')
+  }
+  const named = id === undefined ? {} : { id }
+  return { group: 'refunds', json, act, paymentId: payment, ...centsOf(amount), ...named }
+}
+
+/** Whole cents: a refund is never rounded. */
+function centsOf(amount: string | undefined): { amountCents?: number } {
+  if (amount === undefined) return {}
+  const cents = /^\d{1,7}(\.\d{1,2})?$/.test(amount) ? centsFromText(amount) : null
+  if (cents !== null && cents > 0) return { amountCents: cents }
+  throw new UsageError('An --amount is more than nothing and has at most two decimals, such as 12.34.')
+}
+
 function parse(args: string[]) {
   const options = {
     json: { type: 'boolean', default: false },
     reason: { type: 'string' },
     seen: { type: 'string' },
+    payment: { type: 'string' },
+    amount: { type: 'string' },
+    id: { type: 'string' },
     help: { type: 'boolean', short: 'h', default: false },
   } as const
   try {

@@ -62,6 +62,13 @@ export interface InstanceStart {
 /** 1.00 in micro-units. */
 export const UNIT = 1_000_000n
 
+/** Who makes invoices out. */
+export const SELLER = {
+  name: 'Berth Cloud GmbH',
+  address: 'Hafenstraße 1\n20457 Hamburg',
+  tax_id: 'DE123456789',
+}
+
 /** Signs the test cards’ webhooks. */
 export const WEBHOOK_SECRET = new Uint8Array(32).fill(9)
 
@@ -90,6 +97,7 @@ export async function createBillingFixture(): Promise<BillingFixture> {
       events,
       sealer: testSealer,
       publicUrl: () => 'http://127.0.0.1:8080',
+      seller: () => SELLER,
     })
   const billing = replica({})
   return {

@@ -12,8 +12,12 @@ import type { Database, Queryable, Transaction } from '../../platform/database/d
 import type { Events } from '../../platform/events/events.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Sealer } from '../../platform/sealer.ts'
+import { accountDeleted } from '../identity/events.ts'
 import { openBillFile } from './documents/bill-file.ts'
 import { type BillQuery, readBill, readBillLine, readMonths } from './documents/bills.ts'
+import { forgetAddress } from './documents/invoices/addresses.ts'
+import { createInvoices } from './documents/invoices/invoices.ts'
+import type { Seller } from './documents/invoices/make-invoice.ts'
 import { readOutlook } from './documents/outlook.ts'
 import { type InstanceEventsReader, readReceipt } from './documents/receipts.ts'
 import { readSpend } from './documents/spend.ts'
@@ -39,6 +43,7 @@ import { postDue } from './meters/tick.ts'
 import { pruneEvents, receiveWebhook } from './payments/events.ts'
 import { driverOf, hasOpenTopup, openAmong } from './payments/intents.ts'
 import { recoverTopups } from './payments/recovery.ts'
+import { createRefunds, recoverRefunds } from './payments/refund-requests.ts'
 import {
   cancelTopup,
   openTopups,
@@ -61,11 +66,13 @@ interface BillingDeps {
   ids: Ids
   log: Pick<Logger, 'info' | 'warn' | 'error'>
   payments: readonly PaymentDriver[]
-  events: Pick<Events, 'emit'>
+  events: Pick<Events, 'emit' | 'on'>
   /** Seals the addresses on which customers confirm payments. */
   sealer: Sealer
   /** The console's address, for payment platforms that send browsers back. */
   publicUrl(): string
+  /** Who makes invoices out, as the catalogue says now. */
+  seller(): Seller
 }
 
 /** What belongs to one customer's subject. */
@@ -78,6 +85,7 @@ type OfSubject<More = unknown> = { userId: string; subject: Subject } & More
 export function createBilling(deps: BillingDeps) {
   const { db, clock, payments } = deps
   const balances = createBalanceReader(deps)
+  deps.events.on(accountDeleted, 'billing', (tx, { userId }) => forgetAddress(tx, userId))
   return {
     /** Opens a customer's wallet. Idempotent. */
     openWallet: (tx: Transaction, input: { userId: string; currency: Currency }): Promise<void> =>
@@ -207,7 +215,10 @@ export function createBilling(deps: BillingDeps) {
     },
 
     /** Finishes payments whose outcome is not known yet, and reads what no webhook told. @returns How many it finished. */
-    recoverTopups: (signal?: AbortSignal): Promise<number> => recoverTopups(deps, signal),
+    recoverTopups: async (signal?: AbortSignal): Promise<number> => {
+      await recoverRefunds(deps, signal)
+      return await recoverTopups(deps, signal)
+    },
 
     /** Answers the transaction list (R3.10). */
     transactions: (userId: string, query: TransactionsQuery): Promise<CallData<typeof listTransactions>> =>
@@ -264,6 +275,11 @@ export function createBilling(deps: BillingDeps) {
       q: Queryable,
       of: readonly SpendingOf[],
     ): Promise<{ postedMicro: bigint; dueMicro: bigint }[]> => spentAtMost(q, clock, of),
+    /** Invoices and credit notes (B23). */
+    invoices: createInvoices(deps),
+
+    /** Refunds by operators. */
+    refunds: createRefunds(deps),
 
     /**
      * Audits all books.

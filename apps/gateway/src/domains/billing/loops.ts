@@ -8,7 +8,7 @@ interface LoopDeps {
   db: Database
   clock: Clock
   log: Pick<Logger, 'error' | 'info'>
-  billing: Pick<Billing, 'postDue' | 'recoverTopups' | 'checkBooks'>
+  billing: Pick<Billing, 'postDue' | 'recoverTopups' | 'checkBooks' | 'invoices'>
   /** Who holds the leases: the same for all of one process. */
   owner: string
   /** Pause between two metering ticks. */
@@ -23,13 +23,15 @@ interface LoopDeps {
 
 /** Pause between two rounds of top-up recovery: a customer who waits for money looks again about then. */
 const RECOVERY_MS = 15_000
+/** Pause between two looks for months that have ended: their invoices are there within the hour. */
+const INVOICES_MS = 3_600_000
 /** So often the books are checked. */
 const BOOKS_MS = 86_400_000
 /** Whoever holds the lease looks so often whether they are to be: soon after a start, and not in the midst of it. */
 const BOOKS_LOOK_MS = 60_000
 
 /**
- * The domain's three loops. Each runs in one replica at a time, and outlives every error of the database.
+ * The domain's four loops. Each runs in one replica at a time, and outlives every error of the database.
  * `start` also finishes at once what a killed gateway left behind. `stop` returns when nothing runs any more.
  */
 export function createBillingLoops(deps: LoopDeps): Pick<Loop, 'start' | 'stop'> {
@@ -82,14 +84,23 @@ export function createBillingLoops(deps: LoopDeps): Pick<Loop, 'start' | 'stop'>
       if (problems.length === 0) log.info({}, 'the books balance')
     },
   })
+  const invoices = createLoop({
+    name: 'billing.invoices',
+    pauseMs: INVOICES_MS,
+    atOnce: true,
+    lease: deps,
+    log,
+    run: signal => billing.invoices.makeDue(signal),
+  })
   return {
     start() {
       metering.start()
       recovery.start()
+      invoices.start()
       books.start()
     },
     async stop() {
-      await Promise.all([metering.stop(), recovery.stop(), books.stop()])
+      await Promise.all([metering.stop(), recovery.stop(), invoices.stop(), books.stop()])
     },
   }
 }

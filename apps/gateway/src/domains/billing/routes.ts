@@ -11,6 +11,13 @@ import {
   topup,
 } from '@berth/contract/billing'
 import { type BillLine, downloadBill, getBill, getBillLine, getBillMonths } from '@berth/contract/bills'
+import {
+  getBillingAddress,
+  getInvoice,
+  getInvoicePdf,
+  listInvoices,
+  setBillingAddress,
+} from '@berth/contract/invoices'
 import type { Language } from '@berth/contract/limits'
 import { getOutlook } from '@berth/contract/outlook'
 import type { Say } from '../../platform/config/catalogue-words.ts'
@@ -49,6 +56,7 @@ export function billingRoutes(
     | 'bill'
     | 'billLine'
     | 'billFile'
+    | 'invoices'
   >,
   { eventsBetween, losesMachines }: InstanceReads,
   say: Say,
@@ -61,6 +69,7 @@ export function billingRoutes(
     const spec = row.subject?.gpu_spec_name
     return spec ? { ...row, subject: { ...row.subject, gpu_spec_name: say(spec, language) } } : row
   }
+  const { invoices } = billing
   return [
     route(getBalance, ({ caller }) => billing.balance(caller.userId)),
     route(listPayPlatforms, async () =>
@@ -106,5 +115,12 @@ export function billingRoutes(
       return { ...opened, line: ofLanguage(opened.line, language), items }
     }),
     route(downloadBill, ({ caller, query, language }) => billing.billFile(caller.userId, query, language)),
+    route(listInvoices, ({ caller, query }) => invoices.list(caller.userId, query)),
+    route(getInvoice, ({ caller, params }) => invoices.read(caller.userId, params.id)),
+    route(getInvoicePdf, ({ caller, params, query }) =>
+      invoices.pdfLink(caller.userId, params.id, query.language),
+    ),
+    route(getBillingAddress, ({ caller }) => invoices.address(caller.userId)),
+    route(setBillingAddress, ({ caller, body }) => invoices.setAddress(caller.userId, body)),
   ]
 }

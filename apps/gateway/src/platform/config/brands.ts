@@ -89,6 +89,15 @@ export const brand = z
     /** What one agrees to at sign-up. */
     terms,
     accent: accent.nullable().default(null),
+    /** Who makes invoices out. */
+    legal: z
+      .strictObject({
+        name: z.string().min(1, 'must not be empty').max(120),
+        address: z.string().max(400).default(''),
+        tax_id: z.string().max(40).default(''),
+      })
+      .nullable()
+      .default(null),
     /** These hosts are the production: only there are analytics loaded. */
     production: z.boolean().default(false),
     analytics: analytics.nullable().default(null),
@@ -149,6 +158,11 @@ export function findBrand(list: readonly Brand[], host: string): Brand {
     list.find(({ hosts }) => hosts.includes(DEFAULT_HOST))
   if (!found) throw new Error('the catalogue has no brand for the host `default`')
   return found
+}
+
+/** Whose name stands on invoices: the brand's company, or where the catalogue names none the brand's own name. */
+export function sellerOf({ name, legal }: Pick<Brand, 'name' | 'legal'>) {
+  return legal ?? { name, address: '', tax_id: '' }
 }
 
 /**

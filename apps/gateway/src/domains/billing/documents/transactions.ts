@@ -16,6 +16,7 @@ import { unpostedMicro } from '../meters/metering.ts'
 import type { SubjectFacts } from '../meters/tables.ts'
 import type { Unit } from '../meters/units.ts'
 import type { Subject } from '../subject.ts'
+import { INVOICE_PREFIX } from './invoices/read-invoices.ts'
 import { usageKindSql } from './usage-kinds.ts'
 import { containing } from './used.ts'
 
@@ -71,6 +72,8 @@ export type TransactionRow = {
   last4: string | null
   reason: string | null
   failure: string | null
+  /** The document that was made for it. */
+  invoiceId: string | null
 }
 
 export type TransactionsQuery = { page: number; page_size: number } & Pick<Filter, 'type' | 'search'>
@@ -138,7 +141,7 @@ export async function readRows(
       order by at desc, ref_id desc limit ${limit} offset ${offset}
     )
     select ${sql.join(counts, sql` + `)} as total,
-      page.type, page.ref_id as "refId", page.state, page.amount, page.subject_kind as "subjectKind",
+      page.type, page.ref_id as "refId", d.id as "invoiceId", page.state, page.amount, page.subject_kind as "subjectKind",
       page.subject_id as "subjectId", page.subject_name as "subjectName", page.subject_facts as "subjectFacts",
       page.charge, page.rate, page.rate_seconds as "rateSeconds",
       page.carried_parts as "carriedParts", page.credits, page.cash, page.waived, page.owed,
@@ -148,6 +151,7 @@ export async function readRows(
     from wallet w
     left join page on true
     left join usage_meter m on page.type = 'usage' and m.interval_id = page.ref_id and m.position = 0
+    left join invoice d on d.key = page.type || ':' || page.ref_id and page.type in ('topup', 'refund')
     where w.user_id = ${userId}
     order by page.at desc, page.ref_id desc`)
   // A page past the end still has one row, which carries the total alone.
@@ -226,7 +230,7 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
     date: startedAt,
     status: statusOf(row),
     couponAmountMicro: 0n,
-    invoice: null,
+    invoice: row.invoiceId === null ? null : INVOICE_PREFIX + row.invoiceId,
     about: aboutOf({
       usage: row.usage,
       instanceId: isInstance ? row.subjectId : (row.subjectFacts?.instance_id ?? null),

@@ -17,6 +17,9 @@ beforeEach(async () => {
   fixture.clock.advance(3_600)
   await fixture.close({ userId, instanceId: 'i-a' })
   await fixture.billing.topUp(topupRequest(userId))
+  // A month ends.
+  fixture.clock.advance(30 * 86_400)
+  await fixture.billing.invoices.makeDue()
   expect(await fixture.billing.checkBooks()).toEqual([])
 })
 afterEach(() => fixture.database.drop())
@@ -24,6 +27,10 @@ afterEach(() => fixture.database.drop())
 const entry = (kind: string, from: string, to: string, owner: SQL, ref: SQL = sql`gen_random_uuid()`) => sql`
   insert into ledger_transfer (id, key, from_account, to_account, amount_micro, kind, ref_id, user_id, created_at)
   select gen_random_uuid(), gen_random_uuid()::text, ${from}, ${to}, 1, ${kind}, ${ref}, ${owner}, now()`
+
+/** Invoices refuse every change: whoever damages them is past that. */
+const onInvoices = (change: string) =>
+  sql.raw(`alter table invoice disable trigger user; ${change}; alter table invoice enable trigger user`)
 
 /** One row for each way in which books can be wrong: what breaks them, and what the audit must say. */
 const DAMAGES: [string, (userId: string) => SQL, RegExp][] = [
@@ -135,6 +142,37 @@ const DAMAGES: [string, (userId: string) => SQL, RegExp][] = [
     "an entry on somebody else's account",
     user => entry('usage', `user:${user}:cash`, 'house:revenue:USD', sql`${randomUUID()}::uuid`),
     /nobody else's account/,
+  ],
+  [
+    'a top-up without its invoice',
+    () => onInvoices(`delete from invoice where kind = 'topup' and position = 1`),
+    /settled top-up has its invoice.*: 2500 paid, 0 on its invoice/,
+  ],
+  [
+    'an invoice of another amount',
+    () => onInvoices(`update invoice set amount_cents = 2400 where position = 1`),
+    /2500 paid, 2400 on its invoice[\s\S]*lines add up to its amount: .*: 2400, by its lines 2500/,
+  ],
+  [
+    'a number that is not there',
+    () => onInvoices(`delete from invoice where position = 1`),
+    /have no gap: 2026-USD: 3 given, 2 there, the highest 3/,
+  ],
+  [
+    'a number that was given and not counted',
+    () => sql`update invoice_series set last = 2`,
+    /have no gap: 2026-USD: 2 given, 3 there/,
+  ],
+  [
+    'a month that was invoiced for what nobody used',
+    () => onInvoices(`update invoice set to_micro = to_micro + 1 where kind = 'usage'`),
+    /months' invoices add up/,
+  ],
+  [
+    'a refund without its credit note',
+    user => sql`insert into payment_refund (id, intent_id, user_id, amount_cents, owed_micro, created_at)
+      select gen_random_uuid(), id, ${user}, 100, 0, now() from payment_intent where state = 'succeeded' limit 1`,
+    /refund has its credit note.*: 100 given back, of which 0 failed, 0 and 0 by its documents/,
   ],
   [
     'a wallet without accounts',

@@ -222,6 +222,61 @@ const RULES: Rule[] = [
         or r.owed_micro <> coalesce(t.owed, 0) or r.repaid_micro <> coalesce(t.repaid, 0)`,
   },
   {
+    name: 'each settled top-up has its invoice, and the sums agree',
+    broken: sql`
+      select coalesce(u.id, n.ref_id) || ': ' || coalesce(u.amount_cents, 0) || ' paid, '
+        || coalesce(n.amount_cents, 0) || ' on its invoice' as problem
+      from (select * from payment_intent where state in (${paid})) u
+        full join (select * from invoice where kind = 'topup') n on n.ref_id = u.id and n.user_id = u.user_id
+      where u.id is null or n.id is null or n.amount_cents <> u.amount_cents or n.currency <> u.currency`,
+  },
+  {
+    name: 'each refund has its credit note, and the sums agree',
+    broken: sql`
+      select coalesce(r.id, n.ref_id) || ': ' || coalesce(r.amount_cents, 0) || ' given back, of which '
+        || coalesce(r.failed_cents, 0) || ' failed, ' || coalesce(n.noted, 0) || ' and ' || coalesce(n.reversed, 0)
+        || ' by its documents' as problem
+      from (select * from payment_refund where reason = 'refund') r full join (
+        select ref_id, user_id, count(*) filter (where kind = 'refund') as notes,
+          -coalesce(sum(amount_cents) filter (where kind = 'refund'), 0) as noted,
+          coalesce(sum(amount_cents) filter (where kind = 'refund_failed'), 0) as reversed
+        from invoice where kind in ('refund', 'refund_failed') group by ref_id, user_id
+      ) n on n.ref_id = r.id and n.user_id = r.user_id
+      where r.id is null or n.ref_id is null or n.notes <> 1 or n.noted <> r.amount_cents
+        or n.reversed <> r.failed_cents`,
+  },
+  {
+    name: "months' invoices add up to what was used",
+    broken: sql`
+      select user_id || ' in ' || month || ': ' || amount_cents || ' for ' || from_micro || ' to ' || to_micro
+        || ', before it ' || before || ', used ' || used as problem
+      from (
+        select n.user_id, n.month, n.amount_cents, n.from_micro, n.to_micro,
+          lag(n.to_micro, 1, 0::bigint) over (partition by n.user_id order by n.month) as before,
+          (select coalesce(sum(case when d.back then -d.amount_micro else d.amount_micro end), 0) from usage_day d
+            where d.user_id = n.user_id and d.part <> 'write_off' and d.day < n.month + interval '1 month') as used
+        from invoice n where n.kind = 'usage'
+      ) months
+      where from_micro <> before or to_micro <> used
+        or amount_cents <> floor(to_micro / 10000.0) - floor(from_micro / 10000.0)`,
+  },
+  {
+    name: 'numbers of invoices have no gap',
+    broken: sql`
+      select s.series || ': ' || s.last || ' given, ' || count(n.id) || ' there, the highest ' || coalesce(max(n.position), 0)
+        as problem
+      from invoice_series s left join invoice n on n.series = s.series
+      group by s.series, s.last having count(n.id) <> s.last or coalesce(max(n.position), 0) <> s.last`,
+  },
+  {
+    name: "a document's lines add up to its amount",
+    broken: sql`
+      select n.id || ': ' || n.amount_cents || ', by its lines ' || l.cents as problem from invoice n
+        cross join lateral (select coalesce(sum((line->>'amount')::int), 0) as cents
+          from jsonb_array_elements(n.page->'lines') line) l
+      where l.cents <> n.amount_cents`,
+  },
+  {
     name: 'a credit has its one entry',
     broken: sql`
       select coalesce(c.id, t.ref_id) || ': ' || coalesce(t.count, 0) || ' entries of ' || coalesce(t.micro, 0)

@@ -94,6 +94,7 @@ test('[B2] [B3] top-ups of the version before are carried over: the list, the bo
   const lists = () => Promise.all(userIds.map(id => list(billing, id)))
   const balances = () => Promise.all(userIds.map(id => billing.balanceCents(id)))
   expect(await lists()).toEqual(before)
+  await billing.invoices.makeDue()
   expect(await billing.checkBooks()).toEqual([])
   expect(await balances()).toEqual([4_499, 100_000, 0])
 
@@ -111,6 +112,7 @@ test('[B2] [B3] top-ups of the version before are carried over: the list, the bo
   expect(await billing.recoverTopups()).toBe(0)
   const ends = before.map(rows => rows.map(row => (row.status === 'pending' ? endOf(row) : row)))
   expect(await lists()).toEqual(ends)
+  await billing.invoices.makeDue()
   expect(await billing.checkBooks()).toEqual([])
   expect(await balances()).toEqual([4_499 + 700 + 800 + 900, 100_000, 0])
   // Each was charged once, also where it was charged before; and a receipt tells what was booked only now.
@@ -261,7 +263,8 @@ function open(): { billing: Billing; events: TestEvents } {
   })
   const events = createTestEvents(db)
   const publicUrl = () => 'http://127.0.0.1:8080'
-  const deps = { db, clock, ids, log, payments: [driver], events, sealer: testSealer, publicUrl }
+  const seller = () => ({ name: 'Berth', address: '', tax_id: '' })
+  const deps = { db, clock, ids, log, payments: [driver], events, sealer: testSealer, publicUrl, seller }
   return { events, billing: createBilling(deps) }
 }
 

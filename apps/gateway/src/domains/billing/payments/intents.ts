@@ -8,6 +8,7 @@ import type { Events } from '../../../platform/events/events.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Sealer } from '../../../platform/sealer.ts'
+import { invoiceTopup, type Seller } from '../documents/invoices/make-invoice.ts'
 import { topUpPaid } from '../events.ts'
 import { customerAccounts, openHouseAccount, postTransfer } from '../ledger/ledger.ts'
 import { lockWallet } from '../ledger/wallet.ts'
@@ -27,6 +28,8 @@ export interface PaymentsDeps {
   sealer: Sealer
   /** The console's address, for platforms that send browsers back. */
   publicUrl(): string
+  /** Who makes invoices out. */
+  seller(): Seller
 }
 
 export type Intent = typeof paymentIntent.$inferSelect
@@ -212,6 +215,8 @@ async function credit(tx: Transaction, deps: PaymentsDeps, intent: Intent): Prom
     currency,
     card: { brand, last4 },
   })
+  // Last: its number is locked until the transaction ends.
+  await invoiceTopup(tx, deps, intent)
 }
 
 /** The condition that finds a customer's payments of which nothing is decided yet. */

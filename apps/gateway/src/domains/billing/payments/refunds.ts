@@ -4,6 +4,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
 import type { Ids } from '../../../platform/ids.ts'
+import { creditRefund, type InvoiceDeps, reverseCredit } from '../documents/invoices/make-invoice.ts'
 import { disputeWon, paymentDisputed, paymentRefunded, refundFailed } from '../events.ts'
 import { customerAccounts, openHouseAccount, postTransfer } from '../ledger/ledger.ts'
 import { lockWallet, readTotals, type WalletTotals } from '../ledger/wallet.ts'
@@ -15,7 +16,7 @@ interface RefundDeps {
   ids: Ids
 }
 
-type BookingDeps = RefundDeps & { events: Pick<Events, 'emit'> }
+type BookingDeps = RefundDeps & InvoiceDeps & { events: Pick<Events, 'emit'> }
 type Intent = typeof paymentIntent.$inferSelect
 type Refund = typeof paymentRefund.$inferSelect
 
@@ -51,15 +52,8 @@ export async function bookRefund(
   const takenMicro = least(amountMicro, spendableCash(await readTotals(tx, deps.clock, userId)))
   const owedMicro = amountMicro - takenMicro
   const id = deps.ids.uuid()
-  await tx.insert(paymentRefund).values({
-    id,
-    intentId: intent.id,
-    userId,
-    reason,
-    amountCents: toCents - fromCents,
-    owedMicro,
-    createdAt: deps.clock.now(),
-  })
+  const booked = { id, amountCents: toCents - fromCents, createdAt: deps.clock.now() }
+  await tx.insert(paymentRefund).values({ ...booked, intentId: intent.id, userId, reason, owedMicro })
   const to = await openHouseAccount(tx, { clearing: intent.platformName }, currency)
   const common = { to, kind: 'refund', refId: id, userId, at: deps.clock.now() } as const
   const key = `${reason}:${intent.id}:${fromCents}`
@@ -73,6 +67,8 @@ export async function bookRefund(
   }
   const happened = reason === 'refund' ? paymentRefunded : paymentDisputed
   await deps.events.emit(tx, happened, noticeOf(deps, intent, id, toCents - fromCents))
+  // What a bank takes is disputed, and no sale that we take back: it has no credit note.
+  if (reason === 'refund') await creditRefund(tx, deps, intent, booked)
 }
 
 /**
@@ -140,6 +136,7 @@ async function putBack(
     .where(eq(paymentRefund.id, id))
   const happened = reason === 'refund' ? refundFailed : disputeWon
   await deps.events.emit(tx, happened, noticeOf(deps, intent, id, cents))
+  if (reason === 'refund') await reverseCredit(tx, deps, intent, { id, fromCents: failedCents, cents })
 }
 
 /** What customers are told of a refund. */
@@ -215,7 +212,7 @@ export async function collectOwed(deps: RefundDeps & { db: Database }, signal?: 
 }
 
 /** Cash that can be taken so that what is set aside stays covered. */
-function spendableCash({ cashMicro, availableMicro }: WalletTotals): bigint {
+export function spendableCash({ cashMicro, availableMicro }: WalletTotals): bigint {
   return least(cashMicro, availableMicro)
 }
 

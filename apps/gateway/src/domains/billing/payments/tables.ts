@@ -130,3 +130,35 @@ export const paymentRefund = pgTable(
     ),
   ],
 )
+
+/** Refunds that an operator asked for: written before the platform is asked, so that one is finished after a crash. */
+export const refundRequest = pgTable(
+  'refund_request',
+  {
+    /** The operator's, and the platform's key: the same again refunds nothing more. */
+    id: text('id').primaryKey(),
+    intentId: uuid('intent_id')
+      .notNull()
+      .references(() => paymentIntent.id),
+    userId: uuid('user_id').notNull(),
+    amountCents: integer('amount_cents').notNull(),
+    state: text('state', { enum: ['asked', 'done', 'refused'] }).notNull(),
+    /** What the platform said of one that it refused. */
+    failure: text('failure'),
+    /** When recovery asks again; null when it is decided. */
+    lookAt: moment('look_at'),
+    createdAt: moment('created_at').notNull(),
+    finishedAt: moment('finished_at'),
+  },
+  table => [
+    index('refund_request_intent').on(table.intentId),
+    index('refund_request_user').on(table.userId),
+    index('refund_request_created').on(table.createdAt, table.id),
+    index('refund_request_open').on(table.lookAt).where(sql`${table.state} = 'asked'`),
+    check(
+      'refund_request_state',
+      sql`${table.amountCents} > 0 and (${table.state} = 'asked') = (${table.lookAt} is not null)
+        and (${table.state} = 'asked') = (${table.finishedAt} is null)`,
+    ),
+  ],
+)

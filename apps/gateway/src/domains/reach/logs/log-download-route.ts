@@ -2,7 +2,7 @@ import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { dispositionOf } from '../../../platform/http/file-names.ts'
 import type { RawRoute } from '../../../platform/http/raw-routes.ts'
-import { SAVED_ONLY } from '../saved-only.ts'
+import { SAVED_ONLY } from '../../../platform/http/saved-only.ts'
 import { TICKET } from '../tickets.ts'
 import type { LogFollowers } from './log-followers.ts'
 

@@ -1,0 +1,66 @@
+import type { CallData } from '@berth/contract/call'
+import { invoice as entity, type InvoicePage, type listInvoices } from '@berth/contract/invoices'
+import { and, desc, eq } from 'drizzle-orm'
+import type { Database, Queryable } from '../../../../platform/database/database.ts'
+import { ApiError } from '../../../../platform/http/api-error.ts'
+import { wireOf } from '../../../../platform/http/wire.ts'
+import { numberOf } from './make-invoice.ts'
+import { invoice } from './tables.ts'
+
+const invoiceOf = wireOf(entity)
+
+/** Ids on the wire say what they are. */
+export const INVOICE_PREFIX = 'inv_'
+const ID_PATTERN = /^inv_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+
+type Row = typeof invoice.$inferSelect
+
+function toInvoice(row: Omit<Row, 'page'>) {
+  const isTopup = row.kind === 'topup'
+  return invoiceOf({
+    ...row,
+    id: INVOICE_PREFIX + row.id,
+    number: numberOf(row),
+    date: row.issuedAt,
+    amount: row.amountCents,
+    transactionId: row.refId === null ? null : `${isTopup ? 't_' : 'r_'}${row.refId}`,
+  })
+}
+
+/** A page of a customer's documents, newest first, in one snapshot. */
+export async function listInvoicesOf(
+  db: Database,
+  userId: string,
+  { page, page_size }: { page: number; page_size: number },
+): Promise<CallData<typeof listInvoices>> {
+  return await db.transaction(
+    async tx => {
+      const rows = await tx
+        .select()
+        .from(invoice)
+        .where(eq(invoice.userId, userId))
+        .orderBy(desc(invoice.issuedAt), desc(invoice.series), desc(invoice.position))
+        .limit(page_size)
+        .offset((page - 1) * page_size)
+      const total = await tx.$count(invoice, eq(invoice.userId, userId))
+      return { items: rows.map(toInvoice), total, page, page_size }
+    },
+    { isolationLevel: 'repeatable read', accessMode: 'read only' },
+  )
+}
+
+/** All of a document. @throws ApiError `not_found`, also for another customer's (R6.4). */
+export async function readInvoice(
+  q: Pick<Queryable, 'select'>,
+  userId: string,
+  id: string,
+): Promise<InvoicePage> {
+  const uuid = ID_PATTERN.exec(id)?.[1]
+  if (uuid === undefined) throw new ApiError('not_found')
+  const [row] = await q
+    .select()
+    .from(invoice)
+    .where(and(eq(invoice.id, uuid), eq(invoice.userId, userId)))
+  if (!row) throw new ApiError('not_found')
+  return { invoice: toInvoice(row), ...row.page }
+}

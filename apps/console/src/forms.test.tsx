@@ -10,6 +10,7 @@ import { addDeployTemplate, renameDeployTemplate } from '@berth/contract/deploy-
 import { makeFolder } from '@berth/contract/files'
 import { getImage, type Image, officialImages } from '@berth/contract/images'
 import { deployBody, deployInstance, editInstance } from '@berth/contract/instances'
+import { setBillingAddress } from '@berth/contract/invoices'
 import { watchOffer } from '@berth/contract/offer-watches'
 import { createImage, editImage, reportImage } from '@berth/contract/own-images'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
@@ -54,6 +55,7 @@ import { madeSnapshot, madeSnapshots, madeVolume } from './pages/network-volume/
 import { madeBalance } from './pages/payments/balance-fixture.ts'
 import { BudgetDialog } from './pages/payments/budgets/BudgetDialog.tsx'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
+import { BillingForm } from './pages/settings/billing/BillingSection.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
 import { CreateApiKeyDialog } from './pages/settings/keys/CreateApiKeyDialog.tsx'
@@ -256,6 +258,14 @@ const FORMS: readonly FormCase[] = [
     namespaces: ['payments'],
     typed: {},
     submit: /^Pay/,
+  },
+  {
+    file: 'settings/billing/BillingSection.tsx',
+    call: setBillingAddress,
+    Form: () => <BillingForm kept={{ name: '', address: '', tax_id: '' }} />,
+    namespaces: ['invoices'],
+    typed: { 'Name or company': 'Mira GmbH' },
+    submit: 'Save',
   },
   {
     file: 'settings/profile/ProfileSection.tsx',

@@ -14,6 +14,7 @@ import type imageForm from '../../public/locales/en/image-form.json'
 import type images from '../../public/locales/en/images.json'
 import type instance from '../../public/locales/en/instance.json'
 import type instances from '../../public/locales/en/instances.json'
+import type invoices from '../../public/locales/en/invoices.json'
 import type keys from '../../public/locales/en/keys.json'
 import type offers from '../../public/locales/en/offers.json'
 import type payments from '../../public/locales/en/payments.json'
@@ -43,6 +44,7 @@ declare module 'i18next' {
       images: typeof images
       instance: typeof instance
       instances: typeof instances
+      invoices: typeof invoices
       keys: typeof keys
       offers: typeof offers
       payments: typeof payments

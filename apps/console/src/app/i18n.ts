@@ -32,6 +32,7 @@ export type Namespace =
   | 'image-form'
   | 'instance'
   | 'instances'
+  | 'invoices'
   | 'keys'
   | 'offers'
   | 'payments'

@@ -119,19 +119,19 @@ export const PAGES = [
   {
     path: '/payments',
     access: 'user',
-    namespaces: ['payments', 'budgets', 'events', 'terms-of-payment'],
+    namespaces: ['payments', 'invoices', 'budgets', 'events', 'terms-of-payment'],
     load: () => import('../pages/payments/PaymentsPage.tsx'),
   },
   {
     path: '/bill-details',
     access: 'user',
-    namespaces: ['bills', 'payments', 'events', 'terms-of-payment'],
+    namespaces: ['bills', 'payments', 'invoices', 'events', 'terms-of-payment'],
     load: () => import('../pages/bill-details/BillDetailsPage.tsx'),
   },
   {
     path: '/settings',
     access: 'user',
-    namespaces: ['settings', 'keys'],
+    namespaces: ['settings', 'keys', 'invoices'],
     load: () => import('../pages/settings/SettingsPage.tsx'),
   },
   {

@@ -2,6 +2,7 @@
 export const SECTION_IDS = [
   'profile',
   'notifications',
+  'billing',
   'sign-in',
   'sessions',
   'audit-log',

@@ -8,6 +8,7 @@ import { CopyText } from '../ui/CopyText.tsx'
 import { EventWords } from '../ui/EventWords.tsx'
 import { useFormat } from '../ui/format.ts'
 import classes from './ReceiptDialog.module.css'
+import { SaveInvoiceButton } from './SaveInvoiceButton.tsx'
 import { TransactionAmount } from './TransactionAmount.tsx'
 import { useTransactionText } from './transaction-text.ts'
 
@@ -77,6 +78,7 @@ function ReceiptBody({ receipt }: { receipt: Receipt }) {
         </section>
       )}
       {lines.length > 0 && <BookLines lines={lines} currency={transaction.currency} />}
+      {transaction.invoice !== null && <SaveInvoiceButton id={transaction.invoice} />}
       <CopyText value={transaction.id} label={t('receipt.id')} mono />
     </div>
   )

@@ -55,6 +55,7 @@ const DIALOGS = [
 const SECTION_WORDS: Record<SectionId, string> = {
   profile: 'username account',
   notifications: 'mail email alerts',
+  billing: 'invoice company address tax vat',
   'sign-in': 'password login github google',
   sessions: 'devices',
   'audit-log': 'history',

@@ -17,6 +17,7 @@ import { PageHeader } from '../../ui/PageHeader.tsx'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { BalanceCard } from './BalanceCard.tsx'
 import { BudgetsCard } from './budgets/BudgetsCard.tsx'
+import { InvoicesCard } from './invoices/InvoicesCard.tsx'
 import { UsesCard } from './outlook/UsesCard.tsx'
 import classes from './PaymentsPage.module.css'
 import { SPEND_DAYS, SpendCard } from './SpendCard.tsx'
@@ -92,6 +93,7 @@ export function Page() {
         </div>
         <TransactionList />
       </div>
+      <InvoicesCard />
       {wasOpened && (
         <Suspense>
           <TopupDialog

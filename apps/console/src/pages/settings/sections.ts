@@ -1,5 +1,6 @@
 import { APPLICATION, getApplication, listSessions } from '@berth/contract/account'
 import { listApiKeys } from '@berth/contract/api-keys'
+import { getBillingAddress } from '@berth/contract/invoices'
 import { getNotifications } from '@berth/contract/notifications'
 import { listRegistryCredentials } from '@berth/contract/registries'
 import { listSshKeys } from '@berth/contract/ssh-keys'
@@ -7,6 +8,7 @@ import {
   IconBell,
   IconCode,
   IconDevices,
+  IconFileInvoice,
   IconFingerprint,
   IconHistory,
   IconKey,
@@ -35,6 +37,11 @@ export const SECTIONS: Record<SectionId, Section> = {
     IconBell,
     () => import('./notifications/NotificationsSection.tsx').then(m => m.NotificationsSection),
     () => queryClient.prefetchQuery(queryOf(getNotifications, {})),
+  ),
+  billing: section(
+    IconFileInvoice,
+    () => import('./billing/BillingSection.tsx').then(m => m.BillingSection),
+    () => queryClient.prefetchQuery(queryOf(getBillingAddress, {})),
   ),
   'sign-in': section(
     IconFingerprint,
@@ -70,7 +77,7 @@ export const SECTION_GROUPS: readonly {
   heading: 'account' | 'security' | 'keys'
   ids: readonly SectionId[]
 }[] = [
-  { heading: 'account', ids: ['profile', 'notifications', 'delete'] },
+  { heading: 'account', ids: ['profile', 'notifications', 'billing', 'delete'] },
   { heading: 'security', ids: ['sign-in', 'sessions', 'audit-log'] },
   { heading: 'keys', ids: ['ssh-keys', 'registries', 'api-keys'] },
 ]

@@ -6,7 +6,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { currencyOf } from '../ledger/wallet.ts'
 import { kindPlaceSql, usageKindSql } from './usage-kinds.ts'
-import { dateOf, inSnapshot, usedRows } from './used.ts'
+import { dateOf, ITS_STRETCH, inSnapshot, usedRows } from './used.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -31,8 +31,7 @@ export async function readSpend(
       select to_char(u.day, 'YYYY-MM-DD') as date, ${usageKindSql(sql`i.subject_kind`, sql`m.sku`)} as usage,
         sum(u.cash + u.credits) as amount
       from used u
-      join usage_interval i on i.id = u.interval_id
-      left join usage_meter m on m.interval_id = i.id and m.position = 0
+      ${ITS_STRETCH}
       group by 1, 2 having sum(u.cash + u.credits) <> 0
       order by 1, ${kindPlaceSql(usageKindSql(sql`i.subject_kind`, sql`m.sku`))}`)
     const byDate = Map.groupBy(rows, ({ date }) => date)

@@ -81,13 +81,13 @@ const SUMS = sql`coalesce(sum(micro) filter (where part = 'cash'), 0) as cash,
 
 /**
  * What the books have of a customer's days, as rows `interval_id, day, part, micro, forward`.
- * @param which Further conditions, on `d` and on its stretch `i` where `joined`.
+ * @param which Further conditions, on `d`.
  */
 function postedRows({ userId }: Snapshot, { from, until }: Days, which: SQL): SQL {
   return sql`
     select d.interval_id, d.day, d.part, case when d.back then -d.amount_micro else d.amount_micro end as micro,
       not d.back as forward
-    from usage_day d join usage_interval i on i.id = d.interval_id
+    from usage_day d
     where d.user_id = ${userId} and d.day >= ${from}::date and d.day < ${until}::date and ${which}`
 }
 
@@ -97,7 +97,6 @@ function unpostedRows({ unposted }: Snapshot, { from, until }: Days, which: SQL)
     select d.interval_id, d.day, d.part, d.micro, true as forward
     from jsonb_to_recordset(${JSON.stringify(unposted)}::jsonb)
       as d (interval_id uuid, day date, part text, micro bigint)
-    join usage_interval i on i.id = d.interval_id
     where d.day >= ${from}::date and d.day < ${until}::date and ${which}`
 }
 
@@ -145,7 +144,7 @@ export function usedPage(
     group by interval_id, day order by day, interval_id limit ${limit}`
 }
 
-/** A condition on `i`: a name or an id has a text in it. */
+/** A condition on `d`: a name or an id of its stretch has a text in it. */
 function matching(search: string | undefined): SQL {
   if (!search) return sql`true`
   const pattern = containing(search)
@@ -155,16 +154,26 @@ function matching(search: string | undefined): SQL {
     sql`i.subject_facts ->> 'instance_name'`,
     sql`i.subject_facts ->> 'instance_id'`,
   ]
-  return sql`(${sql.join(
+  return sql`exists (select 1 from usage_interval i where i.id = d.interval_id and (${sql.join(
     columns.map(column => sql`${column} ilike ${pattern}`),
     sql` or `,
-  )})`
+  )}))`
 }
 
 /** The pattern of `ilike` that finds a text anywhere. */
 export function containing(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
 }
+
+/**
+ * The stretch `i` and the main meter `m` of each row of `u`, found by their keys: a customer's month is few of the rows that
+ * these tables have, and a plan that reads all of them takes longer each month.
+ */
+export const ITS_STRETCH = sql`
+  join lateral (select * from usage_interval one where one.id = u.interval_id offset 0) i on true
+  left join lateral (
+    select * from usage_meter one where one.interval_id = u.interval_id and one.position = 0 offset 0
+  ) m on true`
 
 /**
  * Stretches as a bill has them: what they are, how long they were in a period, and what was charged for them in it.
@@ -191,8 +200,7 @@ export function stretchesOf(snapshot: Snapshot, used: SQL, step: 'day' | 'month'
         else i.ended_at end as ends,
       i.ended_at is null and ${now} < w.closes as goes_on
     from ${used} u
-    join usage_interval i on i.id = u.interval_id
-    left join usage_meter m on m.interval_id = i.id and m.position = 0
+    ${ITS_STRETCH}
     cross join lateral (
       select u.day::timestamp at time zone 'UTC' as opens,
         (u.day + ${sql.raw(`interval '1 ${step}'`)}) at time zone 'UTC' as closes

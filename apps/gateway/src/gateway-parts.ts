@@ -8,10 +8,12 @@ import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.t
 import { openLayoutStore } from './drivers/image-store/open-store.ts'
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
 import { createSmtpDriver } from './drivers/mail/smtp.ts'
+import type { PaymentDriver } from './drivers/payments/port.ts'
+import { offersStripe } from './drivers/payments/stripe/offers-stripe.ts'
 import { offersTestCards } from './drivers/payments/testcard/offers-test-cards.ts'
 import { createTestcardDriver } from './drivers/payments/testcard/testcard-driver.ts'
 import { createIdentityProviders } from './drivers/sign-in/create-providers.ts'
-import { systemClock } from './platform/clock.ts'
+import { type Clock, systemClock } from './platform/clock.ts'
 import { type Catalogue, loadCatalogue } from './platform/config/catalogue.ts'
 import type { Config } from './platform/config/config.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
@@ -36,13 +38,13 @@ export function readCatalogue({
  * What a gateway is put together from by its settings: all but what is of one process alone, its id and its engines.
  * The operator's command line is put together from the same.
  */
-export function gatewayParts(from: {
+export async function gatewayParts(from: {
   config: Config
   catalogue: Catalogue
   database: OpenDatabase
   secrets: Secrets
   log: Logger
-}): Omit<GatewayParts, 'gatewayId' | 'formerGatewayId' | 'engines'> {
+}): Promise<Omit<GatewayParts, 'gatewayId' | 'formerGatewayId' | 'engines'>> {
   const { config, catalogue, database, secrets, log } = from
   const base = { db: database.db, clock: systemClock, ids: systemIds }
   const kept = createMailboxDriver(base)
@@ -63,6 +65,7 @@ export function gatewayParts(from: {
       : { driver: kept, mailbox: kept },
     captcha: chooseCaptcha(config.captcha),
     payments: [
+      ...(await stripeDrivers(config, { ...base, log })),
       createTestcardDriver({
         ...base,
         log,
@@ -75,4 +78,14 @@ export function gatewayParts(from: {
     rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
     instancesPerCustomer: config.instancesPerCustomer,
   }
+}
+
+/** Stripe, where it is set up; its library, which takes a while to load, is loaded only then. */
+async function stripeDrivers(
+  config: Config,
+  deps: { db: OpenDatabase['db']; clock: Clock; log: Logger },
+): Promise<PaymentDriver[]> {
+  if (config.stripe === null) return []
+  const { createStripeDriver } = await import('./drivers/payments/stripe/stripe-driver.ts')
+  return [createStripeDriver({ ...deps, settings: config.stripe, offered: offersStripe(config) })]
 }

@@ -80,7 +80,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   const base = { db, clock: systemClock, ids: systemIds }
   const secrets = await openSecrets({ ...base, config, folder, database, log })
   const gateway = await composeGateway({
-    ...gatewayParts({ config, catalogue, database, secrets, log }),
+    ...(await gatewayParts({ config, catalogue, database, secrets, log })),
     gatewayId,
     formerGatewayId: lock?.formerGatewayId ?? null,
     engines: engineSources({ catalogue, config, secrets, log }),
@@ -196,7 +196,10 @@ function aboutPayments(shown: Gateway['paymentsShown']): string[] {
     case 'test':
       return ['Payments   by test cards: NO MONEY HERE IS REAL, and every page says so']
     case 'none':
-      return ['Payments   are not set up: nobody can top up (test cards are off here, see BERTH_TEST_CARDS)']
+      return [
+        'Payments   are not set up: nobody can top up (see BERTH_STRIPE_SECRET_KEY; test cards, and keys of ' +
+          'Stripe’s test mode, are for this computer alone, see BERTH_TEST_CARDS)',
+      ]
   }
 }
 

@@ -96,6 +96,8 @@ export const ERRORS = {
   webhook_refused: rule(400, 'give_up'),
   webhook_unreadable: rule(400, 'give_up'),
   test_card_required: rule(402, 'change'),
+  // The platform asks for cards on a page of its own, and none of their numbers may come here.
+  payment_page_required: rule(402, 'change'),
   card_declined: rule(402, 'change'),
   card_insufficient_funds: rule(402, 'change'),
   card_lost: rule(402, 'change'),
@@ -103,6 +105,8 @@ export const ERRORS = {
   card_expired: rule(402, 'change'),
   card_incorrect_cvc: rule(402, 'change'),
   card_processing_error: rule(402, 'retry'),
+  // The bank wants the customer to confirm, who is not there.
+  card_authentication_required: rule(402, 'change'),
   insufficient_balance: rule(402, 'change'),
   payment_method_in_use: rule(409, 'change'),
   topup_settings_failed: rule(400, 'change'),

@@ -71,7 +71,7 @@ async function withGateway<T>(run: (gateway: Gateway) => Promise<T>): Promise<T>
     const base = { clock: systemClock, ids: systemIds, log }
     const secrets = await openSecrets({ ...base, config, folder, database })
     const gateway = await composeGateway({
-      ...gatewayParts({ config, catalogue, database, secrets, log }),
+      ...(await gatewayParts({ config, catalogue, database, secrets, log })),
       gatewayId: systemIds.uuid(),
       formerGatewayId: null,
       engines: [],

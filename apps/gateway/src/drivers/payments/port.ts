@@ -8,7 +8,7 @@ import type { Currency, Language } from '@berth/contract/limits'
  * answers, by signed webhooks and by its list of events, each of them any number of times and in any order.
  *
  * Every function that asks the platform throws `PaymentUnavailable` when it did not answer, so that nobody knows
- * what it did: asking again is always safe.
+ * what it did: asking again is always safe. `PaymentRefused` ends what was asked for.
  */
 export interface PaymentDriver {
   /** Name on the wire, such as `testcard`. */
@@ -45,10 +45,13 @@ export interface PaymentDriver {
   /** Gives back a part of what an intent took, once for each key; never more than it took. */
   refund(request: RefundRequest): Promise<PlatformIntent>
 
-  /** Keeps a source for later charges, once for each key. */
+  /** Keeps a source for later charges, once for each key; the same card again is the method that there is. */
   saveMethod(request: MethodRequest): Promise<PlatformMethod>
   /** Forgets a saved source; one that is gone already is forgotten too. */
   forgetMethod(method_id: string): Promise<void>
+
+  /** Where a card is kept that is entered at a page of the platform's own; only where `entry` is `hosted`. */
+  readonly methodPages?: MethodPages
 
   /**
    * Checks a webhook's signature over its raw bytes and reads what it tells. Asks nobody.
@@ -132,6 +135,31 @@ export interface MethodRequest {
   source: string
 }
 
+/** Visits to a page of the platform's own, where a card is entered and kept without being charged. */
+export interface MethodPages {
+  /** Begins a visit, once for each key. */
+  begin(request: MethodPageRequest): Promise<MethodPage>
+  /** What became of it; only this says that a card was kept, never the way back. */
+  read(page_id: string): Promise<MethodPage>
+}
+
+export interface MethodPageRequest {
+  idempotency_key: string
+  /** As in `IntentRequest`. */
+  customer: string
+  currency: Currency
+  return_url: string
+}
+
+export interface MethodPage {
+  page_id: string
+  status: 'open' | 'saved' | 'ended'
+  /** Where the card is entered, while it is open. */
+  next_url: string | null
+  /** What was kept. */
+  method: PlatformMethod | null
+}
+
 /**
  * How long platforms remember what they told. What is older cannot be read again, and is kept by nobody.
  */
@@ -204,6 +232,17 @@ export class PaymentUnavailable extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options)
     this.name = 'PaymentUnavailable'
+  }
+}
+
+/** The platform refused for good: nothing was charged by it, and asking again changes nothing. */
+export class PaymentRefused extends Error {
+  /** What the customer is told. */
+  readonly failure: ErrorCode
+  constructor(message: string, failure: ErrorCode, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'PaymentRefused'
+    this.failure = failure
   }
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { check, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
+import { check, index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { moment } from '../../platform/database/columns.ts'
 
 /** The embedded test-card platform's own books: what it was asked to charge, and what became of it. */
@@ -55,6 +55,15 @@ export const testcardMethod = pgTable(
   },
   table => [uniqueIndex('testcard_method_key').on(table.idempotencyKey)],
 )
+
+/** Which customer is which at Stripe. */
+export const stripeCustomer = pgTable('stripe_customer', {
+  userId: uuid('user_id').primaryKey(),
+  customerId: text('customer_id').notNull(),
+  /** How often it was made anew, because the one before was deleted there: part of the key of its making. */
+  generation: integer('generation').notNull(),
+  createdAt: moment('created_at').notNull(),
+})
 
 /** What the test platform tells by webhook, until it was taken. */
 export const testcardEvent = pgTable(

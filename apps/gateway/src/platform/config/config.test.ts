@@ -299,3 +299,57 @@ describe('Casdoor', () => {
     expect(() => readConfig(environment)).not.toThrow('not-to-be-shown')
   })
 })
+
+describe('Stripe', () => {
+  const whole = {
+    BERTH_STRIPE_SECRET_KEY: 'sk_live_nottobeshown',
+    BERTH_STRIPE_PUBLISHABLE_KEY: 'pk_live_0123456789',
+    BERTH_STRIPE_WEBHOOK_SECRET: 'whsec_0123456789',
+  }
+
+  test('is paid by where all of its settings are given, and by nobody where none is', () => {
+    expect(readConfig({}).stripe).toBeNull()
+    expect(readConfig(whole).stripe).toEqual({
+      secretKey: 'sk_live_nottobeshown',
+      publishableKey: 'pk_live_0123456789',
+      webhookSecret: 'whsec_0123456789',
+      live: true,
+      apiUrl: null,
+    })
+    const double = { ...whole, BERTH_STRIPE_API: 'http://127.0.0.1:12111/' }
+    expect(readConfig(double).stripe?.apiUrl).toBe('http://127.0.0.1:12111')
+  })
+
+  test.each([
+    [
+      'without the secret key',
+      { ...whole, BERTH_STRIPE_SECRET_KEY: '' },
+      /WEBHOOK_SECRET is of no use without/,
+    ],
+    [
+      'without the publishable key',
+      { ...whole, BERTH_STRIPE_PUBLISHABLE_KEY: '' },
+      /PUBLISHABLE_KEY is needed/,
+    ],
+    [
+      'without the webhook’s secret',
+      { ...whole, BERTH_STRIPE_WEBHOOK_SECRET: '' },
+      /WEBHOOK_SECRET is needed/,
+    ],
+    ['with keys of two modes', { ...whole, BERTH_STRIPE_PUBLISHABLE_KEY: 'pk_test_0123456789' }, /two modes/],
+    [
+      'with keys changed for each other',
+      { ...whole, BERTH_STRIPE_SECRET_KEY: 'pk_live_nottobeshown' },
+      /SECRET_KEY takes/,
+    ],
+    [
+      'in plain words over the net',
+      { ...whole, BERTH_STRIPE_API: 'http://192.0.2.1' },
+      /^BERTH_STRIPE_API takes/,
+    ],
+    ['of another place alone', { BERTH_STRIPE_API: 'https://stripe.example.com' }, /is of no use without/],
+  ])('%s is a mistake that says so, and shows no secret', (_, environment, message) => {
+    expect(() => readConfig(environment)).toThrow(message)
+    expect(() => readConfig(environment)).not.toThrow('nottobeshown')
+  })
+})

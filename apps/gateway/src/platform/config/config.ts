@@ -65,6 +65,16 @@ export interface Config {
   /** Gigabytes of one file that is uploaded to an instance. */
   readonly uploadGbMax: number
   readonly testCards: 'auto' | 'off' | 'no-money-here-is-real'
+  /** Null where customers do not pay by Stripe. */
+  readonly stripe: {
+    readonly secretKey: string
+    readonly publishableKey: string
+    readonly webhookSecret: string
+    /** Whether the keys move real money. */
+    readonly live: boolean
+    /** Null: Stripe's own API. */
+    readonly apiUrl: string | null
+  } | null
   readonly logLevel: string
   readonly meteringMs: number
   readonly rateLimitPerMinute: number
@@ -153,6 +163,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     sessionIdleDays: values.BERTH_SESSION_IDLE_DAYS,
     uploadGbMax: values.BERTH_UPLOAD_GB_MAX,
     testCards: values.BERTH_TEST_CARDS,
+    stripe: stripeOf(values),
     logLevel: values.BERTH_LOG_LEVEL,
     meteringMs: values.BERTH_METERING_MS,
     rateLimitPerMinute: values.BERTH_RATE_LIMIT_PER_MINUTE,
@@ -203,7 +214,7 @@ function crossCheck(values: Values): string[] {
   if (values.SMTP_URL !== null && values.MAIL_FROM === null) {
     mistakes.push(`MAIL_FROM is needed with SMTP_URL: it takes ${SETTINGS.MAIL_FROM.takes}.`)
   }
-  mistakes.push(...checkCasdoor(values), ...checkDirect(values))
+  mistakes.push(...checkCasdoor(values), ...checkDirect(values), ...checkStripe(values))
   for (const name of ['BERTH_CAPTCHA_SITE_KEY', 'BERTH_CAPTCHA_SECRET'] as const) {
     const { BERTH_CAPTCHA: kind } = values
     const isService = kind === 'turnstile' || kind === 'hcaptcha'
@@ -264,6 +275,42 @@ function checkCasdoor(values: Values): string[] {
   return CASDOOR_PARTS.filter(name => values[name] !== null).map(
     name => `${name} is of no use without CASDOOR_URL: it takes ${SETTINGS.CASDOOR_URL.takes}.`,
   )
+}
+
+const STRIPE_PARTS = ['BERTH_STRIPE_PUBLISHABLE_KEY', 'BERTH_STRIPE_WEBHOOK_SECRET'] as const
+
+/** All or none, and of one mode: what is paid with one key is not seen with another. */
+function checkStripe(values: Values): string[] {
+  const { BERTH_STRIPE_SECRET_KEY: secret, BERTH_STRIPE_PUBLISHABLE_KEY: publishable } = values
+  if (secret === null) {
+    return [...STRIPE_PARTS, 'BERTH_STRIPE_API' as const]
+      .filter(name => values[name] !== null)
+      .map(name => `${name} is of no use without BERTH_STRIPE_SECRET_KEY.`)
+  }
+  const missing = STRIPE_PARTS.filter(name => values[name] === null).map(
+    name => `${name} is needed with BERTH_STRIPE_SECRET_KEY: it takes ${SETTINGS[name].takes}.`,
+  )
+  if (publishable === null || isLive(secret) === isLive(publishable)) return missing
+  return [
+    ...missing,
+    'BERTH_STRIPE_SECRET_KEY and BERTH_STRIPE_PUBLISHABLE_KEY are of two modes, test and live.',
+  ]
+}
+
+function isLive(key: string): boolean {
+  return key.includes('_live_')
+}
+
+function stripeOf(values: Values): Config['stripe'] {
+  const { BERTH_STRIPE_SECRET_KEY: secretKey, BERTH_STRIPE_API: apiUrl } = values
+  if (secretKey === null) return null
+  return {
+    secretKey,
+    publishableKey: values.BERTH_STRIPE_PUBLISHABLE_KEY ?? '',
+    webhookSecret: values.BERTH_STRIPE_WEBHOOK_SECRET ?? '',
+    live: isLive(secretKey),
+    apiUrl: apiUrl === null ? null : new URL(apiUrl).origin,
+  }
 }
 
 function imageStoreOf(values: Values): ImageStoreChoice {

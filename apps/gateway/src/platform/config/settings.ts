@@ -435,6 +435,39 @@ export const SETTINGS = {
       'only where the gateway listens on loopback and has no public address. `no-money-here-is-real` lets them ' +
       'everywhere; where others than this computer are served, the start and every page then say that no money is real.',
   }),
+  BERTH_STRIPE_SECRET_KEY: setting(optional(z.string().regex(/^(sk|rk)_(test|live)_[A-Za-z0-9_]{8,240}$/)), {
+    default: '',
+    takes: 'a secret or restricted key of Stripe, such as sk_live_…',
+    about:
+      'With it customers pay by Stripe, at Stripe’s own page. A key of test mode moves no money, and is treated as test ' +
+      'cards are. "Payments" in docs/operating.md says what to set up there. Needs the next two settings.',
+    secret: true,
+  }),
+  BERTH_STRIPE_PUBLISHABLE_KEY: setting(optional(z.string().regex(/^pk_(test|live)_[A-Za-z0-9_]{8,240}$/)), {
+    default: '',
+    takes: 'the publishable key of the same account and mode, such as pk_live_…',
+    about: 'Needed with BERTH_STRIPE_SECRET_KEY: that both are of one mode shows that neither was mixed up.',
+  }),
+  BERTH_STRIPE_WEBHOOK_SECRET: setting(optional(z.string().regex(/^whsec_[A-Za-z0-9+/=_-]{8,240}$/)), {
+    default: '',
+    takes: 'the signing secret of the webhook’s endpoint at Stripe, such as whsec_…',
+    about: 'Needed with BERTH_STRIPE_SECRET_KEY: by it the gateway knows what Stripe has sent.',
+    secret: true,
+  }),
+  BERTH_STRIPE_API: setting(
+    optional(
+      url(
+        ['http:', 'https:'],
+        ({ protocol, hostname, pathname, search }) =>
+          pathname === '/' && search === '' && (protocol === 'https:' || isLoopback(hostname)),
+      ),
+    ),
+    {
+      default: '',
+      takes: 'an address without a path, by https, or by http on this computer',
+      about: 'Where Stripe’s API is asked instead, such as a double of it for tests. Empty: Stripe.',
+    },
+  ),
   BERTH_SESSION_IDLE_DAYS: setting(wholeNumber(1, 365), {
     default: '30',
     takes: 'days, 1 to 365',

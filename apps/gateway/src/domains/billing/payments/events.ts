@@ -35,6 +35,7 @@ export async function receiveWebhook(
 
 /**
  * Reads what a platform has told since the last time, and applies what no webhook brought.
+ * One event that cannot be taken holds up none of the others, and is looked at again the next time.
  * @throws PaymentUnavailable when the platform did not answer; what was read by then is applied.
  */
 export async function readFeed(
@@ -46,13 +47,21 @@ export async function readFeed(
   const [feed] = await db.select().from(paymentFeed).where(eq(paymentFeed.platformName, driver.name))
   const since = feed ? feed.readTo.getTime() - OVERLAP_MS : clock.now().getTime() - EVENTS_KEPT_MS
   let newest = feed?.readTo ?? null
+  let missed = 0
   for await (const page of driver.eventsSince(new Date(since))) {
     for (const event of await unknownOf(deps, driver.name, page)) {
       if (signal?.aborted) return
-      await receive(deps, driver.name, await completed(driver, event), 'list')
+      try {
+        await receive(deps, driver.name, await completed(driver, event), 'list')
+      } catch (error) {
+        missed += 1
+        deps.log.warn({ err: error, eventId: event.event_id }, 'an event of a platform could not be taken')
+      }
     }
     for (const { occurred_at } of page) if (newest === null || occurred_at > newest) newest = occurred_at
   }
+  // What was missed is read again.
+  if (missed > 0) return
   if (newest === null || newest.getTime() === feed?.readTo.getTime()) return
   const readTo = newest
   await db

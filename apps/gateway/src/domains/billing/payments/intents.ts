@@ -1,7 +1,7 @@
 import { microFromCents } from '@berth/contract/money'
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
-import type { PaymentDriver, PlatformIntent } from '../../../drivers/payments/port.ts'
+import { type PaymentDriver, PaymentRefused, type PlatformIntent } from '../../../drivers/payments/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
@@ -44,9 +44,22 @@ export function driverOf({ payments }: Pick<PaymentsDeps, 'payments'>, platformN
 /**
  * Carries an intent on as far as the platform lets it: makes it there, charges it, or looks at it; each step is
  * safe to repeat, and is booked before the next. Asks the platform outside any transaction.
+ * What it refuses for good ends the payment, so that none stays open for ever.
  * @throws PaymentUnavailable when the platform did not answer: the row stays as it is.
  */
 export async function carryOn(deps: PaymentsDeps, intent: Intent): Promise<Intent> {
+  try {
+    return await takeStep(deps, intent)
+  } catch (error) {
+    if (!(error instanceof PaymentRefused)) throw error
+    deps.log.warn({ err: error, intentId: intent.id }, 'the payment platform refused a payment')
+    const { failure } = error
+    const sums = { refunded_cents: 0, refunds_failed_cents: 0 }
+    return await book(deps, intent, { ...sums, intent_id: null, status: 'failed', failure, next_url: null })
+  }
+}
+
+async function takeStep(deps: PaymentsDeps, intent: Intent): Promise<Intent> {
   const driver = driverOf(deps, intent.platformName)
   let answer = await ask(deps, driver, intent)
   if (answer.status === 'created') {
@@ -85,7 +98,7 @@ async function ask(
 export async function book(
   deps: PaymentsDeps,
   { id, userId }: Pick<Intent, 'id' | 'userId'>,
-  answer: PlatformIntent,
+  answer: Omit<PlatformIntent, 'intent_id'> & { intent_id: string | null },
 ): Promise<Intent> {
   return await deps.db.transaction(async tx => {
     await lockWallet(tx, userId)

@@ -8,7 +8,7 @@ import {
   TOPUP_CENTS_MIN,
 } from '@berth/contract/limits'
 import { and, desc, eq } from 'drizzle-orm'
-import { type PaymentDriver, PaymentUnavailable } from '../../../drivers/payments/port.ts'
+import { type PaymentDriver, PaymentRefused, PaymentUnavailable } from '../../../drivers/payments/port.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
@@ -101,7 +101,8 @@ export async function cancelTopup(deps: PaymentsDeps, userId: string, id: string
   try {
     return stateOf(deps, await book(deps, intent, await driver.cancel(intent.platformIntentId)))
   } catch (error) {
-    if (!(error instanceof PaymentUnavailable)) throw error
+    // What there is none of any more is found to be so by recovery.
+    if (!(error instanceof PaymentUnavailable || error instanceof PaymentRefused)) throw error
     throw new ApiError('payment_pending', { cause: error })
   }
 }

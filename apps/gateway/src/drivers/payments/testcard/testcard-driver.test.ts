@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { Pool } from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../../test/test-database.ts'
 import { createIds } from '../../../platform/ids.ts'
+import { describePayments } from '../conformance/payments-conformance.ts'
 import {
   EVENTS_KEPT_MS,
   type IntentRequest,
@@ -17,6 +18,7 @@ import {
 import { testcardEvent, testcardIntent } from '../tables.ts'
 import { pageToken } from './page-token.ts'
 import { TEST_CARDS } from './test-cards.ts'
+import { letTimePass } from './testcard-books.ts'
 import { createTestcardDriver } from './testcard-driver.ts'
 import { SIGNATURE_HEADER, signWebhook } from './testcard-signature.ts'
 
@@ -315,6 +317,40 @@ test('a platform whose books are away says that nobody knows, not that it failed
   await expect(away.createIntent(requestOf({}))).rejects.toBeInstanceOf(PaymentUnavailable)
   await expect(away.retrieve('pi_1')).rejects.toBeInstanceOf(PaymentUnavailable)
   await pool.end()
+})
+
+describe('test cards keep what every platform must', () => {
+  describePayments(() => ({
+    driver: () => driver,
+    async source(number) {
+      const source = driver.identify(number)
+      return source.accepted ? source.reference : ''
+    },
+    answer: async ({ next_url }, confirmed) =>
+      void (await page(tokenOf(next_url), confirmed ? 'confirm' : 'refuse')),
+    async passTime() {
+      nowMs += 3_600_000
+      await letTimePass({
+        db: database.db,
+        clock,
+        ids,
+        pageKey: () => SECRET,
+        lateMs: 1_000,
+        refundMs: 1_000,
+      })
+    },
+    async deliveries(intentId) {
+      const rows = await database.db
+        .select()
+        .from(testcardEvent)
+        .where(eq(testcardEvent.intentId, intentId))
+        .orderBy(testcardEvent.occurredAt, testcardEvent.eventId)
+      return rows.map(row => {
+        const body = Buffer.from(row.body)
+        return { body, headers: { [SIGNATURE_HEADER]: signWebhook(SECRET, body, clock.now()) } }
+      })
+    },
+  }))
 })
 
 function driverOn(db: TestDatabase['db']): PaymentDriver {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { readConfig } from '../../../platform/config/config.ts'
-import { servesThisComputerOnly } from '../../../platform/http/hosts.ts'
-import { paymentsShown } from '../payments-shown.ts'
-import { offersTestCards } from './offers-test-cards.ts'
+import { readConfig } from '../../platform/config/config.ts'
+import { servesThisComputerOnly } from '../../platform/http/hosts.ts'
+import { paymentsShown } from './payments-shown.ts'
+import { offersStripe } from './stripe/offers-stripe.ts'
+import { offersTestCards } from './testcard/offers-test-cards.ts'
 
 const HERE = {}
 const PUBLIC_ADDRESS = { BERTH_PUBLIC_URL: 'https://gpu.example.com' }
@@ -10,6 +11,16 @@ const ALL_INTERFACES = { BERTH_HOST: '0.0.0.0' }
 const ONE_INTERFACE = { BERTH_HOST: '192.0.2.7' }
 const IN_PLAIN_WORDS = { BERTH_TEST_CARDS: 'no-money-here-is-real' }
 const OFF = { BERTH_TEST_CARDS: 'off' }
+const STRIPE_TEST = {
+  BERTH_STRIPE_SECRET_KEY: 'sk_test_0123456789',
+  BERTH_STRIPE_PUBLISHABLE_KEY: 'pk_test_0123456789',
+  BERTH_STRIPE_WEBHOOK_SECRET: 'whsec_0123456789',
+}
+const STRIPE_LIVE = {
+  BERTH_STRIPE_SECRET_KEY: 'rk_live_0123456789',
+  BERTH_STRIPE_PUBLISHABLE_KEY: 'pk_live_0123456789',
+  BERTH_STRIPE_WEBHOOK_SECRET: 'whsec_0123456789',
+}
 
 /** What the pages of a gateway with these settings say of payments. */
 function shownBy(environment: Record<string, string>) {
@@ -38,6 +49,21 @@ describe('test cards', () => {
     expect(() => readConfig({ ...PUBLIC_ADDRESS, BERTH_TEST_CARDS: value })).toThrow(
       /BERTH_TEST_CARDS takes auto, off or no-money-here-is-real/,
     )
+  })
+})
+
+describe('Stripe', () => {
+  test.each([
+    ['real money, with a public address', { ...PUBLIC_ADDRESS, ...STRIPE_LIVE }, true, false],
+    ['real money, on this computer alone', STRIPE_LIVE, true, false],
+    ['test keys, on this computer alone', STRIPE_TEST, true, false],
+    ['test keys, on this computer alone, test cards off', { ...STRIPE_TEST, ...OFF }, true, false],
+    ['test keys, with a public address', { ...PUBLIC_ADDRESS, ...STRIPE_TEST }, false, false],
+    ['test keys, in plain words', { ...PUBLIC_ADDRESS, ...STRIPE_TEST, ...IN_PLAIN_WORDS }, true, true],
+    ['no keys', HERE, false, true],
+  ])('%s', (_, environment, stripe, testCards) => {
+    const config = readConfig(environment)
+    expect([offersStripe(config), offersTestCards(config)]).toEqual([stripe, testCards])
   })
 })
 

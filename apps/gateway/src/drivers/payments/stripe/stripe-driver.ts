@@ -1,0 +1,74 @@
+import { CURRENCIES } from '@berth/contract/limits'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Config } from '../../../platform/config/config.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import type { Logger } from '../../../platform/log.ts'
+import type { PaymentDriver, SourceAnswer } from '../port.ts'
+import { createStripeClient } from './stripe-client.ts'
+import { completeEvent, readStripeEvents, readStripeWebhook } from './stripe-events.ts'
+import {
+  CHECKOUT,
+  cancelPayment,
+  confirmPayment,
+  createPayment,
+  readPayment,
+  refundPayment,
+} from './stripe-intents.ts'
+import { beginCardPage, forgetCard, readCardPage, saveCard } from './stripe-methods.ts'
+
+const NAME = 'stripe'
+const DISPLAY_NAME = 'Stripe'
+const METHOD = /^pm_[A-Za-z0-9_]{1,100}$/
+
+interface StripeDriverDeps {
+  db: Database
+  clock: Clock
+  log: Pick<Logger, 'warn' | 'error'>
+  settings: NonNullable<Config['stripe']>
+  /** Whether customers may pay by it. */
+  offered: boolean
+}
+
+/**
+ * Payments by Stripe. Cards are entered at Stripe's own page (Checkout) or are saved there already: no number ever
+ * passes through here. What became of a payment is asked from Stripe; a webhook and the list of events only say of
+ * which payment to ask.
+ * @param given The database keeps which customer is which at Stripe, and nothing else.
+ */
+export function createStripeDriver({ settings, offered, ...given }: StripeDriverDeps): PaymentDriver {
+  const { live, webhookSecret } = settings
+  const deps = { ...given, live, webhookSecret, stripe: createStripeClient(settings) }
+  return {
+    name: NAME,
+    display_name: DISPLAY_NAME,
+    test: !live,
+    currencies: CURRENCIES,
+    entry: 'hosted',
+    offered,
+    identify: identifySource,
+    createIntent: request => createPayment(deps, request),
+    confirm: request => confirmPayment(deps, request),
+    retrieve: id => readPayment(deps, id),
+    cancel: id => cancelPayment(deps, id),
+    refund: request => refundPayment(deps, request),
+    saveMethod: request => saveCard(deps, request),
+    forgetMethod: id => forgetCard(deps, id),
+    methodPages: {
+      begin: request => beginCardPage(deps, request),
+      read: id => readCardPage(deps, id),
+    },
+    readWebhook: delivery => readStripeWebhook(deps, delivery),
+    complete: event => completeEvent(deps, event),
+    eventsSince: since => readStripeEvents(deps, since),
+  }
+}
+
+/**
+ * Stripe's page, or the name of a card that Stripe has. What the card is called is known once it was charged. Whose
+ * card it is, Stripe checks: a payment is made for one customer, and takes no card of another's.
+ */
+function identifySource(source: string): SourceAnswer {
+  const given = source.trim()
+  if (given !== CHECKOUT && !METHOD.test(given)) return { accepted: false, failure: 'payment_page_required' }
+  return { accepted: true, reference: given, card: { brand: DISPLAY_NAME, last4: '' } }
+}

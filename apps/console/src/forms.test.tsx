@@ -248,7 +248,7 @@ const FORMS: readonly FormCase[] = [
     call: topup,
     Form: () => (
       <TopupForm
-        platform={{ platform_name: 'testcard', display_name: 'Test card', test: true }}
+        platform={{ platform_name: 'testcard', display_name: 'Test card', test: true, entry: 'card' }}
         balance={madeBalance()}
         typed={{ current: { amount: '25', source: '4242 4242 4242 4242' } }}
         onSettled={nothing}

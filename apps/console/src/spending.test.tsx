@@ -239,7 +239,7 @@ function Deploy({ onDone }: { onDone: () => void }) {
 function Topup({ onDone }: { onDone: () => void }) {
   return (
     <TopupForm
-      platform={{ platform_name: 'testcard', display_name: 'Test card', test: true }}
+      platform={{ platform_name: 'testcard', display_name: 'Test card', test: true, entry: 'card' }}
       balance={madeBalance()}
       typed={{ current: { amount: '25', source: '4242 4242 4242 4242' } }}
       onSettled={onDone}

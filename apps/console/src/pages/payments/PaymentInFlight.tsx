@@ -75,12 +75,19 @@ function Asked({ topup, unknown }: StepProps) {
   const cardText = useCardText()
   const ending = useChange(cancelTopup)
   const confirm = useFocus<HTMLAnchorElement>()
+  // Without digits it is no card yet: it is entered at the platform's own page.
+  const isHosted = topup.card.last4 === ''
+  const platform = topup.card.brand
   return (
     <Step
       topup={topup}
       look={{ shape: 'spinner', tone: 'info' }}
-      title={t('topup.flight.waiting')}
-      text={t('topup.flight.waiting_text', { source: cardText(topup.card) })}
+      title={isHosted ? t('topup.flight.hosted', { platform }) : t('topup.flight.waiting')}
+      text={
+        isHosted
+          ? t('topup.flight.hosted_text', { platform })
+          : t('topup.flight.waiting_text', { source: cardText(topup.card) })
+      }
       unknown={unknown}
     >
       {topup.next_url && (
@@ -92,7 +99,7 @@ function Asked({ topup, unknown }: StepProps) {
           rel="noopener"
           rightSection={<IconExternalLink size={16} aria-label={t('topup.flight.new_tab')} />}
         >
-          {t('topup.flight.confirm')}
+          {isHosted ? t('topup.continue', { platform }) : t('topup.flight.confirm')}
         </Button>
       )}
       <Button

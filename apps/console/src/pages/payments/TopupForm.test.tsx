@@ -1,12 +1,16 @@
-import { fireEvent, screen } from '@testing-library/react'
-import { createRef } from 'react'
+import { getTopup, type TopupState, topup } from '@berth/contract/billing'
+import { fireEvent, screen, waitFor } from '@testing-library/react'
+import { type ComponentProps, createRef } from 'react'
 import { expect, test } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
-import { answerCalls, InShell } from '../../gateway-fixture.tsx'
+import { type Answers, answerCalls, InShell } from '../../gateway-fixture.tsx'
+import { sampleOf } from '../../schema-fixture.ts'
 import { madeBalance } from './balance-fixture.ts'
+import { PaymentInFlight } from './PaymentInFlight.tsx'
 import { NOTHING_TYPED, TopupForm } from './TopupForm.tsx'
 
-const PLATFORM = { platform_name: 'testcard', display_name: 'Test card', test: true }
+const PLATFORM = { platform_name: 'testcard', display_name: 'Test card', test: true, entry: 'card' } as const
+const HOSTED = { platform_name: 'stripe', display_name: 'Stripe', test: false, entry: 'hosted' } as const
 
 test('[R5.8] the limits of an amount are said, and one beyond them is not offered to be paid', async () => {
   await showForm()
@@ -40,9 +44,72 @@ test('[R2.22] [B4] the form says what the balance becomes, how long that lasts, 
   expect(screen.queryByText(/^Your balance becomes/)).toBeNull()
 })
 
-async function showForm(balance = madeBalance()) {
+test('[R2.22] where the card is entered at the platform’s page, the form has no field for it and leads there', async () => {
+  const left: string[] = []
+  const begun: string[] = []
+  const answer = {
+    status: 'requires_action',
+    next_url: 'https://checkout.stripe.com/c/pay/cs_1',
+    transaction_id: 't_1',
+  }
+  const { sent } = await showForm(madeBalance(), {
+    platform: HOSTED,
+    answers: { [topup.operation]: () => ({ ...answer, amount: 2_500, currency: 'USD' }) },
+    onInFlight: id => begun.push(id),
+    onLeave: address => left.push(address),
+  })
+  expect(screen.queryByRole('textbox', { name: 'Card number' })).toBeNull()
+  expect(screen.queryByRole('button', { name: 'Card that works' })).toBeNull()
+  expect(screen.getByText(/^You enter your card on the page of Stripe and come back here/)).toBeTruthy()
+  fireEvent.change(screen.getByRole('textbox', { name: /^Amount in USD/ }), { target: { value: '0.5' } })
+  fireEvent.click(screen.getByRole('button', { name: 'Continue to Stripe' }))
+  expect(await screen.findByText('Invalid amount')).toBeTruthy()
+  expect(left).toEqual([])
+  fireEvent.change(screen.getByRole('textbox', { name: /^Amount in USD/ }), { target: { value: '25' } })
+  fireEvent.click(screen.getByRole('button', { name: 'Continue to Stripe' }))
+  await waitFor(() => expect(left).toEqual([answer.next_url]))
+  expect(begun).toEqual(['t_1'])
+  expect(sent.find(({ operation }) => operation === topup.operation)?.body).toMatchObject({
+    amount: 2_500,
+    platform_name: 'stripe',
+    source: 'checkout',
+  })
+})
+
+test('[R2.22] a payment that waits at the platform’s page says so, and leads there again', async () => {
+  const waiting = {
+    ...(sampleOf(getTopup.data) as TopupState),
+    status: 'requires_action',
+    card: { brand: 'Stripe', last4: '' },
+    next_url: 'https://checkout.stripe.com/c/pay/cs_1',
+  }
+  await answerCalls({ [getTopup.operation]: () => waiting })
+  const Page = () => (
+    <InShell>
+      <PaymentInFlight
+        id="t_1"
+        onSettled={() => {}}
+        onEnded={() => {}}
+        onRefunded={() => {}}
+        onAgain={() => {}}
+        onClose={() => {}}
+      />
+    </InShell>
+  )
+  await renderInPage(Page, { namespaces: ['payments'] })
+  expect(await screen.findByText('Waiting for you at Stripe')).toBeTruthy()
+  const link = screen.getByRole('link', { name: /^Continue to Stripe/ })
+  expect(link.getAttribute('href')).toBe(waiting.next_url)
+})
+
+interface Shown
+  extends Partial<Pick<ComponentProps<typeof TopupForm>, 'platform' | 'onInFlight' | 'onLeave'>> {
+  answers?: Answers
+}
+
+async function showForm(balance = madeBalance(), { answers = {}, ...rest }: Shown = {}) {
   const typed = { ...createRef(), current: { ...NOTHING_TYPED } }
-  await answerCalls()
+  const answered = await answerCalls(answers)
   const Page = () => (
     <InShell>
       <TopupForm
@@ -51,8 +118,10 @@ async function showForm(balance = madeBalance()) {
         typed={typed}
         onSettled={() => {}}
         onInFlight={() => {}}
+        {...rest}
       />
     </InShell>
   )
   await renderInPage(Page, { namespaces: ['payments'] })
+  return answered
 }

@@ -39,8 +39,11 @@ export type TopupValues = Record<'amount' | 'source', string>
 
 export const NOTHING_TYPED: TopupValues = { amount: '25', source: '' }
 
+/** What is charged where the card is entered at the platform's own page. */
+const HOSTED_SOURCE = 'checkout'
+
 interface TopupFormProps {
-  platform: { platform_name: string; display_name: string; test: boolean }
+  platform: { platform_name: string; display_name: string; test: boolean; entry: 'card' | 'hosted' }
   /** What is there now; what is owed of it is paid before anything else. */
   balance: Balance
   /** What was typed before, and is kept for the next time. */
@@ -48,10 +51,14 @@ interface TopupFormProps {
   onSettled: (paid: { amount: number; currency: string }) => void
   /** It is not known yet whether it is paid, or the customer is asked something. */
   onInFlight: (id: string) => void
+  /** Goes to the platform's page, from which the browser comes back. */
+  onLeave?: (address: string) => void
 }
 
 /** What is paid, and with what. */
-export function TopupForm({ platform, balance, typed, onSettled, onInFlight }: TopupFormProps) {
+export function TopupForm(props: TopupFormProps) {
+  const { platform, balance, typed, onSettled, onInFlight, onLeave = leave } = props
+  const isHosted = platform.entry === 'hosted'
   const { currency } = balance
   const owedCents = balance.account_balance.amount_owed
   const { t } = useTranslation(['payments', 'common'])
@@ -67,14 +74,20 @@ export function TopupForm({ platform, balance, typed, onSettled, onInFlight }: T
     },
   })
   const { form, submit, busy, failure } = useContractForm({
-    schema: formSchema,
+    schema: isHosted ? hostedSchema : formSchema,
     initialValues: typed.current,
     onSubmit: async ({ amount, source }) => {
-      const body = { amount, source, currency, platform_name: platform.platform_name }
+      const body = {
+        amount,
+        source: isHosted ? HOSTED_SOURCE : source,
+        currency,
+        platform_name: platform.platform_name,
+      }
       try {
         const paid = await pay.send({ body })
         if (paid.status === 'settled') onSettled(paid)
         else onInFlight(paid.transaction_id)
+        if (isHosted && paid.next_url !== null) onLeave(paid.next_url)
       } catch (error) {
         const unknown = await unknownOf(error)
         if (unknown === null) throw error
@@ -118,16 +131,23 @@ export function TopupForm({ platform, balance, typed, onSettled, onInFlight }: T
         />
         {charged !== null && <BalanceThen balance={balance} addedCents={cents ?? 0} />}
       </div>
-      <TextInput
-        label={t('topup.card')}
-        description={platform.test ? t('topup.test_note') : undefined}
-        placeholder="4242 4242 4242 4242"
-        inputMode="numeric"
-        autoComplete="off"
-        classNames={{ input: 'tabular' }}
-        {...form.getInputProps('source')}
-      />
-      {platform.test && (
+      {isHosted ? (
+        <p className={classes.hosted}>
+          {t('topup.hosted', { platform: platform.display_name })}
+          {platform.test && ` ${t('topup.hosted_test')}`}
+        </p>
+      ) : (
+        <TextInput
+          label={t('topup.card')}
+          description={platform.test ? t('topup.test_note') : undefined}
+          placeholder="4242 4242 4242 4242"
+          inputMode="numeric"
+          autoComplete="off"
+          classNames={{ input: 'tabular' }}
+          {...form.getInputProps('source')}
+        />
+      )}
+      {platform.test && !isHosted && (
         <div className={classes.cards}>
           {TEST_CARDS.map(card => (
             <Button
@@ -153,7 +173,11 @@ export function TopupForm({ platform, balance, typed, onSettled, onInFlight }: T
       )}
       <FormFailure message={failure} />
       <VerifiedButton call={topup} type="submit" size="lg" fullWidth loading={busy}>
-        {charged ? t('topup.pay', { amount: charged }) : t('topup.pay_plain')}
+        {isHosted
+          ? t('topup.continue', { platform: platform.display_name })
+          : charged
+            ? t('topup.pay', { amount: charged })
+            : t('topup.pay_plain')}
       </VerifiedButton>
     </form>
   )
@@ -167,6 +191,14 @@ const formSchema = z.object({
     .pipe(topupBody.shape.amount),
   source: topupBody.shape.source,
 })
+
+/** Where the card is entered elsewhere, nothing is typed of it here. */
+const hostedSchema = formSchema.extend({ source: z.string() })
+
+/** The page is left; `/payments` finishes what was begun. */
+function leave(address: string): void {
+  location.assign(address)
+}
 
 /** The payment of which the platform did not say what became; null where the error is another. */
 async function unknownOf(error: unknown): Promise<string | null> {

@@ -26,7 +26,7 @@ beforeAll(async () => {
   billing = fixture.replica({ payments: [driver] })
   const routes = billingRoutes(
     billing,
-    { eventsBetween: async () => [], runsPods: async () => true },
+    { eventsBetween: async () => [], losesMachines: async () => true },
     english => english,
   )
   server = await startTestServer(db, routes, { rawRoutes: paymentRawRoutes(billing, [driver]) })

@@ -6,6 +6,7 @@ import { createApiKey } from '@berth/contract/api-keys'
 import { topup } from '@berth/contract/billing'
 import { addBudget, type Budget, editBudget } from '@berth/contract/budgets'
 import type { Call } from '@berth/contract/call'
+import { applyCoupon } from '@berth/contract/credits'
 import { addDeployTemplate, renameDeployTemplate } from '@berth/contract/deploy-templates'
 import { makeFolder } from '@berth/contract/files'
 import { getImage, type Image, officialImages } from '@berth/contract/images'
@@ -54,6 +55,7 @@ import { SnapshotSchedule } from './pages/network-volume/SnapshotSchedule.tsx'
 import { madeSnapshot, madeSnapshots, madeVolume } from './pages/network-volume/volume-fixture.ts'
 import { madeBalance } from './pages/payments/balance-fixture.ts'
 import { BudgetDialog } from './pages/payments/budgets/BudgetDialog.tsx'
+import { RedeemForm } from './pages/payments/coupons/RedeemForm.tsx'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { BillingForm } from './pages/settings/billing/BillingSection.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
@@ -314,6 +316,14 @@ const FORMS: readonly FormCase[] = [
       'Password, once more': 'Harbour-Light-8',
     },
     submit: /password/,
+  },
+  {
+    file: 'payments/coupons/RedeemForm.tsx',
+    call: applyCoupon,
+    Form: RedeemForm,
+    namespaces: ['coupons'],
+    typed: { 'Coupon code': 'LAUNCH20' },
+    submit: 'Redeem',
   },
   {
     file: 'payments/budgets/BudgetDialog.tsx',

@@ -68,6 +68,7 @@ describe.each(REAL_ENGINES.filter(({ missing }) => missing === null))(
           id: crypto.randomUUID(),
           userId: customer.userId,
           amountMicro: 10_000_000n,
+          kind: 'bonus',
           reason: 'test',
         }),
       )

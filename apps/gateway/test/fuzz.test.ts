@@ -102,6 +102,7 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'instance.start': 'an instance that has stopped',
   'bill.topup-cancel': 'a payment that waits to be confirmed',
   'bill.order-line': 'the id of a line',
+  'bill.coupon-apply': 'the code of a coupon',
 }
 /** After so many, sign-outs are made good and the ids that are filled in are looked up again. */
 const BATCH = 250

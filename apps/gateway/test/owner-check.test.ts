@@ -181,6 +181,9 @@ const WHO: Record<string, Audience> = {
   'bill.invoice-pdf': 'user',
   'bill.billing-address': 'user',
   'bill.billing-address-set': 'user',
+  'bill.coupon': 'user',
+  'bill.coupon-apply': 'verified',
+  'bill.credit': 'user',
 }
 
 /** What the walk sends where a call needs more than nothing; `id` is the owner's. */
@@ -368,6 +371,7 @@ const CHANGES: Record<string, () => Input> = {
   'bill.topup': () => ({
     body: { amount: 2_500, currency: 'USD', platform_name: 'testcard', source: '4242 4242 4242 4242' },
   }),
+  'bill.coupon-apply': () => ({ body: { code: 'LAUNCH20' } }),
 }
 
 const signedIn = calls.filter(call => call.audience !== 'guest')

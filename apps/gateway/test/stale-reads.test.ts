@@ -19,6 +19,7 @@ import { cancelTopup, listTransactions, topup } from '@berth/contract/billing'
 import { addBudget, editBudget, removeBudget } from '@berth/contract/budgets'
 import type { Call, CallInput, ChangingCall } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
+import { applyCoupon } from '@berth/contract/credits'
 import {
   addDeployTemplate,
   removeDeployTemplate,
@@ -474,6 +475,21 @@ const SCENES: Scene[] = [
   scene(cancelTopup, async () => {
     const { transaction_id: id } = await gateway.data(topup, { body: money(ASKING_CARD) }, owner)
     return { customer: owner, input: { params: { id } } }
+  }),
+  scene(applyCoupon, async () => {
+    const code = `C-${randomUUID()}`
+    await gateway.gateway.billing.couponDesk.create({
+      ...{
+        code,
+        currency: 'USD',
+        amountMicro: 2_000_000n,
+        modelsOnly: false,
+        endsAt: null,
+        perCustomerMax: 1,
+      },
+      ...{ totalMax: null, firstTopupOnly: false, paidMinMicro: 0n, creditDays: null },
+    })
+    return { customer: owner, input: { body: { code } } }
   }),
 ]
 

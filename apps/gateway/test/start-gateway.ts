@@ -69,7 +69,7 @@ const CARDS_TAKE_MS = 3_600_000
 /** A test signs up more often than an address may in a minute. */
 const NO_LIMITS = {
   general_per_minute: 0,
-  strict_per_minute: { login: 1e6, signup: 1e6, mail: 1e6, captcha: 1e6 },
+  strict_per_minute: { login: 1e6, signup: 1e6, mail: 1e6, captcha: 1e6, coupon: 1e6 },
 }
 
 /**
@@ -153,7 +153,13 @@ export async function startGateway(
       return { userId, email, token: await gateway.identity.signInByLink(secret, place) }
     },
     async grant(userId, cents) {
-      const grant = { id: systemIds.uuid(), userId, amountMicro: microFromCents(cents), reason: 'test' }
+      const grant = {
+        id: systemIds.uuid(),
+        userId,
+        amountMicro: microFromCents(cents),
+        kind: 'bonus',
+        reason: 'test',
+      } as const
       await database.db.transaction(tx => gateway.billing.grantCredit(tx, grant))
     },
     cardsNow,

@@ -13,9 +13,10 @@ export type TimeoutClass = 'fast' | 'normal' | 'long' | 'email' | 'download' | '
 /**
  * Which count of calls from one network address it adds to; the gateway says how many each class may have.
  * `general`: what a console makes all day. The others are counted apart, because they let people guess a secret
- * (`login`), make accounts (`signup`), send mails (`mail`) or draw pictures (`captcha`).
+ * (`login`), make accounts (`signup`), send mails (`mail`), draw pictures (`captcha`) or guess codes that are money
+ * (`coupon`).
  */
-export type RateClass = 'general' | 'login' | 'signup' | 'mail' | 'captcha'
+export type RateClass = 'general' | 'login' | 'signup' | 'mail' | 'captcha' | 'coupon'
 
 /** Said where a changing call has nothing to say, so that nobody takes it for forgotten: one sentence. */
 export interface Because {

@@ -81,6 +81,8 @@ const SEED_CALLS: Record<string, string[]> = {
   'GET /api/bill/order/download': [],
   'GET /api/bill/invoice': [],
   'GET /api/bill/invoice/{id}': [],
+  'GET /api/bill/coupon': [],
+  'POST /api/bill/coupon/apply': ['code'],
 }
 
 /**
@@ -107,6 +109,7 @@ const COUNTED_APART: Record<Exclude<RateClass, 'general'>, string[]> = {
     'account.send-sign-in-code',
   ],
   captcha: ['account.get-captcha-status', 'account.get-captcha'],
+  coupon: ['bill.coupon-apply'],
 }
 
 /**
@@ -201,6 +204,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'image.create',
     'eip.bind',
     'bill.topup',
+    'bill.coupon-apply',
     'bill.topup-cancel',
   ],
 }
@@ -307,6 +311,7 @@ const OWN_CALLS = [
   'GET /api/bill/invoice/{id}/pdf',
   'GET /api/bill/billing-address',
   'PUT /api/bill/billing-address',
+  'GET /api/bill/credit',
 ]
 
 const all: readonly Call[] = calls
@@ -379,6 +384,7 @@ describe('rules across calls', () => {
 
   test('the calls that spend are known, are POSTs, and need a verified account', () => {
     expect(spending.map(call => call.operation).sort()).toEqual([
+      'bill.coupon-apply',
       'bill.topup',
       'eip.bind',
       'image.create',

@@ -6,6 +6,7 @@ import { billingCalls } from './billing.ts'
 import { billCalls } from './bills.ts'
 import { budgetCalls } from './budgets.ts'
 import { connectionDoctorCalls } from './connection-doctor.ts'
+import { creditCalls } from './credits.ts'
 import { deployTemplateCalls } from './deploy-templates.ts'
 import { fileCalls } from './files.ts'
 import { imageCalls } from './images.ts'
@@ -61,4 +62,5 @@ export const calls = [
   ...budgetCalls,
   ...billCalls,
   ...invoiceCalls,
+  ...creditCalls,
 ] as const

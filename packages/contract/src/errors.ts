@@ -108,6 +108,13 @@ export const ERRORS = {
   // The bank wants the customer to confirm, who is not there.
   card_authentication_required: rule(402, 'change'),
   insufficient_balance: rule(402, 'change'),
+  coupon_not_found: rule(404, 'change'),
+  coupon_not_yet: rule(409, 'retry'),
+  coupon_ended: rule(409, 'give_up'),
+  coupon_used_up: rule(409, 'give_up'),
+  coupon_used: rule(409, 'give_up'),
+  coupon_first_topup_only: rule(409, 'change'),
+  coupon_minimum: rule(409, 'change'),
   payment_method_in_use: rule(409, 'change'),
   topup_settings_failed: rule(400, 'change'),
 

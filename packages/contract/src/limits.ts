@@ -168,6 +168,10 @@ export const EMAIL_CHARS_MAX = 254
 export const TOPUP_CENTS_MIN = 100
 export const TOPUP_CENTS_MAX = 1_000_000
 
+/** A coupon's code: short enough to be typed, long enough not to be guessed. */
+export const COUPON_CODE_CHARS_MIN = 4
+export const COUPON_CODE_CHARS_MAX = 40
+
 /** Top-ups of one customer that are not decided yet: what a person follows, and what is asked about at platforms. */
 export const OPEN_TOPUPS_PER_USER_MAX = 10
 /** Machines by name in what uses a balance; the others are one row. */

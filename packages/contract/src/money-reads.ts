@@ -14,4 +14,6 @@ export const MONEY_READS = [
   'bill.order-line',
   'bill.order-download',
   'bill.invoice',
+  'bill.coupon',
+  'bill.credit',
 ] as const

@@ -4,6 +4,7 @@ import type bills from '../../public/locales/en/bills.json'
 import type budgets from '../../public/locales/en/budgets.json'
 import type bulk from '../../public/locales/en/bulk.json'
 import type common from '../../public/locales/en/common.json'
+import type coupons from '../../public/locales/en/coupons.json'
 import type deploy from '../../public/locales/en/deploy.json'
 import type docs from '../../public/locales/en/docs.json'
 import type doctor from '../../public/locales/en/doctor.json'
@@ -34,6 +35,7 @@ declare module 'i18next' {
       bills: typeof bills
       budgets: typeof budgets
       bulk: typeof bulk
+      coupons: typeof coupons
       deploy: typeof deploy
       docs: typeof docs
       doctor: typeof doctor

@@ -43,6 +43,13 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
         }
       }
       if (row.type === 'credit') {
+        if (row.amount_micro.startsWith('-')) {
+          return { title: t('text.credit_ended'), second: t('text.credit_ended_second') }
+        }
+        if (row.coupon_amount_micro !== '0') {
+          const title = t('text.credit_coupon', { code: about.credit_reason ?? '' })
+          return { title, second: t('text.credit_second') }
+        }
         const reason = CREDIT_REASONS.find(known => known === about.credit_reason)
         return {
           title: reason ? t(`text.credit_reasons.${reason}`) : t('text.credit'),

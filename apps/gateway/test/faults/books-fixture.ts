@@ -162,6 +162,7 @@ function readOneMoment(db: Database, userId: string): Promise<Omit<Books, 'probl
           coalesce((select sum(amount_cents::bigint * 10000) from payment_intent
             where user_id = ${userId} and state = 'succeeded'), 0)
           + coalesce((select sum(amount_micro) from credit_grant where user_id = ${userId}), 0)
+          - coalesce((select sum(amount_micro) from credit_end where user_id = ${userId}), 0)
           - coalesce((select sum(posted_micro) from usage_interval where user_id = ${userId}), 0)
         )::text as total, coalesce((select sum(amount_micro - used_micro) from wallet_hold
           where user_id = ${userId} and released_at is null), 0)::text as held, due.*

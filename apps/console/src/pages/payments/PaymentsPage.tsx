@@ -17,6 +17,7 @@ import { PageHeader } from '../../ui/PageHeader.tsx'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
 import { BalanceCard } from './BalanceCard.tsx'
 import { BudgetsCard } from './budgets/BudgetsCard.tsx'
+import { CreditsCard } from './coupons/CreditsCard.tsx'
 import { InvoicesCard } from './invoices/InvoicesCard.tsx'
 import { UsesCard } from './outlook/UsesCard.tsx'
 import classes from './PaymentsPage.module.css'
@@ -88,6 +89,7 @@ export function Page() {
       </div>
       <div className={classes.layout}>
         <div className={classes.side}>
+          <CreditsCard />
           <SpendCard />
           <BudgetsCard />
         </div>

@@ -39,7 +39,7 @@ export interface BillingFixture {
   /** A new customer with an empty wallet, or with credits of that many cents. */
   customer(options?: { currency?: Currency; creditCents?: number }): Promise<string>
   /** Another billing domain on the same database, as another process would be. */
-  replica(options: { payments?: PaymentDriver[] }): Billing
+  replica(options: { payments?: PaymentDriver[]; db?: TestDatabase['db'] }): Billing
   /** Starts an instance's meter in a transaction of its own; compute at 1.00 an hour unless told otherwise. */
   open(start: InstanceStart): Promise<void>
   close(input: { userId: string; instanceId: string; at?: Date }): Promise<void>
@@ -87,9 +87,9 @@ export async function createBillingFixture(): Promise<BillingFixture> {
     offered: true,
   })
   const events = createTestEvents(db)
-  const replica: BillingFixture['replica'] = ({ payments = [driver] }) =>
+  const replica: BillingFixture['replica'] = ({ payments = [driver], db: ownDb = db }) =>
     createBilling({
-      db,
+      db: ownDb,
       clock,
       ids,
       log,
@@ -118,7 +118,13 @@ export async function createBillingFixture(): Promise<BillingFixture> {
         await billing.openWallet(tx, { userId, currency })
         if (creditCents > 0) {
           const amountMicro = BigInt(creditCents) * 10_000n
-          await billing.grantCredit(tx, { id: randomUUID(), userId, amountMicro, reason: 'demo' })
+          await billing.grantCredit(tx, {
+            id: randomUUID(),
+            userId,
+            amountMicro,
+            kind: 'demo',
+            reason: 'demo',
+          })
         }
       })
       return userId

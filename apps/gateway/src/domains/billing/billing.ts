@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { getSpend, listTransactions, Receipt, TopupState } from '@berth/contract/billing'
 import type { Bill, getBillLine, getBillMonths } from '@berth/contract/bills'
 import type { CallData } from '@berth/contract/call'
+import type { CreditLot, listCoupons, listCredits } from '@berth/contract/credits'
 import type { Currency, Language } from '@berth/contract/limits'
 import { centsFloor } from '@berth/contract/money'
 import type { Outlook } from '@berth/contract/outlook'
@@ -13,6 +14,10 @@ import type { Events } from '../../platform/events/events.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Sealer } from '../../platform/sealer.ts'
 import { accountDeleted } from '../identity/events.ts'
+import { createCouponDesk } from './credits/coupon-desk.ts'
+import { redeemCoupon } from './credits/coupons.ts'
+import { endCreditsNow, listCouponsOf, listLots } from './credits/credit-list.ts'
+import { type Grant, grantCredit } from './credits/grants.ts'
 import { openBillFile } from './documents/bill-file.ts'
 import { type BillQuery, readBill, readBillLine, readMonths } from './documents/bills.ts'
 import { forgetAddress } from './documents/invoices/addresses.ts'
@@ -25,7 +30,6 @@ import { type SpendingOf, spentAtMost, spentSince } from './documents/spent-sinc
 import { listPage, type TransactionsQuery } from './documents/transactions.ts'
 import { createBalanceReader } from './ledger/balance.ts'
 import { checkBooks } from './ledger/check-books.ts'
-import { grantCredit } from './ledger/credits.ts'
 import { lockWallet, openWallet, readTotals, type WalletTotals } from './ledger/wallet.ts'
 import { type Burning, readBurning } from './meters/burning.ts'
 import { chargeOnce, chargeTerm, endTerm, type Term, type TermEnd, termBackMicro } from './meters/charges.ts'
@@ -56,6 +60,9 @@ import type { Subject } from './subject.ts'
 
 export type { Meter } from './meters/units.ts'
 export type { Subject } from './subject.ts'
+
+/** Which page of a list. */
+type ListQuery = { page: number; page_size: number }
 
 /** Customers' money, as `createBilling` makes it. */
 export type Billing = ReturnType<typeof createBilling>
@@ -91,11 +98,23 @@ export function createBilling(deps: BillingDeps) {
     openWallet: (tx: Transaction, input: { userId: string; currency: Currency }): Promise<void> =>
       openWallet(tx, deps, input),
 
-    /** Gives credits; idempotent by id. `reason` is a key of the console's texts. */
-    grantCredit: (
-      tx: Transaction,
-      input: { id: string; userId: string; amountMicro: bigint; reason: string },
-    ): Promise<void> => grantCredit(tx, deps, input),
+    /** Gives credits, as a lot that may have an end; idempotent by id. */
+    grantCredit: (tx: Transaction, grant: Grant): Promise<void> => grantCredit(tx, deps, grant),
+
+    /** Redeems a coupon. @throws ApiError of the coupons' codes, `currency_mismatch`. */
+    redeemCoupon: (input: { userId: string; idempotencyKey: string; code: string }): Promise<CreditLot> =>
+      redeemCoupon(deps, input),
+
+    /** Answers the list of coupons (R3.8). */
+    coupons: (userId: string, query: ListQuery): Promise<CallData<typeof listCoupons>> =>
+      listCouponsOf(deps, userId, query),
+
+    /** Answers the list of credits, lot by lot. */
+    credits: (userId: string, query: ListQuery): Promise<CallData<typeof listCredits>> =>
+      listLots(deps, userId, query),
+
+    /** What operators do with credits and coupons (R6.5). */
+    couponDesk: createCouponDesk(deps),
 
     /**
      * Takes the wallet's row lock; every change of a customer's money or of an instance's billing begins with it.
@@ -148,7 +167,7 @@ export function createBilling(deps: BillingDeps) {
     endTerm: (tx: Transaction, end: TermEnd): Promise<bigint> => endTerm(tx, deps, end),
 
     /** What `endTerm` would give back; nothing changes. */
-    termBackMicro: (q: Queryable, end: TermEnd): Promise<bigint> => termBackMicro(q, end),
+    termBackMicro: (q: Queryable, end: TermEnd): Promise<bigint> => termBackMicro(q, deps, end),
 
     /** Charges what was counted, such as tokens; what the wallet cannot pay is waived. @returns The price. */
     chargeOnce: (tx: Transaction, used: Stretch & { at: Date }): Promise<bigint> =>
@@ -175,7 +194,7 @@ export function createBilling(deps: BillingDeps) {
       costMicro(q, deps, kind, ids),
 
     /** Customers whose balance is being used up, by user id; the next page begins after the last one's. */
-    burning: (after: string | null): Promise<Burning[]> => readBurning(db, clock, after),
+    burning: (after: string | null): Promise<Burning[]> => readBurning(deps, after),
 
     /** Ways to pay, as the installation offers them. */
     payPlatforms: payments.filter(({ offered }) => offered) as readonly Pick<
@@ -221,8 +240,13 @@ export function createBilling(deps: BillingDeps) {
     },
 
     /** Answers the transaction list (R3.10). */
-    transactions: (userId: string, query: TransactionsQuery): Promise<CallData<typeof listTransactions>> =>
-      listPage(db, clock, userId, query),
+    transactions: async (
+      userId: string,
+      query: TransactionsQuery,
+    ): Promise<CallData<typeof listTransactions>> => {
+      await endCreditsNow(deps, userId)
+      return await listPage(db, clock, userId, query)
+    },
 
     /**
      * A transaction opened (B2).

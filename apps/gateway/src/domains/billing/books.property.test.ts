@@ -41,14 +41,14 @@ interface Place {
 
 type Operation =
   | { kind: 'topup'; customer: number; key: number; cents: number; card: string; breaks: Breaks }
-  | { kind: 'grant'; customer: number; id: number }
+  | { kind: 'grant'; customer: number; id: number; lasts: number | null; models: boolean }
   | ({ kind: 'hold'; micro: bigint; dies: boolean } & Place)
   | ({ kind: 'release' } & Place)
   | ({ kind: 'open'; meters: Meter[]; stops: boolean; dies: boolean } & Place)
   | ({ kind: 'close'; secondsAgo: number; dies: boolean } & Place)
   | ({ kind: 'term'; meters: Meter[]; seconds: number; dies: boolean } & Place)
   | ({ kind: 'end-term'; secondsAgo: number; usedRate: Rate; dies: boolean } & Place)
-  | ({ kind: 'once'; meters: Meter[]; dies: boolean } & Place)
+  | ({ kind: 'once'; meters: Meter[]; byModel: boolean; dies: boolean } & Place)
   | { kind: 'tick' }
   | { kind: 'post' }
   | { kind: 'recover' }
@@ -83,7 +83,14 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     card,
     breaks: fc.constantFrom<Breaks>('never', 'never', 'before', 'after'),
   }),
-  fc.record({ kind: fc.constant('grant' as const), customer: place.customer, id: fc.nat(2) }),
+  fc.record({
+    kind: fc.constant('grant' as const),
+    customer: place.customer,
+    id: fc.nat(5),
+    // Most have an end, at times one that another has as well.
+    lasts: fc.oneof(fc.constant(null), fc.constant(1_000), fc.integer({ min: 1, max: 6_000 })),
+    models: fc.boolean(),
+  }),
   fc.record({ kind: fc.constant('hold' as const), ...place, micro: fc.bigInt(0n, 3_000_000n), dies }),
   fc.record({ kind: fc.constant('release' as const), ...place }),
   fc.record({
@@ -101,7 +108,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     dies,
   }),
   fc.record({ kind: fc.constant('end-term' as const), ...place, secondsAgo: fc.nat(2_000), usedRate, dies }),
-  fc.record({ kind: fc.constant('once' as const), ...place, meters: counted, dies }),
+  fc.record({ kind: fc.constant('once' as const), ...place, meters: counted, byModel: fc.boolean(), dies }),
   fc.constant<Operation>({ kind: 'post' }),
   fc.record({ kind: fc.constant('close' as const), ...place, secondsAgo: fc.nat(2_000), dies }),
   fc.constant<Operation>({ kind: 'tick' }),
@@ -169,8 +176,13 @@ async function createWorld() {
         const name = `${operation.customer}:${operation.id}`
         const id = grants.get(name) ?? randomUUID()
         grants.set(name, id)
-        const grant = { id, userId: customerOf(operation), amountMicro: 1_234_567n, reason: 'demo' }
-        return await fixture.db.transaction(tx => billing.grantCredit(tx, grant))
+        return await fixture.db.transaction(tx =>
+          billing.grantCredit(tx, {
+            ...{ id, userId: customerOf(operation), amountMicro: 1_234_567n, kind: 'bonus', reason: 'demo' },
+            modelsOnly: operation.models,
+            endsAt: operation.lasts === null ? null : ago(-operation.lasts),
+          }),
+        )
       }
       case 'hold':
         return await transact(operation, tx =>
@@ -215,8 +227,10 @@ async function createWorld() {
         })
       case 'once':
         return await transact(operation, async tx => {
-          const { meters } = operation
-          await billing.chargeOnce(tx, { ...placeOf(operation), name: 'a', meters, at: clock.now() })
+          const { meters, byModel } = operation
+          const { userId, subject } = placeOf(operation)
+          const what = byModel ? ({ kind: 'model_call', id: randomUUID() } as const) : subject
+          await billing.chargeOnce(tx, { userId, subject: what, name: 'a', meters, at: clock.now() })
         })
       case 'post':
         return await fixture.post()
@@ -248,11 +262,13 @@ async function createWorld() {
   }
 
   async function look(userId: string) {
-    const { cashMicro, creditsMicro, heldMicro, availableMicro, burnMicroPerHour, unpaidSubjects } =
+    const { cashMicro, creditsMicro, freeMicro, heldMicro, availableMicro, ...rest } =
       await fixture.billing.totals(fixture.db, userId)
-    expect([cashMicro, creditsMicro, heldMicro, availableMicro].filter(micro => micro < 0n)).toEqual([])
+    const micros = { cashMicro, creditsMicro, freeMicro, heldMicro, availableMicro }
+    expect(Object.values(micros).filter(micro => micro < 0n)).toEqual([])
     const { days } = await fixture.billing.spend(userId, 5)
-    return { cashMicro, creditsMicro, heldMicro, availableMicro, burnMicroPerHour, unpaidSubjects, days }
+    const { burnMicroPerHour, unpaidSubjects, endings } = rest
+    return { ...micros, burnMicroPerHour, unpaidSubjects, endings, days }
   }
 
   /** Ends what is open, as operators see it when all is quiet and every payment was asked about again. */

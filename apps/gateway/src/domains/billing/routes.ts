@@ -11,6 +11,7 @@ import {
   topup,
 } from '@berth/contract/billing'
 import { type BillLine, downloadBill, getBill, getBillLine, getBillMonths } from '@berth/contract/bills'
+import { applyCoupon, listCoupons, listCredits } from '@berth/contract/credits'
 import {
   getBillingAddress,
   getInvoice,
@@ -57,6 +58,9 @@ export function billingRoutes(
     | 'billLine'
     | 'billFile'
     | 'invoices'
+    | 'redeemCoupon'
+    | 'coupons'
+    | 'credits'
   >,
   { eventsBetween, losesMachines }: InstanceReads,
   say: Say,
@@ -122,5 +126,10 @@ export function billingRoutes(
     ),
     route(getBillingAddress, ({ caller }) => invoices.address(caller.userId)),
     route(setBillingAddress, ({ caller, body }) => invoices.setAddress(caller.userId, body)),
+    route(listCoupons, ({ caller, query }) => billing.coupons(caller.userId, query)),
+    route(applyCoupon, ({ caller, body, idempotencyKey }) =>
+      billing.redeemCoupon({ userId: caller.userId, idempotencyKey, code: body.code }),
+    ),
+    route(listCredits, ({ caller, query }) => billing.credits(caller.userId, query)),
   ]
 }

@@ -154,7 +154,13 @@ async function live(sizeBytes: number, creditCents: number, acts: Act[]): Promis
         return await quietly(() => here.remove(userId, id))
       case 'pay':
         await db.transaction(tx =>
-          billing.grantCredit(tx, { id: randomUUID(), userId, amountMicro: 1_000_000n, reason: 'test' }),
+          billing.grantCredit(tx, {
+            id: randomUUID(),
+            userId,
+            amountMicro: 1_000_000n,
+            kind: 'bonus',
+            reason: 'test',
+          }),
         )
         return
       case 'empty':

@@ -117,7 +117,13 @@ async function live(gb: number, creditCents: number, acts: Act[]): Promise<void>
         return
       case 'pay':
         await db.transaction(tx =>
-          billing.grantCredit(tx, { id: randomUUID(), userId, amountMicro: 1_000_000n, reason: 'test' }),
+          billing.grantCredit(tx, {
+            id: randomUUID(),
+            userId,
+            amountMicro: 1_000_000n,
+            kind: 'bonus',
+            reason: 'test',
+          }),
         )
         return
       case 'empty':

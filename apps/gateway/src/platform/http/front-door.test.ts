@@ -209,7 +209,10 @@ describe('rate limits', () => {
 
   test('are stricter for signing in than for the rest, and shared by its ways', async () => {
     const limited = await startTestServer(database.db, routes(), {
-      rateLimits: { ...RATE_LIMITS, strict_per_minute: { login: 2, signup: 2, mail: 2, captcha: 2 } },
+      rateLimits: {
+        ...RATE_LIMITS,
+        strict_per_minute: { login: 2, signup: 2, mail: 2, captcha: 2, coupon: 2 },
+      },
     })
     const login = (path: string) =>
       fetch(`${limited.origin}/gateway${path}`, { method: 'POST' }).then(({ status }) => status)

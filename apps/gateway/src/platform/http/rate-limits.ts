@@ -19,7 +19,7 @@ type StrictClass = Exclude<RateClass, 'general'>
  */
 export const RATE_LIMITS: RateLimits = {
   general_per_minute: 6_000,
-  strict_per_minute: { login: 60, signup: 60, mail: 60, captcha: 120 },
+  strict_per_minute: { login: 60, signup: 60, mail: 60, captcha: 120, coupon: 20 },
 }
 
 const WINDOW_MS = 60_000
@@ -53,6 +53,7 @@ export async function createRateLimits(
     signup: limit('signup', strict_per_minute.signup),
     mail: limit('mail', strict_per_minute.mail),
     captcha: limit('captcha', strict_per_minute.captcha),
+    coupon: limit('coupon', strict_per_minute.coupon),
   }
   return rateClass => hooks[rateClass]
 }

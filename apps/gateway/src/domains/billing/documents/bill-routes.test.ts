@@ -27,7 +27,7 @@ beforeAll(async () => {
   for (const one of Object.values(TOKENS)) {
     await db.transaction(tx => billing.openWallet(tx, { userId: one.userId, currency: 'USD' }))
   }
-  const grant = { id: randomUUID(), userId, amountMicro: 10_000_000n, reason: 'demo' }
+  const grant = { id: randomUUID(), userId, amountMicro: 10_000_000n, kind: 'demo', reason: 'demo' } as const
   await db.transaction(tx => billing.grantCredit(tx, grant))
   await fixture.open({ userId, instanceId: 'i-1', instanceName: 'llama' })
   clock.advance(6 * 3_600)

@@ -135,6 +135,7 @@ async function createLife() {
               id: randomUUID(),
               userId,
               amountMicro: operation.micro,
+              kind: 'demo',
               reason: 'demo',
             })
           case 'post':

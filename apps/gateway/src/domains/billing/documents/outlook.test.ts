@@ -20,7 +20,13 @@ test('[R2.27] [B4] what uses the balance adds up to its burn, and each deletion 
     deletions: [],
   })
   await fixture.db.transaction(tx =>
-    billing.grantCredit(tx, { id: randomUUID(), userId, amountMicro: 20n * UNIT, reason: 'demo' }),
+    billing.grantCredit(tx, {
+      id: randomUUID(),
+      userId,
+      amountMicro: 20n * UNIT,
+      kind: 'demo',
+      reason: 'demo',
+    }),
   )
   const machines = [1n, 2n, 3n, 4n, 5n, 6n, 7n]
   for (const rate of machines) {

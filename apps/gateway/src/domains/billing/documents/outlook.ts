@@ -5,13 +5,13 @@ import {
   UNPAID_PUBLIC_IP_KEPT_DAYS,
   UNPAID_VOLUME_KEPT_DAYS,
 } from '@berth/contract/limits'
-import { runwaySeconds } from '@berth/contract/money'
 import { type DELETED_UNPAID, type Outlook, outlook } from '@berth/contract/outlook'
 import type { UsageKind } from '@berth/contract/usage-kinds'
 import { sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
+import { lastsSeconds } from '../credits/reckoning.ts'
 import { readTotals } from '../ledger/wallet.ts'
 import type { Subject } from '../subject.ts'
 import { usageKindSql } from './usage-kinds.ts'
@@ -53,7 +53,7 @@ export async function readOutlook(deps: OutlookDeps, userId: string): Promise<Ou
     }),
     { isolationLevel: 'repeatable read', accessMode: 'read only' },
   )
-  const lasts = runwaySeconds(totals.totalMicro, totals.burnMicroPerHour)
+  const lasts = lastsSeconds(now, totals)
   const emptyAt = lasts === null ? null : new Date(now.getTime() + lasts * 1_000)
   return outlookOf({
     currency: totals.currency,

@@ -8,7 +8,7 @@ import type { Database, Queryable } from '../../../platform/database/database.ts
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
 import { customerAccounts, houseAccount } from '../ledger/ledger.ts'
-import { dueOf } from '../meters/posting.ts'
+import { dueOf } from '../meters/booking.ts'
 import { PARTS_PER_MICRO } from '../meters/units.ts'
 import {
   chargeOf,

@@ -28,6 +28,9 @@ type TransactionType = (typeof TRANSACTION_TYPES)[number]
 /** Ids on the wire say what they are: `t_`, `u_`, `c_` or `r_` before the row's id. */
 const PREFIXES: Record<TransactionType, string> = { topup: 't_', usage: 'u_', credit: 'c_', refund: 'r_' }
 
+/** The reason of a row that says what of credits ended unused. */
+const ENDED_REASON = 'ended'
+
 const ID_PATTERN = /^([tucr]_)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
 /**
@@ -62,6 +65,8 @@ export type TransactionRow = {
   carriedParts: string | null
   endedMs: string | null
   credits: string | null
+  /** What of the credits coupons gave; of a row of credits that a coupon gave, all of it. */
+  coupon: string | null
   cash: string | null
   waived: string | null
   /** What is still owed of a refund, and what of it did not arrive. */
@@ -96,7 +101,8 @@ export function parseTransactionId(id: string): { type: TransactionType; refId: 
 }
 
 /**
- * A page of a customer's transactions, newest first: top-ups whatever became of them, stretches of usage, credits.
+ * A page of a customer's transactions, newest first: top-ups whatever became of them, stretches of usage, credits and
+ * what of them ended unused.
  * @param query Page from 1; `search` looks in an instance's name and id, in cards and reasons.
  */
 export async function listPage(
@@ -144,7 +150,7 @@ export async function readRows(
       page.type, page.ref_id as "refId", d.id as "invoiceId", page.state, page.amount, page.subject_kind as "subjectKind",
       page.subject_id as "subjectId", page.subject_name as "subjectName", page.subject_facts as "subjectFacts",
       page.charge, page.rate, page.rate_seconds as "rateSeconds",
-      page.carried_parts as "carriedParts", page.credits, page.cash, page.waived, page.owed,
+      page.carried_parts as "carriedParts", page.credits, ${couponPart} as coupon, page.cash, page.waived, page.owed,
       page.came_back as "cameBack", page.brand, page.last4, page.reason, page.failure, extract(epoch from page.at) * 1000 as "atMs",
       extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.unit,
       case page.type when 'usage' then ${usageKindSql(sql`page.subject_kind`, sql`m.sku`)} end as usage
@@ -158,6 +164,14 @@ export async function readRows(
   const rows = result.rows.filter((row): row is typeof row & { type: TransactionType } => row.type !== null)
   return { rows, total: Number(result.rows[0]?.total ?? 0) }
 }
+
+/** What of a row of the page came of coupons: of usage, what their lots paid; of credits, whether they are of one. */
+const couponPart = sql`case page.type
+  when 'usage' then (select sum(u.amount_micro) from credit_use u join credit_grant g on g.id = u.grant_id
+    where u.interval_id = page.ref_id and g.kind = 'coupon')
+  when 'credit' then (select page.amount from credit_grant g where g.kind = 'coupon'
+    and (g.id = page.ref_id or g.id = (select e.grant_id from credit_end e where e.id = page.ref_id)))
+  end`
 
 /** The columns that only usage has; typed, because each select may stand alone. */
 const NO_USAGE = sql`null::text, null::text, null::text, null::jsonb, null::text, null::bigint, null::int,
@@ -200,7 +214,12 @@ function branchesOf(userId: string, { search, refId }: Filter): Record<Transacti
     credit: {
       columns: sql`'credit', id, created_at, 'settled', amount_micro, ${NO_USAGE}, null::bigint, null::bigint, null, null,
         reason, null`,
-      from: sql`from credit_grant where user_id = ${userId}${one}${matching(contains('reason'))}`,
+      // What of credits ended unused is a row as well, so that the list adds up to the balance.
+      from: sql`from (
+        select id, user_id, created_at, amount_micro, reason from credit_grant
+        union all
+        select e.id, e.user_id, e.created_at, -e.amount_micro, ${ENDED_REASON} from credit_end e
+      ) credits where user_id = ${userId}${one}${matching(contains('reason'))}`,
       at: sql`created_at`,
     },
     refund: {
@@ -229,7 +248,6 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
     id: transactionId(row.type, row.refId),
     date: startedAt,
     status: statusOf(row),
-    couponAmountMicro: 0n,
     invoice: row.invoiceId === null ? null : INVOICE_PREFIX + row.invoiceId,
     about: aboutOf({
       usage: row.usage,
@@ -306,17 +324,20 @@ interface Amounts {
   amountMicro: bigint
   cashAmountMicro: bigint
   bonusAmountMicro: bigint
+  couponAmountMicro: bigint
   pendingAmountMicro: bigint
 }
 
 function amountsOf(row: TransactionRow, now: Date): Amounts {
   const amount = BigInt(row.amount)
+  const coupon = BigInt(row.coupon ?? 0)
   if (row.type === 'usage') {
     const stretch = { ...chargeOf(row), postedMicro: amount, waivedMicro: BigInt(row.waived ?? 0) }
     return {
       amountMicro: -amount,
       cashAmountMicro: -BigInt(row.cash ?? 0),
-      bonusAmountMicro: -BigInt(row.credits ?? 0),
+      bonusAmountMicro: coupon - BigInt(row.credits ?? 0),
+      couponAmountMicro: -coupon,
       pendingAmountMicro: -unpostedMicro(stretch, now),
     }
   }
@@ -327,6 +348,7 @@ function amountsOf(row: TransactionRow, now: Date): Amounts {
       amountMicro: -(row.state === 'failed' ? amount : given),
       cashAmountMicro: owed - given,
       bonusAmountMicro: 0n,
+      couponAmountMicro: 0n,
       pendingAmountMicro: -owed,
     }
   }
@@ -334,7 +356,8 @@ function amountsOf(row: TransactionRow, now: Date): Amounts {
   return {
     amountMicro: amount,
     cashAmountMicro: row.type === 'topup' ? settled : 0n,
-    bonusAmountMicro: row.type === 'credit' ? settled : 0n,
+    bonusAmountMicro: row.type === 'credit' ? settled - coupon : 0n,
+    couponAmountMicro: coupon,
     pendingAmountMicro: isOpenTopup(row.state) ? amount : 0n,
   }
 }

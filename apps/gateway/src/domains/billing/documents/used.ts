@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
-import { foreseePosting, readPurse, selectOpen } from '../meters/posting.ts'
+import { foreseePostings, readPurse } from '../meters/booking.ts'
+import { selectOpen } from '../meters/posting.ts'
 import type { usageDay } from '../meters/tables.ts'
 import { usageKindSql } from './usage-kinds.ts'
 
@@ -50,7 +51,7 @@ export async function inSnapshot<Document>(
 async function readUnposted(tx: Transaction, userId: string, now: Date): Promise<UnpostedDay[]> {
   const open = await selectOpen(tx, userId)
   if (open.length === 0) return []
-  const purse = await readPurse(tx, userId)
+  const postings = foreseePostings(await readPurse(tx, userId), open, now)
   return open.flatMap(interval => {
     const row = (at: Date, part: UnpostedDay['part'], micro: bigint): UnpostedDay => ({
       interval_id: interval.id,
@@ -58,7 +59,7 @@ async function readUnposted(tx: Transaction, userId: string, now: Date): Promise
       part,
       micro: micro.toString(),
     })
-    const foreseen = foreseePosting(purse, interval, now).flatMap(({ at, split }) =>
+    const foreseen = (postings.get(interval.id) ?? []).flatMap(({ at, split }) =>
       (['credits', 'cash', 'write_off'] as const)
         .filter(part => split[part] !== 0n)
         .map(part => row(at, part, split[part])),

@@ -1,12 +1,14 @@
 import type { Balance } from '@berth/contract/billing'
-import { centsCeil, centsFloor, runwaySeconds } from '@berth/contract/money'
+import { centsCeil, centsFloor } from '@berth/contract/money'
 import { sql } from 'drizzle-orm'
+import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { lastsSeconds } from '../credits/reckoning.ts'
 import { createBatchReader } from './batch-reader.ts'
 import { wallet } from './tables.ts'
-import { selectTotals, type WalletTotals, withSums } from './wallet.ts'
+import { selectTotals, type WalletTotals, withSumsOfEach } from './wallet.ts'
 
 /** Wallets in one read: as many calls as reach a gateway within a round trip to the database. */
 const WALLETS_READ_MAX = 500
@@ -20,11 +22,17 @@ export interface BalanceReader {
   balance(userId: string): Promise<Balance>
 }
 
+interface BalanceDeps {
+  db: Database
+  clock: Clock
+  log: Pick<Logger, 'error'>
+}
+
 /**
  * Reads balances for the call that every open console makes each five seconds (R9.2): one prepared query for all
  * that ask at the same time.
  */
-export function createBalanceReader({ db, clock }: { db: Database; clock: Clock }): BalanceReader {
+export function createBalanceReader({ db, clock, log }: BalanceDeps): BalanceReader {
   const query = selectTotals(
     db,
     sql`${sql.placeholder('now')}::timestamptz`,
@@ -37,7 +45,7 @@ export function createBalanceReader({ db, clock }: { db: Database; clock: Clock 
     readsMax: READS_AT_ONCE_MAX,
     async read(userIds) {
       const rows = await query.execute({ userIds, now: clock.now().toISOString() })
-      return new Map(rows.map(row => [row.userId, withSums(row)]))
+      return new Map(withSumsOfEach(rows, log).map(totals => [totals.userId, totals]))
     },
   })
 
@@ -46,15 +54,17 @@ export function createBalanceReader({ db, clock }: { db: Database; clock: Clock 
     if (!found) throw new ApiError('not_found')
     return found
   }
-  return { totals, balance: async userId => toBalance(await totals(userId)) }
+  return { totals, balance: async userId => toBalance(await totals(userId), clock.now()) }
 }
 
 /**
  * A wallet on the wire. Each part is rounded down to cents, so that nothing shows that is not there, and `amount`
- * is made from its parts, so that they add up in cents as well (R3.6).
+ * is made from its parts, so that they add up in cents as well (R3.6). Credits for models are available, and are all
+ * that `amount_free` says: what else runs lasts as long as the rest does.
+ * @param now Where what lasts is reckoned from.
  */
-export function toBalance(totals: WalletTotals): Balance {
-  const available = centsFloor(totals.availableMicro)
+export function toBalance(totals: WalletTotals, now: Date): Balance {
+  const available = centsFloor(totals.availableMicro + totals.freeMicro)
   const frozen = centsFloor(totals.heldMicro)
   const amount = available + frozen
   return {
@@ -62,15 +72,14 @@ export function toBalance(totals: WalletTotals): Balance {
     account_balance: {
       amount,
       amount_available: available,
-      amount_credits: Math.min(amount, centsFloor(totals.creditsMicro)),
-      // Credits that only models can be paid with do not exist yet.
-      amount_free: 0,
+      amount_credits: Math.min(amount, centsFloor(totals.creditsMicro + totals.freeMicro)),
+      amount_free: centsFloor(totals.freeMicro),
       amount_freeze: frozen,
       amount_owed: centsCeil(totals.owedMicro),
     },
-    coupon_count: 0,
+    coupon_count: totals.couponCount,
     burn_micro_per_hour: totals.burnMicroPerHour.toString(),
     // All of it, because what is set aside pays for what runs.
-    lasts_seconds: runwaySeconds(totals.totalMicro, totals.burnMicroPerHour),
+    lasts_seconds: lastsSeconds(now, totals),
   }
 }

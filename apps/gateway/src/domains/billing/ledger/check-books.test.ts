@@ -120,7 +120,8 @@ const DAMAGES: [string, (userId: string) => SQL, RegExp][] = [
   ],
   [
     'a credit without its entry',
-    () => sql`update credit_grant set id = gen_random_uuid()`,
+    user => sql`insert into credit_grant (id, user_id, amount_micro, rest_micro, kind, reason, models_only, created_at)
+      values (gen_random_uuid(), ${user}, 1, 0, 'bonus', '', false, now())`,
     /credit has its one entry/,
   ],
   ['a credit of another amount', () => sql`update credit_grant set amount_micro = 1`, /1 entries of 1000000/],

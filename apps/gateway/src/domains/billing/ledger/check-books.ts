@@ -1,12 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
+import { CREDIT_RULES } from '../credits/check-credits.ts'
 import { dueSql } from '../meters/unposted.ts'
-
-/** One rule of the books: a query that gives a row of text for each place where it is broken. */
-interface Rule {
-  name: string
-  broken: SQL
-}
+import type { Rule } from './book-rule.ts'
 
 /** Problems of one rule that are told; the rest is only counted. */
 const PROBLEMS_TOLD_MAX = 20
@@ -71,8 +67,13 @@ const RULES: Rule[] = [
       select held.user_id || ': ' || held.micro || ' held of ' || coalesce(owned.micro, 0) as problem
       from (select user_id, sum(amount_micro - used_micro) as micro from wallet_hold
             where released_at is null group by user_id) held
-      left join (select user_id, sum(balance_micro) as micro from ledger_account group by user_id) owned
-        on owned.user_id = held.user_id
+      left join (
+        -- What is for models alone covers nothing that is set aside.
+        select user_id, sum(micro) as micro from (
+          select user_id, balance_micro as micro from ledger_account where user_id is not null
+          union all select user_id, -rest_micro from credit_grant where models_only
+        ) parts group by user_id
+      ) owned on owned.user_id = held.user_id
       where held.micro > coalesce(owned.micro, 0)`,
   },
   {
@@ -287,6 +288,7 @@ const RULES: Rule[] = [
       ) t on t.ref_id = c.id and t.user_id = c.user_id
       where c.id is null or coalesce(t.count, 0) <> 1 or t.micro <> c.amount_micro`,
   },
+  ...CREDIT_RULES,
 ]
 
 /**

@@ -88,8 +88,8 @@ export interface Transfer {
   from: string
   to: string
   amountMicro: bigint
-  kind: 'topup' | 'usage' | 'credit' | 'write_off' | 'refund' | 'repay'
-  /** The top-up, refund, usage interval or grant. */
+  kind: 'topup' | 'usage' | 'credit' | 'credit_end' | 'write_off' | 'refund' | 'repay'
+  /** The top-up, refund, usage interval, grant, or end of a grant. */
   refId: string
   /** The customer whom it concerns: the caller holds the lock of that customer's wallet. */
   userId: string

@@ -43,8 +43,10 @@ export const ledgerTransfer = pgTable(
       .notNull()
       .references(() => ledgerAccount.id),
     amountMicro: amount('amount_micro').notNull(),
-    kind: text('kind', { enum: ['topup', 'usage', 'credit', 'write_off', 'refund', 'repay'] }).notNull(),
-    /** The payment, the refund, the usage interval or the credit grant that it belongs to. */
+    kind: text('kind', {
+      enum: ['topup', 'usage', 'credit', 'credit_end', 'write_off', 'refund', 'repay'],
+    }).notNull(),
+    /** The payment, the refund, the usage interval, the credit grant or the end of one that it belongs to. */
     refId: uuid('ref_id').notNull(),
     userId: uuid('user_id').notNull(),
     createdAt: moment('created_at').notNull(),
@@ -92,18 +94,4 @@ export const walletHold = pgTable(
       sql`${table.amountMicro} >= 0 and ${table.usedMicro} between 0 and ${table.amountMicro}`,
     ),
   ],
-)
-
-/** Credits given to a customer, with the reason. */
-export const creditGrant = pgTable(
-  'credit_grant',
-  {
-    id: uuid('id').primaryKey(),
-    userId: uuid('user_id').notNull(),
-    amountMicro: amount('amount_micro').notNull(),
-    /** A key of the console's texts, such as `demo`. */
-    reason: text('reason').notNull(),
-    createdAt: moment('created_at').notNull(),
-  },
-  table => [index('credit_grant_user').on(table.userId, table.createdAt)],
 )

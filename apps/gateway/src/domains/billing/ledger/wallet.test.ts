@@ -73,7 +73,7 @@ test.each([
   { cash: 9_999n, credits: 0n, held: 9_999n, shown: [0, 0, 0, 0] },
 ])('[R3.6] [R9.3] cents never show what is not there and add up: $cash + $credits less $held', example => {
   const totalMicro = example.cash + example.credits
-  const { account_balance: shown } = toBalance({
+  const totals = {
     userId: randomUUID(),
     currency: 'USD',
     cashMicro: example.cash,
@@ -88,7 +88,11 @@ test.each([
     takenMicro: 0n,
     postableMicro: 0n,
     unpaidSubjects: 0,
-  })
+    freeMicro: 0n,
+    endings: [],
+    couponCount: 0,
+  } as const
+  const { account_balance: shown } = toBalance({ ...totals, endings: [] }, fixture.clock.now())
   expect([shown.amount_available, shown.amount_freeze, shown.amount, shown.amount_credits]).toEqual(
     example.shown,
   )
@@ -129,7 +133,9 @@ test('[B2] a credit is given once for its id, and another amount under it is ref
   const userId = await fixture.customer()
   const id = randomUUID()
   const grant = (amountMicro: bigint) =>
-    fixture.db.transaction(tx => fixture.billing.grantCredit(tx, { id, userId, amountMicro, reason: 'demo' }))
+    fixture.db.transaction(tx =>
+      fixture.billing.grantCredit(tx, { id, userId, amountMicro, kind: 'demo', reason: 'demo' }),
+    )
   await Promise.all([grant(UNIT), grant(UNIT), grant(UNIT)])
   await expect(grant(2n * UNIT)).rejects.toMatchObject({ code: 'exists_with_other_content' })
   expect(await fixture.billing.balanceCents(userId)).toBe(100)

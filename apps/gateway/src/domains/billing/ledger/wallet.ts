@@ -1,22 +1,28 @@
 import type { Currency } from '@berth/contract/limits'
 import { eq, type SQL, sql } from 'drizzle-orm'
+import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable, Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { creditsSql, type Ending, readEndings, reckon } from '../credits/reckoning.ts'
 import { unposted } from '../meters/unposted.ts'
 import { openCustomerAccounts } from './ledger.ts'
 import { wallet } from './tables.ts'
 
 /**
  * All that a customer has, and what is set aside of it; in micro-units of the wallet's currency. What is due by now
- * and not posted yet is taken off already, as posting it would: nothing that is read here jumps when it is posted.
+ * and not posted yet is taken off already, as posting it would, and credits whose end has passed are gone: nothing that
+ * is read here jumps when it is posted.
  */
 export interface WalletTotals {
   userId: string
   currency: Currency
   cashMicro: bigint
+  /** Credits for everything. */
   creditsMicro: bigint
-  /** Cash and credits. */
+  /** Credits that only models can be paid with; they are in no other sum. */
+  freeMicro: bigint
+  /** Cash and credits for everything. */
   totalMicro: bigint
   /** Open holds, less what was used of them. Never more than the total. */
   heldMicro: bigint
@@ -36,6 +42,10 @@ export interface WalletTotals {
   postableMicro: bigint
   /** How many subjects run that nothing is left for: neither set aside nor available. */
   unpaidSubjects: number
+  /** Of the credits for everything, what ends when; the nearest first. */
+  endings: { at: Date; micro: bigint }[]
+  /** Coupons of which credits are left. */
+  couponCount: number
 }
 
 /** A row of `selectTotals`: what the ledger has posted, and what is due beyond it. */
@@ -43,7 +53,15 @@ interface TotalsRow {
   userId: string
   currency: Currency
   cashMicro: bigint
+  /** For everything and for models. */
   creditsMicro: bigint
+  /** Of the credits, those for models: in the books, and those of them that have not ended. */
+  modelsMicro: bigint
+  freeMicro: bigint
+  /** Of the credits for everything, what has ended and is left for what was set aside. */
+  keptMicro: bigint
+  endings: Ending[]
+  coupons: number
   heldMicro: bigint
   burnMicroPerHour: bigint
   owedMicro: bigint
@@ -60,6 +78,7 @@ interface TotalsRow {
  * @param now Where open intervals are reckoned to.
  */
 export function selectTotals(q: Pick<Queryable, 'select'>, now: SQL, condition: SQL) {
+  const credits = creditsSql(now)
   return q
     .select({
       userId: wallet.userId,
@@ -70,6 +89,11 @@ export function selectTotals(q: Pick<Queryable, 'select'>, now: SQL, condition: 
       creditsMicro: micro(
         sql`(select a.balance_micro from ledger_account a where a.id = 'user:' || wallet.user_id || ':credits')`,
       ),
+      modelsMicro: micro(sql`lots.models_micro`),
+      freeMicro: micro(sql`lots.free_micro`),
+      keptMicro: micro(sql`lots.kept_micro`),
+      coupons: (sql`lots.coupons` as SQL<number>).mapWith(Number),
+      endings: (sql`coalesce(endings.list, '[]'::json)` as SQL<Ending[]>).mapWith(readEndings),
       heldMicro: micro(
         sql`(select coalesce(sum(h.amount_micro - h.used_micro), 0) from wallet_hold h
              where h.user_id = wallet.user_id and h.released_at is null)`,
@@ -95,6 +119,8 @@ export function selectTotals(q: Pick<Queryable, 'select'>, now: SQL, condition: 
         from (${unposted(now, sql`i.user_id = wallet.user_id`)}) u
       ) running`,
     )
+    .crossJoin(credits.lots)
+    .crossJoin(credits.endings)
     .where(condition)
 }
 
@@ -102,26 +128,43 @@ export function selectTotals(q: Pick<Queryable, 'select'>, now: SQL, condition: 
  * Adds what follows from the parts. What is due comes out the same in whatever order it is posted: first from what is
  * set aside for it, then from what is available, credits before cash; the rest will be waived.
  */
-export function withSums(row: TotalsRow): WalletTotals {
-  const { fromHoldsMicro, beyondHoldsMicro, unreservedSubjects, ...rest } = row
-  const unheldMicro = row.cashMicro + row.creditsMicro - row.heldMicro
-  const paidMicro = fromHoldsMicro + least(beyondHoldsMicro, unheldMicro)
-  const creditsMicro = row.creditsMicro - least(row.creditsMicro, paidMicro)
-  const totalMicro = row.cashMicro + row.creditsMicro - paidMicro
+function withSums(row: TotalsRow): WalletTotals {
+  const { fromHoldsMicro, beyondHoldsMicro, unreservedSubjects, modelsMicro, keptMicro, coupons, ...rest } =
+    row
+  const booked = { ...row, creditsMicro: row.creditsMicro - modelsMicro }
+  const { cashMicro, creditsMicro, paidMicro, endings } = reckon(booked, { fromHoldsMicro, beyondHoldsMicro })
+  const totalMicro = cashMicro + creditsMicro
   const heldMicro = row.heldMicro - fromHoldsMicro
   const availableMicro = totalMicro - heldMicro
   return {
     ...rest,
-    cashMicro: totalMicro - creditsMicro,
+    cashMicro,
     creditsMicro,
     totalMicro,
     heldMicro,
     availableMicro,
     unpostedMicro: fromHoldsMicro + beyondHoldsMicro,
     takenMicro: paidMicro,
-    postableMicro: unheldMicro,
+    postableMicro: booked.cashMicro + booked.creditsMicro - booked.heldMicro,
     unpaidSubjects: availableMicro > 0n ? 0 : unreservedSubjects,
+    endings,
+    couponCount: creditsMicro + row.freeMicro > 0n ? coupons : 0,
   }
+}
+
+/**
+ * The same for many wallets: one whose books are not whole is logged and left out, so that it never keeps the others
+ * from being read.
+ */
+export function withSumsOfEach(rows: TotalsRow[], log: Pick<Logger, 'error'>): WalletTotals[] {
+  return rows.flatMap(row => {
+    try {
+      return [withSums(row)]
+    } catch (error) {
+      log.error({ err: error, userId: row.userId }, 'a wallet could not be read; the others are')
+      return []
+    }
+  })
 }
 
 /**
@@ -181,8 +224,4 @@ function micro(expression: SQL): SQL<bigint> {
 
 function toDate(value: Date | string | null): Date | null {
   return value === null ? null : new Date(value)
-}
-
-function least(a: bigint, b: bigint): bigint {
-  return a < b ? a : b
 }

@@ -1,7 +1,8 @@
 import type { Currency } from '@berth/contract/limits'
-import { runwaySeconds } from '@berth/contract/money'
+import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable } from '../../../platform/database/database.ts'
+import { lastsSeconds } from '../credits/reckoning.ts'
 import { readRunning } from './tick.ts'
 
 /** A customer whose balance is being used up. */
@@ -21,16 +22,16 @@ export interface Burning {
  * @returns By user id; none when there are no more.
  */
 export async function readBurning(
-  q: Pick<Queryable, 'select'>,
-  clock: Clock,
+  { db, clock, log }: { db: Pick<Queryable, 'select'>; clock: Clock; log: Pick<Logger, 'error'> },
   after: string | null,
 ): Promise<Burning[]> {
-  const page = await readRunning(q, clock, after)
-  return page.map(({ userId, currency, totalMicro, burnMicroPerHour }) => ({
-    userId,
-    currency,
-    balanceMicro: totalMicro,
-    burnMicroPerHour,
-    lastsSeconds: runwaySeconds(totalMicro, burnMicroPerHour),
+  const page = await readRunning({ db, clock, log }, after)
+  const now = clock.now()
+  return page.map(totals => ({
+    userId: totals.userId,
+    currency: totals.currency,
+    balanceMicro: totals.totalMicro,
+    burnMicroPerHour: totals.burnMicroPerHour,
+    lastsSeconds: lastsSeconds(now, totals),
   }))
 }

@@ -2,11 +2,13 @@ import { and, eq, gt } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
+import { endsAtOnceMicro } from '../credits/lots.ts'
 import { lockWallet } from '../ledger/wallet.ts'
 import { ofSubject, type Subject } from '../subject.ts'
+import { giveBack, type Interval, postInterval, readPurse } from './booking.ts'
 import { requireAvailable } from './holds.ts'
 import { insertInterval, type Stretch } from './metering.ts'
-import { type Interval, postAll, postInterval, readPurse } from './posting.ts'
+import { postAll } from './posting.ts'
 import { usageInterval } from './tables.ts'
 import { costOf, priceOf, type Rate } from './units.ts'
 
@@ -58,7 +60,7 @@ export interface TermEnd {
  * Ends a subject's terms at a moment. What was used of each then costs what that time costs on demand, and at least
  * floor(seconds × price ÷ the term's seconds); never more than its price. The rest is given back, all of a term that
  * has not begun. None that is still to end: nothing.
- * @returns What was given back, in micro-units.
+ * @returns What was given back and is there, in micro-units: what goes back to credits that have ended meanwhile is not.
  */
 export async function endTerm(tx: Transaction, deps: Deps, end: TermEnd): Promise<bigint> {
   const { userId } = end
@@ -66,11 +68,10 @@ export async function endTerm(tx: Transaction, deps: Deps, end: TermEnd): Promis
   const running = await selectRunning(tx, end)
   if (running.length === 0) return 0n
   await postAll(tx, deps, userId)
-  let backMicro = 0n
+  const backMicro = await backOf(tx, deps, running, end)
   for (const interval of running) {
     const { endedAt, ...rate } = cutTerm(interval, end)
-    const postedMicro = await post(tx, deps, { ...interval, ...rate }, endedAt)
-    backMicro += interval.postedMicro - postedMicro
+    await post(tx, deps, { ...interval, ...rate }, endedAt)
     await tx
       .update(usageInterval)
       .set({ ...rate, endedAt })
@@ -80,12 +81,24 @@ export async function endTerm(tx: Transaction, deps: Deps, end: TermEnd): Promis
 }
 
 /** What `endTerm` would give back, in micro-units; nothing changes. */
-export async function termBackMicro(q: Queryable, end: TermEnd): Promise<bigint> {
-  const running = await selectRunning(q, end)
-  return running.reduce((sum, interval) => {
+export async function termBackMicro(q: Queryable, deps: Pick<Deps, 'clock'>, end: TermEnd): Promise<bigint> {
+  return await backOf(q, deps, await selectRunning(q, end), end)
+}
+
+async function backOf(
+  q: Pick<Queryable, 'select'>,
+  { clock }: Pick<Deps, 'clock'>,
+  running: Interval[],
+  end: TermEnd,
+): Promise<bigint> {
+  let backMicro = 0n
+  for (const interval of running) {
     const { endedAt, ...rate } = cutTerm(interval, end)
-    return sum + interval.postedMicro - costOf(rate, endedAt.getTime() - interval.startedAt.getTime())
-  }, 0n)
+    const micro = interval.postedMicro - costOf(rate, endedAt.getTime() - interval.startedAt.getTime())
+    const { credits } = giveBack(interval, micro)
+    backMicro += micro - (await endsAtOnceMicro(q, interval.id, -credits, clock.now()))
+  }
+  return backMicro
 }
 
 function selectRunning(q: Queryable, { userId, subject, at }: TermEnd): Promise<Interval[]> {
@@ -139,17 +152,11 @@ export async function chargeOnce(
   return priceMicro
 }
 
-/** Posts a stretch to a moment, whatever end is written down for it. Gives what it has taken in all then. */
-async function post(tx: Transaction, deps: Deps, interval: Interval, until: Date): Promise<bigint> {
-  const { userId } = interval
+/** Posts a stretch to a moment, whatever end is written down for it. */
+async function post(tx: Transaction, deps: Deps, interval: Interval, until: Date): Promise<void> {
   await postInterval(tx, deps, {
-    purse: await readPurse(tx, userId),
+    purse: await readPurse(tx, interval.userId),
     interval: { ...interval, endedAt: null },
     until,
   })
-  const [posted] = await tx
-    .select({ postedMicro: usageInterval.postedMicro })
-    .from(usageInterval)
-    .where(eq(usageInterval.id, interval.id))
-  return posted?.postedMicro ?? 0n
 }

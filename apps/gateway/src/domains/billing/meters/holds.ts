@@ -4,10 +4,11 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
+import { endKept, readLots } from '../credits/lots.ts'
 import { walletHold } from '../ledger/tables.ts'
 import { lockWallet, readTotals } from '../ledger/wallet.ts'
 import { ofSubject, type Subject } from '../subject.ts'
-import { postNearFloor } from './posting.ts'
+import { endCredits, postAll, postNearFloor } from './posting.ts'
 
 /**
  * Sets money aside for a subject, in place of what was set aside for it before.
@@ -64,17 +65,24 @@ async function heldMicro(tx: Transaction, userId: string, subject: Subject): Pro
 
 /**
  * Makes what is left of a subject's hold available again; none open: nothing. What the subject has used of it is
- * posted first.
+ * posted first. Credits that were set aside when they ended are let go with it: those are not available again.
  */
 export async function releaseHold(
   tx: Transaction,
   deps: { clock: Clock; ids: Ids },
   { userId, subject }: { userId: string; subject: Subject },
 ): Promise<void> {
-  await lockWallet(tx, userId)
-  await postNearFloor(tx, deps, userId)
-  await tx
+  const { currency } = await lockWallet(tx, userId)
+  await endCredits(tx, deps, userId)
+  const kept = (await readLots(tx, userId)).some(({ ended }) => ended)
+  if (kept) await postAll(tx, deps, userId)
+  else await postNearFloor(tx, deps, userId)
+  const [released] = await tx
     .update(walletHold)
     .set({ releasedAt: deps.clock.now() })
     .where(and(ofSubject(walletHold, { userId, subject }), isNull(walletHold.releasedAt)))
+    .returning()
+  if (!kept || !released) return
+  const leftMicro = released.amountMicro - released.usedMicro
+  await endKept(tx, deps, { userId, currency, holdId: released.id, leftMicro })
 }

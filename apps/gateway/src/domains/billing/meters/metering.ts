@@ -5,7 +5,8 @@ import type { Ids } from '../../../platform/ids.ts'
 import { wallet } from '../ledger/tables.ts'
 import { lockWallet, readTotals } from '../ledger/wallet.ts'
 import { ofSubject, type Subject } from '../subject.ts'
-import { dueOf, type Interval, postInterval, postNearFloor, readPurse } from './posting.ts'
+import { dueOf, type Interval, postInterval, readPurse } from './booking.ts'
+import { endCredits, postNearFloor } from './posting.ts'
 import { type SubjectFacts, usageInterval, usageMeter } from './tables.ts'
 import { type Meter, rateOf, restOf } from './units.ts'
 import { dueSql, unposted } from './unposted.ts'
@@ -71,6 +72,7 @@ export async function closeMeters(
   { userId, subject, at }: { userId: string; subject: Subject; at: Date },
 ): Promise<void> {
   await lockWallet(tx, userId)
+  await endCredits(tx, deps, userId)
   const [open] = await tx
     .select()
     .from(usageInterval)

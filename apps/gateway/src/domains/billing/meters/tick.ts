@@ -1,11 +1,12 @@
-import { asc, sql } from 'drizzle-orm'
+import { and, asc, gt, isNull, lte, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
-import type { Database, Queryable } from '../../../platform/database/database.ts'
+import type { Database, Queryable, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
+import { creditGrant } from '../credits/tables.ts'
 import { wallet } from '../ledger/tables.ts'
-import { lockWallet, selectTotals, type WalletTotals, withSums } from '../ledger/wallet.ts'
-import { isNearFloor, postAll } from './posting.ts'
+import { lockWallet, selectTotals, type WalletTotals, withSumsOfEach } from '../ledger/wallet.ts'
+import { endCredits, isNearFloor, postAll } from './posting.ts'
 
 interface TickDeps {
   db: Database
@@ -22,27 +23,30 @@ const POSTED_AT_ONCE_MAX = 4
 const CUSTOMERS_PAGE = 500
 
 /**
- * One tick. Looks at everybody for whom something runs, without writing, and posts where it is time: once an hour,
+ * One tick. Books the ends of credits that have passed, then looks at everybody for whom something runs, without writing, and posts where it is time: once an hour,
  * and where a wallet comes near its floor. Each customer is posted in a short transaction of its own, so that one
  * that fails never stops the rest. Any number of ticks may run at once.
  * @param signal Ends the tick between two customers.
  * @returns Customers who have nothing left for what runs, by what is due and not by what is posted.
  */
 export async function postDue(deps: TickDeps, signal?: AbortSignal): Promise<{ exhausted: string[] }> {
+  await endAllCredits(deps, signal)
   const exhausted: string[] = []
   let after: string | null = null
   for (;;) {
     const now = deps.clock.now()
-    const page: WalletTotals[] = await readRunning(deps.db, deps.clock, after)
+    const page: WalletTotals[] = await readRunning(deps, after)
     exhausted.push(...page.filter(({ unpaidSubjects }) => unpaidSubjects > 0).map(({ userId }) => userId))
     const due = page.filter(totals => isTime(totals, now))
-    await postEach(
+    await eachCustomer(
       deps,
       due.map(({ userId }) => userId),
+      (tx, userId) => postAll(tx, deps, userId),
       signal,
     )
     after = page.at(-1)?.userId ?? null
-    if (page.length < CUSTOMERS_PAGE || signal?.aborted) return { exhausted }
+    // A page with wallets that could not be read is not the last one for that.
+    if (after === null || signal?.aborted) return { exhausted }
   }
 }
 
@@ -52,12 +56,11 @@ export async function postDue(deps: TickDeps, signal?: AbortSignal): Promise<{ e
  * @returns By user id; none when there are no more.
  */
 export async function readRunning(
-  q: Pick<Queryable, 'select'>,
-  clock: Clock,
+  { db, clock, log }: Pick<TickDeps, 'clock' | 'log'> & { db: Pick<Queryable, 'select'> },
   after: string | null,
 ): Promise<WalletTotals[]> {
   const rows = await selectTotals(
-    q,
+    db,
     sql`${clock.now().toISOString()}::timestamptz`,
     sql`${after === null ? sql`true` : sql`${wallet.userId} > ${after}`}
         and exists (select 1 from usage_interval i where i.user_id = ${wallet.userId}
@@ -65,7 +68,7 @@ export async function readRunning(
   )
     .orderBy(asc(wallet.userId))
     .limit(CUSTOMERS_PAGE)
-  return rows.map(withSums)
+  return withSumsOfEach(rows, log)
 }
 
 /** Near the floor only while there is something that a posting would take: an empty wallet waits for its hour. */
@@ -75,7 +78,41 @@ function isTime(totals: WalletTotals, now: Date): boolean {
   return totals.unpostedSince.getTime() < began || (totals.postableMicro > 0n && isNearFloor(totals))
 }
 
-async function postEach(deps: TickDeps, userIds: string[], signal?: AbortSignal): Promise<void> {
+/** The same for customers for whom nothing runs: an end is in the books soon after its moment, whoever looks (R3.8). */
+async function endAllCredits(deps: TickDeps, signal?: AbortSignal): Promise<void> {
+  let after: string | null = null
+  for (;;) {
+    const page: { userId: string }[] = await deps.db
+      .selectDistinct({ userId: creditGrant.userId })
+      .from(creditGrant)
+      .where(
+        and(
+          gt(creditGrant.restMicro, 0n),
+          isNull(creditGrant.endedAt),
+          lte(creditGrant.endsAt, deps.clock.now()),
+          after === null ? undefined : gt(creditGrant.userId, after),
+        ),
+      )
+      .orderBy(asc(creditGrant.userId))
+      .limit(CUSTOMERS_PAGE)
+    await eachCustomer(
+      deps,
+      page.map(({ userId }) => userId),
+      (tx, userId) => endCredits(tx, deps, userId),
+      signal,
+    )
+    after = page.at(-1)?.userId ?? null
+    if (page.length < CUSTOMERS_PAGE || signal?.aborted) return
+  }
+}
+
+/** Does the work of each customer under the lock of their wallet; one that fails never stops the rest. */
+async function eachCustomer(
+  deps: TickDeps,
+  userIds: string[],
+  post: (tx: Transaction, userId: string) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
   const queue = [...userIds]
   const work = async () => {
     for (let userId = queue.shift(); userId !== undefined; userId = queue.shift()) {
@@ -84,7 +121,7 @@ async function postEach(deps: TickDeps, userIds: string[], signal?: AbortSignal)
       try {
         await deps.db.transaction(async tx => {
           await lockWallet(tx, customer)
-          await postAll(tx, deps, customer)
+          await post(tx, customer)
         })
       } catch (error) {
         deps.log.error({ err: error, userId }, 'usage could not be posted; the next tick tries again')

@@ -209,6 +209,7 @@ export function createAccounts(deps: AccountsDeps) {
           id: ids.uuid(),
           userId: id,
           amountMicro: DEMO_CREDIT_MICRO,
+          kind: 'demo',
           reason: 'demo',
         })
         return id

@@ -272,7 +272,10 @@ test('without a captcha nothing is asked, however many passwords are wrong', asy
 test('captcha calls have a limit of their own, and headers say what is left', async () => {
   const limited = await createIdentityBench({
     captcha: 'Default',
-    rateLimits: { ...RATE_LIMITS, strict_per_minute: { login: 9, signup: 9, mail: 9, captcha: 3 } },
+    rateLimits: {
+      ...RATE_LIMITS,
+      strict_per_minute: { login: 9, signup: 9, mail: 9, captcha: 3, coupon: 9 },
+    },
   })
   try {
     const ask = (path: string) =>

@@ -473,7 +473,7 @@ test('[B4] money that arrives between the tick and the stop keeps an instance ru
   const id = await fixture.running(userId)
   fixture.clock.advance(3_700)
   expect((await fixture.billing.postDue()).exhausted).toContain(userId)
-  const grant = { id: randomUUID(), userId, amountMicro: 100_000_000n, reason: 'demo' }
+  const grant = { id: randomUUID(), userId, amountMicro: 100_000_000n, kind: 'demo', reason: 'demo' } as const
   await fixture.db.transaction(tx => fixture.billing.grantCredit(tx, grant))
   await fixture.instances.stopForEmptyBalance(userId)
   expect(await fixture.row(id)).toMatchObject({ status: 'running', desired: 'running', reasonCode: null })

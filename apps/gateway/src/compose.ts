@@ -240,6 +240,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const regions = createRegions({ ...base, catalogue, fleet })
   fleet.onChange(regions.seedStock)
   const billing = createBilling({
+    sla: catalogue.sla,
     ...base,
     payments: parts.payments,
     publicUrl: () => address.url,

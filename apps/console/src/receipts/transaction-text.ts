@@ -5,7 +5,7 @@ import { useFormat } from '../ui/format.ts'
 import { useCardText } from './card-text.ts'
 
 /** The reasons for which credits are given; any other reads as plain credits. */
-const CREDIT_REASONS = ['demo'] as const
+const CREDIT_REASONS = ['demo', 'outage'] as const
 
 /** What a transaction comes to by now: of usage also what is due and not posted yet, which happens once an hour. */
 export function amountSoFar(row: Transaction): string {
@@ -52,7 +52,9 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
         }
         const reason = CREDIT_REASONS.find(known => known === about.credit_reason)
         return {
-          title: reason ? t(`text.credit_reasons.${reason}`) : t('text.credit'),
+          title: reason
+            ? t(`text.credit_reasons.${reason}`, { name: about.instance_name ?? '' })
+            : t('text.credit'),
           second: t('text.credit_second'),
         }
       }

@@ -68,6 +68,8 @@ export const SELLER = {
   address: 'Hafenstraße 1\n20457 Hamburg',
   tax_id: 'DE123456789',
 }
+/** What is credited for outages. */
+export const SLA = { after_minutes: 15, percent: 100, hours_max: 24 }
 
 /** Signs the test cards’ webhooks. */
 export const WEBHOOK_SECRET = new Uint8Array(32).fill(9)
@@ -98,6 +100,7 @@ export async function createBillingFixture(): Promise<BillingFixture> {
       sealer: testSealer,
       publicUrl: () => 'http://127.0.0.1:8080',
       seller: () => SELLER,
+      sla: SLA,
     })
   const billing = replica({})
   return {

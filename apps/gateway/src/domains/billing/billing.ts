@@ -9,6 +9,7 @@ import type { Outlook } from '@berth/contract/outlook'
 import type { Logger } from 'pino'
 import type { PaymentDriver, WebhookDelivery } from '../../drivers/payments/port.ts'
 import type { Clock } from '../../platform/clock.ts'
+import type { Catalogue } from '../../platform/config/catalogue.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { Events } from '../../platform/events/events.ts'
 import type { Ids } from '../../platform/ids.ts'
@@ -18,6 +19,7 @@ import { createCouponDesk } from './credits/coupon-desk.ts'
 import { redeemCoupon } from './credits/coupons.ts'
 import { endCreditsNow, listCouponsOf, listLots } from './credits/credit-list.ts'
 import { type Grant, grantCredit } from './credits/grants.ts'
+import { creditOutage, type Outage } from './credits/outages.ts'
 import { openBillFile } from './documents/bill-file.ts'
 import { type BillQuery, readBill, readBillLine, readMonths } from './documents/bills.ts'
 import { forgetAddress } from './documents/invoices/addresses.ts'
@@ -76,6 +78,8 @@ interface BillingDeps {
   events: Pick<Events, 'emit' | 'on'>
   /** Seals the addresses on which customers confirm payments. */
   sealer: Sealer
+  /** What is credited for outages; left out: nothing. */
+  sla?: Catalogue['sla']
   /** The console's address, for payment platforms that send browsers back. */
   publicUrl(): string
   /** Who makes invoices out, as the catalogue says now. */
@@ -100,6 +104,10 @@ export function createBilling(deps: BillingDeps) {
 
     /** Gives credits, as a lot that may have an end; idempotent by id. */
     grantCredit: (tx: Transaction, grant: Grant): Promise<void> => grantCredit(tx, deps, grant),
+
+    /** Credits an outage that is over, where it was longer than the catalogue's limit (B17). */
+    creditOutage: (tx: Transaction, outage: Outage): Promise<void> =>
+      creditOutage(tx, { ...deps, sla: deps.sla }, outage),
 
     /** Redeems a coupon. @throws ApiError of the coupons' codes, `currency_mismatch`. */
     redeemCoupon: (input: { userId: string; idempotencyKey: string; code: string }): Promise<CreditLot> =>

@@ -9,6 +9,7 @@ import type { Billing, Subject } from '../billing/billing.ts'
 import type { PublicIps } from '../public-ips/public-ips.ts'
 import type { Stock } from '../regions/regions.ts'
 import { keptFrom } from './deletion/deletion-rules.ts'
+import { outageOf } from './outage.ts'
 import { followStatus } from './public-ip/follow.ts'
 import type { InstanceRow } from './rows.ts'
 import { isHeld, MEANING, metersOf, termMetersOf } from './status-meaning.ts'
@@ -26,7 +27,10 @@ export const SEEN_CHANNEL = 'instance_seen'
 
 /** Where a change of status has its consequences. */
 export interface StatusDeps {
-  billing: Pick<Billing, 'openMeters' | 'closeMeters' | 'releaseHold' | 'chargeTerm' | 'endTerm'>
+  billing: Pick<
+    Billing,
+    'openMeters' | 'closeMeters' | 'releaseHold' | 'chargeTerm' | 'endTerm' | 'creditOutage'
+  >
   stock: Pick<Stock, 'giveBack'>
   publicIps: Pick<PublicIps, 'boundTo' | 'giveBack' | 'noteCost'>
 }
@@ -126,6 +130,8 @@ export async function changeStatus(
   assert(changed, `instance ${row.id} vanished under its lock`)
   await giveBackStock(tx, deps, changed)
   await bill(tx, deps.billing, row, changed, change)
+  const outage = row.status === status ? null : outageOf(row, at)
+  if (outage) await deps.billing.creditOutage(tx, { userId: row.userId, instance: row, ...outage })
   await addEvent(tx, changed, { at, ...change.event })
   const left = await followStatus(tx, deps, changed, at)
   if (left) await addEvent(tx, changed, { at, code: 'public_ip_given_back', detail: left.address })

@@ -118,6 +118,11 @@ const gpuSpec = z
     }
   })
 
+/** Bounds of what an operator may promise for outages. */
+const SLA_MINUTES_MAX = 24 * 60
+const SLA_PERCENT_MAX = 1_000
+const SLA_HOURS_MAX = 30 * 24
+
 const imageFields = {
   id,
   /** What machines are made of it: containers and sandboxes, or virtual machines. */
@@ -171,6 +176,16 @@ const catalogueOf = (checks: DriverChecks) =>
           public_ip_micro_per_hour: prices.public_ip_hour,
           term_discount_percent: prices.term_discount_percent,
         })),
+      /** When the platform is at fault for longer than that, customers get credits (B17); left out: none are given. */
+      sla: z
+        .strictObject({
+          after_minutes: z.number().int().min(1).max(SLA_MINUTES_MAX),
+          /** Of what the machine costs in the time that it was out. */
+          percent: z.number().int().min(1).max(SLA_PERCENT_MAX).default(100),
+          /** What is longer counts as if it were as long as that. */
+          hours_max: z.number().int().min(1).max(SLA_HOURS_MAX).default(24),
+        })
+        .optional(),
       regions: z.array(regionOf(checks)).min(1),
       gpu_specs: z.array(gpuSpec).min(1),
       images: z.array(imageOf(checks)).min(1),

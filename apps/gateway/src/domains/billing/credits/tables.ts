@@ -50,6 +50,18 @@ export const creditGrant = pgTable(
   ],
 )
 
+/** What a credit for an outage is for (B17): the instance's events of that time are its receipt. */
+export const outageCredit = pgTable('outage_credit', {
+  grantId: uuid('grant_id')
+    .primaryKey()
+    .references(() => creditGrant.id),
+  instanceId: text('instance_id').notNull(),
+  /** As it was called then. */
+  instanceName: text('instance_name').notNull(),
+  startedAt: moment('started_at').notNull(),
+  endedAt: moment('ended_at').notNull(),
+})
+
 /** Which stretch was paid from which lot, and with how much of it; what was given back to the lot is taken off again. */
 export const creditUse = pgTable(
   'credit_use',

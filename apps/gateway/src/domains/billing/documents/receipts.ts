@@ -1,12 +1,13 @@
 import { LEDGER_SIDES, type Receipt, receipt } from '@berth/contract/billing'
 import type { InstanceEventCode } from '@berth/contract/instance-codes'
 import type { InstanceStatus } from '@berth/contract/instance-states'
-import { sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { PaymentDriver } from '../../../drivers/payments/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Queryable } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
+import { outageCredit } from '../credits/tables.ts'
 import { customerAccounts, houseAccount } from '../ledger/ledger.ts'
 import { dueOf } from '../meters/booking.ts'
 import { PARTS_PER_MICRO } from '../meters/units.ts'
@@ -122,7 +123,7 @@ async function readEvents(
   now: Date,
 ): Promise<Receipt['events']> {
   if (row.subjectKind !== 'instance' || row.subjectId === null) return []
-  const from = new Date(Number(row.atMs))
+  const from = await beganAt(db, row)
   const events = await instanceEvents(db, {
     userId,
     instanceId: row.subjectId,
@@ -130,6 +131,16 @@ async function readEvents(
     to: endOf(row) ?? now,
   })
   return events.map(eventOf)
+}
+
+/** When what a row is about began: a stretch with its row, an outage before it was credited (B17). */
+async function beganAt(db: Database, row: TransactionRow): Promise<Date> {
+  if (row.type !== 'credit') return new Date(Number(row.atMs))
+  const [outage] = await db
+    .select({ startedAt: outageCredit.startedAt })
+    .from(outageCredit)
+    .where(eq(outageCredit.grantId, row.refId))
+  return outage?.startedAt ?? new Date(Number(row.atMs))
 }
 
 /** Which side an account's id is: `user:…:cash` is `cash`, `house:clearing:testcard:USD` is `clearing`. */

@@ -212,14 +212,18 @@ function branchesOf(userId: string, { search, refId }: Filter): Record<Transacti
       at: sql`started_at`,
     },
     credit: {
-      columns: sql`'credit', id, created_at, 'settled', amount_micro, ${NO_USAGE}, null::bigint, null::bigint, null, null,
-        reason, null`,
+      columns: sql`'credit', id, created_at, 'settled', amount_micro,
+        case when instance_id is not null then 'instance' end, instance_id, instance_name, null::jsonb, null::text,
+        null::bigint, null::int, null::bigint, outage_ended_at, null::bigint, null::bigint, null::bigint,
+        null::bigint, null::bigint, null, null, reason, null`,
       // What of credits ended unused is a row as well, so that the list adds up to the balance.
       from: sql`from (
-        select id, user_id, created_at, amount_micro, reason from credit_grant
+        select g.id, g.user_id, g.created_at, g.amount_micro, g.reason, o.instance_id, o.instance_name,
+          o.ended_at as outage_ended_at
+        from credit_grant g left join outage_credit o on o.grant_id = g.id
         union all
-        select e.id, e.user_id, e.created_at, -e.amount_micro, ${ENDED_REASON} from credit_end e
-      ) credits where user_id = ${userId}${one}${matching(contains('reason'))}`,
+        select e.id, e.user_id, e.created_at, -e.amount_micro, ${ENDED_REASON}, null, null, null from credit_end e
+      ) credits where user_id = ${userId}${one}${matching(contains('reason'), contains('instance_name'))}`,
       at: sql`created_at`,
     },
     refund: {

@@ -268,9 +268,10 @@ describe('two gateways on one database', () => {
     await fixture.expectSound(id)
   })
 
-  test('[B6] a machine whose engine nobody reaches stops being charged, and is found again when that returns', async () => {
+  test('[B6] [B17] a machine whose engine nobody reaches stops being charged, is found again when that returns, and is credited', async () => {
     await fixture.instances.reconciler.start()
-    const id = await fixture.running(await fixture.payer())
+    const userId = await fixture.payer()
+    const id = await fixture.running(userId)
     const seen = fixture.clock.now()
     await fixture.instances.reconciler.stop()
     const elsewhere = createFakeEngine({ clock: fixture.clock, id: 'two' })
@@ -281,9 +282,19 @@ describe('two gateways on one database', () => {
     expect(await fixture.until(id, 'unknown')).toMatchObject({ reasonCode: 'engine_away' })
     expect(await fixture.intervals(id)).toMatchObject([{ endedAt: seen }])
     await fixture.expectSound(id)
-    await nextGateway(60)
-    await fixture.until(id, 'running', { seconds: 1 })
+    const lost = (await fixture.row(id)).statusSince
+    await nextGateway(3_600)
+    const found = await fixture.until(id, 'running', { seconds: 1 })
     await fixture.expectSound(id)
+    const query = { page: 1, page_size: 10, type: 'credit', search: found.name } as const
+    const { items } = await fixture.billing.transactions(userId, query)
+    const outMs = BigInt(found.statusSince.getTime() - lost.getTime())
+    expect(items).toMatchObject([
+      {
+        amount_micro: ((outMs * found.runningMicroPerHour) / 3_600_000n).toString(),
+        about: { credit_reason: 'outage', instance_id: id },
+      },
+    ])
   })
 
   test('a row is claimed by one of many', async () => {

@@ -11,6 +11,7 @@ import { deployInstance, listInstances } from '@berth/contract/instances'
 import { listInvoices } from '@berth/contract/invoices'
 import { RECENT_SIGN_IN_MS } from '@berth/contract/limits'
 import { watchOffer } from '@berth/contract/offer-watches'
+import { addPaymentMethod } from '@berth/contract/payment-methods'
 import { addRegistryCredential } from '@berth/contract/registries'
 import { addSshKey } from '@berth/contract/ssh-keys'
 import { makeS3Key } from '@berth/contract/volume-s3'
@@ -184,6 +185,15 @@ const WHO: Record<string, Audience> = {
   'bill.coupon': 'user',
   'bill.coupon-apply': 'verified',
   'bill.credit': 'user',
+  'bill.payment-method': 'user',
+  'bill.payment-method-add': 'verified',
+  'bill.payment-method-set': 'user',
+  'bill.payment-method-remove': 'user',
+  'bill.payment-intent': 'verified',
+  'bill.checkout-url': 'user',
+  'bill.check-payable': 'user',
+  'bill.auto-topup': 'user',
+  'bill.auto-topup-set': 'verified',
 }
 
 /** What the walk sends where a call needs more than nothing; `id` is the owner's. */
@@ -280,6 +290,9 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'bill.remove-budget': ({ budget }) => ({ params: { id: budget } }),
   'bill.topup-state': ({ topup }) => ({ params: { id: topup } }),
   'bill.topup-cancel': ({ topup }) => ({ params: { id: topup } }),
+  'bill.checkout-url': ({ topup }) => ({ query: { transaction_id: topup } }),
+  'bill.payment-method-set': ({ method }) => ({ params: { id: method }, body: { is_default: true } }),
+  'bill.payment-method-remove': ({ method }) => ({ params: { id: method } }),
   'bill.transaction-receipt': ({ transaction }) => ({ params: { id: transaction } }),
   'bill.order-line': ({ instance }) => ({
     query: { month: new Date().toISOString().slice(0, 7), line: `instance:${instance}` },
@@ -309,6 +322,7 @@ interface Ids {
   s3Key: string
   image: string
   budget: string
+  method: string
 }
 
 interface Input {
@@ -372,6 +386,13 @@ const CHANGES: Record<string, () => Input> = {
     body: { amount: 2_500, currency: 'USD', platform_name: 'testcard', source: '4242 4242 4242 4242' },
   }),
   'bill.coupon-apply': () => ({ body: { code: 'LAUNCH20' } }),
+  'bill.payment-method-add': () => ({ body: { platform_name: 'testcard', source: '4242 4242 4242 4242' } }),
+  'bill.payment-intent': () => ({
+    body: { payment_method: '5555 5555 5555 4444', payment_method_type: 'card' },
+  }),
+  'bill.auto-topup-set': () => ({
+    body: { enabled: false, threshold: 500, amount: 2_500, monthly_cap: 5_000, payment_method_id: null },
+  }),
 }
 
 const signedIn = calls.filter(call => call.audience !== 'guest')
@@ -486,6 +507,7 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         s3Key: 'BKIAAAAAAAAAAAAAAAAA',
         image: 'im-zzzzzzz',
         budget: '01890000-0000-7000-8000-000000000000',
+        method: 'm_01890000-0000-7000-8000-000000000000',
       }),
     )
     expect(foreign).toMatchObject({ httpStatus: 404, envelope: { code: 'not_found' } })
@@ -499,6 +521,7 @@ describe('[R6.2] the owner, verified, is let through', () => {
     // The state may forbid it by the time it is its turn; a wall for strangers it must not meet.
     expect([401, 403, 404]).not.toContain(answer.httpStatus)
     if (operation === 'instance.terminate') ids = await ownSomething()
+    if (operation === 'bill.payment-method-remove') ids = { ...ids, method: await keptMethod() }
     if (operation === 'image.delete') ids = { ...ids, image: await keptOf(ownerId) }
     if (operation === 'bill.remove-budget') ids = { ...ids, budget: await ownBudget() }
     if (operation === 'registry.remove') ids = { ...ids, ...(await ownKeys()) }
@@ -522,6 +545,11 @@ describe('[R1.7] a call that was let in just before its account was closed chang
 function ask(call: Call, token: string | null, input: Input = {}): Promise<CallAnswer<unknown>> {
   const filled = { ...input, ...(call.body && input.body === undefined ? { body: {} } : {}) }
   return sendCall(gateway.origin, call, filled, token === null ? {} : { token })
+}
+
+async function keptMethod(): Promise<string> {
+  const body = { platform_name: 'testcard', source: '4242 4242 4242 4242' }
+  return (await gateway.data(addPaymentMethod, { body }, { token: owner })).method.id
 }
 
 async function ownSomething(): Promise<Ids> {
@@ -647,6 +675,7 @@ async function ownKeys(): Promise<
     | 's3Key'
     | 'image'
     | 'budget'
+    | 'method'
   >
 > {
   const token = { token: owner }
@@ -670,6 +699,7 @@ async function ownKeys(): Promise<
     snapshot: await snapshotOf(made.id),
     s3Key: s3.access_key_id,
     image: await keptOf(ownerId),
+    method: await keptMethod(),
   }
 }
 

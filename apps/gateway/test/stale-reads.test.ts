@@ -15,6 +15,7 @@ import {
 import { confirmSignIn, listAuditLog, sendSignInCode, setPassword } from '@berth/contract/account-security'
 import { beginProviderSignIn, link, unlink } from '@berth/contract/account-sign-in'
 import { createApiKey, revokeApiKey } from '@berth/contract/api-keys'
+import { setAutoTopup } from '@berth/contract/auto-topup'
 import { cancelTopup, listTransactions, topup } from '@berth/contract/billing'
 import { addBudget, editBudget, removeBudget } from '@berth/contract/budgets'
 import type { Call, CallInput, ChangingCall } from '@berth/contract/call'
@@ -58,6 +59,12 @@ import {
   starImage,
   unstarImage,
 } from '@berth/contract/own-images'
+import {
+  addPaymentMethod,
+  beginPayment,
+  removePaymentMethod,
+  setPaymentMethod,
+} from '@berth/contract/payment-methods'
 import { bindPublicIp, unbindPublicIp } from '@berth/contract/public-ip-calls'
 import {
   addRegistryCredential,
@@ -472,6 +479,26 @@ const SCENES: Scene[] = [
     async () => ({ customer: owner, input: { body: money(ASKING_CARD) } }),
     'that wants a confirmation',
   ),
+  scene(addPaymentMethod, async () => ({ customer: owner, input: { body: card('5555 5555 5555 4444') } })),
+  scene(setPaymentMethod, async () => ({
+    customer: owner,
+    input: { params: { id: await keptCard('3782 822463 10005') }, body: { is_default: true as const } },
+  })),
+  scene(setAutoTopup, async () => {
+    await keptCard('4242 4242 4242 4242')
+    const amounts = { threshold: 1, amount: 2_500, monthly_cap: 5_000 }
+    return { customer: owner, input: { body: { enabled: true, ...amounts, payment_method_id: null } } }
+  }),
+  scene(removePaymentMethod, async () => ({
+    customer: owner,
+    input: { params: { id: await keptCard('4000 0566 5566 5556') } },
+  })),
+  scene(beginPayment, async () => ({
+    customer: owner,
+    input: {
+      body: { payment_method: '4242 4242 4242 4242', payment_method_type: 'card' as const, amount: 2_500 },
+    },
+  })),
   scene(cancelTopup, async () => {
     const { transaction_id: id } = await gateway.data(topup, { body: money(ASKING_CARD) }, owner)
     return { customer: owner, input: { params: { id } } }
@@ -660,6 +687,13 @@ async function setBudget(): Promise<{ id: string }> {
   const body = { ...BUDGET, instance_id: await instance('running') }
   const { id } = await gateway.data(addBudget, { body }, owner)
   return { id }
+}
+
+const card = (source: string) => ({ platform_name: 'testcard', source })
+
+/** A saved method of the owner's. */
+async function keptCard(source: string): Promise<string> {
+  return (await gateway.data(addPaymentMethod, { body: card(source) }, owner)).method.id
 }
 
 async function keptTemplate(): Promise<{ id: string }> {

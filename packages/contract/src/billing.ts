@@ -79,7 +79,7 @@ export type Card = z.infer<typeof card>
 /** Where the customer confirms: an address of the platform, or a path of this gateway; null when nothing is asked. */
 const nextUrl = z.string().nullable()
 
-/** What the top-up dialog holds (R2.22, R5.8). */
+/** What the top-up dialog holds (R2.22, R5.8): one of `source` and `method_id` says what is charged. */
 export const topupBody = z.object({
   amount: z
     .number(by('invalid_amount'))
@@ -89,7 +89,11 @@ export const topupBody = z.object({
   currency,
   platform_name: z.string(by('required')).min(1, by('required')).max(50, by('too_long')),
   /** What the platform charges: for the test cards, the card's number; `checkout` where it asks on a page of its own. */
-  source: z.string(by('required')).min(1, by('required')).max(200, by('too_long')),
+  source: z.string(by('required')).min(1, by('required')).max(200, by('too_long')).optional(),
+  /** The id of a saved method, in place of `source`. */
+  method_id: z.string(by('required')).min(1, by('required')).max(80, by('too_long')).optional(),
+  /** Keeps what was entered as `source`, once it was paid. */
+  save_method: z.boolean(by('wrong_type')).optional(),
 })
 z.globalRegistry.add(topupBody, { id: 'TopupBody' })
 
@@ -106,6 +110,8 @@ export const topup = defineCall({
   stales: [
     ...MONEY_READS,
     'bill.topup-open',
+    'bill.payment-method',
+    'bill.auto-topup',
     'instance.price',
     'netvolume.price',
     'netvolume.list',
@@ -177,7 +183,7 @@ export const cancelTopup = defineCall({
   audience: 'user',
   timeout: 'normal',
   audit: { target: ['params.id'] },
-  stales: [...MONEY_READS, 'bill.topup-open', 'bill.topup-state'],
+  stales: [...MONEY_READS, 'bill.topup-open', 'bill.topup-state', 'bill.payment-method', 'bill.auto-topup'],
   params: topupParams,
   data: topupState,
 })
@@ -220,6 +226,8 @@ export const transaction = z.object({
     charge_cycle: z.enum(CHARGE_CYCLES).nullable(),
     /** What a top-up was paid with, or where a refund goes. */
     card: card.nullable(),
+    /** Who began a top-up: the customer, or auto top-up; null for what is none. */
+    origin: z.enum(['customer', 'auto']).nullable(),
     /** Why a credit was given, such as `demo`. */
     credit_reason: z.string().nullable(),
     /** Whether a payment was given back, or a bank took it because somebody disputes it; set for refunds alone. */

@@ -83,6 +83,15 @@ const SEED_CALLS: Record<string, string[]> = {
   'GET /api/bill/invoice/{id}': [],
   'GET /api/bill/coupon': [],
   'POST /api/bill/coupon/apply': ['code'],
+  'GET /api/bill/payment-method': [],
+  'POST /api/bill/payment-method': [],
+  'PUT /api/bill/payment-method/{id}': ['is_default', 'platform_name', 'source'],
+  'DELETE /api/bill/payment-method/{id}': [],
+  'POST /api/bill/payment-intent': ['payment_method', 'payment_method_type'],
+  'GET /api/bill/checkout_url': [],
+  'GET /api/bill/check-payable': [],
+  'GET /api/bill/auto-topup': [],
+  'POST /api/bill/auto-topup': ['threshold', 'amount'],
 }
 
 /**
@@ -206,6 +215,11 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'bill.topup',
     'bill.coupon-apply',
     'bill.topup-cancel',
+    'bill.payment-method-add',
+    'bill.payment-method-set',
+    'bill.payment-method-remove',
+    'bill.payment-intent',
+    'bill.auto-topup-set',
   ],
 }
 
@@ -385,6 +399,7 @@ describe('rules across calls', () => {
   test('the calls that spend are known, are POSTs, and need a verified account', () => {
     expect(spending.map(call => call.operation).sort()).toEqual([
       'bill.coupon-apply',
+      'bill.payment-intent',
       'bill.topup',
       'eip.bind',
       'image.create',

@@ -2,6 +2,7 @@ import { accountCalls } from './account.ts'
 import { accountSecurityCalls } from './account-security.ts'
 import { accountSignInCalls } from './account-sign-in.ts'
 import { apiKeyCalls } from './api-keys.ts'
+import { autoTopupCalls } from './auto-topup.ts'
 import { billingCalls } from './billing.ts'
 import { billCalls } from './bills.ts'
 import { budgetCalls } from './budgets.ts'
@@ -21,6 +22,7 @@ import { notificationCalls } from './notifications.ts'
 import { offerWatchCalls } from './offer-watches.ts'
 import { outlookCalls } from './outlook.ts'
 import { ownImageCalls } from './own-images.ts'
+import { paymentMethodCalls } from './payment-methods.ts'
 import { publicIpCalls } from './public-ip-calls.ts'
 import { regionCalls } from './regions.ts'
 import { registryCalls } from './registries.ts'
@@ -63,4 +65,6 @@ export const calls = [
   ...billCalls,
   ...invoiceCalls,
   ...creditCalls,
+  ...paymentMethodCalls,
+  ...autoTopupCalls,
 ] as const

@@ -59,7 +59,6 @@ const SEED_FAILURES: Partial<Record<ErrorCode, RegExp>> = {
 const RAISED_BY_NOBODY: readonly string[] = [
   'model_call_failed',
   'context_length_exceeded',
-  'payment_method_in_use',
   'topup_settings_failed',
 ]
 const idOf = (code: string) => (RAISED_BY_NOBODY.includes(code) ? '' : '[R8.1] ')

@@ -116,6 +116,8 @@ export const ERRORS = {
   coupon_first_topup_only: rule(409, 'change'),
   coupon_minimum: rule(409, 'change'),
   payment_method_in_use: rule(409, 'change'),
+  payment_method_required: rule(409, 'change'),
+  payment_method_limit: rule(409, 'change'),
   topup_settings_failed: rule(400, 'change'),
 
   // Compute.
@@ -284,5 +286,6 @@ export const FIELD_RULES = [
   'vm_only',
   'pod_only',
   'invalid_amount',
+  'cap_below_amount',
 ] as const
 export type FieldRule = (typeof FIELD_RULES)[number]

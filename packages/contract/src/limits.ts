@@ -177,6 +177,17 @@ export const OPEN_TOPUPS_PER_USER_MAX = 10
 /** Machines by name in what uses a balance; the others are one row. */
 export const OUTLOOK_MACHINES_MAX = 5
 
+/** Methods that one customer may keep to pay with: more than a person has cards. */
+export const PAYMENT_METHODS_PER_USER_MAX = 10
+/** Auto top-up, in cents: the highest threshold is what one charge brings at most, the highest cap ten of those. */
+export const AUTO_TOPUP_THRESHOLD_CENTS_MAX = 1_000_000
+export const AUTO_TOPUP_CAP_CENTS_MAX = 10_000_000
+/** What its form begins with. */
+export const AUTO_TOPUP_DEFAULTS = { threshold: 1_000, amount: 5_000, monthlyCap: 20_000 } as const
+/** Declines in a row after which it turns itself off, and its pauses after the first and after more. */
+export const AUTO_TOPUP_DECLINES_MAX = 3
+export const AUTO_TOPUP_PAUSE_HOURS = [1, 24] as const
+
 /** Idempotency keys, and how long an answer is kept for its key. */
 export const IDEMPOTENCY_KEY_CHARS_MIN = 8
 export const IDEMPOTENCY_KEY_CHARS_MAX = 200

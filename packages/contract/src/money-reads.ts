@@ -16,4 +16,5 @@ export const MONEY_READS = [
   'bill.invoice',
   'bill.coupon',
   'bill.credit',
+  'bill.check-payable',
 ] as const

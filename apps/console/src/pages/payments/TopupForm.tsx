@@ -189,7 +189,7 @@ const formSchema = z.object({
     .string()
     .transform(text => centsFromText(text) ?? Number.NaN)
     .pipe(topupBody.shape.amount),
-  source: topupBody.shape.source,
+  source: topupBody.shape.source.unwrap(),
 })
 
 /** Where the card is entered elsewhere, nothing is typed of it here. */

@@ -6,6 +6,7 @@ import type { CreditLot, listCoupons, listCredits } from '@berth/contract/credit
 import type { Currency, Language } from '@berth/contract/limits'
 import { centsFloor } from '@berth/contract/money'
 import type { Outlook } from '@berth/contract/outlook'
+import { eq } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { PaymentDriver, WebhookDelivery } from '../../drivers/payments/port.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -46,8 +47,21 @@ import {
   type Stretch,
 } from './meters/metering.ts'
 import { postDue } from './meters/tick.ts'
+import { runAutoTopups } from './payments/auto-topup/rounds.ts'
+import { readSettings, saveSettings } from './payments/auto-topup/settings.ts'
+import { autoTopup } from './payments/auto-topup/tables.ts'
 import { pruneEvents, receiveWebhook } from './payments/events.ts'
 import { driverOf, hasOpenTopup, openAmong } from './payments/intents.ts'
+import { recoverMethods } from './payments/methods/keeping.ts'
+import {
+  addMethod,
+  forgetMethods,
+  listMethods,
+  makeDefault,
+  readPayable,
+  removeMethod,
+} from './payments/methods/methods.ts'
+import { beginPayment, checkoutUrl } from './payments/methods/payment-intent.ts'
 import { recoverTopups } from './payments/recovery.ts'
 import { createRefunds, recoverRefunds } from './payments/refund-requests.ts'
 import {
@@ -96,7 +110,12 @@ type OfSubject<More = unknown> = { userId: string; subject: Subject } & More
 export function createBilling(deps: BillingDeps) {
   const { db, clock, payments } = deps
   const balances = createBalanceReader(deps)
-  deps.events.on(accountDeleted, 'billing', (tx, { userId }) => forgetAddress(tx, userId))
+  deps.events.on(accountDeleted, 'billing', async (tx, { userId }) => {
+    await tx.delete(autoTopup).where(eq(autoTopup.userId, userId))
+    await forgetMethods(tx, deps, userId)
+    await forgetAddress(tx, userId)
+  })
+
   return {
     /** Opens a customer's wallet. Idempotent. */
     openWallet: (tx: Transaction, input: { userId: string; currency: Currency }): Promise<void> =>
@@ -221,6 +240,32 @@ export function createBilling(deps: BillingDeps) {
 
     /** Ends a top-up that waits for the customer. @throws ApiError `not_found`, `payment_pending`. */
     cancelTopup: (userId: string, id: string): Promise<TopupState> => cancelTopup(deps, userId, id),
+
+    /** What is kept to pay with; adding, choosing and removing it (R3.7, R5.9). */
+    methods: {
+      list: (userId: string) => listMethods(deps, userId),
+      add: (userId: string, given: Parameters<typeof addMethod>[2]) => addMethod(deps, userId, given),
+      makeDefault: (userId: string, id: string, said: Parameters<typeof makeDefault>[3]) =>
+        makeDefault(deps, userId, id, said),
+      remove: (userId: string, id: string) => removeMethod(deps, userId, id),
+      recover: (signal?: AbortSignal) => recoverMethods(deps, signal),
+    },
+
+    /** Pays by card, or keeps one where no amount is said. @throws ApiError as `topUp` and `methods.add`. */
+    beginPayment: (request: Parameters<typeof beginPayment>[1]) => beginPayment(deps, request),
+
+    /** Where the customer goes on paying. @throws ApiError `not_found`. */
+    checkoutUrl: (userId: string, topupId?: string) => checkoutUrl(deps, userId, topupId),
+
+    /** Whether the account could pay now, and by what. */
+    payable: (userId: string) => readPayable(deps, userId),
+
+    /** Auto top-up: as it is set, setting it, and the round that charges (R3.9). */
+    autoTopup: {
+      get: (userId: string) => readSettings(deps, userId),
+      set: (userId: string, body: Parameters<typeof saveSettings>[2]) => saveSettings(deps, userId, body),
+      run: (signal?: AbortSignal) => runAutoTopups(deps, signal),
+    },
 
     /**
      * Takes what a platform tells; each event counts once.

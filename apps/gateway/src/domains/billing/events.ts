@@ -20,6 +20,25 @@ export const topUpPaid = defineEvent(
   }),
 )
 
+/** What auto top-up did that its customer should know of: once for each refusal, its end, and each month's cap. */
+export const autoTopupNews = defineEvent(
+  'auto-top-up.news',
+  z.object({
+    userId: z.uuid(),
+    at: z.iso.datetime(),
+    news: z.enum(['declined', 'turned_off', 'capped']),
+    amountCents: z.int().positive(),
+    /** What it charges at most in a month, by UTC. */
+    capCents: z.int().positive(),
+    currency: z.enum(CURRENCIES),
+    /** What it would have charged. */
+    card,
+    /** An error code, for what was refused. */
+    failure: z.string().nullable(),
+    nextTryAt: z.iso.datetime().nullable(),
+  }),
+)
+
 /** What is told of a refund or a dispute, or of the part of one that came to us again. */
 const ofRefund = z.object({
   userId: z.uuid(),

@@ -8,7 +8,10 @@ interface LoopDeps {
   db: Database
   clock: Clock
   log: Pick<Logger, 'error' | 'info'>
-  billing: Pick<Billing, 'postDue' | 'recoverTopups' | 'checkBooks' | 'invoices'>
+  billing: Pick<Billing, 'postDue' | 'recoverTopups' | 'checkBooks' | 'invoices'> & {
+    methods: Pick<Billing['methods'], 'recover'>
+    autoTopup: Pick<Billing['autoTopup'], 'run'>
+  }
   /** Who holds the leases: the same for all of one process. */
   owner: string
   /** Pause between two metering ticks. */
@@ -29,6 +32,9 @@ const INVOICES_MS = 3_600_000
 const BOOKS_MS = 86_400_000
 /** Whoever holds the lease looks so often whether they are to be: soon after a start, and not in the midst of it. */
 const BOOKS_LOOK_MS = 60_000
+
+/** Pause between two looks at balances that are topped up by themselves. */
+const AUTO_TOPUP_MS = 15_000
 
 /**
  * The domain's four loops. Each runs in one replica at a time, and outlives every error of the database.
@@ -66,6 +72,17 @@ export function createBillingLoops(deps: LoopDeps): Pick<Loop, 'start' | 'stop'>
     async run(signal) {
       const finished = await billing.recoverTopups(signal)
       if (finished > 0) log.info({ finished }, 'finished top-ups that were left open')
+      await billing.methods.recover(signal)
+    },
+  })
+  const autoTopup = createLoop({
+    name: 'billing.auto-topup',
+    pauseMs: AUTO_TOPUP_MS,
+    lease: deps,
+    log,
+    async run(signal) {
+      const begun = await billing.autoTopup.run(signal)
+      if (begun > 0) log.info({ begun }, 'topped up balances that were below what their customers said')
     },
   })
   let checkedAt: Date | null = null
@@ -98,9 +115,10 @@ export function createBillingLoops(deps: LoopDeps): Pick<Loop, 'start' | 'stop'>
       recovery.start()
       invoices.start()
       books.start()
+      autoTopup.start()
     },
     async stop() {
-      await Promise.all([metering.stop(), recovery.stop(), invoices.stop(), books.stop()])
+      await Promise.all([metering.stop(), recovery.stop(), invoices.stop(), books.stop(), autoTopup.stop()])
     },
   }
 }

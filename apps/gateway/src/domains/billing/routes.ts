@@ -1,3 +1,4 @@
+import { getAutoTopup, setAutoTopup } from '@berth/contract/auto-topup'
 import {
   cancelTopup,
   getBalance,
@@ -21,6 +22,15 @@ import {
 } from '@berth/contract/invoices'
 import type { Language } from '@berth/contract/limits'
 import { getOutlook } from '@berth/contract/outlook'
+import {
+  addPaymentMethod,
+  beginPayment,
+  checkPayable,
+  getCheckoutUrl,
+  listPaymentMethods,
+  removePaymentMethod,
+  setPaymentMethod,
+} from '@berth/contract/payment-methods'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Billing } from './billing.ts'
@@ -61,6 +71,11 @@ export function billingRoutes(
     | 'redeemCoupon'
     | 'coupons'
     | 'credits'
+    | 'methods'
+    | 'beginPayment'
+    | 'checkoutUrl'
+    | 'payable'
+    | 'autoTopup'
   >,
   { eventsBetween, losesMachines }: InstanceReads,
   say: Say,
@@ -93,6 +108,8 @@ export function billingRoutes(
         currency: body.currency,
         platformName: body.platform_name,
         source: body.source,
+        methodId: body.method_id,
+        savesMethod: body.save_method,
       }),
     ),
     route(listOpenTopups, ({ caller }) => billing.openTopups(caller.userId)),
@@ -107,6 +124,7 @@ export function billingRoutes(
       return { ...receipt, transaction: inLanguage(receipt.transaction, language) }
     }),
     route(getOutlook, ({ caller }) => billing.outlook(caller.userId, losesMachines)),
+    ...methodRoutes(billing),
     route(getSpend, ({ caller, query }) => billing.spend(caller.userId, query.days)),
     route(getBillMonths, ({ caller }) => billing.billMonths(caller.userId)),
     route(getBill, async ({ caller, query, language }) => {
@@ -131,5 +149,39 @@ export function billingRoutes(
       billing.redeemCoupon({ userId: caller.userId, idempotencyKey, code: body.code }),
     ),
     route(listCredits, ({ caller, query }) => billing.credits(caller.userId, query)),
+  ]
+}
+
+/** The calls on what is kept to pay with, and on what charges it by itself. */
+function methodRoutes(
+  billing: Pick<Billing, 'methods' | 'beginPayment' | 'checkoutUrl' | 'payable' | 'autoTopup'>,
+): Route[] {
+  const { methods, autoTopup } = billing
+  return [
+    route(listPaymentMethods, ({ caller }) => methods.list(caller.userId)),
+    route(addPaymentMethod, ({ caller, body }) =>
+      methods.add(caller.userId, { platformName: body.platform_name, source: body.source }),
+    ),
+    route(setPaymentMethod, ({ caller, params, body }) =>
+      methods.makeDefault(caller.userId, params.id, {
+        platformName: body.platform_name,
+        source: body.source,
+      }),
+    ),
+    route(removePaymentMethod, ({ caller, params }) => methods.remove(caller.userId, params.id)),
+    route(beginPayment, ({ caller, body, idempotencyKey }) =>
+      billing.beginPayment({
+        userId: caller.userId,
+        idempotencyKey,
+        paymentMethod: body.payment_method,
+        amountCents: body.amount,
+        currency: body.currency,
+        platformName: body.platform_name,
+      }),
+    ),
+    route(getCheckoutUrl, ({ caller, query }) => billing.checkoutUrl(caller.userId, query.transaction_id)),
+    route(checkPayable, ({ caller }) => billing.payable(caller.userId)),
+    route(getAutoTopup, ({ caller }) => autoTopup.get(caller.userId)),
+    route(setAutoTopup, ({ caller, body }) => autoTopup.set(caller.userId, body)),
   ]
 }

@@ -79,6 +79,8 @@ export type TransactionRow = {
   failure: string | null
   /** The document that was made for it. */
   invoiceId: string | null
+  /** Who began a top-up. */
+  origin: 'customer' | 'auto' | null
 }
 
 export type TransactionsQuery = { page: number; page_size: number } & Pick<Filter, 'type' | 'search'>
@@ -143,7 +145,7 @@ export async function readRows(
     with page as (
       select * from (${sql.join(newest, sql` union all `)}) found (type, ref_id, at, state, amount, subject_kind,
         subject_id, subject_name, subject_facts, charge, rate, rate_seconds, carried_parts, ended_at, credits, cash, waived, owed,
-        came_back, brand, last4, reason, failure)
+        came_back, brand, last4, reason, failure, origin)
       order by at desc, ref_id desc limit ${limit} offset ${offset}
     )
     select ${sql.join(counts, sql` + `)} as total,
@@ -151,7 +153,7 @@ export async function readRows(
       page.subject_id as "subjectId", page.subject_name as "subjectName", page.subject_facts as "subjectFacts",
       page.charge, page.rate, page.rate_seconds as "rateSeconds",
       page.carried_parts as "carriedParts", page.credits, ${couponPart} as coupon, page.cash, page.waived, page.owed,
-      page.came_back as "cameBack", page.brand, page.last4, page.reason, page.failure, extract(epoch from page.at) * 1000 as "atMs",
+      page.came_back as "cameBack", page.brand, page.last4, page.reason, page.failure, page.origin, extract(epoch from page.at) * 1000 as "atMs",
       extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.unit,
       case page.type when 'usage' then ${usageKindSql(sql`page.subject_kind`, sql`m.sku`)} end as usage
     from wallet w
@@ -200,14 +202,14 @@ function branchesOf(userId: string, { search, refId }: Filter): Record<Transacti
         case when state in ('created', 'requires_action', 'processing') then state
           when state in ('failed', 'canceled') then 'failed' else 'settled' end,
         amount_cents::bigint * 10000, ${NO_USAGE}, null::bigint, null::bigint, source_brand, source_last4, null,
-        case when state = 'canceled' then 'payment_canceled' else failure end`,
+        case when state = 'canceled' then 'payment_canceled' else failure end, origin`,
       from: sql`from payment_intent where user_id = ${userId}${one}${matchingCard}`,
       at: sql`created_at`,
     },
     usage: {
       columns: sql`'usage', id, started_at, case when ended_at is null then 'open' else 'closed' end, posted_micro,
         subject_kind, subject_id, subject_name, subject_facts, charge, rate_micro, rate_seconds, carried_parts,
-        ended_at, credits_micro, cash_micro, waived_micro, null::bigint, null::bigint, null, null, null, null`,
+        ended_at, credits_micro, cash_micro, waived_micro, null::bigint, null::bigint, null, null, null, null, null`,
       from: sql`from usage_interval where user_id = ${userId}${one}${matching(contains('subject_name'), contains('subject_id'))}`,
       at: sql`started_at`,
     },
@@ -215,7 +217,7 @@ function branchesOf(userId: string, { search, refId }: Filter): Record<Transacti
       columns: sql`'credit', id, created_at, 'settled', amount_micro,
         case when instance_id is not null then 'instance' end, instance_id, instance_name, null::jsonb, null::text,
         null::bigint, null::int, null::bigint, outage_ended_at, null::bigint, null::bigint, null::bigint,
-        null::bigint, null::bigint, null, null, reason, null`,
+        null::bigint, null::bigint, null, null, reason, null, null`,
       // What of credits ended unused is a row as well, so that the list adds up to the balance.
       from: sql`from (
         select g.id, g.user_id, g.created_at, g.amount_micro, g.reason, o.instance_id, o.instance_name,
@@ -229,7 +231,7 @@ function branchesOf(userId: string, { search, refId }: Filter): Record<Transacti
     refund: {
       columns: sql`'refund', id, created_at, case when failed_cents < amount_cents then 'settled' else 'failed' end,
         amount_cents::bigint * 10000, ${NO_USAGE}, owed_micro - repaid_micro, failed_cents::bigint * 10000, source_brand,
-        source_last4, reason, null`,
+        source_last4, reason, null, null`,
       from: sql`from (
         select r.*, i.source_brand, i.source_last4 from payment_refund r join payment_intent i on i.id = r.intent_id
       ) refunds where user_id = ${userId}${one}${matchingCard}`,
@@ -271,6 +273,7 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
       refundReason: row.type === 'refund' ? (row.reason === 'dispute' ? 'dispute' : 'refund') : null,
       waitsFor: isOpenTopup(row.state) ? WAITS_FOR[row.state] : null,
       failure: row.failure,
+      origin: row.origin,
     }),
   })
 }

@@ -13,7 +13,9 @@ import { topUpPaid } from '../events.ts'
 import { customerAccounts, openHouseAccount, postTransfer } from '../ledger/ledger.ts'
 import { lockWallet } from '../ledger/wallet.ts'
 import { postAll } from '../meters/posting.ts'
+import { noteAutoPayment } from './auto-topup/outcomes.ts'
 import { advance, isOpen, isPaid, OPEN_STATES, type Told } from './intent-states.ts'
+import { noteMethodOfPayment } from './methods/of-payments.ts'
 import { bookFailedRefund, bookRefund, repayOwed } from './refunds.ts'
 import { paymentIntent } from './tables.ts'
 
@@ -39,6 +41,16 @@ export function driverOf({ payments }: Pick<PaymentsDeps, 'payments'>, platformN
   const driver = payments.find(({ name }) => name === platformName)
   if (driver) return driver
   throw new ApiError('payment_platform_unknown', { fields: [{ path: 'platform_name', rule: 'not_allowed' }] })
+}
+
+/** @throws ApiError `payments_not_set_up` where there is no way to pay at all; `payment_platform_unknown`. */
+export function offeredDriver(
+  { payments }: Pick<PaymentsDeps, 'payments'>,
+  platformName: string,
+): PaymentDriver {
+  const offered = payments.filter(payment => payment.offered)
+  if (offered.length === 0) throw new ApiError('payments_not_set_up')
+  return driverOf({ payments: offered }, platformName)
 }
 
 /**
@@ -68,6 +80,8 @@ async function takeStep(deps: PaymentsDeps, intent: Intent): Promise<Intent> {
     answer = await driver.confirm({
       intent_id: answer.intent_id,
       return_url: returnUrl(deps, intent),
+      // Nobody is there to be asked.
+      ...(intent.origin === 'auto' ? { off_session: true } : {}),
     })
   }
   return await book(deps, intent, answer)
@@ -158,7 +172,16 @@ export async function apply(
     .where(eq(paymentIntent.id, id))
     .returning()
   await moveMoney(tx, deps, row, changed)
+  if (!isOpen(changed.state) && isNewEnd(row, changed)) {
+    await noteMethodOfPayment(tx, deps, changed, row.source)
+    if (changed.origin === 'auto') await noteAutoPayment(tx, deps, changed)
+  }
   return { intent: changed, moved }
+}
+
+/** Whether it has come to an end, or to the better end of those that it may come to one after the other. */
+function isNewEnd(from: Intent, to: Intent): boolean {
+  return isOpen(from.state) || (isPaid(to.state) && !isPaid(from.state))
 }
 
 /** Moves what follows from the way from one row to the next, in the order in which a platform does it. */

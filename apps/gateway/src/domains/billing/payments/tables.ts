@@ -1,5 +1,15 @@
 import { sql } from 'drizzle-orm'
-import { boolean, check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import {
+  boolean,
+  check,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { amount, bytes, moment } from '../../../platform/database/columns.ts'
 import { INTENT_STATES } from './intent-states.ts'
 
@@ -22,6 +32,14 @@ export const paymentIntent = pgTable(
     /** What people know it by, such as `Visa` and `4242`. */
     sourceBrand: text('source_brand').notNull(),
     sourceLast4: text('source_last4').notNull(),
+    /** The saved method that is charged; null where something was entered for this payment. */
+    methodId: uuid('method_id'),
+    /** Whether what was entered is kept once it is paid. */
+    savesMethod: boolean('saves_method').notNull().default(false),
+    /** Who began it. */
+    origin: text('origin', { enum: ['customer', 'auto'] })
+      .notNull()
+      .default('customer'),
     state: text('state', { enum: INTENT_STATES }).notNull(),
     failure: text('failure'),
     /** Where the customer goes on, sealed: whoever has it may confirm. Set only while an action is required. */
@@ -50,6 +68,17 @@ export const paymentIntent = pgTable(
     index('payment_intent_open')
       .on(table.lookAt)
       .where(sql`${table.state} in ('created', 'requires_action', 'processing')`),
+    // Auto top-up has one payment at a time under way, whoever begins it.
+    uniqueIndex('payment_intent_auto')
+      .on(table.userId)
+      .where(
+        sql`${table.origin} = 'auto' and ${table.state} in ('created', 'requires_action', 'processing')`,
+      ),
+    index('payment_intent_method')
+      .on(table.methodId)
+      .where(
+        sql`${table.methodId} is not null and ${table.state} in ('created', 'requires_action', 'processing')`,
+      ),
     check(
       'payment_intent_refunded',
       sql`${table.refundedCents} between 0 and ${table.refundsToldCents}

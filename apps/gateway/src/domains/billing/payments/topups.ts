@@ -1,13 +1,14 @@
 import { type Card, type TopupState, topup as topupCall, topupState } from '@berth/contract/billing'
 import type { CallData } from '@berth/contract/call'
-import { ERRORS, type ErrorCode } from '@berth/contract/errors'
+import { ERRORS, type ErrorCode, type FieldRule } from '@berth/contract/errors'
 import {
   type Currency,
   OPEN_TOPUPS_PER_USER_MAX,
+  PAYMENT_METHODS_PER_USER_MAX,
   TOPUP_CENTS_MAX,
   TOPUP_CENTS_MIN,
 } from '@berth/contract/limits'
-import { and, desc, eq } from 'drizzle-orm'
+import { and, desc, eq, isNull } from 'drizzle-orm'
 import { type PaymentDriver, PaymentRefused, PaymentUnavailable } from '../../../drivers/payments/port.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
@@ -16,7 +17,20 @@ import { earlierResult, keepResult } from '../../../platform/once.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import { currencyOf, lockWallet } from '../ledger/wallet.ts'
 import { type IntentState, isOpen, isPaid, type OPEN_STATES } from './intent-states.ts'
-import { book, carryOn, driverOf, type Intent, isOpenOf, openNextUrl, type PaymentsDeps } from './intents.ts'
+import {
+  book,
+  carryOn,
+  driverOf,
+  type Intent,
+  isOpenOf,
+  offeredDriver,
+  openNextUrl,
+  type PaymentsDeps,
+} from './intents.ts'
+import { carryOnMethod } from './methods/keeping.ts'
+import { requirePlace } from './methods/methods.ts'
+import { findSaved, isExpired, isKeptOf, methodRowId } from './methods/stored.ts'
+import { paymentMethod } from './methods/tables.ts'
 import { paymentIntent } from './tables.ts'
 
 export interface TopupRequest {
@@ -27,7 +41,20 @@ export interface TopupRequest {
   currency: Currency
   platformName: string
   /** What the customer entered. Only what the driver makes of it is stored. */
-  source: string
+  source?: string | undefined
+  /** What is charged instead: a saved method, as the wire names it. */
+  methodId?: string | undefined
+  /** Whether what was entered is kept once it is paid. */
+  savesMethod?: boolean | undefined
+  /** The call that asks; a key is unique to it. */
+  operation?: string
+}
+
+/** What is charged: something entered, or a saved method. */
+interface Charged {
+  reference: string
+  card: Card
+  methodId: string | null
 }
 
 export type TopupAnswer = CallData<typeof topupCall>
@@ -50,11 +77,13 @@ const ID_PATTERN = /^t_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
  *   whether it charged, the row stays open, and the same key carries on with it.
  */
 export async function topUp(deps: PaymentsDeps, request: TopupRequest): Promise<TopupAnswer> {
-  const { reference, card } = await checkRequest(deps, request)
-  const intent = await findOrCreate(deps, request, reference, card)
+  const intent = await findOrCreate(deps, request, await checkRequest(deps, request))
   if (!isOpen(intent.state)) return answerOf(deps, intent)
   try {
-    return answerOf(deps, await carryOn(deps, intent))
+    const carried = await carryOn(deps, intent)
+    // The list shows at once what was kept; where the platform does not answer, recovery keeps it.
+    if (carried.savesMethod && isPaid(carried.state)) await finishSaving(deps, request.userId)
+    return answerOf(deps, carried)
   } catch (error) {
     if (!(error instanceof PaymentUnavailable)) throw error
     deps.log.warn(
@@ -118,18 +147,8 @@ async function findOwn({ db }: Pick<PaymentsDeps, 'db'>, userId: string, id: str
   return row
 }
 
-/** @throws ApiError `payments_not_set_up` where there is no way to pay at all; `payment_platform_unknown`. */
-function offeredDriver({ payments }: Pick<PaymentsDeps, 'payments'>, platformName: string): PaymentDriver {
-  const offered = payments.filter(payment => payment.offered)
-  if (offered.length === 0) throw new ApiError('payments_not_set_up')
-  return driverOf({ payments: offered }, platformName)
-}
-
 /** Refuses what need not be tried; nothing is stored of it. */
-async function checkRequest(
-  deps: PaymentsDeps,
-  request: TopupRequest,
-): Promise<{ reference: string; card: Card }> {
+async function checkRequest(deps: PaymentsDeps, request: TopupRequest): Promise<Charged> {
   const driver = offeredDriver(deps, request.platformName)
   const { amountCents } = request
   if (!Number.isInteger(amountCents) || amountCents < TOPUP_CENTS_MIN || amountCents > TOPUP_CENTS_MAX) {
@@ -142,11 +161,56 @@ async function checkRequest(
       fields: [{ path: 'currency', rule: 'not_allowed' }],
     })
   }
-  const source = driver.identify(request.source)
-  if (!source.accepted) {
-    throw new ApiError(source.failure, { fields: [{ path: 'source', rule: 'not_allowed' }] })
+  return request.methodId === undefined ? readEntered(driver, request) : await readSaved(deps, request)
+}
+
+/** @throws ApiError `required_fields` where nothing was entered; the driver's refusal. */
+function readEntered(driver: PaymentDriver, { source, savesMethod = false }: TopupRequest): Charged {
+  if (source === undefined) throw fieldFault('source', 'required')
+  // What is entered at a platform's own page is kept by adding it there: nothing of it is known here.
+  if (savesMethod && driver.entry !== 'card') throw fieldFault('save_method', 'not_allowed')
+  const read = driver.identify(source)
+  if (!read.accepted) {
+    throw new ApiError(read.failure, { fields: [{ path: 'source', rule: 'not_allowed' }] })
   }
-  return { reference: source.reference, card: source.card }
+  return { reference: read.reference, card: read.card, methodId: null }
+}
+
+/** @throws ApiError `not_found`, the same for another customer's (R6.4); `card_expired`. */
+async function readSaved(
+  { db, clock }: PaymentsDeps,
+  { userId, methodId = '', platformName, source, savesMethod }: TopupRequest,
+): Promise<Charged> {
+  if (source !== undefined) throw fieldFault('source', 'not_allowed')
+  if (savesMethod) throw fieldFault('save_method', 'not_allowed')
+  const id = methodRowId(methodId)
+  const method = id === null ? null : await findSaved(db, userId, id)
+  if (method === null) throw new ApiError('not_found')
+  if (method.platformName !== platformName) throw fieldFault('platform_name', 'not_allowed')
+  if (isExpired(method, clock.now())) {
+    throw new ApiError('card_expired', { fields: [{ path: 'method_id', rule: 'not_allowed' }] })
+  }
+  const { brand, last4 } = method
+  return { reference: method.platformMethodId, card: { brand, last4 }, methodId: method.id }
+}
+
+function fieldFault(path: string, rule: FieldRule): ApiError {
+  return new ApiError('validation_failed', { fields: [{ path, rule }] })
+}
+
+async function finishSaving(deps: PaymentsDeps, userId: string): Promise<void> {
+  const rows = await deps.db
+    .select()
+    .from(paymentMethod)
+    .where(and(isKeptOf(userId), eq(paymentMethod.state, 'saving'), isNull(paymentMethod.platformPageId)))
+    .limit(PAYMENT_METHODS_PER_USER_MAX)
+  for (const row of rows) {
+    try {
+      await carryOnMethod(deps, row)
+    } catch (error) {
+      deps.log.warn({ err: error, methodId: row.id }, 'what was paid with could not be kept')
+    }
+  }
 }
 
 /**
@@ -156,12 +220,21 @@ async function checkRequest(
 async function findOrCreate(
   { db, clock, ids }: PaymentsDeps,
   request: TopupRequest,
-  source: string,
-  { brand: sourceBrand, last4: sourceLast4 }: Card,
+  { reference: source, card: { brand: sourceBrand, last4: sourceLast4 }, methodId }: Charged,
 ): Promise<Intent> {
-  const { userId, idempotencyKey, amountCents, currency, platformName } = request
-  const call = { userId, operation: topupCall.operation, key: idempotencyKey }
-  const content = { userId, amountCents, currency, platformName, sourceBrand, sourceLast4 }
+  const { userId, idempotencyKey, amountCents, currency, platformName, savesMethod = false } = request
+  const { operation = topupCall.operation } = request
+  const call = { userId, operation, key: idempotencyKey }
+  const content = {
+    userId,
+    amountCents,
+    currency,
+    platformName,
+    sourceBrand,
+    sourceLast4,
+    methodId,
+    savesMethod,
+  }
   return await db.transaction(async tx => {
     await forCustomer(tx, userId)
     await lockWallet(tx, userId)
@@ -169,6 +242,9 @@ async function findOrCreate(
     const earlier = await earlierResult(tx, call, now)
     if (earlier !== null) return await findSame(tx, earlier, content)
     await requireFewOpen(tx, userId)
+    // Removed meanwhile, it is not charged any more.
+    if (methodId !== null && (await findSaved(tx, userId, methodId)) === null) throw new ApiError('not_found')
+    if (savesMethod) await requirePlace(tx, userId)
     const [made] = await tx
       .insert(paymentIntent)
       .values({ ...content, id: ids.uuid(), source, state: 'created', createdAt: now, lookAt: now })
@@ -192,7 +268,14 @@ async function findSame(
   id: string,
   content: Pick<
     Intent,
-    'userId' | 'amountCents' | 'currency' | 'platformName' | 'sourceBrand' | 'sourceLast4'
+    | 'userId'
+    | 'amountCents'
+    | 'currency'
+    | 'platformName'
+    | 'sourceBrand'
+    | 'sourceLast4'
+    | 'methodId'
+    | 'savesMethod'
   >,
 ): Promise<Intent> {
   const { userId, amountCents, currency, platformName, sourceBrand, sourceLast4 } = content
@@ -205,6 +288,8 @@ async function findSame(
     found.amountCents === amountCents &&
     found.currency === currency &&
     found.platformName === platformName &&
+    found.methodId === content.methodId &&
+    found.savesMethod === content.savesMethod &&
     // What is chosen at a platform's own page is known of the earlier one, and not yet of this.
     (sourceLast4 === '' || (found.sourceBrand === sourceBrand && found.sourceLast4 === sourceLast4))
   if (!same) throw new ApiError('idempotency_key_reused')

@@ -3,7 +3,7 @@ import { unionAll } from 'drizzle-orm/pg-core'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
-import { EVENTS_KEPT_MS, type IntentRequest, type RefundRequest } from '../port.ts'
+import { type ConfirmRequest, EVENTS_KEPT_MS, type IntentRequest, type RefundRequest } from '../port.ts'
 import { testcardEvent, testcardIntent, testcardRefund } from '../tables.ts'
 import { type EventBody, eventBody } from './event-body.ts'
 import { intentIdOfPage } from './page-token.ts'
@@ -75,10 +75,14 @@ export async function intentOfPage(
 }
 
 /** Charges an intent that waits for it; what its card does is written on the card. */
-export function chargeIntent(deps: BooksDeps, intentId: string, returnUrl: string): Promise<CardIntent> {
+export function chargeIntent(
+  deps: BooksDeps,
+  { intent_id: intentId, return_url: returnUrl, off_session: offSession = false }: ConfirmRequest,
+): Promise<CardIntent> {
   return move(deps, intentId, (row, card) => {
     if (row.status !== 'created') return null
     if (!card.asks) return { returnUrl, ...charged(deps, card) }
+    if (offSession) return { returnUrl, status: 'failed', failure: 'payment_not_confirmed' }
     return { returnUrl, status: 'requires_action' }
   })
 }

@@ -9,6 +9,7 @@ import { deriveKey } from '../../../platform/secrets.ts'
 import {
   type MethodRequest,
   type PaymentDriver,
+  PaymentRefused,
   PaymentUnavailable,
   type PlatformEvent,
   type PlatformIntent,
@@ -40,6 +41,14 @@ const PAGES = `/gateway/pay/${NAME}/`
 /** What the test platform says of every card that it keeps. */
 const EXPIRY_MONTH = 12
 const EXPIRY_YEARS = 3
+
+/** Refusals that a card meets although nothing is charged. */
+const REFUSED_UNCHARGED: ReadonlySet<ErrorCode> = new Set([
+  'card_lost',
+  'card_stolen',
+  'card_expired',
+  'card_incorrect_cvc',
+])
 
 /** As a platform would take; people who try it should not wait long. */
 const LATE_MS = 8_000
@@ -76,7 +85,7 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof CardMistake) throw error
+      if (error instanceof CardMistake || error instanceof PaymentRefused) throw error
       throw new PaymentUnavailable('the test-card platform cannot answer', { cause: error })
     } finally {
       sender.wake()
@@ -125,7 +134,7 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
         const source = (await cardOfMethod(deps, request.source)) ?? request.source
         return await makeIntent(deps, { ...request, source })
       }),
-    confirm: ({ intent_id, return_url }) => intent(() => chargeIntent(deps, intent_id, return_url)),
+    confirm: request => intent(() => chargeIntent(deps, request)),
     retrieve: intent_id => intent(() => readIntent(deps, intent_id)),
     cancel: intent_id => intent(() => cancelIntent(deps, intent_id)),
     refund: request => intent(() => refundIntent(deps, request)),
@@ -168,6 +177,9 @@ async function saveMethod(
   { idempotency_key: idempotencyKey, source }: MethodRequest,
 ): Promise<PlatformMethod> {
   const now = clock.now()
+  const refusal = cardOf(source)?.failure
+  // A bank says so when it is asked whether there is such a card; that money is lacking it says of a charge alone.
+  if (refusal && REFUSED_UNCHARGED.has(refusal)) throw new PaymentRefused('the card is not kept', refusal)
   const made = await db
     .insert(testcardMethod)
     .values({ methodId: `pm_${ids.uuid()}`, idempotencyKey, card: source, createdAt: now })

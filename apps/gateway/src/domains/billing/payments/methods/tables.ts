@@ -1,0 +1,49 @@
+import { sql } from 'drizzle-orm'
+import { boolean, check, index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { moment } from '../../../../platform/database/columns.ts'
+
+/**
+ * What customers keep to pay with again (R3.7). A row is written before the platform is asked to keep it, and goes
+ * once the platform has forgotten it: what a killed gateway left is finished by recovery.
+ */
+export const paymentMethod = pgTable(
+  'payment_method',
+  {
+    id: uuid('id').primaryKey(),
+    userId: uuid('user_id').notNull(),
+    platformName: text('platform_name').notNull(),
+    state: text('state', { enum: ['saving', 'saved', 'removing'] }).notNull(),
+    /** The driver's reference to what is to be kept, never a card number; emptied once it is kept. */
+    source: text('source'),
+    /** The visit to the platform's own page, on which the card is entered; null for what is entered here. */
+    platformPageId: text('platform_page_id'),
+    /** The platform's id of it, as soon as the platform has it. */
+    platformMethodId: text('platform_method_id'),
+    /** Tells a customer's cards apart, so that each is kept once. */
+    fingerprint: text('fingerprint').notNull(),
+    brand: text('brand').notNull(),
+    last4: text('last4').notNull(),
+    expiryMonth: integer('expiry_month'),
+    expiryYear: integer('expiry_year'),
+    isDefault: boolean('is_default').notNull().default(false),
+    /** The last charge that was refused, until one succeeds. */
+    refusedAt: moment('refused_at'),
+    refusedFor: text('refused_for'),
+    /** When recovery takes it next; null where nothing is left to do. */
+    lookAt: moment('look_at'),
+    createdAt: moment('created_at').notNull(),
+  },
+  table => [
+    index('payment_method_user').on(table.userId, table.createdAt),
+    uniqueIndex('payment_method_default').on(table.userId).where(sql`${table.isDefault}`),
+    uniqueIndex('payment_method_card')
+      .on(table.userId, table.platformName, table.fingerprint)
+      .where(sql`${table.state} <> 'removing'`),
+    index('payment_method_open').on(table.lookAt).where(sql`${table.lookAt} is not null`),
+    check(
+      'payment_method_saved',
+      sql`${table.state} <> 'saved' or (${table.platformMethodId} is not null and ${table.source} is null)`,
+    ),
+    check('payment_method_default_saved', sql`not ${table.isDefault} or ${table.state} = 'saved'`),
+  ],
+)

@@ -102,6 +102,11 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'instance.start': 'an instance that has stopped',
   'bill.topup-cancel': 'a payment that waits to be confirmed',
   'bill.order-line': 'the id of a line',
+  'bill.invoice-page': 'the id of a document',
+  'bill.invoice-pdf': 'the id of a document',
+  'bill.payment-method-set': 'the id of a method that is kept',
+  'bill.payment-method-remove': 'the id of a method that is kept',
+  'bill.payment-intent': 'the number of a card that is kept',
   'bill.coupon-apply': 'the code of a coupon',
 }
 /** After so many, sign-outs are made good and the ids that are filled in are looked up again. */

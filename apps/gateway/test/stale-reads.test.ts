@@ -202,6 +202,8 @@ function scene<C extends ChangingCall>(call: C, prepare: () => Promise<Ready<NoI
 let gateway: TestGateway
 let yard: TestRegistry
 let oidc: OidcServer
+/** More than all scenes deploy, twice over where one is tried again. */
+const INSTANCES_MAX = 100
 /** Has money, a verified address, and one of each thing. */
 let owner: Customer & { userId: string }
 beforeAll(async () => {
@@ -212,6 +214,7 @@ beforeAll(async () => {
     clock,
     // Tens of thousands of answers, which other tests hold to the contract.
     checkAnswers: false,
+    instancesPerCustomer: INSTANCES_MAX,
     privateRegistries: [yard.host],
     identityProviders: createIdentityProviders([{ ...acme, name: 'acme', display_name: 'Acme' }], { clock }),
   })

@@ -110,6 +110,7 @@ export const topup = defineCall({
   stales: [
     ...MONEY_READS,
     'bill.topup-open',
+    'bill.checkout-url',
     'bill.payment-method',
     'bill.auto-topup',
     'instance.price',
@@ -183,7 +184,14 @@ export const cancelTopup = defineCall({
   audience: 'user',
   timeout: 'normal',
   audit: { target: ['params.id'] },
-  stales: [...MONEY_READS, 'bill.topup-open', 'bill.topup-state', 'bill.payment-method', 'bill.auto-topup'],
+  stales: [
+    ...MONEY_READS,
+    'bill.topup-open',
+    'bill.topup-state',
+    'bill.checkout-url',
+    'bill.payment-method',
+    'bill.auto-topup',
+  ],
   params: topupParams,
   data: topupState,
 })

@@ -139,6 +139,14 @@ export const beginPayment = defineCall({
   }),
 })
 
+/** Where the customer goes on paying. */
+export const checkoutUrl = z.object({
+  url: z.string(),
+  /** The top-up that is paid there; null where one begins. */
+  transaction_id: z.string().nullable(),
+})
+z.globalRegistry.add(checkoutUrl, { id: 'CheckoutUrl' })
+
 export const getCheckoutUrl = defineCall({
   operation: 'bill.checkout-url',
   method: 'GET',
@@ -152,12 +160,18 @@ export const getCheckoutUrl = defineCall({
     /** A top-up; left out: the newest that waits for the customer. */
     transaction_id: z.string(by('wrong_type')).max(80, by('too_long')).optional(),
   }),
-  data: z.object({
-    url: z.string(),
-    /** The top-up that is paid there; null where one begins. */
-    transaction_id: z.string().nullable(),
-  }),
+  data: checkoutUrl,
 })
+
+/** Whether an account could pay now. */
+export const payability = z.object({
+  payable: z.boolean(),
+  /** What it would be paid by; null where it could not. */
+  by: z.enum(['balance', 'payment_method']).nullable(),
+  /** Why not, as an error code. */
+  reason: z.enum(['payment_method_required', 'card_expired']).nullable(),
+})
+z.globalRegistry.add(payability, { id: 'Payability' })
 
 export const checkPayable = defineCall({
   operation: 'bill.check-payable',
@@ -168,13 +182,7 @@ export const checkPayable = defineCall({
   audience: 'user',
   timeout: 'normal',
   retry: true,
-  data: z.object({
-    payable: z.boolean(),
-    /** What it would be paid by; null where it could not. */
-    by: z.enum(['balance', 'payment_method']).nullable(),
-    /** Why not, as an error code. */
-    reason: z.enum(['payment_method_required', 'card_expired']).nullable(),
-  }),
+  data: payability,
 })
 
 export const paymentMethodCalls = [

@@ -12,9 +12,12 @@ import { systemIds } from '../platform/ids.ts'
 import { openOwnSecrets, openSecrets } from '../platform/installation/open-secrets.ts'
 import { createLog } from '../platform/log.ts'
 import { checkBooks } from './books-command.ts'
+import { runCoupons } from './coupons-commands.ts'
+import { runCredits } from './credits-commands.ts'
 import { runImages } from './images-commands.ts'
-import { type OperatorCommand, readCommand, USAGE, UsageError } from './read-command.ts'
+import { type OperatorCommand, readCommand } from './read-command.ts'
 import { runRefunds } from './refunds-commands.ts'
+import { USAGE, UsageError } from './usage.ts'
 
 /** What was asked for cannot be understood; nothing was done. */
 const EXIT_USAGE = 2
@@ -40,10 +43,15 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-async function run({ billing, images }: Gateway, command: OperatorCommand) {
+async function run({ billing, identity, images }: Gateway, command: OperatorCommand) {
   if (command.group === 'books') return await checkBooks(billing)
   if (command.group === 'images') return await runImages(images, command)
+  if (command.group === 'coupons') return await runCoupons(billing, systemClock, command)
   const note = (line: string) => process.stderr.write(`${line}\n`)
+  if (command.group === 'credits') {
+    const { customerNamed } = identity
+    return await runCredits(billing, { clock: systemClock, ids: systemIds, note, customerNamed }, command)
+  }
   return await runRefunds(billing, { ids: systemIds, note }, command)
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { readCommand, UsageError } from './read-command.ts'
+import { readCommand } from './read-command.ts'
+import { UsageError } from './usage.ts'
 
 describe('[R6.5] what an operator types', () => {
   test.each([

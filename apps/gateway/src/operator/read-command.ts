@@ -1,8 +1,14 @@
 import { parseArgs } from 'node:util'
 import { centsFromText } from '@berth/contract/money'
-
-/** What was asked for cannot be understood. */
-export class UsageError extends Error {}
+import {
+  type CouponsCommand,
+  CREDIT_OPTIONS,
+  type CreditsCommand,
+  readCoupons,
+  readCredits,
+  requireNoCredits,
+} from './read-credits.ts'
+import { USAGE, UsageError } from './usage.ts'
 
 export type ImagesCommand = { json: boolean } & (
   | { act: 'queue' | 'reports' }
@@ -16,6 +22,8 @@ export type OperatorCommand =
   | (ImagesCommand & { group: 'images' })
   | { group: 'books'; act: 'check'; json: boolean }
   | RefundsCommand
+  | CreditsCommand
+  | CouponsCommand
 
 export type RefundsCommand = { group: 'refunds'; json: boolean } & (
   | { act: 'list' }
@@ -23,29 +31,6 @@ export type RefundsCommand = { group: 'refunds'; json: boolean } & (
 )
 
 const REASON_CHARS_MAX = 500
-
-export const USAGE = `Usage: npm run operator -- images <what>
-       npm run operator -- books check
-       npm run operator -- refunds <what>
-
-  queue                              Images that wait for an answer, the oldest first
-  show <id>                          One of them, with all that was said of it
-  approve <id> --seen <mark>         The community gets it, if it is still what was shown with that mark
-  reject <id> --reason <words>       It stays its customer's own, who is told why
-  reports                            Images of the community that customers reported, those of the most accounts first
-  show-reports <id>                  What they said of one
-  close-reports <id>                 Nothing is wrong with it: what was said is forgotten
-  take-down <id> --reason <words>    Takes an image off the community, by the community's id of it
-
-  books check                        Audits all books, and names each difference; the exit status is 1 where there is one
-
-  refunds create --payment <t_…>     Gives a payment back, as far as its money is not spent
-    --amount 12.34                   Only so much of it
-    --id <words>                     Names the refund: the same again refunds nothing more
-  refunds list                       The newest hundred
-
-  --json                             Answers as JSON
-`
 
 /**
  * Reads what an operator typed.
@@ -56,6 +41,9 @@ export function readCommand(args: string[]): OperatorCommand | null {
   const { values, positionals } = parse(args)
   if (values.help || positionals.length === 0) return null
   const [group, ...rest] = positionals
+  if (group === 'credits') return readCredits(rest, values)
+  if (group === 'coupons') return readCoupons(rest, values)
+  requireNoCredits(values)
   if (group === 'refunds') return readRefunds(rest, values)
   requireNone(values)
   if (group === 'books') return readBooks(rest, values)
@@ -141,6 +129,7 @@ function parse(args: string[]) {
     payment: { type: 'string' },
     amount: { type: 'string' },
     id: { type: 'string' },
+    ...CREDIT_OPTIONS,
     help: { type: 'boolean', short: 'h', default: false },
   } as const
   try {

@@ -19,7 +19,7 @@ import type { Billing } from '../billing/billing.ts'
 import { createAccountDeletion } from './accounts/account-deletion.ts'
 import type { AccountKeeper } from './accounts/account-keeper.ts'
 import { createAccounts } from './accounts/accounts.ts'
-import { type FindAddressee, findDisplayName, findRecipient } from './accounts/accounts-store.ts'
+import { type FindAddressee, findDisplayName, findNamed, findRecipient } from './accounts/accounts-store.ts'
 import { createApplication } from './accounts/application.ts'
 import { createCaptcha } from './captcha/captcha.ts'
 import { createEmbedded } from './embedded/embedded.ts'
@@ -213,6 +213,9 @@ export function createIdentity(deps: {
 
     /** Where mails of a customer go; null where none are to go: the address is not verified, or the account deleted. */
     recipient: (userId: string) => findRecipient(db, userId),
+
+    /** The id of the customer whom an operator names by address, account number or id; null for nobody. */
+    customerNamed: (named: string): Promise<string | null> => findNamed(db, named),
 
     /** What an account is called on pages; null where it is gone. */
     displayNameOf: (userId: string) => findDisplayName(db, userId),

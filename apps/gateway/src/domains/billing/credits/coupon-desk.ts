@@ -1,13 +1,14 @@
 import { COUPON_CODE_CHARS_MAX, COUPON_CODE_CHARS_MIN, type Currency } from '@berth/contract/limits'
 import { desc, eq, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
-import type { Database } from '../../../platform/database/database.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { forCustomer } from '../../customers/customers.ts'
+import { lockWallet } from '../ledger/wallet.ts'
 import { type Coupon, codeOf } from './coupons.ts'
 import { type Grant, grantCredit } from './grants.ts'
-import { coupon } from './tables.ts'
+import { coupon, creditGrant } from './tables.ts'
 
 interface DeskDeps {
   db: Database
@@ -35,12 +36,28 @@ export interface NewCoupon {
   creditDays: number | null
 }
 
-/** Whether a code can be one: letters, digits, `-` and `_`, four to forty of them. */
-function isCouponCode(typed: string): boolean {
+/** Whether a code can be one: letters, digits, `-` and `_`, four to forty of them, in any case (R3.8). */
+export function isCouponCode(typed: string): boolean {
   const code = codeOf(typed)
   return (
     code.length >= COUPON_CODE_CHARS_MIN && code.length <= COUPON_CODE_CHARS_MAX && CODE_PATTERN.test(code)
   )
+}
+
+/** Those credits cannot be given; the message is for operators, in words. */
+export class GrantRefused extends Error {}
+
+/** Refuses an id that stands for other credits than these. @throws GrantRefused. */
+async function refuseOther(tx: Transaction, grant: Grant): Promise<void> {
+  const [given] = await tx.select().from(creditGrant).where(eq(creditGrant.id, grant.id))
+  if (!given) return
+  const isSame =
+    given.userId === grant.userId &&
+    given.amountMicro === grant.amountMicro &&
+    given.kind === grant.kind &&
+    given.reason === grant.reason &&
+    given.endsAt?.getTime() === grant.endsAt?.getTime()
+  if (!isSame) throw new GrantRefused('That --id stands for other credits that were given before.')
 }
 
 /** What operators do with credits and coupons (R6.5). */
@@ -49,11 +66,14 @@ export function createCouponDesk({ db, clock, ids }: DeskDeps) {
     /**
      * Gives a customer credits. @param grant.id Made where it is left out; the same again gives nothing more.
      * @returns Its id. @throws ApiError `login_expired` where there is no such customer.
+     *   GrantRefused where the id stands for other credits.
      */
     async give(grant: Omit<Grant, 'id'> & { id?: string | undefined }): Promise<string> {
       const id = grant.id ?? ids.uuid()
       await db.transaction(async tx => {
         await forCustomer(tx, grant.userId)
+        await lockWallet(tx, grant.userId)
+        await refuseOther(tx, { ...grant, id })
         await grantCredit(tx, { clock, ids }, { ...grant, id })
       })
       return id

@@ -20,6 +20,28 @@ export async function findById(q: Pick<Queryable, 'select'>, id: string): Promis
   return row ?? null
 }
 
+const ACCOUNT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** What PostgreSQL holds in a number of eight bytes, whatever was typed. */
+const ACCOUNT_NUMBER = /^[0-9]{1,15}$/
+
+/**
+ * The account that an operator means (R6.5). @param named An address, the number that customers read to support, or an id.
+ * @returns Its id; null for nobody's, and for one that was deleted.
+ */
+export async function findNamed(q: Pick<Queryable, 'select'>, named: string): Promise<string | null> {
+  const name = named.trim().toLowerCase()
+  const isIt = ACCOUNT_ID.test(name)
+    ? eq(userAccount.id, name)
+    : ACCOUNT_NUMBER.test(name)
+      ? eq(userAccount.number, Number(name))
+      : eq(userAccount.email, name)
+  const [row] = await q
+    .select({ id: userAccount.id })
+    .from(userAccount)
+    .where(and(isIt, isNull(userAccount.deletedAt)))
+  return row?.id ?? null
+}
+
 /**
  * The account with that id under a lock that holds back changes of it until the transaction ends: a session that
  * is opened under it is seen by whoever changes the password next.

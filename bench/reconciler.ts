@@ -76,7 +76,13 @@ async function customer(name: string): Promise<string> {
     displayName: name,
     language: 'en',
   })
-  const grant = { id: crypto.randomUUID(), userId, amountMicro: 10n ** 12n, reason: 'bench' }
+  const grant = {
+    id: crypto.randomUUID(),
+    userId,
+    amountMicro: 10n ** 12n,
+    kind: 'bonus',
+    reason: 'bench',
+  } as const
   await fake.database.db.transaction(tx => billing.grantCredit(tx, grant))
   return userId
 }

@@ -6,38 +6,17 @@ import {
 } from '@berth/contract/budgets'
 import { BUDGETS_PER_USER_MAX, type Currency } from '@berth/contract/limits'
 import { and, asc, count, eq, ne } from 'drizzle-orm'
-import type { Logger } from 'pino'
-import type { Clock } from '../../platform/clock.ts'
-import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
-import type { Events } from '../../platform/events/events.ts'
+import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { wireOf } from '../../platform/http/wire.ts'
-import type { Ids } from '../../platform/ids.ts'
 import { createLoop } from '../../platform/loop.ts'
-import type { Billing } from '../billing/billing.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { type BudgetRow, instanceIdsOf } from './budget-rows.ts'
+import type { BudgetsDeps } from './budgets-deps.ts'
 import { createLook } from './look.ts'
 import { isSpent, periodAt, sharesPassed } from './periods.ts'
 import { budget, budgetCrossing } from './tables.ts'
-
-export interface BudgetsDeps {
-  db: Database
-  clock: Clock
-  ids: Ids
-  log: Pick<Logger, 'error'>
-  billing: Pick<Billing, 'lockWallet' | 'totals' | 'spentSince' | 'spentAtMost'>
-  events: Pick<Events, 'emit' | 'on'>
-  /** Those of the instances that are not gone, by id; it comes from the instances domain. */
-  instancesThere(q: Queryable, ids: string[]): Promise<Map<string, { userId: string; name: string }>>
-  /** Stops what a customer's budgets let run no longer; it comes from the instances domain. */
-  stop(userId: string): Promise<unknown>
-  /** Who holds the loop's lease: the same for all of one process. */
-  owner: string
-  /** Pause between two looks at all budgets. */
-  lookMs: number
-}
 
 const budgetOf = wireOf(budgetEntity)
 /** In one snapshot, so that a posting beside it is counted once. */

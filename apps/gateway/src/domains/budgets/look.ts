@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, lt, sql } from 'drizzle-orm'
 import { type BudgetRow, instanceIdsOf } from './budget-rows.ts'
-import type { BudgetsDeps } from './budgets.ts'
+import type { BudgetsDeps } from './budgets-deps.ts'
 import { budgetCrossed } from './events.ts'
 import { isSpent, periodAt, sharesPassed } from './periods.ts'
 import { budget, budgetCrossing } from './tables.ts'

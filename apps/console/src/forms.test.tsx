@@ -3,6 +3,7 @@ import { login, resetPassword, sendResetPasswordEmail, signup, updateUser } from
 import { deleteAccount, setPassword } from '@berth/contract/account-security'
 import { getCaptchaStatus } from '@berth/contract/account-sign-in'
 import { createApiKey } from '@berth/contract/api-keys'
+import { type AutoTopup, getAutoTopup, setAutoTopup } from '@berth/contract/auto-topup'
 import { topup } from '@berth/contract/billing'
 import { addBudget, type Budget, editBudget } from '@berth/contract/budgets'
 import type { Call } from '@berth/contract/call'
@@ -14,6 +15,7 @@ import { deployBody, deployInstance, editInstance } from '@berth/contract/instan
 import { setBillingAddress } from '@berth/contract/invoices'
 import { watchOffer } from '@berth/contract/offer-watches'
 import { createImage, editImage, reportImage } from '@berth/contract/own-images'
+import { addPaymentMethod } from '@berth/contract/payment-methods'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
 import {
   addRegistryCredential,
@@ -53,9 +55,11 @@ import { RenameVolumeDialog } from './pages/network-volume/RenameVolumeDialog.ts
 import { RestoreSnapshotDialog } from './pages/network-volume/RestoreSnapshotDialog.tsx'
 import { SnapshotSchedule } from './pages/network-volume/SnapshotSchedule.tsx'
 import { madeSnapshot, madeSnapshots, madeVolume } from './pages/network-volume/volume-fixture.ts'
+import { AutoTopupDialog } from './pages/payments/auto-topup/AutoTopupDialog.tsx'
 import { madeBalance } from './pages/payments/balance-fixture.ts'
 import { BudgetDialog } from './pages/payments/budgets/BudgetDialog.tsx'
 import { RedeemForm } from './pages/payments/coupons/RedeemForm.tsx'
+import { AddMethodForm } from './pages/payments/methods/AddMethodForm.tsx'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
 import { BillingForm } from './pages/settings/billing/BillingSection.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
@@ -257,9 +261,30 @@ const FORMS: readonly FormCase[] = [
         onInFlight={nothing}
       />
     ),
-    namespaces: ['payments'],
+    namespaces: ['payments', 'methods'],
     typed: {},
     submit: /^Pay/,
+  },
+  {
+    file: 'payments/methods/AddMethodForm.tsx',
+    call: addPaymentMethod,
+    Form: () => (
+      <AddMethodForm
+        platform={{ platform_name: 'testcard', display_name: 'Test card', test: true, entry: 'card' }}
+        onClose={nothing}
+      />
+    ),
+    namespaces: ['methods', 'payments'],
+    typed: { 'Card number': '4242 4242 4242 4242' },
+    submit: 'Save card',
+  },
+  {
+    file: 'payments/auto-topup/AutoTopupDialog.tsx',
+    call: setAutoTopup,
+    Form: () => <AutoTopupDialog auto={AUTO_TOPUP} opened onClose={nothing} />,
+    namespaces: ['methods', 'payments'],
+    typed: { 'Charge, USD': '50', 'At most in a month, USD': '200' },
+    submit: 'Turn on',
   },
   {
     file: 'settings/billing/BillingSection.tsx',
@@ -392,6 +417,11 @@ const CREDENTIAL: RegistryCredential = {
   name: 'hub',
   username: 'mira',
   registry: 'docker.io',
+}
+
+const AUTO_TOPUP: AutoTopup = {
+  ...(sampleOf(getAutoTopup.data) as AutoTopup),
+  ...{ enabled: false, threshold: 1_000, currency: 'USD' },
 }
 
 const BUDGET: Budget = { ...(sampleOf(addBudget.data) as Budget), currency: 'USD' }

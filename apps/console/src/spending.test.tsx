@@ -9,6 +9,7 @@ import {
 } from '@berth/contract/instance-terms'
 import { deployInstance, startInstance } from '@berth/contract/instances'
 import { createImage } from '@berth/contract/own-images'
+import { beginPayment } from '@berth/contract/payment-methods'
 import { bindPublicIp, getPublicIpPrice } from '@berth/contract/public-ip-calls'
 import { allRegions, type GpuSpec, gpuSpec, listGpuSpecs } from '@berth/contract/regions'
 import { listSnapshots, restoreSnapshot, takeSnapshot } from '@berth/contract/volume-snapshots'
@@ -290,7 +291,11 @@ async function buyAndLeave(purchase: Purchase, answer: object) {
 
 describe('a call that spends', () => {
   test('is in the table', () => {
-    const spending = calls.filter(({ spends }) => spends).map(({ operation }) => operation)
+    // The console pays by `topup`; this is the way of programs that keep and charge a card by one call.
+    const others: readonly string[] = [beginPayment.operation]
+    const spending = calls
+      .filter(({ operation, spends }) => spends && !others.includes(operation))
+      .map(({ operation }) => operation)
     expect([...new Set(PURCHASES.map(({ operation }) => operation))].toSorted()).toEqual(spending.toSorted())
   })
 

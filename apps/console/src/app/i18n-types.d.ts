@@ -16,6 +16,7 @@ import type images from '../../public/locales/en/images.json'
 import type instance from '../../public/locales/en/instance.json'
 import type instances from '../../public/locales/en/instances.json'
 import type invoices from '../../public/locales/en/invoices.json'
+import type methods from '../../public/locales/en/methods.json'
 import type keys from '../../public/locales/en/keys.json'
 import type offers from '../../public/locales/en/offers.json'
 import type payments from '../../public/locales/en/payments.json'
@@ -47,6 +48,7 @@ declare module 'i18next' {
       instance: typeof instance
       instances: typeof instances
       invoices: typeof invoices
+      methods: typeof methods
       keys: typeof keys
       offers: typeof offers
       payments: typeof payments

@@ -34,6 +34,7 @@ export type Namespace =
   | 'instance'
   | 'instances'
   | 'invoices'
+  | 'methods'
   | 'keys'
   | 'offers'
   | 'payments'

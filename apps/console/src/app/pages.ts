@@ -119,7 +119,7 @@ export const PAGES = [
   {
     path: '/payments',
     access: 'user',
-    namespaces: ['payments', 'coupons', 'invoices', 'budgets', 'events', 'terms-of-payment'],
+    namespaces: ['payments', 'methods', 'coupons', 'invoices', 'budgets', 'events', 'terms-of-payment'],
     load: () => import('../pages/payments/PaymentsPage.tsx'),
   },
   {

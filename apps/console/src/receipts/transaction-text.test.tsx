@@ -21,6 +21,14 @@ test('[R3.10] a payment says who is to act next, and the words around its card a
   ])
 })
 
+test('[R3.9] a top-up that nobody pressed for says that it came by itself, and with which card', async () => {
+  await show([row({ about: { origin: 'auto' } }), row({ about: { origin: 'customer' } })])
+  expect(screen.getAllByRole('heading').map(({ textContent }) => textContent)).toEqual([
+    'Auto top-up, Visa ending 3155',
+    'Top-up, Visa ending 3155',
+  ])
+})
+
 test('[R3.10] a refund that did not arrive is not called one that did', async () => {
   await show([row({ type: 'refund' }), row({ type: 'refund', status: 'failed' })])
   const [arrived, failed] = screen.getAllByRole('listitem').map(({ textContent }) => textContent)

@@ -27,7 +27,9 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
       if (row.type === 'topup') {
         const failure = about.failure ? t(`errors:${about.failure as 'card_declined'}`) : ''
         return {
-          title: t('text.topup', { source: cardText(about.card) }),
+          title: t(about.origin === 'auto' ? 'text.auto_topup' : 'text.topup', {
+            source: cardText(about.card),
+          }),
           second: row.status === 'failed' ? failure : t(`text.topup_second.${about.waits_for ?? 'settled'}`),
         }
       }

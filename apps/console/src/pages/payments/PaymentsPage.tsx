@@ -1,6 +1,8 @@
+import { getAutoTopup } from '@berth/contract/auto-topup'
 import { getSpend, listTransactions, topup } from '@berth/contract/billing'
 import { getNotifications } from '@berth/contract/notifications'
 import { getOutlook } from '@berth/contract/outlook'
+import { listPaymentMethods } from '@berth/contract/payment-methods'
 import { Button } from '@mantine/core'
 import { IconBell, IconPlus } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
@@ -15,10 +17,12 @@ import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { useFocusBack } from '../../ui/focus-back.ts'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { paymentsOfPage } from '../../ui/payments-of-page.ts'
+import { AutoTopupCard } from './auto-topup/AutoTopupCard.tsx'
 import { BalanceCard } from './BalanceCard.tsx'
 import { BudgetsCard } from './budgets/BudgetsCard.tsx'
 import { CreditsCard } from './coupons/CreditsCard.tsx'
 import { InvoicesCard } from './invoices/InvoicesCard.tsx'
+import { MethodsCard } from './methods/MethodsCard.tsx'
 import { UsesCard } from './outlook/UsesCard.tsx'
 import classes from './PaymentsPage.module.css'
 import { SPEND_DAYS, SpendCard } from './SpendCard.tsx'
@@ -38,6 +42,8 @@ const search = z.object({
 export function prefetch(): void {
   void queryClient.prefetchQuery(queryOf(getOutlook, {}))
   void queryClient.prefetchQuery(queryOf(getNotifications, {}))
+  void queryClient.prefetchQuery(queryOf(getAutoTopup, {}))
+  void queryClient.prefetchQuery(queryOf(listPaymentMethods, {}))
   void queryClient.prefetchQuery(queryOf(getSpend, { query: { days: SPEND_DAYS } }))
   void queryClient.prefetchQuery(queryOf(listTransactions, { query: {} }))
 }
@@ -86,9 +92,11 @@ export function Page() {
       <div className={classes.head}>
         <BalanceCard />
         <UsesCard />
+        {mayPay && <AutoTopupCard />}
       </div>
       <div className={classes.layout}>
         <div className={classes.side}>
+          <MethodsCard />
           <CreditsCard />
           <SpendCard />
           <BudgetsCard />

@@ -1,7 +1,7 @@
 import { type Balance, listOpenTopups, topup, topupBody } from '@berth/contract/billing'
 import { TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from '@berth/contract/limits'
 import { centsFromText } from '@berth/contract/money'
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { type RefObject, useEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
@@ -16,34 +16,23 @@ import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { toast } from '../../ui/toast.ts'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import { BalanceThen } from './BalanceThen.tsx'
+import { CardFields } from './CardFields.tsx'
+import { PayWith } from './methods/PayWith.tsx'
+import { type PayChoice, usePayWith } from './methods/use-pay-with.ts'
+import { HOSTED_SOURCE, leave, type PayPlatform } from './pay-platform.ts'
 import classes from './TopupDialog.module.css'
 import { ZeroNote } from './ZeroNote.tsx'
 
 /** Amounts to choose from, in units of the currency. */
 const PRESETS = ['10', '25', '50', '100', '250'] as const
 
-/** Test cards by what they do; the numbers are the ones that payment platforms publish for testing. */
-const TEST_CARDS = [
-  { key: 'succeeds', number: '4242 4242 4242 4242' },
-  { key: 'declines', number: '4000 0000 0000 0002' },
-  { key: 'no_funds', number: '4000 0000 0000 9995' },
-  { key: 'asks', number: '4000 0025 0000 3155' },
-  { key: 'fails_after', number: '4000 0084 0000 1629' },
-  { key: 'late', number: '6011 1111 1111 1117' },
-  { key: 'refunded', number: '4000 0000 0000 7726' },
-  { key: 'refund_fails', number: '4000 0000 0000 5126' },
-] as const
-
 /** What the form holds. */
-export type TopupValues = Record<'amount' | 'source', string>
+export type TopupValues = Record<'amount' | 'source', string> & { payWith?: PayChoice }
 
 export const NOTHING_TYPED: TopupValues = { amount: '25', source: '' }
 
-/** What is charged where the card is entered at the platform's own page. */
-const HOSTED_SOURCE = 'checkout'
-
 interface TopupFormProps {
-  platform: { platform_name: string; display_name: string; test: boolean; entry: 'card' | 'hosted' }
+  platform: PayPlatform
   /** What is there now; what is owed of it is paid before anything else. */
   balance: Balance
   /** What was typed before, and is kept for the next time. */
@@ -73,21 +62,24 @@ export function TopupForm(props: TopupFormProps) {
       else toast.info(t('topup.under_way', text), { link: toPayment })
     },
   })
+  const payWith = usePayWith(typed.current.payWith)
+  const { method, choice } = payWith
   const { form, submit, busy, failure } = useContractForm({
-    schema: isHosted ? hostedSchema : formSchema,
-    initialValues: typed.current,
+    schema: isHosted || method !== null ? hostedSchema : formSchema,
+    initialValues: { amount: typed.current.amount, source: typed.current.source },
     onSubmit: async ({ amount, source }) => {
-      const body = {
-        amount,
-        source: isHosted ? HOSTED_SOURCE : source,
-        currency,
+      const saved = method && { platform_name: method.platform_name, method_id: method.id }
+      const entered = {
         platform_name: platform.platform_name,
+        source: isHosted ? HOSTED_SOURCE : source,
+        ...(choice.saves && !isHosted && { save_method: true }),
       }
+      const body = { amount, currency, ...(saved ?? entered) }
       try {
         const paid = await pay.send({ body })
         if (paid.status === 'settled') onSettled(paid)
         else onInFlight(paid.transaction_id)
-        if (isHosted && paid.next_url !== null) onLeave(paid.next_url)
+        if (isHosted && method === null && paid.next_url !== null) onLeave(paid.next_url)
       } catch (error) {
         const unknown = await unknownOf(error)
         if (unknown === null) throw error
@@ -96,8 +88,8 @@ export function TopupForm(props: TopupFormProps) {
     },
   })
   useEffect(() => {
-    typed.current = form.values
-  }, [typed, form.values])
+    typed.current = { ...form.values, payWith: choice }
+  }, [typed, form.values, choice])
   // The dialog opens before the form can be drawn, so its own focus rule finds only the close button.
   const amountField = useRef<HTMLInputElement>(null)
   useEffect(() => amountField.current?.focus(), [])
@@ -131,36 +123,20 @@ export function TopupForm(props: TopupFormProps) {
         />
         {charged !== null && <BalanceThen balance={balance} addedCents={cents ?? 0} />}
       </div>
-      {isHosted ? (
-        <p className={classes.hosted}>
-          {t('topup.hosted', { platform: platform.display_name })}
-          {platform.test && ` ${t('topup.hosted_test')}`}
-        </p>
-      ) : (
-        <TextInput
-          label={t('topup.card')}
-          description={platform.test ? t('topup.test_note') : undefined}
-          placeholder="4242 4242 4242 4242"
-          inputMode="numeric"
-          autoComplete="off"
-          classNames={{ input: 'tabular' }}
-          {...form.getInputProps('source')}
-        />
-      )}
-      {platform.test && !isHosted && (
-        <div className={classes.cards}>
-          {TEST_CARDS.map(card => (
-            <Button
-              key={card.key}
-              size="xs"
-              variant="default"
-              onClick={() => form.setFieldValue('source', card.number)}
-            >
-              {t(`topup.cards.${card.key}`)}
-            </Button>
-          ))}
-        </div>
-      )}
+      <PayWith payWith={payWith} maySave={!isHosted}>
+        {isHosted ? (
+          <p className={classes.hosted}>
+            {t('topup.hosted', { platform: platform.display_name })}
+            {platform.test && ` ${t('topup.hosted_test')}`}
+          </p>
+        ) : (
+          <CardFields
+            platform={platform}
+            field={form.getInputProps('source')}
+            onPick={number => form.setFieldValue('source', number)}
+          />
+        )}
+      </PayWith>
       <ZeroNote />
       <dl className={classes.sum}>
         <dt>{t('topup.one_time')}</dt>
@@ -173,7 +149,7 @@ export function TopupForm(props: TopupFormProps) {
       )}
       <FormFailure message={failure} />
       <VerifiedButton call={topup} type="submit" size="lg" fullWidth loading={busy}>
-        {isHosted
+        {isHosted && method === null
           ? t('topup.continue', { platform: platform.display_name })
           : charged
             ? t('topup.pay', { amount: charged })
@@ -192,13 +168,8 @@ const formSchema = z.object({
   source: topupBody.shape.source.unwrap(),
 })
 
-/** Where the card is entered elsewhere, nothing is typed of it here. */
+/** Where a saved card is charged, or a new one is entered elsewhere, nothing is typed of it here. */
 const hostedSchema = formSchema.extend({ source: z.string() })
-
-/** The page is left; `/payments` finishes what was begun. */
-function leave(address: string): void {
-  location.assign(address)
-}
 
 /** The payment of which the platform did not say what became; null where the error is another. */
 async function unknownOf(error: unknown): Promise<string | null> {

@@ -141,8 +141,10 @@ test('[R2.21] [R2.22] [R5.8] [R8.1] a refused card says why and loses nothing; a
   await expect(dialog).toBeHidden()
   await expect(page.getByRole('banner').getByText('$30.00')).toBeVisible()
   await expect(toast).toBeHidden()
-  await expect(page.getByRole('row', { name: /Visa ending 4242/ })).toContainText('+$30.00')
-  await expect(page.getByRole('row', { name: /Top-up/ })).toHaveCount(2)
+  // Of the list alone: what is paid has an invoice in another table of the page.
+  const list = page.getByRole('table', { name: 'Transactions' })
+  await expect(list.getByRole('row', { name: /Visa ending 4242/ })).toContainText('+$30.00')
+  await expect(list.getByRole('row', { name: /Top-up/ })).toHaveCount(2)
   await lookAt(page, 'payments')
 })
 

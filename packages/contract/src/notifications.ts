@@ -31,7 +31,7 @@ export const notificationChoice = z.object({
       top_up_receipt: wanted,
       /** An instance failed, was stopped because the balance was used up, or its term ends. */
       instance_trouble: wanted,
-      /** The balance lasts for no more than one of the chosen hours. */
+      /** The balance lasts for no more than one of the chosen hours, or auto top-up could not fill it. */
       balance_low: wanted,
       /** A watched offer is back, was deployed, or could not be. */
       offer_watch: wanted,

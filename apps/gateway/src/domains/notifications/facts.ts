@@ -59,6 +59,21 @@ export interface RefundFacts extends TopUpReceiptFacts {
   outcome: 'given_back' | 'came_back' | 'disputed' | 'dispute_won'
 }
 
+/** Of auto top-up: a refusal, its end after several, or a month's cap. */
+export interface AutoTopUpFacts {
+  userId: string
+  at: string
+  news: 'declined' | 'turned_off' | 'capped'
+  amountCents: number
+  capCents: number
+  currency: Currency
+  /** What it would have charged; empty words where nothing is saved. */
+  card: Card
+  /** An error code, for what was refused. */
+  failure: string | null
+  nextTryAt: string | null
+}
+
 export interface InstanceTroubleFacts {
   userId: string
   at: string

@@ -1,11 +1,14 @@
 import { type ConsoleLink, consoleLink } from '@berth/contract/console-links'
-import { STOPPED_POD_KEPT_DAYS } from '@berth/contract/limits'
+import { ERRORS, type ErrorCode } from '@berth/contract/errors'
+import { type Language, STOPPED_POD_KEPT_DAYS } from '@berth/contract/limits'
 import { centsFloor, formatMicro, microFromCents } from '@berth/contract/money'
 import type { NoticeKind } from '@berth/contract/notifications'
 import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { Say } from '../../platform/config/catalogue-words.ts'
+import { errorText } from '../../platform/http/error-texts.ts'
 import type {
   AddressFacts,
+  AutoTopUpFacts,
   BalanceLowFacts,
   BudgetFacts,
   DeletionFacts,
@@ -22,6 +25,7 @@ import type {
   VolumeFacts,
 } from './facts.ts'
 import { ADDRESS_TEXTS } from './mails/address-mail.ts'
+import { AUTO_TOP_UP_TEXTS, NO_METHOD } from './mails/auto-top-up-mail.ts'
 import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
 import { BUDGET_TEXTS } from './mails/budget-mail.ts'
 import { DELETION_TEXTS } from './mails/deletion-mail.ts'
@@ -113,6 +117,22 @@ export function defineNotices(deps: NoticeDeps) {
       () => 'payments',
       (facts: RefundFacts, to) => ({ ...paymentValues(facts, to), outcome: facts.outcome }),
       'refund',
+    ),
+    autoTopUp: define(
+      // Not the switch of receipts: who has had enough of those still loses instances when charges fail.
+      'balance_low',
+      AUTO_TOP_UP_TEXTS,
+      () => 'payments',
+      (facts: AutoTopUpFacts, { language }) => ({
+        news: facts.news,
+        amount: formatMicro(microFromCents(facts.amountCents), facts.currency),
+        cap: formatMicro(microFromCents(facts.capCents), facts.currency),
+        paidWith: cardText(language, facts.card),
+        reason: reasonText(language, facts.failure),
+        at: timeText(facts.at),
+        next: timeOr('', facts.nextTryAt),
+      }),
+      'auto-top-up',
     ),
     instanceTrouble: define(
       'instance_trouble',
@@ -240,6 +260,17 @@ function paymentValues(facts: TopUpReceiptFacts, { language }: Recipient) {
     paidWith: cardText(language, facts.card),
     number: facts.transactionId,
   }
+}
+
+/** Why a charge was refused, as a sentence; a code that this version does not know says only that it failed. */
+function reasonText(language: Language, failure: string | null): string {
+  if (failure === null) return ''
+  if (failure === 'payment_method_required') return NO_METHOD[language]
+  return errorText(language, isErrorCode(failure) ? failure : 'payment_failed', {})
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code)
 }
 
 function timeOr(other: string, moment: string | null): string {

@@ -12,7 +12,7 @@ import { systemClock } from '../../platform/clock.ts'
 import type { DomainEvent } from '../../platform/events/define-event.ts'
 import { createEvents, type Events } from '../../platform/events/events.ts'
 import { createJobs, type Jobs } from '../../platform/jobs/jobs.ts'
-import { paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
+import { autoTopupNews, paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
 import { deletionNews, instancesInTrouble, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
@@ -153,6 +153,38 @@ test('[R1.7] a refund, and one that did not arrive, are told under the switch of
     { to: 'wanted@example.com', subject: 'Your Berth refund of $25.00 failed' },
   ])
   for (const { text } of sent) expect(text).toContain('Visa ending 7726')
+})
+
+test('[R3.9] [B4] auto top-up that is refused, ends or is capped is told under the switch of the balance', async () => {
+  await notifications.set(other, {
+    ...DEFAULT_CHOICE,
+    mails: { ...DEFAULT_CHOICE.mails, balance_low: false },
+  })
+  const nextTryAt = '2026-03-01T13:00:00.000Z'
+  const refused = { failure: 'card_insufficient_funds', card: { brand: 'Visa', last4: '9995' } }
+  const empty = { failure: 'payment_method_required', card: { brand: '', last4: '' } }
+  for (const userId of [other, wanted]) {
+    const base = { userId, at, amountCents: 5_000, capCents: 20_000, currency: 'USD' } as const
+    await tell(autoTopupNews, { ...base, ...refused, news: 'declined', nextTryAt })
+    await tell(autoTopupNews, { ...base, ...empty, news: 'turned_off', nextTryAt: null })
+    const firstOfMonth = '2026-04-01T00:00:00.000Z'
+    await tell(autoTopupNews, { ...base, ...refused, news: 'capped', failure: null, nextTryAt: firstOfMonth })
+  }
+  await idle()
+  const sent = (await mails()).toSorted((a, b) => a.subject.localeCompare(b.subject))
+  expect(sent.map(({ to, subject }) => [to, subject])).toEqual([
+    ['wanted@example.com', 'Berth: auto top-up has reached its monthly cap'],
+    ['wanted@example.com', 'Berth: auto top-up of $50.00 failed'],
+    ['wanted@example.com', 'Berth: auto top-up was turned off'],
+  ])
+  const [capped, declined, off] = sent.map(({ text }) => text)
+  expect(capped).toMatch(/Monthly cap: \$200\.00[\s\S]* on 2026-04-01 00:00 UTC/)
+  expect(capped).not.toContain('9995')
+  expect(declined).toMatch(
+    /Amount: \$50\.00\nCard: Visa ending 9995\nReason: .*not enough money[\s\S]* again on 2026-03-01 13:00 UTC/,
+  )
+  expect(off).toMatch(/Reason: No payment method is saved\.[\s\S]* not tried again before you turn it on/)
+  expect(off).not.toContain('Card:')
 })
 
 test('[R4.3] the end of a term is told under the switch of instances, with its day and its price', async () => {

@@ -5,7 +5,14 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { Events } from '../../platform/events/events.ts'
-import { disputeWon, paymentDisputed, paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
+import {
+  autoTopupNews,
+  disputeWon,
+  paymentDisputed,
+  paymentRefunded,
+  refundFailed,
+  topUpPaid,
+} from '../billing/events.ts'
 import { budgetCrossed } from '../budgets/events.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
@@ -80,6 +87,7 @@ function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof def
   events.on(accountDeleted, LISTENER, (tx, { userId }) => forgetChoices(tx, userId))
   events.on(signedInAnew, LISTENER, notices.newSignIn)
   events.on(topUpPaid, LISTENER, notices.topUpReceipt)
+  events.on(autoTopupNews, LISTENER, notices.autoTopUp)
   events.on(offerWatchNews, LISTENER, notices.offerWatch)
   const outcomes = {
     given_back: paymentRefunded,

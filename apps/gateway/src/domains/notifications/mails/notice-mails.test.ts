@@ -1,6 +1,7 @@
 import { LANGUAGES } from '@berth/contract/limits'
 import { describe, expect, test } from 'vitest'
 import { ADDRESS_TEXTS } from './address-mail.ts'
+import { AUTO_TOP_UP_TEXTS } from './auto-top-up-mail.ts'
 import { BALANCE_LOW_TEXTS } from './balance-low-mail.ts'
 import { BUDGET_TEXTS } from './budget-mail.ts'
 import { DELETION_TEXTS } from './deletion-mail.ts'
@@ -98,6 +99,28 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
     'budget',
     BUDGET_TEXTS,
     { share: '80', period: 'day', amount: '$10.00', spent: '$8.00', until: at, stops: 'yes', name: 'llama' },
+  ],
+  [
+    'refused auto top-up',
+    AUTO_TOP_UP_TEXTS,
+    {
+      at,
+      news: 'declined',
+      amount: '$50.00',
+      paidWith: 'Visa ending 0002',
+      reason: '(why)',
+      next: '2026-03-01 13:00 UTC',
+    },
+  ],
+  [
+    'auto top-up that was turned off',
+    AUTO_TOP_UP_TEXTS,
+    { at, news: 'turned_off', amount: '$50.00', paidWith: 'Visa ending 0002', reason: '(why)' },
+  ],
+  [
+    'capped auto top-up',
+    AUTO_TOP_UP_TEXTS,
+    { at, news: 'capped', amount: '$50.00', cap: '$200.00', next: '2026-04-01 00:00 UTC' },
   ],
   ['low balance', BALANCE_LOW_TEXTS, { balance: '$2.50', rate: '$1.0000', lasts: '2:30' }],
 ]

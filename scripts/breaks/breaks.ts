@@ -47,7 +47,14 @@ export const BREAKS: readonly Break[] = [
   {
     what: 'the menu has no billing',
     file: 'apps/console/src/app/shell/menu.ts',
-    from: "  { heading: 'billing', entries: [{ path: '/payments', icon: IconCreditCard }] },\n",
+    from: `  {
+    heading: 'billing',
+    entries: [
+      { path: '/payments', icon: IconCreditCard },
+      { path: '/bill-details', icon: IconReceipt },
+    ],
+  },
+`,
     to: '',
     tests: ['app/pages.test'],
   },

@@ -1,5 +1,6 @@
 import { topup } from '@berth/contract/billing'
 import { calls } from '@berth/contract/calls'
+import { applyCoupon } from '@berth/contract/credits'
 import { getImage, officialImages } from '@berth/contract/images'
 import {
   convertChargeType,
@@ -291,8 +292,9 @@ async function buyAndLeave(purchase: Purchase, answer: object) {
 
 describe('a call that spends', () => {
   test('is in the table', () => {
-    // The console pays by `topup`; this is the way of programs that keep and charge a card by one call.
-    const others: readonly string[] = [beginPayment.operation]
+    // The console pays by `topup`, and that is the way of programs that keep and charge a card by one call; a coupon
+    // costs nothing.
+    const others: readonly string[] = [beginPayment.operation, applyCoupon.operation]
     const spending = calls
       .filter(({ operation, spends }) => spends && !others.includes(operation))
       .map(({ operation }) => operation)

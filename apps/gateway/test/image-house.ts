@@ -14,7 +14,7 @@ import type { LayoutStore } from '../src/drivers/image-store/port.ts'
 import type { Catalogue } from '../src/platform/config/catalogue.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
-export const HOUSE_MS = 180_000
+export const HOUSE_MS = 240_000
 
 export interface Opened {
   engine: Engine

@@ -5,7 +5,7 @@ import { getImagePrice } from '@berth/contract/images'
 import { stopInstance, terminateInstance } from '@berth/contract/instances'
 import { createImage, deleteImage } from '@berth/contract/own-images'
 import { pino } from 'pino'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { imageDetails } from '../src/domains/images/images-fixture.ts'
 import { describeWhere, eventually, text } from '../src/drivers/compute/conformance/tools.ts'
 import { makeImage, packOdd, startRegistry } from '../src/drivers/compute/oci/registry-fixture.ts'
@@ -110,7 +110,9 @@ describe.each(REAL_ENGINES.filter(({ missing }) => missing === null))(
           return true
         })
         const { id: lies } = await data(createImage, of('lies'))
-        await eventually(async () => expect((await image(lies))?.status).toBe('failed'))
+        // It is tried several times first, each after a longer pause.
+        const failed = async () => expect((await image(lies))?.status).toBe('failed')
+        await vi.waitFor(failed, { timeout: TRIES_MS, interval: 200 })
         expect(await image(lies)).toMatchObject({ size: 0, cost_micro: '0', micro_per_day: '0' })
         expect((await store.sizes()).images.size).toBe(0)
         expect((await engine.machines.list()).map(one => one.id)).not.toContain(lies)
@@ -149,6 +151,9 @@ describe.each(REAL_ENGINES.filter(({ missing }) => missing === null))(
     )
   },
 )
+
+/** In which an image that cannot be made was tried as often as it is. */
+const TRIES_MS = 120_000
 
 describeWhere('images of virtual machines', await findHypervisor(), () => {
   describe('images of virtual machines', () => {

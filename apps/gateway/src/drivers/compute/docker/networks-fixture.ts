@@ -54,7 +54,8 @@ export async function makeNetworks(): Promise<TestNetworks | { why: string }> {
 
   async function listen(namespace: 'engine' | 'outside', ports: number[]): Promise<void> {
     const args = [`--net=/run/netns/${names[namespace]}`, 'perl', '-e', GREETER, ...ports.map(String)]
-    const listener = spawn('nsenter', args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+    // It has none of the run's own outputs: one that is left over would hold the run open.
+    const listener = spawn('nsenter', args, { stdio: ['ignore', 'pipe', 'ignore'], detached: true })
     listeners.push(listener)
     let up = 0
     // Two that come at once are one piece.

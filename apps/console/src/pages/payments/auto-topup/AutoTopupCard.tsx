@@ -84,6 +84,8 @@ function OnOff({ auto, lacks, onTurnOn }: OnOffProps) {
   return (
     <Switch
       withThumbIndicator={false}
+      // It is named by the card's title, and stands at its edge.
+      styles={{ labelWrapper: { display: 'none' } }}
       aria-label={t('auto.title')}
       checked={auto.enabled}
       disabled={offFor !== null || lacks !== null || set.busy}

@@ -170,6 +170,8 @@ test('[R3.8] what was set aside when its credits ended pays for that alone; let 
 test('[R3.8] what is given back returns to the lots that it came from; to one that has ended, it is gone', async () => {
   const userId = await fixture.customer()
   const ends = await give(userId, { amountMicro: UNIT, endsAt: later(HOUR) })
+  // The newer one is first in the list.
+  fixture.clock.advance(1)
   const stays = await give(userId, { amountMicro: 2n * UNIT })
   const subject = instance(`${userId}-a`)
   const now = fixture.clock.now()

@@ -48,9 +48,17 @@ async function passes({ db, pool }: OpenDatabase): Promise<void> {
     },
     instances: {
       runningOn: async () =>
-        machines.map(id => ({ id, engineId: 'bench', vcpu: 4, gpuCount: 0, stopsWhenIdle: false })),
+        machines.map(id => ({
+          id,
+          engineId: 'bench',
+          vcpu: 4,
+          gpuCount: 0,
+          stopsWhenIdle: false,
+          paysForTraffic: false,
+        })),
       noteLoad: async () => undefined,
       noteOomKills: async () => undefined,
+      noteTraffic: async () => undefined,
     },
   })
   const never = new AbortController().signal

@@ -28,6 +28,9 @@ const UNITS_OF_BOUNDARIES = [
   'output_bytes_max',
   'network_received_bytes',
   'network_sent_bytes',
+  'sent_bytes',
+  'counter_bytes',
+  'instance_traffic_bytes',
   // What an engine and a store tell of images.
   'size_bytes',
   'used_bytes',

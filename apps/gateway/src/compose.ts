@@ -197,6 +197,8 @@ const CONSOLE_DIR = resolve(import.meta.dirname, '../../console/dist')
 const PURGE_MS = 3_600_000
 /** What nothing is left to pay for is kept for days: minutes do not matter. */
 const UNPAID_LOOK_MS = 600_000
+/** What machines send is noted as often. */
+const TRAFFIC_LOOK_MS = 60_000
 /** Running calls have this long to end; then they are cut. */
 const REQUESTS_PATIENCE_MS = 4_000
 
@@ -493,6 +495,13 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     log,
     run: instances.lookAtUnpaid,
   })
+  const traffic = createLoop({
+    name: 'instances.traffic',
+    pauseMs: TRAFFIC_LOOK_MS,
+    lease: { ...base, owner: parts.gatewayId },
+    log,
+    run: instances.chargeTraffic,
+  })
   const purging = createLoop({
     name: 'purge',
     pauseMs: PURGE_MS,
@@ -625,6 +634,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       billingLoops.start()
       budgets.start()
       unpaid.start()
+      traffic.start()
       await watches.start()
       await volumes.start()
       await images.start()
@@ -647,6 +657,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
         billingLoops.stop(),
         budgets.stop(),
         unpaid.stop(),
+        traffic.stop(),
         watches.stop(),
         volumes.stop(),
         images.stop(),

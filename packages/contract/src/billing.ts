@@ -229,7 +229,10 @@ export const transaction = z.object({
     /** The address, of a public IP. */
     address: z.string().nullable(),
     seconds: z.number().int().nullable(),
+    /** Null of what was counted, not timed. */
     rate_micro_per_hour: micro.nullable(),
+    /** Bytes, of what an instance has sent. */
+    sent_bytes: z.number().int().nullable(),
     /** Of a term that was paid in advance: it begins at the row's date. */
     charge_cycle: z.enum(CHARGE_CYCLES).nullable(),
     /** What a top-up was paid with, or where a refund goes. */

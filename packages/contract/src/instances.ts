@@ -242,6 +242,8 @@ export const price = z.object({
   lines: z.array(priceLine),
   running_micro_per_hour: micro,
   stopped_micro_per_day: micro,
+  /** What a GB that it sends costs, beside all that; 0 where that is free. */
+  traffic_micro_per_gb: micro,
   /** What must be available before it starts: the first hour, or the whole of a term. */
   reserve_cents: z.number().int(),
   /** What it costs paid in advance, by term. */
@@ -355,6 +357,8 @@ export const instance = z.object({
   /** What is metered, but for a public IP of its own; nothing is of what is paid for in advance. */
   running_micro_per_hour: micro,
   stopped_micro_per_day: micro,
+  /** What a GB that it sends costs, however the rest is paid for; 0 where that is free. */
+  traffic_micro_per_gb: micro,
   /** All that it has cost so far, but for a public IP of its own. */
   cost_micro: micro,
   /** When the machine last became ready; null while it is not running. */

@@ -49,6 +49,7 @@ export function madeInstance(part: Partial<Instance>): Instance {
     currency: 'USD',
     running_micro_per_hour: '420000',
     stopped_micro_per_day: '0',
+    traffic_micro_per_gb: '0',
     cost_micro: '0',
     ready_at: null,
     stopped_at: null,

@@ -1,6 +1,7 @@
 import type { Transaction } from '@berth/contract/billing'
 import { useCallback } from 'react'
 import { useTranslation } from 'react-i18next'
+import { bytesText } from '../ui/bytes.ts'
 import { useFormat } from '../ui/format.ts'
 import { useCardText } from './card-text.ts'
 
@@ -77,8 +78,15 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
         volume: t('text.volume', values),
         snapshot: t('text.snapshot', values),
         image: t('text.image', values),
+        traffic: t('text.traffic', values),
         model: t('text.model', values),
         public_ip: t('text.public_ip', { name: values.name, address: about.address ?? '' }),
+      }
+      if (about.sent_bytes !== null) {
+        return {
+          title: titles.traffic,
+          second: t('text.traffic_second', { size: bytesText(about.sent_bytes) }),
+        }
       }
       const span = format.duration(about.seconds ?? 0, true)
       const rate = format.rate(about.rate_micro_per_hour ?? '0', row.currency, 'h', true)

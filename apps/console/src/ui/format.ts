@@ -51,7 +51,7 @@ export function durationParts(seconds: number, exact = false): { unit: TimeUnit;
 }
 
 /** What a rate is for one of. */
-type RateUnit = 'h' | 'day'
+type RateUnit = 'h' | 'day' | 'gb'
 
 /** What `useFormat` gives: every way in which the console writes a figure, in the interface's language. */
 export interface Format {

@@ -2,6 +2,7 @@ import type { BillLine, BillStretch } from '@berth/contract/bills'
 import type { UsageKind } from '@berth/contract/usage-kinds'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
+import { bytesText } from '../../ui/bytes.ts'
 import { useFormat } from '../../ui/format.ts'
 
 /** An hour's seconds, for rates that are said by the hour. */
@@ -45,6 +46,7 @@ export function useBillWords(): BillWords {
             t(`units.${unit as 'hour'}`, {
               what: label,
               quantity: format.number(quantity),
+              size: bytesText(quantity),
               amount: format.exactMoney(rate_micro, currency),
               defaultValue: label,
             }),

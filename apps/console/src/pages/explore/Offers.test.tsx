@@ -36,10 +36,10 @@ const SPECS = [
   specOf({ id: 'b200', name: 'B200', vram_gb: 192, stock_known: false, price_micro_per_hour: '4990000' }),
 ]
 const REGIONS = [
-  { code: 'us-west', name: 'us-west', enabled: true },
-  { code: 'eu', name: 'Frankfurt', enabled: true },
-  { code: 'ap', name: 'Singapore', enabled: true },
-  { code: 'sa', name: 'São Paulo', enabled: false },
+  { code: 'us-west', name: 'us-west', enabled: true, traffic_micro_per_gb: '0' },
+  { code: 'eu', name: 'Frankfurt', enabled: true, traffic_micro_per_gb: '0' },
+  { code: 'ap', name: 'Singapore', enabled: true, traffic_micro_per_gb: '0' },
+  { code: 'sa', name: 'São Paulo', enabled: false, traffic_micro_per_gb: '0' },
 ]
 
 async function open(at = '') {

@@ -93,6 +93,12 @@ export function PriceCard(props: PriceCardProps) {
               </div>
             </>
           )}
+          {price.data.traffic_micro_per_gb !== '0' && (
+            <div>
+              <dt>{t('price.traffic')}</dt>
+              <dd>{format.rate(price.data.traffic_micro_per_gb, price.data.currency, 'gb', true)}</dd>
+            </div>
+          )}
           {volumeName !== null && (
             <div>
               <dt>{t('volumes:deploy.line', { name: volumeName })}</dt>

@@ -18,6 +18,7 @@ const PRICE = {
   currency: 'USD',
   running_micro_per_hour: '422800',
   stopped_micro_per_day: '67200',
+  traffic_micro_per_gb: '0',
 }
 
 async function open(image: ImageDetail | Refusal, options: { guest?: boolean; answers?: Answers } = {}) {

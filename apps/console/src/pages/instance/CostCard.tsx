@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { searchOf } from '../../app/search.ts'
 import { useInstanceTexts } from '../../instances/instance-texts.ts'
+import { bytesText } from '../../ui/bytes.ts'
 import { Card } from '../../ui/Card.tsx'
 import { useFormat } from '../../ui/format.ts'
 import classes from './CostCard.module.css'
@@ -52,9 +53,11 @@ export function CostCard({ instance }: { instance: Instance }) {
               <Receipt row={row}>
                 {row.about.charge_cycle
                   ? t(`terms-of-payment:transaction.short.${row.about.charge_cycle}`)
-                  : t(row.about.usage === 'disk' ? 'cost.stretch.disk' : 'cost.stretch.compute', {
-                      span: format.duration(row.about.seconds ?? 0, true),
-                    })}
+                  : row.about.sent_bytes !== null
+                    ? t('cost.stretch.traffic', { size: bytesText(row.about.sent_bytes) })
+                    : t(row.about.usage === 'disk' ? 'cost.stretch.disk' : 'cost.stretch.compute', {
+                        span: format.duration(row.about.seconds ?? 0, true),
+                      })}
               </Receipt>
             </dt>
             <dd>{format.moneyParts([soFar(row)], currency, 4).total}</dd>
@@ -85,6 +88,12 @@ export function CostCard({ instance }: { instance: Instance }) {
               <dd>{format.rate(stopped_micro_per_day, currency, 'day')}</dd>
             </div>
           </>
+        )}
+        {instance.traffic_micro_per_gb !== '0' && (
+          <div>
+            <dt>{t('cost.traffic')}</dt>
+            <dd>{format.rate(instance.traffic_micro_per_gb, currency, 'gb', true)}</dd>
+          </div>
         )}
         {instance.eip?.type === 'dedicated' && (
           <div>

@@ -68,6 +68,7 @@ type ChangeableColumn =
   | 'simulated'
   | 'runningMicroPerHour'
   | 'stoppedMicroPerHour'
+  | 'trafficMicroPerGb'
   | 'stopAt'
   | BillingColumn
 
@@ -75,7 +76,12 @@ type ChangeableColumn =
 export type BillingPatch = Partial<
   Pick<
     InstanceRow,
-    BillingColumn | 'runningMicroPerHour' | 'stoppedMicroPerHour' | 'reasonCode' | 'reasonDetail'
+    | BillingColumn
+    | 'runningMicroPerHour'
+    | 'stoppedMicroPerHour'
+    | 'trafficMicroPerGb'
+    | 'reasonCode'
+    | 'reasonDetail'
   >
 >
 

@@ -138,6 +138,8 @@ interface GatewayOptions {
 interface FixtureOptions extends GatewayOptions {
   /** Images of virtual machines, which the catalogue has besides those that ship; an engine of its own makes them. */
   vmImages?: CatalogueImage[]
+  /** What a GB that machines send costs in every region. */
+  trafficMicroPerGb?: bigint
 }
 
 export async function createInstancesFixture(options: FixtureOptions = {}): Promise<InstancesFixture> {
@@ -145,7 +147,11 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
   const { db, clock, ids, log, billing } = base
   const { vmImages = [] } = options
   const plain = shippedCatalogue()
-  const shipped = { ...plain, images: [...plain.images, ...vmImages] }
+  const regions = plain.regions.map(one => ({
+    ...one,
+    traffic_micro_per_gb: options.trafficMicroPerGb ?? one.traffic_micro_per_gb,
+  }))
+  const shipped = { ...plain, regions, images: [...plain.images, ...vmImages] }
   const size = { cpu_count: 4, memory_mb: 8_192, gpus: options.gpus ?? [] }
   const compute = options.compute ?? createFakeEngine({ clock, size })
   const vmEngines = vmImages.length > 0 ? [createFakeEngine({ clock, size, id: 'vms', kinds: ['VM'] })] : []

@@ -46,11 +46,13 @@ import { everOf, goneSince, runningOn } from './sampled.ts'
 import type { BillingWanted } from './terms/billing-change.ts'
 import * as terms from './terms/term-actions.ts'
 import { createTermTransitions } from './terms/term-transitions.ts'
+import { chargeTraffic, noteTraffic, type TrafficLook } from './traffic/traffic.ts'
 
 export type { Target } from './act/actions.ts'
 export { INSTANCE_CHANNEL } from './change-status.ts'
 export type { Load } from './idle.ts'
 export type { RunningMachine } from './sampled.ts'
+export type { TrafficLook } from './traffic/traffic.ts'
 
 type Target = actions.Target
 type Tail<List extends unknown[]> = List extends [unknown, ...infer Rest] ? Rest : never
@@ -202,6 +204,16 @@ export function createInstances(deps: InstancesDeps) {
       return stopped
     },
     instancesThere: reads.instancesThere,
+    /** Notes what machines have sent, of which a GB costs something. */
+    noteTraffic: (looks: readonly TrafficLook[]) => noteTraffic(db, looks),
+    /** Charges what instances have sent, and stops those that cannot pay for it. */
+    async chargeTraffic(signal?: AbortSignal): Promise<void> {
+      const stopped = await chargeTraffic(
+        { ...deps, stopUnpaid: (tx, target) => actions.stopForTraffic(tx, deps, target) },
+        signal,
+      )
+      for (const id of stopped) reconciler.kick(id)
+    },
     /** Looks at what goes on costing though nothing is left to pay for it (B4). */
     lookAtUnpaid: createUnpaidLook(deps),
     /** Notes that somebody is connected to instances (B5). */

@@ -12,6 +12,8 @@ export interface RunningMachine {
   gpuCount: number
   /** Whether it is to be stopped when it is idle. */
   stopsWhenIdle: boolean
+  /** Whether what it sends costs something. */
+  paysForTraffic: boolean
 }
 
 /** The instances that run on those engines. */
@@ -24,6 +26,7 @@ export async function runningOn(q: Queryable, engineIds: readonly string[]): Pro
       spec: instance.spec,
       gpuUuids: instance.gpuUuids,
       idleStopMinutes: instance.idleStopMinutes,
+      trafficMicroPerGb: instance.trafficMicroPerGb,
     })
     .from(instance)
     .where(
@@ -33,9 +36,11 @@ export async function runningOn(q: Queryable, engineIds: readonly string[]): Pro
         isNull(instance.terminatedAt),
       ),
     )
-  return rows.flatMap(({ id, engineId, spec, gpuUuids, idleStopMinutes }) => {
+  return rows.flatMap(({ id, engineId, spec, gpuUuids, idleStopMinutes, trafficMicroPerGb }) => {
     const stopsWhenIdle = idleStopMinutes !== null
-    return engineId ? [{ id, engineId, vcpu: spec.vcpu, gpuCount: gpuUuids.length, stopsWhenIdle }] : []
+    const paysForTraffic = trafficMicroPerGb > 0n
+    const gpuCount = gpuUuids.length
+    return engineId ? [{ id, engineId, vcpu: spec.vcpu, gpuCount, stopsWhenIdle, paysForTraffic }] : []
   })
 }
 

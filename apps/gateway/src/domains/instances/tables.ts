@@ -4,7 +4,18 @@ import { INSTANCE_STATUSES } from '@berth/contract/instance-states'
 import { COMMAND_END_RULES } from '@berth/contract/instances'
 import { POD_VOLUME_PATH } from '@berth/contract/limits'
 import { sql } from 'drizzle-orm'
-import { bigint, boolean, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { amount, moment } from '../../platform/database/columns.ts'
 
 /** What a customer deployed. Desired, observed and attempt state are separate columns. */
@@ -68,6 +79,8 @@ export const instance = pgTable(
     /** Prices on demand, as quoted when it was deployed or last started, or when its term was bought. */
     runningMicroPerHour: amount('running_micro_per_hour').notNull(),
     stoppedMicroPerHour: amount('stopped_micro_per_hour').notNull(),
+    /** What a GB that it sends costs, quoted with those; 0: nothing, and it is not counted. */
+    trafficMicroPerGb: amount('traffic_micro_per_gb').notNull().default(sql`0`),
     /** First label of the origin of its HTTP services; never shown in logs. */
     serviceSecret: text('service_secret').notNull(),
 
@@ -161,6 +174,25 @@ export const instanceUse = pgTable('instance_use', {
   /** When that was last seen. */
   seenAt: moment('seen_at'),
 })
+
+/**
+ * What machines have sent of which a GB costs something (`traffic/traffic.ts`). Beside the instance's row, which would
+ * otherwise change each minute.
+ */
+export const instanceTraffic = pgTable(
+  'instance_traffic',
+  {
+    instanceId: text('instance_id').primaryKey(),
+    userId: uuid('user_id').notNull(),
+    /** What its machine's counter of sent bytes stood at when it was looked at last. */
+    counterBytes: bigint('counter_bytes', { mode: 'number' }).notNull(),
+    counterAt: moment('counter_at').notNull(),
+    /** Bytes that are not charged yet. */
+    sentBytes: bigint('sent_bytes', { mode: 'number' }).notNull(),
+    chargedAt: moment('charged_at').notNull(),
+  },
+  table => [check('instance_traffic_bytes', sql`${table.counterBytes} >= 0 and ${table.sentBytes} >= 0`)],
+)
 
 /** What happened to an instance; receipts and the events page read it. */
 export const instanceEvent = pgTable(

@@ -33,6 +33,7 @@ function makeIps(north = NORTH): PublicIps {
     enabled: true,
     engines: [],
     public_ips: addresses.map(address => ({ address, listen: address })),
+    traffic_micro_per_gb: 0n,
   })
   const { prices } = shippedCatalogue()
   const catalogue = { regions: [region('north', north), region('south', SOUTH)], prices }

@@ -92,6 +92,7 @@ export async function startConnectFixture(
     enabled: true,
     engines: [],
     public_ips: parts.publicIps ?? [],
+    traffic_micro_per_gb: 0n,
   }
   const { prices } = shippedCatalogue()
   const publicIps = createPublicIps({ db, clock, ids: systemIds, catalogue: { regions: [region], prices } })

@@ -14,7 +14,12 @@ describe('a machine without GPUs', () => {
 
   test('[R7.2] [R3.3] lists every region, also one that is not open', async () => {
     const regions = await gateway.data(allRegions, {})
-    expect(regions).toContainEqual({ code: 'eu-frankfurt', name: 'Frankfurt', enabled: true })
+    expect(regions).toContainEqual({
+      code: 'eu-frankfurt',
+      name: 'Frankfurt',
+      enabled: true,
+      traffic_micro_per_gb: '0',
+    })
     expect(regions.find(({ code }) => code === 'sa-east')?.enabled).toBe(false)
   })
 

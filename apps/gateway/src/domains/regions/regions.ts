@@ -12,6 +12,8 @@ import { createStock, type Level } from './stock.ts'
 const regionOf = wireOf(regionEntity)
 const gpuSpecOf = wireOf(gpuSpec)
 
+type CatalogueRegion = Catalogue['regions'][number]
+
 /** A real GPU and the engine that has it. */
 interface PlacedGpu extends RealGpu {
   engineId: string
@@ -19,7 +21,7 @@ interface PlacedGpu extends RealGpu {
 
 /** A spec in one region, as deploys and prices need it. */
 export interface Offer {
-  region: Region
+  region: CatalogueRegion
   spec: CatalogueSpec
   /** GPUs (machines for a CPU spec) in all, as they are written into the stock. */
   total: number
@@ -49,7 +51,9 @@ export function createRegions(deps: {
 
   /** Every region of the catalogue, enabled or not. */
   function all(): Region[] {
-    return catalogue.regions.map(regionOf)
+    return catalogue.regions.map(region =>
+      regionOf({ ...region, trafficMicroPerGb: region.traffic_micro_per_gb }),
+    )
   }
 
   /** Specs with stock and price in the named regions; none named means every enabled one. */
@@ -130,7 +134,7 @@ function homeOf(catalogue: Offered, regionCodes: string[]): string | undefined {
   return catalogue.regions.find(({ code, enabled }) => enabled && regionCodes.includes(code))?.code
 }
 
-function realOffers(catalogue: Offered, region: Region, gpus: PlacedGpu[]): Offer[] {
+function realOffers(catalogue: Offered, region: CatalogueRegion, gpus: PlacedGpu[]): Offer[] {
   // Two names of the vendor's may be one spec, and a spec is offered once.
   return [...Map.groupBy(gpus, gpu => specOf(catalogue, gpu).id).values()].map(same => {
     const smallest = same.reduce((one, other) => (other.memory_mb < one.memory_mb ? other : one))
@@ -142,7 +146,7 @@ function realOffers(catalogue: Offered, region: Region, gpus: PlacedGpu[]): Offe
   })
 }
 
-function fromCatalogue(region: Region, specs: CatalogueSpec[]): Offer[] {
+function fromCatalogue(region: CatalogueRegion, specs: CatalogueSpec[]): Offer[] {
   return specs.flatMap((spec): Offer[] => {
     const total = spec.stock[region.code]
     return total === undefined ? [] : [{ region, spec, total, gpus: [], simulated: spec.gpu }]

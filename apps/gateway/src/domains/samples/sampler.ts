@@ -5,7 +5,7 @@ import { lackOf, offered } from '../../drivers/compute/port/part.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { createLoop, type Loop } from '../../platform/loop.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import type { Instances, Load, RunningMachine } from '../instances/instances.ts'
+import type { Instances, Load, RunningMachine, TrafficLook } from '../instances/instances.ts'
 import { createFigures, type Figures, isQuietOf, meanOf, type Weighed } from './figures.ts'
 import type { SampleRow, SampleStore } from './sample-store.ts'
 import { TIERS } from './steps.ts'
@@ -22,6 +22,8 @@ const ANSWER_MS = 5_000
 const ANSWER_WATCHED_MS = 900
 /** Pause after a pass that failed, such as by a database that is away. */
 const ERROR_PAUSE_MS = 5_000
+/** What a machine has sent is noted again after so long. */
+const TRAFFIC_MS = 60_000
 /** That a machine is as quiet, or as busy, as before is noted again after so long. */
 const NOTED_SECONDS = 30
 /** After so many seconds without a sample there is a gap, and the next one stands for itself. */
@@ -33,7 +35,7 @@ export interface SamplerDeps {
   clock: Clock
   log: Pick<Logger, 'error' | 'debug'>
   fleet: Pick<Fleet, 'engine' | 'engines' | 'serves'>
-  instances: Pick<Instances, 'runningOn' | 'noteLoad' | 'noteOomKills'>
+  instances: Pick<Instances, 'runningOn' | 'noteLoad' | 'noteOomKills' | 'noteTraffic'>
   store: Pick<SampleStore, 'write'>
 }
 
@@ -43,6 +45,8 @@ interface Sampled {
   figures: Figures
   /** When it was asked, in seconds. */
   at: number
+  /** What its counter of sent bytes stood at, where that is to be noted now. */
+  traffic: TrafficLook | null
 }
 
 /** A machine that this gateway samples. */
@@ -56,6 +60,8 @@ interface Known {
   isAsked: boolean
   /** What was noted of it last where it is to be stopped when it is idle, and when, in seconds. */
   noted: { isQuiet: boolean; at: number } | null
+  /** When what it has sent was noted last, in ms. */
+  trafficAtMs: number
   /** How many of its programs were ended for want of memory, as was noted of it last. */
   oomKills: number
 }
@@ -112,7 +118,7 @@ export function createSampler(deps: SamplerDeps): Sampler {
       const observation = fleet.engine(engineId)?.observation
       if (!observation) return
       const sample = await observation.sample(id)
-      arrived.push({ known, figures: known.figuresOf(sample), at })
+      arrived.push({ known, figures: known.figuresOf(sample), at, traffic: trafficOf(known, sample) })
       if (lackOf(observation.oom_kills) === null)
         await noteOom(known, await offered(observation.oom_kills).count(id))
     } catch (error) {
@@ -161,6 +167,7 @@ export function createSampler(deps: SamplerDeps): Sampler {
       return made
     })
     await store.write(TIERS[0].table, [...rows, ...close(at)])
+    await instances.noteTraffic(sampledNow.flatMap(({ traffic }) => traffic ?? []))
     await instances.noteLoad(loads)
   }
 
@@ -209,7 +216,25 @@ export function createSampler(deps: SamplerDeps): Sampler {
 
 function unsampled(machine: RunningMachine): Known {
   const figuresOf = createFigures(machine.vcpu)
-  return { machine, figuresOf, sampledAt: null, open: null, isAsked: false, noted: null, oomKills: 0 }
+  return {
+    machine,
+    figuresOf,
+    sampledAt: null,
+    open: null,
+    isAsked: false,
+    noted: null,
+    trafficAtMs: 0,
+    oomKills: 0,
+  }
+}
+
+/** What a machine has sent, where that costs something and was not noted within the last minute. */
+function trafficOf(known: Known, { network_sent_bytes, network_at }: MachineSample): TrafficLook | null {
+  const { machine, trafficAtMs } = known
+  if (!machine.paysForTraffic || network_sent_bytes === null || network_at === null) return null
+  if (network_at.getTime() - trafficAtMs < TRAFFIC_MS) return null
+  known.trafficAtMs = network_at.getTime()
+  return { instanceId: machine.id, bytes: network_sent_bytes, at: network_at }
 }
 
 /** Whether a machine that is to be stopped when it is idle is quiet, where that is to be noted now. */

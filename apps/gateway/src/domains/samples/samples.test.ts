@@ -3,7 +3,7 @@ import { and, eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accountDeleted } from '../identity/events.ts'
 import { createInstancesFixture, type InstancesFixture } from '../instances/instances-fixture.ts'
-import { instanceEvent } from '../instances/tables.ts'
+import { instanceEvent, instanceTraffic } from '../instances/tables.ts'
 import { createSampleStore, type SampleRow } from './sample-store.ts'
 import { createSampler, type Sampler } from './sampler.ts'
 import { createSamples, type Samples } from './samples.ts'
@@ -19,7 +19,7 @@ const HALF_HOUR = 1_800
 const never = new AbortController().signal
 
 beforeAll(async () => {
-  fixture = await createInstancesFixture()
+  fixture = await createInstancesFixture({ trafficMicroPerGb: 50_000n })
   await fixture.instances.reconciler.start()
   const { clock, db, log, instances, events } = fixture
   store = createSampleStore({ db })
@@ -57,6 +57,29 @@ async function running(body?: Partial<DeployBody>): Promise<{ userId: string; in
 
 const ask = (target: { userId: string; instanceId: string }, rangeSeconds: number) =>
   elsewhere.metrics(target, { rangeSeconds, to: null, after: null })
+
+test('[B2] what a machine sends is noted once a minute, where that costs something', async () => {
+  const { instanceId } = await running()
+  const uses = (network_sent_bytes: number) =>
+    fixture.compute.uses.set(instanceId, { network_sent_bytes, network_at: fixture.clock.now() })
+  const noted = async () => {
+    const [row] = await fixture.db
+      .select()
+      .from(instanceTraffic)
+      .where(eq(instanceTraffic.instanceId, instanceId))
+    return row && { counter: row.counterBytes, sent: row.sentBytes }
+  }
+  uses(500)
+  await pass(10)
+  expect(await noted()).toEqual({ counter: 500, sent: 0 })
+  uses(700)
+  await pass(10)
+  expect(await noted()).toEqual({ counter: 500, sent: 0 })
+  await pass(50)
+  uses(900)
+  await pass(10)
+  expect(await noted()).toEqual({ counter: 900, sent: 400 })
+})
 
 describe('[B9] what an instance used', () => {
   test('is sampled each ten seconds, each second while somebody looks, and is told by any gateway', async () => {

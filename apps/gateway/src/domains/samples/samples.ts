@@ -40,7 +40,10 @@ export interface SamplesDeps {
   /** This gateway: it holds the lease of thinning. */
   owner: string
   fleet: Pick<Fleet, 'engine' | 'engines' | 'serves' | 'onChange'>
-  instances: Pick<Instances, 'runningOn' | 'noteLoad' | 'noteOomKills' | 'findOwn' | 'goneSince' | 'everOf'>
+  instances: Pick<
+    Instances,
+    'runningOn' | 'noteLoad' | 'noteOomKills' | 'noteTraffic' | 'findOwn' | 'goneSince' | 'everOf'
+  >
   events: Pick<Events, 'on'>
   listen: OpenDatabase['listen']
 }

@@ -75,13 +75,17 @@ const publicIp = z
   })
 
 function regionOf({ engine }: DriverChecks) {
-  return z.strictObject({
-    code: id,
-    name: customerText,
-    enabled: z.boolean(),
-    engines: z.array(engine).min(1).max(ENGINES_MAX).default(ENGINES_DEFAULT),
-    public_ips: z.array(publicIp).max(PUBLIC_IPS_MAX).default([]),
-  })
+  return z
+    .strictObject({
+      code: id,
+      name: customerText,
+      enabled: z.boolean(),
+      engines: z.array(engine).min(1).max(ENGINES_MAX).default(ENGINES_DEFAULT),
+      public_ips: z.array(publicIp).max(PUBLIC_IPS_MAX).default([]),
+      /** What a GB that a machine sends costs; left out: nothing, and what they send is not counted. */
+      traffic_gb: price.default(0n),
+    })
+    .transform(({ traffic_gb, ...region }) => ({ ...region, traffic_micro_per_gb: traffic_gb }))
 }
 
 const gpuSpec = z

@@ -18,5 +18,11 @@ export const VOLUME_SNAPSHOT_SKU = 'volume.snapshot'
 /** The SKU of a GB of a customer's image. */
 export const IMAGE_SKU = 'image.storage'
 
+/** The SKU of a GB that a machine of a region sends. */
+export const trafficSku = (regionCode: string) => `${TRAFFIC_SKUS}${regionCode}`
+
+/** SKUs of traffic begin so. */
+export const TRAFFIC_SKUS = 'traffic.'
+
 /** The SKU of an address that one instance has for itself. */
 export const PUBLIC_IP_SKU = 'public_ip.dedicated'

@@ -53,7 +53,7 @@ export async function readReceipt(deps: ReceiptDeps, userId: string, id: string)
   const now = clock.now()
   return {
     transaction: toTransaction(row, now),
-    interval: row.type === 'usage' ? intervalOf(row, now) : null,
+    interval: row.type === 'usage' && row.charge !== 'once' ? intervalOf(row, now) : null,
     lines: await readLines(deps, userId, row),
     events: await readEvents(deps, userId, row, now),
   }

@@ -59,6 +59,7 @@ export type TransactionRow = {
   usage: UsageKind | null
   /** The main meter's. */
   unit: Unit | null
+  quantity: string | null
   charge: 'by_time' | 'term' | 'once' | null
   rate: string | null
   rateSeconds: number | null
@@ -154,7 +155,7 @@ export async function readRows(
       page.charge, page.rate, page.rate_seconds as "rateSeconds",
       page.carried_parts as "carriedParts", page.credits, ${couponPart} as coupon, page.cash, page.waived, page.owed,
       page.came_back as "cameBack", page.brand, page.last4, page.reason, page.failure, page.origin, extract(epoch from page.at) * 1000 as "atMs",
-      extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.unit,
+      extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.unit, m.quantity,
       case page.type when 'usage' then ${usageKindSql(sql`page.subject_kind`, sql`m.sku`)} end as usage
     from wallet w
     left join page on true
@@ -266,7 +267,8 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
       gpuCount: row.subjectFacts?.gpu_count ?? null,
       address: row.subjectKind === 'public_ip' ? row.subjectName : null,
       seconds: isUsage ? secondsOf(startedAt, endOf(row) ?? now) : null,
-      rateMicroPerHour: isUsage ? ratePerHour(row) : null,
+      rateMicroPerHour: isUsage && row.charge !== 'once' ? ratePerHour(row) : null,
+      sentBytes: row.usage === 'traffic' ? Number(row.quantity) : null,
       chargeCycle: cycleOf(row),
       card: row.brand === null ? null : { brand: row.brand, last4: row.last4 ?? '' },
       creditReason: row.type === 'credit' ? row.reason : null,

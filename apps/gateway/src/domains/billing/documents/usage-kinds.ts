@@ -1,5 +1,6 @@
 import { USAGE_KINDS, type UsageKind } from '@berth/contract/usage-kinds'
 import { type SQL, sql } from 'drizzle-orm'
+import { TRAFFIC_SKUS } from '../../../platform/config/skus.ts'
 import type { Subject } from '../subject.ts'
 
 /** What usage of a subject is of. An instance's depends on what ran. */
@@ -22,7 +23,8 @@ const DISK_SKUS = 'disk.'
 export function usageKindSql(subjectKind: SQL, sku: SQL): SQL {
   const others = Object.entries(OF_SUBJECTS).map(([kind, usage]) => sql.raw(`when '${kind}' then '${usage}'`))
   return sql`case ${subjectKind} ${sql.join(others, sql` `)}
-    else case when starts_with(coalesce(${sku}, ''), ${sql.raw(`'${DISK_SKUS}'`)}) then 'disk' else 'compute' end end`
+    else case when starts_with(coalesce(${sku}, ''), ${sql.raw(`'${DISK_SKUS}'`)}) then 'disk'
+      when starts_with(coalesce(${sku}, ''), ${sql.raw(`'${TRAFFIC_SKUS}'`)}) then 'traffic' else 'compute' end end`
 }
 
 /** Where a kind stands among all, in SQL. */

@@ -11,6 +11,8 @@ export const UNITS = {
   month: { of: 1 },
   gb_week: { of: 1 },
   gb_month: { of: 1 },
+  /** Of what was sent, counted in bytes. */
+  traffic_gb: { of: 1_000_000_000 },
   million_tokens: { of: 1_000_000 },
   video_second: { of: 1 },
 } as const satisfies Record<string, { seconds: number } | { of: number }>
@@ -25,7 +27,7 @@ export interface Meter {
   /** For people, as it was then: `RTX 4090`. */
   label: string
   unit: Unit
-  /** How many at once (GPUs, GB), or how many in all (tokens). A whole number. */
+  /** How many at once (GPUs, GB), or how many in all (tokens, bytes). A whole number. */
   quantity: number
   /** For one of the unit, in micro-units of the wallet's currency. */
   rateMicro: bigint
@@ -39,7 +41,7 @@ export interface Rate {
 
 /** A day holds a whole number of every unit that runs with the time. */
 const DAY_S = 86_400n
-/** A million of these holds a whole number of everything that is counted. */
+/** What was counted is reckoned to a millionth of a micro-unit before all of it is rounded down. */
 const COUNTED_AT_ONCE = 1_000_000n
 
 /**

@@ -181,7 +181,25 @@ export async function stopForBudget(deps: ActionDeps, userId: string): Promise<s
   })
 }
 
-/** Stops those of a customer's instances on demand that run, and tells of it. @returns Their ids. */
+/**
+ * Stops an instance that has nothing left to pay for what it sends, on demand or in a term: nothing else would stop
+ * it in the midst of one. The caller holds the wallet's lock.
+ * @returns Its id, where it ran.
+ */
+export function stopForTraffic(
+  tx: Transaction,
+  deps: ActionDeps,
+  { userId, instanceId }: Target,
+): Promise<string[]> {
+  return stopRunning(tx, deps, userId, {
+    ids: [instanceId],
+    event: 'stopped_no_balance',
+    cause: 'balance_used_up',
+    inTerms: true,
+  })
+}
+
+/** Stops those of a customer's instances that run, and tells of it. @returns Their ids. */
 async function stopRunning(
   tx: Transaction,
   deps: ActionDeps,
@@ -190,6 +208,8 @@ async function stopRunning(
     ids: 'all' | string[]
     event: 'stopped_no_balance' | 'stopped_at_budget'
     cause: 'balance_used_up' | 'budget_reached'
+    /** Also those that are paid for in advance. */
+    inTerms?: boolean
   },
 ): Promise<string[]> {
   const rows = await tx
@@ -200,7 +220,7 @@ async function stopRunning(
         eq(instance.userId, userId),
         which.ids === 'all' ? undefined : inArray(instance.id, which.ids),
         eq(instance.desired, 'running'),
-        eq(instance.billingType, 'postpay'),
+        which.inTerms ? undefined : eq(instance.billingType, 'postpay'),
         // Whatever it is doing: what runs is to be paid for, also in the midst of a restart.
         eq(instance.mayRun, true),
         isNull(instance.terminatedAt),

@@ -53,14 +53,14 @@ export async function reserve(
   const given = await takeStock(tx, regions.stock, { offer, gpuCount, instanceId: row.id, engineIds })
   if (isPaid) return given
   const sized = sizedAs({ ...row, gpuSpecId: specId, gpuCount })
-  const { runningMicroPerHour, stoppedMicroPerHour } = quotes.rates(sized)
+  const { runningMicroPerHour, stoppedMicroPerHour, trafficMicroPerGb } = quotes.rates(sized)
   const term = row.chargeCycle === null ? null : quotes.term(sized, row.chargeCycle)
   if (term) requireUnderLimit(row.spendLimitCents, term.termMicro)
   const key = { userId: row.userId, subject: instanceSubject(row.id) }
   // What the disk has cost is paid first, so that the hour is not set aside from money that is owed.
   await billing.closeMeters(tx, { ...key, at })
   await billing.hold(tx, { ...key, amountMicro: term?.termMicro ?? runningMicroPerHour })
-  return { ...given, ...term, runningMicroPerHour, stoppedMicroPerHour }
+  return { ...given, ...term, runningMicroPerHour, stoppedMicroPerHour, trafficMicroPerGb }
 }
 
 /** What is paid for in advance is paid for its GPUs: it starts on as many of the same. */

@@ -78,6 +78,7 @@ test('[R1.1] [R3.5] a deployed instance is listed with all that was asked for', 
       // 2 × 0.39 and 100 GB beyond the free 20 at 0.00014.
       running_micro_per_hour: '794000',
       stopped_micro_per_day: '336000',
+      traffic_micro_per_gb: '0',
       cost_micro: '0',
       ready_at: null,
       stopped_at: null,

@@ -78,7 +78,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
   const engineIds = await nearVolume(deps, input, keepersOf(deps.fleet, body, found.engineIds))
   await deps.quotes.requireImage(image)
   const sized = sizedOf(body)
-  const { runningMicroPerHour, stoppedMicroPerHour } = deps.quotes.rates(sized)
+  const { runningMicroPerHour, stoppedMicroPerHour, trafficMicroPerGb } = deps.quotes.rates(sized)
   const term = cycle === null ? null : deps.quotes.term(sized, cycle)
   if (term) requireUnderLimit(body.spend_limit_cents, term.termMicro)
   const instanceId = deps.ids.instanceId()
@@ -114,6 +114,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
         ...term,
         runningMicroPerHour,
         stoppedMicroPerHour,
+        trafficMicroPerGb,
       })
       .returning()
     if (!made) throw new Error('an insert gave no row')

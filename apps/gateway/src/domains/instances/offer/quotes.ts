@@ -47,6 +47,8 @@ export interface Rates {
   runningMicroPerHour: bigint
   /** A stopped instance keeps its disks (R4.7). */
   stoppedMicroPerHour: bigint
+  /** What a GB that it sends costs, beside all that. */
+  trafficMicroPerGb: bigint
 }
 
 /** What an instance costs for a term paid in advance, in micro-units. */
@@ -119,7 +121,7 @@ export function createQuotes(deps: {
   }
 
   function rates(input: Sized): Rates {
-    const { spec } = regions.offer(input.regionCode, input.specId)
+    const { spec, region } = regions.offer(input.regionCode, input.specId)
     const paidGb = paidGbOf(input.diskGb)
     const machineMicroPerHour = spec.price_micro_per_hour * BigInt(input.gpuCount)
     const diskMicroPerHour = paidGb * catalogue.prices.disk_micro_per_gb_hour
@@ -131,6 +133,7 @@ export function createQuotes(deps: {
       ownDiskMicroPerHour,
       runningMicroPerHour: machineMicroPerHour + stoppedMicroPerHour,
       stoppedMicroPerHour,
+      trafficMicroPerGb: region.traffic_micro_per_gb,
     }
   }
 
@@ -221,6 +224,7 @@ export function createQuotes(deps: {
         ],
         runningMicroPerHour: cost.runningMicroPerHour + ipMicroPerHour,
         stoppedMicroPerDay: (cost.stoppedMicroPerHour + ipMicroPerHour) * 24n,
+        trafficMicroPerGb: cost.trafficMicroPerGb,
         reserveCents: centsCeil((atOnceMicro ?? cost.runningMicroPerHour) + ipMicroPerHour),
         lastsSeconds:
           atOnceMicro === null

@@ -7,7 +7,7 @@ type Priced = SizedColumns & Pick<InstanceRow, 'chargeCycle'>
 /** Columns of a term at today's prices: what it costs, and what its time costs on demand if it ends early. */
 export type TermColumns = Pick<
   InstanceRow,
-  'runningMicroPerHour' | 'stoppedMicroPerHour' | 'termMicro' | 'termDiskMicro'
+  'runningMicroPerHour' | 'stoppedMicroPerHour' | 'trafficMicroPerGb' | 'termMicro' | 'termDiskMicro'
 > & { termMicro: bigint }
 
 /**
@@ -26,7 +26,7 @@ export function nextTerm(quotes: Pick<Quotes, 'rates' | 'term'>, row: Priced): T
 export function hourly(
   quotes: Pick<Quotes, 'rates'>,
   row: Priced,
-): Pick<InstanceRow, 'runningMicroPerHour' | 'stoppedMicroPerHour'> {
-  const { runningMicroPerHour, stoppedMicroPerHour } = quotes.rates(sizedAs(row))
-  return { runningMicroPerHour, stoppedMicroPerHour }
+): Pick<InstanceRow, 'runningMicroPerHour' | 'stoppedMicroPerHour' | 'trafficMicroPerGb'> {
+  const { runningMicroPerHour, stoppedMicroPerHour, trafficMicroPerGb } = quotes.rates(sizedAs(row))
+  return { runningMicroPerHour, stoppedMicroPerHour, trafficMicroPerGb }
 }

@@ -109,6 +109,8 @@ export const ERRORS = {
   card_authentication_required: rule(402, 'change'),
   insufficient_balance: rule(402, 'change'),
   coupon_not_found: rule(404, 'change'),
+  // The account's currency never changes (R9.3).
+  coupon_currency: rule(409, 'give_up'),
   coupon_not_yet: rule(409, 'retry'),
   coupon_ended: rule(409, 'give_up'),
   coupon_used_up: rule(409, 'give_up'),

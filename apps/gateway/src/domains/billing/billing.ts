@@ -128,7 +128,7 @@ export function createBilling(deps: BillingDeps) {
     creditOutage: (tx: Transaction, outage: Outage): Promise<void> =>
       creditOutage(tx, { ...deps, sla: deps.sla }, outage),
 
-    /** Redeems a coupon. @throws ApiError of the coupons' codes, `currency_mismatch`. */
+    /** Redeems a coupon. @throws ApiError of the coupons' codes. */
     redeemCoupon: (input: { userId: string; idempotencyKey: string; code: string }): Promise<CreditLot> =>
       redeemCoupon(deps, input),
 

@@ -94,7 +94,7 @@ test('[R3.8] a coupon whose credits are used up says so', async () => {
 })
 
 const REFUSED: [code: string, coupon: Partial<NewCoupon>, topupCents: number[]][] = [
-  ['currency_mismatch', { currency: 'EUR' }, []],
+  ['coupon_currency', { currency: 'EUR' }, []],
   ['coupon_first_topup_only', { firstTopupOnly: true }, []],
   ['coupon_first_topup_only', { firstTopupOnly: true }, [500, 500]],
   ['coupon_minimum', { paidMinMicro: 10n * UNIT }, [500]],

@@ -33,7 +33,7 @@ export function codeOf(typed: string): string {
 /**
  * Redeems a coupon: its amount is a lot of credits from then on (R3.8). The same key again gives the same lot. Lock order:
  * customer, wallet, coupon.
- * @throws ApiError, of several that apply the first: `coupon_not_found`, `currency_mismatch`, `coupon_not_yet`,
+ * @throws ApiError, of several that apply the first: `coupon_not_found`, `coupon_currency`, `coupon_not_yet`,
  *   `coupon_used`, `coupon_ended`, `coupon_used_up`, `coupon_first_topup_only`, `coupon_minimum`.
  */
 export async function redeemCoupon(
@@ -56,7 +56,9 @@ export async function redeemCoupon(
         .for('update')
       if (!found) throw new ApiError('coupon_not_found')
       const nth = (await redeemedBy(tx, found.id, userId)) + 1
-      if (found.currency !== currency) throw new ApiError('currency_mismatch', { values: { currency } })
+      if (found.currency !== currency) {
+        throw new ApiError('coupon_currency', { values: { coupon: found.currency, account: currency } })
+      }
       refuseByRow(found, nth, at)
       await refuseByTopups(tx, found, userId)
       const endsAt = found.creditDays === null ? null : new Date(at.getTime() + found.creditDays * DAY_MS)

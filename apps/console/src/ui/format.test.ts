@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { LANGUAGES, type Language } from '@berth/contract/limits'
 import i18next, { type TFunction } from 'i18next'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { durationParts, type Format, formatsOf } from './format.ts'
 
 const HOUR = 3_600
@@ -69,6 +69,22 @@ test('[R1.9] spans and dates follow the language', () => {
   expect(formats.en.weekdayMoment(new Date(2026, 10, 22, 1, 40))).toBe('Sun 22 Nov, 01:40')
   expect(formats.en.moment(new Date(2026, 10, 20, 18, 0))).toBe('20 Nov, 18:00')
   expect(formats.ja.date(new Date(2026, 10, 20))).toBe('2026年11月20日')
+})
+
+test('[R2.27] a day is called by its own name west and east of UTC; a moment by the day where its reader is', async () => {
+  onTestFinished(() => {
+    vi.unstubAllEnvs()
+    vi.resetModules()
+  })
+  const said = async (zone: string) => {
+    vi.stubEnv('TZ', zone)
+    // The browser's writers are made once: a reader elsewhere has their own.
+    vi.resetModules()
+    const { date } = (await import('./format.ts')).formatsOf('en', await textsOf('en'))
+    return [date('2026-11-13'), date('2026-11-13T00:30:00.000Z')]
+  }
+  expect(await said('America/Los_Angeles')).toEqual(['13 Nov 2026', '12 Nov 2026'])
+  expect(await said('Asia/Tokyo')).toEqual(['13 Nov 2026', '13 Nov 2026'])
 })
 
 async function textsOf(language: Language): Promise<TFunction<'common'>> {

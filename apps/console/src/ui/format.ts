@@ -87,7 +87,7 @@ export interface Format {
   weekdayMoment: (date: string | Date) => string
   /** `18:25:04` */
   clock: (date: string | Date) => string
-  /** `22 Nov 2026` */
+  /** `22 Nov 2026`: of a moment where the reader is, of a day (`2026-11-22`) that day, wherever that is. */
   date: (date: string | Date) => string
   /** A month of UTC: `November 2026`. */
   month: (month: string) => string
@@ -105,7 +105,7 @@ export interface Format {
  * @param t Reads the `units` part of the common texts.
  */
 export function formatsOf(language: Language, t: TFunction<'common'>): Format {
-  const { moment, weekdayMoment, clock, date, month, day, utcMoment, number } = writersOf(language)
+  const { moment, weekdayMoment, clock, date, utcDate, month, day, utcMoment, number } = writersOf(language)
   const money: Format['money'] = (micro, currency) => formatAmount(BigInt(micro), currencyOf(currency))
   const exactMoney: Format['exactMoney'] = (micro, currency) =>
     formatExact(BigInt(micro), currencyOf(currency))
@@ -147,7 +147,7 @@ export function formatsOf(language: Language, t: TFunction<'common'>): Format {
         .format(new Date(value))
         .replace(/^(\w+), /, '$1 '),
     clock: value => clock().format(new Date(value)),
-    date: value => date().format(new Date(value)),
+    date: value => (isDay(value) ? utcDate() : date()).format(new Date(value)),
     month: value => month().format(new Date(`${value}-01T00:00:00Z`)),
     day: value => day().format(new Date(`${value}T00:00:00Z`)),
     utcMoment: value => utcMoment().format(new Date(value)),
@@ -155,11 +155,17 @@ export function formatsOf(language: Language, t: TFunction<'common'>): Format {
   }
 }
 
+/** A day without an hour is read as its first moment in UTC, which west of there lies in the day before. */
+function isDay(value: string | Date): boolean {
+  return typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value)
+}
+
 interface Writers {
   moment: () => Intl.DateTimeFormat
   weekdayMoment: () => Intl.DateTimeFormat
   clock: () => Intl.DateTimeFormat
   date: () => Intl.DateTimeFormat
+  utcDate: () => Intl.DateTimeFormat
   month: () => Intl.DateTimeFormat
   day: () => Intl.DateTimeFormat
   utcMoment: () => Intl.DateTimeFormat
@@ -183,6 +189,7 @@ function writersOf(language: Language): Writers {
     weekdayMoment: once(() => new Intl.DateTimeFormat(locale, { weekday: 'short', ...day, ...clock })),
     clock: once(() => new Intl.DateTimeFormat(locale, { ...clock, second: '2-digit' })),
     date: once(() => new Intl.DateTimeFormat(locale, { ...day, year: 'numeric' })),
+    utcDate: once(() => new Intl.DateTimeFormat(locale, { ...day, year: 'numeric', timeZone: 'UTC' })),
     month: once(() => new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })),
     day: once(() => new Intl.DateTimeFormat(locale, { weekday: 'short', ...day, timeZone: 'UTC' })),
     utcMoment: once(() => new Intl.DateTimeFormat(locale, { ...day, ...clock, timeZone: 'UTC' })),

@@ -64,7 +64,7 @@ export function Page() {
           <div className={classes.actions}>
             <ActionIcon
               variant="default"
-              size={36}
+              size={34}
               aria-label={t('month_before')}
               title={t('month_before')}
               disabled={before === null}
@@ -122,6 +122,7 @@ function DownloadButton({ query }: { query: { month: string; search?: string } }
   return (
     <Button
       variant="default"
+      h="3.4rem"
       loading={busy}
       leftSection={<IconDownload size={16} />}
       onClick={() => void save().catch(told)}

@@ -8,6 +8,7 @@ import { useFormat } from '../../ui/format.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { StaleNote } from '../../ui/StaleNote.tsx'
 import classes from './BalanceCard.module.css'
+import { balanceParts } from './balance-parts.ts'
 import { WhatHappens } from './outlook/WhatHappens.tsx'
 
 /** What can be spent, how long it lasts, what it is made of (R3.6), and what happens when nothing is added (B4). */
@@ -27,14 +28,8 @@ export function BalanceCard() {
       </Card>
     )
   }
-  const { amount_available, amount_credits, amount_freeze, amount_owed } = data.account_balance
-  // Credits are spent before cash, so what is reserved is met from cash only where credits do not reach.
-  const credits = Math.min(amount_credits, amount_available)
-  const parts = [
-    { key: 'cash', cents: amount_available - credits },
-    { key: 'credits', cents: credits },
-    { key: 'reserved', cents: amount_freeze },
-  ] as const
+  const { amount_available, amount_free, amount_owed } = data.account_balance
+  const parts = balanceParts(data.account_balance).filter(({ key }) => key !== 'free' || amount_free > 0)
   const old = oldSince(query)
   const total = parts.reduce((sum, part) => sum + part.cents, 0)
   return (
@@ -47,7 +42,7 @@ export function BalanceCard() {
           ? t('balance.nothing_runs')
           : t('balance.lasts', {
               span: format.runway(data.lasts_seconds),
-              rate: format.money(data.burn_micro_per_hour, data.currency),
+              rate: format.rate(data.burn_micro_per_hour, data.currency, 'h', true),
               until: format.weekdayMoment(new Date(Date.now() + data.lasts_seconds * 1_000)),
             })}
       </p>

@@ -14,9 +14,13 @@ interface BalanceThenProps {
 export function BalanceThen({ balance, addedCents }: BalanceThenProps) {
   const { t } = useTranslation('payments')
   const format = useFormat()
-  const { amount, amount_available, amount_owed } = balance.account_balance
+  const { amount, amount_available, amount_free, amount_owed } = balance.account_balance
   const arrives = Math.max(0, addedCents - amount_owed)
-  const lasts = runwaySeconds(microFromCents(amount + arrives), BigInt(balance.burn_micro_per_hour))
+  // What is for models alone does not make machines last.
+  const lasts = runwaySeconds(
+    microFromCents(amount - amount_free + arrives),
+    BigInt(balance.burn_micro_per_hour),
+  )
   return (
     <p className={classes.then} aria-live="polite">
       <span>

@@ -50,6 +50,17 @@ test('[R3.8] credits say what is left of them, what they pay for, and when they 
   expect(screen.getByText('$6.37 left')).toBeTruthy()
 })
 
+test('[R3.6] [R3.8] what is left is rounded down, as the balance is: no cent shows that is not there', async () => {
+  await show([], {
+    [listCredits.operation]: () => ({
+      ...{ items: [{ ...LOT, left_micro: '3396000' }], total: 1, page: 1, page_size: 10, currency: 'USD' },
+      left_micro: '3896000',
+    }),
+  })
+  expect((await screen.findByRole('listitem')).textContent).toBe('LAUNCH20$3.39 of $20.00, no end')
+  expect(screen.getByText('$3.89 left')).toBeTruthy()
+})
+
 test('[R3.8] a refused code stays in its field, and the reason is said', async () => {
   const { sent } = await show([], { [applyCoupon.operation]: () => new Refusal([]) })
   const field = await screen.findByLabelText<HTMLInputElement>('Coupon code')

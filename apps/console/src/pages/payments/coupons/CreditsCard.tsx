@@ -1,4 +1,5 @@
 import { type CreditLot, listCredits } from '@berth/contract/credits'
+import { centsFloor } from '@berth/contract/money'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
@@ -16,7 +17,8 @@ export function CreditsCard() {
   const { t } = useTranslation('coupons')
   const format = useFormat()
   const query = useQuery(queryOf(listCredits, { query: { page_size: LOTS_SHOWN } }))
-  const left = query.data && format.money(query.data.left_micro, query.data.currency)
+  // As the balance says it: nothing shows that is not there.
+  const left = query.data && format.cents(centsFloor(BigInt(query.data.left_micro)), query.data.currency)
   return (
     <Card title={t('title')} aside={left && <span className="tabular">{t('left', { amount: left })}</span>}>
       <div className={classes.parts}>
@@ -48,10 +50,11 @@ function LotRow({ lot }: { lot: CreditLot }) {
   const { t } = useTranslation('coupons')
   const format = useFormat()
   const money = (micro: string) => format.money(micro, lot.currency)
+  const left = format.cents(centsFloor(BigInt(lot.left_micro)), lot.currency)
   const date = lot.expiration_date === null ? null : format.moment(lot.expiration_date)
   const said = {
     active: () => [
-      t('lot.left', { left: money(lot.left_micro), amount: money(lot.amount_micro) }),
+      t('lot.left', { left, amount: money(lot.amount_micro) }),
       ...(lot.models_only ? [t('lot.models_only')] : []),
       date === null ? t('lot.endless') : t('lot.until', { date }),
     ],

@@ -61,16 +61,19 @@ function useColumns(): Column<Invoice>[] {
         narrow: 'under',
         header: t('date'),
         width: '14rem',
-        cell: row => <span className="tabular">{format.date(row.date)}</span>,
+        // The day that is printed on it, which is one of UTC.
+        cell: row => <span className="tabular">{format.date(row.date.slice(0, 10))}</span>,
       },
       {
         key: 'number',
-        narrow: 'name',
+        narrow: 'whole',
         header: t('number'),
         cell: row => (
           <TwoLines
             first={row.number}
-            second={t(`kinds.${row.kind}`, { month: row.month?.slice(0, 7) ?? '' })}
+            second={t(`kinds.${row.kind}`, {
+              month: row.month === null ? '' : format.month(row.month.slice(0, 7)),
+            })}
           />
         ),
       },

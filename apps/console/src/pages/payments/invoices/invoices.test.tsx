@@ -37,7 +37,12 @@ test('[R3.10] [B23] documents are listed with number, kind and amount; a credit 
   await renderInPage(Page, { namespaces: ['invoices', 'payments'] })
   const texts = (await screen.findAllByRole('row')).slice(1).map(row => row.textContent)
   expect(texts).toHaveLength(rows.length)
-  for (const [index, words] of ['Top-up', 'Usage in 2026-10', 'Credit note', 'Refund returned'].entries()) {
+  for (const [index, words] of [
+    'Top-up',
+    'Usage in October 2026',
+    'Credit note',
+    'Refund returned',
+  ].entries()) {
     expect(texts[index]).toContain(words)
     expect(texts[index]).toContain(`2026-USD-00000${index}`)
   }

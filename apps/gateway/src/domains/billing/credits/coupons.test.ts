@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { PlatformEvent } from '../../../drivers/payments/port.ts'
 import { openDatabase } from '../../../platform/database/open-database.ts'
 import { type BillingFixture, createBillingFixture, topupRequest, UNIT } from '../billing-fixture.ts'
 import type { NewCoupon } from './coupon-desk.ts'
@@ -133,6 +134,29 @@ test('[R3.8] what it asks of top-ups is met by those that stayed', async () => {
   expect(await redeem(userId, code)).toMatchObject({ status: 'active' })
 })
 
+test('[R3.8] what went back to the customer, or is disputed by their bank, was not paid', async () => {
+  const userId = await fixture.customer()
+  const code = await makeCoupon({ paidMinMicro: 10n * UNIT })
+  const { transaction_id } = await fixture.billing.topUp(topupRequest(userId, { amountCents: 1_000 }))
+  const tell = async (sums: Partial<PlatformEvent>) => {
+    const event: PlatformEvent = {
+      ...{ event_id: randomUUID(), occurred_at: fixture.clock.now(), reference: transaction_id.slice(2) },
+      ...{ intent_id: null, status: null, failure: null, next_url: null },
+      ...{ refunded_cents: 0, refunds_failed_cents: 0, ...sums },
+    }
+    const driver = { ...fixture.driver, readWebhook: () => [event] }
+    const platform = fixture.replica({ payments: [driver] })
+    await platform.receiveWebhook('testcard', { body: new Uint8Array(), headers: {} })
+  }
+  const paid = (amount: string) => ({ code: 'coupon_minimum', values: { needed: '$10.00', paid: amount } })
+  await tell({ refunded_cents: 100 })
+  await expect(redeem(userId, code)).rejects.toMatchObject(paid('$9.00'))
+  await tell({ refunded_cents: 100, refunds_failed_cents: 100, disputed_cents: 1_000 })
+  await expect(redeem(userId, code)).rejects.toMatchObject(paid('$0.00'))
+  await tell({ disputed_cents: 1_000, disputes_won_cents: 1_000 })
+  expect(await redeem(userId, code)).toMatchObject({ status: 'active' })
+})
+
 test('[R3.8] [B3] the same key again gives the same credits once', async () => {
   const userId = await fixture.customer()
   const code = await makeCoupon()
@@ -172,7 +196,11 @@ test('[R6.5] a code is taken once, in whatever case; one that was ended is redee
   const { couponDesk } = fixture.billing
   const code = await makeCoupon({ code: 'summer' })
   expect(await makeCoupon({ code: 'SUMMER' })).toBe('')
-  expect(await couponDesk.end(code)).toMatchObject({ endsAt: fixture.clock.now() })
+  const endsAt = fixture.clock.now()
+  expect(await couponDesk.end(code)).toMatchObject({ endsAt })
+  fixture.clock.advance(1)
+  // Ended once more, it is not there any longer than it was.
+  expect(await couponDesk.end(code)).toMatchObject({ endsAt })
   await expect(redeem(userId, code)).rejects.toMatchObject({ code: 'coupon_ended' })
   await expect(couponDesk.end('nothing')).rejects.toMatchObject({ code: 'coupon_not_found' })
   expect((await couponDesk.list()).map(one => one.code)).toContain('SUMMER')

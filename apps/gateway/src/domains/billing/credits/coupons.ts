@@ -24,6 +24,9 @@ export type Coupon = typeof coupon.$inferSelect
 const DAY_MS = 86_400_000
 /** States of payments that were paid, whatever went back of them later. */
 const PAID = ['succeeded', 'partly_refunded', 'refunded'] as const
+/** What of a payment has neither gone back to its customer nor to their bank. */
+const STAYED_CENTS = sql`${paymentIntent.amountCents} - ${paymentIntent.refundedCents} + ${paymentIntent.refundsFailedCents}
+  - ${paymentIntent.disputedCents} + ${paymentIntent.disputesWonCents}`
 
 /** A code as it is kept, however it was typed. */
 export function codeOf(typed: string): string {
@@ -108,9 +111,7 @@ async function refuseByTopups(tx: Transaction, found: Coupon, userId: string): P
   const [paid] = await tx
     .select({
       topups: count(),
-      cents: sum(
-        sql`${paymentIntent.amountCents} - ${paymentIntent.refundedCents} + ${paymentIntent.refundsFailedCents}`,
-      ).mapWith(Number),
+      cents: sum(STAYED_CENTS).mapWith(Number),
     })
     .from(paymentIntent)
     .where(and(eq(paymentIntent.userId, userId), inArray(paymentIntent.state, [...PAID])))

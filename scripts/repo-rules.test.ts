@@ -74,6 +74,20 @@ const textRules: TextRule[] = [
     good: ["consoleLink(deps.publicUrl(), 'payments')", 'redirectUriFor(deps.publicUrl(), origin)'],
   },
   {
+    name: 'no day and no month of the zone that a gateway happens to run in',
+    instead: 'Use the methods in UTC, and Date.UTC: months, days and numbers are the same on every computer.',
+    applies: path => /^(apps\/gateway|packages\/contract)\/src\//.test(path) && !TEST.test(path),
+    pattern:
+      /\.(?:get|set)(?:FullYear|Month|Date|Day|Hours|Minutes)\(|\bnew Date\([^()]*,|\.getTimezoneOffset\(/,
+    bad: ['now.getMonth() + 1', 'closes.setDate(1)', 'new Date(year, month)', 'now.getTimezoneOffset()'],
+    good: [
+      'now.getUTCMonth() + 1',
+      'new Date(Date.UTC(year, month))',
+      'new Date(at)',
+      'stats.getDateRange()',
+    ],
+  },
+  {
     name: 'no console output from what ships',
     instead: 'Take a logger, or show it on the page.',
     applies: path => SHIPPED.test(path) && !TEST.test(path),

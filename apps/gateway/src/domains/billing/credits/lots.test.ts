@@ -198,6 +198,42 @@ test('[R3.8] what is given back returns to the lots that it came from; to one th
   expect(await totals(userId)).toMatchObject({ totalMicro: 2n * UNIT, availableMicro: 2n * UNIT })
 })
 
+test('[R3.8] in the second of its end a lot has ended: in the list, and for what is given back', async () => {
+  const userId = await fixture.customer()
+  const used = await give(userId, { amountMicro: UNIT, endsAt: later(HOUR) })
+  const subject = instance(`${userId}-a`)
+  const term = {
+    ...{ userId, subject, name: 'a', from: fixture.clock.now(), until: later(10 * HOUR) },
+    meters: [{ sku: 'sku', label: '', unit: 'hour' as const, quantity: 1, rateMicro: 100_000n }],
+  }
+  await fixture.db.transaction(tx => fixture.billing.chargeTerm(tx, term))
+  fixture.clock.advance(HOUR / 2)
+  const unused = await give(userId, { amountMicro: 2n * UNIT, endsAt: later(HOUR / 2) })
+  fixture.clock.advance(HOUR / 2)
+  const end = { userId, subject, at: fixture.clock.now() }
+  expect(await fixture.billing.termBackMicro(fixture.db, end)).toBe(0n)
+  expect(await fixture.db.transaction(tx => fixture.billing.endTerm(tx, end))).toBe(0n)
+  expect(await totals(userId)).toMatchObject({ totalMicro: 0n })
+  expect(await lots(userId)).toEqual([
+    [unused, '0', '0', 'expired'],
+    [used, '0', '100000', 'expired'],
+  ])
+})
+
+test('[R3.8] what was let go before is not let go again when its credits have ended', async () => {
+  const userId = await fixture.customer()
+  await give(userId, { amountMicro: 3n * UNIT, endsAt: later(HOUR) })
+  const [a, b] = [`${userId}-a`, `${userId}-b`]
+  await fixture.hold({ userId, instanceId: a, amountMicro: 2n * UNIT })
+  await fixture.releaseHold({ userId, instanceId: a })
+  await fixture.hold({ userId, instanceId: a, amountMicro: UNIT / 2n })
+  await fixture.hold({ userId, instanceId: b, amountMicro: UNIT })
+  fixture.clock.advance(HOUR)
+  expect(await totals(userId)).toMatchObject({ heldMicro: 1_500_000n, totalMicro: 1_500_000n })
+  await fixture.releaseHold({ userId, instanceId: a })
+  expect(await totals(userId)).toMatchObject({ heldMicro: UNIT, totalMicro: UNIT })
+})
+
 test('[R3.8] [R3.6] credits for models are shown, and pay for models alone', async () => {
   const userId = await fixture.customer()
   const free = await give(userId, { kind: 'check_in', amountMicro: UNIT, endsAt: later(HOUR) })

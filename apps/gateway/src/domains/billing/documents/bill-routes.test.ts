@@ -249,10 +249,28 @@ test('[R7.5] five thousand rows come at once, each of them once', async () => {
   const startedMs = performance.now()
   const { text } = await download('ben', 'en')
   const lines = text.trimEnd().split('\r\n').slice(1)
+  expect(lines).toHaveLength(5_000)
   expect(new Set(lines.map(line => line.split(',')[3])).size).toBe(5_000)
   expect(lines.map(line => line.split(',')[0])).toEqual(lines.map(line => line.split(',')[0]).sort())
   // A second or less where nothing else runs; what reads each page from the beginning takes far longer.
   expect(performance.now() - startedMs).toBeLessThan(15_000)
+})
+
+test('[R7.5] each day is in the bill of one month, the first of the next one too', async () => {
+  const { clock } = fixture
+  clock.advance((Date.parse('2026-04-01T05:00:00.000Z') - clock.now().getTime()) / 1_000)
+  await fixture.post()
+  clock.advance(3_600)
+  const { data } = await ask<{ months: { month: string }[] }>('/api/order/bill_duration')
+  expect(data.months.map(({ month }) => month)).toEqual(['2026-04', '2026-03'])
+  for (const { month, ...sum } of data.months) {
+    const bill = await ask<Bill>(`/api/bill/order?month=${month}&group=day`)
+    expect(bill.data.sum).toEqual(sum)
+    expect(bill.data.items.filter(({ date }) => !date?.startsWith(month))).toEqual([])
+    const { text } = await download('anna', 'en', '', month)
+    const days = text.trimEnd().split('\r\n').slice(1)
+    expect(days.filter(line => !line.startsWith(month))).toEqual([])
+  }
 })
 
 interface Opened {
@@ -281,7 +299,7 @@ async function ask<Data>(path: string, token: string | null = 'anna') {
   return { http: response.status, ...envelope }
 }
 
-async function download(token: string, language: string, more = '') {
-  const response = await send(`/api/bill/order/download?month=2026-03${more}`, token, language)
+async function download(token: string, language: string, more = '', month = '2026-03') {
+  const response = await send(`/api/bill/order/download?month=${month}${more}`, token, language)
   return { headers: response.headers, text: await response.text() }
 }

@@ -32,6 +32,11 @@ const entry = (kind: string, from: string, to: string, owner: SQL, ref: SQL = sq
 const onInvoices = (change: string) =>
   sql.raw(`alter table invoice disable trigger user; ${change}; alter table invoice enable trigger user`)
 
+/** A refund, or what a bank took, of which nothing else is written down. */
+const refundOf = (reason: 'refund' | 'dispute', user: string) => sql`
+  insert into payment_refund (id, intent_id, user_id, reason, amount_cents, owed_micro, created_at)
+  select gen_random_uuid(), id, ${user}, ${reason}, 100, 0, now() from payment_intent where state = 'succeeded' limit 1`
+
 /** One row for each way in which books can be wrong: what breaks them, and what the audit must say. */
 const DAMAGES: [string, (userId: string) => SQL, RegExp][] = [
   [
@@ -171,9 +176,38 @@ const DAMAGES: [string, (userId: string) => SQL, RegExp][] = [
   ],
   [
     'a refund without its credit note',
-    user => sql`insert into payment_refund (id, intent_id, user_id, amount_cents, owed_micro, created_at)
-      select gen_random_uuid(), id, ${user}, 100, 0, now() from payment_intent where state = 'succeeded' limit 1`,
+    user => refundOf('refund', user),
     /refund has its credit note.*: 100 given back, of which 0 failed, 0 and 0 by its documents/,
+  ],
+  [
+    'a refund without its entries',
+    user => refundOf('refund', user),
+    /a refund's sums are those of its entries: .*: 100, 0 given back, 0 owed, 0 repaid/,
+  ],
+  [
+    'a refund that its payment does not know',
+    user => refundOf('refund', user),
+    /has the refunds that it says: .*: succeeded, 0 by the row, of which 0 failed, 100 by its refunds/,
+  ],
+  [
+    'a payment that says more refunds than there are',
+    () =>
+      sql`update payment_intent set refunded_cents = 100, refunds_told_cents = 100 where state = 'succeeded'`,
+    /has the refunds that it says: .*: succeeded, 100 by the row, of which 0 failed, 0 by its refunds/,
+  ],
+  [
+    'a dispute that its payment does not know',
+    user => refundOf('dispute', user),
+    /has the disputes that it says: .*: 0 by the row, of which 0 won, 100 by its disputes/,
+  ],
+  [
+    'time that is paid for twice in advance',
+    user => sql`insert into usage_interval (id, user_id, subject_kind, subject_id, subject_name, charge, stops_when_empty,
+        rate_micro, rate_seconds, started_at, ended_at, credits_micro, cash_micro, waived_micro, posted_until)
+      select gen_random_uuid(), ${user}, 'instance', 'i-term', '', 'term', false, 0, 86400, began,
+        began + interval '1 day', 0, 0, 0, began + interval '1 day'
+      from (values ('2026-04-01T00:00Z'::timestamptz), ('2026-04-01T12:00Z'::timestamptz)) terms (began)`,
+    /no time is paid for twice in advance: instance i-term from 2026-04-01 12:00/,
   ],
   [
     'a wallet without accounts',

@@ -68,6 +68,25 @@ test.each(TABLE)('[B2] the ledger answers %s, and only `posted` changes anything
   else expect(await state()).toEqual(before)
 })
 
+test.each<[string, (known: Transfer) => Transfer]>([
+  ['from', known => ({ ...known, from: 'house:revenue:USD' })],
+  ['to', known => ({ ...known, to: customerAccounts(userId).cash })],
+  ['amountMicro', known => ({ ...known, amountMicro: 99n })],
+  ['kind', known => ({ ...known, kind: 'usage' })],
+  ['refId', known => ({ ...known, refId: randomUUID() })],
+  ['userId', known => ({ ...known, userId: randomUUID() })],
+])('[B2] a key again that differs in `%s` alone stands for something else', async (_, change) => {
+  await fixture.db.transaction(async tx => {
+    await openHouseAccount(tx, 'revenue', 'USD')
+    await openHouseAccount(tx, 'promotions', 'USD')
+  })
+  const known = transferOf(100n)
+  expect(await post(known)).toBe('posted')
+  expect(await post(change(known))).toBe('exists_with_other_content')
+  // When it is booked is no part of what it is: a retry comes later.
+  expect(await post({ ...known, at: new Date(known.at.getTime() + 1_000) })).toBe('exists')
+})
+
 test('[B2] twenty that post one transfer at the same time post it once', async () => {
   await fixture.db.transaction(tx => openHouseAccount(tx, 'promotions', 'USD'))
   const transfer = transferOf(7n)

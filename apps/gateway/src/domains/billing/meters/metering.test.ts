@@ -158,6 +158,28 @@ test('[B4] only instances that nothing is set aside for any more are exhausted, 
   expect(await exhausted()).toEqual([])
 })
 
+test('[B4] a machine uses what is set aside for it, and what is available only after that, posted or not', async () => {
+  userId = await fixture.customer({ creditCents: 300 })
+  await fixture.hold({ userId, instanceId, amountMicro: UNIT })
+  await fixture.open({ userId, instanceId, rateMicroPerHour: UNIT })
+  fixture.clock.advance(1_800)
+  const halfUsed = { heldMicro: UNIT / 2n, availableMicro: 2n * UNIT }
+  expect(await fixture.billing.totals(fixture.db, userId)).toMatchObject(halfUsed)
+  await fixture.post()
+  expect(await fixture.billing.totals(fixture.db, userId)).toMatchObject(halfUsed)
+})
+
+test('[B2] what is let go pays for nothing that could not be paid before', async () => {
+  userId = await fixture.customer({ creditCents: 100 })
+  const other = `i-${randomUUID()}`
+  await fixture.hold({ userId, instanceId, amountMicro: UNIT })
+  await fixture.open({ userId, instanceId, rateMicroPerHour: UNIT })
+  await fixture.open({ userId, instanceId: other, rateMicroPerHour: UNIT })
+  fixture.clock.advance(1_800)
+  await fixture.releaseHold({ userId, instanceId })
+  expect(await fixture.billing.totals(fixture.db, userId)).toMatchObject({ availableMicro: UNIT / 2n })
+})
+
 test('a machine that costs nothing is not stopped for an empty balance', async () => {
   userId = await fixture.customer()
   await fixture.open({ userId, instanceId, rateMicroPerHour: 0n })
@@ -195,7 +217,11 @@ test('a clock that steps back charges nothing twice, and an end never precedes i
   await fixture.billing.postDue()
   fixture.clock.advance(-7_200)
   await fixture.billing.postDue()
-  expect(await interval()).toMatchObject({ postedMicro: UNIT })
+  await fixture.post()
+  expect(await interval()).toMatchObject({ postedMicro: UNIT, postings: 1 })
+  expect(await fixture.billing.costMicro(fixture.db, 'instance', [instanceId])).toEqual(
+    new Map([[instanceId, UNIT]]),
+  )
   await fixture.close({ userId, instanceId })
   const ended = await interval()
   expect(ended?.endedAt).toEqual(ended?.startedAt)

@@ -141,8 +141,15 @@ test('[B23] [R3.10] months of usage have an invoice each, which add up; nothing 
   await topUp({ amountCents: 50_000 })
   // From the 10th of March: 7 micro-units an hour below a cent, so that months have parts of a cent.
   await fixture.open({ userId, instanceId: 'i-a', rateMicroPerHour: 100_007n })
-  fixture.clock.advance(40 * DAY)
+  fixture.clock.advance(3_600)
+  await fixture.post()
+  fixture.clock.advance(40 * DAY - 3_600)
   await fixture.billing.invoices.makeDue()
+  // Whole as soon as its month is over, though most of it was not posted by then.
+  expect((await list())[0]).toMatchObject({
+    month: '2026-03-01',
+    amount: Math.floor((516 * 100_007) / 10_000),
+  })
   await fixture.billing.invoices.makeDue()
   fixture.clock.advance(12 * DAY)
   await fixture.close({ userId, instanceId: 'i-a' })
@@ -206,6 +213,17 @@ test('[B23] payments of a version that made no invoices get theirs, once, with t
   expect(await fixture.billing.checkBooks()).toEqual([])
   await tell(transaction_id, { refunded: 1_000, failed: 1_000 })
   expect(await fixture.billing.checkBooks()).toEqual([])
+})
+
+test('[B23] a refund that a version without credit notes booked beside this one gets its own', async () => {
+  const { transaction_id } = await topUp()
+  await tell(transaction_id, { refunded: 1_000 })
+  await fixture.db.execute(
+    sql.raw(`alter table invoice disable trigger user; delete from invoice where kind = 'refund';
+      alter table invoice enable trigger user`),
+  )
+  await fixture.billing.invoices.makeDue()
+  expect((await list()).map(({ kind }) => kind)).toEqual(['refund', 'topup'])
 })
 
 test("[R6.4] another customer's document and an unknown one are not found; a deleted account's address is forgotten", async () => {

@@ -58,8 +58,11 @@ async function fill(pool: OpenDatabase['pool'], subjects: number): Promise<void>
   const began = `'${BEGAN.toISOString()}'::timestamptz`
   const statements = [
     `alter table ledger_transfer disable trigger user`,
-    `truncate ledger_transfer, usage_day, usage_meter, usage_interval, payment_intent, wallet, ledger_account cascade`,
+    `alter table invoice disable trigger user`,
+    `truncate ledger_transfer, usage_day, usage_meter, usage_interval, payment_intent, invoice, invoice_series, wallet,
+      ledger_account cascade`,
     `alter table ledger_transfer enable trigger user`,
+    `alter table invoice enable trigger user`,
     `insert into ledger_account (id, kind, currency) values ('house:revenue:USD', 'revenue', 'USD'),
       ('house:clearing:testcard:USD', 'clearing', 'USD')`,
     `insert into wallet (user_id, currency, created_at)
@@ -70,6 +73,10 @@ async function fill(pool: OpenDatabase['pool'], subjects: number): Promise<void>
     `insert into payment_intent (id, user_id, amount_cents, currency, platform_name, source_brand, source_last4, state,
         created_at, finished_at)
       select user_id, user_id, 100000, 'USD', 'testcard', 'Visa', '4242', 'succeeded', ${began}, ${began} from wallet`,
+    `insert into invoice_series select '2026-USD', count(*) from wallet`,
+    `insert into invoice (id, key, user_id, kind, ref_id, series, position, currency, amount_cents, page, issued_at)
+      select gen_random_uuid(), 'topup:' || user_id, user_id, 'topup', user_id, '2026-USD',
+        row_number() over (order by user_id), 'USD', 100000, '{"lines": [{"amount": 100000}]}', ${began} from wallet`,
     `insert into ledger_transfer (id, key, from_account, to_account, amount_micro, kind, ref_id, user_id, created_at)
       select gen_random_uuid(), 'topup:' || user_id, 'house:clearing:testcard:USD', 'user:' || user_id || ':cash',
         1000000000, 'topup', user_id, user_id, ${began} from wallet`,

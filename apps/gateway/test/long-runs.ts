@@ -15,6 +15,8 @@ const TRIES = {
   requests: { short: 2_500, long: 40_000 },
   /** Random lives of a wallet. */
   books: { short: 25, long: 300 },
+  /** Random lives of customers who are posted together, and of their twins, who are posted one by one. */
+  postings: { short: 5, long: 200 },
   /** Random lives of an account whose bills are read. */
   bills: { short: 6, long: 150 },
   /** Random lives of an instance that is paid for in advance. */

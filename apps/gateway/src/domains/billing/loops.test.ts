@@ -114,8 +114,9 @@ test('[B2] the books are checked soon after the start and then daily, and each d
     billing: {
       ...fixture.billing,
       checkBooks: async signal => {
+        const problems = await fixture.billing.checkBooks(signal)
         checks += 1
-        return await fixture.billing.checkBooks(signal)
+        return problems
       },
     },
   })

@@ -1,5 +1,5 @@
 import type { Currency } from '@berth/contract/limits'
-import { and, asc, desc, eq, gt, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
@@ -36,18 +36,26 @@ const RETURN_ORDER = [
 
 /** A customer's lots of which something is left, in the order in which they are spent (R3.8). */
 export async function readLots(q: Pick<Queryable, 'select'>, userId: string): Promise<Lot[]> {
+  return (await readLotsOfMany(q, [userId])).get(userId) ?? []
+}
+
+/** The same of many customers in one statement. @returns By user id; none of a customer who has none. */
+export async function readLotsOfMany(
+  q: Pick<Queryable, 'select'>,
+  userIds: string[],
+): Promise<Map<string, Lot[]>> {
   const rows = await q
     .select()
     .from(creditGrant)
-    .where(and(eq(creditGrant.userId, userId), gt(creditGrant.restMicro, 0n)))
+    .where(and(inArray(creditGrant.userId, userIds), gt(creditGrant.restMicro, 0n)))
     .orderBy(...SPENDING_ORDER)
-  return rows.map(({ id, modelsOnly, restMicro, endsAt, endedAt }) => ({
-    id,
-    modelsOnly,
-    restMicro,
-    endsAt,
-    ended: endedAt !== null,
-  }))
+  const lots = new Map<string, Lot[]>()
+  for (const { id, userId, modelsOnly, restMicro, endsAt, endedAt } of rows) {
+    const own = lots.get(userId) ?? []
+    own.push({ id, modelsOnly, restMicro, endsAt, ended: endedAt !== null })
+    lots.set(userId, own)
+  }
+  return lots
 }
 
 /** Takes from lots in their order, in memory alone. @returns What was taken of which. */
@@ -62,25 +70,34 @@ export function drawFrom(lots: Lot[], amountMicro: bigint): { grantId: string; m
   })
 }
 
+/** What a stretch used of a lot. */
+export interface LotUse {
+  intervalId: string
+  grantId: string
+  userId: string
+  micro: bigint
+}
+
 /**
- * Writes down which stretch used which lots. The caller holds the wallet's lock and posts the entry.
- * @param uses As `drawFrom` gives them.
+ * Writes down which stretches used which lots. The caller holds the wallets' locks and posts the entries.
+ * @param uses One for each stretch and lot.
  */
-export async function writeUses(
-  tx: Transaction,
-  { userId, intervalId }: { userId: string; intervalId: string },
-  uses: { grantId: string; micro: bigint }[],
-): Promise<void> {
-  for (const { grantId, micro } of uses) {
-    await addToRest(tx, grantId, -micro)
-    await tx
-      .insert(creditUse)
-      .values({ intervalId, grantId, userId, amountMicro: micro })
-      .onConflictDoUpdate({
-        target: [creditUse.intervalId, creditUse.grantId],
-        set: { amountMicro: sql`${creditUse.amountMicro} + ${micro}` },
-      })
-  }
+export async function writeUses(tx: Transaction, uses: readonly LotUse[]): Promise<void> {
+  if (uses.length === 0) return
+  const taken = new Map<string, bigint>()
+  for (const { grantId, micro } of uses) taken.set(grantId, (taken.get(grantId) ?? 0n) + micro)
+  const changes = [...taken].map(([id, micro]) => ({ id, micro: `${micro}` }))
+  await tx.execute(sql`
+    update credit_grant g set rest_micro = g.rest_micro - taken.micro
+    from json_to_recordset(${JSON.stringify(changes)}::json) as taken(id uuid, micro bigint)
+    where g.id = taken.id`)
+  const rows = uses.map(({ micro, ...use }) => ({ ...use, micro: `${micro}` }))
+  await tx.execute(sql`
+    insert into credit_use (interval_id, grant_id, user_id, amount_micro)
+    select "intervalId", "grantId", "userId", "micro"
+    from json_to_recordset(${JSON.stringify(rows)}::json) as used("intervalId" uuid, "grantId" uuid, "userId" uuid,
+      "micro" bigint)
+    on conflict (interval_id, grant_id) do update set amount_micro = credit_use.amount_micro + excluded.amount_micro`)
 }
 
 /** What of credits that a stretch gives back goes to which lot: to the one that was used last first. */

@@ -1,8 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
-import { foreseePostings, readPurse } from '../meters/booking.ts'
+import { foreseePostings } from '../meters/booking.ts'
 import { selectOpen } from '../meters/posting.ts'
+import { readPurse } from '../meters/purse.ts'
 import type { usageDay } from '../meters/tables.ts'
 import { usageKindSql } from './usage-kinds.ts'
 
@@ -49,7 +50,7 @@ export async function inSnapshot<Document>(
 
 /** By the order in which open stretches are posted. One that has cost nothing yet is there with nothing. */
 async function readUnposted(tx: Transaction, userId: string, now: Date): Promise<UnpostedDay[]> {
-  const open = await selectOpen(tx, userId)
+  const open = await selectOpen(tx, [userId])
   if (open.length === 0) return []
   const postings = foreseePostings(await readPurse(tx, userId), open, now)
   return open.flatMap(interval => {

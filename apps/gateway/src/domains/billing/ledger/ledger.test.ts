@@ -8,6 +8,7 @@ import {
   type LedgerResult,
   openHouseAccount,
   postTransfer,
+  postTransfers,
   type Transfer,
 } from './ledger.ts'
 import { ledgerAccount, ledgerTransfer } from './tables.ts'
@@ -111,6 +112,37 @@ test('[B2] a refused transfer takes its whole transaction with it', async () => 
   await expect(fails).rejects.toMatchObject({ name: 'LedgerError', code: 'exceeds_balance' })
   expect(await state()).toEqual({ balance: 0n, entries: 0 })
 })
+
+test('[B2] many transfers at once come to what each comes to: new, there before, and one key twice', async () => {
+  await fixture.db.transaction(tx => openHouseAccount(tx, 'promotions', 'USD'))
+  const [known, fresh, twice] = [transferOf(5n), transferOf(7n), transferOf(11n)]
+  await post(known)
+  const results = await fixture.db.transaction(tx => postTransfers(tx, fixture, [twice, known, fresh, twice]))
+  expect(results).toEqual(['posted', 'exists', 'posted', 'exists'])
+  expect(await state()).toEqual({ balance: 23n, entries: 3 })
+})
+
+test.each(TABLE.filter(([result]) => result !== 'exists' && result !== 'posted'))(
+  '[B2] of many transfers, one that is refused as %s takes the others with it',
+  async (result, change) => {
+    const known = transferOf(100n)
+    await fixture.db.transaction(async tx => {
+      await openHouseAccount(tx, 'revenue', 'EUR')
+      await openHouseAccount(tx, 'revenue', 'USD')
+      await openHouseAccount(tx, 'promotions', 'USD')
+    })
+    await post(known)
+    const before = await state()
+    const others = [1n, 2n].map(micro => ({
+      ...transferOf(micro),
+      from: customerAccounts(userId).credits,
+      to: 'house:revenue:USD',
+    }))
+    const all = fixture.db.transaction(tx => postTransfers(tx, fixture, [change(known), ...others]))
+    await expect(all).rejects.toMatchObject({ name: 'LedgerError', code: result })
+    expect(await state()).toEqual(before)
+  },
+)
 
 function transferOf(amountMicro: bigint): Transfer {
   return {

@@ -1,5 +1,5 @@
 import type { Currency } from '@berth/contract/limits'
-import { and, eq, gte, inArray, sql } from 'drizzle-orm'
+import { inArray, sql } from 'drizzle-orm'
 import type { Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { ledgerAccount, ledgerTransfer } from './tables.ts'
@@ -97,77 +97,146 @@ export interface Transfer {
   at: Date
 }
 
+/** Transfers that one statement writes. */
+const TRANSFERS_AT_ONCE_MAX = 1_000
+
+type Posted = 'posted' | 'exists'
+
 /**
  * Posts a transfer once, however often it is called with its key (B2).
  * @returns `posted`, or `exists` when the same transfer was posted before.
  * @throws LedgerError for everything else that `LEDGER_RESULTS` names.
  */
-export async function postTransfer(
+export async function postTransfer(tx: Transaction, deps: { ids: Ids }, transfer: Transfer): Promise<Posted> {
+  const [result] = await postTransfers(tx, deps, [transfer])
+  if (!result) throw new Error('a transfer got no answer')
+  return result
+}
+
+/**
+ * Posts many transfers, each once, in as many statements as one takes (B2). The caller holds the wallets' locks of all
+ * customers whom they concern. An account is never below zero after them; between two of them it may be.
+ * @returns What each came to, in their order.
+ * @throws LedgerError for everything else that `LEDGER_RESULTS` names: then none of them may be committed.
+ */
+export async function postTransfers(
+  tx: Transaction,
+  deps: { ids: Ids },
+  transfers: readonly Transfer[],
+): Promise<Posted[]> {
+  const results: Posted[] = []
+  for (let at = 0; at < transfers.length; at += TRANSFERS_AT_ONCE_MAX) {
+    results.push(...(await postSome(tx, deps, transfers.slice(at, at + TRANSFERS_AT_ONCE_MAX))))
+  }
+  return results
+}
+
+async function postSome(
   tx: Transaction,
   { ids }: { ids: Ids },
-  transfer: Transfer,
-): Promise<'posted' | 'exists'> {
-  const { key, from, to, amountMicro, kind, refId, userId, at } = transfer
-  if (amountMicro <= 0n) throw new LedgerError('amount_not_positive', key)
-  if (from === to) throw new LedgerError('accounts_equal', key)
-  const accounts = await tx
+  transfers: readonly Transfer[],
+): Promise<Posted[]> {
+  const accounts = await readAccounts(tx, transfers)
+  for (const transfer of transfers) requireSound(transfer, accounts)
+  const inserted = await insertTransfers(tx, ids, transfers)
+  // Of two with the same key, the first is the one that was written.
+  const isNew = transfers.map(({ key }) => inserted.delete(key))
+  await requireSame(
+    tx,
+    transfers.filter((_, at) => !isNew[at]),
+  )
+  const posted = transfers.filter((_, at) => isNew[at])
+  await changeBalances(tx, posted, accounts)
+  return isNew.map(fresh => (fresh ? 'posted' : 'exists'))
+}
+
+/** What the ledger must know of an account: its currency, and the customer whose it is; null is the house. */
+type Accounts = Map<string, { currency: Currency; owner: string | null }>
+
+async function readAccounts(tx: Transaction, transfers: readonly Transfer[]): Promise<Accounts> {
+  const named = [...new Set(transfers.flatMap(({ from, to }) => [from, to]))]
+  const rows = await tx
     .select({ id: ledgerAccount.id, currency: ledgerAccount.currency, owner: ledgerAccount.userId })
     .from(ledgerAccount)
-    .where(inArray(ledgerAccount.id, [from, to]))
-  const source = accounts.find(({ id }) => id === from)
-  const target = accounts.find(({ id }) => id === to)
+    .where(inArray(ledgerAccount.id, named))
+  return new Map(rows.map(({ id, currency, owner }) => [id, { currency, owner }]))
+}
+
+/** What is wrong with a transfer whatever was posted before. */
+function requireSound({ key, from, to, amountMicro }: Transfer, accounts: Accounts): void {
+  if (amountMicro <= 0n) throw new LedgerError('amount_not_positive', key)
+  if (from === to) throw new LedgerError('accounts_equal', key)
+  const source = accounts.get(from)
+  const target = accounts.get(to)
   if (!source) throw new LedgerError('from_account_not_found', key)
   if (!target) throw new LedgerError('to_account_not_found', key)
   if (source.currency !== target.currency) throw new LedgerError('currencies_differ', key)
+}
 
-  const inserted = await tx
-    .insert(ledgerTransfer)
-    .values({
-      id: ids.uuid(),
-      key,
-      fromAccount: from,
-      toAccount: to,
-      amountMicro,
-      kind,
-      refId,
-      userId,
-      createdAt: at,
-    })
-    .onConflictDoNothing({ target: ledgerTransfer.key })
-    .returning({ id: ledgerTransfer.id })
-  if (inserted.length === 0) return await requireSame(tx, transfer)
+/** @returns The keys of those that were not there. */
+async function insertTransfers(
+  tx: Transaction,
+  ids: Ids,
+  transfers: readonly Transfer[],
+): Promise<Set<string>> {
+  const entries = transfers.map(({ amountMicro, at, ...transfer }) => ({
+    id: ids.uuid(),
+    ...transfer,
+    micro: `${amountMicro}`,
+    at: at.toISOString(),
+  }))
+  const { rows } = await tx.execute<{ key: string }>(sql`
+    insert into ledger_transfer
+      (id, key, from_account, to_account, amount_micro, kind, ref_id, user_id, created_at)
+    select "id", "key", "from", "to", "micro", "kind", "refId", "userId", "at"
+    from json_to_recordset(${JSON.stringify(entries)}::json) as entry("id" uuid, "key" text, "from" text, "to" text,
+      "micro" bigint, "kind" text, "refId" uuid, "userId" uuid, "at" timestamptz)
+    on conflict (key) do nothing
+    returning key`)
+  return new Set(rows.map(({ key }) => key))
+}
 
-  if (source.owner !== null) await take(tx, transfer)
-  if (target.owner !== null) {
-    await tx
-      .update(ledgerAccount)
-      .set({ balanceMicro: sql`${ledgerAccount.balanceMicro} + ${amountMicro}` })
-      .where(eq(ledgerAccount.id, to))
+/** Their keys are taken: by the same transfers, or by others, which is a mistake of the program. */
+async function requireSame(tx: Transaction, transfers: readonly Transfer[]): Promise<void> {
+  if (transfers.length === 0) return
+  const keys = transfers.map(({ key }) => key)
+  const rows = await tx.select().from(ledgerTransfer).where(inArray(ledgerTransfer.key, keys))
+  const known = new Map(rows.map(row => [row.key, row]))
+  for (const { key, from, to, amountMicro, kind, refId, userId } of transfers) {
+    const row = known.get(key)
+    const same =
+      row?.fromAccount === from &&
+      row.toAccount === to &&
+      row.amountMicro === amountMicro &&
+      row.kind === kind &&
+      row.refId === refId &&
+      row.userId === userId
+    if (!same) throw new LedgerError('exists_with_other_content', key)
   }
-  return 'posted'
 }
 
-/** Takes from a customer's account, never below zero. */
-async function take(tx: Transaction, { key, from, amountMicro }: Transfer): Promise<void> {
-  const taken = await tx
-    .update(ledgerAccount)
-    .set({ balanceMicro: sql`${ledgerAccount.balanceMicro} - ${amountMicro}` })
-    .where(and(eq(ledgerAccount.id, from), gte(ledgerAccount.balanceMicro, amountMicro)))
-    .returning({ id: ledgerAccount.id })
-  if (taken.length === 0) throw new LedgerError('exceeds_balance', key)
-}
-
-/** The key is taken: by the same transfer, or by another, which is a mistake of the program. */
-async function requireSame(tx: Transaction, transfer: Transfer): Promise<'exists'> {
-  const { key, from, to, amountMicro, kind, refId, userId } = transfer
-  const [row] = await tx.select().from(ledgerTransfer).where(eq(ledgerTransfer.key, key))
-  const same =
-    row?.fromAccount === from &&
-    row.toAccount === to &&
-    row.amountMicro === amountMicro &&
-    row.kind === kind &&
-    row.refId === refId &&
-    row.userId === userId
-  if (!same) throw new LedgerError('exists_with_other_content', key)
-  return 'exists'
+/** Changes what customers' accounts hold, each once and never to below zero. The house's keep no balance. */
+async function changeBalances(
+  tx: Transaction,
+  transfers: readonly Transfer[],
+  accounts: Accounts,
+): Promise<void> {
+  const changes = new Map<string, { micro: bigint; key: string }>()
+  const add = (id: string, micro: bigint, key: string) => {
+    if (accounts.get(id)?.owner === null) return
+    changes.set(id, { micro: (changes.get(id)?.micro ?? 0n) + micro, key })
+  }
+  for (const { key, from, to, amountMicro } of transfers) {
+    add(from, -amountMicro, key)
+    add(to, amountMicro, key)
+  }
+  if (changes.size === 0) return
+  const asked = [...changes].map(([id, { micro }]) => ({ id, micro: `${micro}` }))
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    update ledger_account a set balance_micro = a.balance_micro + change.micro
+    from json_to_recordset(${JSON.stringify(asked)}::json) as change(id text, micro bigint)
+    where a.id = change.id and a.balance_micro + change.micro >= 0
+    returning a.id`)
+  for (const { id } of rows) changes.delete(id)
+  for (const { key } of changes.values()) throw new LedgerError('exceeds_balance', key)
 }

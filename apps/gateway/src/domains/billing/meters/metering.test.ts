@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { usageDueMicro } from '@berth/contract/money'
 import { eq, sql } from 'drizzle-orm'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import {
   type BillingFixture,
   createBillingFixture,
@@ -277,6 +277,28 @@ test('a customer whose usage cannot be posted keeps nobody else from being bille
   await fixture.billing.postDue()
   expect(await posted(userId)).toBe(UNIT)
   expect(await fixture.billing.balanceCents(userId)).toBe(900)
+})
+
+test('a customer whose wallet is in use keeps nobody else waiting, and is posted once it is free', async () => {
+  userId = await fixture.customer({ creditCents: 1_000 })
+  const other = await fixture.customer({ creditCents: 1_000 })
+  await fixture.open({ userId, instanceId })
+  await fixture.open({ userId: other, instanceId: `i-${other}` })
+  fixture.clock.advance(3_600)
+  const free = Promise.withResolvers<void>()
+  const inUse = Promise.withResolvers<void>()
+  const using = fixture.db.transaction(async tx => {
+    await fixture.billing.lockWallet(tx, userId)
+    inUse.resolve()
+    await free.promise
+  })
+  await inUse.promise
+  const tick = fixture.billing.postDue()
+  await vi.waitFor(async () => expect(await posted(other)).toBe(UNIT))
+  expect(await posted(userId)).toBe(0n)
+  free.resolve()
+  await Promise.all([using, tick])
+  expect(await posted(userId)).toBe(UNIT)
 })
 
 test('what instances cost is what was posted and what is due by now', async () => {

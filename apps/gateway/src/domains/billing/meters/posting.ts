@@ -1,12 +1,15 @@
-import { and, asc, eq, gt, isNull, lte } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNull, lte } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
-import type { Transaction } from '../../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { writeEnds } from '../credits/lots.ts'
 import { creditGrant } from '../credits/tables.ts'
+import { wallet } from '../ledger/tables.ts'
 import { readTotals, type WalletTotals } from '../ledger/wallet.ts'
-import { dueOf, endInPurse, type Interval, postInterval, readPurse } from './booking.ts'
-import { usageInterval } from './tables.ts'
+import { notePostings } from './booking.ts'
+import { createSheet, writeSheet } from './posting-sheet.ts'
+import { endInPurse, type Purse, readPurse, readPurses } from './purse.ts'
+import { type Interval, usageInterval } from './tables.ts'
 
 interface Deps {
   clock: Clock
@@ -48,32 +51,60 @@ export async function endCredits(tx: Transaction, deps: Deps, userId: string): P
     await postOpen(tx, deps, userId, at)
     const purse = await readPurse(tx, userId)
     const ends = endInPurse(purse, at)
-    const heldMicro = purse.holds.reduce((sum, { leftMicro }) => sum + leftMicro, 0n)
+    const heldMicro = [...purse.holds.values()].reduce((sum, { leftMicro }) => sum + leftMicro, 0n)
     if (purse.keptMicro > heldMicro) throw new Error('credits ended that the account does not have')
     await writeEnds(tx, deps, { userId, currency: purse.currency, at }, ends)
   }
 }
 
-/** A customer's open stretches, in the order in which they are posted. */
-export function selectOpen(tx: Transaction, userId: string): Promise<Interval[]> {
-  return tx
+/** Customers' open stretches, each customer's in the order in which they are posted. */
+export function selectOpen(q: Pick<Queryable, 'select'>, userIds: string[]): Promise<Interval[]> {
+  return q
     .select()
     .from(usageInterval)
-    .where(and(eq(usageInterval.userId, userId), isNull(usageInterval.endedAt)))
+    .where(and(inArray(usageInterval.userId, userIds), isNull(usageInterval.endedAt)))
     .orderBy(asc(usageInterval.startedAt), asc(usageInterval.id))
 }
 
 /** Posts what is due at a moment on every open stretch of a customer, none before what is posted. */
 async function postOpen(tx: Transaction, deps: Deps, userId: string, until: Date): Promise<void> {
-  const open = await selectOpen(tx, userId)
+  const open = await selectOpen(tx, [userId])
   if (open.length === 0) return
-  const purse = await readPurse(tx, userId)
-  for (const interval of open) {
-    if (until < interval.startedAt) continue
-    // A clock that stepped back gives nothing back while the stretch is open: it catches up.
-    if (dueOf(interval, until) <= interval.postedMicro + interval.waivedMicro) continue
-    await postInterval(tx, deps, { purse, interval, until })
+  const sheet = createSheet()
+  notePostings(sheet, { purse: await readPurse(tx, userId), open, until, now: deps.clock.now() })
+  await writeSheet(tx, deps, sheet)
+}
+
+/**
+ * Posts what is due by now on every open stretch of many customers, as `postAll` does of one, with one set of statements
+ * for all of them. It waits for nobody: left out are those whose wallet somebody else has locked, and those of whose
+ * credits an end is to be booked first.
+ * @returns Who was left out, for `postAll`.
+ */
+export async function postTogether(tx: Transaction, deps: Deps, userIds: string[]): Promise<string[]> {
+  const locked = await tx
+    .select({ userId: wallet.userId })
+    .from(wallet)
+    .where(inArray(wallet.userId, userIds))
+    .orderBy(asc(wallet.userId))
+    .for('update', { skipLocked: true })
+  const now = deps.clock.now()
+  const ids = locked.map(({ userId }) => userId)
+  if (ids.length === 0) return userIds
+  const purses = await readPurses(tx, ids)
+  const openOf = Map.groupBy(await selectOpen(tx, ids), ({ userId }) => userId)
+  const sheet = createSheet()
+  for (const [userId, purse] of purses) {
+    if (hasEnded(purse, now)) purses.delete(userId)
+    else notePostings(sheet, { purse, open: openOf.get(userId) ?? [], until: now, now })
   }
+  await writeSheet(tx, deps, sheet)
+  return userIds.filter(userId => !purses.has(userId))
+}
+
+/** Whether the end of a lot has passed that the books do not know of. */
+function hasEnded({ lots }: Purse, now: Date): boolean {
+  return lots.some(({ ended, endsAt }) => !ended && endsAt !== null && endsAt <= now)
 }
 
 /**

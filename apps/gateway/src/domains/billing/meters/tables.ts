@@ -80,6 +80,8 @@ export const usageInterval = pgTable(
   ],
 )
 
+export type Interval = typeof usageInterval.$inferSelect
+
 /** What lists say of a subject beside its name; which keys are set depends on its kind. */
 export interface SubjectFacts {
   gpu_spec_name?: string
@@ -134,3 +136,6 @@ export const usageDay = pgTable(
     check('usage_day_amount', sql`${table.amountMicro} > 0 and ${table.entries} > 0`),
   ],
 )
+
+/** What usage is paid from: a customer's accounts, or nobody. */
+export type UsagePart = (typeof usageDay.$inferSelect)['part']

@@ -1,4 +1,4 @@
-import { and, asc, gt, isNull, lte, sql } from 'drizzle-orm'
+import { and, asc, count, gt, inArray, isNull, lte, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../../platform/database/database.ts'
@@ -6,27 +6,30 @@ import type { Ids } from '../../../platform/ids.ts'
 import { creditGrant } from '../credits/tables.ts'
 import { wallet } from '../ledger/tables.ts'
 import { lockWallet, selectTotals, type WalletTotals, withSumsOfEach } from '../ledger/wallet.ts'
-import { endCredits, isNearFloor, postAll } from './posting.ts'
+import { endCredits, isNearFloor, postAll, postTogether } from './posting.ts'
+import { usageInterval } from './tables.ts'
 
 interface TickDeps {
   db: Database
   clock: Clock
   ids: Ids
-  log: Pick<Logger, 'error'>
+  log: Pick<Logger, 'error' | 'warn'>
 }
 
 /** What runs is posted when so much of the clock's time is over, counted from midnight in UTC. */
 const POST_EVERY_MS = 3_600_000
-/** Customers whose usage is posted at the same time: a few of the pool's connections, so that calls go on. */
+/** Transactions that post usage at the same time: a few of the pool's connections, so that calls go on. */
 const POSTED_AT_ONCE_MAX = 4
+/** Stretches that one transaction posts, of as many customers as have them: their calls wait for it. */
+const STRETCHES_AT_ONCE_MAX = 200
 /** Customers that are read at once; a page keeps the memory bounded whatever their number. */
 const CUSTOMERS_PAGE = 500
 
 /**
  * One tick. Books the ends of credits that have passed, then looks at everybody for whom something runs, without writing, and posts where it is time: once an hour,
- * and where a wallet comes near its floor. Each customer is posted in a short transaction of its own, so that one
- * that fails never stops the rest. Any number of ticks may run at once.
- * @param signal Ends the tick between two customers.
+ * and where a wallet comes near its floor. Customers are posted several at once, in short transactions; where one of them
+ * fails, each of them has one of their own, so that one that fails never stops the rest. Any number of ticks may run at once.
+ * @param signal Ends the tick between two transactions.
  * @returns Customers who have nothing left for what runs, by what is due and not by what is posted.
  */
 export async function postDue(deps: TickDeps, signal?: AbortSignal): Promise<{ exhausted: string[] }> {
@@ -38,10 +41,9 @@ export async function postDue(deps: TickDeps, signal?: AbortSignal): Promise<{ e
     const page: WalletTotals[] = await readRunning(deps, after)
     exhausted.push(...page.filter(({ unpaidSubjects }) => unpaidSubjects > 0).map(({ userId }) => userId))
     const due = page.filter(totals => isTime(totals, now))
-    await eachCustomer(
+    await postCustomers(
       deps,
       due.map(({ userId }) => userId),
-      (tx, userId) => postAll(tx, deps, userId),
       signal,
     )
     after = page.at(-1)?.userId ?? null
@@ -56,7 +58,7 @@ export async function postDue(deps: TickDeps, signal?: AbortSignal): Promise<{ e
  * @returns By user id; none when there are no more.
  */
 export async function readRunning(
-  { db, clock, log }: Pick<TickDeps, 'clock' | 'log'> & { db: Pick<Queryable, 'select'> },
+  { db, clock, log }: { db: Pick<Queryable, 'select'>; clock: Clock; log: Pick<Logger, 'error'> },
   after: string | null,
 ): Promise<WalletTotals[]> {
   const rows = await selectTotals(
@@ -106,6 +108,46 @@ async function endAllCredits(deps: TickDeps, signal?: AbortSignal): Promise<void
   }
 }
 
+/** Posts what is due of customers, several in one transaction. One that fails never stops the rest. */
+async function postCustomers(deps: TickDeps, userIds: string[], signal?: AbortSignal): Promise<void> {
+  const alone: string[] = []
+  await eachAtOnce(
+    await inBatches(deps.db, userIds),
+    async batch => {
+      try {
+        alone.push(...(await deps.db.transaction(tx => postTogether(tx, deps, batch))))
+      } catch (error) {
+        deps.log.warn({ err: error, customers: batch.length }, 'customers could not be posted together')
+        alone.push(...batch)
+      }
+    },
+    signal,
+  )
+  await eachCustomer(deps, alone, (tx, userId) => postAll(tx, deps, userId), signal)
+}
+
+/** Shares customers out so that what is posted at once is bounded: what a transaction has locked waits for all of it. */
+async function inBatches(db: Pick<Queryable, 'select'>, userIds: string[]): Promise<string[][]> {
+  if (userIds.length === 0) return []
+  const rows = await db
+    .select({ userId: usageInterval.userId, stretches: count() })
+    .from(usageInterval)
+    .where(and(inArray(usageInterval.userId, userIds), isNull(usageInterval.endedAt)))
+    .groupBy(usageInterval.userId)
+    .orderBy(asc(usageInterval.userId))
+  const batches: string[][] = []
+  let room = 0
+  for (const { userId, stretches } of rows) {
+    if (stretches > room || batches.length === 0) {
+      batches.push([])
+      room = STRETCHES_AT_ONCE_MAX
+    }
+    batches.at(-1)?.push(userId)
+    room -= stretches
+  }
+  return batches
+}
+
 /** Does the work of each customer under the lock of their wallet; one that fails never stops the rest. */
 async function eachCustomer(
   deps: TickDeps,
@@ -113,20 +155,34 @@ async function eachCustomer(
   post: (tx: Transaction, userId: string) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<void> {
-  const queue = [...userIds]
-  const work = async () => {
-    for (let userId = queue.shift(); userId !== undefined; userId = queue.shift()) {
-      if (signal?.aborted) return
-      const customer = userId
+  await eachAtOnce(
+    userIds,
+    async userId => {
       try {
         await deps.db.transaction(async tx => {
-          await lockWallet(tx, customer)
-          await post(tx, customer)
+          await lockWallet(tx, userId)
+          await post(tx, userId)
         })
       } catch (error) {
         deps.log.error({ err: error, userId }, 'usage could not be posted; the next tick tries again')
       }
+    },
+    signal,
+  )
+}
+
+/** Does work that throws nothing, a few at the same time, until all of it is done or the signal comes. */
+async function eachAtOnce<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const queue = items.values()
+  const worker = async () => {
+    for (const item of queue) {
+      if (signal?.aborted) return
+      await work(item)
     }
   }
-  await Promise.all(Array.from({ length: POSTED_AT_ONCE_MAX }, work))
+  await Promise.all(Array.from({ length: POSTED_AT_ONCE_MAX }, worker))
 }

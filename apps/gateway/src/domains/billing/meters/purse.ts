@@ -1,0 +1,184 @@
+import type { Currency } from '@berth/contract/limits'
+import { and, inArray, isNull } from 'drizzle-orm'
+import type { Queryable } from '../../../platform/database/database.ts'
+import { drawFrom, type Lot, readLotsOfMany } from '../credits/lots.ts'
+import { least } from '../ledger/least.ts'
+import { ledgerAccount, wallet, walletHold } from '../ledger/tables.ts'
+import type { Interval, UsagePart } from './tables.ts'
+
+/** Micro-units by where they come from: the customer's accounts, or nobody. Negative flows back. */
+export type Split = Record<UsagePart, bigint>
+
+/** What is set aside for a subject. */
+interface Hold {
+  id: string
+  leftMicro: bigint
+  usedMicro: bigint
+}
+
+/** What a customer has in the books, while one posting after another takes from it. */
+export interface Purse {
+  userId: string
+  currency: Currency
+  /** Credits for everything. */
+  creditsMicro: bigint
+  /** Of those, what has ended and is left for what was set aside alone. */
+  keptMicro: bigint
+  /** Credits for models alone, beside the others. */
+  freeMicro: bigint
+  lots: Lot[]
+  /** Neither set aside nor taken yet. */
+  unheldMicro: bigint
+  /** What is set aside, by its subject's `nameOf`. */
+  holds: Map<string, Hold>
+}
+
+/**
+ * What the books have of a customer. The caller holds the wallet's lock, or only reads.
+ * @throws Error where there is no such wallet.
+ */
+export async function readPurse(q: Pick<Queryable, 'select'>, userId: string): Promise<Purse> {
+  const purse = (await readPurses(q, [userId])).get(userId)
+  if (!purse) throw new Error('there is no such wallet')
+  return purse
+}
+
+/** The same of many customers in four statements. @returns By user id; none where there is no wallet. */
+export async function readPurses(
+  q: Pick<Queryable, 'select'>,
+  userIds: string[],
+): Promise<Map<string, Purse>> {
+  const wallets = await q
+    .select({ userId: wallet.userId, currency: wallet.currency })
+    .from(wallet)
+    .where(inArray(wallet.userId, userIds))
+  const accounts = await q.select().from(ledgerAccount).where(inArray(ledgerAccount.userId, userIds))
+  const held = await q
+    .select()
+    .from(walletHold)
+    .where(and(inArray(walletHold.userId, userIds), isNull(walletHold.releasedAt)))
+  const lots = await readLotsOfMany(q, userIds)
+  const accountsOf = Map.groupBy(accounts, ({ userId }) => userId)
+  const heldOf = Map.groupBy(held, ({ userId }) => userId)
+  return new Map(
+    wallets.map(({ userId, currency }) => [
+      userId,
+      purseOf({
+        ...{ userId, currency, accounts: accountsOf.get(userId) ?? [] },
+        ...{ held: heldOf.get(userId) ?? [], lots: lots.get(userId) ?? [] },
+      }),
+    ]),
+  )
+}
+
+function purseOf(books: {
+  userId: string
+  currency: Currency
+  accounts: (typeof ledgerAccount.$inferSelect)[]
+  held: (typeof walletHold.$inferSelect)[]
+  lots: Lot[]
+}): Purse {
+  const { userId, currency, accounts, held, lots } = books
+  const holds = held.map(({ id, amountMicro, usedMicro, ...subject }) => {
+    const hold: Hold = { id, leftMicro: amountMicro - usedMicro, usedMicro }
+    return [nameOf(subject), hold] as const
+  })
+  const sum = (amounts: bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
+  const restOf = (of: Lot[]) => sum(of.map(({ restMicro }) => restMicro))
+  const freeMicro = restOf(lots.filter(({ modelsOnly }) => modelsOnly))
+  return {
+    userId,
+    currency,
+    creditsMicro:
+      sum(accounts.map(({ kind, balanceMicro }) => (kind === 'credits' && balanceMicro) || 0n)) - freeMicro,
+    keptMicro: restOf(lots.filter(isKept)),
+    freeMicro,
+    lots,
+    unheldMicro:
+      sum(accounts.map(({ balanceMicro }) => balanceMicro ?? 0n)) -
+      freeMicro -
+      sum(holds.map(([, { leftMicro }]) => leftMicro)),
+    holds: new Map(holds),
+  }
+}
+
+function nameOf({ subjectKind, subjectId }: Pick<Interval, 'subjectKind' | 'subjectId'>): string {
+  return `${subjectKind} ${subjectId}`
+}
+
+/**
+ * Ends, in memory alone, the lots whose end is at a moment: what nobody has used is the house's again, but for what is set
+ * aside for something, which stays for that alone (R3.8).
+ * @returns What of which lot ends.
+ */
+export function endInPurse(purse: Purse, at: Date): { grantId: string; micro: bigint }[] {
+  return purse.lots
+    .filter(({ ended, endsAt }) => !ended && endsAt?.getTime() === at.getTime())
+    .map(lot => {
+      const micro = lot.modelsOnly ? lot.restMicro : least(lot.restMicro, purse.unheldMicro)
+      lot.restMicro -= micro
+      lot.ended = true
+      if (lot.modelsOnly) {
+        purse.freeMicro -= micro
+      } else {
+        purse.unheldMicro -= micro
+        purse.creditsMicro -= micro
+        purse.keptMicro += lot.restMicro
+      }
+      return { grantId: lot.id, micro }
+    })
+}
+
+/**
+ * Takes what is due, in memory alone: first from what its subject has set aside, then from what is available, credits
+ * before cash. What other subjects have set aside is left alone, so that holds are always covered. What models have used
+ * is taken from the credits for models first.
+ * @returns Where it comes from, the hold that it used, and what it used of which lots.
+ */
+export function takeFrom(
+  purse: Purse,
+  interval: Interval,
+  dueMicro: bigint,
+): { split: Split; held: Hold | null; uses: { grantId: string; micro: bigint }[] } {
+  const free = spendsFree(interval) ? least(dueMicro, purse.freeMicro) : 0n
+  const held = purse.holds.get(nameOf(interval))
+  const reserveMicro = held?.leftMicro ?? 0n
+  const payableMicro = least(dueMicro - free, purse.unheldMicro + reserveMicro)
+  const fromReserveMicro = least(payableMicro, reserveMicro)
+  const usesHold = held !== undefined && fromReserveMicro > 0n
+  if (usesHold) {
+    held.leftMicro -= fromReserveMicro
+    held.usedMicro += fromReserveMicro
+  }
+  // What has ended pays for what was set aside, and for nothing else.
+  const kept = least(fromReserveMicro, purse.keptMicro)
+  const common = least(payableMicro - kept, purse.creditsMicro - purse.keptMicro)
+  purse.freeMicro -= free
+  purse.keptMicro -= kept
+  purse.creditsMicro -= kept + common
+  purse.unheldMicro -= payableMicro - fromReserveMicro
+  const { lots } = purse
+  const uses = [
+    ...drawFrom(
+      lots.filter(({ modelsOnly }) => modelsOnly),
+      free,
+    ),
+    ...drawFrom(lots.filter(isKept), kept),
+    ...drawFrom(
+      lots.filter(lot => !lot.modelsOnly && !lot.ended),
+      common,
+    ),
+  ]
+  const credits = free + kept + common
+  const split: Split = {
+    credits,
+    cash: payableMicro - kept - common,
+    write_off: dueMicro - free - payableMicro,
+  }
+  return { split, held: usesHold ? held : null, uses }
+}
+
+const isKept = ({ modelsOnly, ended }: Lot) => !modelsOnly && ended
+
+/** Calls of models, once they are counted, are what credits for models pay for. */
+const spendsFree = ({ charge, subjectKind }: Interval) => charge === 'once' && subjectKind === 'model_call'

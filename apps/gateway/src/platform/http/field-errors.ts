@@ -48,8 +48,12 @@ const CODES_OF_RULES: Readonly<Record<string, ErrorCode>> = {
 /**
  * The error for broken fields: the code of the rule when all of them break the same one that has a code, such as
  * `required_fields`, else `validation_failed`.
+ * @param broken In the order of what is to be told first: of several rules that a field breaks, one is told.
  */
-export function fieldsError(fields: BrokenField[]): ApiError {
+export function fieldsError(broken: BrokenField[]): ApiError {
+  const told = new Map<string, BrokenField>()
+  for (const field of broken) if (!told.has(field.path)) told.set(field.path, field)
+  const fields = [...told.values()]
   const rules = [...new Set(fields.map(({ rule }) => rule))]
   const own = rules.length === 1 ? CODES_OF_RULES[rules[0] ?? ''] : undefined
   return new ApiError(own ?? 'validation_failed', { fields: fields.slice(0, FIELDS_TOLD_MAX) })

@@ -209,6 +209,12 @@ describe('fields', () => {
     const answer = await ask('POST', '/api/echo', { body: { name: 'a\0b' } })
     expect(answer.body).toMatchObject({ fields: [{ path: 'name', rule: 'not_allowed' }] })
     expect((await ask('GET', '/api/hello?name=a%00b')).body).toMatchObject({ code: 'validation_failed' })
+    // Of several rules that a field breaks, one is told.
+    const { body } = await ask('POST', '/api/echo', {
+      body: { name: 'Ann', tags: [{ key: 'x\0'.repeat(11) }] },
+    })
+    expect(body).toMatchObject({ fields: [{ path: 'tags.0.key', rule: 'not_allowed' }] })
+    expect(body.fields).toHaveLength(1)
   })
 
   test('of a query', async () => {

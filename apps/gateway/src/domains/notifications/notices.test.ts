@@ -187,6 +187,21 @@ test('[R3.9] [B4] auto top-up that is refused, ends or is capped is told under t
   expect(off).not.toContain('Card:')
 })
 
+test('[R3.9] a card that has expired is told as that, and not as declined by its bank', async () => {
+  const card = { brand: 'Visa', last4: '4242' }
+  const amounts = { amountCents: 5_000, capCents: 20_000, currency: 'USD' } as const
+  const nextTryAt = '2026-03-01T13:00:00.000Z'
+  await tell(autoTopupNews, {
+    ...{ userId: wanted, at, ...amounts, card, nextTryAt },
+    news: 'declined',
+    failure: 'card_expired',
+  })
+  await idle()
+  const [mail] = await mails()
+  expect(mail?.text).toContain('Reason: This card has expired.')
+  expect(mail?.text).not.toContain('declined')
+})
+
 test('[R4.3] the end of a term is told under the switch of instances, with its day and its price', async () => {
   const mailsOff = { ...DEFAULT_CHOICE.mails, instance_trouble: false }
   await notifications.set(other, { ...DEFAULT_CHOICE, mails: mailsOff })

@@ -14,6 +14,7 @@ import { customerAccounts, openHouseAccount, postTransfer } from '../ledger/ledg
 import { lockWallet } from '../ledger/wallet.ts'
 import { postAll } from '../meters/posting.ts'
 import { noteAutoPayment } from './auto-topup/outcomes.ts'
+import { isStillWanted } from './auto-topup/wanted.ts'
 import { advance, isOpen, isPaid, OPEN_STATES, type Told } from './intent-states.ts'
 import { noteMethodOfPayment } from './methods/of-payments.ts'
 import { bookFailedRefund, bookRefund, repayOwed } from './refunds.ts'
@@ -77,14 +78,25 @@ async function takeStep(deps: PaymentsDeps, intent: Intent): Promise<Intent> {
   if (answer.status === 'created') {
     // The platform's id is kept before it may charge.
     if (intent.platformIntentId === null) await book(deps, intent, answer)
-    answer = await driver.confirm({
-      intent_id: answer.intent_id,
-      return_url: returnUrl(deps, intent),
-      // Nobody is there to be asked.
-      ...(intent.origin === 'auto' ? { off_session: true } : {}),
-    })
+    answer = (await mayCharge(deps, intent))
+      ? await driver.confirm({
+          intent_id: answer.intent_id,
+          return_url: returnUrl(deps, intent),
+          // Nobody is there to be asked.
+          ...(intent.origin === 'auto' ? { off_session: true } : {}),
+        })
+      : await driver.cancel(answer.intent_id)
   }
   return await book(deps, intent, answer)
+}
+
+/** Customers charge what they have begun; auto top-up what it would still begin, however long the platform was away. */
+async function mayCharge(deps: PaymentsDeps, intent: Intent): Promise<boolean> {
+  if (intent.origin !== 'auto') return true
+  return await deps.db.transaction(async tx => {
+    await lockWallet(tx, intent.userId)
+    return await isStillWanted(tx, deps, intent)
+  })
 }
 
 /** Where browsers come back to from a platform; the page asks the gateway what became of the payment. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { EVENTS_KEPT_MS, type PaymentDriver } from '../../../drivers/payments/port.ts'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { EVENTS_KEPT_MS, type PaymentDriver, PaymentUnavailable } from '../../../drivers/payments/port.ts'
 import { type BillingFixture, createBillingFixture, topupRequest } from '../billing-fixture.ts'
 import { lookPauseMs } from './recovery.ts'
 import { paymentEvent, paymentIntent } from './tables.ts'
@@ -114,6 +114,48 @@ test('only what is not decided is told as open, whatever else is asked for', asy
   const open = await fixture.billing.openTopupsAmong([...ids, 'i-abc1234', randomUUID()])
   expect([...open]).toEqual([ids[1]])
   expect(await fixture.billing.openTopupsAmong([])).toEqual(new Set())
+})
+
+test('[B3] what was never asked of a platform that is set up no more ends; what may be paid there stays, and is said', async () => {
+  const silent = () => Promise.reject(new PaymentUnavailable('nobody is there'))
+  const away = (changes: Partial<PaymentDriver>) =>
+    fixture.replica({ payments: [{ ...fixture.driver, ...changes }] })
+  const left = async (changes: Partial<PaymentDriver>) => {
+    const key = randomUUID()
+    await expect(away(changes).topUp(topupRequest(userId, { idempotencyKey: key }))).rejects.toMatchObject({
+      code: 'payment_pending',
+    })
+    const [newest] = await fixture.billing.openTopups(userId)
+    fixture.clock.advance(1)
+    return newest?.transaction_id ?? ''
+  }
+  const unasked = await left({ createIntent: silent })
+  const ended = await left({ createIntent: silent })
+  const asked = await left({ confirm: silent })
+  const gone = fixture.replica({ payments: [] })
+  const stateOf = async (id: string) => (await fixture.billing.topup(userId, id)).status
+  const logged = vi.spyOn(fixture.log, 'error')
+  await gone.recoverTopups()
+  // Another gateway may be about to ask for it.
+  expect(await stateOf(unasked)).toBe('pending')
+  expect(await gone.cancelTopup(userId, ended)).toMatchObject({
+    status: 'failed',
+    failure: 'payment_platform_unknown',
+  })
+  fixture.clock.advance(3 * 3_600)
+  logged.mockClear()
+  await gone.recoverTopups()
+  expect(await stateOf(unasked)).toBe('failed')
+  expect(await stateOf(asked)).toBe('pending')
+  const said = logged.mock.calls.map(([about]) => (about as unknown as { intentId: string }).intentId)
+  expect(said.filter(id => [asked, unasked].includes(`t_${id}`))).toEqual([asked.slice(2)])
+  expect(await gone.cancelTopup(userId, asked)).toMatchObject({ status: 'pending' })
+  logged.mockRestore()
+  fixture.clock.advance(3_600)
+  await fixture.billing.recoverTopups()
+  expect(await stateOf(asked)).toBe('settled')
+  expect(await fixture.billing.balanceCents(userId)).toBe(2_500)
+  expect(await fixture.billing.checkBooks()).toEqual([])
 })
 
 /** A platform whose every payment waits for the bank, and how often it was asked. */

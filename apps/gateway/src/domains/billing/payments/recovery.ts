@@ -1,9 +1,10 @@
 import { and, asc, eq, inArray, lte } from 'drizzle-orm'
 import { readFeed } from './events.ts'
 import { isOpen, OPEN_STATES } from './intent-states.ts'
-import { book, carryOn, driverOf, type Intent, type PaymentsDeps } from './intents.ts'
+import { book, carryOn, type Intent, type PaymentsDeps } from './intents.ts'
 import { collectOwed } from './refunds.ts'
 import { paymentIntent } from './tables.ts'
+import { endUnreachable, platformOf } from './unreachable.ts'
 
 /** Looks of one round, so that many open payments never keep it from the platforms' lists of events. */
 const LOOKS_PER_ROUND_MAX = 100
@@ -50,10 +51,11 @@ async function carryOnDue(deps: PaymentsDeps, signal?: AbortSignal): Promise<num
 }
 
 async function finish(deps: PaymentsDeps, intent: Intent): Promise<Intent> {
+  const driver = platformOf(deps, intent)
+  if (driver === null) return await endUnreachable(deps, intent, false)
   const carried = await carryOn(deps, intent)
   const isLate = deps.clock.now().getTime() - carried.createdAt.getTime() > ACTION_MS_MAX
   if (carried.state !== 'requires_action' || !isLate || carried.platformIntentId === null) return carried
-  const driver = driverOf(deps, carried.platformName)
   return await book(deps, carried, await driver.cancel(carried.platformIntentId))
 }
 

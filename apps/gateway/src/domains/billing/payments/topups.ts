@@ -20,7 +20,6 @@ import { type IntentState, isOpen, isPaid, type OPEN_STATES } from './intent-sta
 import {
   book,
   carryOn,
-  driverOf,
   type Intent,
   isOpenOf,
   offeredDriver,
@@ -32,6 +31,7 @@ import { requirePlace } from './methods/methods.ts'
 import { findSaved, isExpired, isKeptOf, methodRowId } from './methods/stored.ts'
 import { paymentMethod } from './methods/tables.ts'
 import { paymentIntent } from './tables.ts'
+import { endUnreachable, platformOf } from './unreachable.ts'
 
 export interface TopupRequest {
   userId: string
@@ -118,15 +118,17 @@ export async function openTopups(
 }
 
 /**
- * Ends a top-up that waits for the customer. One that has moved on is answered as it is: whoever paid in the same
+ * Ends a top-up that waits for the customer, or that was never asked for at a platform that is set up no more. One that has moved on is answered as it is: whoever paid in the same
  * moment is told so.
  * @throws ApiError `not_found`; `payment_pending` when the platform did not answer.
  */
 export async function cancelTopup(deps: PaymentsDeps, userId: string, id: string): Promise<TopupState> {
   await deps.db.transaction(tx => forCustomer(tx, userId))
   const intent = await findOwn(deps, userId, id)
-  if (!isOpen(intent.state) || intent.platformIntentId === null) return stateOf(deps, intent)
-  const driver = driverOf(deps, intent.platformName)
+  if (!isOpen(intent.state)) return stateOf(deps, intent)
+  const driver = platformOf(deps, intent)
+  if (driver === null) return stateOf(deps, await endUnreachable(deps, intent, true))
+  if (intent.platformIntentId === null) return stateOf(deps, intent)
   try {
     return stateOf(deps, await book(deps, intent, await driver.cancel(intent.platformIntentId)))
   } catch (error) {

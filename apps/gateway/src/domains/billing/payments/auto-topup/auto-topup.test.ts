@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { PaymentUnavailable } from '../../../../drivers/payments/port.ts'
-import { type BillingFixture, createBillingFixture } from '../../billing-fixture.ts'
+import { type BillingFixture, createBillingFixture, topupRequest } from '../../billing-fixture.ts'
 import { paymentIntent } from '../tables.ts'
 import { autoTopup } from './tables.ts'
 
@@ -25,6 +25,13 @@ const SETTINGS = {
   monthly_cap: 5_000,
   payment_method_id: null,
 }
+
+const silent = () => Promise.reject(new PaymentUnavailable('nobody is there'))
+/** A gateway whose platform does not answer one question. */
+const cutOff = (question: 'createIntent' | 'confirm') =>
+  fixture.replica({ payments: [{ ...fixture.driver, [question]: silent }] })
+/** Another platform, which is offered. */
+const stripeLike = () => ({ ...fixture.driver, name: 'stripe-like' })
 
 const keep = (source: string) => fixture.billing.methods.add(userId, { platformName: 'testcard', source })
 const set = (changes: object = {}) => fixture.billing.autoTopup.set(userId, { ...SETTINGS, ...changes })
@@ -96,9 +103,7 @@ test('[R3.9] the cap of a month is never passed, is told once, and ends with the
 test('[R3.9] a charge that is cut off is finished once by recovery, and nothing else is begun meanwhile', async () => {
   await keep('4242 4242 4242 4242')
   await set()
-  const silent = () => Promise.reject(new PaymentUnavailable('nobody is there'))
-  const cut = fixture.replica({ payments: [{ ...fixture.driver, confirm: silent }] })
-  await cut.autoTopup.run()
+  await cutOff('confirm').autoTopup.run()
   expect(await get()).toMatchObject({ status: 'charging' })
   // That it is under way is known before the database has to refuse another one, every fifteen seconds.
   const logged = vi.spyOn(fixture.log, 'error')
@@ -108,6 +113,83 @@ test('[R3.9] a charge that is cut off is finished once by recovery, and nothing 
   expect(await attempts()).toHaveLength(1)
   await fixture.billing.recoverTopups()
   expect(await cents()).toBe(2_500)
+  expect(await fixture.billing.checkBooks()).toEqual([])
+})
+
+test('[R3.9] [R8.1] a card whose platform is offered no more tops nothing up, is refused at the form, and pays nothing', async () => {
+  const { method } = await keep('4242 4242 4242 4242')
+  await set()
+  const later = fixture.replica({ payments: [{ ...fixture.driver, offered: false }, stripeLike()] })
+  await later.autoTopup.run()
+  expect(await attempts()).toEqual([])
+  expect(await get()).toMatchObject({
+    status: 'backing_off',
+    refused_for: 'payment_platform_unknown',
+    refused_card: { last4: '4242' },
+  })
+  expect(news()).toEqual(['declined'])
+  await expect(later.autoTopup.set(userId, SETTINGS)).rejects.toMatchObject({
+    code: 'payment_platform_unknown',
+  })
+  // What is off can be saved all the same.
+  await later.autoTopup.set(userId, { ...SETTINGS, enabled: false })
+  expect(await later.payable(userId)).toMatchObject({ payable: false, reason: 'payment_method_required' })
+  const request = { ...topupRequest(userId), source: undefined, methodId: method.id }
+  for (const platformName of ['testcard', 'stripe-like']) {
+    await expect(later.topUp({ ...request, platformName })).rejects.toThrow()
+  }
+  const euros = fixture.replica({ payments: [{ ...fixture.driver, currencies: ['EUR'] }] })
+  await expect(euros.autoTopup.set(userId, SETTINGS)).rejects.toMatchObject({
+    code: 'payment_platform_unknown',
+  })
+  expect(await cents()).toBe(0)
+})
+
+const NOT_NEEDED = { threshold: 500 }
+
+test.each<[string, object]>([
+  ['turned off', { enabled: false }],
+  ['set to another amount', { amount: 1_000 }],
+  ['set to a cap that it passes', { threshold: 1_000_000, monthly_cap: 2_500 }],
+  ['not needed any more', NOT_NEEDED],
+])('[R3.9] a charge that a platform left open is not made once auto top-up was %s', async (_, changes) => {
+  await keep('4242 4242 4242 4242')
+  if ('monthly_cap' in changes) {
+    await set()
+    await run()
+    await set({ threshold: 1_000_000 })
+  } else await set()
+  const had = await cents()
+  await cutOff('createIntent').autoTopup.run()
+  expect(await get()).toMatchObject({ status: 'charging' })
+  await set(changes)
+  // What a charge would be needed for is there already.
+  if (changes === NOT_NEEDED) await fixture.billing.topUp(topupRequest(userId, { amountCents: 600 }))
+  const before = await cents()
+  await fixture.billing.recoverTopups()
+  expect(await cents()).toBe(before)
+  const ended = (await attempts()).filter(({ state }) => state === 'canceled')
+  expect(ended).toHaveLength(1)
+  // Nobody refused anything, so nothing is said.
+  expect(await get()).toMatchObject({ refused_for: null })
+  expect(news()).toEqual([])
+  expect(had).toBeLessThanOrEqual(before)
+})
+
+test('[R3.9] a charge that a platform left open is not made of a card that is charged no more', async () => {
+  const { method: visa } = await keep('4242 4242 4242 4242')
+  const { method: mastercard } = await keep('5555 5555 5555 4444')
+  await set({ payment_method_id: visa.id })
+  await cutOff('confirm').autoTopup.run()
+  await set({ payment_method_id: mastercard.id })
+  await fixture.billing.recoverTopups()
+  expect(await cents()).toBe(0)
+  await run()
+  expect(await cents()).toBe(2_500)
+  expect((await attempts()).map(({ state, sourceLast4 }) => [state, sourceLast4]).toSorted()).toEqual([
+    ['canceled', '4242'],
+    ['succeeded', '4444'],
+  ])
   expect(await fixture.billing.checkBooks()).toEqual([])
 })
 

@@ -2,6 +2,7 @@ import type { Card } from '@berth/contract/billing'
 import type { Currency } from '@berth/contract/limits'
 import { AUTO_TOPUP_DECLINES_MAX, AUTO_TOPUP_PAUSE_HOURS } from '@berth/contract/limits'
 import { eq } from 'drizzle-orm'
+import type { PaymentDriver } from '../../../../drivers/payments/port.ts'
 import type { Clock } from '../../../../platform/clock.ts'
 import type { Transaction } from '../../../../platform/database/database.ts'
 import type { Events } from '../../../../platform/events/events.ts'
@@ -10,11 +11,15 @@ import { isPaid } from '../intent-states.ts'
 import type { paymentIntent } from '../tables.ts'
 import { type AutoTopupRow, monthOf, readAuto } from './stored.ts'
 import { autoTopup } from './tables.ts'
+import { isStillWanted } from './wanted.ts'
 
 interface Deps {
   clock: Clock
   events: Pick<Events, 'emit'>
 }
+
+/** What tells besides whether a payment is still wanted. */
+type PaymentDeps = Deps & { payments: readonly PaymentDriver[] }
 
 /**
  * What follows for auto top-up from one of its payments that has come to an end. Call it in the transaction that books
@@ -22,7 +27,7 @@ interface Deps {
  */
 export async function noteAutoPayment(
   tx: Transaction,
-  deps: Deps,
+  deps: PaymentDeps,
   intent: typeof paymentIntent.$inferSelect,
 ): Promise<void> {
   const { userId, state, currency, sourceBrand: brand, sourceLast4: last4 } = intent
@@ -32,6 +37,8 @@ export async function noteAutoPayment(
     await change(tx, userId, { ...CALM, halt: null })
     return
   }
+  // It was ended because nobody wants it any more: nothing was refused.
+  if (state === 'canceled' && !(await isStillWanted(tx, deps, intent))) return
   const failure = state === 'canceled' ? 'payment_canceled' : (intent.failure ?? 'payment_failed')
   await noteRefusal(tx, deps, row, { failure, currency, card: { brand, last4 } })
 }

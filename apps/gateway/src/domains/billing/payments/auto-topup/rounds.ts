@@ -1,15 +1,16 @@
-import { microFromCents } from '@berth/contract/money'
 import { and, asc, eq, gt, inArray, isNull, lte, or, sql } from 'drizzle-orm'
 import { PaymentUnavailable } from '../../../../drivers/payments/port.ts'
 import { forCustomer } from '../../../customers/customers.ts'
 import { wallet } from '../../ledger/tables.ts'
 import { lockWallet, readTotals, selectTotals, withSumsOfEach } from '../../ledger/wallet.ts'
 import { carryOn, type Intent, type PaymentsDeps } from '../intents.ts'
-import { findSaved, isExpired } from '../methods/stored.ts'
+import { whyNotCharged } from '../methods/chargeable.ts'
+import { findSaved } from '../methods/stored.ts'
 import { paymentIntent } from '../tables.ts'
 import { noteCapped, noteRefusal } from './outcomes.ts'
 import { type AutoTopupRow, chargedCents, isCharging } from './stored.ts'
 import { autoTopup } from './tables.ts'
+import { isBelow } from './wanted.ts'
 
 /** Customers whose balance is read at once. */
 const CUSTOMERS_PAGE = 200
@@ -72,10 +73,6 @@ async function belowOf(
   })
 }
 
-function isBelow({ availableMicro }: { availableMicro: bigint }, row: AutoTopupRow): boolean {
-  return availableMicro < microFromCents(row.thresholdCents)
-}
-
 /**
  * Writes the payment of a customer whose balance is below, before the platform is asked, so that a crash leaves what
  * recovery finishes with the same one charge.
@@ -96,8 +93,12 @@ async function begin(deps: PaymentsDeps, userId: string): Promise<Intent | null>
       await noteCapped(tx, deps, row, { currency, card })
       return null
     }
-    if (method === null || isExpired(method, now)) {
-      const failure = method === null ? 'payment_method_required' : 'card_expired'
+    if (method === null) {
+      await noteRefusal(tx, deps, row, { failure: 'payment_method_required', currency, card })
+      return null
+    }
+    const failure = whyNotCharged(deps, method, currency)
+    if (failure !== null) {
       await noteRefusal(tx, deps, row, { failure, currency, card })
       return null
     }

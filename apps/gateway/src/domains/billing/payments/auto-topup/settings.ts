@@ -6,7 +6,8 @@ import { wireOf } from '../../../../platform/http/wire.ts'
 import { forCustomer } from '../../../customers/customers.ts'
 import { currencyOf, lockWallet } from '../../ledger/wallet.ts'
 import type { PaymentsDeps } from '../intents.ts'
-import { findSaved, isExpired, methodRowId, methodWireId } from '../methods/stored.ts'
+import { whyNotCharged } from '../methods/chargeable.ts'
+import { findSaved, methodRowId, methodWireId } from '../methods/stored.ts'
 import { CALM } from './outcomes.ts'
 import { type AutoTopupRow, chargedCents, isCharging, readAuto } from './stored.ts'
 import { autoTopup } from './tables.ts'
@@ -46,8 +47,8 @@ export async function readSettings(
 /**
  * Sets all of it in one statement, so that nothing is ever half saved. What was refused before is forgotten: the
  * customer has looked at it. A cap that is reached stays so, and is not told anew, unless there is room again.
- * @throws ApiError `payment_method_required` for turning it on with nothing to charge; `card_expired`; `not_found` for a
- *   method that is not the customer's.
+ * @throws ApiError `payment_method_required` for turning it on with nothing to charge; `card_expired`;
+ *   `payment_platform_unknown` for a method whose platform is not offered; `not_found` for one that is not the customer's.
  */
 export async function saveSettings(
   deps: PaymentsDeps,
@@ -56,15 +57,16 @@ export async function saveSettings(
 ): Promise<AutoTopup> {
   await deps.db.transaction(async tx => {
     await forCustomer(tx, userId)
-    await lockWallet(tx, userId)
+    const { currency } = await lockWallet(tx, userId)
     const now = deps.clock.now()
     const chosen = body.payment_method_id
     const methodId = chosen === null ? null : methodRowId(chosen)
     const method = await findSaved(tx, userId, methodId)
     if (chosen !== null && (methodId === null || method === null)) throw new ApiError('not_found')
     if (body.enabled && method === null) throw new ApiError('payment_method_required')
-    if (body.enabled && method !== null && isExpired(method, now)) {
-      throw new ApiError('card_expired', { fields: [{ path: 'payment_method_id', rule: 'not_allowed' }] })
+    const refusal = body.enabled && method !== null ? whyNotCharged(deps, method, currency) : null
+    if (refusal !== null) {
+      throw new ApiError(refusal, { fields: [{ path: 'payment_method_id', rule: 'not_allowed' }] })
     }
     const before = await readAuto(tx, userId)
     const isCapped =

@@ -11,10 +11,11 @@ import type { Transaction } from '../../../../platform/database/database.ts'
 import { ApiError } from '../../../../platform/http/api-error.ts'
 import { wireOf } from '../../../../platform/http/wire.ts'
 import { forCustomer } from '../../../customers/customers.ts'
-import { lockWallet, readTotals } from '../../ledger/wallet.ts'
+import { currencyOf, lockWallet, readTotals } from '../../ledger/wallet.ts'
 import type { AutoTopupRow } from '../auto-topup/stored.ts'
 import { readAuto } from '../auto-topup/stored.ts'
 import { offeredDriver, type PaymentsDeps } from '../intents.ts'
+import { whyNotCharged } from './chargeable.ts'
 import { CHECKOUT_SOURCE, carryOnMethod } from './keeping.ts'
 import {
   ensureDefault,
@@ -170,16 +171,17 @@ export async function forgetMethods(
 
 /** Whether the account could pay now, and by what. */
 export async function readPayable(
-  { db, clock }: Pick<PaymentsDeps, 'db' | 'clock'>,
+  deps: Pick<PaymentsDeps, 'db' | 'clock' | 'payments'>,
   userId: string,
 ): Promise<CallData<typeof checkPayable>> {
+  const { db, clock } = deps
   const { availableMicro } = await readTotals(db, clock, userId)
   if (availableMicro > 0n) return { payable: true, by: 'balance', reason: null }
+  const currency = await currencyOf(db, userId)
   const saved = await db.select().from(paymentMethod).where(isSavedOf(userId))
-  if (saved.some(method => !isExpired(method, clock.now()))) {
-    return { payable: true, by: 'payment_method', reason: null }
-  }
-  const reason = saved.length === 0 ? 'payment_method_required' : 'card_expired'
+  const refusals = saved.map(method => whyNotCharged(deps, method, currency))
+  if (refusals.includes(null)) return { payable: true, by: 'payment_method', reason: null }
+  const reason = refusals.includes('card_expired') ? 'card_expired' : 'payment_method_required'
   return { payable: false, by: null, reason }
 }
 

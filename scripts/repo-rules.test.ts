@@ -143,6 +143,15 @@ const textRules: TextRule[] = [
     ],
   },
   {
+    name: 'the gateway finds its files by the folder of their module',
+    instead:
+      'Write `join(import.meta.dirname, …)`: once it is built, the URL of a module is that of another file.',
+    applies: path => path.startsWith('apps/gateway/src/') && !TEST.test(path),
+    pattern: /new URL\([^)]*\bimport\.meta\.url/,
+    bad: ["new URL('./worker.ts', import.meta.url)", 'new URL(FILE, import.meta.url)'],
+    good: ["join(import.meta.dirname, 'worker.ts')", 'createRequire(import.meta.url)', 'new URL(link)'],
+  },
+  {
     name: 'packages come from whichever registry a machine uses',
     instead: 'Keep `omit-lockfile-registry-resolved=true` in .npmrc and run `npm install` again.',
     applies: path => path === 'package-lock.json' || path.endsWith('.npmrc'),

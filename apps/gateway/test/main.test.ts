@@ -3,8 +3,10 @@ import { randomUUID, sign } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join, resolve } from 'node:path'
+import { topup } from '@berth/contract/billing'
 import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
 import { deployInstance } from '@berth/contract/instances'
+import { getInvoicePdf, listInvoices } from '@berth/contract/invoices'
 import ssh2, { type ServerHostKeyAlgorithm } from 'ssh2'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { builtGateway } from '../../../scripts/test/built-gateway.ts'
@@ -147,6 +149,26 @@ test('for others than this computer it says that mails reach nobody, and that no
   await expect.poll(run.output, RECOVERY).toContain('reach nobody until SMTP_URL is set')
   expect(run.output()).not.toContain('/mailbox')
   expect(run.output()).toContain('NO MONEY HERE IS REAL')
+})
+
+test('[B23] as it is built it makes an invoice as PDF, in a thread that it finds', async () => {
+  const run = start(await databaseBeside())
+  const authorization = `Bearer ${await signInByLink(await run.signInLink)}`
+  const address = await run.address
+  const ask = async (path: string, body?: object) => {
+    const sent = { 'content-type': 'application/json', [IDEMPOTENCY_KEY_HEADER]: randomUUID() }
+    const answer = await fetch(`${address}${GATEWAY_PREFIX}${path}`, {
+      headers: { authorization, ...(body && sent) },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
+    return ((await answer.json()) as { data: unknown }).data
+  }
+  const paid = { amount: 1_000, currency: 'USD', platform_name: 'testcard', source: '4242 4242 4242 4242' }
+  expect(await ask(topup.path, paid)).toMatchObject({ status: 'settled' })
+  const [made] = listInvoices.data.parse(await ask(listInvoices.path)).items
+  const pdf = getInvoicePdf.data.parse(await ask(getInvoicePdf.path.replace('{id}', made?.id ?? '')))
+  const file = await fetch(new URL(pdf.download_url, address))
+  expect([file.status, (await file.text()).slice(0, 5)]).toEqual([200, '%PDF-'])
 })
 
 test('one gateway at a time uses a data folder; it ends in good order and takes its database along', async () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { InvoicePage } from '@berth/contract/invoices'
 import type { Language } from '@berth/contract/limits'
@@ -16,7 +17,8 @@ const LIMITS: PdfLimits = { atOnceMax: 2, waitingMax: 20, makeMsMax: 15_000 }
 
 const HEAP_MB_MAX = 192
 
-const SCRIPT = new URL('./pdf-worker.ts', import.meta.url)
+/** A folder of its own, which the build knows: in the built gateway a module's URL is another file's. */
+const SCRIPT = join(import.meta.dirname, 'pdf-worker.ts')
 
 /** What the thread is given, and what it answers. */
 export interface PdfOrder {

@@ -1,7 +1,7 @@
 import { INSTANCE_REASON_CODES } from '@berth/contract/instance-codes'
 import { INSTANCE_STATUSES, statusesFor } from '@berth/contract/instance-states'
 import { createInstance } from 'i18next'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import common from '../../public/locales/en/common.json'
 import events from '../../public/locales/en/events.json'
 import instances from '../../public/locales/en/instances.json'
@@ -69,6 +69,9 @@ describe('what an instance costs', () => {
 })
 
 describe('under the status', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: new Date(2026, 10, 20, 20) }))
+  afterEach(() => void vi.useRealTimers())
+
   test('[B5] one that runs and will be stopped by itself says when', () => {
     const stop_at = new Date(2026, 10, 22, 18, 5).toISOString()
     const under = texts.underStatus(madeInstance({ stop_at }))

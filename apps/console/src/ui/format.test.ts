@@ -64,11 +64,21 @@ test('a rate carries its unit, and four decimals where it is quoted', () => {
 })
 
 test('[R1.9] spans and dates follow the language', () => {
+  sinceAutumn()
   expect(formats.zh.duration(3_780)).toBe('1 小时 03 分')
   expect(formats.ko.duration(3_780)).toBe('1시간 03분')
   expect(formats.en.weekdayMoment(new Date(2026, 10, 22, 1, 40))).toBe('Sun 22 Nov, 01:40')
   expect(formats.en.moment(new Date(2026, 10, 20, 18, 0))).toBe('20 Nov, 18:00')
   expect(formats.ja.date(new Date(2026, 10, 20))).toBe('2026年11月20日')
+})
+
+test('[R2.27] a moment of another year says which; one near by says it where it could be mistaken', () => {
+  sinceAutumn()
+  expect(formats.en.moment(new Date(2025, 10, 20, 18, 0))).toBe('20 Nov 2025, 18:00')
+  expect(formats.en.weekdayMoment(new Date(2028, 6, 12, 21, 14))).toBe('Wed 12 Jul 2028, 21:14')
+  expect(formats.en.weekdayMoment(new Date(2027, 0, 19, 19, 1))).toBe('Tue 19 Jan, 19:01')
+  expect(formats.en.utcMoment('2025-03-10T12:00:00.000Z')).toBe('10 Mar 2025, 12:00')
+  expect(formats.ja.moment(new Date(2025, 10, 20, 18, 0))).toBe('2025年11月20日 18:00')
 })
 
 test('[R2.27] a day is called by its own name west and east of UTC; a moment by the day where its reader is', async () => {
@@ -86,6 +96,12 @@ test('[R2.27] a day is called by its own name west and east of UTC; a moment by 
   expect(await said('America/Los_Angeles')).toEqual(['13 Nov 2026', '12 Nov 2026'])
   expect(await said('Asia/Tokyo')).toEqual(['13 Nov 2026', '13 Nov 2026'])
 })
+
+/** The time that these tests are of. */
+function sinceAutumn(): void {
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date(2026, 10, 20, 12) })
+  onTestFinished(() => void vi.useRealTimers())
+}
 
 async function textsOf(language: Language): Promise<TFunction<'common'>> {
   const file = new URL(`../../public/locales/${language}/common.json`, import.meta.url)

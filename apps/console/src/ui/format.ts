@@ -12,6 +12,9 @@ import type { TFunction } from 'i18next'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 
+/** Moments further away than this say their year: a day and a month alone would be taken for those of another one. */
+const YEAR_SAID_FROM_MS = 300 * 24 * 3_600_000
+
 const HOUR_S = 3_600
 const DAY_S = 86_400
 /** Below this, a span is said in hours: "31 h" is easier to plan with than "1 d 7 h". */
@@ -81,7 +84,7 @@ export interface Format {
   duration: (seconds: number, exact?: boolean) => string
   /** How long a balance lasts, in one unit: `31 h`, `12 d`. */
   runway: (seconds: number) => string
-  /** `20 Nov, 18:00` */
+  /** `20 Nov, 18:00`; with its year where that does not go without saying, as the next two. */
   moment: (date: string | Date) => string
   /** `Sun 22 Nov, 01:40` */
   weekdayMoment: (date: string | Date) => string
@@ -141,16 +144,16 @@ export function formatsOf(language: Language, t: TFunction<'common'>): Format {
       if (whole < DAYS_FROM_S) return unit({ unit: 'h', value: Math.floor(whole / HOUR_S) }, false)
       return unit({ unit: 'd', value: Math.floor(whole / DAY_S) }, false)
     },
-    moment: value => moment().format(new Date(value)),
+    moment: value => moment(isFar(value)).format(new Date(value)),
     weekdayMoment: value =>
-      weekdayMoment()
+      weekdayMoment(isFar(value))
         .format(new Date(value))
         .replace(/^(\w+), /, '$1 '),
     clock: value => clock().format(new Date(value)),
     date: value => (isDay(value) ? utcDate() : date()).format(new Date(value)),
     month: value => month().format(new Date(`${value}-01T00:00:00Z`)),
     day: value => day().format(new Date(`${value}T00:00:00Z`)),
-    utcMoment: value => utcMoment().format(new Date(value)),
+    utcMoment: value => utcMoment(isFar(value)).format(new Date(value)),
     number: value => number().format(value),
   }
 }
@@ -160,15 +163,19 @@ function isDay(value: string | Date): boolean {
   return typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value)
 }
 
+function isFar(value: string | Date): boolean {
+  return Math.abs(new Date(value).getTime() - Date.now()) > YEAR_SAID_FROM_MS
+}
+
 interface Writers {
-  moment: () => Intl.DateTimeFormat
-  weekdayMoment: () => Intl.DateTimeFormat
+  moment: (withYear: boolean) => Intl.DateTimeFormat
+  weekdayMoment: (withYear: boolean) => Intl.DateTimeFormat
   clock: () => Intl.DateTimeFormat
   date: () => Intl.DateTimeFormat
   utcDate: () => Intl.DateTimeFormat
   month: () => Intl.DateTimeFormat
   day: () => Intl.DateTimeFormat
-  utcMoment: () => Intl.DateTimeFormat
+  utcMoment: (withYear: boolean) => Intl.DateTimeFormat
   number: () => Intl.NumberFormat
 }
 
@@ -185,18 +192,26 @@ function writersOf(language: Language): Writers {
   const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
   const day = { day: 'numeric', month: 'short' } as const
   const made = {
-    moment: once(() => new Intl.DateTimeFormat(locale, { ...day, ...clock })),
-    weekdayMoment: once(() => new Intl.DateTimeFormat(locale, { weekday: 'short', ...day, ...clock })),
+    moment: momentsOf(locale, clock),
+    weekdayMoment: momentsOf(locale, { weekday: 'short', ...clock }),
     clock: once(() => new Intl.DateTimeFormat(locale, { ...clock, second: '2-digit' })),
     date: once(() => new Intl.DateTimeFormat(locale, { ...day, year: 'numeric' })),
     utcDate: once(() => new Intl.DateTimeFormat(locale, { ...day, year: 'numeric', timeZone: 'UTC' })),
     month: once(() => new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })),
     day: once(() => new Intl.DateTimeFormat(locale, { weekday: 'short', ...day, timeZone: 'UTC' })),
-    utcMoment: once(() => new Intl.DateTimeFormat(locale, { ...day, ...clock, timeZone: 'UTC' })),
+    utcMoment: momentsOf(locale, { ...clock, timeZone: 'UTC' }),
     number: once(() => new Intl.NumberFormat(locale)),
   }
   writers.set(language, made)
   return made
+}
+
+/** Writers of moments without and with their year. */
+function momentsOf(locale: string, parts: Intl.DateTimeFormatOptions): Writers['moment'] {
+  const shown = { day: 'numeric', month: 'short', ...parts } as const
+  const short = once(() => new Intl.DateTimeFormat(locale, shown))
+  const long = once(() => new Intl.DateTimeFormat(locale, { ...shown, year: 'numeric' }))
+  return withYear => (withYear ? long() : short())
 }
 
 function once<Made>(make: () => Made): () => Made {

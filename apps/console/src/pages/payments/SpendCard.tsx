@@ -8,6 +8,7 @@ import { ErrorState } from '../../ui/ErrorState.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { StaleNote } from '../../ui/StaleNote.tsx'
+import { REFRESH_MS } from './refresh.ts'
 import classes from './SpendCard.module.css'
 
 /** Days in the chart. */
@@ -16,7 +17,10 @@ export const SPEND_DAYS = 14
 /** What was spent by day; today's bar stands out, because it still grows. */
 export function SpendCard() {
   const { t } = useTranslation('payments')
-  const { data, error, refetch, dataUpdatedAt } = useQuery(queryOf(getSpend, { query: { days: SPEND_DAYS } }))
+  const { data, error, refetch, dataUpdatedAt } = useQuery({
+    ...queryOf(getSpend, { query: { days: SPEND_DAYS } }),
+    refetchInterval: REFRESH_MS,
+  })
   if (!data) {
     return (
       <Card title={t('spend.title', { days: SPEND_DAYS })}>

@@ -1,7 +1,10 @@
 import type { Transaction } from '@berth/contract/billing'
 
-/** A running machine's row grows while it is looked at. */
-const REFRESH_MS = 30_000
+/**
+ * What the page shows changes by itself: a machine's row grows, a saved card is charged or refused, a limit comes nearer.
+ * All of its cards are read again together, so that they agree.
+ */
+export const REFRESH_MS = 30_000
 /** Somebody waits for a payment that was begun just now. */
 const REFRESH_OPEN_MS_MIN = 3_000
 /** Between two looks a tenth of the payment's age: one that waits for its bank for days needs no more than other rows. */

@@ -16,6 +16,7 @@ import { Answer } from '../../../ui/Answer.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import { useFormat } from '../../../ui/format.ts'
 import { toast } from '../../../ui/toast.ts'
+import { REFRESH_MS } from '../refresh.ts'
 import classes from './AutoTopupCard.module.css'
 
 const AutoTopupDialog = lazyPart(() => import('./AutoTopupDialog.tsx').then(module => module.AutoTopupDialog))
@@ -23,7 +24,7 @@ const AutoTopupDialog = lazyPart(() => import('./AutoTopupDialog.tsx').then(modu
 /** What tops the balance up by itself (R3.9): what it does, its cap, what stopped it, and the form that sets it. */
 export function AutoTopupCard() {
   const { t } = useTranslation(['methods', 'errors'])
-  const query = useQuery(queryOf(getAutoTopup, {}))
+  const query = useQuery({ ...queryOf(getAutoTopup, {}), refetchInterval: REFRESH_MS })
   const editing = useAsked<AutoTopup>()
   const auto = query.data
   // Nothing that could be charged is kept.

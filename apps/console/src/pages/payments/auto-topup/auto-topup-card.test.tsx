@@ -1,10 +1,11 @@
 import { type AutoTopup, getAutoTopup, setAutoTopup } from '@berth/contract/auto-topup'
 import { listPaymentMethods } from '@berth/contract/payment-methods'
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { renderInPage } from '../../../component-fixture.tsx'
 import { type Answers, answerCalls, customer, InShell, Refusal } from '../../../gateway-fixture.tsx'
 import { madeMethod } from '../methods/method-fixture.ts'
+import { REFRESH_MS } from '../refresh.ts'
 import { AutoTopupCard } from './AutoTopupCard.tsx'
 
 const VISA = { brand: 'Visa', last4: '4242' }
@@ -69,6 +70,17 @@ test.each([
 ] as const)('[R3.9] it says what stopped it, and until when: %j', async (about, says) => {
   await show({ ...ON, ...about })
   expect(await screen.findByText(says)).toBeTruthy()
+})
+
+test('[R3.9] a charge that was refused meanwhile stands on the card that is looked at', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let auto: AutoTopup = ON
+  await show(ON, { [getAutoTopup.operation]: () => auto })
+  await screen.findByText(/^Below \$10\.00/)
+  auto = { ...ON, status: 'backing_off', next_try_at: '2026-11-20T21:04:00.000Z', ...REFUSED }
+  await act(() => vi.advanceTimersByTimeAsync(REFRESH_MS))
+  expect(await screen.findByText(/Mastercard ending 4444 was not charged/)).toBeTruthy()
 })
 
 test('[R3.9] it is turned off at once, and what was set stays', async () => {

@@ -15,6 +15,7 @@ import { Answer } from '../../../ui/Answer.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import { useFormat } from '../../../ui/format.ts'
 import { toast } from '../../../ui/toast.ts'
+import { REFRESH_MS } from '../refresh.ts'
 import classes from './BudgetsCard.module.css'
 import { percentSpent, stateOf } from './budget-state.ts'
 
@@ -26,7 +27,7 @@ const ConfirmDialog = lazyPart(() =>
 /** What the account and its instances are meant to cost by day or month, and what was spent of it (B16). */
 export function BudgetsCard() {
   const { t } = useTranslation('budgets')
-  const query = useQuery(queryOf(listBudgets, {}))
+  const query = useQuery({ ...queryOf(listBudgets, {}), refetchInterval: REFRESH_MS })
   const remove = useChange(removeBudget)
   const adding = useAsked<true>()
   const editing = useAsked<Budget>()

@@ -6,6 +6,7 @@ import { queryOf } from '../../../api/queries.ts'
 import { Answer } from '../../../ui/Answer.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import { useFormat } from '../../../ui/format.ts'
+import { REFRESH_MS } from '../refresh.ts'
 import classes from './CreditsCard.module.css'
 import { RedeemForm } from './RedeemForm.tsx'
 
@@ -16,7 +17,10 @@ const LOTS_SHOWN = 10
 export function CreditsCard() {
   const { t } = useTranslation('coupons')
   const format = useFormat()
-  const query = useQuery(queryOf(listCredits, { query: { page_size: LOTS_SHOWN } }))
+  const query = useQuery({
+    ...queryOf(listCredits, { query: { page_size: LOTS_SHOWN } }),
+    refetchInterval: REFRESH_MS,
+  })
   // As the balance says it: nothing shows that is not there.
   const left = query.data && format.cents(centsFloor(BigInt(query.data.left_micro)), query.data.currency)
   return (

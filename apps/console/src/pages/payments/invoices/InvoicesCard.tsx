@@ -12,6 +12,7 @@ import { useSaving } from '../../../receipts/use-saving.ts'
 import { Card } from '../../../ui/Card.tsx'
 import { useFormat } from '../../../ui/format.ts'
 import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
+import { REFRESH_MS } from '../refresh.ts'
 import classes from './InvoicesCard.module.css'
 
 /** Invoices and credit notes, newest first, each to be saved as PDF (R3.10, B23). */
@@ -21,6 +22,7 @@ export function InvoicesCard() {
   const list = useQuery({
     ...queryOf(listInvoices, { query: page > 1 ? { page } : {} }),
     placeholderData: keepPreviousData,
+    refetchInterval: REFRESH_MS,
   })
   const columns = useColumns()
   return (

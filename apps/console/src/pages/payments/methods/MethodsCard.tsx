@@ -17,6 +17,7 @@ import { Answer } from '../../../ui/Answer.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import { paymentsOfPage } from '../../../ui/payments-of-page.ts'
 import { toast } from '../../../ui/toast.ts'
+import { REFRESH_MS } from '../refresh.ts'
 import { MethodRow } from './MethodRow.tsx'
 import classes from './MethodsCard.module.css'
 import { useMethodName } from './method-text.ts'
@@ -35,7 +36,7 @@ export function MethodsCard() {
   const query = useQuery({
     ...queryOf(listPaymentMethods, {}),
     refetchInterval: ({ state }) =>
-      state.data?.some(({ status }) => status === 'saving') ? SAVING_POLL_MS : false,
+      state.data?.some(({ status }) => status === 'saving') ? SAVING_POLL_MS : REFRESH_MS,
   })
   const remove = useChange(removePaymentMethod)
   const adding = useAsked<true>()

@@ -7,12 +7,13 @@ import { searchOf } from '../../../app/search.ts'
 import { Answer } from '../../../ui/Answer.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import { useFormat } from '../../../ui/format.ts'
+import { REFRESH_MS } from '../refresh.ts'
 import classes from './UsesCard.module.css'
 
 /** What uses the balance by the hour, by what is used most; the rows add up to their sum as they are read. */
 export function UsesCard() {
   const { t } = useTranslation('payments')
-  const query = useQuery(queryOf(getOutlook, {}))
+  const query = useQuery({ ...queryOf(getOutlook, {}), refetchInterval: REFRESH_MS })
   return (
     <Card title={t('uses.title')}>
       <Answer query={query} data={query.data} rows={4}>

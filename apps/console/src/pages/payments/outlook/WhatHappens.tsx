@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
 import { useFormat } from '../../../ui/format.ts'
+import { REFRESH_MS } from '../refresh.ts'
 import classes from './WhatHappens.module.css'
 import { type Happening, whatHappens } from './what-happens.ts'
 
@@ -11,7 +12,7 @@ import { type Happening, whatHappens } from './what-happens.ts'
 export function WhatHappens() {
   const { t } = useTranslation('payments')
   const format = useFormat()
-  const outlook = useQuery(queryOf(getOutlook, {}))
+  const outlook = useQuery({ ...queryOf(getOutlook, {}), refetchInterval: REFRESH_MS })
   const choice = useQuery(queryOf(getNotifications, {}))
   const text = useHappeningText()
   if (!outlook.data || !choice.data) return null

@@ -122,7 +122,7 @@ function createPen(doc: InstanceType<typeof PDFDocument>, fonts: InvoiceFonts) {
 /** Stands for what no font has. */
 const UNKNOWN = '?'
 /** Digits and signs that figures are written with. */
-const FIGURES = '0123456789-:.,$€−·UTC EURSD?'
+const FIGURES = '0123456789-:.,$€−*UTC EURSD?'
 
 /** All that is written, by weight: more than that is harmless. */
 function textsOf(page: InvoicePage, words: InvoiceWords): Record<Weight, string> {
@@ -187,14 +187,9 @@ function drawAll(pen: Pen, page: InvoicePage, words: InvoiceWords): void {
     pen.write({ text, x: PAGE.left, y, size: 10, weight: 'plain', color: GREY })
     y += 16
   }
-  pen.write({
-    text: `${invoice.number} · ${words.page}`,
-    x: PAGE.left,
-    y: PAGE.bottom,
-    size: 8,
-    weight: 'plain',
-    color: GREY,
-  })
+  const foot = { y: PAGE.bottom, size: 8, weight: 'plain', color: GREY } as const
+  pen.write({ ...foot, text: invoice.number, x: PAGE.left })
+  pen.write({ ...foot, text: words.page, x: PAGE.right, right: true })
 }
 
 function buyerOf(page: InvoicePage, words: InvoiceWords) {
@@ -211,7 +206,7 @@ function drawFacts(pen: Pen, page: InvoicePage, words: InvoiceWords, top: number
     [words.month, invoice.month?.slice(0, 7) ?? null],
     [words.corrects, corrects],
     [words.paidOn, invoice.kind === 'topup' ? (paidAt?.slice(0, 10) ?? null) : null],
-    [invoice.kind === 'refund' ? words.refundedTo : words.paidBy, card && `${card.brand} ·· ${card.last4}`],
+    [invoice.kind === 'refund' ? words.refundedTo : words.paidBy, card && `${card.brand} **** ${card.last4}`],
   ]
   let y = top
   for (const [name, value] of facts) {

@@ -60,6 +60,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
       },
     ],
     imageStore: createLayoutFolder(join(dataDir, 'images'), { bytes_max: 2 ** 40, free_bytes_min: 0 }),
+    modelServers: new Map(),
     mail: { driver: mailbox, mailbox },
     captcha: 'none',
     payments: [],

@@ -29,6 +29,7 @@ import { instancesRoutes } from './domains/instances/routes.ts'
 import { saidIn } from './domains/instances/said.ts'
 import { createModels, type Models } from './domains/models/models.ts'
 import { modelsRoutes } from './domains/models/routes.ts'
+import { v1Routes } from './domains/models/v1/v1-routes.ts'
 import { createNotifications } from './domains/notifications/notifications.ts'
 import { notificationsRoutes } from './domains/notifications/routes.ts'
 import { createPublicIps } from './domains/public-ips/public-ips.ts'
@@ -56,6 +57,7 @@ import type { IdentitySource } from './drivers/identity/port.ts'
 import type { LayoutStore } from './drivers/image-store/port.ts'
 import { createMailQueue } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
+import type { ModelServer } from './drivers/models/port.ts'
 import { type PaymentsShown, paymentsShown } from './drivers/payments/payments-shown.ts'
 import type { PaymentDriver } from './drivers/payments/port.ts'
 import type { IdentityProvider } from './drivers/sign-in/port.ts'
@@ -131,6 +133,8 @@ export interface GatewayParts {
   trustedProxies: readonly string[]
   /** Keeps customers' images. */
   imageStore: LayoutStore
+  /** Who answers for each hosted model, by its id. */
+  modelServers: ReadonlyMap<string, readonly ModelServer[]>
   /** Seals registry passwords: 32 bytes in base64; null takes the installation's. The former ones only open. */
   credentialsKey: string | null
   formerCredentialsKeys: readonly string[]
@@ -421,7 +425,15 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
             place: placeOf(parts.sshAddress ?? null),
           },
   })
-  const models = createModels({ ...base, events })
+  const models = createModels({
+    ...base,
+    events,
+    billing,
+    budgets,
+    catalogue,
+    servers: parts.modelServers,
+    owner: parts.gatewayId,
+  })
 
   const routes: Route[] = [
     ...identityRoutes(identity),
@@ -442,7 +454,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...auditRoutes(audit),
     ...sshKeysRoutes(sshKeys),
     ...registriesRoutes(registries),
-    ...modelsRoutes(models),
+    ...modelsRoutes(models, say),
   ]
   const shown = paymentsShown(parts.payments, servesThisComputerOnly(parts))
   const health = async () => {
@@ -453,6 +465,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     routes,
     rawRoutes: [
       ...paymentRawRoutes(billing, parts.payments),
+      ...v1Routes(models, createRateCounts(base)),
       invoicePdfRoute(billing.invoices),
       ...images.rawRoutes,
       ...reach.rawRoutes,
@@ -635,6 +648,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       budgets.start()
       unpaid.start()
       traffic.start()
+      models.start()
       await watches.start()
       await volumes.start()
       await images.start()
@@ -658,6 +672,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
         budgets.stop(),
         unpaid.stop(),
         traffic.stop(),
+        models.stop(),
         watches.stop(),
         volumes.stop(),
         images.stop(),

@@ -8,6 +8,7 @@ import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.t
 import { openLayoutStore } from './drivers/image-store/open-store.ts'
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
 import { createSmtpDriver } from './drivers/mail/smtp.ts'
+import { modelServersOf } from './drivers/models/model-servers.ts'
 import type { PaymentDriver } from './drivers/payments/port.ts'
 import { offersStripe } from './drivers/payments/stripe/offers-stripe.ts'
 import { offersTestCards } from './drivers/payments/testcard/offers-test-cards.ts'
@@ -60,6 +61,9 @@ export async function gatewayParts(from: {
       dirname(config.catalogueFile),
     ),
     imageStore: openLayoutStore(config.imageStore),
+    modelServers: modelServersOf(catalogue.models, process.env, () =>
+      Math.floor(systemClock.now().getTime() / 1_000),
+    ),
     mail: config.smtp
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
       : { driver: kept, mailbox: kept },

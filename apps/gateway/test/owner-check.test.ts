@@ -76,6 +76,7 @@ const WHO: Record<string, Audience> = {
   'region.all': 'guest',
   'region.list': 'guest',
   'gpu_spec.list': 'guest',
+  'model.list': 'guest',
   'image.official': 'guest',
   'image.official-in': 'guest',
   'image.community': 'guest',

@@ -14,6 +14,7 @@ import type { FleetSource } from '../src/domains/fleet/fleet.ts'
 import { createFakeEngine } from '../src/drivers/compute/fake/fake-engine.ts'
 import type { Engine } from '../src/drivers/compute/port/engine.ts'
 import { createMailboxDriver } from '../src/drivers/mail/mailbox.ts'
+import { modelServersOf } from '../src/drivers/models/model-servers.ts'
 import { createTestcardDriver } from '../src/drivers/payments/testcard/testcard-driver.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import type { Catalogue } from '../src/platform/config/catalogue.ts'
@@ -113,6 +114,9 @@ export async function startGateway(
     catalogue,
     engines: [everywhere(overrides.compute ?? createFakeEngine({ clock }), catalogue)],
     imageStore: images.store,
+    modelServers:
+      overrides.modelServers ??
+      modelServersOf(catalogue.models, {}, () => Math.floor(clock.now().getTime() / 1_000)),
     mail: { driver: mailbox, mailbox },
     captcha: 'Default',
     payments: [cards],

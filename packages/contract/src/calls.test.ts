@@ -296,6 +296,7 @@ const OWN_CALLS = [
   'PUT /api/registry/{id}',
   'DELETE /api/registry/{id}',
   'POST /api/registry/{id}/check',
+  'GET /api/model-verse/model',
   'GET /api/model-verse/api-key/',
   'POST /api/model-verse/api-key/',
   'DELETE /api/model-verse/api-key/{id}',

@@ -18,6 +18,7 @@ import { instancePagingCalls } from './instance-paging.ts'
 import { instanceTermCalls } from './instance-terms.ts'
 import { instanceCalls } from './instances.ts'
 import { invoiceCalls } from './invoices.ts'
+import { modelCalls } from './models.ts'
 import { notificationCalls } from './notifications.ts'
 import { offerWatchCalls } from './offer-watches.ts'
 import { outlookCalls } from './outlook.ts'
@@ -41,6 +42,7 @@ export const calls = [
   ...sshKeyCalls,
   ...registryCalls,
   ...apiKeyCalls,
+  ...modelCalls,
   ...regionCalls,
   ...offerWatchCalls,
   ...imageCalls,

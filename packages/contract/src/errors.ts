@@ -206,6 +206,8 @@ export const ERRORS = {
 
   // Models.
   model_call_failed: rule(502, 'retry'),
+  api_key_invalid: rule(401, 'change'),
+  model_unknown: rule(404, 'change'),
   context_length_exceeded: rule(400, 'change'),
 } as const satisfies Record<string, ErrorRule>
 

@@ -36,7 +36,7 @@ import { checkBooks } from './ledger/check-books.ts'
 import { lockWallet, openWallet, readTotals, type WalletTotals } from './ledger/wallet.ts'
 import { type Burning, readBurning } from './meters/burning.ts'
 import { chargeOnce, chargeTerm, endTerm, type Term, type TermEnd, termBackMicro } from './meters/charges.ts'
-import { hold, releaseHold } from './meters/holds.ts'
+import { hold, holdForModel, releaseHold } from './meters/holds.ts'
 import {
   closeMeters,
   costMicro,
@@ -170,6 +170,15 @@ export function createBilling(deps: BillingDeps) {
      */
     hold: (tx: Transaction, input: OfSubject<{ amountMicro: bigint }>): Promise<void> =>
       hold(tx, deps, input),
+
+    /**
+     * Sets money aside for a call of a model, first of the credits that only models can be paid with.
+     * @throws ApiError `insufficient_balance` when less is available.
+     */
+    holdForModel: (
+      tx: Transaction,
+      input: { userId: string; callId: string; amountMicro: bigint },
+    ): Promise<void> => holdForModel(tx, deps, input),
 
     /** Makes what is left of a subject's hold available again; none open: nothing. */
     releaseHold: (tx: Transaction, input: OfSubject): Promise<void> => releaseHold(tx, deps, input),

@@ -13,16 +13,16 @@ import { sha256Hex } from '../../platform/hash.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { createLogTo } from '../../platform/log.ts'
 import { accountDeleted } from '../identity/events.ts'
-import { ENDED_KEPT_MAX, LAST_USED_STEP_MS } from './api-keys.ts'
+import { createApiKeys, ENDED_KEPT_MAX, LAST_USED_STEP_MS } from './api-keys.ts'
 import { isKeyText, makeKeyText } from './key-text.ts'
-import { createModels, type Models } from './models.ts'
+import type { Models } from './models.ts'
 import { modelsRoutes } from './routes.ts'
 import { apiKey } from './tables.ts'
 
 const DAY_MS = 24 * 3_600_000
 
 let database: TestDatabase
-let models: Models
+let models: Pick<Models, 'apiKeys' | 'list'>
 let server: TestServer
 let logged = ''
 let nowMs = Date.parse('2026-03-10T12:00:00.000Z')
@@ -32,15 +32,20 @@ let events: TestEvents
 beforeAll(async () => {
   database = await createTestDatabase()
   events = createTestEvents(database.db)
-  models = createModels({
+  const apiKeys = createApiKeys({
     db: database.db,
     clock: { now: () => new Date(nowMs) },
     ids: systemIds,
     log: pino({ level: 'silent' }),
     events,
   })
+  models = { apiKeys, list: () => [] }
   const log = createLogTo({ write: line => (logged += line) }, { level: 'trace' })
-  server = await startTestServer(database.db, modelsRoutes(models), { log })
+  server = await startTestServer(
+    database.db,
+    modelsRoutes(models, english => english),
+    { log },
+  )
 })
 afterAll(async () => {
   await server.close(1_000)

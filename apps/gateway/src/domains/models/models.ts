@@ -1,7 +1,66 @@
+import { type Model, model as modelEntity } from '@berth/contract/models'
+import type { ModelServer } from '../../drivers/models/port.ts'
+import type { Catalogue } from '../../platform/config/catalogue.ts'
+import { wireOf } from '../../platform/http/wire.ts'
+import { createLoop } from '../../platform/loop.ts'
 import { createApiKeys } from './api-keys.ts'
+import { type CallBookDeps, createCallBook } from './calls/call-book.ts'
+import { createChat } from './calls/chat.ts'
 
-/** The models that customers call, so far with the keys that they call them by. */
-export function createModels(deps: Parameters<typeof createApiKeys>[0]) {
-  return { apiKeys: createApiKeys(deps) }
-}
+const modelOf = wireOf(modelEntity)
+/** What is lost is found by the hour: minutes do not matter. */
+const LOST_LOOK_MS = 600_000
+
+/** The models that customers call, and the keys that they call them by. */
 export type Models = ReturnType<typeof createModels>
+
+export interface ModelsDeps extends CallBookDeps {
+  events: Parameters<typeof createApiKeys>[0]['events']
+  catalogue: Pick<Catalogue, 'models'>
+  /** Who answers for each model, by its id. */
+  servers: ReadonlyMap<string, readonly ModelServer[]>
+  /** This gateway. */
+  owner: string
+}
+
+/** Makes the domain; nothing runs until `start`. */
+export function createModels(deps: ModelsDeps) {
+  const { db, clock, log, owner } = deps
+  const { models } = deps.catalogue
+  const book = createCallBook(deps)
+  const lost = createLoop({
+    name: 'models.lost',
+    pauseMs: LOST_LOOK_MS,
+    lease: { db, clock, owner },
+    log,
+    run: book.endLost,
+  })
+  const chat = createChat({ clock, log, book, models, servers: deps.servers })
+  const listed = models.map(
+    (one): Model =>
+      modelOf({
+        ...one,
+        contextTokens: one.context_tokens,
+        outputTokensMax: one.output_tokens_max,
+        inputMicroPerMillion: one.input_micro_per_million,
+        cachedMicroPerMillion: one.cached_micro_per_million,
+        outputMicroPerMillion: one.output_micro_per_million,
+        demo: one.servers.length === 0,
+      }),
+  )
+
+  return {
+    apiKeys: createApiKeys(deps),
+    chat,
+    /** Every model of the catalogue, in its order. */
+    list: (): readonly Model[] => listed,
+    /** Lets go what was set aside for calls whose gateway has ended. */
+    endLost: book.endLost,
+    start: lost.start,
+    /** Ends the loop, and waits until what has ended is written down. */
+    async stop(): Promise<void> {
+      await lost.stop()
+      await chat.settle()
+    },
+  }
+}

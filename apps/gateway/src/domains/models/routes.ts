@@ -1,13 +1,23 @@
 import { createApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
+import { listModels } from '@berth/contract/models'
+import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Models } from './models.ts'
 
 /**
  * The calls on models (B10).
  * @param models The domain.
+ * @param say Says the catalogue's texts in the caller's language.
  */
-export function modelsRoutes({ apiKeys }: Models): Route[] {
+export function modelsRoutes({ apiKeys, list }: Pick<Models, 'apiKeys' | 'list'>, say: Say): Route[] {
   return [
+    route(listModels, async ({ language }) =>
+      list().map(one => ({
+        ...one,
+        name: say(one.name, language),
+        description: say(one.description, language),
+      })),
+    ),
     route(listApiKeys, async ({ caller }) => apiKeys.list(caller.userId)),
     route(createApiKey, async ({ caller, body }) => apiKeys.create(caller.userId, body)),
     route(revokeApiKey, async ({ caller, params }) => {

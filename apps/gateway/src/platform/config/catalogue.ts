@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname } from 'node:path'
+import { MODEL_CAPABILITIES, MODEL_KINDS } from '@berth/contract/models'
 import { MICRO_PER_UNIT } from '@berth/contract/money'
 import { isNode, LineCounter, parseDocument } from 'yaml'
 import * as z from 'zod'
@@ -141,6 +142,60 @@ const imageFields = {
   min_vram_gb: z.number().int().min(0),
 }
 
+/** What a server is called by that speaks OpenAI's protocol. */
+const modelServer = z.strictObject({
+  driver: z.literal('openai'),
+  /** Up to where the paths of the protocol begin: `https://api.openai.com/v1`. */
+  url: z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, '')),
+  /** The variable of the gateway's environment that holds its key; left out: it takes none. */
+  key_env: z
+    .string()
+    .regex(/^[A-Z_][A-Z0-9_]*$/, 'must be the name of a variable of the environment')
+    .optional(),
+  /** What it calls the model; left out: as we do. */
+  model: text.optional(),
+})
+
+const MODEL_SERVERS_MAX = 8
+const MODELS_MAX = 500
+const TOKENS_MAX = 100_000_000
+
+/** A hosted model. Its servers are tried in their order; where none is named, what answers says that none is. */
+const hostedModel = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/, 'must be letters, digits and . _ : / -, at most 128'),
+    name: customerText,
+    kind: z.enum(MODEL_KINDS).default('chat'),
+    vendor: text,
+    description: customerText,
+    context_tokens: z.number().int().min(1).max(TOKENS_MAX),
+    output_tokens_max: z.number().int().min(1).max(TOKENS_MAX),
+    capabilities: z.array(z.enum(MODEL_CAPABILITIES)).default([]),
+    price_input_million: price,
+    /** Left out: as what is not in the server's cache. */
+    price_cached_million: price.optional(),
+    price_output_million: price,
+    servers: z.array(modelServer).max(MODEL_SERVERS_MAX).default([]),
+  })
+  .transform(({ price_input_million, price_cached_million, price_output_million, ...model }) => ({
+    ...model,
+    input_micro_per_million: price_input_million,
+    cached_micro_per_million: price_cached_million ?? price_input_million,
+    output_micro_per_million: price_output_million,
+  }))
+  .superRefine(({ context_tokens, output_tokens_max, ...prices }, context) => {
+    if (output_tokens_max > context_tokens) {
+      const message = 'is more than the model has context for'
+      context.addIssue({ code: 'custom', path: ['output_tokens_max'], message })
+    }
+    if (prices.cached_micro_per_million > prices.input_micro_per_million) {
+      const message = 'is more than tokens cost that are not in the cache'
+      context.addIssue({ code: 'custom', path: ['price_cached_million'], message })
+    }
+  })
+
 /** Fields that are not the image's own are drivers' parts of its recipe, by the drivers' names. */
 function imageOf({ recipe }: DriverChecks) {
   const own = z.object(imageFields)
@@ -193,12 +248,14 @@ const catalogueOf = (checks: DriverChecks) =>
       regions: z.array(regionOf(checks)).min(1),
       gpu_specs: z.array(gpuSpec).min(1),
       images: z.array(imageOf(checks)).min(1),
+      models: z.array(hostedModel).max(MODELS_MAX).default([]),
       registries: z.array(checks.registry).max(REGISTRIES_MAX).default([]),
     })
     .superRefine((value, context) => {
       refuseRepeats(value.regions, 'code', 'regions', context)
       refuseRepeats(value.gpu_specs, 'id', 'gpu_specs', context)
       refuseRepeats(value.images, 'id', 'images', context)
+      refuseRepeats(value.models, 'id', 'models', context)
       refuseRepeats(value.registries, 'host', 'registries', context)
       refuseSharedIps(value.regions, context)
       const codes = new Set(value.regions.map(({ code }) => code))
@@ -220,6 +277,7 @@ export type Catalogue = z.output<ReturnType<typeof catalogueOf>> & {
   words: CatalogueWords
 }
 export type CatalogueSpec = Catalogue['gpu_specs'][number]
+export type CatalogueModel = Catalogue['models'][number]
 export type CatalogueImage = Catalogue['images'][number]
 
 /**

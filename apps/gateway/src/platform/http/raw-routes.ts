@@ -17,6 +17,10 @@ export interface RawRequest {
   /** Empty where none came. */
   body: Buffer
   language: Language
+  /** Network address of whoever asks. */
+  address: string
+  /** Aborts when whoever asks has left before the answer was sent. */
+  signal: AbortSignal
 }
 
 export interface RawAnswer {
@@ -34,6 +38,10 @@ export interface RawRoute {
   methods: ('GET' | 'POST')[]
   /** Below the gateway's prefix, with Fastify's parameters: `/pay/:platform/:token`. */
   path: `/${string}`
+  /** Not below that prefix, but where others' clients look for it. */
+  atRoot?: boolean
+  /** False where it counts its callers by itself, and gives each of them turns: many may share an address. */
+  isCounted?: boolean
   bodyBytesMax: number
   handle(request: RawRequest): Promise<RawAnswer>
 }
@@ -47,18 +55,22 @@ export async function registerRawRoutes(
   await app.register(async scope => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-    for (const { methods, path, bodyBytesMax, handle } of routes) {
+    for (const { methods, path, atRoot, isCounted = true, bodyBytesMax, handle } of routes) {
       scope.route({
         method: methods,
-        url: GATEWAY_PREFIX + path,
+        url: atRoot ? path : GATEWAY_PREFIX + path,
         bodyLimit: bodyBytesMax,
-        onRequest: limitOf('general') ?? [],
+        onRequest: (isCounted && limitOf('general')) || [],
         // Whatever answers a GET may do something once.
         exposeHeadRoute: false,
         async handler(request, reply) {
           const params = request.params as Record<string, string>
           // What no text of the database can be is the name of nothing; asking it would be an error.
           if (unstorableTexts(params).length > 0) throw new ApiError('not_found')
+          const leaving = new AbortController()
+          reply.raw.once('close', () => {
+            if (!reply.raw.writableFinished) leaving.abort(new Error('whoever asked has left'))
+          })
           const asked: RawRequest = {
             method: request.method === 'POST' ? 'POST' : 'GET',
             params,
@@ -66,8 +78,11 @@ export async function registerRawRoutes(
             headers: request.headers,
             body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
             language: pickLanguage(request.headers['accept-language']),
+            address: request.ip ?? '',
+            signal: leaving.signal,
           }
-          const { status, headers, body } = await inTurn(null, request, () => handle(asked))
+          const work = () => handle(asked)
+          const { status, headers, body } = await (isCounted ? inTurn(null, request, work) : work())
           return reply.code(status).headers(headers).send(body)
         },
       })

@@ -81,6 +81,8 @@ export const walletHold = pgTable(
     amountMicro: amount('amount_micro').notNull(),
     /** What the subject has used up of it: the first hour is paid from here. */
     usedMicro: amount('used_micro').notNull().default(sql`0`),
+    /** What is set aside beside that of credits for models alone; they are in no balance but their own. */
+    freeMicro: amount('free_micro').notNull().default(sql`0`),
     createdAt: moment('created_at').notNull(),
     releasedAt: moment('released_at'),
   },
@@ -91,7 +93,7 @@ export const walletHold = pgTable(
       .where(sql`${table.releasedAt} is null`),
     check(
       'wallet_hold_amount',
-      sql`${table.amountMicro} >= 0 and ${table.usedMicro} between 0 and ${table.amountMicro}`,
+      sql`${table.amountMicro} >= 0 and ${table.freeMicro} >= 0 and ${table.usedMicro} between 0 and ${table.amountMicro}`,
     ),
   ],
 )

@@ -1,10 +1,11 @@
 import { centsCeil, centsFloor, formatMicro, microFromCents } from '@berth/contract/money'
-import { and, isNull } from 'drizzle-orm'
+import { and, eq, isNull, sum } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { endKept, readLots } from '../credits/lots.ts'
+import { least } from '../ledger/least.ts'
 import { walletHold } from '../ledger/tables.ts'
 import { lockWallet, readTotals } from '../ledger/wallet.ts'
 import { ofSubject, type Subject } from '../subject.ts'
@@ -28,6 +29,39 @@ export async function hold(
     subjectKind: subject.kind,
     subjectId: subject.id,
     amountMicro,
+    createdAt: deps.clock.now(),
+  })
+}
+
+/**
+ * Sets money aside for a call of a model: first of the credits that only models can be paid with, as far as no other call
+ * has those.
+ * @throws ApiError `insufficient_balance` when less is available.
+ */
+export async function holdForModel(
+  tx: Transaction,
+  deps: { clock: Clock; ids: Ids },
+  input: { userId: string; callId: string; amountMicro: bigint },
+): Promise<void> {
+  const { userId, callId, amountMicro } = input
+  await lockWallet(tx, userId)
+  const [{ freeMicro }, [open]] = await Promise.all([
+    readTotals(tx, deps.clock, userId),
+    tx
+      .select({ micro: sum(walletHold.freeMicro).mapWith(BigInt) })
+      .from(walletHold)
+      .where(and(eq(walletHold.userId, userId), isNull(walletHold.releasedAt))),
+  ])
+  const leftMicro = freeMicro - (open?.micro ?? 0n)
+  const ownFreeMicro = leftMicro > 0n ? least(leftMicro, amountMicro) : 0n
+  await requireAvailable(tx, deps.clock, userId, amountMicro - ownFreeMicro)
+  await tx.insert(walletHold).values({
+    id: deps.ids.uuid(),
+    userId,
+    subjectKind: 'model_call',
+    subjectId: callId,
+    amountMicro: amountMicro - ownFreeMicro,
+    freeMicro: ownFreeMicro,
     createdAt: deps.clock.now(),
   })
 }

@@ -32,6 +32,8 @@ async function open(address: string) {
     headers: {},
     body: Buffer.alloc(0),
     language: 'en',
+    address: '127.0.0.1',
+    signal: new AbortController().signal,
   } as const
   return await invoicePdfRoute(fixture.billing.invoices).handle(asked)
 }

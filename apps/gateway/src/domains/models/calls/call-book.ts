@@ -1,0 +1,135 @@
+import { and, asc, eq, lt, sql } from 'drizzle-orm'
+import type { Logger } from 'pino'
+import type { Clock } from '../../../platform/clock.ts'
+import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import type { Ids } from '../../../platform/ids.ts'
+import type { Billing, Subject } from '../../billing/billing.ts'
+import type { Budgets } from '../../budgets/budgets.ts'
+import { forCustomer } from '../../customers/customers.ts'
+import { modelCall } from '../tables.ts'
+import { metersOf, mostMicro, type Used, type UsedMost } from './used.ts'
+
+export interface CallBookDeps {
+  db: Database
+  clock: Clock
+  ids: Ids
+  log: Pick<Logger, 'error' | 'warn'>
+  billing: Pick<Billing, 'lockWallet' | 'holdForModel' | 'releaseHold' | 'chargeOnce'>
+  budgets: Pick<Budgets, 'requireRoom'>
+}
+
+/** Who calls a model: by a key, or by a session. */
+export interface ModelCaller {
+  userId: string
+  keyId: string | null
+}
+
+/** How a call ended. */
+export interface CallEnd {
+  status: 'done' | 'left' | 'failed'
+  used: Used
+  firstByteMs: number | null
+}
+
+/** A call ends by itself long before that: one that still runs then has lost its gateway. */
+const LOST_MS = 3_600_000
+const PAGE = 200
+
+const subjectOf = (callId: string): Subject => ({ kind: 'model_call', id: callId })
+
+/** What calls of models cost: set aside before the model is asked, charged when it has answered. */
+export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBookDeps) {
+  return {
+    /**
+     * Writes a call down and sets aside what it may cost at the most, so that no number of calls at once spends more than
+     * there is.
+     * @returns Its id.
+     * @throws ApiError `insufficient_balance`, `budget_reached`, `login_expired` where the account was deleted.
+     */
+    async begin(
+      { userId, keyId }: ModelCaller,
+      model: CatalogueModel,
+      call: { most: UsedMost; streamed: boolean },
+    ): Promise<string> {
+      const callId = ids.uuid()
+      const amountMicro = mostMicro(model, call.most)
+      await db.transaction(async tx => {
+        await forCustomer(tx, userId)
+        await billing.lockWallet(tx, userId)
+        if (amountMicro > 0n) {
+          await budgets.requireRoom(tx, { userId, instanceId: null })
+          await billing.holdForModel(tx, { userId, callId, amountMicro })
+        }
+        await tx.insert(modelCall).values({
+          id: callId,
+          userId,
+          keyId,
+          modelId: model.id,
+          streamed: call.streamed,
+          status: 'running',
+          startedAt: clock.now(),
+        })
+      })
+      return callId
+    },
+
+    /**
+     * Lets go what was set aside and charges what was used, once: of a call that has ended already nothing happens.
+     * @returns What it cost, in micro-units.
+     */
+    async end({ userId }: ModelCaller, model: CatalogueModel, callId: string, end: CallEnd): Promise<bigint> {
+      const { status, used, firstByteMs } = end
+      return db.transaction(async tx => {
+        await billing.lockWallet(tx, userId)
+        const [row] = await tx
+          .select({ status: modelCall.status })
+          .from(modelCall)
+          .where(eq(modelCall.id, callId))
+          .for('update')
+        if (row?.status !== 'running') return 0n
+        const subject = subjectOf(callId)
+        await billing.releaseHold(tx, { userId, subject })
+        const meters = metersOf(model, used)
+        const at = clock.now()
+        const isFree = meters.every(({ rateMicro }) => rateMicro === 0n)
+        const costMicro = isFree
+          ? 0n
+          : await billing.chargeOnce(tx, { userId, subject, name: model.name, meters, at })
+        await tx
+          .update(modelCall)
+          .set({ ...used, status, endedAt: at, firstByteMs, costMicro })
+          .where(eq(modelCall.id, callId))
+        return costMicro
+      })
+    },
+
+    /** Lets go what was set aside for calls whose gateway has ended before they did: nothing is charged. */
+    async endLost(signal: AbortSignal): Promise<void> {
+      const before = new Date(clock.now().getTime() - LOST_MS)
+      const isLost = and(eq(modelCall.status, 'running'), lt(modelCall.startedAt, before))
+      const lost = await db
+        .select({ id: modelCall.id, userId: modelCall.userId })
+        .from(modelCall)
+        .where(isLost)
+        .orderBy(asc(modelCall.startedAt))
+        .limit(PAGE)
+      for (const { id, userId } of lost) {
+        if (signal.aborted) return
+        try {
+          await db.transaction(async tx => {
+            await billing.lockWallet(tx, userId)
+            await billing.releaseHold(tx, { userId, subject: subjectOf(id) })
+            await tx
+              .update(modelCall)
+              .set({ status: 'lost', endedAt: clock.now() })
+              .where(and(eq(modelCall.id, id), sql`${modelCall.status} = 'running'`))
+          })
+        } catch (error) {
+          log.error({ err: error, call: id }, 'a lost call of a model was not ended')
+        }
+      }
+    },
+  }
+}
+export type CallBook = ReturnType<typeof createCallBook>

@@ -1,0 +1,58 @@
+import type { ErrorCode } from '@berth/contract/errors'
+import { ERRORS } from '@berth/contract/errors'
+import type { Language } from '@berth/contract/limits'
+import type { ApiError } from '../../../platform/http/api-error.ts'
+import { errorText, ruleText } from '../../../platform/http/error-texts.ts'
+
+/** An error as OpenAI's clients read it. */
+export interface OpenAiError {
+  error: { message: string; type: string; param: string | null; code: string | null }
+}
+
+/** What those clients know some of our codes as, and the status by which they act. */
+const KNOWN: Partial<Record<ErrorCode, { status: number; type: string; code: string }>> = {
+  api_key_invalid: { status: 401, type: 'invalid_request_error', code: 'invalid_api_key' },
+  model_unknown: { status: 404, type: 'invalid_request_error', code: 'model_not_found' },
+  // By this they know that trying again is of no use, which a status of its own would not tell them.
+  insufficient_balance: { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' },
+  budget_reached: { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' },
+  too_many_requests: { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+}
+
+const SERVER_ERROR = 500
+
+/** Puts an error of ours as OpenAI's clients read it. */
+export function openAiError(error: ApiError, language: Language): { status: number; body: OpenAiError } {
+  const [field] = error.fields
+  const text = errorText(language, error.code, error.values)
+  const message = field ? `${text} (${field.path}: ${ruleText(language, field.rule)})` : text
+  const { http } = ERRORS[error.code]
+  const known = KNOWN[error.code]
+  const type = known?.type ?? (http >= SERVER_ERROR ? 'server_error' : 'invalid_request_error')
+  return {
+    status: known?.status ?? http,
+    body: { error: { message, type, param: field?.path ?? null, code: known?.code ?? error.code } },
+  }
+}
+
+/**
+ * Puts the refusal of a server as its own clients read it, where it is one; else says that the call failed. Nothing of it
+ * but its message and what it is about is passed on.
+ */
+export function refusalOf(text: Buffer): OpenAiError | null {
+  try {
+    const { error } = JSON.parse(text.toString('utf8')) as { error?: Partial<OpenAiError['error']> }
+    if (typeof error?.message !== 'string') return null
+    const text_ = (value: unknown) => (typeof value === 'string' ? value : null)
+    return {
+      error: {
+        message: error.message,
+        type: text_(error.type) ?? 'invalid_request_error',
+        param: text_(error.param),
+        code: text_(error.code),
+      },
+    }
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,40 @@
+import { CatalogueError, type CatalogueModel } from '../../platform/config/catalogue.ts'
+import { createDemoServer } from './demo/demo-server.ts'
+import { createOpenAiServer } from './openai/openai-server.ts'
+import type { ModelServer } from './port.ts'
+
+/**
+ * The servers of each model of the catalogue, in the order in which they are tried; where none is named, the demo.
+ * @throws CatalogueError where a server's key is not in the environment, with the variable that is to hold it.
+ */
+export function modelServersOf(
+  models: readonly CatalogueModel[],
+  env: Readonly<Record<string, string | undefined>>,
+  nowSeconds: () => number,
+): ReadonlyMap<string, readonly ModelServer[]> {
+  return new Map(
+    models.map(({ id, servers }) => [
+      id,
+      servers.length === 0
+        ? [createDemoServer({ model: id, nowSeconds })]
+        : servers.map(({ url, key_env, model = id }) =>
+            createOpenAiServer({ url, key: keyOf(env, id, key_env), model }),
+          ),
+    ]),
+  )
+}
+
+function keyOf(
+  env: Readonly<Record<string, string | undefined>>,
+  model: string,
+  variable: string | undefined,
+): string | null {
+  if (variable === undefined) return null
+  const key = env[variable]
+  if (!key) {
+    throw new CatalogueError(
+      `the model ${model} wants the key of its server in ${variable}, which is not set`,
+    )
+  }
+  return key
+}

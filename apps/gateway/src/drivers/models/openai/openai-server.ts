@@ -1,0 +1,92 @@
+import { type ChatAnswer, type ChatRequest, type ModelServer, ModelServerFailed } from '../port.ts'
+
+/** An answer has begun by then: the first token of a long question may take a while. */
+const HEAD_MS = 120_000
+/** What says nothing for so long in the midst of an answer will not go on. */
+const SILENT_MS = 60_000
+const RETRY_AFTER_SECONDS_MAX = 3_600
+
+export interface OpenAiServerOptions {
+  /** Up to where the paths of the protocol begin, without a slash at its end. */
+  url: string
+  /** Null where the server takes none. */
+  key: string | null
+  /** What the server calls the model. */
+  model: string
+  headMs?: number
+  silentMs?: number
+}
+
+/**
+ * A server that speaks OpenAI's protocol: vLLM, Ollama, llama.cpp, SGLang, LiteLLM, OpenAI itself. It is never followed to
+ * another address, so that its key stays with it.
+ */
+export function createOpenAiServer(options: OpenAiServerOptions): ModelServer {
+  const { url, key, model, headMs = HEAD_MS, silentMs = SILENT_MS } = options
+  const headers = {
+    'content-type': 'application/json',
+    ...(key !== null && { authorization: `Bearer ${key}` }),
+  }
+
+  async function chat({ body, signal }: ChatRequest): Promise<ChatAnswer> {
+    const asking = new AbortController()
+    const stop = () => asking.abort(signal.reason)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    const late = setTimeout(() => asking.abort(new Error('no answer began in time')), headMs)
+    try {
+      const response = await fetch(`${url}/chat/completions`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ ...body, model }),
+        redirect: 'error',
+        signal: asking.signal,
+      })
+      return {
+        status: response.status,
+        contentType: response.headers.get('content-type')?.toLowerCase() ?? '',
+        retryAfterSeconds: secondsOf(response.headers.get('retry-after')),
+        body: untilSilent(response.body ?? [], asking, silentMs, () =>
+          signal.removeEventListener('abort', stop),
+        ),
+      }
+    } catch (error) {
+      signal.removeEventListener('abort', stop)
+      throw new ModelServerFailed(url, error)
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  return { name: url, chat }
+}
+
+/** Passes pieces on as they come, and ends where nothing comes any more or nobody reads on. */
+async function* untilSilent(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  asking: AbortController,
+  silentMs: number,
+  onEnd: () => void,
+): AsyncGenerator<Uint8Array> {
+  const silence = () => asking.abort(new Error('the answer did not go on'))
+  let timer = setTimeout(silence, silentMs)
+  try {
+    for await (const piece of pieces) {
+      clearTimeout(timer)
+      yield piece
+      // Whoever reads slowly does not make the server silent.
+      timer = setTimeout(silence, silentMs)
+    }
+  } finally {
+    clearTimeout(timer)
+    onEnd()
+    asking.abort()
+  }
+}
+
+function secondsOf(header: string | null): number | null {
+  const seconds = Number(header ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds >= 0
+    ? Math.min(RETRY_AFTER_SECONDS_MAX, Math.ceil(seconds))
+    : null
+}

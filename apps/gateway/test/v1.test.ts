@@ -1,0 +1,402 @@
+import { createApiKey } from '@berth/contract/api-keys'
+import { getBalance, listTransactions } from '@berth/contract/billing'
+import { listModels } from '@berth/contract/models'
+import { and, desc, eq, isNull } from 'drizzle-orm'
+import OpenAI, {
+  type APIError,
+  AuthenticationError,
+  InternalServerError,
+  NotFoundError,
+  RateLimitError,
+} from 'openai'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { walletHold } from '../src/domains/billing/ledger/tables.ts'
+import { modelCall } from '../src/domains/models/tables.ts'
+import { modelServersOf } from '../src/drivers/models/model-servers.ts'
+import type { CatalogueModel } from '../src/platform/config/catalogue.ts'
+import { begins, type ModelServerDouble, refuses, says, startModelServer } from './model-server.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
+import { startGateway, type TestGateway } from './start-gateway.ts'
+
+/** Prices by which a token is a whole number of micro-units. */
+const INPUT_MICRO = 2n
+const CACHED_MICRO = 1n
+const OUTPUT_MICRO = 5n
+const CONTEXT = 1_000
+const ANSWER_MAX = 100
+
+let gateway: TestGateway
+let server: ModelServerDouble
+let spare: ModelServerDouble
+let customer: Awaited<ReturnType<TestGateway['signUp']>>
+let client: OpenAI
+let key: string
+
+beforeAll(async () => {
+  server = await startModelServer()
+  spare = await startModelServer()
+  const plain = shippedCatalogue()
+  const model = (id: string, part: Partial<CatalogueModel> = {}): CatalogueModel => ({
+    id,
+    name: id,
+    kind: 'chat',
+    vendor: 'Test',
+    description: id,
+    context_tokens: CONTEXT,
+    output_tokens_max: ANSWER_MAX,
+    capabilities: [],
+    input_micro_per_million: INPUT_MICRO * 1_000_000n,
+    cached_micro_per_million: CACHED_MICRO * 1_000_000n,
+    output_micro_per_million: OUTPUT_MICRO * 1_000_000n,
+    servers: [],
+    ...part,
+  })
+  const at = ({ url }: ModelServerDouble) => ({
+    driver: 'openai' as const,
+    url,
+    key_env: 'TEST_KEY',
+    model: 'theirs',
+  })
+  const models = [
+    ...plain.models,
+    model('one', { servers: [at(server)] }),
+    model('two', { servers: [at(server), at(spare)] }),
+  ]
+  const nowSeconds = () => Math.floor(Date.now() / 1_000)
+  gateway = await startGateway({
+    catalogue: { ...plain, models },
+    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, nowSeconds),
+  })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await Promise.all([server.close(), spare.close()])
+})
+beforeEach(async () => {
+  customer = await gateway.signUp()
+  await gateway.grant(customer.userId, 100)
+  const made = await gateway.data(createApiKey, { body: { name: 'test' } }, { token: customer.token })
+  key = made.key
+  client = new OpenAI({ apiKey: key, baseURL: `${gateway.origin}/v1`, maxRetries: 0 })
+  for (const one of [server, spare]) {
+    one.asked.length = 0
+    one.answer(says('Hello'))
+  }
+})
+
+const QUESTION = { model: 'one', messages: [{ role: 'user' as const, content: 'How are you?' }] }
+
+const lastCall = async () => {
+  const [row] = await gateway.database.db
+    .select()
+    .from(modelCall)
+    .where(eq(modelCall.userId, customer.userId))
+    .orderBy(desc(modelCall.startedAt), desc(modelCall.id))
+    .limit(1)
+  return row
+}
+const openHolds = () =>
+  gateway.database.db
+    .select()
+    .from(walletHold)
+    .where(and(eq(walletHold.userId, customer.userId), isNull(walletHold.releasedAt)))
+
+/** Until the last call has ended and nothing is set aside. */
+async function settled(): Promise<NonNullable<Awaited<ReturnType<typeof lastCall>>>> {
+  await expect.poll(async () => (await lastCall())?.status).not.toBe('running')
+  const row = await lastCall()
+  if (!row) throw new Error('no call was made')
+  expect(await openHolds()).toEqual([])
+  return row
+}
+
+describe('[B10] /v1', () => {
+  test('[R1.5] lists models to guests of the console, and to clients with a key', async () => {
+    const listed = await gateway.data(listModels, {})
+    expect(listed.find(({ id }) => id === 'one')).toMatchObject({
+      demo: false,
+      input_micro_per_million: '2000000',
+    })
+    expect(listed.find(({ id }) => id === 'berth/demo-chat')).toMatchObject({ demo: true })
+    const ids: string[] = []
+    for await (const { id } of client.models.list()) ids.push(id)
+    expect(ids).toEqual(listed.map(({ id }) => id))
+  })
+
+  test('an answer is passed on as it is, charged by what was used, and told in the log of calls', async () => {
+    server.answer(
+      says('Well, thanks', {
+        prompt_tokens: 20,
+        completion_tokens: 4,
+        total_tokens: 24,
+        prompt_tokens_details: { cached_tokens: 8 },
+      }),
+    )
+    const { data, response } = await client.chat.completions
+      .create({ ...QUESTION, max_tokens: 50, seed: 7 })
+      .withResponse()
+    expect(data.choices[0]?.message.content).toBe('Well, thanks')
+    const [asked] = server.asked
+    expect(asked).toMatchObject({ url: '/v1/chat/completions', authorization: 'Bearer their-key' })
+    expect(asked?.body).toMatchObject({
+      model: 'theirs',
+      messages: QUESTION.messages,
+      max_tokens: 50,
+      seed: 7,
+    })
+    const cost = 12n * INPUT_MICRO + 8n * CACHED_MICRO + 4n * OUTPUT_MICRO
+    expect(response.headers.get('x-berth-cost-micro')).toBe(String(cost))
+    const row = await settled()
+    expect(row).toMatchObject({
+      id: response.headers.get('x-berth-call'),
+      status: 'done',
+      modelId: 'one',
+      inputTokens: 20,
+      cachedTokens: 8,
+      outputTokens: 4,
+      costMicro: cost,
+    })
+    const { items } = await gateway.data(
+      listTransactions,
+      { query: { type: 'usage' } },
+      { token: customer.token },
+    )
+    expect(items).toMatchObject([
+      {
+        amount_micro: String(-cost),
+        about: { usage: 'model', model_name: 'one', rate_micro_per_hour: null },
+      },
+    ])
+  })
+
+  test('a stream comes piece by piece; what was used at its end only where it was asked for', async () => {
+    server.answer(says('one two three', { prompt_tokens: 10, completion_tokens: 3, total_tokens: 13 }))
+    const heard = async (more: object = {}) => {
+      const pieces: string[] = []
+      let usage: unknown = null
+      const stream = await client.chat.completions.create({ ...QUESTION, ...more, stream: true })
+      for await (const chunk of stream) {
+        pieces.push(chunk.choices[0]?.delta.content ?? '')
+        usage = chunk.usage ?? usage
+      }
+      return { text: pieces.join(''), usage }
+    }
+    expect(await heard()).toEqual({ text: 'one two three', usage: null })
+    expect(server.asked[0]?.body).toMatchObject({
+      stream_options: { include_usage: true },
+      max_tokens: ANSWER_MAX,
+    })
+    expect(await settled()).toMatchObject({
+      status: 'done',
+      inputTokens: 10,
+      outputTokens: 3,
+      streamed: true,
+    })
+    expect(await heard({ stream_options: { include_usage: true } })).toMatchObject({
+      text: 'one two three',
+      usage: { prompt_tokens: 10 },
+    })
+  })
+
+  test('where a server does not say what was used, it is counted, and never beyond what was set aside', async () => {
+    server.answer(says('a b c d', null))
+    await (await client.chat.completions.create({ ...QUESTION, stream: true })).toReadableStream().cancel()
+    await settled()
+    for await (const _ of await client.chat.completions.create({ ...QUESTION, stream: true }));
+    expect(await settled()).toMatchObject({ status: 'done', outputTokens: 4 })
+    server.answer(says('x', { prompt_tokens: 1e9, completion_tokens: 1e9, total_tokens: 2e9 }))
+    await client.chat.completions.create({ ...QUESTION, max_tokens: 10 })
+    const { inputTokens, outputTokens } = await settled()
+    expect(outputTokens).toBe(10)
+    expect(inputTokens).toBeLessThan(CONTEXT)
+  })
+
+  test('who leaves ends the answer at its server, and pays for what had come', async () => {
+    server.answer(begins(['one ', 'two '], 'hangs'))
+    const stream = await client.chat.completions.create({ ...QUESTION, stream: true })
+    let heard = 0
+    for await (const _ of stream) {
+      heard += 1
+      if (heard === 2) break
+    }
+    await server.asked[0]?.left
+    expect(await settled()).toMatchObject({ outputTokens: 2, costMicro: expect.any(BigInt) })
+  })
+
+  test('who leaves before the first byte pays nothing', async () => {
+    server.answer(() => undefined)
+    const leaving = new AbortController()
+    const asking = client.chat.completions.create(QUESTION, { signal: leaving.signal })
+    await expect.poll(() => server.asked.length).toBe(1)
+    leaving.abort()
+    await expect(asking).rejects.toThrow()
+    await server.asked[0]?.left
+    expect(await settled()).toMatchObject({ status: 'left', costMicro: 0n })
+  })
+
+  test('an answer that breaks off says so in the stream, and what had come is paid', async () => {
+    server.answer(begins(['one ', 'two ', 'three '], 'breaks'))
+    const stream = await client.chat.completions.create({ ...QUESTION, stream: true })
+    const read = async () => {
+      for await (const _ of stream);
+    }
+    await expect(read()).rejects.toThrow('The model call failed')
+    expect(await settled()).toMatchObject({ status: 'failed', outputTokens: 3 })
+  })
+
+  test('another server is asked where one fails before its first byte', async () => {
+    server.answer(refuses(503, 'busy'))
+    spare.answer(says('from the spare one'))
+    const { choices } = await client.chat.completions.create({ ...QUESTION, model: 'two' })
+    expect(choices[0]?.message.content).toBe('from the spare one')
+    expect(server.asked).toHaveLength(2)
+    expect(spare.asked).toHaveLength(1)
+    await settled()
+    spare.answer(response => void response.destroy())
+    const failing = client.chat.completions.create({ ...QUESTION, model: 'two' })
+    await expect(failing).rejects.toBeInstanceOf(InternalServerError)
+    expect(await settled()).toMatchObject({ status: 'failed', costMicro: 0n })
+  })
+
+  test('what a server refuses of a question is passed on in its words; what it refuses of our key is not', async () => {
+    server.answer(refuses(400, 'This model has 1000 tokens of context.'))
+    await expect(client.chat.completions.create(QUESTION)).rejects.toThrow(
+      'This model has 1000 tokens of context.',
+    )
+    expect(await settled()).toMatchObject({ status: 'failed', costMicro: 0n })
+    server.answer(refuses(401, 'their-key is wrong'))
+    const refused = await client.chat.completions.create(QUESTION).catch((error: APIError) => error)
+    expect(refused).toMatchObject({ status: 502 })
+    expect(String(refused)).not.toContain('their-key')
+  })
+
+  test('any number of calls at once spend no more than there is', async () => {
+    const poor = await gateway.signUp()
+    await gateway.grant(poor.userId, 1)
+    const made = await gateway.data(createApiKey, { body: { name: 'test' } }, { token: poor.token })
+    const theirs = new OpenAI({ apiKey: made.key, baseURL: `${gateway.origin}/v1`, maxRetries: 0 })
+    // Each of them sets aside some 700 micro-units of the 10,000 that there are.
+    server.answer(
+      says('x '.repeat(ANSWER_MAX), { prompt_tokens: 100, completion_tokens: ANSWER_MAX, total_tokens: 200 }),
+    )
+    const calls = await Promise.allSettled(
+      Array.from({ length: 40 }, () => theirs.chat.completions.create(QUESTION)),
+    )
+    const refused = calls.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
+    expect(refused.length).toBeGreaterThan(0)
+    for (const { reason } of refused) {
+      expect(reason).toBeInstanceOf(RateLimitError)
+      expect(reason).toMatchObject({ code: 'insufficient_quota' })
+    }
+    const rows = await gateway.database.db.select().from(modelCall).where(eq(modelCall.userId, poor.userId))
+    const spent = rows.reduce((sum, { costMicro }) => sum + costMicro, 0n)
+    expect(spent).toBeLessThanOrEqual(10_000n)
+    const { account_balance } = await gateway.data(getBalance, {}, { token: poor.token })
+    expect(account_balance.amount_available).toBeGreaterThanOrEqual(0)
+    const { items } = await gateway.data(
+      listTransactions,
+      { query: { type: 'usage', page_size: 100 } },
+      { token: poor.token },
+    )
+    expect(items.reduce((sum, one) => sum - BigInt(one.amount_micro), 0n)).toBe(spent)
+  })
+
+  test('[R3.8] credits for models alone are spent first, and by one call at a time', async () => {
+    const { userId, token } = await gateway.signUp()
+    await gateway.database.db.transaction(tx =>
+      gateway.gateway.billing.grantCredit(tx, {
+        id: crypto.randomUUID(),
+        userId,
+        amountMicro: 2_000n,
+        kind: 'free',
+        reason: 'test',
+        modelsOnly: true,
+      }),
+    )
+    const made = await gateway.data(createApiKey, { body: { name: 'test' } }, { token })
+    const theirs = new OpenAI({ apiKey: made.key, baseURL: `${gateway.origin}/v1`, maxRetries: 0 })
+    server.answer(says('x', { prompt_tokens: 100, completion_tokens: 100, total_tokens: 200 }))
+    const calls = await Promise.allSettled(
+      Array.from({ length: 10 }, () => theirs.chat.completions.create(QUESTION)),
+    )
+    expect(calls.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0)
+    expect(calls.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(0)
+    const rows = await gateway.database.db.select().from(modelCall).where(eq(modelCall.userId, userId))
+    expect(rows.reduce((sum, { costMicro }) => sum + costMicro, 0n)).toBeLessThanOrEqual(2_000n)
+    const { items } = await gateway.data(listTransactions, { query: { type: 'usage' } }, { token })
+    expect(items.reduce((sum, one) => sum - BigInt(one.bonus_amount_micro), 0n)).toBe(
+      rows.reduce((sum, { costMicro }) => sum + costMicro, 0n),
+    )
+  })
+
+  test('[R6.4] what is no key, or asks for what is not there, is refused as clients know it', async () => {
+    const wrong = new OpenAI({
+      apiKey: `${key.slice(0, -1)}!`,
+      baseURL: `${gateway.origin}/v1`,
+      maxRetries: 0,
+    })
+    await expect(wrong.models.list()).rejects.toBeInstanceOf(AuthenticationError)
+    const unknown = client.chat.completions.create({ ...QUESTION, model: 'three' })
+    await expect(unknown).rejects.toBeInstanceOf(NotFoundError)
+    const raw = (body: string, headers: Record<string, string> = {}) =>
+      fetch(`${gateway.origin}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+        body,
+      })
+    const said = async (response: Response) => ({
+      status: response.status,
+      ...((await response.json()) as object),
+    })
+    expect(await said(await raw('{'))).toMatchObject({ status: 400, error: { code: 'malformed_json' } })
+    const bad: object[] = [
+      { messages: [] },
+      { messages: 'x' },
+      { max_tokens: 0 },
+      { max_tokens: 1.5 },
+      { max_tokens: ANSWER_MAX + 1 },
+      { n: 1_000 },
+      { temperature: 3 },
+      { stream: 'yes' },
+    ]
+    for (const part of bad) {
+      const answer = await said(await raw(JSON.stringify({ ...QUESTION, ...part })))
+      expect(answer, JSON.stringify(part)).toMatchObject({
+        status: 400,
+        error: { type: 'invalid_request_error', param: Object.keys(part)[0] },
+      })
+    }
+    const korean = await raw('{', { 'accept-language': 'ko' })
+    expect(await korean.text()).toMatch(/[가-힣]/)
+    expect(server.asked).toHaveLength(0)
+    expect(await lastCall()).toBeUndefined()
+  })
+
+  test('without a server, the demo answers by the same protocol and says that it is none', async () => {
+    const stream = await client.chat.completions.create({
+      model: 'berth/demo-chat',
+      messages: QUESTION.messages,
+      max_tokens: 5,
+      stream: true,
+    })
+    let text = ''
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+    expect(text).toBe('No model is connected to')
+    expect(await settled()).toMatchObject({ outputTokens: 5 })
+  })
+
+  test('a call whose gateway has ended gives back what was set aside for it', async () => {
+    server.answer(() => undefined)
+    const asking = client.chat.completions.create(QUESTION).catch(() => undefined)
+    await expect.poll(async () => (await openHolds()).length).toBe(1)
+    await gateway.database.db
+      .update(modelCall)
+      .set({ startedAt: new Date(Date.now() - 7_200_000) })
+      .where(eq(modelCall.userId, customer.userId))
+    await gateway.gateway.models.endLost(new AbortController().signal)
+    expect(await lastCall()).toMatchObject({ status: 'lost', costMicro: 0n })
+    expect(await openHolds()).toEqual([])
+    server.answer(says('late'))
+    void asking
+  })
+})

@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { createApiKey } from '@berth/contract/api-keys'
 import { getBalance, listTransactions } from '@berth/contract/billing'
+import { modelCode } from '@berth/contract/model-code'
 import { listModels } from '@berth/contract/models'
 import { and, desc, eq, isNull } from 'drizzle-orm'
 import OpenAI, {
@@ -100,6 +103,14 @@ const openHolds = () =>
     .select()
     .from(walletHold)
     .where(and(eq(walletHold.userId, customer.userId), isNull(walletHold.releasedAt)))
+
+/** Runs a program of a customer's, with their key where clients look for it. */
+async function runCode(tool: 'curl' | 'javascript', code: string): Promise<string> {
+  const env = { PATH: process.env.PATH, OPENAI_API_KEY: key }
+  const [program, args]: [string, string[]] =
+    tool === 'curl' ? ['sh', ['-c', code]] : [process.execPath, ['--input-type=module', '-e', code]]
+  return (await promisify(execFile)(program, args, { env, cwd: import.meta.dirname })).stdout
+}
 
 /** Until the last call has ended and nothing is set aside. */
 async function settled(): Promise<NonNullable<Awaited<ReturnType<typeof lastCall>>>> {
@@ -384,6 +395,16 @@ describe('[B10] /v1', () => {
     expect(text).toBe('No model is connected to')
     expect(await settled()).toMatchObject({ outputTokens: 5 })
   })
+
+  test.each(['curl', 'javascript'] as const)(
+    '[B11] the %s that the console shows runs as it is',
+    async tool => {
+      server.answer(says('Hello to you'))
+      const code = modelCode(tool, { url: `${gateway.origin}/v1`, model: 'one' })
+      const ran = await runCode(tool, code)
+      expect(ran).toContain('Hello to you')
+    },
+  )
 
   test('a call whose gateway has ended gives back what was set aside for it', async () => {
     server.answer(() => undefined)

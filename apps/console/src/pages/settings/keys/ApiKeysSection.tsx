@@ -15,6 +15,7 @@ import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
 import { AddButton } from './AddButton.tsx'
 import { type ApiKeyState, apiKeyState } from './api-key-state.ts'
+import { ModelCode } from './ModelCode.tsx'
 
 const CreateApiKeyDialog = lazyPart(() =>
   import('./CreateApiKeyDialog.tsx').then(module => module.CreateApiKeyDialog),
@@ -64,6 +65,7 @@ export function ApiKeysSection() {
           none={{ title: t('api.none'), hint: t('api.none_hint') }}
         />
       </SectionCard>
+      <ModelCode />
       <Suspense>
         {making.what && (
           // A key that was shown is gone with its dialog: each one is new.

@@ -1,0 +1,65 @@
+import { MODEL_TOOLS, type ModelTool, modelCode } from '@berth/contract/model-code'
+import { listModels } from '@berth/contract/models'
+import { Select } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { queryOf } from '../../../api/queries.ts'
+import { readCurrency } from '../../../app/session/session-storage.ts'
+import { CopyButton, CopyText } from '../../../ui/CopyText.tsx'
+import { useFormat } from '../../../ui/format.ts'
+import { SegmentedFilter } from '../../../ui/SegmentedFilter.tsx'
+import { SectionCard } from '../SectionCard.tsx'
+import classes from './Keys.module.css'
+
+const NAMES: Record<ModelTool, string> = { curl: 'cURL', python: 'Python', javascript: 'JavaScript' }
+
+/** How a program calls a model with a key: the address, and a call in three languages (B10, B11). Nothing without models. */
+export function ModelCode() {
+  const { t } = useTranslation('keys')
+  const format = useFormat()
+  const { data: models = [] } = useQuery(queryOf(listModels, {}))
+  const [tool, setTool] = useState<ModelTool>('curl')
+  const [chosen, setChosen] = useState<string | null>(null)
+  const model = models.find(({ id }) => id === chosen) ?? models[0]
+  if (!model) return null
+  const url = `${window.location.origin}/v1`
+  const code = modelCode(tool, { url, model: model.id })
+  const currency = readCurrency()
+  return (
+    <SectionCard title={t('use.title')} lead={t('use.lead')}>
+      <div className={classes.use}>
+        <p>
+          {t('use.address')} <CopyText mono label={t('use.address')} value={url} />
+        </p>
+        <Select
+          label={t('use.model')}
+          description={t('use.price', {
+            input: format.money(model.input_micro_per_million, currency),
+            output: format.money(model.output_micro_per_million, currency),
+          })}
+          data={models.map(({ id, name }) => ({ value: id, label: name === id ? id : `${name} · ${id}` }))}
+          value={model.id}
+          onChange={setChosen}
+          allowDeselect={false}
+        />
+        {model.demo && <p className={classes.note}>{t('use.demo')}</p>}
+        <SegmentedFilter
+          label={t('use.tool')}
+          value={tool}
+          onChange={setTool}
+          options={MODEL_TOOLS.map(value => ({ value, label: NAMES[value] }))}
+        />
+        <section
+          className={classes.code}
+          aria-label={NAMES[tool]}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll what has the focus
+          tabIndex={0}
+        >
+          <pre className="mono">{code}</pre>
+          <CopyButton textOf={() => code} label={NAMES[tool]} />
+        </section>
+      </div>
+    </SectionCard>
+  )
+}

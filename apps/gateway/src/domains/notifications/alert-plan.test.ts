@@ -21,6 +21,15 @@ test.each([
   },
   { why: 'is used up', hours: 0, chosen: [24], sent: [], announce: 24, mark: [24], rearm: [] },
   {
+    why: 'was announced at a shorter hour, which is not chosen any more',
+    hours: 2,
+    chosen: [24],
+    sent: [3],
+    announce: null,
+    mark: [24],
+    rearm: [],
+  },
+  {
     why: 'lasts longer again',
     hours: 5,
     chosen: [24, 3],

@@ -88,6 +88,19 @@ test('[R3.9] money that comes while it looks is seen before it charges', async (
   expect(await charges()).toEqual([])
 })
 
+test.each([
+  ['was turned off', () => ({ enabled: false })],
+  ['was refused', () => ({ declines: 1, nextTryAt: new Date(fixture.clock.now().getTime() + 3_600_000) })],
+])('[R3.9] what %s while it looks is seen before it charges', async (_, now) => {
+  await keep(GOOD)
+  await set()
+  await whileLocked(fixture, userId, {
+    change: tx => tx.update(autoTopup).set(now()).where(eq(autoTopup.userId, userId)),
+    meanwhile: run,
+  })
+  expect(await charges()).toEqual([])
+})
+
 test('[R3.9] a charge that succeeds forgets the refusals before it', async () => {
   await keep(POOR)
   await set()

@@ -180,6 +180,22 @@ test('[B2] what is let go pays for nothing that could not be paid before', async
   expect(await fixture.billing.totals(fixture.db, userId)).toMatchObject({ availableMicro: UNIT / 2n })
 })
 
+test('[B2] after a year in which nothing was posted each day of each machine is, and the lots know of all of it', async () => {
+  userId = await fixture.customer({ creditCents: 3_000_000 })
+  const days = 366
+  // More entries, and more days, than one statement writes.
+  const machines = [instanceId, `i-${randomUUID()}`, `i-${randomUUID()}`]
+  for (const machine of machines) await fixture.open({ userId, instanceId: machine, rateMicroPerHour: UNIT })
+  fixture.clock.advance(days * 86_400)
+  await fixture.post()
+  const { rows } = await fixture.db.execute<{ days: number; micro: string }>(
+    sql`select count(distinct day)::int as days, sum(amount_micro) as micro from usage_day
+        where user_id = ${userId} group by interval_id`,
+  )
+  const whole = { days: days + 1, micro: `${BigInt(days * 24) * UNIT}` }
+  expect(rows).toEqual(machines.map(() => whole))
+})
+
 test('a machine that costs nothing is not stopped for an empty balance', async () => {
   userId = await fixture.customer()
   await fixture.open({ userId, instanceId, rateMicroPerHour: 0n })

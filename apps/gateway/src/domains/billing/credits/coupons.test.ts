@@ -83,6 +83,14 @@ test('[R3.8] a coupon is credit for as many days as it says, and is listed, type
   })
 })
 
+test('[R3.8] [R3.6] a coupon for models pays for models alone', async () => {
+  const userId = await fixture.customer()
+  expect(await redeem(userId, await makeCoupon({ modelsOnly: true }))).toMatchObject({ models_only: true })
+  expect((await fixture.billing.balance(userId)).account_balance).toMatchObject({ amount_free: 2_000 })
+  const hold = fixture.hold({ userId, instanceId: `${userId}-a`, amountMicro: 1n })
+  await expect(hold).rejects.toMatchObject({ code: 'insufficient_balance' })
+})
+
 test('[R3.8] a coupon whose credits are used up says so', async () => {
   const userId = await fixture.customer()
   await redeem(userId, await makeCoupon({ amountMicro: UNIT }))
@@ -130,6 +138,9 @@ test('[R3.8] it is there from its beginning and until its end, and as often as i
 test('[R3.8] what it asks of top-ups is met by those that stayed', async () => {
   const userId = await fixture.customer()
   const code = await makeCoupon({ firstTopupOnly: true, paidMinMicro: 10n * UNIT })
+  const declined = topupRequest(userId, { amountCents: 1_000, source: '4000000000000002' })
+  await expect(fixture.billing.topUp(declined)).rejects.toMatchObject({ code: 'card_declined' })
+  await expect(redeem(userId, code)).rejects.toMatchObject({ code: 'coupon_first_topup_only' })
   await fixture.billing.topUp(topupRequest(userId, { amountCents: 1_000 }))
   expect(await redeem(userId, code)).toMatchObject({ status: 'active' })
 })

@@ -164,7 +164,11 @@ describe('[B16] a budget of an instance', () => {
     expect(await budgets().list(userId)).toMatchObject([
       { instance_id: id, instance_name: deployBody().name },
     ])
-    await pass(HOUR_SECONDS)
+    await pass(HOUR_SECONDS / 2)
+    const cost = (await fixture.billing.costMicro(fixture.db, 'instance', [id])).get(id) ?? 0n
+    expect(cost).toBeGreaterThan(0n)
+    expect(await budgets().list(userId)).toMatchObject([{ spent_micro: `${cost}` }])
+    await pass(HOUR_SECONDS / 2)
     expect(await fixture.until(id, 'stopped')).toMatchObject({ reasonCode: 'budget_reached' })
     expect((await fixture.row(other)).status).toBe('running')
     const start = () => fixture.instances.start({ userId, instanceId: id }, startWanted())

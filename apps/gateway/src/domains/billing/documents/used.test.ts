@@ -48,3 +48,14 @@ test('[R3.8] a bill has credits up to their end and cash after it, before that i
   expect(await bill(userId)).toEqual(unposted)
   await fixture.close({ userId, instanceId: userId })
 })
+
+test('[B16] what was waived was not spent, of the account and of what it ran', async () => {
+  const userId = await fixture.customer({ creditCents: 100 })
+  const since = new Date(`${fixture.clock.now().toISOString().slice(0, 10)}T00:00:00.000Z`)
+  await fixture.open({ userId, instanceId: userId })
+  fixture.clock.advance(3 * 3_600)
+  await fixture.close({ userId, instanceId: userId })
+  for (const instanceId of [null, userId]) {
+    expect(await fixture.billing.spentSince(fixture.db, { userId, instanceId, since })).toBe(UNIT)
+  }
+})

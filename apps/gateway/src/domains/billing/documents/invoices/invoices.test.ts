@@ -170,6 +170,17 @@ test('[B23] [R3.10] months of usage have an invoice each, which add up; nothing 
   expect(await fixture.billing.checkBooks()).toEqual([])
 })
 
+test('[B23] what an empty balance could not pay is on no invoice', async () => {
+  const poor = await fixture.customer({ creditCents: 100 })
+  await fixture.open({ userId: poor, instanceId: `i-${poor}`, rateMicroPerHour: UNIT })
+  fixture.clock.advance(3 * 3_600)
+  await fixture.close({ userId: poor, instanceId: `i-${poor}` })
+  fixture.clock.advance(30 * DAY)
+  await fixture.billing.invoices.makeDue()
+  expect((await list(poor)).map(({ kind, amount }) => [kind, amount])).toEqual([['usage', 100]])
+  expect(await fixture.billing.checkBooks()).toEqual([])
+})
+
 test('[B23] one customer whose invoice cannot be made holds up nobody, and has it at the next round', async () => {
   const other = await fixture.customer({ creditCents: 500 })
   await topUp()

@@ -44,6 +44,7 @@ const UNITS_OF_BOUNDARIES = [
   'rate_seconds',
   'range_seconds',
   'step_seconds',
+  'first_byte_ms',
   'have_bytes',
   'disk_read_bytes',
   'disk_written_bytes',

@@ -16,7 +16,7 @@ import { createTestcardDriver } from './drivers/payments/testcard/testcard-drive
 import { createIdentityProviders } from './drivers/sign-in/create-providers.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { type Catalogue, loadCatalogue } from './platform/config/catalogue.ts'
-import type { Config } from './platform/config/config.ts'
+import { type Config, namedVariables } from './platform/config/config.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
 import { RATE_LIMITS } from './platform/http/rate-limits.ts'
 import { systemIds } from './platform/ids.ts'
@@ -61,7 +61,7 @@ export async function gatewayParts(from: {
       dirname(config.catalogueFile),
     ),
     imageStore: openLayoutStore(config.imageStore),
-    modelServers: modelServersOf(catalogue.models, process.env, () =>
+    modelServers: modelServersOf(catalogue.models, namedVariables(), () =>
       Math.floor(systemClock.now().getTime() / 1_000),
     ),
     mail: config.smtp

@@ -177,6 +177,11 @@ export function loadConfig(): Config {
   return readConfig(process.env)
 }
 
+/** The environment as it is, for variables whose names the operator chooses in the catalogue: keys of model servers. */
+export function namedVariables(): Readonly<Record<string, string | undefined>> {
+  return process.env
+}
+
 type Values = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> }
 
 function parseAll(environment: Readonly<Record<string, string | undefined>>): Values {

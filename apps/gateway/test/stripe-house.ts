@@ -88,6 +88,16 @@ export function createStripeHouse(now: () => number) {
     return pm.id
   }
 
+  function detach(pm: Thing): Thing {
+    if (pm.customer === null) throw new Refusal(400, { code: 'payment_method_unexpected_state' })
+    return Object.assign(pm, { customer: null, wasDetached: true })
+  }
+
+  /** A card that was taken off a customer is used no more. */
+  function refuseDetached(pm: Thing): void {
+    if (pm.wasDetached === true) throw new Refusal(400, { code: 'payment_method_unexpected_state' })
+  }
+
   /** Tries to charge an intent with its card. */
   function charge(intent: Thing, offSession: boolean, isConfirmed = false): undefined {
     const kind = kinds.get(String(intent.payment_method)) ?? ''
@@ -189,9 +199,22 @@ export function createStripeHouse(now: () => number) {
     put,
     card,
     makeCustomer: (form: Form) => put({ id: id('cus'), object: 'customer', metadata: metadataOf(form, '') }),
+    /** Its cards are detached with it. */
+    deleteCustomer(customer: Thing): Thing {
+      for (const pm of all('payment_method')) if (pm.customer === customer.id) detach(pm)
+      return Object.assign(customer, { deleted: true })
+    },
+    attach(pm: Thing, customer: string): Thing {
+      refuseDetached(pm)
+      return Object.assign(pm, { customer })
+    },
+    detach,
+    /** What a payment was paid with. */
+    kindOf: (intent: Thing) => kinds.get(String(intent.payment_method)),
     makePayment(form: Form): Thing {
       need(form.customer, 'customer', 'customer')
       const pm = need(form.payment_method, 'payment_method', 'payment_method')
+      refuseDetached(pm)
       if (pm.customer !== null && pm.customer !== form.customer) {
         throw new Refusal(400, { code: 'payment_method_unexpected_state', param: 'payment_method' })
       }

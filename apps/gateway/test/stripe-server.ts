@@ -89,6 +89,7 @@ export async function startStripeServer(clock: Clock) {
   const ROUTES: [RegExp, (form: Form, id: string) => unknown][] = [
     [/^POST \/v1\/customers$/, form => house.makeCustomer(form)],
     [/^GET \/v1\/customers\/(\w+)$/, (_, id) => house.things.get(id) ?? house.need(id, 'customer', 'id')],
+    [/^DELETE \/v1\/customers\/(\w+)$/, (_, id) => house.deleteCustomer(house.need(id, 'customer', 'id'))],
     [/^POST \/v1\/payment_intents$/, form => house.makePayment(form)],
     [/^GET \/v1\/payment_intents\/(\w+)$/, (_, id) => house.need(id, 'payment_intent', 'id')],
     [
@@ -125,16 +126,12 @@ export async function startStripeServer(clock: Clock) {
       /^POST \/v1\/payment_methods\/(\w+)\/attach$/,
       (form, id) => {
         house.need(form.customer, 'customer', 'customer')
-        return Object.assign(house.need(id, 'payment_method', 'id'), { customer: form.customer })
+        return house.attach(house.need(id, 'payment_method', 'id'), String(form.customer))
       },
     ],
     [
       /^POST \/v1\/payment_methods\/(\w+)\/detach$/,
-      (_, id) => {
-        const pm = house.need(id, 'payment_method', 'id')
-        if (pm.customer === null) throw new Refusal(400, { code: 'payment_method_unexpected_state' })
-        return Object.assign(pm, { customer: null })
-      },
+      (_, id) => house.detach(house.need(id, 'payment_method', 'id')),
     ],
     [/^GET \/v1\/events$/, form => listEvents(form)],
   ]

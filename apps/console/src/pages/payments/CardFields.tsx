@@ -13,6 +13,8 @@ const TEST_CARDS = [
   { key: 'late', number: '6011 1111 1111 1117' },
   { key: 'refunded', number: '4000 0000 0000 7726' },
   { key: 'refund_fails', number: '4000 0000 0000 5126' },
+  { key: 'disputed', number: '4000 0000 0000 0259' },
+  { key: 'dispute_won', number: '4000 0000 0000 2685' },
 ] as const
 
 interface CardFieldsProps {

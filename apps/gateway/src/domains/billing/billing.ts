@@ -53,6 +53,7 @@ import { autoTopup } from './payments/auto-topup/tables.ts'
 import { pruneEvents, receiveWebhook } from './payments/events.ts'
 import { driverOf, hasOpenTopup, openAmong } from './payments/intents.ts'
 import { recoverMethods } from './payments/methods/keeping.ts'
+import { forgetLeaving, noteLeaving } from './payments/methods/leaving.ts'
 import {
   addMethod,
   forgetMethods,
@@ -113,6 +114,7 @@ export function createBilling(deps: BillingDeps) {
   deps.events.on(accountDeleted, 'billing', async (tx, { userId }) => {
     await tx.delete(autoTopup).where(eq(autoTopup.userId, userId))
     await forgetMethods(tx, deps, userId)
+    await noteLeaving(tx, deps, userId)
     await forgetAddress(tx, userId)
   })
 
@@ -257,7 +259,8 @@ export function createBilling(deps: BillingDeps) {
       makeDefault: (userId: string, id: string, said: Parameters<typeof makeDefault>[3]) =>
         makeDefault(deps, userId, id, said),
       remove: (userId: string, id: string) => removeMethod(deps, userId, id),
-      recover: (signal?: AbortSignal) => recoverMethods(deps, signal),
+      recover: async (signal?: AbortSignal): Promise<number> =>
+        (await recoverMethods(deps, signal)) + (await forgetLeaving(deps, signal)),
     },
 
     /** Pays by card, or keeps one where no amount is said. @throws ApiError as `topUp` and `methods.add`. */

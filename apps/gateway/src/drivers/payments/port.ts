@@ -50,6 +50,13 @@ export interface PaymentDriver {
   /** Forgets a saved source; one that is gone already is forgotten too. */
   forgetMethod(method_id: string): Promise<void>
 
+  /**
+   * Forgets all that it keeps of a customer whose account is deleted, and who pays no more; one that it does not know is
+   * forgotten too. Left out where nothing is kept of customers.
+   * @param customer As in `IntentRequest`.
+   */
+  forgetCustomer?(customer: string): Promise<void>
+
   /** Where a card is kept that is entered at a page of the platform's own; only where `entry` is `hosted`. */
   readonly methodPages?: MethodPages
 
@@ -141,6 +148,8 @@ export interface MethodPages {
   begin(request: MethodPageRequest): Promise<MethodPage>
   /** What became of it; only this says that a card was kept, never the way back. */
   read(page_id: string): Promise<MethodPage>
+  /** Ends a visit, so that no card is entered any more; one at which it was entered before is answered as it is. */
+  end(page_id: string): Promise<MethodPage>
 }
 
 export interface MethodPageRequest {

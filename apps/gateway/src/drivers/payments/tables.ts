@@ -20,8 +20,11 @@ export const testcardIntent = pgTable(
     /** Given back in all, and what of it did not arrive. */
     refundedCents: integer('refunded_cents').notNull().default(0),
     refundsFailedCents: integer('refunds_failed_cents').notNull().default(0),
+    /** Taken by the bank because somebody disputes it, and what of it the bank gave back. */
+    disputedCents: integer('disputed_cents').notNull().default(0),
+    disputesWonCents: integer('disputes_won_cents').notNull().default(0),
     returnUrl: text('return_url'),
-    /** When it moves by itself: a card that settles late, is refunded later, or whose refund fails later. */
+    /** When it moves by itself: a card that settles late, is refunded or disputed later, or whose refund fails later. */
     movesAt: moment('moves_at'),
     createdAt: moment('created_at').notNull(),
   },
@@ -32,6 +35,11 @@ export const testcardIntent = pgTable(
       'testcard_intent_refunded',
       sql`${table.refundsFailedCents} between 0 and ${table.refundedCents}
         and ${table.refundedCents} - ${table.refundsFailedCents} <= ${table.amountCents}`,
+    ),
+    check(
+      'testcard_intent_disputed',
+      sql`${table.disputesWonCents} between 0 and ${table.disputedCents}
+        and ${table.disputedCents} - ${table.disputesWonCents} <= ${table.amountCents}`,
     ),
   ],
 )

@@ -20,6 +20,8 @@ export interface PaymentsSubject {
   answer(intent: PlatformIntent, confirmed: boolean): Promise<void>
   /** Lets so much time pass that what cards do later has come. */
   passTime(): Promise<void>
+  /** Whether the platform still has something under our id of a customer, or a card that it kept for them. */
+  keepsOf(customer: string): Promise<boolean>
   /** The events of a payment, as the platform sends them now, oldest first. */
   deliveries(intentId: string): Promise<WebhookDelivery[]>
 }
@@ -112,6 +114,22 @@ export function describePayments(subject: () => PaymentsSubject): void {
     expect(await driver().retrieve(intent_id)).toMatchObject({ status: 'succeeded', refunded_cents: 2_500 })
   })
 
+  test.each([
+    ['4000000000000259', 0],
+    ['4000000000002685', 2_500],
+  ])('[B2] %s is disputed after it succeeded, and the bank gives %i back', async (card, wonCents) => {
+    const { intent_id, status } = await paid(card)
+    expect(status).toBe('succeeded')
+    await subject().passTime()
+    const taken = { status: 'succeeded', refunded_cents: 0, disputed_cents: 2_500 }
+    expect(await driver().retrieve(intent_id)).toMatchObject({ ...taken, disputes_won_cents: 0 })
+    await subject().passTime()
+    const end = { disputed_cents: 2_500, disputes_won_cents: wonCents }
+    expect(await driver().retrieve(intent_id)).toMatchObject({ ...taken, ...end })
+    const sent = (await subject().deliveries(intent_id)).flatMap(one => driver().readWebhook(one))
+    expect((await Promise.all(sent.map(completed))).at(-1)).toMatchObject(end)
+  })
+
   test('[B3] webhooks and the list of events tell the same, each under one name', async () => {
     const asked = await paid('4000002500003155')
     await subject().answer(asked, true)
@@ -148,6 +166,24 @@ export function describePayments(subject: () => PaymentsSubject): void {
     expect(await confirm(intent_id)).toMatchObject({ status: 'succeeded' })
     await driver().forgetMethod(kept.method_id)
     await driver().forgetMethod(kept.method_id)
+  })
+
+  test('a customer who is forgotten is known no more, however often that is asked', async () => {
+    const customer = randomUUID()
+    const source = await subject().source('4242424242424242')
+    const kept = await driver().saveMethod({ idempotency_key: randomUUID(), customer, source })
+    const { intent_id } = await driver().createIntent(
+      await requestOf('4242424242424242', { customer, source: kept.method_id }),
+    )
+    await confirm(intent_id)
+    await driver().forgetMethod(kept.method_id)
+    await driver().forgetCustomer?.(customer)
+    expect(await subject().keepsOf(customer)).toBe(false)
+    await driver().forgetCustomer?.(customer)
+    await driver().forgetCustomer?.(randomUUID())
+    // What they paid is there all the same, and can be given back.
+    const request = { intent_id, idempotency_key: randomUUID(), amount_cents: 1_000 }
+    expect(await driver().refund(request)).toMatchObject({ status: 'succeeded', refunded_cents: 1_000 })
   })
 
   async function completed(event: PlatformEvent): Promise<PlatformEvent> {

@@ -3,7 +3,7 @@ import type Stripe from 'stripe'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { stripeCustomer } from '../tables.ts'
-import { isMissing } from './stripe-client.ts'
+import { askStripe, isMissing } from './stripe-client.ts'
 
 export interface CustomersDeps {
   db: Database
@@ -29,6 +29,21 @@ export async function withStripeCustomer<Answer>(
     if (!isMissing(error, 'customer') && !(await isDeleted(deps, known, error))) throw error
     return await work(await remake(deps, userId, known))
   }
+}
+
+/** Deletes a customer's customer at Stripe, with the cards that it has; one that is gone is deleted. */
+export async function forgetStripeCustomer(deps: CustomersDeps, userId: string): Promise<void> {
+  const [row] = await deps.db.select().from(stripeCustomer).where(eq(stripeCustomer.userId, userId))
+  if (!row) return
+  await askStripe(async () => {
+    try {
+      await deps.stripe.customers.del(row.customerId)
+    } catch (error) {
+      if (!isMissing(error)) throw error
+    }
+  })
+  const isSame = eq(stripeCustomer.customerId, row.customerId)
+  await deps.db.delete(stripeCustomer).where(and(eq(stripeCustomer.userId, userId), isSame))
 }
 
 /** The customer's id at Stripe, made now where there is none. */

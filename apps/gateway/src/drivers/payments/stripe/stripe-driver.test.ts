@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { StripeEvent } from '../../../../test/stripe-house.ts'
+import type { StripeEvent, Thing } from '../../../../test/stripe-house.ts'
 import { type StripeServer, startStripeServer } from '../../../../test/stripe-server.ts'
 import { createTestDatabase, type TestDatabase } from '../../../../test/test-database.ts'
 import { describePayments } from '../conformance/payments-conformance.ts'
@@ -51,9 +51,16 @@ describe('a double of Stripe keeps what every platform must', () => {
     source: async number => stripe.house.card(number),
     answer: async ({ intent_id }, confirmed) => stripe.house.answer(intent_id, confirmed),
     async passTime() {
-      for (const { id, status } of stripe.house.all('payment_intent')) {
-        if (status === 'processing') stripe.house.settle(id)
+      for (const intent of stripe.house.all('payment_intent')) {
+        if (intent.status === 'processing') stripe.house.settle(intent.id)
+        disputeByCard(intent)
       }
+    },
+    async keepsOf(customer) {
+      const ids = new Set(customersOf(customer).flatMap(({ id, deleted }) => (deleted === true ? [] : [id])))
+      const cards = stripe.house.all('payment_method').filter(pm => ids.has(String(pm.customer)))
+      const isNamed = await database.db.$count(stripeCustomer, eq(stripeCustomer.userId, customer))
+      return ids.size + cards.length + isNamed > 0
     },
     deliveries: async intentId => eventsOf(intentId).map(event => stripe.deliver(event)),
   }))
@@ -215,10 +222,7 @@ describe('customers at Stripe', () => {
     const customer = randomUUID()
     const pay = () => driver.createIntent(requestOf({ customer }))
     await Promise.all(Array.from({ length: 5 }, pay))
-    const of = () =>
-      stripe.house
-        .all('customer')
-        .filter(one => (one.metadata as { customer?: string }).customer === customer)
+    const of = () => customersOf(customer)
     expect(of()).toHaveLength(1)
     Object.assign(of()[0] ?? {}, { deleted: true })
     expect(await pay()).toMatchObject({ status: 'requires_action' })
@@ -247,6 +251,37 @@ describe('customers at Stripe', () => {
       next_url: null,
       method: { brand: 'Mastercard', last4: '4444' },
     })
+  })
+})
+
+describe('a visit to the page that keeps a card', () => {
+  const begin = async (customer = randomUUID()) => {
+    const request = {
+      idempotency_key: randomUUID(),
+      customer,
+      currency: 'USD',
+      return_url: RETURN_URL,
+    } as const
+    return (await driver.methodPages?.begin(request))?.page_id ?? ''
+  }
+
+  test('is ended, so that no card is entered any more; one at which it was entered is answered as it is', async () => {
+    const open = await begin()
+    const ended = { status: 'ended', next_url: null, method: null }
+    expect(await driver.methodPages?.end(open)).toMatchObject(ended)
+    expect(await driver.methodPages?.end(open)).toMatchObject(ended)
+    expect(stripe.house.need(open, 'checkout.session', 'id')).toMatchObject({ status: 'expired' })
+    const used = await begin()
+    stripe.house.payAt(used, WORKS)
+    expect(await driver.methodPages?.end(used)).toMatchObject({ status: 'saved', method: { last4: '4242' } })
+  })
+
+  test('keeps nothing that was taken off the customer since', async () => {
+    const page = await begin()
+    stripe.house.payAt(page, WORKS)
+    const kept = (await driver.methodPages?.read(page))?.method
+    await driver.forgetMethod(kept?.method_id ?? '')
+    expect(await driver.methodPages?.read(page)).toMatchObject({ status: 'ended', method: null })
   })
 })
 
@@ -334,6 +369,21 @@ async function charged() {
   const { intent_id } = await driver.createIntent(request)
   await driver.confirm({ intent_id, return_url: RETURN_URL })
   return { intent_id, reference: request.reference }
+}
+
+/** What is a customer of ours at Stripe, deleted ones too. */
+function customersOf(customer: string): Thing[] {
+  const isTheirs = ({ metadata }: Thing) => (metadata as { customer?: string }).customer === customer
+  return stripe.house.all('customer').filter(isTheirs)
+}
+
+/** What banks do with Stripe's own numbers for disputes: the first time it is disputed, the second it may be won. */
+function disputeByCard(intent: Thing): void {
+  const kind = stripe.house.kindOf(intent)
+  if (kind !== '4000000000000259' && kind !== '4000000000002685') return
+  const known = stripe.house.all('dispute').find(one => one.payment_intent === intent.id)
+  if (!known) stripe.house.dispute(intent.id, Number(intent.amount))
+  else if (known.status !== 'won') stripe.house.endDispute(known.id, kind.endsWith('2685') ? 'won' : 'lost')
 }
 
 function paymentOf(pageId: string): string {

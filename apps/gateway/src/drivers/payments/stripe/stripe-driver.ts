@@ -5,6 +5,7 @@ import type { Database } from '../../../platform/database/database.ts'
 import type { Logger } from '../../../platform/log.ts'
 import type { PaymentDriver, SourceAnswer } from '../port.ts'
 import { createStripeClient } from './stripe-client.ts'
+import { forgetStripeCustomer } from './stripe-customers.ts'
 import { completeEvent, readStripeEvents, readStripeWebhook } from './stripe-events.ts'
 import {
   CHECKOUT,
@@ -14,7 +15,7 @@ import {
   readPayment,
   refundPayment,
 } from './stripe-intents.ts'
-import { beginCardPage, forgetCard, readCardPage, saveCard } from './stripe-methods.ts'
+import { beginCardPage, endCardPage, forgetCard, readCardPage, saveCard } from './stripe-methods.ts'
 
 const NAME = 'stripe'
 const DISPLAY_NAME = 'Stripe'
@@ -53,9 +54,11 @@ export function createStripeDriver({ settings, offered, ...given }: StripeDriver
     refund: request => refundPayment(deps, request),
     saveMethod: request => saveCard(deps, request),
     forgetMethod: id => forgetCard(deps, id),
+    forgetCustomer: customer => forgetStripeCustomer(deps, customer),
     methodPages: {
       begin: request => beginCardPage(deps, request),
       read: id => readCardPage(deps, id),
+      end: id => endCardPage(deps, id),
     },
     readWebhook: delivery => readStripeWebhook(deps, delivery),
     complete: event => completeEvent(deps, event),

@@ -33,14 +33,16 @@ export function saveCard(deps: CustomersDeps, request: MethodRequest): Promise<P
 
 /** Forgets a card; one that is gone is forgotten. */
 export async function forgetCard({ stripe }: CustomersDeps, methodId: string): Promise<void> {
-  await askStripe(async () => {
-    try {
-      await stripe.paymentMethods.detach(methodId)
-    } catch (error) {
-      // It belongs to nobody any more.
-      if (!isMissing(error) && !isOvertaken(error)) throw error
-    }
-  })
+  await askStripe(() => detach(stripe, methodId))
+}
+
+async function detach(stripe: Stripe, methodId: string): Promise<void> {
+  try {
+    await stripe.paymentMethods.detach(methodId)
+  } catch (error) {
+    // It belongs to nobody any more.
+    if (!isMissing(error) && !isOvertaken(error)) throw error
+  }
 }
 
 /** Begins a visit to Stripe's page, where a card is entered and kept without being charged. */
@@ -75,10 +77,24 @@ export function readCardPage(deps: CustomersDeps, pageId: string): Promise<Metho
     const customer = typeof page.customer === 'string' ? page.customer : page.customer?.id
     if (page.status !== 'complete' || !made || !customer) return pageOf(page, null)
     const kept = await sameCard(deps, customer, made)
+    // It was taken off the customer since: it can never be charged again.
+    if (!kept) return pageOf(page, null)
     // The one that is kept already may be named by a payment: the new one goes.
-    if (kept && kept.id !== made.id) await deps.stripe.paymentMethods.detach(made.id)
-    return pageOf(page, requireCard(kept ?? made))
+    if (kept.id !== made.id) await detach(deps.stripe, made.id)
+    return pageOf(page, requireCard(kept))
   })
+}
+
+/** Ends such a visit; one that is over is answered as it is. @throws PaymentRefused when there was none. */
+export async function endCardPage(deps: CustomersDeps, pageId: string): Promise<MethodPage> {
+  await askStripe(async () => {
+    try {
+      await deps.stripe.checkout.sessions.expire(pageId)
+    } catch (error) {
+      if (!isOvertaken(error)) throw error
+    }
+  })
+  return await readCardPage(deps, pageId)
 }
 
 function pageOf({ id, status, url }: Stripe.Checkout.Session, method: PlatformMethod | null): MethodPage {
@@ -87,7 +103,10 @@ function pageOf({ id, status, url }: Stripe.Checkout.Session, method: PlatformMe
   return { page_id: id, status: isOpen ? 'open' : 'ended', next_url: isOpen ? url : null, method: null }
 }
 
-/** The card that the customer has under the same fingerprint: the oldest, so that it is always the same one. */
+/**
+ * The card that the customer has under the same fingerprint: the oldest, so that it is always the same one. Null where
+ * they have none, also where this one was taken off them.
+ */
 async function sameCard(
   { stripe }: CustomersDeps,
   customer: string,

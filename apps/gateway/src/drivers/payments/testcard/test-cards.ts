@@ -15,13 +15,15 @@ export interface TestCard {
   refunded_later?: true
   /** What is given back of it does not arrive, and comes back to the platform a while later. */
   refunds_fail?: true
+  /** Somebody disputes it a while after it succeeded: the bank keeps the money, or gives it back a while later. */
+  disputed_later?: 'lost' | 'won'
   /** Its events are sent twice each, the older ones after the newer. */
   disorderly?: true
 }
 
 /**
- * The numbers that card platforms reserve for tests (R5.8). What is refused, confirmed or refunded later does so by
- * the number that is known for it; Discover and Diners Club stand for what no number is known for.
+ * The numbers that card platforms reserve for tests (R5.8). What is refused, confirmed, refunded or disputed later
+ * does so by the number that is known for it; Discover and Diners Club stand for what no number is known for.
  */
 export const TEST_CARDS: readonly TestCard[] = [
   { number: '4242424242424242', brand: 'Visa', failure: null },
@@ -39,6 +41,8 @@ export const TEST_CARDS: readonly TestCard[] = [
   { number: '4000008400001629', brand: 'Visa', failure: 'card_declined', asks: true },
   { number: '4000000000007726', brand: 'Visa', failure: null, refunded_later: true },
   { number: '4000000000005126', brand: 'Visa', failure: null, refunded_later: true, refunds_fail: true },
+  { number: '4000000000000259', brand: 'Visa', failure: null, disputed_later: 'lost' },
+  { number: '4000000000002685', brand: 'Visa', failure: null, disputed_later: 'won' },
   { number: '6011111111111117', brand: 'Discover', failure: null, late: true },
   { number: '3056930009020004', brand: 'Diners Club', failure: null, late: true, disorderly: true },
 ]

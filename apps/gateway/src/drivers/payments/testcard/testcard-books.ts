@@ -15,7 +15,7 @@ export interface BooksDeps {
   ids: Ids
   /** Makes the addresses of pages. */
   pageKey: () => Uint8Array
-  /** How long a card that settles late takes, and how long one takes that is refunded, or whose refund fails. */
+  /** How long a card that settles late takes, and how long one takes that is refunded or disputed, or whose refund fails. */
   lateMs: number
   refundMs: number
 }
@@ -114,13 +114,15 @@ export async function refundIntent(deps: BooksDeps, request: RefundRequest): Pro
     if (row.status !== 'succeeded' || amountCents > leftOf(row)) {
       throw new CardMistake(`${amountCents} cannot be refunded of ${intentId}`)
     }
-    return refunded(deps, card, row.refundedCents + amountCents)
+    const back = refunded(deps, card, row.refundedCents + amountCents)
+    // It is disputed all the same, as far as it was not given back.
+    return card.disputed_later ? { ...back, movesAt: row.movesAt } : back
   })
 }
 
 /**
- * Lets time pass: what settles late settles, what is refunded by itself is refunded, refunds that do not arrive come
- * back. @returns How many moved.
+ * Lets time pass: what settles late settles, what is refunded or disputed by itself is, refunds that do not arrive come
+ * back, and so do disputes that are won. @returns How many moved.
  */
 export async function letTimePass(deps: BooksDeps): Promise<number> {
   const due = await deps.db
@@ -135,6 +137,7 @@ export async function letTimePass(deps: BooksDeps): Promise<number> {
       if (row.status === 'processing') return settled(deps, card)
       const isBack = row.refundedCents > row.refundsFailedCents
       if (isBack && card.refunds_fail) return { refundsFailedCents: row.refundedCents, movesAt: null }
+      if (card.disputed_later) return disputed(deps, card, row)
       return refunded(deps, card, row.refundedCents + leftOf(row))
     })
   }
@@ -174,9 +177,8 @@ export async function* readEvents({ db }: Pick<BooksDeps, 'db'>, since: Date): A
   }
 }
 
-type Change = Partial<
-  Pick<CardIntent, 'status' | 'failure' | 'returnUrl' | 'movesAt' | 'refundedCents' | 'refundsFailedCents'>
->
+type Sum = 'refundedCents' | 'refundsFailedCents' | 'disputedCents' | 'disputesWonCents'
+type Change = Partial<Pick<CardIntent, 'status' | 'failure' | 'returnUrl' | 'movesAt' | Sum>>
 
 /** What a charge does, once nobody is asked any more. */
 function charged(deps: BooksDeps, card: TestCard): Change {
@@ -186,7 +188,8 @@ function charged(deps: BooksDeps, card: TestCard): Change {
 }
 
 function settled(deps: BooksDeps, card: TestCard): Change {
-  return { status: 'succeeded', movesAt: card.refunded_later ? fromNow(deps, deps.refundMs) : null }
+  const isMoving = card.refunded_later || card.disputed_later
+  return { status: 'succeeded', movesAt: isMoving ? fromNow(deps, deps.refundMs) : null }
 }
 
 /** What giving back does; a card whose refunds fail gets them back a while later. */
@@ -194,9 +197,18 @@ function refunded(deps: BooksDeps, card: TestCard, refundedCents: number): Chang
   return { refundedCents, movesAt: card.refunds_fail ? fromNow(deps, deps.refundMs) : null }
 }
 
+/** What a dispute does: the bank takes all that is left, and may give it back a while later. */
+function disputed(deps: BooksDeps, card: TestCard, row: CardIntent): Change {
+  if (row.disputedCents > 0) return { disputesWonCents: row.disputedCents, movesAt: null }
+  const movesAt = card.disputed_later === 'won' ? fromNow(deps, deps.refundMs) : null
+  const disputedCents = leftOf(row)
+  return disputedCents > 0 ? { disputedCents, movesAt } : { movesAt: null }
+}
+
 /** What of a payment could still be given back. */
-function leftOf({ amountCents, refundedCents, refundsFailedCents }: CardIntent): number {
-  return amountCents - refundedCents + refundsFailedCents
+function leftOf(row: CardIntent): number {
+  const { amountCents, refundedCents, refundsFailedCents, disputedCents, disputesWonCents } = row
+  return amountCents - refundedCents + refundsFailedCents - disputedCents + disputesWonCents
 }
 
 function fromNow({ clock }: Pick<BooksDeps, 'clock'>, milliseconds: number): Date {
@@ -230,7 +242,10 @@ async function move(
   })
 }
 
-function typeOf({ refundedCents, refundsFailedCents }: Change): EventBody['type'] {
+function typeOf(change: Change): EventBody['type'] {
+  const { refundedCents, refundsFailedCents, disputedCents, disputesWonCents } = change
+  if (disputesWonCents !== undefined) return 'intent.dispute_won'
+  if (disputedCents !== undefined) return 'intent.disputed'
   if (refundsFailedCents !== undefined) return 'intent.refund_failed'
   return refundedCents === undefined ? 'intent.moved' : 'intent.refunded'
 }
@@ -254,6 +269,8 @@ async function tell(
       failure: intent.failure,
       refunded_cents: intent.refundedCents,
       refunds_failed_cents: intent.refundsFailedCents,
+      disputed_cents: intent.disputedCents,
+      disputes_won_cents: intent.disputesWonCents,
     },
   }
   // It waits until the newer one was taken, however long that takes: order is never a matter of who is faster.

@@ -339,6 +339,14 @@ describe('test cards keep what every platform must', () => {
         refundMs: 1_000,
       })
     },
+    // Of customers it knows nothing, and its cards are forgotten one by one.
+    async keepsOf(customer) {
+      const { rows } = await database.db.execute<{ dump: string }>(sql`
+        select coalesce(string_agg(t.row::text, ' '), '') as dump from (
+          select to_jsonb(i) as row from testcard_intent i union all select to_jsonb(m) from testcard_method m
+        ) t`)
+      return rows[0]?.dump.includes(customer) ?? false
+    },
     async deliveries(intentId) {
       const rows = await database.db
         .select()

@@ -100,6 +100,8 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
       failure: failureOf(row.failure),
       refunded_cents: row.refundedCents,
       refunds_failed_cents: row.refundsFailedCents,
+      disputed_cents: row.disputedCents,
+      disputes_won_cents: row.disputesWonCents,
       next_url: pageOf(row.status, row.intentId),
     }
   }
@@ -113,6 +115,8 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
     failure: failureOf(told.failure),
     refunded_cents: told.refunded_cents,
     refunds_failed_cents: told.refunds_failed_cents,
+    disputed_cents: told.disputed_cents,
+    disputes_won_cents: told.disputes_won_cents,
     next_url: pageOf(told.status, told.id),
   })
 

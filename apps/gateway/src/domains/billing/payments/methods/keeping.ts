@@ -1,31 +1,25 @@
-import { and, asc, eq, isNotNull, lte, ne } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, lte, ne, or } from 'drizzle-orm'
 import {
-  type MethodPage,
   type PaymentDriver,
   PaymentRefused,
+  PaymentUnavailable,
   type PlatformMethod,
 } from '../../../../drivers/payments/port.ts'
-import { currencyOf, lockWallet } from '../../ledger/wallet.ts'
+import type { Transaction } from '../../../../platform/database/database.ts'
+import { lockWallet } from '../../ledger/wallet.ts'
+import { OPEN_STATES } from '../intent-states.ts'
 import { driverOf, type PaymentsDeps } from '../intents.ts'
 import { lookPauseMs } from '../recovery.ts'
-import { ensureDefault, isBeingCharged, type Method } from './stored.ts'
+import { paymentIntent } from '../tables.ts'
+import { askFor, CHECKOUT_SOURCE, type Kept } from './asking.ts'
+import { drop, forget } from './forgetting.ts'
+import { ensureDefault, type Method } from './stored.ts'
 import { paymentMethod } from './tables.ts'
-
-/** What a customer names as source where the platform asks on a page of its own. */
-export const CHECKOUT_SOURCE = 'checkout'
 
 /** What is not kept by then is given up, so that nothing is saving for ever: a visit to a platform's page ends before. */
 const SAVING_MS_MAX = 24 * 3_600_000
 /** Looks of one round. */
 const LOOKS_PER_ROUND_MAX = 100
-
-/** What a platform said of what is to be kept: it has it, or where the customer enters it; neither: it was given up. */
-interface Kept {
-  method: PlatformMethod | null
-  nextUrl: string | null
-}
-
-const ENDED: Kept = { method: null, nextUrl: null }
 
 /**
  * Carries on what is saving or removing, as far as the platform lets it; each step is safe to repeat. Asks the
@@ -96,111 +90,109 @@ async function takeDue({ db, clock }: Pick<PaymentsDeps, 'db' | 'clock'>): Promi
   })
 }
 
-async function askFor(deps: PaymentsDeps, driver: PaymentDriver, row: Method): Promise<Kept> {
-  const { id, userId: customer, source } = row
-  if (source === CHECKOUT_SOURCE && driver.methodPages) {
-    const page = await pageOf(deps, driver.methodPages, row)
-    return page.status === 'ended' ? ENDED : { method: page.method, nextUrl: page.next_url }
-  }
-  const request = { idempotency_key: id, customer, source: source ?? '' }
-  return { method: await driver.saveMethod(request), nextUrl: null }
-}
-
-async function pageOf(
-  { db, publicUrl }: PaymentsDeps,
-  pages: NonNullable<PaymentDriver['methodPages']>,
-  { id, userId, platformPageId }: Method,
-): Promise<MethodPage> {
-  if (platformPageId !== null) return await pages.read(platformPageId)
-  const page = await pages.begin({
-    idempotency_key: id,
-    customer: userId,
-    currency: await currencyOf(db, userId),
-    return_url: new URL('/payments', publicUrl()).href,
-  })
-  await db.update(paymentMethod).set({ platformPageId: page.page_id }).where(eq(paymentMethod.id, id))
-  return page
-}
-
-/** Books that the platform has it, once. The same card that is kept already stays the one that it is. */
+/**
+ * Books that the platform has it, once. The same card that is kept already stays the one that it is; one that is on its
+ * way out is kept again. Where the row is gone, it is on its way out, so that the platform forgets what nobody names.
+ */
 async function finish(
   deps: PaymentsDeps,
   driver: PaymentDriver,
-  { id, userId }: Method,
+  row: Method,
   kept: PlatformMethod,
 ): Promise<Method | null> {
-  const expiry = { expiryMonth: kept.expiry_month, expiryYear: kept.expiry_year }
-  const booked = await deps.db.transaction(async tx => {
-    await lockWallet(tx, userId)
-    const [row] = await tx.select().from(paymentMethod).where(eq(paymentMethod.id, id)).for('update')
-    if (!row || row.state === 'saved') return row ?? null
-    // It was removed meanwhile: the platform is to forget what it has just kept.
-    if (row.state === 'removing') return await change(row, { platformMethodId: kept.method_id })
-    // What is entered here is told apart by what was entered, what is entered there by what the platform calls it.
-    const fingerprint = row.source === CHECKOUT_SOURCE ? kept.method_id : row.fingerprint
-    const [same] = await tx
-      .update(paymentMethod)
-      .set(expiry)
-      .where(
-        and(
-          eq(paymentMethod.userId, userId),
-          eq(paymentMethod.platformName, row.platformName),
-          eq(paymentMethod.fingerprint, fingerprint),
-          eq(paymentMethod.state, 'saved'),
-          ne(paymentMethod.id, id),
-        ),
-      )
-      .returning()
-    if (same) {
-      await tx.delete(paymentMethod).where(eq(paymentMethod.id, id))
-      return same
-    }
-    const { method_id: platformMethodId, brand, last4 } = kept
-    const saved = { platformMethodId, brand, last4, fingerprint, ...expiry }
-    await change(row, { ...saved, state: 'saved', source: null, lookAt: null })
-    await ensureDefault(tx, userId)
-    const [now = null] = await tx.select().from(paymentMethod).where(eq(paymentMethod.id, id))
-    return now
-
-    async function change(from: Method, to: Partial<Method>): Promise<Method> {
-      const [changed = from] = await tx
-        .update(paymentMethod)
-        .set(to)
-        .where(eq(paymentMethod.id, id))
-        .returning()
-      return changed
-    }
+  const { booked, isGone } = await deps.db.transaction(async tx => {
+    await lockWallet(tx, row.userId)
+    const found = await tx.select().from(paymentMethod).where(eq(paymentMethod.id, row.id)).for('update')
+    return { booked: await bookKept(tx, deps, { row, isThere: found[0] ?? null, kept }), isGone: !found[0] }
   })
-  // Nobody waits for it any more, and nothing names what the platform has but this answer.
-  if (booked === null) await driver.forgetMethod(kept.method_id)
-  return booked
+  return isGone && booked.state === 'removing' ? await forget(deps, driver, booked) : booked
 }
 
-/** Has the platform forget it, and then forgets it here. @returns Null once that is done. */
-async function forget(deps: PaymentsDeps, driver: PaymentDriver, row: Method): Promise<Method | null> {
-  if (await isBeingCharged(deps.db, row.id)) return row
-  const methodId = row.platformMethodId ?? (await idOfUnfinished(deps, driver, row))
-  if (methodId !== null) await driver.forgetMethod(methodId)
-  await drop(deps, row)
-  return null
+interface Booking {
+  /** As it was when the platform was asked. */
+  row: Method
+  /** As it is now; null where it is gone. */
+  isThere: Method | null
+  kept: PlatformMethod
 }
 
-/** What the platform may have kept before somebody removed what was still saving; null where it has nothing. */
-async function idOfUnfinished(
-  deps: PaymentsDeps,
-  driver: PaymentDriver,
-  row: Method,
-): Promise<string | null> {
-  // A page that was never opened has taken no card.
-  if (row.source === CHECKOUT_SOURCE && row.platformPageId === null) return null
-  try {
-    return (await askFor(deps, driver, row)).method?.method_id ?? null
-  } catch (error) {
-    if (error instanceof PaymentRefused) return null
-    throw error
+async function bookKept(
+  tx: Transaction,
+  { clock }: Pick<PaymentsDeps, 'clock'>,
+  { row, isThere, kept }: Booking,
+): Promise<Method> {
+  const { method_id: platformMethodId, brand, last4 } = kept
+  if (isThere?.state === 'saved') return isThere
+  // It was removed meanwhile: the platform is to forget what it has just kept.
+  if (isThere?.state === 'removing') return await change(tx, isThere, { platformMethodId })
+  // What is entered here is told apart by what was entered, what is entered there by what the platform calls it.
+  const fingerprint = row.source === CHECKOUT_SOURCE ? platformMethodId : row.fingerprint
+  const others = await othersLike(tx, row, { platformMethodId, fingerprint })
+  const expiry = { expiryMonth: kept.expiry_month, expiryYear: kept.expiry_year }
+  const same = others.find(({ state }) => state === 'saved')
+  if (same) {
+    await tx.delete(paymentMethod).where(eq(paymentMethod.id, row.id))
+    return await change(tx, same, expiry)
   }
+  if (isThere === null) {
+    const leaving = {
+      ...row,
+      state: 'removing',
+      isDefault: false,
+      source: null,
+      lookAt: clock.now(),
+    } as const
+    await tx.insert(paymentMethod).values({ ...leaving, platformMethodId })
+    return { ...leaving, platformMethodId }
+  }
+  const leaving = others.filter(other => other.platformMethodId === platformMethodId)
+  await takeOver(tx, row, leaving)
+  const saved = { platformMethodId, brand, last4, fingerprint, ...expiry }
+  const booked = await change(tx, row, { ...saved, state: 'saved', source: null, lookAt: null })
+  await ensureDefault(tx, row.userId)
+  const [now = booked] = await tx.select().from(paymentMethod).where(eq(paymentMethod.id, row.id))
+  return now
 }
 
-async function drop({ db }: Pick<PaymentsDeps, 'db'>, { id }: Method): Promise<void> {
-  await db.delete(paymentMethod).where(and(eq(paymentMethod.id, id), ne(paymentMethod.state, 'saved')))
+/** The customer's other rows of the same card, by what tells it apart or by what the platform calls it. */
+async function othersLike(
+  tx: Transaction,
+  { id, userId, platformName }: Method,
+  { platformMethodId, fingerprint }: { platformMethodId: string; fingerprint: string },
+): Promise<Method[]> {
+  const isSame = or(
+    eq(paymentMethod.fingerprint, fingerprint),
+    eq(paymentMethod.platformMethodId, platformMethodId),
+  )
+  const isOf = and(eq(paymentMethod.userId, userId), eq(paymentMethod.platformName, platformName))
+  return await tx
+    .select()
+    .from(paymentMethod)
+    .where(and(isOf, isSame, ne(paymentMethod.id, id)))
+    .for('update')
+}
+
+/**
+ * Keeps again what was on its way out, in place of those rows: the platform must not forget it for them. What charges
+ * them at the moment charges it.
+ * @throws PaymentUnavailable where the platform is being asked to forget it: then it is kept anew, by recovery.
+ */
+async function takeOver(tx: Transaction, { id }: Method, leaving: readonly Method[]): Promise<void> {
+  if (leaving.some(({ isForgetting }) => isForgetting)) {
+    throw new PaymentUnavailable('the platform is forgetting this card')
+  }
+  const ids = leaving.map(other => other.id)
+  if (ids.length === 0) return
+  const isCharging = and(inArray(paymentIntent.methodId, ids), inArray(paymentIntent.state, [...OPEN_STATES]))
+  await tx.update(paymentIntent).set({ methodId: id }).where(isCharging)
+  await tx.delete(paymentMethod).where(inArray(paymentMethod.id, ids))
+}
+
+async function change(tx: Transaction, from: Method, to: Partial<Method>): Promise<Method> {
+  const [changed = from] = await tx
+    .update(paymentMethod)
+    .set(to)
+    .where(eq(paymentMethod.id, from.id))
+    .returning()
+  return changed
 }

@@ -15,8 +15,9 @@ import { currencyOf, lockWallet, readTotals } from '../../ledger/wallet.ts'
 import type { AutoTopupRow } from '../auto-topup/stored.ts'
 import { readAuto } from '../auto-topup/stored.ts'
 import { offeredDriver, type PaymentsDeps } from '../intents.ts'
+import { CHECKOUT_SOURCE } from './asking.ts'
 import { whyNotCharged } from './chargeable.ts'
-import { CHECKOUT_SOURCE, carryOnMethod } from './keeping.ts'
+import { carryOnMethod } from './keeping.ts'
 import {
   ensureDefault,
   isExpired,

@@ -1,5 +1,15 @@
 import { sql } from 'drizzle-orm'
-import { boolean, check, index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import {
+  boolean,
+  check,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { moment } from '../../../../platform/database/columns.ts'
 
 /**
@@ -19,6 +29,8 @@ export const paymentMethod = pgTable(
     platformPageId: text('platform_page_id'),
     /** The platform's id of it, as soon as the platform has it. */
     platformMethodId: text('platform_method_id'),
+    /** Set before the platform is asked to forget it: from then on nobody keeps it again. */
+    isForgetting: boolean('is_forgetting').notNull().default(false),
     /** Tells a customer's cards apart, so that each is kept once. */
     fingerprint: text('fingerprint').notNull(),
     brand: text('brand').notNull(),
@@ -45,5 +57,21 @@ export const paymentMethod = pgTable(
       sql`${table.state} <> 'saved' or (${table.platformMethodId} is not null and ${table.source} is null)`,
     ),
     check('payment_method_default_saved', sql`not ${table.isDefault} or ${table.state} = 'saved'`),
+  ],
+)
+
+/** Customers whom platforms are to forget: written as the account is deleted, gone once the platform has. */
+export const leavingCustomer = pgTable(
+  'leaving_customer',
+  {
+    userId: uuid('user_id').notNull(),
+    platformName: text('platform_name').notNull(),
+    /** When recovery takes it next. */
+    lookAt: moment('look_at').notNull(),
+    createdAt: moment('created_at').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.userId, table.platformName] }),
+    index('leaving_customer_due').on(table.lookAt),
   ],
 )

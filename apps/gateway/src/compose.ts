@@ -203,6 +203,8 @@ const PURGE_MS = 3_600_000
 const UNPAID_LOOK_MS = 600_000
 /** What machines send is noted as often. */
 const TRAFFIC_LOOK_MS = 60_000
+/** Whoever has paid waits for what is to start again. */
+const RESUME_LOOK_MS = 10_000
 /** Running calls have this long to end; then they are cut. */
 const REQUESTS_PATIENCE_MS = 4_000
 
@@ -395,6 +397,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     events,
     recipient: identity.recipient,
     burning: billing.burning,
+    stoppedUnpaid: instances.stoppedUnpaid,
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
   })
@@ -514,6 +517,13 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     lease: { ...base, owner: parts.gatewayId },
     log,
     run: instances.chargeTraffic,
+  })
+  const resuming = createLoop({
+    name: 'instances.resume',
+    pauseMs: RESUME_LOOK_MS,
+    lease: { ...base, owner: parts.gatewayId },
+    log,
+    run: instances.resumeStopped,
   })
   const purging = createLoop({
     name: 'purge',
@@ -649,6 +659,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       unpaid.start()
       traffic.start()
       models.start()
+      resuming.start()
       await watches.start()
       await volumes.start()
       await images.start()
@@ -673,6 +684,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
         unpaid.stop(),
         traffic.stop(),
         models.stop(),
+        resuming.stop(),
         watches.stop(),
         volumes.stop(),
         images.stop(),

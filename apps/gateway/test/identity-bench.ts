@@ -138,6 +138,7 @@ export async function createIdentityBench(options: BenchOptions = {}) {
   const notifications = createNotifications({
     ...shared,
     mail: queue,
+    stoppedUnpaid: async () => [],
     events,
     recipient: identity.recipient,
     burning: billing.burning,

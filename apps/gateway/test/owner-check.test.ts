@@ -193,6 +193,8 @@ const WHO: Record<string, Audience> = {
   'bill.payment-intent': 'verified',
   'bill.checkout-url': 'user',
   'bill.check-payable': 'user',
+  'instance.resume': 'user',
+  'instance.set-resume': 'verified',
   'bill.auto-topup': 'user',
   'bill.auto-topup-set': 'verified',
 }
@@ -391,6 +393,7 @@ const CHANGES: Record<string, () => Input> = {
   'bill.payment-intent': () => ({
     body: { payment_method: '5555 5555 5555 4444', payment_method_type: 'card' },
   }),
+  'instance.set-resume': () => ({ body: { by_default: true, all: true } }),
   'bill.auto-topup-set': () => ({
     body: { enabled: false, threshold: 500, amount: 2_500, monthly_cap: 5_000, payment_method_id: null },
   }),

@@ -72,6 +72,7 @@ import {
   editRegistryCredential,
   removeRegistryCredential,
 } from '@berth/contract/registries'
+import { setResume } from '@berth/contract/resume'
 import { addSshKey, removeSshKey } from '@berth/contract/ssh-keys'
 import { attachVolume, detachVolume } from '@berth/contract/volume-attach-calls'
 import { makeS3Key, revokeS3Key, rotateS3Key } from '@berth/contract/volume-s3'
@@ -362,6 +363,10 @@ const SCENES: Scene[] = [
     input: { body: { region_code: 'us-west', instance_id: await instance('running', WITH_PORT) } },
   })),
   scene(unbindPublicIp, async () => ({ customer: owner, input: { params: await boundIp() } })),
+  scene(setResume, async () => {
+    await instance('running')
+    return { customer: owner, input: { body: { by_default: true, all: true } } }
+  }),
   scene(addBudget, async () => ({
     customer: owner,
     input: { body: { ...BUDGET, instance_id: await instance('running') } },

@@ -27,6 +27,7 @@ import { paymentMethodCalls } from './payment-methods.ts'
 import { publicIpCalls } from './public-ip-calls.ts'
 import { regionCalls } from './regions.ts'
 import { registryCalls } from './registries.ts'
+import { resumeCalls } from './resume.ts'
 import { sshKeyCalls } from './ssh-keys.ts'
 import { volumeAttachCalls } from './volume-attach-calls.ts'
 import { volumeS3Calls } from './volume-s3.ts'
@@ -56,6 +57,7 @@ export const calls = [
   ...fileCalls,
   ...connectionDoctorCalls,
   ...instanceTermCalls,
+  ...resumeCalls,
   ...volumeCalls,
   ...volumeAttachCalls,
   ...volumeS3Calls,

@@ -56,6 +56,8 @@ export const INSTANCE_EVENT_CODES = [
   'deletion_announced_unpaid',
   'deleted_unpaid',
   'public_ip_unpaid',
+  'started_after_topup',
+  'resume_changed',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 

@@ -353,6 +353,8 @@ export const instance = z.object({
   spend_limit_cents: z.number().int().nullable(),
   /** How long it may be idle before it is stopped by itself: no connection, processors and GPUs under 5 %; null: for ever. */
   idle_stop_minutes: z.number().int().nullable(),
+  /** Whether it starts again by itself once money has come, where it was stopped because none was left (B4). */
+  resume_after_topup: z.boolean(),
   currency: z.string(),
   /** What is metered, but for a public IP of its own; nothing is of what is paid for in advance. */
   running_micro_per_hour: micro,
@@ -442,6 +444,7 @@ export const editInstance = defineCall({
     stop_at: stopAt.optional(),
     spend_limit_cents: spendLimitCents.optional(),
     idle_stop_minutes: idleStopMinutes.optional(),
+    resume_after_topup: z.boolean(by('wrong_type')).optional(),
     /** Ports are opened and closed at once, whether or not it runs. */
     http_ports: ports.optional(),
     tcp_ports: ports.optional(),

@@ -176,6 +176,8 @@ export const COUPON_CODE_CHARS_MAX = 40
 export const OPEN_TOPUPS_PER_USER_MAX = 10
 /** Machines by name in what uses a balance; the others are one row. */
 export const OUTLOOK_MACHINES_MAX = 5
+/** Instances that stopped for an empty balance, as one answer lists them. */
+export const RESUME_LISTED_MAX = 100
 
 /** Methods that one customer may keep to pay with: more than a person has cards. */
 export const PAYMENT_METHODS_PER_USER_MAX = 10

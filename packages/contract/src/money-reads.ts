@@ -17,4 +17,5 @@ export const MONEY_READS = [
   'bill.coupon',
   'bill.credit',
   'bill.check-payable',
+  'instance.resume',
 ] as const

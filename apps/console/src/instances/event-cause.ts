@@ -10,6 +10,8 @@ const CAUSES: Record<InstanceEventCode, EventCause> = {
   booting: 'platform',
   ready: 'machine',
   started_by_customer: 'customer',
+  started_after_topup: 'rule',
+  resume_changed: 'customer',
   restarted_by_customer: 'customer',
   stopped_by_customer: 'customer',
   stopped_no_balance: 'rule',

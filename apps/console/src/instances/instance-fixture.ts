@@ -46,6 +46,7 @@ export function madeInstance(part: Partial<Instance>): Instance {
     stop_at: null,
     spend_limit_cents: null,
     idle_stop_minutes: null,
+    resume_after_topup: false,
     currency: 'USD',
     running_micro_per_hour: '420000',
     stopped_micro_per_day: '0',

@@ -10,7 +10,7 @@ import type { CallDone } from '../../platform/http/call-done.ts'
 import type { Ids } from '../../platform/ids.ts'
 import { sessionPushedOut } from '../identity/events.ts'
 import { type ImageNews, imageNews } from '../images/events.ts'
-import { addressNews, deletionNews, instancesInTrouble } from '../instances/events.ts'
+import { addressNews, deletionNews, instancesInTrouble, resumeNews } from '../instances/events.ts'
 import { volumeNews } from '../volumes/events.ts'
 import { type AuditQuery, readPage } from './audit-log.ts'
 import { createAuditWriter } from './audit-writer.ts'
@@ -91,6 +91,10 @@ function writeSystemActs(
     for (const { id } of instances) {
       await writer.write(tx, { userId, actor: 'system', action: 'instance.stop', target: id })
     }
+  })
+  events.on(resumeNews, 'audit', async (tx, { userId, news, instance }) => {
+    if (news !== 'started') return
+    await writer.write(tx, { userId, actor: 'system', action: 'instance.start', target: instance.id })
   })
   events.on(addressNews, 'audit', async (tx, { userId, news, addressId }) => {
     if (news !== 'given_back_unpaid') return

@@ -33,6 +33,7 @@ import { type SpendingOf, spentAtMost, spentSince } from './documents/spent-sinc
 import { listPage, type TransactionsQuery } from './documents/transactions.ts'
 import { createBalanceReader } from './ledger/balance.ts'
 import { checkBooks } from './ledger/check-books.ts'
+import { type CreditedOf, creditedSince } from './ledger/credited.ts'
 import { lockWallet, openWallet, readTotals, type WalletTotals } from './ledger/wallet.ts'
 import { type Burning, readBurning } from './meters/burning.ts'
 import { chargeOnce, chargeTerm, endTerm, type Term, type TermEnd, termBackMicro } from './meters/charges.ts'
@@ -226,6 +227,10 @@ export function createBilling(deps: BillingDeps) {
 
     /** Whether a subject costs something that nothing is left to pay for, whether it is stopped for that or not. */
     isUnpaid: (q: Queryable, of: OfSubject): Promise<boolean> => isUnpaid(q, deps, of),
+
+    /** Of many questions those of which money has come since then. @returns Their keys. */
+    creditedSince: (q: Pick<Queryable, 'execute'>, of: readonly CreditedOf[]): Promise<Set<string>> =>
+      creditedSince(q, of),
 
     /** What subjects of one kind have cost, posted and due by now, by their ids. */
     costMicro: (q: Queryable, kind: Subject['kind'], ids: string[]): Promise<Map<string, bigint>> =>

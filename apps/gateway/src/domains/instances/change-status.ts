@@ -70,6 +70,7 @@ type ChangeableColumn =
   | 'stoppedMicroPerHour'
   | 'trafficMicroPerGb'
   | 'stopAt'
+  | 'emptiedAt'
   | BillingColumn
 
 /** Columns that change with how an instance is paid for. */
@@ -118,6 +119,9 @@ export async function changeStatus(
       keptUntil: null,
       deletionNoticeDay: null,
       unpaidSince: null,
+      // As long as it is to stay stopped it is so for the same cause.
+      emptiedAt: (patch.desired ?? row.desired) === 'stopped' ? row.emptiedAt : null,
+      resumeTry: null,
       progress: null,
       mayRun: MEANING[status].mayRun ?? row.mayRun,
       ...patch,

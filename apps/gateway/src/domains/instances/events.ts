@@ -49,6 +49,23 @@ export const addressNews = defineEvent(
   }),
 )
 
+/** An instance that stopped for an empty balance was started by itself, or could not be (B4): not once for each try. */
+export const resumeNews = defineEvent(
+  'instance.resume',
+  z.object({
+    userId: z.uuid(),
+    at: z.iso.datetime(),
+    news: z.enum(['started', 'failed', 'given_up']),
+    instance: z.object({ id: z.string(), name: z.string() }),
+    /** As an error says it; null where it was started. */
+    failure: z
+      .object({ code: z.string(), values: z.record(z.string(), z.union([z.string(), z.number()])) })
+      .nullable(),
+    /** When it is tried again; null where it is not. */
+    nextTryAt: z.iso.datetime().nullable(),
+  }),
+)
+
 /** A term is about to end, or has ended: once for each of those moments. */
 export const termNews = defineEvent(
   'instance.term',

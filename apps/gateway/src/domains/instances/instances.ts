@@ -3,7 +3,7 @@ import type { VolumeMount } from '@berth/contract/volumes'
 import type { Logger } from 'pino'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Queryable } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import type { Events } from '../../platform/events/events.ts'
 import type { Ids } from '../../platform/ids.ts'
@@ -42,6 +42,8 @@ import { createSteps } from './reconcile/steps.ts'
 import { createStore, releaseRows } from './reconcile/store.ts'
 import { createSweep } from './reconcile/sweep.ts'
 import { createTransitions } from './reconcile/transitions.ts'
+import { forgetDefault, readResume, saveResume, stoppedUnpaidOf } from './resume/resume-choices.ts'
+import { createResumeLook } from './resume/resume-look.ts'
 import { everOf, goneSince, runningOn } from './sampled.ts'
 import type { BillingWanted } from './terms/billing-change.ts'
 import * as terms from './terms/term-actions.ts'
@@ -90,7 +92,11 @@ export interface InstancesDeps {
 /** Makes the instances domain. Nothing runs until its reconciler is started. */
 export function createInstances(deps: InstancesDeps) {
   const { db, regions, fleet } = deps
-  deps.events.on(accountDeleted, 'instances', (tx, { userId }) => actions.forgetTexts(tx, userId))
+  deps.events.on(accountDeleted, 'instances', async (tx, { userId }) => {
+    await actions.forgetTexts(tx, userId)
+    await forgetDefault(tx, userId)
+  })
+  const resumeStopped = createResumeLook(deps)
   const limits = deps.limits ?? RECONCILE_LIMITS
   const readPage = createPages(deps)
   const pairing = createPairing({ ...deps, stock: regions.stock, limits })
@@ -203,6 +209,21 @@ export function createInstances(deps: InstancesDeps) {
       for (const id of stopped) reconciler.kick(id)
       return stopped
     },
+    /**
+     * Starts those again that stopped for an empty balance, where their customers asked for it and money has come (B4).
+     * @returns Their ids.
+     */
+    async resumeStopped(signal?: AbortSignal): Promise<string[]> {
+      const started = await resumeStopped(signal)
+      for (const id of started) reconciler.kick(id)
+      return started
+    },
+    /** What of a customer's instances stopped for an empty balance, and what starts again (B4). @throws ApiError `not_found`. */
+    resume: (userId: string) => readResume(deps, userId),
+    /** Says what starts again by itself: new instances, or all. @throws ApiError `login_expired`. */
+    setResume: (userId: string, wanted: Parameters<typeof saveResume>[2]) => saveResume(deps, userId, wanted),
+    /** Names of a customer's instances that stopped for an empty balance, and whether they start by themselves. */
+    stoppedUnpaid: (q: Queryable, userId: string) => stoppedUnpaidOf(q, deps, userId),
     instancesThere: reads.instancesThere,
     /** Notes what machines have sent, of which a GB costs something. */
     noteTraffic: (looks: readonly TrafficLook[]) => noteTraffic(db, looks),

@@ -18,6 +18,7 @@ import type { Instances } from './instances.ts'
 import { networkVolumeRoutes } from './network-volume/routes.ts'
 import type { Quotes } from './offer/quotes.ts'
 import { publicIpRoutes } from './public-ip/routes.ts'
+import { resumeRoutes } from './resume/routes.ts'
 import { saidIn } from './said.ts'
 import { termRoutes } from './terms/routes.ts'
 
@@ -61,6 +62,7 @@ export function instancesRoutes(
           stopAt: typeof body.stop_at === 'string' ? new Date(body.stop_at) : body.stop_at,
           spendLimitCents: body.spend_limit_cents,
           idleStopMinutes: body.idle_stop_minutes,
+          resumeAfterTopup: body.resume_after_topup,
           httpPorts: body.http_ports,
           tcpPorts: body.tcp_ports,
           udpPorts: body.udp_ports,
@@ -89,6 +91,7 @@ export function instancesRoutes(
       ),
     ),
     ...termRoutes(instances),
+    ...resumeRoutes(instances, say),
     ...publicIpRoutes(instances),
     ...networkVolumeRoutes(instances),
     route(listInstanceEvents, ({ caller, params }) =>

@@ -68,6 +68,8 @@ export const instance = pgTable(
     stopAt: moment('stop_at'),
     spendLimitCents: integer('spend_limit_cents'),
     idleStopMinutes: integer('idle_stop_minutes'),
+    /** Whether it starts again by itself once money has come, where it was stopped because none was left (B4). */
+    resumeAfterTopup: boolean('resume_after_topup').notNull().default(false),
     /** Which of its customer's stored keys may sign in by SSH; null: all of them, also those that come later. */
     sshKeyIds: jsonb('ssh_key_ids').$type<string[]>(),
     /** Whether environment or command were changed since its machine was started; said of one that runs alone. */
@@ -131,6 +133,16 @@ export const instance = pgTable(
     deletionNoticeDay: integer('deletion_notice_day'),
     /** Since when nothing is left to pay for a virtual machine that stays stopped; null: it is paid for, or not looked at. */
     unpaidSince: moment('unpaid_since'),
+    /** When it was to stop because nothing was left to pay for it; null: it runs, or stopped for something else. */
+    emptiedAt: moment('emptied_at'),
+    /** How starting it again by itself went since then; null: nothing was tried but to wait for money. */
+    resumeTry: jsonb('resume_try').$type<{
+      attempts: number
+      failure: { code: string; values: Record<string, string | number> }
+      /** When it is tried again; null: it was given up, and is not before more money comes than by then. */
+      next_at: string | null
+      at: string
+    }>(),
     /** When the driver last confirmed that it runs: where billing ends if it is found dead. Null: never ready. */
     observedAt: moment('observed_at'),
 
@@ -157,6 +169,9 @@ export const instance = pgTable(
       .on(table.userId, table.createdAt, table.id)
       .where(sql`${table.terminatedAt} is null`),
     uniqueIndex('instance_secret').on(table.serviceSecret),
+    index('instance_emptied')
+      .on(table.emptiedAt, table.id)
+      .where(sql`${table.emptiedAt} is not null and ${table.terminatedAt} is null`),
     index('instance_live').on(table.nextAttemptAt).where(sql`${table.terminatedAt} is null`),
   ],
 )
@@ -193,6 +208,12 @@ export const instanceTraffic = pgTable(
   },
   table => [check('instance_traffic_bytes', sql`${table.counterBytes} >= 0 and ${table.sentBytes} >= 0`)],
 )
+
+/** Whether instances of a customer that are deployed from now on start again by themselves; no row: they do not (B4). */
+export const resumeDefault = pgTable('instance_resume_default', {
+  userId: uuid('user_id').primaryKey(),
+  isOn: boolean('is_on').notNull(),
+})
 
 /** What happened to an instance; receipts and the events page read it. */
 export const instanceEvent = pgTable(

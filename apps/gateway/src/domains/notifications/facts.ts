@@ -54,6 +54,22 @@ export interface TopUpReceiptFacts {
   card: Card
 }
 
+/** Of a top-up that was paid, with what it lets start again. */
+export interface TopUpPaidFacts extends TopUpReceiptFacts {
+  /** What stopped for an empty balance, and whether it starts by itself; mails of a version before do not say it. */
+  stopped?: { name: string; resumes: boolean }[]
+}
+
+/** Of an instance that was to start again after a top-up, and could not. */
+export interface ResumeFacts {
+  userId: string
+  news: 'failed' | 'given_up'
+  instanceName: string
+  /** As an error says it. */
+  failure: { code: string; values: Record<string, string | number> } | null
+  nextTryAt: string | null
+}
+
 /** Of a refund or a dispute, or of the part of one that came to us again. */
 export interface RefundFacts extends TopUpReceiptFacts {
   outcome: 'given_back' | 'came_back' | 'disputed' | 'dispute_won'

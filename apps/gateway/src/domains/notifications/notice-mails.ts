@@ -20,7 +20,9 @@ import type {
   ReadRecipient,
   Recipient,
   RefundFacts,
+  ResumeFacts,
   TermFacts,
+  TopUpPaidFacts,
   TopUpReceiptFacts,
   VolumeFacts,
 } from './facts.ts'
@@ -43,6 +45,7 @@ import {
 } from './mails/notice-mail.ts'
 import { OFFER_WATCH_TEXTS } from './mails/offer-watch-mail.ts'
 import { REFUND_TEXTS } from './mails/refund-mail.ts'
+import { RESUME_TEXTS } from './mails/resume-mail.ts'
 import { TERM_TEXTS } from './mails/term-mail.ts'
 import { TOP_UP_RECEIPT_TEXTS } from './mails/top-up-receipt-mail.ts'
 import { VOLUME_TEXTS } from './mails/volume-mail.ts'
@@ -110,7 +113,32 @@ export function defineNotices(deps: NoticeDeps) {
         name: lineOf(facts.name),
       }),
     ),
-    topUpReceipt: define('top_up_receipt', TOP_UP_RECEIPT_TEXTS, () => 'payments', paymentValues),
+    topUpReceipt: define(
+      'top_up_receipt',
+      TOP_UP_RECEIPT_TEXTS,
+      () => 'payments',
+      ({ stopped = [], ...facts }: TopUpPaidFacts, to) => ({
+        ...paymentValues(facts, to),
+        resuming: namesOf(stopped.filter(({ resumes }) => resumes)),
+        stopped: namesOf(stopped.filter(({ resumes }) => !resumes)),
+      }),
+    ),
+    resume: define(
+      'instance_trouble',
+      RESUME_TEXTS,
+      () => 'instances',
+      (facts: ResumeFacts, { language }) => ({
+        name: lineOf(facts.instanceName),
+        news: facts.news,
+        reason: errorText(
+          language,
+          facts.failure && isErrorCode(facts.failure.code) ? facts.failure.code : 'internal',
+          facts.failure?.values ?? {},
+        ),
+        next: timeOr('', facts.nextTryAt),
+      }),
+      'instance-resume',
+    ),
     refund: define(
       'top_up_receipt',
       REFUND_TEXTS,
@@ -244,6 +272,9 @@ export function defineNotices(deps: NoticeDeps) {
   }
 }
 
+/** Instances that one mail names. */
+const NAMES_MAX = 20
+
 const WATCH_PAGES: Partial<Record<OfferWatchFacts['news'], ConsoleLink>> = {
   deployed: 'instances',
   instance_limit: 'instances',
@@ -271,6 +302,12 @@ function reasonText(language: Language, failure: string | null): string {
 
 function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code)
+}
+
+/** Names of instances, parted by commas; of many the first ones. */
+function namesOf(instances: readonly { name: string }[]): string {
+  const names = instances.slice(0, NAMES_MAX).map(({ name }) => lineOf(name))
+  return instances.length > NAMES_MAX ? `${names.join(', ')} …` : names.join(', ')
 }
 
 function timeOr(other: string, moment: string | null): string {

@@ -14,7 +14,7 @@ import { createEvents, type Events } from '../../platform/events/events.ts'
 import { createJobs, type Jobs } from '../../platform/jobs/jobs.ts'
 import { autoTopupNews, paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
-import { deletionNews, instancesInTrouble, termNews } from '../instances/events.ts'
+import { deletionNews, instancesInTrouble, resumeNews, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
 import { offerWatchNews } from '../watches/events.ts'
@@ -29,6 +29,8 @@ let events: Events
 let notifications: Notifications
 /** What the meter says. */
 let burning: Burning[]
+/** What stopped for an empty balance. */
+let stopped: { name: string; resumes: boolean }[]
 /** Whose mails cannot be queued. */
 let broken: string | null
 const wanted = randomUUID()
@@ -37,6 +39,7 @@ const other = randomUUID()
 beforeEach(async () => {
   database = await createTestDatabase()
   burning = []
+  stopped = []
   broken = null
   const { db } = database
   const log = pino({ level: 'silent' })
@@ -63,6 +66,7 @@ beforeEach(async () => {
       language: 'en',
     }),
     burning: async after => (after === null ? burning : []),
+    stoppedUnpaid: async (_, userId) => (userId === wanted ? stopped : []),
     say: text => text,
     publicUrl: () => 'http://127.0.0.1:8080/',
     brandName: () => 'Berth',
@@ -200,6 +204,30 @@ test('[R3.9] a card that has expired is told as that, and not as declined by its
   const [mail] = await mails()
   expect(mail?.text).toContain('Reason: This card has expired.')
   expect(mail?.text).not.toContain('declined')
+})
+
+test('[B4] a top-up says what it lets start again, and a start that fails is told', async () => {
+  stopped = [
+    { name: 'llama', resumes: true },
+    { name: 'notebook', resumes: false },
+  ]
+  await SEND.top_up_receipt(wanted)
+  const instance = { id: 'i-1', name: 'llama' }
+  const failure = { code: 'gpu_sold_out', values: {} }
+  const base = { userId: wanted, at, instance } as const
+  await tell(resumeNews, { ...base, news: 'started', failure: null, nextTryAt: null })
+  await tell(resumeNews, { ...base, news: 'failed', failure, nextTryAt: '2026-03-01T13:00:00.000Z' })
+  await tell(resumeNews, { ...base, news: 'given_up', failure, nextTryAt: null })
+  await idle()
+  const sent = (await mails()).toSorted((a, b) => a.subject.localeCompare(b.subject))
+  expect(sent.map(({ subject }) => subject)).toEqual([
+    'Berth: llama could not be started again yet',
+    'Berth: llama was not started again',
+    'Your Berth top-up of €1.00',
+  ])
+  const [failed, , receipt] = sent.map(({ text }) => text)
+  expect(failed).toMatch(/GPU is sold out[\s\S]* tried again on 2026-03-01 13:00 UTC/)
+  expect(receipt).toMatch(/start again by themselves .*: llama\n[\s\S]* can be started again: notebook\n/)
 })
 
 test('[R4.3] the end of a term is told under the switch of instances, with its day and its price', async () => {

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { MailOutbox } from '../../drivers/mail/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Say } from '../../platform/config/catalogue-words.ts'
-import type { Database } from '../../platform/database/database.ts'
+import type { Database, Queryable } from '../../platform/database/database.ts'
 import type { Events } from '../../platform/events/events.ts'
 import {
   autoTopupNews,
@@ -17,7 +17,7 @@ import { budgetCrossed } from '../budgets/events.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
 import { imageNews } from '../images/events.ts'
-import { addressNews, deletionNews, instancesInTrouble, termNews } from '../instances/events.ts'
+import { addressNews, deletionNews, instancesInTrouble, resumeNews, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
 import { registryCredentialAdded } from '../registries/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
@@ -42,6 +42,8 @@ export interface NotificationsDeps {
   recipient: ReadRecipient
   /** Customers who burn money, a page at a time; it comes from the billing domain. */
   burning(after: string | null): Promise<Burning[]>
+  /** What of a customer's instances stopped for an empty balance; it comes from the instances domain. */
+  stoppedUnpaid(q: Queryable, userId: string): Promise<{ name: string; resumes: boolean }[]>
   /** How the catalogue's texts are said in a language. */
   say: Say
   publicUrl: () => string
@@ -58,7 +60,7 @@ export function createNotifications(deps: NotificationsDeps) {
   const wants = async (userId: string, kind: NoticeKind): Promise<boolean> =>
     (await readChoice(db, userId)).mails[kind]
   const notices = defineNotices({ ...deps, wants })
-  tellOfEvents(deps.events, notices)
+  tellOfEvents(deps, notices)
   return {
     wants,
 
@@ -83,10 +85,15 @@ export function createNotifications(deps: NotificationsDeps) {
 export type Notifications = ReturnType<typeof createNotifications>
 
 /** Queues the mail of what has happened, and forgets who is gone. */
-function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof defineNotices>): void {
+function tellOfEvents(
+  { events, stoppedUnpaid }: Pick<NotificationsDeps, 'events' | 'stoppedUnpaid'>,
+  notices: ReturnType<typeof defineNotices>,
+): void {
   events.on(accountDeleted, LISTENER, (tx, { userId }) => forgetChoices(tx, userId))
   events.on(signedInAnew, LISTENER, notices.newSignIn)
-  events.on(topUpPaid, LISTENER, notices.topUpReceipt)
+  events.on(topUpPaid, LISTENER, async (tx, facts) =>
+    notices.topUpReceipt(tx, { ...facts, stopped: await stoppedUnpaid(tx, facts.userId) }),
+  )
   events.on(autoTopupNews, LISTENER, notices.autoTopUp)
   events.on(offerWatchNews, LISTENER, notices.offerWatch)
   const outcomes = {
@@ -101,6 +108,10 @@ function tellOfEvents(events: Pick<Events, 'on'>, notices: ReturnType<typeof def
   events.on(instancesInTrouble, LISTENER, (tx, { instances, ...facts }) =>
     notices.instanceTrouble(tx, { ...facts, instanceNames: instances.map(({ name }) => name) }),
   )
+  events.on(resumeNews, LISTENER, async (tx, { userId, news, instance, failure, nextTryAt }) => {
+    if (news === 'started') return
+    await notices.resume(tx, { userId, news, instanceName: instance.name, failure, nextTryAt })
+  })
   events.on(termNews, LISTENER, (tx, { instance, at: _, ...facts }) =>
     notices.term(tx, { ...facts, instanceName: instance.name }),
   )

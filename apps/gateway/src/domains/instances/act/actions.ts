@@ -62,7 +62,7 @@ export function stop(deps: ActionDeps, target: Target): Promise<InstanceChange> 
       status: 'stopping',
       at,
       event: { code: 'stopped_by_customer' },
-      patch: { desired: 'stopped' },
+      patch: { desired: 'stopped', emptiedAt: null },
     }),
   )
 }
@@ -90,26 +90,44 @@ export function start(deps: ActionDeps, target: Target, wanted: StartWanted): Pr
     'start',
     async (tx, row, at) => {
       await keepResult(tx, call, row.id)
-      await requireUnspent(deps, tx, row)
-      if (row.networkVolume) {
-        const { userId, id: instanceId, networkVolume } = row
-        await deps.volumes.requireUsable(tx, { userId, instanceId, id: networkVolume.id })
-      }
-      return await changeStatus(tx, statusDeps(deps), row, {
-        status: 'creating',
-        at,
-        event: { code: 'started_by_customer' },
-        patch: {
-          desired: 'running',
-          progress: PROGRESS.scheduled,
-          // It has done its work, or passed while the instance was stopped.
-          ...(row.stopAt && row.stopAt <= at && { stopAt: null }),
-          ...(await reserve(deps, tx, row, wanted, at)),
-        },
-      })
+      return await beginStart(tx, deps, row, { ...wanted, at, event: 'started_by_customer' })
     },
     isRepeated,
   )
+}
+
+/**
+ * The change of status by which a start begins.
+ * @param row As it is under its lock, in a status that may be started.
+ * @throws ApiError as `start`, but for `not_found` and `instance_state`.
+ */
+export async function beginStart(
+  tx: Transaction,
+  deps: ActionDeps,
+  row: InstanceRow,
+  how: Omit<StartWanted, 'idempotencyKey'> & {
+    at: Date
+    event: 'started_by_customer' | 'started_after_topup'
+  },
+): Promise<InstanceRow> {
+  const { at } = how
+  await requireUnspent(deps, tx, row)
+  if (row.networkVolume) {
+    const { userId, id: instanceId, networkVolume } = row
+    await deps.volumes.requireUsable(tx, { userId, instanceId, id: networkVolume.id })
+  }
+  return await changeStatus(tx, statusDeps(deps), row, {
+    status: 'creating',
+    at,
+    event: { code: how.event },
+    patch: {
+      desired: 'running',
+      progress: PROGRESS.scheduled,
+      // It has done its work, or passed while the instance was stopped.
+      ...(row.stopAt && row.stopAt <= at && { stopAt: null }),
+      ...(await reserve(deps, tx, row, how, at)),
+    },
+  })
 }
 
 /**
@@ -236,7 +254,7 @@ async function stopRunning(
       at,
       event: { code: which.event },
       reason: { code: which.cause, detail: '' },
-      patch: { desired: 'stopped' },
+      patch: { desired: 'stopped', ...(which.cause === 'balance_used_up' && { emptiedAt: at }) },
     })
   }
   const instances = rows.map(({ id, name }) => ({ id, name }))

@@ -21,6 +21,7 @@ export interface EditWanted {
   stopAt?: Date | null | undefined
   spendLimitCents?: number | null | undefined
   idleStopMinutes?: number | null | undefined
+  resumeAfterTopup?: boolean | undefined
   httpPorts?: number[] | undefined
   tcpPorts?: number[] | undefined
   udpPorts?: number[] | undefined
@@ -42,6 +43,7 @@ const PARTS = {
   env_changed: ['env', 'secretEnv'],
   command_changed: ['startCommand', 'onCommandEnd'],
   ssh_keys_changed: ['sshKeyIds'],
+  resume_changed: ['resumeAfterTopup'],
 } as const satisfies Partial<Record<InstanceEventCode, readonly (keyof InstanceRow)[]>>
 type PartName = keyof typeof PARTS
 const PART_NAMES = Object.keys(PARTS) as PartName[]
@@ -89,6 +91,11 @@ async function write(
       // Whoever looks after it is to know of the new rules, and of what its machine is made from.
       ...((isBound || has('ports_changed', ...AT_START)) && { version: sql`${instance.version} + 1` }),
       ...(isBound && { nextAttemptAt: at }),
+      // Its customer is at it: what could not be started by itself is theirs to start, unless more is added.
+      ...(row.resumeTry &&
+        !has('resume_changed') && {
+          resumeTry: { ...row.resumeTry, next_at: null, at: at.toISOString() },
+        }),
     })
     .where(eq(instance.id, row.id))
     .returning()

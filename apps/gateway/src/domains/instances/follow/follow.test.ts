@@ -359,7 +359,7 @@ const UNSEEN = new Set([
     'first_ran_at',
   ],
   ...['command_told_at', 'observed_at', 'attempts', 'failure_code', 'failure_detail', 'next_attempt_at'],
-  ...['deletion_notice_day', 'volume_changed'],
+  ...['deletion_notice_day', 'volume_changed', 'emptied_at', 'resume_try'],
   'image_name',
   ...['lease_owner', 'lease_until', 'version'],
 ])

@@ -18,6 +18,7 @@ import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { Volumes } from '../../volumes/volumes.ts'
 import { addEvent, INSTANCE_CHANNEL, instanceSubject } from '../change-status.ts'
 import { holdHour } from '../public-ip/follow.ts'
+import { resumesByDefault } from '../resume/resume-choices.ts'
 import { changeOf, type InstanceRow, PROGRESS } from '../rows.ts'
 import { requireAhead } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
@@ -109,6 +110,7 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
       .insert(instance)
       .values({
         ...newRow(deps, input, instanceId),
+        resumeAfterTopup: await resumesByDefault(tx, userId),
         imageName: found.name,
         ...given,
         ...term,

@@ -65,14 +65,20 @@ export function createTermTransitions(deps: TermDeps): TermTransitions {
     })
   }
 
-  /** What the next term costs, if it would be bought now; null: it would not. */
-  async function affordable(tx: Transaction, row: InstanceRow): Promise<TermColumns | null> {
+  /** What the next term costs, if nothing but money keeps it from being bought; null where something else does. */
+  async function wanted(tx: Transaction, row: InstanceRow): Promise<TermColumns | null> {
     // What has failed costs nothing: nobody is charged for another term of it.
     if (row.status === 'error') return null
     const next = offered(row)
     if (!next) return null
     const costs = await billing.costMicro(tx, 'instance', [row.id])
-    if (!isUnderLimit(row.spendLimitCents, (costs.get(row.id) ?? 0n) + next.termMicro)) return null
+    return isUnderLimit(row.spendLimitCents, (costs.get(row.id) ?? 0n) + next.termMicro) ? next : null
+  }
+
+  /** What the next term costs, if it would be bought now; null: it would not. */
+  async function affordable(tx: Transaction, row: InstanceRow): Promise<TermColumns | null> {
+    const next = await wanted(tx, row)
+    if (!next) return null
     const { availableMicro } = await billing.totals(tx, row.userId)
     return availableMicro >= next.termMicro ? next : null
   }
@@ -106,7 +112,11 @@ export function createTermTransitions(deps: TermDeps): TermTransitions {
   }
 
   /** On demand and off: what is stored is kept, under the rules of every stopped instance. */
-  async function lapse(tx: Transaction, row: InstanceRow, at: Date): Promise<InstanceRow> {
+  async function lapse(
+    tx: Transaction,
+    row: InstanceRow,
+    { at, isUnpaid }: { at: Date; isUnpaid: boolean },
+  ): Promise<InstanceRow> {
     const event = { code: 'term_unpaid' } as const
     if (AT_REST.includes(row.status)) {
       const reason = row.status === 'error' ? {} : { reasonCode: 'term_unpaid' as const, reasonDetail: '' }
@@ -117,7 +127,7 @@ export function createTermTransitions(deps: TermDeps): TermTransitions {
       at,
       event,
       reason: { code: 'term_unpaid', detail: '' },
-      patch: { ...ON_DEMAND, desired: 'stopped' },
+      patch: { ...ON_DEMAND, desired: 'stopped', ...(isUnpaid && { emptiedAt: at }) },
     })
   }
 
@@ -134,7 +144,8 @@ export function createTermTransitions(deps: TermDeps): TermTransitions {
         }
         const next = await affordable(tx, fresh)
         if (next) return renew(tx, { ...fresh, expiryTime, chargeCycle }, next, at)
-        const lapsed = await lapse(tx, fresh, at)
+        const isUnpaid = (await wanted(tx, fresh)) !== null
+        const lapsed = await lapse(tx, fresh, { at, isUnpaid })
         const priceMicro = offered(fresh)?.termMicro ?? null
         await tell(tx, fresh, { outcome: 'unpaid', at, expiryTime, priceMicro })
         return lapsed

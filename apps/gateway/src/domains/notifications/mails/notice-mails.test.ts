@@ -18,6 +18,7 @@ import {
   SWITCH_OFF,
 } from './notice-mail.ts'
 import { REFUND_TEXTS } from './refund-mail.ts'
+import { RESUME_TEXTS } from './resume-mail.ts'
 import { TERM_TEXTS } from './term-mail.ts'
 import { TOP_UP_RECEIPT_TEXTS } from './top-up-receipt-mail.ts'
 
@@ -30,7 +31,20 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
   ['SSH key', KEY_ADDED_TEXTS, { at, what: 'ssh_key', name: 'laptop' }],
   ['registry credential', KEY_ADDED_TEXTS, { at, what: 'registry', name: 'laptop' }],
   ['API key', KEY_ADDED_TEXTS, { at, what: 'api_key', name: 'laptop' }],
-  ['receipt', TOP_UP_RECEIPT_TEXTS, { at, amount: '$19.99', paidWith: 'Visa ending 4242', number: 't_1' }],
+  [
+    'receipt',
+    TOP_UP_RECEIPT_TEXTS,
+    {
+      ...{ at, amount: '$19.99', paidWith: 'Visa ending 4242', number: 't_1' },
+      ...{ resuming: 'llama', stopped: 'llama' },
+    },
+  ],
+  [
+    'start that failed',
+    RESUME_TEXTS,
+    { name: 'llama', news: 'failed', reason: 'GPU is sold out.', next: at },
+  ],
+  ['start given up', RESUME_TEXTS, { name: 'llama', news: 'given_up', reason: 'GPU is sold out.', next: '' }],
   [
     'refund',
     REFUND_TEXTS,

@@ -173,6 +173,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'instance.terminate',
     'instance.stop',
     'instance.restart',
+    'instance.set-resume',
     'instance.start',
     'instance.toggle-renewal',
     'file.plan-upload',
@@ -225,6 +226,8 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
 
 /** Calls that the seed does not have. A new call belongs here, or in the table above when the seed has it. */
 const OWN_CALLS = [
+  'GET /api/instance-resume',
+  'PUT /api/instance-resume',
   'GET /api/bill/budget',
   'POST /api/bill/budget',
   'PUT /api/bill/budget/{id}',

@@ -21,6 +21,7 @@ import type methods from '../../public/locales/en/methods.json'
 import type offers from '../../public/locales/en/offers.json'
 import type payments from '../../public/locales/en/payments.json'
 import type publicIp from '../../public/locales/en/public-ip.json'
+import type resume from '../../public/locales/en/resume.json'
 import type settings from '../../public/locales/en/settings.json'
 import type termsOfPayment from '../../public/locales/en/terms-of-payment.json'
 import type volumes from '../../public/locales/en/volumes.json'
@@ -53,6 +54,7 @@ declare module 'i18next' {
       offers: typeof offers
       payments: typeof payments
       'public-ip': typeof publicIp
+      resume: typeof resume
       settings: typeof settings
       'terms-of-payment': typeof termsOfPayment
       volumes: typeof volumes

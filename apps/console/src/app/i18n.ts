@@ -39,6 +39,7 @@ export type Namespace =
   | 'offers'
   | 'payments'
   | 'public-ip'
+  | 'resume'
   | 'settings'
   | 'terms-of-payment'
   | 'volumes'

@@ -119,7 +119,16 @@ export const PAGES = [
   {
     path: '/payments',
     access: 'user',
-    namespaces: ['payments', 'methods', 'coupons', 'invoices', 'budgets', 'events', 'terms-of-payment'],
+    namespaces: [
+      'payments',
+      'methods',
+      'coupons',
+      'invoices',
+      'budgets',
+      'resume',
+      'events',
+      'terms-of-payment',
+    ],
     load: () => import('../pages/payments/PaymentsPage.tsx'),
   },
   {
@@ -131,7 +140,7 @@ export const PAGES = [
   {
     path: '/settings',
     access: 'user',
-    namespaces: ['settings', 'keys', 'invoices'],
+    namespaces: ['settings', 'keys', 'invoices', 'resume'],
     load: () => import('../pages/settings/SettingsPage.tsx'),
   },
   {

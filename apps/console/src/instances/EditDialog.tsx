@@ -58,6 +58,7 @@ function EditForm({ instance, setup, onClose }: EditFormProps) {
     ...setup,
     name: instance.name,
     ...pickRules(instance),
+    resume_after_topup: instance.resume_after_topup,
   }))
   const [kept] = useState(() => new Set(setup.secret_env))
   const [restart, setRestart] = useState(false)
@@ -67,6 +68,7 @@ function EditForm({ instance, setup, onClose }: EditFormProps) {
     initialValues: {
       name: before.name,
       ...stopRuleValues(before),
+      resume_after_topup: before.resume_after_topup,
       http_ports: portsToText(before.http_ports),
       tcp_ports: portsToText(before.tcp_ports),
       udp_ports: portsToText(before.udp_ports),
@@ -104,6 +106,11 @@ function EditForm({ instance, setup, onClose }: EditFormProps) {
         {...form.getInputProps('name')}
       />
       <StopRuleFields fieldOf={path => form.getInputProps(path)} currency={instance.currency} />
+      <Checkbox
+        label={t('edit.resume')}
+        description={t('edit.resume_note')}
+        {...form.getInputProps('resume_after_topup', { type: 'checkbox' })}
+      />
       <div className={classes.folds}>
         <NetworkFold values={values} fieldOf={path => form.getInputProps(path)}>
           {both !== undefined && (
@@ -150,6 +157,7 @@ const { ssh_key_ids, start_command, on_command_end } = deployBody.shape
 const formSchema = z.object({
   name: instanceName,
   ...stopRuleFields,
+  resume_after_topup: z.boolean(),
   http_ports: z.string().transform(portsFromText).pipe(ports),
   tcp_ports: z.string().transform(portsFromText).pipe(ports),
   udp_ports: z.string().transform(portsFromText).pipe(ports),

@@ -1,6 +1,6 @@
 import type { CallInput } from '@berth/contract/call'
 import type { DeploySetup } from '@berth/contract/deploy-templates'
-import type { editInstance } from '@berth/contract/instances'
+import type { editInstance, Instance } from '@berth/contract/instances'
 
 type Changes = Omit<CallInput<typeof editInstance>['body'], 'instance_id' | 'restart'>
 
@@ -18,7 +18,8 @@ export type Edited = Pick<
   | 'start_command'
   | 'on_command_end'
   | 'env'
->
+> &
+  Pick<Instance, 'resume_after_topup'>
 
 /**
  * What is not as it was when the form opened.

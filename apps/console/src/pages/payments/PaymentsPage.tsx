@@ -25,6 +25,7 @@ import { InvoicesCard } from './invoices/InvoicesCard.tsx'
 import { MethodsCard } from './methods/MethodsCard.tsx'
 import { UsesCard } from './outlook/UsesCard.tsx'
 import classes from './PaymentsPage.module.css'
+import { ResumeCard } from './resume/ResumeCard.tsx'
 import { SPEND_DAYS, SpendCard } from './SpendCard.tsx'
 import { TransactionList } from './TransactionList.tsx'
 
@@ -96,6 +97,7 @@ export function Page() {
       </div>
       <div className={classes.layout}>
         <div className={classes.side}>
+          <ResumeCard />
           <MethodsCard />
           <CreditsCard />
           <SpendCard />

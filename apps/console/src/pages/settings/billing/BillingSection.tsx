@@ -18,17 +18,21 @@ import { toast } from '../../../ui/toast.ts'
 import { useContractForm } from '../../../ui/use-contract-form.ts'
 import { SectionCard } from '../SectionCard.tsx'
 import classes from './BillingSection.module.css'
+import { ResumeDefault } from './ResumeDefault.tsx'
 
 /** Whom invoices are made out to from now on (B23). */
 export function BillingSection() {
   const { t } = useTranslation('invoices')
   const query = useQuery(queryOf(getBillingAddress, {}))
   return (
-    <SectionCard title={t('billing.title')} lead={t('billing.lead')}>
-      <Answer query={query} data={query.data} rows={3}>
-        {kept => <BillingForm kept={kept} />}
-      </Answer>
-    </SectionCard>
+    <>
+      <SectionCard title={t('billing.title')} lead={t('billing.lead')}>
+        <Answer query={query} data={query.data} rows={3}>
+          {kept => <BillingForm kept={kept} />}
+        </Answer>
+      </SectionCard>
+      <ResumeDefault />
+    </>
   )
 }
 

@@ -276,6 +276,7 @@ export function createStripeHouse(now: () => number) {
         object: 'refund',
         amount,
         payment_intent,
+        metadata: metadataOf(form, ''),
         status: 'succeeded',
         created: now(),
       })

@@ -13,8 +13,11 @@ export const STRIPE_SETTINGS = {
   live: false,
 }
 
-/** What happens to one request: it never arrives, its answer is lost, or Stripe fails before or after the work. */
-export type Fault = 'dropped' | 'lost' | 'failed' | 'too_many' | 'wrong_key'
+/** Stripe forgets its keys after a day. */
+const KEYS_KEPT_S = 24 * 3_600
+
+/** What happens to one request: it never arrives, its answer is lost, or Stripe fails before or after the work, or wants none of it. */
+export type Fault = 'dropped' | 'lost' | 'failed' | 'too_many' | 'wrong_key' | 'refused'
 
 export interface StripeRequest {
   route: string
@@ -32,7 +35,7 @@ export async function startStripeServer(clock: Clock) {
   const now = () => Math.floor(clock.now().getTime() / 1_000)
   const house = createStripeHouse(now)
   const requests: StripeRequest[] = []
-  const answers = new Map<string, { form: string; status: number; body: unknown }>()
+  const answers = new Map<string, { at: number; form: string; status: number; body: unknown }>()
   let faults: { fault: Fault; at: RegExp }[] = []
   const signer = new Stripe(STRIPE_SETTINGS.secretKey)
 
@@ -57,14 +60,15 @@ export async function startStripeServer(clock: Clock) {
     if (fault?.fault === 'dropped') return void request.socket.destroy()
     if (fault?.fault === 'too_many')
       return send(response, 429, { error: { type: 'api_error', code: 'rate_limit' } })
+    if (fault?.fault === 'refused') return send(response, 400, { error: { type: 'invalid_request_error' } })
     if (fault?.fault === 'wrong_key') return send(response, 401, { error: { type: 'invalid_request_error' } })
     const kept = key === undefined ? undefined : answers.get(key)
-    if (kept) {
+    if (kept && now() - kept.at < KEYS_KEPT_S) {
       if (kept.form !== sent) return send(response, 400, { error: { type: 'idempotency_error' } })
       return send(response, kept.status, kept.body, true)
     }
     const { status, body } = fault?.fault === 'failed' ? FAILED : work(route, form)
-    if (key !== undefined) answers.set(key, { form: sent, status, body })
+    if (key !== undefined) answers.set(key, { at: now(), form: sent, status, body })
     if (fault?.fault === 'lost') return void request.socket.destroy()
     send(response, status, body)
   }

@@ -305,7 +305,11 @@ export function createBilling(deps: BillingDeps) {
 
     /** Finishes payments whose outcome is not known yet, and reads what no webhook told. @returns How many it finished. */
     recoverTopups: async (signal?: AbortSignal): Promise<number> => {
-      await recoverRefunds(deps, signal)
+      try {
+        await recoverRefunds(deps, signal)
+      } catch (error) {
+        deps.log.error({ err: error }, 'refunds could not be recovered; the next round tries again')
+      }
       return await recoverTopups(deps, signal)
     },
 

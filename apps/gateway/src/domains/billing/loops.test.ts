@@ -62,6 +62,28 @@ test('a round that fails is followed by the next', async () => {
   await vi.waitFor(() => expect(told.slice(0, 4)).toEqual(['a', 'b', 'a', 'b']))
 })
 
+test('[R3.7] saved methods are looked after, though top-ups cannot be recovered', async () => {
+  let rounds = 0
+  const recovered = Promise.withResolvers<void>()
+  start({
+    billing: {
+      ...fixture.billing,
+      recoverTopups: async () => {
+        rounds += 1
+        throw new Error('the database is away')
+      },
+      methods: {
+        async recover() {
+          recovered.resolve()
+          return 0
+        },
+      },
+    },
+  })
+  await recovered.promise
+  expect(rounds).toBe(1)
+})
+
 test('of two replicas one keeps the metering', async () => {
   const ticks = { first: 0, second: 0 }
   const counting = (name: keyof typeof ticks) => ({

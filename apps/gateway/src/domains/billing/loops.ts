@@ -70,8 +70,12 @@ export function createBillingLoops(deps: LoopDeps): Pick<Loop, 'start' | 'stop'>
     lease: deps,
     log,
     async run(signal) {
-      const finished = await billing.recoverTopups(signal)
-      if (finished > 0) log.info({ finished }, 'finished top-ups that were left open')
+      try {
+        const finished = await billing.recoverTopups(signal)
+        if (finished > 0) log.info({ finished }, 'finished top-ups that were left open')
+      } catch (error) {
+        log.error({ err: error }, 'top-ups could not be recovered; the next round tries again')
+      }
       await billing.methods.recover(signal)
     },
   })

@@ -77,7 +77,11 @@ async function takeStep(deps: PaymentsDeps, intent: Intent): Promise<Intent> {
   let answer = await ask(deps, driver, intent)
   if (answer.status === 'created') {
     // The platform's id is kept before it may charge.
-    if (intent.platformIntentId === null) await book(deps, intent, answer)
+    if (intent.platformIntentId === null) {
+      const kept = await book(deps, intent, answer)
+      // Another call has made one under another key: that one is charged, and this never.
+      if (kept.platformIntentId !== answer.intent_id) return kept
+    }
     answer = (await mayCharge(deps, intent))
       ? await driver.confirm({
           intent_id: answer.intent_id,

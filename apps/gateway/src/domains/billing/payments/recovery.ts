@@ -22,7 +22,12 @@ const ACTION_MS_MAX = 24 * 3_600_000
  * @returns How many open payments it finished. One that fails is logged and left for the next time.
  */
 export async function recoverTopups(deps: PaymentsDeps, signal?: AbortSignal): Promise<number> {
-  const finished = await carryOnDue(deps, signal)
+  let finished = 0
+  try {
+    finished = await carryOnDue(deps, signal)
+  } catch (error) {
+    deps.log.error({ err: error }, 'open top-ups could not be looked for; the next round tries again')
+  }
   for (const driver of deps.payments) {
     if (signal?.aborted) return finished
     try {

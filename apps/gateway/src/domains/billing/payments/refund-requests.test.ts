@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type PaymentDriver, PaymentUnavailable } from '../../../drivers/payments/port.ts'
+import { type PaymentDriver, PaymentRefused, PaymentUnavailable } from '../../../drivers/payments/port.ts'
 import { readCommand } from '../../../operator/read-command.ts'
 import { runRefunds } from '../../../operator/refunds-commands.ts'
 import { type BillingFixture, createBillingFixture, topupRequest, UNIT } from '../billing-fixture.ts'
@@ -108,7 +108,10 @@ test.each(['before', 'after'] as const)(
 )
 
 test('[R6.5] what a platform refuses is written down, and its money is free again', async () => {
-  const refuses: PaymentDriver = { ...fixture.driver, refund: () => Promise.reject(new Error('too old')) }
+  const refuses: PaymentDriver = {
+    ...fixture.driver,
+    refund: () => Promise.reject(new PaymentRefused('too old', 'payment_failed')),
+  }
   const billing = fixture.replica({ payments: [refuses] })
   expect(await type(`create --payment ${payment}`, billing)).toMatchObject({
     state: 'refused',
@@ -118,6 +121,32 @@ test('[R6.5] what a platform refuses is written down, and its money is free agai
   expect(await type(`create --payment ${payment}`)).toMatchObject({ state: 'done' })
   const { rows } = await fixture.db.execute(sql`select 1 from refund_request where state = 'asked'`)
   expect(rows).toEqual([])
+})
+
+test('[B3] what goes wrong in another way is not called refused: nobody knows that nothing was given back', async () => {
+  const breaks: PaymentDriver = {
+    ...fixture.driver,
+    async refund(request) {
+      await fixture.driver.refund(request)
+      throw new TypeError('no answer can be read')
+    },
+  }
+  const line = `create --payment ${payment} --amount 7 --id ${randomUUID()}`
+  expect(await type(line, fixture.replica({ payments: [breaks] }))).toMatchObject({ state: 'asked' })
+  expect(await type(line)).toMatchObject({ state: 'done' })
+  expect([await cash(), await credited()]).toEqual([1_800, [-700]])
+})
+
+test('[B2] several at once, by several operators, never give back more than was paid', async () => {
+  const other = fixture.replica({})
+  const tries = await Promise.allSettled(
+    Array.from({ length: 6 }, (_, at) =>
+      type(`create --payment ${payment} --amount 10`, at % 2 === 0 ? fixture.billing : other),
+    ),
+  )
+  expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(2)
+  expect([await cash(), await credited()]).toEqual([500, [-1_000, -1_000]])
+  expect(await fixture.billing.checkBooks()).toEqual([])
 })
 
 test.each([

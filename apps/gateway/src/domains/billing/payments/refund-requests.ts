@@ -1,6 +1,6 @@
 import { microFromCents } from '@berth/contract/money'
 import { and, asc, desc, eq, lte, sql } from 'drizzle-orm'
-import { PaymentUnavailable, type PlatformIntent } from '../../../drivers/payments/port.ts'
+import { PaymentRefused, type PlatformIntent } from '../../../drivers/payments/port.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { lockWallet, readTotals } from '../ledger/wallet.ts'
 import { postAll } from '../meters/posting.ts'
@@ -138,14 +138,13 @@ async function carryOut(deps: PaymentsDeps, request: RefundRequest): Promise<Ref
       amount_cents: request.amountCents,
     })
   } catch (error) {
-    if (error instanceof PaymentUnavailable) {
-      deps.log.warn(
-        { err: error, refund: request.id },
-        'the platform did not answer; the refund is tried again',
-      )
-      return request
-    }
-    return await decide(deps, request, 'refused', error instanceof Error ? error.message : String(error))
+    if (error instanceof PaymentRefused) return await decide(deps, request, 'refused', error.message)
+    // Whatever else went wrong: it may have been given back, and what is called refused is asked for anew.
+    deps.log.warn(
+      { err: error, refund: request.id },
+      'the platform did not answer; the refund is tried again',
+    )
+    return request
   }
   // What fails from here on leaves the request open: the platform has given the money back.
   await book(deps, intent, answer)

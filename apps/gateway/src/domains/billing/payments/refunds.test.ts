@@ -50,6 +50,34 @@ test('[B2] a refund that fails puts the cash back, and the list and the books sa
   expect(await fixture.billing.checkBooks()).toEqual([])
 })
 
+test('[B2] a customer from whom nothing can be collected holds up none of the others', async () => {
+  const owing: { userId: string; subject: ReturnType<typeof instance> }[] = []
+  for (const id of [userId, await fixture.customer()].toSorted()) {
+    userId = id
+    const { transaction_id } = await fixture.billing.topUp(topupRequest(userId))
+    intentId = transaction_id.slice(2)
+    const subject = instance(`i-${randomUUID()}`)
+    const { cashMicro: amountMicro } = await fixture.billing.totals(fixture.db, userId)
+    await fixture.db.transaction(tx => fixture.billing.hold(tx, { userId, subject, amountMicro }))
+    await tell({ refunded: 1_000 })
+    owing.push({ userId, subject })
+  }
+  for (const { userId, subject } of owing) {
+    await fixture.db.transaction(tx => fixture.billing.releaseHold(tx, { userId, subject }))
+  }
+  const [first, second] = owing
+  const name = sql.raw('cannot_be_collected')
+  await fixture.db.execute(sql`alter table payment_refund add constraint ${name}
+    check (user_id <> ${sql.raw(`'${first?.userId}'`)} or repaid_micro = 0)`)
+  await fixture.billing.recoverTopups()
+  const owed = async (of = '') => (await fixture.billing.totals(fixture.db, of)).owedMicro
+  expect([await owed(first?.userId), await owed(second?.userId)]).toEqual([10n * UNIT, 0n])
+  await fixture.db.execute(sql`alter table payment_refund drop constraint ${name}`)
+  await fixture.billing.recoverTopups()
+  expect(await owed(first?.userId)).toBe(0n)
+  expect(await fixture.billing.checkBooks()).toEqual([])
+})
+
 test('[B2] what was owed of a refund that fails is owed no more; what was repaid comes back', async () => {
   await setAside(20n * UNIT)
   await tell({ refunded: 2_500 })

@@ -1,5 +1,6 @@
 import { microFromCents } from '@berth/contract/money'
 import { and, asc, desc, eq, gt, lt } from 'drizzle-orm'
+import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
@@ -183,8 +184,14 @@ export async function repayOwed(tx: Transaction, deps: RefundDeps, userId: strin
   }
 }
 
-/** Takes what is owed from wallets in which cash has become free since. */
-export async function collectOwed(deps: RefundDeps & { db: Database }, signal?: AbortSignal): Promise<void> {
+/**
+ * Takes what is owed from wallets in which cash has become free since. A customer for whom that fails is logged and left
+ * for the next time; the others are not held up.
+ */
+export async function collectOwed(
+  deps: RefundDeps & { db: Database; log: Pick<Logger, 'error'> },
+  signal?: AbortSignal,
+): Promise<void> {
   let after: string | null = null
   for (;;) {
     const owing: { userId: string }[] = await deps.db
@@ -201,11 +208,15 @@ export async function collectOwed(deps: RefundDeps & { db: Database }, signal?: 
     for (const { userId } of owing) {
       if (signal?.aborted) return
       after = userId
-      await deps.db.transaction(async tx => {
-        await lockWallet(tx, userId)
-        await postAll(tx, deps, userId)
-        await repayOwed(tx, deps, userId)
-      })
+      try {
+        await deps.db.transaction(async tx => {
+          await lockWallet(tx, userId)
+          await postAll(tx, deps, userId)
+          await repayOwed(tx, deps, userId)
+        })
+      } catch (error) {
+        deps.log.error({ err: error, userId }, 'what a customer owes could not be collected')
+      }
     }
     if (owing.length < OWING_MAX) return
   }

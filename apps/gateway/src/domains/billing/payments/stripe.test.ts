@@ -139,6 +139,38 @@ test('[B2] what no webhook brought is found in the list: a refund, one that fail
   expect(await billing.checkBooks()).toEqual([])
 })
 
+test('[B3] a refund whose answer is lost is found again once Stripe has forgotten its key, and is not given twice', async () => {
+  const { id, page } = await begin()
+  stripe.house.payAt(page, '4242424242424242')
+  await recover()
+  const given = () => stripe.house.all('refund').filter(one => one.payment_intent === payment)
+  const payment = String(stripe.house.need(page, 'checkout.session', 'id').payment_intent)
+  stripe.breakNext('lost', /POST .*refunds/)
+  const request = { id: randomUUID(), paymentId: id, amountCents: 1_000 }
+  expect(await billing.refunds.create(request)).toMatchObject({ state: 'asked' })
+  fixture.clock.advance(25 * 3_600)
+  await recover()
+  expect(given()).toHaveLength(1)
+  expect(await billing.refunds.create(request)).toMatchObject({ state: 'done' })
+  expect(await added()).toBe(1_500)
+  // Another request over the same amount is another refund.
+  expect(await billing.refunds.create({ ...request, id: randomUUID() })).toMatchObject({ state: 'done' })
+  expect(given()).toHaveLength(2)
+  expect(await added()).toBe(500)
+  expect(await billing.checkBooks()).toEqual([])
+})
+
+test('[B3] a refund that was given, and of which nothing can be read, is not called refused', async () => {
+  const { id, page } = await begin()
+  stripe.house.payAt(page, '4242424242424242')
+  await recover()
+  stripe.breakNext('refused', /GET .*disputes/)
+  const request = { id: randomUUID(), paymentId: id, amountCents: 1_000 }
+  expect(await billing.refunds.create(request)).toMatchObject({ state: 'asked' })
+  expect(await billing.refunds.create(request)).toMatchObject({ state: 'done' })
+  expect(await added()).toBe(1_500)
+})
+
 test('a forged webhook is refused; one that cannot be explained now is asked for again', async () => {
   const { page } = await begin()
   stripe.house.payAt(page, '4242424242424242')

@@ -246,6 +246,35 @@ test.each(CRASHES)(
   },
 )
 
+test('[B3] of two payments that were made for one top-up, the one that is booked is charged and no other', async () => {
+  const confirmed: string[] = []
+  // Its key was forgotten, or its customer was made anew, between the two.
+  const late = fixture.replica({
+    payments: [
+      {
+        ...fixture.driver,
+        async createIntent(request) {
+          const booked = await fixture.driver.createIntent(request)
+          await fixture.db
+            .update(paymentIntent)
+            .set({ platformIntentId: booked.intent_id })
+            .where(eq(paymentIntent.id, request.reference))
+          return { ...booked, intent_id: 'pi_second' }
+        },
+        async confirm(request) {
+          confirmed.push(request.intent_id)
+          return await fixture.driver.confirm(request)
+        },
+      },
+    ],
+  })
+  expect(await late.topUp(topupRequest(userId))).toMatchObject({ status: 'pending' })
+  expect(confirmed).toEqual([])
+  expect(await fixture.billing.recoverTopups()).toBe(1)
+  expect(await fixture.billing.balanceCents(userId)).toBe(2_500)
+  expect(await charges()).toHaveLength(1)
+})
+
 test('a platform that does not answer is told as pending, because nobody knows yet', async () => {
   const silent = brokenReplica(() => ({
     createIntent: () => Promise.reject(new PaymentUnavailable('silence')),

@@ -84,6 +84,11 @@ export function isOvertaken(error: unknown): boolean {
   return error instanceof Stripe.errors.StripeInvalidRequestError && error.statusCode === 400
 }
 
+/** Whether its key stands for something else that was asked. */
+export function isOtherQuestion(error: unknown): boolean {
+  return error instanceof Stripe.errors.StripeIdempotencyError && error.statusCode === 400
+}
+
 /** Whether a card was refused. */
 export function isCardRefusal(error: unknown): boolean {
   return error instanceof Stripe.errors.StripeCardError

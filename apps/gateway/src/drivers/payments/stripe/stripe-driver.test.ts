@@ -15,6 +15,7 @@ import {
   WebhookUnreadable,
 } from '../port.ts'
 import { stripeCustomer } from '../tables.ts'
+import { createStripeClient } from './stripe-client.ts'
 import { createStripeDriver } from './stripe-driver.ts'
 import { failureOf } from './stripe-failures.ts'
 
@@ -163,6 +164,19 @@ describe('what went back', () => {
 })
 
 describe('faults', () => {
+  test('[B3] a refund of before, which bears no key of ours, is given again by its key and not made twice', async () => {
+    const { intent_id } = await charged()
+    const key = randomUUID()
+    const { secretKey, apiUrl } = stripe.settings
+    const earlier = createStripeClient({ secretKey, apiUrl })
+    await earlier.refunds.create(
+      { payment_intent: intent_id, amount: 600 },
+      { idempotencyKey: `refund:${key}` },
+    )
+    const back = await driver.refund({ intent_id, idempotency_key: key, amount_cents: 600 })
+    expect(back).toMatchObject({ refunded_cents: 600 })
+  })
+
   test.each(['dropped', 'lost', 'failed', 'too_many', 'wrong_key'] as const)(
     '[B3] a creation that is %s is not known, and asking again makes no second page',
     async fault => {

@@ -3,12 +3,20 @@ import {
   type ConfirmRequest,
   type IntentRequest,
   PaymentRefused,
+  PaymentUnavailable,
   type PlatformIntent,
   type RefundRequest,
   type SumsBack,
 } from '../port.ts'
 import { cardOfCharge } from './stripe-cards.ts'
-import { askStripe, isCardRefusal, isMissing, isOvertaken, makeOnce } from './stripe-client.ts'
+import {
+  askStripe,
+  isCardRefusal,
+  isMissing,
+  isOtherQuestion,
+  isOvertaken,
+  makeOnce,
+} from './stripe-client.ts'
 import { type CustomersDeps, withStripeCustomer } from './stripe-customers.ts'
 import { failureOf } from './stripe-failures.ts'
 
@@ -169,18 +177,41 @@ export async function cancelPayment(deps: CustomersDeps, id: string): Promise<Pl
   return await readPayment(deps, id)
 }
 
-/** Gives back once for each key. @throws PaymentRefused when Stripe does not, such as for more than is left. */
-export async function refundPayment(
-  deps: CustomersDeps,
-  { intent_id, idempotency_key: idempotencyKey, amount_cents: amount }: RefundRequest,
-): Promise<PlatformIntent> {
+/**
+ * Gives back once for each key. Stripe forgets its keys after a day, so that the refund bears ours as well and is looked
+ * for before it is made.
+ * @throws PaymentRefused when Stripe does not, such as for more than is left; never once something was given back.
+ */
+export async function refundPayment(deps: CustomersDeps, request: RefundRequest): Promise<PlatformIntent> {
+  const { intent_id, amount_cents: amount } = request
   const payment_intent = isPage(intent_id) ? await paymentOfPage(deps, intent_id) : intent_id
-  await askStripe(() =>
-    deps.stripe.refunds.create({ payment_intent, amount }, { idempotencyKey: `refund:${idempotencyKey}` }),
-  )
-  const found = await findPayment(deps, intent_id, true)
-  if (!found) throw new PaymentRefused(`Stripe has no payment ${intent_id}`, 'payment_failed')
+  await askStripe(() => refundOnce(deps, request.idempotency_key, { payment_intent, amount }))
+  const found = await findPayment(deps, intent_id, true).catch((error: unknown) => {
+    if (!(error instanceof PaymentRefused)) throw error
+    throw new PaymentUnavailable('what Stripe gave back cannot be read', { cause: error })
+  })
+  if (!found) throw new PaymentUnavailable(`what was given back of ${intent_id} cannot be read`)
   return found.intent
+}
+
+async function refundOnce(
+  { stripe }: CustomersDeps,
+  request: string,
+  asked: { payment_intent: string; amount: number },
+): Promise<void> {
+  const { payment_intent } = asked
+  const made = await stripe.refunds
+    .list({ payment_intent, limit: 100 })
+    .autoPagingToArray({ limit: BACK_MAX })
+  if (made.some(({ metadata }) => metadata?.request === request)) return
+  const options = { idempotencyKey: `refund:${request}` }
+  try {
+    await stripe.refunds.create({ ...asked, metadata: { request } }, options)
+  } catch (error) {
+    if (!isOtherQuestion(error)) throw error
+    // It was made by a version that did not write its own key into it; Stripe gives that one again.
+    await stripe.refunds.create(asked, options)
+  }
 }
 
 async function paymentOfPage({ stripe }: CustomersDeps, pageId: string): Promise<string> {

@@ -3,7 +3,13 @@ import { unionAll } from 'drizzle-orm/pg-core'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
-import { type ConfirmRequest, EVENTS_KEPT_MS, type IntentRequest, type RefundRequest } from '../port.ts'
+import {
+  type ConfirmRequest,
+  EVENTS_KEPT_MS,
+  type IntentRequest,
+  PaymentRefused,
+  type RefundRequest,
+} from '../port.ts'
 import { testcardEvent, testcardIntent, testcardRefund } from '../tables.ts'
 import { type EventBody, eventBody } from './event-body.ts'
 import { intentIdOfPage } from './page-token.ts'
@@ -101,7 +107,7 @@ export function cancelIntent(deps: BooksDeps, intentId: string): Promise<CardInt
   )
 }
 
-/** Gives back once for each key. @throws CardMistake when more is asked than is left. */
+/** Gives back once for each key. @throws PaymentRefused when more is asked than is left. */
 export async function refundIntent(deps: BooksDeps, request: RefundRequest): Promise<CardIntent> {
   const { intent_id: intentId, idempotency_key: idempotencyKey, amount_cents: amountCents } = request
   return await move(deps, intentId, async (row, card, tx) => {
@@ -112,7 +118,7 @@ export async function refundIntent(deps: BooksDeps, request: RefundRequest): Pro
       .returning()
     if (made.length === 0) return null
     if (row.status !== 'succeeded' || amountCents > leftOf(row)) {
-      throw new CardMistake(`${amountCents} cannot be refunded of ${intentId}`)
+      throw new PaymentRefused(`${amountCents} cannot be refunded of ${intentId}`, 'payment_failed')
     }
     const back = refunded(deps, card, row.refundedCents + amountCents)
     // It is disputed all the same, as far as it was not given back.

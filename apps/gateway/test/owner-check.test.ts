@@ -168,6 +168,7 @@ const WHO: Record<string, Audience> = {
   'bill.topup-state': 'user',
   'bill.topup-cancel': 'user',
   'bill.transaction': 'user',
+  'bill.transaction-download': 'user',
   'bill.transaction-receipt': 'user',
   'bill.spend': 'user',
   'bill.budgets': 'user',

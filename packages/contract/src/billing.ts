@@ -6,6 +6,7 @@ import { INSTANCE_EVENT_CODES } from './instance-codes.ts'
 import { INSTANCE_STATUSES } from './instance-states.ts'
 import { TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from './limits.ts'
 import { MONEY_READS } from './money-reads.ts'
+import { downloadTransactions, TRANSACTION_TYPES, transactionFilters } from './transaction-filters.ts'
 import { usageKind } from './usage-kinds.ts'
 
 /** A wallet (R3.6), in cents: `amount` = `amount_available` + `amount_freeze`. */
@@ -196,8 +197,6 @@ export const cancelTopup = defineCall({
   data: topupState,
 })
 
-export const TRANSACTION_TYPES = ['topup', 'usage', 'credit', 'refund'] as const
-
 /** One row of the transaction list (R3.10). Amounts are signed for the customer: money in is positive. */
 export const transaction = z.object({
   id: z.string(),
@@ -260,11 +259,7 @@ export const listTransactions = defineCall({
   audience: 'user',
   timeout: 'normal',
   retry: true,
-  query: z.object({
-    ...page,
-    type: z.enum(TRANSACTION_TYPES, by('not_allowed')).optional(),
-    search: z.string(by('wrong_type')).max(100, by('too_long')).optional(),
-  }),
+  query: z.object({ ...page, ...transactionFilters }),
   data: pageOf(transaction),
 })
 
@@ -381,6 +376,7 @@ export const billingCalls = [
   getTopup,
   cancelTopup,
   listTransactions,
+  downloadTransactions,
   getReceipt,
   getSpend,
 ] as const

@@ -5,6 +5,7 @@
 export const MONEY_READS = [
   'bill.balance',
   'bill.transaction',
+  'bill.transaction-download',
   'bill.transaction-receipt',
   'bill.spend',
   'bill.outlook',

@@ -24,6 +24,7 @@ import type publicIp from '../../public/locales/en/public-ip.json'
 import type resume from '../../public/locales/en/resume.json'
 import type settings from '../../public/locales/en/settings.json'
 import type termsOfPayment from '../../public/locales/en/terms-of-payment.json'
+import type transactions from '../../public/locales/en/transactions.json'
 import type volumes from '../../public/locales/en/volumes.json'
 import type watches from '../../public/locales/en/watches.json'
 
@@ -57,6 +58,7 @@ declare module 'i18next' {
       resume: typeof resume
       settings: typeof settings
       'terms-of-payment': typeof termsOfPayment
+      transactions: typeof transactions
       volumes: typeof volumes
       watches: typeof watches
       errors: typeof errors

@@ -42,6 +42,7 @@ export type Namespace =
   | 'resume'
   | 'settings'
   | 'terms-of-payment'
+  | 'transactions'
   | 'volumes'
   | 'watches'
   | 'errors'

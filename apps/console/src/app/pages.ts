@@ -128,6 +128,7 @@ export const PAGES = [
       'resume',
       'events',
       'terms-of-payment',
+        'transactions',
     ],
     load: () => import('../pages/payments/PaymentsPage.tsx'),
   },

@@ -12,10 +12,12 @@ interface ListBarProps {
   filters: Pick<Filters<Record<string, unknown>>, 'typed' | 'find'>
   /** It is the head of the list's card, not a line above it. */
   inCard?: boolean
+  /** Small buttons behind the search. */
+  end?: ReactNode
 }
 
 /** What narrows a list, above it. */
-export function ListBar({ children, findLabel, filters, inCard = false }: ListBarProps) {
+export function ListBar({ children, findLabel, filters, inCard = false, end }: ListBarProps) {
   return (
     <div className={classes.bar} data-in-card={inCard || undefined}>
       {children}
@@ -33,6 +35,7 @@ export function ListBar({ children, findLabel, filters, inCard = false }: ListBa
           onChange={event => filters.find(event.currentTarget.value)}
         />
       )}
+      {end !== undefined && <div className={classes.end}>{end}</div>}
     </div>
   )
 }

@@ -2,20 +2,19 @@ import { downloadBill, getBillMonths } from '@berth/contract/bills'
 import { ActionIcon, Button, NativeSelect } from '@mantine/core'
 import { IconChevronLeft, IconDownload } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { Suspense, useState } from 'react'
+import { Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { request } from '../../api/client.ts'
 import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
-import { told } from '../../api/use-change.ts'
 import { lazyPart } from '../../app/lazy-part.ts'
 import { usePageSearch } from '../../app/search.ts'
 import { useFilters } from '../../lists/use-filters.ts'
+import { useCsv } from '../../receipts/use-csv.ts'
 import { useFocusBack } from '../../ui/focus-back.ts'
 import { useFormat } from '../../ui/format.ts'
 import { PageHeader } from '../../ui/PageHeader.tsx'
-import { saveText } from '../../ui/save-text.ts'
 import classes from './BillDetailsPage.module.css'
 import { BillLines } from './BillLines.tsx'
 import { BillSums } from './BillSums.tsx'
@@ -29,9 +28,6 @@ const ReceiptDialog = lazyPart(() =>
 
 /** The line that is opened, and the receipt that is opened of it. */
 const dialogs = z.object({ line: z.string().max(200).catch(''), receipt: z.string().max(80).catch('') })
-
-/** Tells programs that sort out texts by themselves that this one is UTF-8: spreadsheets would guess otherwise. */
-const BYTE_ORDER_MARK = '\uFEFF'
 
 /** Starts what the page shows first, before its code has arrived. */
 export function prefetch(): void {
@@ -109,23 +105,14 @@ export function Page() {
 /** Saves what is shown as a file: the same month and search. */
 function DownloadButton({ query }: { query: { month: string; search?: string } }) {
   const { t } = useTranslation('bills')
-  const [busy, setBusy] = useState(false)
-  async function save(): Promise<void> {
-    setBusy(true)
-    try {
-      const csv = await request(downloadBill, { query })
-      saveText(`usage-${query.month}.csv`, BYTE_ORDER_MARK + csv, 'text/csv')
-    } finally {
-      setBusy(false)
-    }
-  }
+  const { busy, save } = useCsv()
   return (
     <Button
       variant="default"
       h="3.4rem"
       loading={busy}
       leftSection={<IconDownload size={16} />}
-      onClick={() => void save().catch(told)}
+      onClick={() => save(`usage-${query.month}.csv`, () => request(downloadBill, { query }))}
     >
       {t('download')}
     </Button>

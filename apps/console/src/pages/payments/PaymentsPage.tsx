@@ -27,7 +27,7 @@ import { UsesCard } from './outlook/UsesCard.tsx'
 import classes from './PaymentsPage.module.css'
 import { ResumeCard } from './resume/ResumeCard.tsx'
 import { SPEND_DAYS, SpendCard } from './SpendCard.tsx'
-import { TransactionList } from './TransactionList.tsx'
+import { TransactionList } from './transactions/TransactionList.tsx'
 
 const TopupDialog = lazyPart(() => import('./TopupDialog.tsx').then(module => module.TopupDialog))
 

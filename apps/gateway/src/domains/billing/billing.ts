@@ -30,6 +30,8 @@ import { readOutlook } from './documents/outlook.ts'
 import { type InstanceEventsReader, readReceipt } from './documents/receipts.ts'
 import { readSpend } from './documents/spend.ts'
 import { type SpendingOf, spentAtMost, spentSince } from './documents/spent-since.ts'
+import { openTransactionFile } from './documents/transaction-file.ts'
+import type { TransactionFilter } from './documents/transaction-filter.ts'
 import { listPage, type TransactionsQuery } from './documents/transactions.ts'
 import { createBalanceReader } from './ledger/balance.ts'
 import { checkBooks } from './ledger/check-books.ts'
@@ -320,6 +322,19 @@ export function createBilling(deps: BillingDeps) {
     ): Promise<CallData<typeof listTransactions>> => {
       await endCreditsNow(deps, userId)
       return await listPage(db, clock, userId, query)
+    },
+
+    /**
+     * The same transactions as CSV; whoever has no use for it any more destroys it.
+     * @param reader The language of its head, and what says a row in it.
+     */
+    transactionFile: async (
+      userId: string,
+      filter: TransactionFilter,
+      reader: Parameters<typeof openTransactionFile>[3],
+    ): Promise<{ name: string; body: Readable }> => {
+      await endCreditsNow(deps, userId)
+      return await openTransactionFile(deps, userId, filter, reader)
     },
 
     /**

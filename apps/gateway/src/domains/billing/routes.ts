@@ -31,6 +31,7 @@ import {
   removePaymentMethod,
   setPaymentMethod,
 } from '@berth/contract/payment-methods'
+import { downloadTransactions } from '@berth/contract/transaction-filters'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Billing } from './billing.ts'
@@ -60,6 +61,7 @@ export function billingRoutes(
     | 'openTopups'
     | 'cancelTopup'
     | 'transactions'
+    | 'transactionFile'
     | 'receipt'
     | 'spend'
     | 'outlook'
@@ -119,6 +121,12 @@ export function billingRoutes(
       const page = await billing.transactions(caller.userId, query)
       return { ...page, items: page.items.map(row => inLanguage(row, language)) }
     }),
+    route(downloadTransactions, ({ caller, query, language }) =>
+      billing.transactionFile(caller.userId, query, {
+        language,
+        said: row => inLanguage(row, language),
+      }),
+    ),
     route(getReceipt, async ({ caller, params, language }) => {
       const receipt = await billing.receipt(caller.userId, params.id, eventsBetween)
       return { ...receipt, transaction: inLanguage(receipt.transaction, language) }

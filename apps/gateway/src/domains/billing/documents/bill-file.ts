@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream'
-import { CALL_TIMEOUT_MS, type Currency, type Language } from '@berth/contract/limits'
+import type { Readable } from 'node:stream'
+import type { Currency, Language } from '@berth/contract/limits'
 import { microDecimal } from '@berth/contract/money'
 import { sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
@@ -7,13 +7,9 @@ import type { Database } from '../../../platform/database/database.ts'
 import { currencyOf } from '../ledger/wallet.ts'
 import { BILL_COLUMNS, BILL_HEADS, type BillColumn } from './bill-file-words.ts'
 import { type BillQuery, daysOf } from './bills.ts'
+import { CSV_PAGE_ROWS, csvBody, harmless } from './csv-file.ts'
 import { transactionId } from './transactions.ts'
 import { inSnapshot, type Snapshot, stretchesOf, usedPage } from './used.ts'
-
-/** Rows that are read at once: some hundred kilobytes of text, so that memory stays flat however long the file is. */
-const PAGE_ROWS = 1_000
-/** Whoever reads nothing for so long is not waited for. */
-const IDLE_MS = CALL_TIMEOUT_MS.download
 
 interface Deps {
   db: Database
@@ -42,8 +38,7 @@ interface FileRow {
 }
 
 /**
- * A month's usage as CSV (RFC 4180): a row for each stretch and UTC day, oldest first. Each page is read when the one before
- * was taken, in a short transaction of its own, so that a slow reader holds nothing of the database.
+ * A month's usage as CSV: a row for each stretch and UTC day, oldest first.
  * @param language Of the head.
  * @returns What it is called, and its text; destroy it to end it.
  * @throws ApiError `not_found` without a wallet.
@@ -55,32 +50,12 @@ export async function openBillFile(
   language: Language,
 ): Promise<{ name: string; body: Readable }> {
   const { currency, rows } = await readPage(deps, userId, query, null)
-  const head = csvLine(BILL_COLUMNS.map(column => BILL_HEADS[language][column]))
-  const first = head + rows.map(row => lineOf(row, currency)).join('')
-  const body = Readable.from(pages(), { objectMode: false })
-
-  async function* pages(): AsyncGenerator<string> {
-    yield* waiting(first)
-    let last = rows.at(-1)
-    let isWhole = rows.length < PAGE_ROWS
-    while (last && !isWhole) {
-      const next = await readPage(deps, userId, query, last)
-      last = next.rows.at(-1)
-      isWhole = next.rows.length < PAGE_ROWS
-      yield* waiting(next.rows.map(row => lineOf(row, currency)).join(''))
-    }
-  }
-  async function* waiting(text: string): AsyncGenerator<string> {
-    const timer = setTimeout(() => body.destroy(new Error('nobody reads this bill')), IDLE_MS)
-    timer.unref()
-    try {
-      yield text
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-  // It may end before anybody listens.
-  body.on('error', () => undefined)
+  const body = csvBody<FileRow>({
+    head: BILL_COLUMNS.map(column => BILL_HEADS[language][column]),
+    first: rows,
+    next: async last => (await readPage(deps, userId, query, last)).rows,
+    cellsOf: row => cellsOf(row, currency),
+  })
   return { name: `usage-${query.month}.csv`, body }
 }
 
@@ -108,7 +83,7 @@ async function rowsAfter(
   const after = { day: last?.day ?? days.from, intervalId: last?.intervalId ?? NO_STRETCH }
   const { rows } = await snapshot.tx.execute<FileRow & Record<string, unknown>>(sql`
     with used as materialized (
-      ${usedPage(snapshot, { ...days, from: after.day }, { search, after, limit: PAGE_ROWS })}
+      ${usedPage(snapshot, { ...days, from: after.day }, { search, after, limit: CSV_PAGE_ROWS })}
     )
     select s.id as "intervalId", to_char(s.day, 'YYYY-MM-DD') as day, s.usage, s.subject_kind as "subjectKind",
       s.subject_id as "subjectId", s.subject_name as "subjectName", s.label, s.quantity, s.unit,
@@ -119,7 +94,7 @@ async function rowsAfter(
   return rows
 }
 
-function lineOf(row: FileRow, currency: Currency): string {
+function cellsOf(row: FileRow, currency: Currency): string[] {
   const amount = (BigInt(row.cash) + BigInt(row.credits)).toString()
   const cells: Record<BillColumn, string> = {
     day: row.day,
@@ -143,16 +118,5 @@ function lineOf(row: FileRow, currency: Currency): string {
     currency,
     receipt: transactionId('usage', row.intervalId),
   }
-  return csvLine(BILL_COLUMNS.map(column => cells[column]))
-}
-
-/** A text that a spreadsheet would take for a formula is one no more: names are what people have typed. */
-function harmless(text: string): string {
-  return /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text
-}
-
-/** A record of RFC 4180. */
-function csvLine(cells: readonly string[]): string {
-  const quoted = cells.map(cell => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
-  return `${quoted.join(',')}\r\n`
+  return BILL_COLUMNS.map(column => cells[column])
 }

@@ -47,10 +47,10 @@ export async function readReceipt(deps: ReceiptDeps, userId: string, id: string)
   const { db, clock } = deps
   const parsed = parseTransactionId(id)
   if (!parsed) throw new ApiError('not_found')
-  const { rows } = await readRows(db, userId, parsed, { limit: 1, offset: 0 })
+  const now = clock.now()
+  const { rows } = await readRows(db, userId, parsed, { limit: 1, now })
   const row = rows[0]
   if (!row) throw new ApiError('not_found')
-  const now = clock.now()
   return {
     transaction: toTransaction(row, now),
     interval: row.type === 'usage' && row.charge !== 'once' ? intervalOf(row, now) : null,

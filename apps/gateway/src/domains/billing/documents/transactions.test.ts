@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { listTransactions, receipt, type TRANSACTION_TYPES } from '@berth/contract/billing'
+import { listTransactions, receipt } from '@berth/contract/billing'
+import type { TRANSACTION_TYPES } from '@berth/contract/transaction-filters'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BillingFixture, createBillingFixture, topupRequest, UNIT } from '../billing-fixture.ts'
 import type { InstanceEventsReader } from './receipts.ts'

@@ -1,9 +1,4 @@
-import {
-  type listTransactions,
-  type TRANSACTION_TYPES,
-  type Transaction,
-  transaction,
-} from '@berth/contract/billing'
+import { type listTransactions, type Transaction, transaction } from '@berth/contract/billing'
 import type { CallData } from '@berth/contract/call'
 import type { ChargeCycle } from '@berth/contract/charge-terms'
 import type { Currency } from '@berth/contract/limits'
@@ -17,16 +12,17 @@ import type { SubjectFacts } from '../meters/tables.ts'
 import type { Unit } from '../meters/units.ts'
 import type { Subject } from '../subject.ts'
 import { INVOICE_PREFIX } from './invoices/read-invoices.ts'
+import {
+  conditionOf,
+  KINDS,
+  PREFIXES,
+  type TransactionFilter,
+  type TransactionType,
+} from './transaction-filter.ts'
 import { usageKindSql } from './usage-kinds.ts'
-import { containing } from './used.ts'
 
 const transactionOf = wireOf(transaction)
 const aboutOf = wireOf(transaction.shape.about)
-
-type TransactionType = (typeof TRANSACTION_TYPES)[number]
-
-/** Ids on the wire say what they are: `t_`, `u_`, `c_` or `r_` before the row's id. */
-const PREFIXES: Record<TransactionType, string> = { topup: 't_', usage: 'u_', credit: 'c_', refund: 'r_' }
 
 /** The reason of a row that says what of credits ended unused. */
 const ENDED_REASON = 'ended'
@@ -78,19 +74,15 @@ export type TransactionRow = {
   last4: string | null
   reason: string | null
   failure: string | null
-  /** The document that was made for it. */
+  /** The document that was made for it, and its number. */
   invoiceId: string | null
+  invoiceSeries: string | null
+  invoicePosition: number | null
   /** Who began a top-up. */
   origin: 'customer' | 'auto' | null
 }
 
-export type TransactionsQuery = { page: number; page_size: number } & Pick<Filter, 'type' | 'search'>
-
-interface Filter {
-  type?: TransactionType | undefined
-  search?: string | undefined
-  refId?: string | undefined
-}
+export type TransactionsQuery = { page: number; page_size: number } & TransactionFilter
 
 /**
  * Reads an id of the wire.
@@ -106,7 +98,7 @@ export function parseTransactionId(id: string): { type: TransactionType; refId: 
 /**
  * A page of a customer's transactions, newest first: top-ups whatever became of them, stretches of usage, credits and
  * what of them ended unused.
- * @param query Page from 1; `search` looks in an instance's name and id, in cards and reasons.
+ * @param query Page from 1; what `TransactionFilter` narrows it by.
  */
 export async function listPage(
   q: Queryable,
@@ -114,34 +106,37 @@ export async function listPage(
   userId: string,
   query: TransactionsQuery,
 ): Promise<CallData<typeof listTransactions>> {
-  const { page, page_size } = query
-  const { rows, total } = await readRows(q, userId, query, {
-    limit: page_size,
-    offset: (page - 1) * page_size,
-  })
+  const { page, page_size, ...filter } = query
   const now = clock.now()
+  const span = { limit: page_size, offset: (page - 1) * page_size }
+  const { rows, total } = await readRows(q, userId, filter, { ...span, now })
   return { items: rows.map(row => toTransaction(row, now)), total, page, page_size }
 }
 
 /**
- * Rows of a customer's transactions in one query, with the number that the filter finds in all.
- * @param filter Narrows by type, by what is searched for, or to one row.
+ * Rows of a customer's transactions in one query, newest first.
+ * @param filter Narrows them, or names one row.
+ * @param span How many; from which on, by number or, for a file that goes through all, after a row; and where open usage
+ *   is reckoned to.
+ * @returns The number that the filter finds in all is not counted for a file.
  */
 export async function readRows(
   q: Queryable,
   userId: string,
-  filter: Filter,
-  { limit, offset }: { limit: number; offset: number },
+  filter: TransactionFilter,
+  span: { limit: number; now: Date; offset?: number; after?: TransactionRow | null },
 ): Promise<{ rows: TransactionRow[]; total: number }> {
-  const branches = Object.entries(branchesOf(userId, filter))
-    .filter(([type]) => filter.type === undefined || filter.type === type)
-    .map(([, branch]) => branch)
+  const { limit, now, offset = 0, after } = span
+  const branches = branchesOf(userId, filter, now)
+  if (branches.length === 0) return { rows: [], total: 0 }
   // Each kind gives as many rows as the page could need, from its index; only those are merged and sorted.
-  const newest = branches.map(
-    ({ columns, from, at }) =>
-      sql`(select ${columns} ${from} order by ${at} desc, id desc limit ${limit + offset})`,
-  )
-  const counts = branches.map(({ from }) => sql`(select count(*) ${from})`)
+  const newest = branches.map(({ columns, from, at }) => {
+    const older = after
+      ? sql` and (${at}, id) < (${new Date(Number(after.atMs)).toISOString()}::timestamptz, ${after.refId}::uuid)`
+      : sql``
+    return sql`(select ${columns} ${from}${older} order by ${at} desc, id desc limit ${limit + offset})`
+  })
+  const counts = after === undefined ? branches.map(({ from }) => sql`(select count(*) ${from})`) : [sql`0`]
   const result = await q.execute<TransactionRow & { total: string; type: TransactionType | null }>(sql`
     with page as (
       select * from (${sql.join(newest, sql` union all `)}) found (type, ref_id, at, state, amount, subject_kind,
@@ -150,7 +145,8 @@ export async function readRows(
       order by at desc, ref_id desc limit ${limit} offset ${offset}
     )
     select ${sql.join(counts, sql` + `)} as total,
-      page.type, page.ref_id as "refId", d.id as "invoiceId", page.state, page.amount, page.subject_kind as "subjectKind",
+      page.type, page.ref_id as "refId", d.id as "invoiceId", d.series as "invoiceSeries", d.position as "invoicePosition",
+      page.state, page.amount, page.subject_kind as "subjectKind",
       page.subject_id as "subjectId", page.subject_name as "subjectName", page.subject_facts as "subjectFacts",
       page.charge, page.rate, page.rate_seconds as "rateSeconds",
       page.carried_parts as "carriedParts", page.credits, ${couponPart} as coupon, page.cash, page.waived, page.owed,
@@ -186,59 +182,54 @@ interface Branch {
   at: SQL
 }
 
-/** The four kinds of rows with the same columns. */
-function branchesOf(userId: string, { search, refId }: Filter): Record<TransactionType, Branch> {
-  const one = refId === undefined ? sql`` : sql` and id = ${refId}`
-  const contains = (column: string) => sql`${sql.identifier(column)} ilike ${containing(search ?? '')}`
-  const matching = (...conditions: SQL[]) => (search ? sql` and (${sql.join(conditions, sql` or `)})` : sql``)
-  // The words around a card are those of the reader's language: its digits are found in whatever stands around them.
-  const matchingCard = matching(
-    contains('source_brand'),
-    sql`source_last4 <> '' and strpos(${search ?? ''}, source_last4) > 0`,
-    contains('source_last4'),
-  )
-  return {
-    topup: {
-      columns: sql`'topup', id, created_at,
-        case when state in ('created', 'requires_action', 'processing') then state
-          when state in ('failed', 'canceled') then 'failed' else 'settled' end,
-        amount_cents::bigint * 10000, ${NO_USAGE}, null::bigint, null::bigint, source_brand, source_last4, null,
-        case when state = 'canceled' then 'payment_canceled' else failure end, origin`,
-      from: sql`from payment_intent where user_id = ${userId}${one}${matchingCard}`,
-      at: sql`created_at`,
-    },
-    usage: {
-      columns: sql`'usage', id, started_at, case when ended_at is null then 'open' else 'closed' end, posted_micro,
-        subject_kind, subject_id, subject_name, subject_facts, charge, rate_micro, rate_seconds, carried_parts,
-        ended_at, credits_micro, cash_micro, waived_micro, null::bigint, null::bigint, null, null, null, null, null`,
-      from: sql`from usage_interval where user_id = ${userId}${one}${matching(contains('subject_name'), contains('subject_id'))}`,
-      at: sql`started_at`,
-    },
-    credit: {
-      columns: sql`'credit', id, created_at, 'settled', amount_micro,
-        case when instance_id is not null then 'instance' end, instance_id, instance_name, null::jsonb, null::text,
-        null::bigint, null::int, null::bigint, outage_ended_at, null::bigint, null::bigint, null::bigint,
-        null::bigint, null::bigint, null, null, reason, null, null`,
-      // What of credits ended unused is a row as well, so that the list adds up to the balance.
-      from: sql`from (
-        select g.id, g.user_id, g.created_at, g.amount_micro, g.reason, o.instance_id, o.instance_name,
-          o.ended_at as outage_ended_at
-        from credit_grant g left join outage_credit o on o.grant_id = g.id
-        union all
-        select e.id, e.user_id, e.created_at, -e.amount_micro, ${ENDED_REASON}, null, null, null from credit_end e
-      ) credits where user_id = ${userId}${one}${matching(contains('reason'), contains('instance_name'))}`,
-      at: sql`created_at`,
-    },
-    refund: {
-      columns: sql`'refund', id, created_at, case when failed_cents < amount_cents then 'settled' else 'failed' end,
-        amount_cents::bigint * 10000, ${NO_USAGE}, owed_micro - repaid_micro, failed_cents::bigint * 10000, source_brand,
-        source_last4, reason, null, null`,
-      from: sql`from (
-        select r.*, i.source_brand, i.source_last4 from payment_refund r join payment_intent i on i.id = r.intent_id
-      ) refunds where user_id = ${userId}${one}${matchingCard}`,
-      at: sql`created_at`,
-    },
-  }
+/** The kinds of rows that a filter lets through, with the same columns. */
+function branchesOf(userId: string, filter: TransactionFilter, now: Date): Branch[] {
+  return (Object.keys(KINDS) as TransactionType[]).flatMap(type => {
+    const which = conditionOf(type, userId, filter, now)
+    const { columns, table } = SOURCES[type]
+    return which === null ? [] : [{ columns, from: sql`from ${table} where ${which}`, at: KINDS[type].at }]
+  })
+}
+
+/** Where the rows of each kind are, and their columns. */
+const SOURCES: Record<TransactionType, { columns: SQL; table: SQL }> = {
+  topup: {
+    columns: sql`'topup', id, created_at,
+      case when state in ('created', 'requires_action', 'processing') then state
+        when state in ('failed', 'canceled') then 'failed' else 'settled' end,
+      amount_cents::bigint * 10000, ${NO_USAGE}, null::bigint, null::bigint, source_brand, source_last4, null,
+      case when state = 'canceled' then 'payment_canceled' else failure end, origin`,
+    table: sql`payment_intent`,
+  },
+  usage: {
+    columns: sql`'usage', id, started_at, case when ended_at is null then 'open' else 'closed' end, posted_micro,
+      subject_kind, subject_id, subject_name, subject_facts, charge, rate_micro, rate_seconds, carried_parts,
+      ended_at, credits_micro, cash_micro, waived_micro, null::bigint, null::bigint, null, null, null, null, null`,
+    table: sql`usage_interval i`,
+  },
+  credit: {
+    columns: sql`'credit', id, created_at, 'settled', amount_micro,
+      case when instance_id is not null then 'instance' end, instance_id, instance_name, null::jsonb, null::text,
+      null::bigint, null::int, null::bigint, outage_ended_at, null::bigint, null::bigint, null::bigint,
+      null::bigint, null::bigint, null, null, reason, null, null`,
+    // What of credits ended unused is a row as well, so that the list adds up to the balance.
+    table: sql`(
+      select g.id, g.user_id, g.created_at, g.amount_micro, g.reason, o.instance_id, o.instance_name,
+        o.ended_at as outage_ended_at
+      from credit_grant g left join outage_credit o on o.grant_id = g.id
+      union all
+      select e.id, e.user_id, e.created_at, -e.amount_micro, ${ENDED_REASON}, null, null, null from credit_end e
+    ) credits`,
+  },
+  refund: {
+    columns: sql`'refund', id, created_at, case when failed_cents < amount_cents then 'settled' else 'failed' end,
+      amount_cents::bigint * 10000, ${NO_USAGE}, owed_micro - repaid_micro, failed_cents::bigint * 10000, source_brand,
+      source_last4, reason, null, null`,
+    table: sql`(
+      select r.*, i.source_brand, i.source_last4, i.platform_name
+      from payment_refund r join payment_intent i on i.id = r.intent_id
+    ) refunds`,
+  },
 }
 
 /**

@@ -1,0 +1,110 @@
+import { listPayPlatforms } from '@berth/contract/billing'
+import { listPaymentMethods } from '@berth/contract/payment-methods'
+import { TRANSACTION_STATES } from '@berth/contract/transaction-filters'
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { queryOf } from '../../../api/queries.ts'
+import type { Filters } from '../../../lists/use-filters.ts'
+import { useCardText } from '../../../receipts/card-text.ts'
+import classes from './TransactionFilters.module.css'
+import { isDay, PLATFORM_PREFIX, type TransactionSearch, transactionSearch } from './transaction-search.ts'
+
+interface TransactionFiltersProps {
+  /** What the button that shows them names. */
+  id: string
+  filters: Filters<TransactionSearch>
+}
+
+/** What narrows transactions besides their type: state, what they were paid with, and a period (R3.10). */
+export function TransactionFilters({ id, filters }: TransactionFiltersProps) {
+  const { t } = useTranslation('transactions')
+  const { state, method, from, to } = filters.values
+  return (
+    <div id={id} className={classes.filters}>
+      <NativeSelect
+        label={t('state')}
+        value={state}
+        onChange={event =>
+          filters.change({ state: transactionSearch.shape.state.parse(event.currentTarget.value) })
+        }
+        data={(['any', ...TRANSACTION_STATES] as const).map(value => ({
+          value,
+          label: t(`states.${value}`),
+        }))}
+      />
+      <NativeSelect
+        label={t('method')}
+        value={method}
+        onChange={event => filters.change({ method: event.currentTarget.value })}
+        data={useMethods(method)}
+      />
+      <DayField label={t('from')} value={from} onChange={day => filters.change({ from: day })} />
+      <DayField
+        label={t('to')}
+        value={to}
+        error={from !== '' && to !== '' && to < from ? t('backwards') : undefined}
+        onChange={day => filters.change({ to: day })}
+      />
+      <Button variant="default" onClick={filters.reset}>
+        {t('clear')}
+      </Button>
+    </div>
+  )
+}
+
+/** The cards that are kept and the platforms that there are, with whatever the address names. */
+function useMethods(chosen: string): { value: string; label: string }[] {
+  const { t } = useTranslation('transactions')
+  const cardText = useCardText()
+  const { data: kept = [] } = useQuery(queryOf(listPaymentMethods, {}))
+  const { data: platforms = [] } = useQuery(queryOf(listPayPlatforms, {}))
+  const known = [
+    { value: '', label: t('any_method') },
+    ...kept.map(({ id, brand, last4 }) => ({ value: id, label: cardText({ brand, last4 }) })),
+    ...platforms.map(({ platform_name, display_name }) => ({
+      value: PLATFORM_PREFIX + platform_name,
+      label: display_name,
+    })),
+  ]
+  if (known.some(({ value }) => value === chosen)) return known
+  const label = chosen.startsWith(PLATFORM_PREFIX) ? chosen.slice(PLATFORM_PREFIX.length) : t('gone_method')
+  return [...known, { value: chosen, label }]
+}
+
+interface DayFieldProps {
+  label: string
+  /** As `2026-11-20`; empty where none is chosen. */
+  value: string
+  error?: string | undefined
+  onChange: (day: string) => void
+}
+
+/** A day. What is being typed and is none yet stays in the field, and narrows nothing. */
+function DayField({ label, value, error, onChange }: DayFieldProps) {
+  const [typed, setTyped] = useState(value)
+  const kept = useRef(value)
+  useEffect(() => {
+    // The address was changed from elsewhere.
+    if (value === kept.current) return
+    kept.current = value
+    setTyped(value)
+  }, [value])
+  return (
+    <TextInput
+      type="date"
+      label={label}
+      value={typed}
+      error={error}
+      min="2000-01-01"
+      max="2999-12-31"
+      onChange={({ currentTarget: { value: text } }) => {
+        setTyped(text)
+        const day = /^2\d{3}-/.test(text) && isDay(text) ? text : ''
+        kept.current = day
+        onChange(day)
+      }}
+    />
+  )
+}

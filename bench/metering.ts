@@ -12,21 +12,21 @@ import { type OpenDatabase, openDatabase } from '../apps/gateway/src/platform/da
 import { createIds } from '../apps/gateway/src/platform/ids.ts'
 import { createLog } from '../apps/gateway/src/platform/log.ts'
 import { median, printFigure } from './lib/figures.ts'
+import { emptyBooks, fillBooks } from './lib/running-customers.ts'
 
 const SIZES = [1_000, 10_000, 100_000]
-/** So many run for each customer. */
-const SUBJECTS_EACH = 10
 const LOOKS = 5
-/** As many customers are posted at once. */
-const AT_ONCE = 4
+/** As many transactions post at once. */
+const AT_ONCE = 1
 const AIM_MS = 10_000
 const MEMORY_AIM_MB = 300
 const RATIO_AIM = 0.5
-const FILL_MS = 300_000
 /** Half an hour before an hour ends: a look then posts nothing. */
 const BEGAN = new Date('2026-11-20T10:00:00.000Z')
 const LOOKED = new Date('2026-11-20T10:30:00.000Z')
 const POSTED = new Date('2026-11-20T11:00:01.000Z')
+const BARE_TABLE = `drop table if exists bare_transfer;
+  create table bare_transfer (like ledger_transfer including defaults including indexes)`
 
 const dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-metering-'))
 const log = createLog({ level: 'error', pretty: false })
@@ -36,7 +36,9 @@ try {
   const database = openDatabase({ url: server.url, log })
   const ofOne: number[] = []
   for (const subjects of SIZES) {
-    await fill(database.pool, subjects)
+    await emptyBooks(database.pool)
+    await fillBooks(database.pool, { subjects, began: BEGAN })
+    await database.pool.query(BARE_TABLE)
     ofOne.push(await measure(database, subjects))
   }
   const [few = 0, , many = 0] = ofOne
@@ -51,51 +53,6 @@ try {
 } finally {
   await server.stop()
   rmSync(dataDir, { recursive: true, force: true })
-}
-
-/** Customers with money and that many subjects that run, in place of those that there were. */
-async function fill(pool: OpenDatabase['pool'], subjects: number): Promise<void> {
-  const began = `'${BEGAN.toISOString()}'::timestamptz`
-  const statements = [
-    `alter table ledger_transfer disable trigger user`,
-    `alter table invoice disable trigger user`,
-    `truncate ledger_transfer, usage_day, usage_meter, usage_interval, payment_intent, invoice, invoice_series, wallet,
-      ledger_account cascade`,
-    `alter table ledger_transfer enable trigger user`,
-    `alter table invoice enable trigger user`,
-    `insert into ledger_account (id, kind, currency) values ('house:revenue:USD', 'revenue', 'USD'),
-      ('house:clearing:testcard:USD', 'clearing', 'USD')`,
-    `insert into wallet (user_id, currency, created_at)
-      select gen_random_uuid(), 'USD', ${began} from generate_series(1, ${subjects / SUBJECTS_EACH})`,
-    `insert into ledger_account (id, kind, user_id, currency, balance_micro)
-      select 'user:' || user_id || ':cash', 'cash', user_id, 'USD', 1000000000 from wallet
-      union all select 'user:' || user_id || ':credits', 'credits', user_id, 'USD', 0 from wallet`,
-    `insert into payment_intent (id, user_id, amount_cents, currency, platform_name, source_brand, source_last4, state,
-        created_at, finished_at)
-      select user_id, user_id, 100000, 'USD', 'testcard', 'Visa', '4242', 'succeeded', ${began}, ${began} from wallet`,
-    `insert into invoice_series select '2026-USD', count(*) from wallet`,
-    `insert into invoice (id, key, user_id, kind, ref_id, series, position, currency, amount_cents, page, issued_at)
-      select gen_random_uuid(), 'topup:' || user_id, user_id, 'topup', user_id, '2026-USD',
-        row_number() over (order by user_id), 'USD', 100000, '{"lines": [{"amount": 100000}]}', ${began} from wallet`,
-    `insert into ledger_transfer (id, key, from_account, to_account, amount_micro, kind, ref_id, user_id, created_at)
-      select gen_random_uuid(), 'topup:' || user_id, 'house:clearing:testcard:USD', 'user:' || user_id || ':cash',
-        1000000000, 'topup', user_id, user_id, ${began} from wallet`,
-    `insert into usage_interval (id, user_id, subject_kind, subject_id, subject_name, charge, stops_when_empty,
-        rate_micro, rate_seconds, started_at, credits_micro, cash_micro, waived_micro, posted_until)
-      select gen_random_uuid(), user_id, 'instance', 'i-' || user_id || '-' || n, 'bench', 'by_time', true, 420000, 3600,
-        ${began}, 0, 0, 0, ${began}
-      from wallet, generate_series(1, ${SUBJECTS_EACH}) n`,
-    `insert into usage_meter select id, 0, 'compute.rtx-4090', 'RTX 4090', 'hour', 1, rate_micro from usage_interval`,
-    `drop table if exists bare_transfer`,
-    `create table bare_transfer (like ledger_transfer including defaults including indexes)`,
-    // As the server itself does after a while.
-    `vacuum analyze`,
-  ]
-  await pool.query('set statement_timeout = 0')
-  for (const text of statements) {
-    const query = { text, query_timeout: FILL_MS }
-    await pool.query(query)
-  }
 }
 
 /** @returns How long a look takes for one subject, in µs. */

@@ -18,7 +18,7 @@ interface TickDeps {
 
 /** What runs is posted when so much of the clock's time is over, counted from midnight in UTC. */
 const POST_EVERY_MS = 3_600_000
-/** Transactions that post usage at the same time: a few of the pool's connections, so that calls go on. */
+/** Customers who are posted alone at the same time: a few of the pool's connections, so that calls go on. */
 const POSTED_AT_ONCE_MAX = 4
 /** Stretches that one transaction posts, of as many customers as have them: their calls wait for it. */
 const STRETCHES_AT_ONCE_MAX = 200
@@ -26,8 +26,8 @@ const STRETCHES_AT_ONCE_MAX = 200
 const CUSTOMERS_PAGE = 500
 
 /**
- * One tick. Books the ends of credits that have passed, then looks at everybody for whom something runs, without writing, and posts where it is time: once an hour,
- * and where a wallet comes near its floor. Customers are posted several at once, in short transactions; where one of them
+ * One tick. Books the ends of credits that have passed, then looks at everybody for whom something runs, without writing,
+ * and posts where it is time: once an hour, and where a wallet comes near its floor. Customers are posted several at once, in short transactions; where one of them
  * fails, each of them has one of their own, so that one that fails never stops the rest. Any number of ticks may run at once.
  * @param signal Ends the tick between two transactions.
  * @returns Customers who have nothing left for what runs, by what is due and not by what is posted.
@@ -108,21 +108,21 @@ async function endAllCredits(deps: TickDeps, signal?: AbortSignal): Promise<void
   }
 }
 
-/** Posts what is due of customers, several in one transaction. One that fails never stops the rest. */
+/**
+ * Posts what is due of customers, several in one transaction, and one transaction after the other: calls have the rest of
+ * the processors meanwhile. One that fails never stops the rest.
+ */
 async function postCustomers(deps: TickDeps, userIds: string[], signal?: AbortSignal): Promise<void> {
   const alone: string[] = []
-  await eachAtOnce(
-    await inBatches(deps.db, userIds),
-    async batch => {
-      try {
-        alone.push(...(await deps.db.transaction(tx => postTogether(tx, deps, batch))))
-      } catch (error) {
-        deps.log.warn({ err: error, customers: batch.length }, 'customers could not be posted together')
-        alone.push(...batch)
-      }
-    },
-    signal,
-  )
+  for (const batch of await inBatches(deps.db, userIds)) {
+    if (signal?.aborted) return
+    try {
+      alone.push(...(await deps.db.transaction(tx => postTogether(tx, deps, batch))))
+    } catch (error) {
+      deps.log.warn({ err: error, customers: batch.length }, 'customers could not be posted together')
+      alone.push(...batch)
+    }
+  }
   await eachCustomer(deps, alone, (tx, userId) => postAll(tx, deps, userId), signal)
 }
 
@@ -155,9 +155,10 @@ async function eachCustomer(
   post: (tx: Transaction, userId: string) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<void> {
-  await eachAtOnce(
-    userIds,
-    async userId => {
+  const queue = userIds.values()
+  const work = async () => {
+    for (const userId of queue) {
+      if (signal?.aborted) return
       try {
         await deps.db.transaction(async tx => {
           await lockWallet(tx, userId)
@@ -166,23 +167,7 @@ async function eachCustomer(
       } catch (error) {
         deps.log.error({ err: error, userId }, 'usage could not be posted; the next tick tries again')
       }
-    },
-    signal,
-  )
-}
-
-/** Does work that throws nothing, a few at the same time, until all of it is done or the signal comes. */
-async function eachAtOnce<Item>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<void>,
-  signal?: AbortSignal,
-): Promise<void> {
-  const queue = items.values()
-  const worker = async () => {
-    for (const item of queue) {
-      if (signal?.aborted) return
-      await work(item)
     }
   }
-  await Promise.all(Array.from({ length: POSTED_AT_ONCE_MAX }, worker))
+  await Promise.all(Array.from({ length: POSTED_AT_ONCE_MAX }, work))
 }

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { carryOut } from './books-run/books-run.ts'
+import { checkProof } from './books-run/check-proof.ts'
+import { ACTS, type ActName, makePlan } from './books-run/plan.ts'
+import { settle } from './books-run/settle.ts'
+import { startWorld } from './books-run/world.ts'
+import { triesOf } from './long-runs.ts'
+
+/**
+ * Goal: whatever many customers do at the same time, through whichever gateway, and whoever dies meanwhile, the
+ * books, the payment platform, the machines and what was charged for agree to the micro-unit at the end (B1, B2, B3).
+ * Method: a plan that a seed makes, carried out by eight workers over the API of three gateways in processes of their own,
+ * which are killed, on a database that is ended; then all settles, and what is there is compared by an audit of its own.
+ */
+
+/** A customer for so many operations: fewer would leave each of them with too little to do at once. */
+const PER_CUSTOMER = 25
+const CUSTOMERS_MAX = 200
+const WORKERS = 8
+const GATEWAYS = 3
+const OPERATIONS = triesOf('operations')
+/** So many operations pass between two kills, and between two ends of the database. */
+const PER_KILL = 250
+const PER_RESTART = 500
+/** Enough of them that each act came to something at least once. */
+const ALL_ACTS_FROM = 5_000
+
+test(
+  '[B1] [B2] [B3] the books are true after random operations of many customers, kills and ends of the database',
+  async () => {
+    const seed = Number(process.env.BERTH_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
+    process.stdout.write(
+      `The run of the books has the seed ${seed}: BERTH_TEST_SEED=${seed} makes its plan again.\n`,
+    )
+    const plan = makePlan(seed, {
+      ...{
+        acts: OPERATIONS,
+        customers: Math.min(CUSTOMERS_MAX, Math.ceil(OPERATIONS / PER_CUSTOMER)),
+        gateways: GATEWAYS,
+      },
+      kills: Math.ceil(OPERATIONS / PER_KILL),
+      restarts: Math.ceil(OPERATIONS / PER_RESTART),
+    })
+    const world = await startWorld(GATEWAYS)
+    try {
+      const { wrong, done } = await carryOut(world, plan, { seed, workers: WORKERS })
+      const problems = [...wrong, ...(await settle(world))]
+      problems.push(...(await world.operator.gateway.billing.checkBooks()))
+      problems.push(...(await checkProof(world.operator.db, world.engine)))
+      expect(problems, `seed ${seed}\n`).toEqual([])
+      const never = (Object.keys(ACTS) as ActName[]).filter(name => !done.has(name))
+      if (OPERATIONS >= ALL_ACTS_FROM) expect(never, `seed ${seed}`).toEqual([])
+    } finally {
+      await world.stop()
+    }
+  },
+  120_000 + OPERATIONS * 200,
+)

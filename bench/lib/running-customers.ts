@@ -1,11 +1,14 @@
-import type { Pool } from 'pg'
+/** Whatever runs a statement. */
+interface Statements {
+  query(statement: string | { text: string; query_timeout: number }): Promise<unknown>
+}
 
 /** So many run for each customer. */
 const SUBJECTS_EACH = 10
 const FILL_MS = 300_000
 
 /** Removes all customers' books of a database that is only for this. */
-export async function emptyBooks(pool: Pick<Pool, 'query'>): Promise<void> {
+export async function emptyBooks(pool: Statements): Promise<void> {
   await each(pool, [
     `alter table ledger_transfer disable trigger user`,
     `alter table invoice disable trigger user`,
@@ -21,10 +24,7 @@ export async function emptyBooks(pool: Pick<Pool, 'query'>): Promise<void> {
  * @param options.subjects Of all of them, ten each.
  * @param options.began When all of it began; nothing is posted since.
  */
-export async function fillBooks(
-  pool: Pick<Pool, 'query'>,
-  options: { subjects: number; began: Date },
-): Promise<void> {
+export async function fillBooks(pool: Statements, options: { subjects: number; began: Date }): Promise<void> {
   const began = `'${options.began.toISOString()}'::timestamptz`
   await each(pool, [
     `create table bench_customer as
@@ -60,7 +60,7 @@ export async function fillBooks(
   ])
 }
 
-async function each(pool: Pick<Pool, 'query'>, statements: readonly string[]): Promise<void> {
+async function each(pool: Statements, statements: readonly string[]): Promise<void> {
   await pool.query('set statement_timeout = 0')
   for (const text of statements) {
     const query = { text, query_timeout: FILL_MS }

@@ -18,7 +18,7 @@ const TRIES = {
   /** Random lives of customers who are posted together, and of their twins, who are posted one by one. */
   postings: { short: 5, long: 200 },
   /** Operations of two hundred customers on three gateways that are killed. */
-  operations: { short: 500, long: 100_000 },
+  operations: { short: 300, long: 100_000 },
   /** Random lives of an account whose bills are read. */
   bills: { short: 6, long: 150 },
   /** Random lives of an instance that is paid for in advance. */

@@ -128,7 +128,7 @@ export const PAGES = [
       'resume',
       'events',
       'terms-of-payment',
-        'transactions',
+      'transactions',
     ],
     load: () => import('../pages/payments/PaymentsPage.tsx'),
   },

@@ -40,8 +40,9 @@ export function createCaller(world: CallerWorld, wrong: string[]) {
     const deadline = performance.now() + FINAL_MS
     for (let signedIn = 0; ; ) {
       const said = await once(customer, call, input, key)
-      // What a card said stands for its key, though another try may be made.
-      if (said.ok || /^(?:payment_failed|card_)/.test(said.code)) return said as Outcome<CallData<C>>
+      // What a card said stands for its key, though another try may be made; and what is sold out stays so for now.
+      if (said.ok || /^(?:payment_failed|card_)|_sold_out$/.test(said.code))
+        return said as Outcome<CallData<C>>
       const needsSignIn = said.code === 'login_expired' || said.code === 'recent_sign_in_required'
       if (needsSignIn && signedIn++ < 3) {
         customer.token = await world.signIn(customer.userId)

@@ -8,7 +8,8 @@ import {
 import type { Database } from '../../src/platform/database/database.ts'
 
 /*
- * Test cards are never disputed, so this wraps their platform in one whose banks take money and give it back. What a bank
+ * Which payments are disputed, and when, is the plan's to say: this wraps the test cards' platform in one whose banks take
+ * money and give it back. What a bank
  * did stands in a table beside the platform's own; it is told by the list of events alone, as what no webhook brought.
  */
 

@@ -18,7 +18,8 @@ import { bindPublicIp, unbindPublicIp } from '@berth/contract/public-ip-calls'
 import { attachVolume } from '@berth/contract/volume-attach-calls'
 import { deleteSnapshot, listSnapshots, takeSnapshot } from '@berth/contract/volume-snapshots'
 import { createVolume, deleteVolume, growVolume, listVolumes, type Volume } from '@berth/contract/volumes'
-import { type Performer, pick } from './performer.ts'
+import { pick } from './chances.ts'
+import type { Performer } from './performer.ts'
 
 const REGION = 'us-west'
 const SPECS = ['cpu', 'cpu', 'l4', 'rtx-4090', 'rtx-5090', 'a100-80'] as const

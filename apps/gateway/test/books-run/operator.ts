@@ -3,8 +3,8 @@ import { composeGateway } from '../../src/compose.ts'
 import { GrantRefused } from '../../src/domains/billing/credits/coupon-desk.ts'
 import type { Clock } from '../../src/platform/clock.ts'
 import type { Customer } from './caller.ts'
+import { COUPONS, pick } from './chances.ts'
 import { createDisputes, disputeAtBank } from './disputes.ts'
-import { COUPONS, pick } from './performer.ts'
 import { runParts } from './run-parts.ts'
 
 /** While the database is away, operators try again. */

@@ -30,7 +30,7 @@ const STOCK = { many: 400, few: 3 }
 const PUBLIC_IPS = 24
 
 /** What ships, with enough of it for two hundred customers, but for one spec. */
-export function runCatalogue(): Catalogue {
+function runCatalogue(): Catalogue {
   const catalogue = structuredClone(shippedCatalogue())
   for (const spec of catalogue.gpu_specs) {
     const count = spec.id === 'rtx-5090' ? STOCK.few : STOCK.many

@@ -15,8 +15,8 @@ import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
 import { AddButton } from './AddButton.tsx'
 import { type ApiKeyState, apiKeyState } from './api-key-state.ts'
-import { ModelCode } from './ModelCode.tsx'
 
+const ModelCode = lazyPart(() => import('./ModelCode.tsx').then(module => module.ModelCode))
 const CreateApiKeyDialog = lazyPart(() =>
   import('./CreateApiKeyDialog.tsx').then(module => module.CreateApiKeyDialog),
 )
@@ -65,7 +65,9 @@ export function ApiKeysSection() {
           none={{ title: t('api.none'), hint: t('api.none_hint') }}
         />
       </SectionCard>
-      <ModelCode />
+      <Suspense>
+        <ModelCode />
+      </Suspense>
       <Suspense>
         {making.what && (
           // A key that was shown is gone with its dialog: each one is new.

@@ -178,7 +178,7 @@ const anyOf = (ways: SQL[]) =>
  * @param text Such as `5.23`, `−$1,204.50` or `0.0029`.
  * @returns From the least to below another one, in micro-units; null where it is no amount.
  */
-export function amountsReadAs(text: string): { least: string; below: string } | null {
+function amountsReadAs(text: string): { least: string; below: string } | null {
   const [, whole, fraction = ''] = AMOUNT.exec(text.replaceAll(' ', '')) ?? []
   if (whole === undefined) return null
   const decimals = Math.max(fraction.length, DECIMALS_MIN)

@@ -50,13 +50,11 @@ export function ModelCode() {
           onChange={setTool}
           options={MODEL_TOOLS.map(value => ({ value, label: NAMES[value] }))}
         />
-        <section
-          className={classes.code}
-          aria-label={NAMES[tool]}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll what has the focus
-          tabIndex={0}
-        >
-          <pre className="mono">{code}</pre>
+        <section className={classes.code} aria-label={NAMES[tool]}>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll what has the focus */}
+          <pre className="mono" tabIndex={0}>
+            {code}
+          </pre>
           <CopyButton textOf={() => code} label={NAMES[tool]} />
         </section>
       </div>

@@ -110,6 +110,7 @@ function EditForm({ instance, setup, onClose }: EditFormProps) {
         label={t('edit.resume')}
         description={t('edit.resume_note')}
         {...form.getInputProps('resume_after_topup', { type: 'checkbox' })}
+        aria-invalid={form.errors.resume_after_topup !== undefined}
       />
       <div className={classes.folds}>
         <NetworkFold values={values} fieldOf={path => form.getInputProps(path)}>

@@ -82,6 +82,7 @@ export function says(
       return
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(pieceOf(''))
     for (const word of text.split(/(?<= )/)) response.write(pieceOf(word))
     response.write(eventOf({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))
     if (usage) response.write(usageOf(usage))
@@ -103,6 +104,7 @@ export function refuses(status: number, message: string): Answering {
 export function begins(words: string[], then: 'hangs' | 'breaks'): Answering {
   return response => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(pieceOf(''))
     for (const word of words) response.write(pieceOf(word))
     if (then === 'breaks') setTimeout(() => response.destroy(), 50)
   }

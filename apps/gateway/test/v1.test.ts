@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { createApiKey } from '@berth/contract/api-keys'
 import { getBalance, listTransactions } from '@berth/contract/billing'
@@ -228,7 +229,7 @@ describe('[B10] /v1', () => {
     let heard = 0
     for await (const _ of stream) {
       heard += 1
-      if (heard === 2) break
+      if (heard === 3) break
     }
     await server.asked[0]?.left
     expect(await settled()).toMatchObject({ outputTokens: 2, costMicro: expect.any(BigInt) })
@@ -381,6 +382,33 @@ describe('[B10] /v1', () => {
     expect(await korean.text()).toMatch(/[가-힣]/)
     expect(server.asked).toHaveLength(0)
     expect(await lastCall()).toBeUndefined()
+  })
+
+  test('[R6.4] what is too long, and what there is none of, is refused as clients know it, too', async () => {
+    const ask = async (path: string, body: string, authorization = `Bearer ${key}`) => {
+      const response = await fetch(`${gateway.origin}/v1/${path}`, {
+        method: 'POST',
+        headers: { authorization },
+        body,
+      })
+      return { status: response.status, ...((await response.json()) as object) }
+    }
+    const type = 'invalid_request_error'
+    const long = await ask('chat/completions', 'x'.repeat(5_000_000))
+    expect(long).toMatchObject({ status: 413, error: { type, code: 'body_too_large' } })
+    expect(await ask('embeddings', '{}')).toMatchObject({ status: 404, error: { type, code: 'not_found' } })
+    expect(await ask('embeddings', '{}', '')).toMatchObject({ status: 401 })
+  })
+
+  test('who is gone before the answer is read leaves nothing set aside, and no place taken', async () => {
+    server.answer(begins(['one '], 'hangs'))
+    const text = Buffer.from(JSON.stringify({ ...QUESTION, stream: true }))
+    const leaving = new AbortController()
+    const caller = { userId: customer.userId, keyId: null }
+    const reply = await gateway.gateway.models.chat.chat(caller, { text, signal: leaving.signal })
+    leaving.abort()
+    if (reply.body instanceof Readable) reply.body.destroy()
+    expect(await settled()).toMatchObject({ status: 'left', costMicro: 0n })
   })
 
   test('without a server, the demo answers by the same protocol and says that it is none', async () => {

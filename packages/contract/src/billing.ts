@@ -232,6 +232,8 @@ export const transaction = z.object({
     rate_micro_per_hour: micro.nullable(),
     /** Bytes, of what an instance has sent. */
     sent_bytes: z.number().int().nullable(),
+    /** Tokens, in and out, of calls of a model. */
+    tokens: z.number().int().nullable(),
     /** Of a term that was paid in advance: it begins at the row's date. */
     charge_cycle: z.enum(CHARGE_CYCLES).nullable(),
     /** What a top-up was paid with, or where a refund goes. */

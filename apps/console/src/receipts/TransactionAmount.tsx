@@ -4,6 +4,9 @@ import { Money } from '../ui/Money.tsx'
 import classes from './TransactionAmount.module.css'
 import { amountSoFar } from './transaction-text.ts'
 
+/** A list shows four decimals. */
+const ROUNDED_MICRO = 100n
+
 interface TransactionAmountProps {
   row: Transaction
   /** Shows all that the ledger holds of it, as a receipt must. */
@@ -24,6 +27,9 @@ export function TransactionAmount({ row, exact = false }: TransactionAmountProps
       </span>
     )
   }
+  const micro = amountSoFar(row)
+  // Of what is less than a list rounds to, all of it is said.
+  const isTiny = BigInt(micro) !== 0n && BigInt(micro) > -ROUNDED_MICRO && BigInt(micro) < ROUNDED_MICRO
   const onItsWay = row.type === 'topup' && row.status === 'pending'
-  return <Money micro={amountSoFar(row)} currency={row.currency} signed={!onItsWay} exact={exact} />
+  return <Money micro={micro} currency={row.currency} signed={!onItsWay} exact={exact || isTiny} />
 }

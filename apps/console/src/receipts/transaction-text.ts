@@ -88,6 +88,9 @@ export function useTransactionText(): (row: Transaction) => { title: string; sec
           second: t('text.traffic_second', { size: bytesText(about.sent_bytes) }),
         }
       }
+      if (about.tokens !== null) {
+        return { title: titles.model, second: t('text.tokens', { tokens: format.number(about.tokens) }) }
+      }
       const span = format.duration(about.seconds ?? 0, true)
       const rate = format.rate(about.rate_micro_per_hour ?? '0', row.currency, 'h', true)
       return {

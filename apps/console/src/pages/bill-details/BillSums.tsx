@@ -28,7 +28,7 @@ export function BillSums({ month }: { month: string }) {
       </Card>
       <Card title={t('days')}>
         <Answer query={query} data={query.data} rows={3}>
-          {bill => <Days bill={bill} />}
+          {bill => <Days bill={bill} month={month} />}
         </Answer>
       </Card>
     </div>
@@ -67,36 +67,54 @@ function Sums({ bill }: { bill: Bill }) {
   )
 }
 
-/** The days of the month as bars of their kinds; what is read adds up. */
-function Days({ bill }: { bill: Bill }) {
+/** The days of the month as bars of their kinds, those without any as well; what is read adds up. */
+function Days({ bill, month }: { bill: Bill; month: string }) {
   const { t } = useTranslation('bills')
   const format = useFormat()
   const words = useBillWords()
-  const days = bill.items.toReversed()
-  const amounts = days.map(day => BigInt(day.amount_micro))
+  const spent = bill.items.toReversed()
+  const amounts = spent.map(day => BigInt(day.amount_micro))
   const texts = format.moneyParts(amounts, bill.currency)
   const most = amounts.reduce((largest, amount) => (amount > largest ? amount : largest), 1n)
-  if (days.length === 0) return <p className={classes.none}>{t('none')}</p>
+  const days = daysOf(month)
+  if (spent.length === 0) return <p className={classes.none}>{t('none')}</p>
   return (
-    <ol className={classes.chart} aria-label={t('days')}>
-      {days.map((day, index) => (
-        <li key={day.id} title={`${format.day(day.id)}: ${texts.parts[index]}`}>
-          <span className="said">
-            {format.day(day.id)}: {texts.parts[index]}
-          </span>
-          {day.parts
-            .filter(part => BigInt(part.amount_micro) > 0n)
-            .map(part => (
-              <span
-                key={part.usage}
-                aria-hidden="true"
-                title={`${format.day(day.id)}, ${words.kind(part.usage)}: ${format.money(part.amount_micro, bill.currency)}`}
-                data-usage={part.usage}
-                style={{ height: `${Number((BigInt(part.amount_micro) * 1_000n) / most) / 10}%` }}
-              />
-            ))}
-        </li>
-      ))}
-    </ol>
+    <>
+      <ol className={classes.chart} aria-label={t('days')}>
+        {days.map(date => {
+          const index = spent.findIndex(({ id }) => id === date)
+          const day = spent[index]
+          if (!day) return <li key={date} aria-hidden="true" />
+          const said = `${format.day(date)}: ${texts.parts[index]}`
+          return (
+            <li key={date} title={said}>
+              <span className="said">{said}</span>
+              {day.parts
+                .filter(part => BigInt(part.amount_micro) > 0n)
+                .map(part => (
+                  <span
+                    key={part.usage}
+                    aria-hidden="true"
+                    title={`${format.day(date)}, ${words.kind(part.usage)}: ${format.money(part.amount_micro, bill.currency)}`}
+                    data-usage={part.usage}
+                    style={{ height: `${Number((BigInt(part.amount_micro) * 1_000n) / most) / 10}%` }}
+                  />
+                ))}
+            </li>
+          )
+        })}
+      </ol>
+      <p className={classes.ends} aria-hidden="true">
+        <span>{format.day(days[0] ?? '')}</span>
+        <span>{format.day(days.at(-1) ?? '')}</span>
+      </p>
+    </>
   )
+}
+
+/** The days of a month: `2026-11` gives `2026-11-01` to `2026-11-30`. */
+function daysOf(month: string): string[] {
+  const [year, number] = month.split('-').map(Number)
+  const count = new Date(Date.UTC(year ?? 0, number ?? 1, 0)).getUTCDate()
+  return Array.from({ length: count }, (_, index) => `${month}-${String(index + 1).padStart(2, '0')}`)
 }

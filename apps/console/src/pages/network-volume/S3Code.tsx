@@ -2,7 +2,7 @@ import { S3_TOOLS, type S3Facts, type S3Tool, s3Code } from '@berth/contract/s3-
 import type { MadeS3Key, VolumeS3 } from '@berth/contract/volume-s3'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { CopyButton } from '../../ui/CopyText.tsx'
+import { CodeSample } from '../../ui/CodeSample.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import classes from './S3Dialog.module.css'
 
@@ -38,15 +38,7 @@ export function S3Code({ facts, made }: { facts: VolumeS3; made: MadeS3Key | nul
           options={S3_TOOLS.map(value => ({ value, label: NAMES[value] }))}
         />
       </div>
-      <section
-        className={classes.code}
-        aria-label={NAMES[tool]}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll what has the focus
-        tabIndex={0}
-      >
-        <pre className="mono">{code(hidden)}</pre>
-        <CopyButton textOf={() => code(secret ?? hidden)} label={NAMES[tool]} />
-      </section>
+      <CodeSample label={NAMES[tool]} code={code(hidden)} textOf={() => code(secret ?? hidden)} />
     </section>
   )
 }

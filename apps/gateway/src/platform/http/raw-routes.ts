@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import type { Language } from '@berth/contract/limits'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from './api-error.ts'
 import type { CallerTurns } from './caller-turns.ts'
 import { unstorableTexts } from './input-shape.ts'
@@ -44,18 +44,29 @@ export interface RawRoute {
   isCounted?: boolean
   bodyBytesMax: number
   handle(request: RawRequest): Promise<RawAnswer>
+  /** How it says what it refuses; left out: in the envelope, as calls do. */
+  refusal?(error: ApiError, language: Language): RawAnswer
 }
 
 /** Registers raw routes; bodies of any type reach them unread. */
 export async function registerRawRoutes(
   app: FastifyInstance,
   routes: readonly RawRoute[],
-  { limitOf, inTurn }: { limitOf: LimitOf; inTurn: CallerTurns },
+  {
+    limitOf,
+    inTurn,
+    known,
+  }: {
+    limitOf: LimitOf
+    inTurn: CallerTurns
+    /** What anything that was thrown is in our codes. */
+    known(error: unknown, request: FastifyRequest): ApiError
+  },
 ): Promise<void> {
   await app.register(async scope => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-    for (const { methods, path, atRoot, isCounted = true, bodyBytesMax, handle } of routes) {
+    for (const { methods, path, atRoot, isCounted = true, bodyBytesMax, handle, refusal } of routes) {
       scope.route({
         method: methods,
         url: atRoot ? path : GATEWAY_PREFIX + path,
@@ -63,6 +74,18 @@ export async function registerRawRoutes(
         onRequest: (isCounted && limitOf('general')) || [],
         // Whatever answers a GET may do something once.
         exposeHeadRoute: false,
+        ...(refusal && {
+          errorHandler(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+            const told = known(error, request)
+            request.errorCode = told.code
+            const language = pickLanguage(request.headers['accept-language'])
+            const { status, headers, body } = refusal(told, language)
+            return reply
+              .code(status)
+              .headers({ ...headers, 'x-request-id': request.id })
+              .send(body)
+          },
+        }),
         async handler(request, reply) {
           const params = request.params as Record<string, string>
           // What no text of the database can be is the name of nothing; asking it would be an error.

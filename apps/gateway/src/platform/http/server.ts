@@ -107,7 +107,7 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
   const idempotency = createIdempotency(options)
   const inTurn = createCallerTurns()
   registerCalls(app, options, { idempotency, limitOf, inTurn })
-  await registerRawRoutes(app, options.rawRoutes ?? [], { limitOf, inTurn })
+  await registerRawRoutes(app, options.rawRoutes ?? [], { limitOf, inTurn, known })
   registerHealth(app, options)
   await registerDocs(app, options)
   await registerConsole(app, options)
@@ -164,15 +164,20 @@ function registerCalls(
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const call = request.routeOptions.config.call ?? null
-  const known = fromFastify(error, request) ?? toApiError(error, request)
-  request.errorCode = known.code
-  const answer = answerOf(known, call, request)
-  if (known.code === 'unavailable') reply.header('retry-after', '1')
+  const told = known(error, request)
+  request.errorCode = told.code
+  const answer = answerOf(told, call, request)
+  if (told.code === 'unavailable') reply.header('retry-after', '1')
   // Whoever asked for a part that is not there hears how long the whole is.
-  if (known.code === 'file_range') reply.header('content-range', `bytes */${known.values.size}`)
+  if (told.code === 'file_range') reply.header('content-range', `bytes */${told.values.size}`)
   // No hook sees an address that cannot be decoded, so the id is put here too.
   reply.header('x-request-id', request.id)
   return reply.code(answer.httpStatus).headers(API_HEADERS).send(answer.text)
+}
+
+/** What anything that was thrown is in our codes. */
+function known(error: unknown, request: FastifyRequest): ApiError {
+  return fromFastify(error, request) ?? toApiError(error, request)
 }
 
 /** Addresses that cannot be decoded, name things longer than any name, or lead out of the console's folder. */

@@ -47,9 +47,11 @@ export function TransactionFilters({ id, filters }: TransactionFiltersProps) {
         error={from !== '' && to !== '' && to < from ? t('backwards') : undefined}
         onChange={day => filters.change({ to: day })}
       />
-      <Button variant="default" onClick={filters.reset}>
-        {t('clear')}
-      </Button>
+      {filters.narrowed && (
+        <Button variant="default" onClick={filters.reset}>
+          {t('clear')}
+        </Button>
+      )}
     </div>
   )
 }

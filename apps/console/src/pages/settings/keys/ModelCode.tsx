@@ -6,7 +6,8 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
 import { readCurrency } from '../../../app/session/session-storage.ts'
-import { CopyButton, CopyText } from '../../../ui/CopyText.tsx'
+import { CodeSample } from '../../../ui/CodeSample.tsx'
+import { CopyText } from '../../../ui/CopyText.tsx'
 import { useFormat } from '../../../ui/format.ts'
 import { SegmentedFilter } from '../../../ui/SegmentedFilter.tsx'
 import { SectionCard } from '../SectionCard.tsx'
@@ -44,19 +45,15 @@ export function ModelCode() {
           allowDeselect={false}
         />
         {model.demo && <p className={classes.note}>{t('use.demo')}</p>}
-        <SegmentedFilter
-          label={t('use.tool')}
-          value={tool}
-          onChange={setTool}
-          options={MODEL_TOOLS.map(value => ({ value, label: NAMES[value] }))}
-        />
-        <section className={classes.code} aria-label={NAMES[tool]}>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll what has the focus */}
-          <pre className="mono" tabIndex={0}>
-            {code}
-          </pre>
-          <CopyButton textOf={() => code} label={NAMES[tool]} />
-        </section>
+        <div>
+          <SegmentedFilter
+            label={t('use.tool')}
+            value={tool}
+            onChange={setTool}
+            options={MODEL_TOOLS.map(value => ({ value, label: NAMES[value] }))}
+          />
+        </div>
+        <CodeSample label={NAMES[tool]} code={code} />
       </div>
     </SectionCard>
   )

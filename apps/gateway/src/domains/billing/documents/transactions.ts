@@ -55,7 +55,8 @@ export type TransactionRow = {
   usage: UsageKind | null
   /** The main meter's. */
   unit: Unit | null
-  quantity: string | null
+  /** Of what was counted, all that was: bytes, or tokens. */
+  counted: string | null
   charge: 'by_time' | 'term' | 'once' | null
   rate: string | null
   rateSeconds: number | null
@@ -151,7 +152,8 @@ export async function readRows(
       page.charge, page.rate, page.rate_seconds as "rateSeconds",
       page.carried_parts as "carriedParts", page.credits, ${couponPart} as coupon, page.cash, page.waived, page.owed,
       page.came_back as "cameBack", page.brand, page.last4, page.reason, page.failure, page.origin, extract(epoch from page.at) * 1000 as "atMs",
-      extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.unit, m.quantity,
+      extract(epoch from page.ended_at) * 1000 as "endedMs", w.currency, m.unit,
+      case page.charge when 'once' then (select sum(c.quantity) from usage_meter c where c.interval_id = page.ref_id) end as counted,
       case page.type when 'usage' then ${usageKindSql(sql`page.subject_kind`, sql`m.sku`)} end as usage
     from wallet w
     left join page on true
@@ -259,7 +261,8 @@ export function toTransaction(row: TransactionRow, now: Date): Transaction {
       address: row.subjectKind === 'public_ip' ? row.subjectName : null,
       seconds: isUsage ? secondsOf(startedAt, endOf(row) ?? now) : null,
       rateMicroPerHour: isUsage && row.charge !== 'once' ? ratePerHour(row) : null,
-      sentBytes: row.usage === 'traffic' ? Number(row.quantity) : null,
+      sentBytes: row.usage === 'traffic' ? Number(row.counted) : null,
+      tokens: row.usage === 'model' && row.counted !== null ? Number(row.counted) : null,
       chargeCycle: cycleOf(row),
       card: row.brand === null ? null : { brand: row.brand, last4: row.last4 ?? '' },
       creditReason: row.type === 'credit' ? row.reason : null,

@@ -111,41 +111,49 @@ export function createChat(deps: ChatDeps) {
     return { callId: running.callId, status: OK, streamed: false, body: text, costMicro }
   }
 
-  /** Passes events on as they come, reads what was used, and has the call ended however the stream ends. */
-  async function* events(running: Running, { body }: ChatAnswer, leave: () => void): AsyncGenerator<Buffer> {
-    const reader = createEventReader()
+  /**
+   * Passes events on as they come and reads what was used. The call ends when the stream is closed, by its end or by whoever
+   * has left, also where they had not read a byte of it.
+   */
+  function stream(running: Running, { body }: ChatAnswer, leave: () => void): Readable {
     const { most, tellsUsage } = running
-    let used: Used | null = null
-    let pieces = 0
-    let bytes = 0
-    let firstMs: number | null = null
-    let status: CallEnd['status'] = 'left'
-    try {
-      for await (const piece of body) {
-        firstMs ??= performance.now()
-        bytes += piece.length
-        if (bytes > ANSWER_BYTES_MAX + most.outputTokens * BYTES_PER_TOKEN_MAX) throw new EventTooLong()
-        const ready: Buffer[] = []
-        for (const event of reader.read(piece)) {
-          const about = lookAt(event)
-          if (about.usage !== undefined) used = readUsage(about.usage, most) ?? used
-          if (about.speaks) pieces += 1
-          if (about.usage === undefined || !about.isUsageAlone || tellsUsage) ready.push(event)
+    const seen: Streamed = { status: 'left', used: null, pieces: 0, firstMs: null }
+
+    async function* events(): AsyncGenerator<Buffer> {
+      const reader = createEventReader()
+      let bytes = 0
+      try {
+        for await (const piece of body) {
+          seen.firstMs ??= performance.now()
+          bytes += piece.length
+          if (bytes > ANSWER_BYTES_MAX + most.outputTokens * BYTES_PER_TOKEN_MAX) throw new EventTooLong()
+          const ready: Buffer[] = []
+          for (const event of reader.read(piece)) {
+            const { usage, isUsageAlone, speaks } = lookAt(event)
+            if (usage !== null) seen.used = readUsage(usage, most) ?? seen.used
+            if (speaks) seen.pieces += 1
+            if (!isUsageAlone || tellsUsage) ready.push(event)
+          }
+          if (ready.length > 0) yield Buffer.concat(ready)
         }
-        if (ready.length > 0) yield Buffer.concat(ready)
+        const rest = reader.rest()
+        if (rest.length > 0) yield rest
+        seen.status = 'done'
+      } catch (error) {
+        seen.status = 'failed'
+        log.warn({ err: error, call: running.callId }, 'the answer of a model broke off')
+        yield brokenOff
       }
-      const rest = reader.rest()
-      if (rest.length > 0) yield rest
-      status = 'done'
-    } catch (error) {
-      status = 'failed'
-      log.warn({ err: error, call: running.callId }, 'the answer of a model broke off')
-      yield brokenOff
-    } finally {
+    }
+
+    const made = Readable.from(events(), { objectMode: false })
+    made.once('close', () => {
       leave()
+      const { status, used, pieces, firstMs } = seen
       const paid = firstMs === null ? NOTHING : (used ?? guess(running, pieces))
       void end(running, { status, used: paid }, firstMs).catch(() => undefined)
-    }
+    })
+    return made
   }
 
   return {
@@ -181,8 +189,7 @@ export function createChat(deps: ChatDeps) {
           return { callId, status: reply.status, streamed: false, body: refusal, costMicro: 0n }
         }
         if (streamed) {
-          const stream = Readable.from(events(running, reply, leave), { objectMode: false })
-          return { callId, status: OK, streamed, body: stream, costMicro: null }
+          return { callId, status: OK, streamed, body: stream(running, reply, leave), costMicro: null }
         }
         const done = await whole(running, reply)
         leave()
@@ -221,20 +228,28 @@ function guess({ bodyBytes, most }: Running, outputTokens: number): Used {
   }
 }
 
-/** What an event says: what was used, alone or beside a piece of the answer, and whether it has such a piece. */
-function lookAt(event: Buffer): { usage?: unknown; isUsageAlone: boolean; speaks: boolean } {
-  // Most events are pieces of text: those are not read.
-  if (!event.includes('"usage"'))
-    return { isUsageAlone: false, speaks: SPEAKS.some(sign => event.includes(sign)) }
-  const data = jsonOf(dataOf(event) ?? '')
-  const speaks = SPEAKS.some(sign => event.includes(sign))
-  if (!data?.usage) return { isUsageAlone: false, speaks }
-  const isUsageAlone = Array.isArray(data.choices) && data.choices.length === 0
-  return { usage: data.usage, isUsageAlone, speaks }
+/** What was seen of a stream. */
+interface Streamed {
+  status: CallEnd['status']
+  /** As the server said it. */
+  used: Used | null
+  /** Events that had a piece of the answer. */
+  pieces: number
+  firstMs: number | null
 }
 
-/** Of a piece of text, of thinking, or of a call of a tool. */
-const SPEAKS = ['"content":"', '"content": "', '"reasoning_content":"', '"tool_calls"', '"text":"']
+/** What an event says: what was used, whether that is all that it says, and whether it has a piece of the answer. */
+function lookAt(event: Buffer): { usage: unknown; isUsageAlone: boolean; speaks: boolean } {
+  const speaks = SPEAKS.test(event.toString('latin1'))
+  // Most events are pieces of text: those are not read.
+  const data = event.includes('"usage"') ? jsonOf(dataOf(event) ?? '') : null
+  const usage = data?.usage ?? null
+  const isUsageAlone = usage !== null && Array.isArray(data?.choices) && data.choices.length === 0
+  return { usage, isUsageAlone, speaks }
+}
+
+/** A piece of text, of thinking, or of a call of a tool: the first event of most answers has an empty one. */
+const SPEAKS = /"(?:content|reasoning_content|reasoning|text)": ?"(?!")|"tool_calls"/
 
 function jsonOf(text: Buffer | string): Record<string, unknown> | null {
   try {

@@ -1,3 +1,4 @@
+import type { Language } from '@berth/contract/limits'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { RateCounts } from '../../../platform/http/rate-counts.ts'
 import type { RawAnswer, RawRequest, RawRoute } from '../../../platform/http/raw-routes.ts'
@@ -56,21 +57,13 @@ export function v1Routes(
   const answering =
     (answer: (request: RawRequest, caller: ModelCaller) => Promise<RawAnswer>): RawRoute['handle'] =>
     async request => {
-      try {
-        const caller = await authenticate(request)
-        const limits = await count(caller)
-        const { headers, ...rest } = await answer(request, caller)
-        return { ...rest, headers: { ...headers, ...limits } }
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        const { status, body } = openAiError(error, request.language)
-        const { seconds } = error.values
-        const retry = seconds === undefined ? {} : { 'retry-after': String(seconds) }
-        return { status, headers: { ...JSON_HEADERS, ...retry }, body: JSON.stringify(body) }
-      }
+      const caller = await authenticate(request)
+      const limits = await count(caller)
+      const { headers, ...rest } = await answer(request, caller)
+      return { ...rest, headers: { ...headers, ...limits } }
     }
 
-  const common = { atRoot: true, isCounted: false, bodyBytesMax: BODY_BYTES_MAX } as const
+  const common = { atRoot: true, isCounted: false, bodyBytesMax: BODY_BYTES_MAX, refusal } as const
   return [
     {
       ...common,
@@ -109,9 +102,23 @@ export function v1Routes(
         return { status: 200, headers: { ...JSON_HEADERS, ...headers }, body: reply.body }
       }),
     },
+    {
+      ...common,
+      methods: ['GET', 'POST'],
+      path: '/v1/*',
+      handle: answering(() => Promise.reject(new ApiError('not_found'))),
+    },
   ]
 }
 
 function tooMany(ttlMs: number): ApiError {
   return new ApiError('too_many_requests', { values: { seconds: Math.max(1, Math.ceil(ttlMs / 1_000)) } })
+}
+
+/** What is refused, as clients of the protocol read it. */
+function refusal(error: ApiError, language: Language): RawAnswer {
+  const { status, body } = openAiError(error, language)
+  const { seconds } = error.values
+  const retry = seconds === undefined ? {} : { 'retry-after': String(seconds) }
+  return { status, headers: { ...JSON_HEADERS, ...retry }, body: JSON.stringify(body) }
 }

@@ -434,9 +434,13 @@ describe('[B10] /v1', () => {
     },
   )
 
-  test('a call whose gateway has ended gives back what was set aside for it', async () => {
-    server.answer(() => undefined)
-    const asking = client.chat.completions.create(QUESTION).catch(() => undefined)
+  test('a call that is given up as lost gives back what was set aside, and costs nothing though it ends after all', async () => {
+    const late = Promise.withResolvers<void>()
+    server.answer(async (response, asked) => {
+      await late.promise
+      await says('late')(response, asked)
+    })
+    const asking = client.chat.completions.create(QUESTION)
     await expect.poll(async () => (await openHolds()).length).toBe(1)
     await gateway.database.db
       .update(modelCall)
@@ -445,7 +449,14 @@ describe('[B10] /v1', () => {
     await gateway.gateway.models.endLost(new AbortController().signal)
     expect(await lastCall()).toMatchObject({ status: 'lost', costMicro: 0n })
     expect(await openHolds()).toEqual([])
-    server.answer(says('late'))
-    void asking
+    late.resolve()
+    await asking
+    expect(await lastCall()).toMatchObject({ status: 'lost', costMicro: 0n })
+    const { items } = await gateway.data(
+      listTransactions,
+      { query: { type: 'usage' } },
+      { token: customer.token },
+    )
+    expect(items).toEqual([])
   })
 })

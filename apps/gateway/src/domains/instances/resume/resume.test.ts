@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PATIENCE_MS } from '../../../../../../scripts/test/patience-ms.ts'
+import type { Database } from '../../../platform/database/database.ts'
 import { accountDeleted } from '../../identity/events.ts'
 import { resumeNews } from '../events.ts'
 import { createInstancesFixture, type InstancesFixture, startWanted } from '../instances-fixture.ts'
-import { resumeDefault } from '../tables.ts'
+import { instance, resumeDefault } from '../tables.ts'
 import { RESUME_PAUSES_MINUTES } from './resume-rules.ts'
 
 /** A CPU machine costs 8 cents an hour. */
@@ -47,6 +49,14 @@ const news = (userId: string) =>
     .map(({ payload }) => resumeNews.payload.parse(payload))
     .filter(payload => payload.userId === userId)
     .map(({ news: what, failure }) => (failure ? `${what} ${failure.code}` : what))
+
+/** How many wait for a lock that somebody else has. */
+async function waiting(db: Database): Promise<number> {
+  const { rows } = await db.execute(
+    sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows.length
+}
 
 describe('[B4] an instance that stopped for an empty balance', () => {
   test('starts again by itself once money covers it, and says so', async () => {
@@ -135,6 +145,22 @@ describe('[B4] an instance that stopped for an empty balance', () => {
     await fixture.until(off, 'stopped')
     await give(userId, 1_000)
     expect(await fixture.instances.resumeStopped()).toEqual([])
+  })
+
+  test('is not started where its customer says so while it is about to be', async () => {
+    const { userId, ids } = await emptied()
+    const [id = ''] = ids
+    await give(userId, 100)
+    const { looking } = await fixture.db.transaction(async tx => {
+      await fixture.billing.lockWallet(tx, userId)
+      const under = fixture.instances.resumeStopped()
+      await expect.poll(() => waiting(fixture.db), { timeout: PATIENCE_MS }).toBeGreaterThan(0)
+      await tx.update(instance).set({ resumeAfterTopup: false }).where(eq(instance.id, id))
+      return { looking: under }
+    })
+    expect(await looking).toEqual([])
+    expect(await fixture.row(id)).toMatchObject({ status: 'stopped', desired: 'stopped', resumeTry: null })
+    expect(news(userId)).toEqual([])
   })
 
   test('that cannot be started is told of, holds up no other, and is tried a bounded number of times', async () => {

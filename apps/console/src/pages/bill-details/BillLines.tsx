@@ -95,7 +95,8 @@ function useColumns(currency: string, open: (id: string) => void): Column<BillLi
         cell: line => (
           <TwoLines
             first={t('stretches', { count: line.stretches })}
-            second={format.duration(line.seconds, true)}
+            // What was counted has taken no time.
+            second={line.seconds > 0 ? format.duration(line.seconds, true) : undefined}
           />
         ),
       },

@@ -123,7 +123,7 @@ async function settled(): Promise<NonNullable<Awaited<ReturnType<typeof lastCall
 }
 
 describe('[B10] /v1', () => {
-  test('[R1.5] lists models to guests of the console, and to clients with a key', async () => {
+  test('lists models to guests of the console, and to clients with a key', async () => {
     const listed = await gateway.data(listModels, {})
     expect(listed.find(({ id }) => id === 'one')).toMatchObject({
       demo: false,
@@ -424,15 +424,12 @@ describe('[B10] /v1', () => {
     expect(await settled()).toMatchObject({ outputTokens: 5 })
   })
 
-  test.each(['curl', 'javascript'] as const)(
-    '[B11] the %s that the console shows runs as it is',
-    async tool => {
-      server.answer(says('Hello to you'))
-      const code = modelCode(tool, { url: `${gateway.origin}/v1`, model: 'one' })
-      const ran = await runCode(tool, code)
-      expect(ran).toContain('Hello to you')
-    },
-  )
+  test.each(['curl', 'javascript'] as const)('the %s that the console shows runs as it is', async tool => {
+    server.answer(says('Hello to you'))
+    const code = modelCode(tool, { url: `${gateway.origin}/v1`, model: 'one' })
+    const ran = await runCode(tool, code)
+    expect(ran).toContain('Hello to you')
+  })
 
   test('a call that is given up as lost gives back what was set aside, and costs nothing though it ends after all', async () => {
     const late = Promise.withResolvers<void>()

@@ -33,7 +33,7 @@ async function open(models: Model[]) {
   )
 }
 
-test('[B10] [B11] shows where models are called, at which price, and the call in three languages', async () => {
+test('[B10] shows where models are called, at which price, and the call in three languages', async () => {
   await open([model('demo', true), model('llama', false)])
   expect(await screen.findByText(`${window.location.origin}/v1`)).not.toBeNull()
   expect(screen.getByText(/0\.10.* for a million tokens in, .*0\.40.* for a million out/)).not.toBeNull()

@@ -2,6 +2,7 @@
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { Pool } from 'undici'
 import { checkBooks } from '../apps/gateway/src/domains/billing/ledger/check-books.ts'
+import { systemClock } from '../apps/gateway/src/platform/clock.ts'
 import { type OpenDatabase, openDatabase } from '../apps/gateway/src/platform/database/open-database.ts'
 import { createLog } from '../apps/gateway/src/platform/log.ts'
 import { databaseUrlOf } from './lib/database-url.ts'
@@ -25,7 +26,7 @@ try {
   })
   for (const months of [1, 12]) {
     await fill(database.pool, months)
-    const problems = await checkBooks(database.db)
+    const problems = await checkBooks({ db: database.db, clock: systemClock })
     if (problems.length > 0) throw new Error(problems.join('\n'))
     await compare(gateway, database.pool, months)
   }

@@ -93,7 +93,7 @@ async function measure({ db, pool }: OpenDatabase, subjects: number): Promise<nu
     compared: `ratio ${(bare / posted).toFixed(2)}`,
     aim: { says: `at least ${RATIO_AIM}`, met: bare / posted >= RATIO_AIM },
   })
-  const problems = await checkBooks(db)
+  const problems = await checkBooks(deps)
   if (problems.length > 0) throw new Error(problems.join('\n'))
   return (looked / subjects) * 1_000
 }

@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { PATIENCE_MS } from '../../../../scripts/test/patience-ms.ts'
 import { checkBooks } from '../../src/domains/billing/ledger/check-books.ts'
 import { unposted } from '../../src/domains/billing/meters/unposted.ts'
+import { systemClock } from '../../src/platform/clock.ts'
 import type { Database } from '../../src/platform/database/database.ts'
 import { openDatabase } from '../../src/platform/database/open-database.ts'
 
@@ -32,7 +33,10 @@ export function readBooks(dataDir: string, userId: string): Promise<Books> {
 
 /** The same in any database, by its address. */
 export function readBooksAt(url: string, userId: string): Promise<Books> {
-  return readAt(url, async db => ({ ...(await readOneMoment(db, userId)), problems: await checkBooks(db) }))
+  return readAt(url, async db => ({
+    ...(await readOneMoment(db, userId)),
+    problems: await checkBooks({ db, clock: systemClock }),
+  }))
 }
 
 /** Gateways that the database of a data folder holds anything of: what they reach, lease or work on. */

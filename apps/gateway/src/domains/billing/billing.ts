@@ -399,6 +399,6 @@ export function createBilling(deps: BillingDeps) {
      * @param signal Ends it.
      * @returns Problems found, for operators; none when the books balance.
      */
-    checkBooks: (signal?: AbortSignal): Promise<string[]> => checkBooks(db, signal),
+    checkBooks: (signal?: AbortSignal): Promise<string[]> => checkBooks(deps, signal),
   }
 }

@@ -3,5 +3,5 @@ import type { SQL } from 'drizzle-orm'
 /** One rule of the books: a query that gives a row of text, `problem`, for each place where it is broken. */
 export interface Rule {
   name: string
-  broken: SQL
+  broken: SQL | ((now: Date) => SQL)
 }

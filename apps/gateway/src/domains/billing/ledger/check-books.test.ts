@@ -210,6 +210,12 @@ const DAMAGES: [string, (userId: string) => SQL, RegExp][] = [
     /no time is paid for twice in advance: instance i-term from 2026-04-01 12:00/,
   ],
   [
+    'an event that is set aside for six hours',
+    () => sql`insert into payment_event_aside
+      values ('testcard', 'evt_1', null, '{}', now(), 'list', 'Error: no', 3, now(), '2026-03-10T12:00Z')`,
+    /tells is booked: testcard evt_1: set aside since 2026-03-10T12:00:00Z, tried 3 times, Error: no/,
+  ],
+  [
     'a wallet without accounts',
     () => sql`insert into wallet values (gen_random_uuid(), 'USD', now())`,
     /: 0 accounts/,

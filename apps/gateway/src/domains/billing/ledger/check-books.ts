@@ -1,7 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { CREDIT_RULES } from '../credits/check-credits.ts'
 import { dueSql } from '../meters/unposted.ts'
+import { ASIDE_RULE } from '../payments/aside-rule.ts'
 import type { Rule } from './book-rule.ts'
 
 /** Problems of one rule that are told; the rest is only counted. */
@@ -289,6 +291,7 @@ const RULES: Rule[] = [
       where c.id is null or coalesce(t.count, 0) <> 1 or t.micro <> c.amount_micro`,
   },
   ...CREDIT_RULES,
+  ASIDE_RULE,
 ]
 
 /**
@@ -298,7 +301,10 @@ const RULES: Rule[] = [
  * @returns Problems as sentences for operators, with both sides of what differs; none when the books balance (B2).
  * @throws Whatever `signal` was aborted with, and an error where a rule takes too long.
  */
-export async function checkBooks(db: Database, signal?: AbortSignal): Promise<string[]> {
+export async function checkBooks(
+  { db, clock }: { db: Database; clock: Clock },
+  signal?: AbortSignal,
+): Promise<string[]> {
   return await db.transaction(
     async tx => {
       await tx.execute(sql.raw(`set local statement_timeout = ${RULE_MS_MAX}`))
@@ -306,7 +312,8 @@ export async function checkBooks(db: Database, signal?: AbortSignal): Promise<st
       await cancelledBy(db, tx, signal, async () => {
         for (const { name, broken } of RULES) {
           signal?.throwIfAborted()
-          problems.push(...(await problemsOf(tx, name, broken)))
+          const query = typeof broken === 'function' ? broken(clock.now()) : broken
+          problems.push(...(await problemsOf(tx, name, query)))
         }
       })
       return problems

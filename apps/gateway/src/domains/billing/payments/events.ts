@@ -2,23 +2,26 @@ import { and, eq, inArray, lt, notExists } from 'drizzle-orm'
 import {
   EVENTS_KEPT_MS,
   type PaymentDriver,
+  PaymentUnavailable,
   type PlatformEvent,
   type WebhookDelivery,
 } from '../../../drivers/payments/port.ts'
 import { lockWallet } from '../ledger/wallet.ts'
 import { OPEN_STATES } from './intent-states.ts'
 import { apply, type PaymentsDeps } from './intents.ts'
+import { asideAmong, endAside, noteStillAside, setAside, takeDueAside, type Via } from './set-aside.ts'
 import { paymentEvent, paymentFeed, paymentIntent } from './tables.ts'
-
-type Via = (typeof paymentEvent.$inferSelect)['via']
 
 /** What was read is read again this far back: an event may appear in the list after a newer one. */
 const OVERLAP_MS = 5 * 60_000
+/** Events of one round that are tried again, so that many never keep it from the platforms' lists. */
+const ASIDE_PER_ROUND_MAX = 100
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * Takes a webhook: each of its events is applied once, however often it comes.
+ * Takes a webhook: each of its events is booked once, however often it comes. One whose booking fails is set aside, so
+ * that the platform need not send it again and those behind it are booked.
  * @throws WebhookRefused when the platform did not send it.
  * @throws PaymentUnavailable when it was asked how far something moved, and did not answer: it sends the event again.
  */
@@ -28,15 +31,22 @@ export async function receiveWebhook(
   delivery: WebhookDelivery,
 ): Promise<void> {
   const told = driver.readWebhook(delivery)
+  let unanswered: PaymentUnavailable | null = null
   for (const event of await unknownOf(deps, driver.name, told)) {
-    await receive(deps, driver.name, await completed(driver, event), 'webhook')
+    try {
+      await receive(deps, driver, event, 'webhook')
+    } catch (error) {
+      if (error instanceof PaymentUnavailable) unanswered = error
+      else await setAside(deps, driver.name, event, { via: 'webhook', error })
+    }
   }
+  if (unanswered) throw unanswered
 }
 
 /**
- * Reads what a platform has told since the last time, and applies what no webhook brought.
- * One event that cannot be taken holds up none of the others, and is looked at again the next time.
- * @throws PaymentUnavailable when the platform did not answer; what was read by then is applied.
+ * Reads what a platform has told since the last time, and books what no webhook brought. One event that cannot be
+ * booked is set aside and holds up none of the others.
+ * @throws PaymentUnavailable when the platform did not answer; what was read by then is booked.
  */
 export async function readFeed(
   deps: PaymentsDeps,
@@ -51,16 +61,11 @@ export async function readFeed(
   for await (const page of driver.eventsSince(new Date(since))) {
     for (const event of await unknownOf(deps, driver.name, page)) {
       if (signal?.aborted) return
-      try {
-        await receive(deps, driver.name, await completed(driver, event), 'list')
-      } catch (error) {
-        missed += 1
-        deps.log.warn({ err: error, eventId: event.event_id }, 'an event of a platform could not be taken')
-      }
+      if (!(await receiveListed(deps, driver, event))) missed += 1
     }
     for (const { occurred_at } of page) if (newest === null || occurred_at > newest) newest = occurred_at
   }
-  // What was missed is read again.
+  // What could not even be set aside is read again.
   if (missed > 0) return
   if (newest === null || newest.getTime() === feed?.readTo.getTime()) return
   const readTo = newest
@@ -68,6 +73,49 @@ export async function readFeed(
     .insert(paymentFeed)
     .values({ platformName: driver.name, readTo })
     .onConflictDoUpdate({ target: paymentFeed.platformName, set: { readTo } })
+}
+
+/** Books an event of a list, or sets it aside. @returns Whether it need not be read again. */
+async function receiveListed(
+  deps: PaymentsDeps,
+  driver: PaymentDriver,
+  event: PlatformEvent,
+): Promise<boolean> {
+  try {
+    await receive(deps, driver, event, 'list')
+    return true
+  } catch (error) {
+    try {
+      await setAside(deps, driver.name, event, { via: 'list', error })
+      return true
+    } catch (reason) {
+      const { event_id: eventId } = event
+      deps.log.error({ err: reason, eventId }, 'an event of a platform could neither be booked nor set aside')
+      return false
+    }
+  }
+}
+
+/**
+ * Tries again what of a platform's events was set aside and is due. What a platform tells only grows (`advance`), so one
+ * that is booked after newer events of its payment undoes nothing of them.
+ */
+export async function retryAside(
+  deps: PaymentsDeps,
+  driver: PaymentDriver,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (let count = 0; count < ASIDE_PER_ROUND_MAX && !signal?.aborted; count += 1) {
+    const aside = await takeDueAside(deps, driver.name)
+    if (!aside) return
+    const { event, via } = aside
+    try {
+      await receive(deps, driver, event, via)
+      await endAside(deps, driver.name, event.event_id)
+    } catch (error) {
+      await noteStillAside(deps, driver.name, aside, error)
+    }
+  }
 }
 
 /**
@@ -88,6 +136,7 @@ async function completed(driver: PaymentDriver, event: PlatformEvent): Promise<P
   return event.incomplete && driver.complete ? await driver.complete(event) : event
 }
 
+/** Those that were neither booked nor set aside: what is set aside has pauses of its own. */
 async function unknownOf(
   { db }: Pick<PaymentsDeps, 'db'>,
   platformName: string,
@@ -98,18 +147,21 @@ async function unknownOf(
     .select({ eventId: paymentEvent.eventId })
     .from(paymentEvent)
     .where(and(eq(paymentEvent.platformName, platformName), inArray(paymentEvent.eventId, ids)))
-  const known = new Set(rows.map(({ eventId }) => eventId))
+  const aside = await asideAmong({ db }, platformName, ids)
+  const known = new Set([...rows.map(({ eventId }) => eventId), ...aside])
   return events.filter(({ event_id }) => !known.has(event_id))
 }
 
 /** Applies an event in the transaction that notes it, so that neither is without the other. */
 async function receive(
   deps: PaymentsDeps,
-  platformName: string,
-  event: PlatformEvent,
+  driver: PaymentDriver,
+  told: PlatformEvent,
   via: Via,
 ): Promise<void> {
   const { db, clock } = deps
+  const { name: platformName } = driver
+  const event = await completed(driver, told)
   const intent = await findIntent(deps, platformName, event)
   const values = {
     platformName,

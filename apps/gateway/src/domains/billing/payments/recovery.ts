@@ -1,5 +1,5 @@
 import { and, asc, eq, inArray, lte } from 'drizzle-orm'
-import { readFeed } from './events.ts'
+import { readFeed, retryAside } from './events.ts'
 import { isOpen, OPEN_STATES } from './intent-states.ts'
 import { book, carryOn, type Intent, type PaymentsDeps } from './intents.ts'
 import { collectOwed } from './refunds.ts'
@@ -30,6 +30,11 @@ export async function recoverTopups(deps: PaymentsDeps, signal?: AbortSignal): P
   }
   for (const driver of deps.payments) {
     if (signal?.aborted) return finished
+    try {
+      await retryAside(deps, driver, signal)
+    } catch (error) {
+      deps.log.error({ err: error, platform: driver.name }, 'what was set aside could not be tried again')
+    }
     try {
       await readFeed(deps, driver, signal)
     } catch (error) {

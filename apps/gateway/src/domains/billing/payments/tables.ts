@@ -120,6 +120,34 @@ export const paymentEvent = pgTable(
   ],
 )
 
+/**
+ * What platforms told and could not be booked: each waits here, apart from those behind it, and is tried again
+ * (`set-aside.ts`). A row goes once its event is booked.
+ */
+export const paymentEventAside = pgTable(
+  'payment_event_aside',
+  {
+    platformName: text('platform_name').notNull(),
+    eventId: text('event_id').notNull(),
+    /** The payment that it names, as the platform says it; null where the platform is still to be asked. */
+    reference: text('reference'),
+    /** The event as JSON, without the address on which its customer confirms. Text takes what `jsonb` refuses. */
+    told: text('told').notNull(),
+    occurredAt: moment('occurred_at').notNull(),
+    via: text('via', { enum: ['webhook', 'list'] }).notNull(),
+    /** Why the last try failed, for operators. */
+    reason: text('reason').notNull(),
+    tries: integer('tries').notNull(),
+    tryAt: moment('try_at').notNull(),
+    setAsideAt: moment('set_aside_at').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.platformName, table.eventId] }),
+    index('payment_event_aside_due').on(table.platformName, table.tryAt),
+    check('payment_event_aside_tries', sql`${table.tries} > 0`),
+  ],
+)
+
 /** How far each platform's list of events has been read. */
 export const paymentFeed = pgTable('payment_feed', {
   platformName: text('platform_name').primaryKey(),

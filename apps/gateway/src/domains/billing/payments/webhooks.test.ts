@@ -8,13 +8,13 @@ import {
   listTransactions,
   topup,
 } from '@berth/contract/billing'
-import { eq } from 'drizzle-orm'
+import { eq, like, sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { startGateway, type TestGateway, WEBHOOK_SECRET } from '../../../../test/start-gateway.ts'
 import { testcardEvent } from '../../../drivers/payments/tables.ts'
 import { SIGNATURE_HEADER, signWebhook } from '../../../drivers/payments/testcard/testcard-signature.ts'
-import { paymentEvent } from './tables.ts'
+import { paymentEvent, paymentEventAside } from './tables.ts'
 
 const ASKS = '4000 0025 0000 3155'
 const FAILS_AFTER = '4000 0084 0000 1629'
@@ -187,6 +187,37 @@ test('[B3] a webhook is believed by its signature alone, and counts once', async
     .from(paymentEvent)
     .where(eq(paymentEvent.eventId, sent.eventId))
   expect(events).toHaveLength(1)
+})
+
+test('[B3] a webhook that cannot be booked is answered as taken, and is booked once when it can be', async () => {
+  const { db } = gateway.database
+  const asked = await pay(ASKS)
+  const id = asked.transaction_id.slice(2)
+  await db.execute(
+    sql.raw(
+      `alter table payment_intent add constraint got_wrong check (id <> '${id}' or state <> 'succeeded')`,
+    ),
+  )
+  await answer(gateway.origin + asked.next_url, 'confirm')
+  await vi.waitFor(async () => {
+    const [event] = await db
+      .select()
+      .from(testcardEvent)
+      .where(like(testcardEvent.body, `%${id}%succeeded%`))
+    expect(event).toMatchObject({ deliverAt: null, tries: 1 })
+  })
+  const isKept = eq(paymentEventAside.reference, id)
+  expect(await db.select().from(paymentEventAside).where(isKept)).toHaveLength(1)
+  expect(await balance()).toBe(0)
+  await db.execute(sql`alter table payment_intent drop constraint got_wrong`)
+  await db
+    .update(paymentEventAside)
+    .set({ tryAt: new Date(0) })
+    .where(isKept)
+  await gateway.gateway.billing.recoverTopups()
+  expect(await db.$count(paymentEventAside, isKept)).toBe(0)
+  expect(await balance()).toBe(2_500)
+  expect(await gateway.gateway.billing.checkBooks()).toEqual([])
 })
 
 test.each(['', '{', 'null', '[]', '{"id":"evt_2","type":"intent.moved","created":"soon","intent":{}}', '\0'])(

@@ -8,14 +8,13 @@ import { createLog } from '../apps/gateway/src/platform/log.ts'
 import { databaseUrlOf } from './lib/database-url.ts'
 import { median, printFigure } from './lib/figures.ts'
 import { type GatewayProcess, startGatewayProcess } from './lib/gateway-process.ts'
+import { fillMonths } from './lib/months-of-books.ts'
 
-const MACHINES = 20
 const ROUNDS = 60
 const AIM_MS = 20
 const SPEND_DAYS = 90
 /** The fullest month of the longer account. */
 const MONTH = new Date(Date.now() - 31 * 86_400_000).toISOString().slice(0, 7)
-const FILL_MS = 300_000
 
 const gateway = await startGatewayProcess()
 try {
@@ -25,7 +24,7 @@ try {
     poolSize: 1,
   })
   for (const months of [1, 12]) {
-    await fill(database.pool, months)
+    await fillMonths(database.pool, months)
     const problems = await checkBooks({ db: database.db, clock: systemClock })
     if (problems.length > 0) throw new Error(problems.join('\n'))
     await compare(gateway, database.pool, months)
@@ -33,74 +32,6 @@ try {
   await database.close()
 } finally {
   await gateway.stop()
-}
-
-/**
- * Gives the demo customer the books of that many months, in place of what there was: the first machine runs all the
- * time, the others for 16 hours of each day and are off for 8; all is posted by the hour, and a week is paid in advance.
- */
-async function fill(pool: OpenDatabase['pool'], months: number): Promise<void> {
-  const days = Math.round((months * 365) / 12)
-  const user = '(select user_id from wallet limit 1)'
-  const first = `date_trunc('day', now() at time zone 'UTC') at time zone 'UTC' - make_interval(days => ${days})`
-  const statements = [
-    `alter table ledger_transfer disable trigger user`,
-    `delete from ledger_transfer where kind in ('usage', 'topup')`,
-    `alter table ledger_transfer enable trigger user`,
-    `delete from usage_day`,
-    `delete from usage_meter`,
-    `delete from usage_interval`,
-    `delete from payment_intent`,
-    `delete from instance_event`,
-    `insert into ledger_account (id, kind, currency) values ('house:revenue:USD', 'revenue', 'USD'),
-      ('house:clearing:testcard:USD', 'clearing', 'USD') on conflict do nothing`,
-    // One stretch for the machine that runs on; two a day for each of the others.
-    `insert into usage_interval (id, user_id, subject_kind, subject_id, subject_name, subject_facts, charge,
-        stops_when_empty, rate_micro, rate_seconds, started_at, ended_at, credits_micro, cash_micro, waived_micro,
-        posted_until, postings)
-      select gen_random_uuid(), ${user}, 'instance', 'i-bench-' || machine, 'bench-' || machine,
-        '{"gpu_spec_name": "RTX 4090", "gpu_count": 1}', 'by_time', not off,
-        case when off then 14000 else 420000 end, 3600, begins, begins + make_interval(hours => hours), 0,
-        hours::bigint * case when off then 14000 else 420000 end, 0, begins + make_interval(hours => hours), hours
-      from (
-        select 1 as machine, false as off, ${first} as begins, ${days} * 24 as hours
-        union all
-        select machine, off, ${first} + make_interval(days => day, hours => case when off then 16 else 0 end),
-          case when off then 8 else 16 end
-        from generate_series(2, ${MACHINES}) machine, generate_series(0, ${days} - 1) day,
-          (values (false), (true)) offs (off)
-      ) stretches`,
-    `insert into usage_meter select id, 0, case when stops_when_empty then 'compute.rtx-4090' else 'disk.container' end,
-      'RTX 4090', 'hour', 1, rate_micro from usage_interval`,
-    `insert into ledger_transfer (id, key, from_account, to_account, amount_micro, kind, ref_id, user_id, created_at)
-      select gen_random_uuid(), 'usage:' || i.id || ':' || hour || ':cash', 'user:' || i.user_id || ':cash',
-        'house:revenue:USD', i.rate_micro, 'usage', i.id, i.user_id,
-        i.started_at + make_interval(hours => hour) - interval '1 millisecond'
-      from usage_interval i, generate_series(1, i.postings) hour`,
-    `insert into usage_day select ref_id, user_id, (created_at at time zone 'UTC')::date, 'cash', false, count(*),
-      sum(amount_micro) from ledger_transfer where kind = 'usage' group by 1, 2, 3`,
-    `insert into payment_intent (id, user_id, amount_cents, currency, platform_name, source_brand, source_last4, state,
-        created_at, finished_at)
-      select gen_random_uuid(), ${user}, 1000000, 'USD', 'testcard', 'Visa', '4242', 'succeeded',
-        ${first} + make_interval(days => week * 7), now()
-      from generate_series(0, ${days} / 7) week`,
-    `insert into ledger_transfer (id, key, from_account, to_account, amount_micro, kind, ref_id, user_id, created_at)
-      select gen_random_uuid(), 'topup:' || id, 'house:clearing:testcard:USD', 'user:' || user_id || ':cash',
-        amount_cents::bigint * 10000, 'topup', id, user_id, created_at from payment_intent`,
-    `update ledger_account a set balance_micro = coalesce((
-        select sum(case when to_account = a.id then amount_micro else -amount_micro end) from ledger_transfer
-        where a.id in (from_account, to_account)), 0) where user_id is not null`,
-    `insert into instance_event (instance_id, user_id, at, status, code)
-      select i.subject_id, i.user_id, i.started_at + make_interval(secs => step), 'running', 'ready'
-      from usage_interval i, generate_series(0, 3) step`,
-    // As the server itself does after a while.
-    `vacuum analyze`,
-  ]
-  await pool.query('set statement_timeout = 0')
-  for (const text of statements) {
-    const query = { text, query_timeout: FILL_MS }
-    await pool.query(query)
-  }
 }
 
 async function compare(
@@ -119,7 +50,7 @@ async function compare(
     if (statusCode !== 200) throw new Error(`${path}: ${text}`)
   }
   const { rows } = await database.query<{ id: string; user_id: string }>(
-    `select id, user_id from usage_interval order by postings desc limit 1`,
+    `select id, user_id from usage_interval where ended_at is not null order by postings desc limit 1`,
   )
   const { id = '', user_id = '' } = rows[0] ?? {}
   const { rows: counted } = await database.query<{ pages: number }>(
@@ -147,10 +78,21 @@ async function compare(
         ${ofUser} and subject_name ilike '%bench-17%' ${newest}`,
     },
     {
+      what: 'transactions searched by an amount',
+      path: 'transaction?search=6.72&page=1&page_size=20',
+      bare: `select *, (select count(*) ${ofUser} and posted_micro = 6720000) as total
+        ${ofUser} and posted_micro = 6720000 ${newest}`,
+    },
+    {
       what: `spend by day, ${SPEND_DAYS} days`,
       path: `spend?days=${SPEND_DAYS}`,
       bare: `select day, sum(amount_micro) from usage_day
         where user_id = '${user_id}' and day >= current_date - ${SPEND_DAYS} group by day`,
+    },
+    {
+      what: 'outlook',
+      path: 'outlook',
+      bare: `select subject_id, rate_micro ${ofUser} and ended_at is null`,
     },
     {
       what: 'months',

@@ -8,6 +8,8 @@ import type { Performer } from './performer.ts'
 import type { Act, ActName, Disturbance, Plan } from './plan.ts'
 import type { World } from './world.ts'
 
+/** A long run says how far it is so often. */
+const SAID_EVERY_ACTS = 1_000
 /** What each customer pays in first. */
 const FIRST_CENTS = 40_000
 
@@ -78,6 +80,9 @@ export async function carryOut(
       while (coming[0] && coming[0].after <= index) underWay.push(disturb(world, coming.shift()))
       const act = plan.acts[index]
       if (!act) return
+      if (index > 0 && index % SAID_EVERY_ACTS === 0) {
+        process.stdout.write(`${index} operations are done, ${wrong.length} of them wrong.\n`)
+      }
       try {
         await perform(act, index)
       } catch (error) {

@@ -1,7 +1,7 @@
 /**
  * How much the long tests do: little by default, so that `npm test` stays quick, and much where
  * `BERTH_LONG_TESTS` names them, with commas between, or says `all`. `by-turns` makes one of them long, another one
- * each day: for a run at night, since it may take minutes more.
+ * each day: for a run at night, since it may take minutes more. A name may say how much, such as `operations:10000`.
  */
 const TRIES = {
   /** Gateways killed with -9, each followed by a start. */
@@ -60,17 +60,29 @@ const DAY_MS = 86_400_000
  * @param name The test's, in the table above.
  */
 export function triesOf(name: keyof typeof TRIES): number {
-  return TRIES[name][longOnes().includes(name) ? 'long' : 'short']
+  return longOnes().get(name) ?? TRIES[name].short
 }
 
-function longOnes(): string[] {
-  const names = Object.keys(TRIES)
+/** How much each of the long ones does in this run, by its name. */
+function longOnes(): Map<string, number> {
+  const names = Object.keys(TRIES) as (keyof typeof TRIES)[]
+  const longOf = (some: readonly (keyof typeof TRIES)[]) =>
+    new Map(some.map(name => [name, TRIES[name].long]))
   const wanted = process.env.BERTH_LONG_TESTS ?? ''
-  if (wanted === 'all') return names
+  if (wanted === 'all') return longOf(names)
   if (wanted === 'by-turns')
-    return names.filter((_, at) => at === Math.floor(Date.now() / DAY_MS) % names.length)
-  const chosen = wanted.split(',').filter(name => name !== '')
-  const unknown = chosen.filter(name => !names.includes(name))
-  if (unknown.length > 0) throw new Error(`BERTH_LONG_TESTS takes ${names.join(', ')}, all or by-turns`)
-  return chosen
+    return longOf(names.filter((_, at) => at === Math.floor(Date.now() / DAY_MS) % names.length))
+  const chosen = wanted
+    .split(',')
+    .filter(one => one !== '')
+    .map(one => {
+      const [, word, count] = /^([a-z]+)(?::([1-9]\d*))?$/.exec(one) ?? []
+      const name = names.find(known => known === word)
+      if (!name)
+        throw new Error(
+          `BERTH_LONG_TESTS takes ${names.join(', ')}, each with a colon and a number or without, all or by-turns`,
+        )
+      return [name, count === undefined ? TRIES[name].long : Number(count)] as const
+    })
+  return new Map(chosen)
 }

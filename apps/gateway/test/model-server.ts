@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** What came to it. */
 export interface AskedOfModel {
@@ -107,5 +108,18 @@ export function begins(words: string[], then: 'hangs' | 'breaks'): Answering {
     response.write(pieceOf(''))
     for (const word of words) response.write(pieceOf(word))
     if (then === 'breaks') setTimeout(() => response.destroy(), 50)
+  }
+}
+
+/** Streams so many tokens, with a pause after each. */
+export function speaks(tokens: number, pauseMs: number): Answering {
+  return async response => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (let spoken = 0; spoken < tokens; spoken++) {
+      response.write(pieceOf('x '))
+      await sleep(pauseMs)
+    }
+    response.write(usageOf({ prompt_tokens: 10, completion_tokens: tokens, total_tokens: tokens + 10 }))
+    response.end('data: [DONE]\n\n')
   }
 }

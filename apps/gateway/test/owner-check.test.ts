@@ -77,6 +77,7 @@ const WHO: Record<string, Audience> = {
   'region.list': 'guest',
   'gpu_spec.list': 'guest',
   'model.list': 'guest',
+  'model.figures': 'guest',
   'image.official': 'guest',
   'image.official-in': 'guest',
   'image.community': 'guest',

@@ -3,6 +3,9 @@ import { defineCall } from './call.ts'
 import { by, timestamp } from './fields.ts'
 import { API_KEY_LIFE_DAYS_MAX, KEY_NAME_CHARS_MAX } from './limits.ts'
 
+/** What a key's spend limit is for: a day or a month of UTC. */
+export const SPEND_PERIODS = ['day', 'month'] as const
+
 /** A key for the model endpoints (B10). Only its hash is kept. */
 export const apiKey = z.object({
   id: z.string(),

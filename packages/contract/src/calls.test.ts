@@ -300,6 +300,7 @@ const OWN_CALLS = [
   'DELETE /api/registry/{id}',
   'POST /api/registry/{id}/check',
   'GET /api/model-verse/model',
+  'GET /api/model-verse/figures',
   'GET /api/bill/transaction/download',
   'GET /api/model-verse/api-key/',
   'POST /api/model-verse/api-key/',

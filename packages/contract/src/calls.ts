@@ -18,6 +18,7 @@ import { instancePagingCalls } from './instance-paging.ts'
 import { instanceTermCalls } from './instance-terms.ts'
 import { instanceCalls } from './instances.ts'
 import { invoiceCalls } from './invoices.ts'
+import { modelFigureCalls } from './model-figures.ts'
 import { modelCalls } from './models.ts'
 import { notificationCalls } from './notifications.ts'
 import { offerWatchCalls } from './offer-watches.ts'
@@ -44,6 +45,7 @@ export const calls = [
   ...registryCalls,
   ...apiKeyCalls,
   ...modelCalls,
+  ...modelFigureCalls,
   ...regionCalls,
   ...offerWatchCalls,
   ...imageCalls,

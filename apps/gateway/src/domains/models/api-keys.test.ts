@@ -14,6 +14,7 @@ import { systemIds } from '../../platform/ids.ts'
 import { createLogTo } from '../../platform/log.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { createApiKeys, ENDED_KEPT_MAX, LAST_USED_STEP_MS } from './api-keys.ts'
+import { createFigures } from './figures/figures.ts'
 import { isKeyText, makeKeyText } from './key-text.ts'
 import type { Models } from './models.ts'
 import { modelsRoutes } from './routes.ts'
@@ -22,10 +23,11 @@ import { apiKey } from './tables.ts'
 const DAY_MS = 24 * 3_600_000
 
 let database: TestDatabase
-let models: Pick<Models, 'apiKeys' | 'list'>
+let models: Pick<Models, 'apiKeys' | 'list' | 'figures'>
 let server: TestServer
 let logged = ''
 let nowMs = Date.parse('2026-03-10T12:00:00.000Z')
+const clock = { now: () => new Date(nowMs) }
 let userId = ''
 let events: TestEvents
 
@@ -34,12 +36,12 @@ beforeAll(async () => {
   events = createTestEvents(database.db)
   const apiKeys = createApiKeys({
     db: database.db,
-    clock: { now: () => new Date(nowMs) },
+    clock,
     ids: systemIds,
     log: pino({ level: 'silent' }),
     events,
   })
-  models = { apiKeys, list: () => [] }
+  models = { apiKeys, list: () => [], figures: createFigures({ db: database.db, clock, models: [] }) }
   const log = createLogTo({ write: line => (logged += line) }, { level: 'trace' })
   server = await startTestServer(
     database.db,

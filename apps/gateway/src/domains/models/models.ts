@@ -6,10 +6,12 @@ import { createLoop } from '../../platform/loop.ts'
 import { createApiKeys } from './api-keys.ts'
 import { type CallBookDeps, createCallBook } from './calls/call-book.ts'
 import { createChat } from './calls/chat.ts'
+import { createFigures } from './figures/figures.ts'
 
 const modelOf = wireOf(modelEntity)
 /** What is lost is found by the hour: minutes do not matter. */
 const LOST_LOOK_MS = 600_000
+const FIGURES_MS = 60_000
 
 /** The models that customers call, and the keys that they call them by. */
 export type Models = ReturnType<typeof createModels>
@@ -35,6 +37,14 @@ export function createModels(deps: ModelsDeps) {
     log,
     run: book.endLost,
   })
+  const figures = createFigures({ db, clock, models })
+  const figuring = createLoop({
+    name: 'models.figures',
+    pauseMs: FIGURES_MS,
+    lease: { db, clock, owner },
+    log,
+    run: figures.measure,
+  })
   const chat = createChat({ clock, log, book, models, servers: deps.servers })
   const listed = models.map(
     (one): Model =>
@@ -56,10 +66,15 @@ export function createModels(deps: ModelsDeps) {
     list: (): readonly Model[] => listed,
     /** Lets go what was set aside for calls whose gateway has ended. */
     endLost: book.endLost,
-    start: lost.start,
-    /** Ends the loop, and waits until what has ended is written down. */
+    /** How fast and how reliably they have answered. */
+    figures,
+    start(): void {
+      lost.start()
+      figuring.start()
+    },
+    /** Ends the loops, and waits until what has ended is written down. */
     async stop(): Promise<void> {
-      await lost.stop()
+      await Promise.all([lost.stop(), figuring.stop()])
       await chat.settle()
     },
   }

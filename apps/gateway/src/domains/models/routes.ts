@@ -1,4 +1,5 @@
 import { createApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
+import { listModelFigures } from '@berth/contract/model-figures'
 import { listModels } from '@berth/contract/models'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
@@ -9,7 +10,10 @@ import type { Models } from './models.ts'
  * @param models The domain.
  * @param say Says the catalogue's texts in the caller's language.
  */
-export function modelsRoutes({ apiKeys, list }: Pick<Models, 'apiKeys' | 'list'>, say: Say): Route[] {
+export function modelsRoutes(
+  { apiKeys, list, figures }: Pick<Models, 'apiKeys' | 'list' | 'figures'>,
+  say: Say,
+): Route[] {
   return [
     route(listModels, async ({ language }) =>
       list().map(one => ({
@@ -18,6 +22,7 @@ export function modelsRoutes({ apiKeys, list }: Pick<Models, 'apiKeys' | 'list'>
         description: say(one.description, language),
       })),
     ),
+    route(listModelFigures, figures.list),
     route(listApiKeys, async ({ caller }) => apiKeys.list(caller.userId)),
     route(createApiKey, async ({ caller, body }) => apiKeys.create(caller.userId, body)),
     route(revokeApiKey, async ({ caller, params }) => {

@@ -1,5 +1,18 @@
+import { SPEND_PERIODS } from '@berth/contract/api-keys'
+import { CALL_ERRORS } from '@berth/contract/session-log'
 import { sql } from 'drizzle-orm'
-import { boolean, check, index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import {
+  boolean,
+  check,
+  date,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { amount, moment } from '../../platform/database/columns.ts'
 
 /** Keys for the model endpoints (B10): only a hash of each is kept. */
@@ -15,8 +28,45 @@ export const apiKey = pgTable(
     lastUsedAt: moment('last_used_at'),
     expiresAt: moment('expires_at'),
     revokedAt: moment('revoked_at'),
+    /** The models that it may name; null all of them, also those that come later. */
+    models: text('models').array(),
+    /** What its calls may cost in a period; null where nothing limits it. */
+    spendLimitCents: integer('spend_limit_cents'),
+    spendPeriod: text('spend_period', { enum: SPEND_PERIODS }),
+    /** Null where only the installation's own limit holds. */
+    requestsPerMinute: integer('requests_per_minute'),
   },
-  table => [uniqueIndex('api_key_hash').on(table.hash), index('api_key_user').on(table.userId)],
+  table => [
+    uniqueIndex('api_key_hash').on(table.hash),
+    index('api_key_user').on(table.userId),
+    check(
+      'api_key_limits',
+      sql`(${table.spendLimitCents} is null) = (${table.spendPeriod} is null)
+        and (${table.spendLimitCents} is null or ${table.spendLimitCents} >= 0)
+        and (${table.requestsPerMinute} is null or ${table.requestsPerMinute} > 0)
+        and (${table.models} is null or cardinality(${table.models}) > 0)`,
+    ),
+  ],
+)
+
+/**
+ * What the calls of a key that began on one day (of UTC) have cost, and what is set aside for those that run: by this its
+ * spend limit holds, whichever period it is for. Written under the wallet's lock.
+ */
+export const apiKeyDay = pgTable(
+  'api_key_day',
+  {
+    keyId: uuid('key_id')
+      .notNull()
+      .references(() => apiKey.id, { onDelete: 'cascade' }),
+    day: date('day', { mode: 'string' }).notNull(),
+    spentMicro: amount('spent_micro').notNull().default(sql`0`),
+    heldMicro: amount('held_micro').notNull().default(sql`0`),
+  },
+  table => [
+    primaryKey({ columns: [table.keyId, table.day] }),
+    check('api_key_day_amounts', sql`${table.spentMicro} >= 0 and ${table.heldMicro} >= 0`),
+  ],
 )
 
 /**
@@ -43,8 +93,18 @@ export const modelCall = pgTable(
     cachedTokens: integer('cached_tokens').notNull().default(0),
     outputTokens: integer('output_tokens').notNull().default(0),
     costMicro: amount('cost_micro').notNull().default(sql`0`),
+    /** What was set aside for it. */
+    mostMicro: amount('most_micro').notNull().default(sql`0`),
+    /** Why it failed; null where it did not, and of calls before this was written down. */
+    errorCode: text('error_code', { enum: CALL_ERRORS }),
+    /** Hash of the client's `Idempotency-Key`, while that must not be asked again; null without one. */
+    onceKey: text('once_key'),
+    /** Hash of that and of the body, by which the same question is known. */
+    onceBody: text('once_body'),
   },
   table => [
+    index('model_call_model').on(table.modelId, table.startedAt),
+    uniqueIndex('model_call_once').on(table.userId, table.onceKey).where(sql`${table.onceKey} is not null`),
     index('model_call_user').on(table.userId, table.startedAt, table.id),
     index('model_call_running').on(table.startedAt).where(sql`${table.status} = 'running'`),
     check(
@@ -53,5 +113,18 @@ export const modelCall = pgTable(
         and ${table.cachedTokens} between 0 and ${table.inputTokens} and ${table.costMicro} >= 0`,
     ),
     check('model_call_ends', sql`(${table.endedAt} is null) = (${table.status} = 'running')`),
+    check('model_call_error', sql`${table.errorCode} is null or ${table.status} = 'failed'`),
+    check('model_call_once_pair', sql`(${table.onceKey} is null) = (${table.onceBody} is null)`),
   ],
 )
+
+/** How a model has answered, as one gateway reckons it from the calls, minute by minute. */
+export const modelFigure = pgTable('model_figure', {
+  modelId: text('model_id').primaryKey(),
+  firstTokenMs: integer('first_token_ms'),
+  /** Tenths of a token. */
+  tenthTokensPerSecond: integer('tenth_tokens_per_second'),
+  answeredPermille: integer('answered_permille'),
+  calls: integer('calls').notNull(),
+  measuredAt: moment('measured_at').notNull(),
+})

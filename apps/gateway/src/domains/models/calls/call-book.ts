@@ -1,3 +1,4 @@
+import type { CALL_ERRORS } from '@berth/contract/session-log'
 import { and, asc, eq, lt, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
@@ -30,6 +31,8 @@ export interface CallEnd {
   status: 'done' | 'left' | 'failed'
   used: Used
   firstByteMs: number | null
+  /** Of a failed call; left out: no server answered it. */
+  errorCode?: (typeof CALL_ERRORS)[number]
 }
 
 /** A call ends by itself long before that: one that still runs then has lost its gateway. */
@@ -80,6 +83,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
      */
     async end({ userId }: ModelCaller, model: CatalogueModel, callId: string, end: CallEnd): Promise<bigint> {
       const { status, used, firstByteMs } = end
+      const errorCode = status === 'failed' ? (end.errorCode ?? 'not_answered') : null
       return db.transaction(async tx => {
         await billing.lockWallet(tx, userId)
         const [row] = await tx
@@ -98,7 +102,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
           : await billing.chargeOnce(tx, { userId, subject, name: model.name, meters, at })
         await tx
           .update(modelCall)
-          .set({ ...used, status, endedAt: at, firstByteMs, costMicro })
+          .set({ ...used, status, endedAt: at, firstByteMs, costMicro, errorCode })
           .where(eq(modelCall.id, callId))
         return costMicro
       })

@@ -103,7 +103,7 @@ export function createChat(deps: ChatDeps) {
     try {
       text = await gather(body, ANSWER_BYTES_MAX)
     } catch (error) {
-      await end(running, { status: 'failed', used: NOTHING }, firstMs)
+      await end(running, { status: 'failed', used: NOTHING, errorCode: 'broke_off' }, firstMs)
       throw new ApiError('model_call_failed', { cause: error })
     }
     const used = readUsage(jsonOf(text)?.usage, running.most) ?? guess(running, text.length / BYTES_PER_TOKEN)
@@ -151,7 +151,7 @@ export function createChat(deps: ChatDeps) {
       leave()
       const { status, used, pieces, firstMs } = seen
       const paid = firstMs === null ? NOTHING : (used ?? guess(running, pieces))
-      void end(running, { status, used: paid }, firstMs).catch(() => undefined)
+      void end(running, { status, used: paid, errorCode: 'broke_off' }, firstMs).catch(() => undefined)
     })
     return made
   }
@@ -184,7 +184,7 @@ export function createChat(deps: ChatDeps) {
         const reply = await ask(deps.servers.get(model.id) ?? [], { body: sentBody(body, answer), signal })
         if (reply.status >= REFUSED) {
           const refusal = await gather(reply.body, REFUSAL_BYTES_MAX).catch(() => Buffer.alloc(0))
-          await end(running, { status: 'failed', used: NOTHING }, null)
+          await end(running, { status: 'failed', used: NOTHING, errorCode: 'refused' }, null)
           leave()
           return { callId, status: reply.status, streamed: false, body: refusal, costMicro: 0n }
         }

@@ -1,0 +1,90 @@
+import { createApiKey } from '@berth/contract/api-keys'
+import type { CallInput } from '@berth/contract/call'
+import OpenAI, { type ClientOptions } from 'openai'
+import { modelServersOf } from '../src/drivers/models/model-servers.ts'
+import type { CatalogueModel } from '../src/platform/config/catalogue.ts'
+import { type ModelServerDouble, startModelServer } from './model-server.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
+import { startGateway, type TestGateway } from './start-gateway.ts'
+
+/** A customer who calls models. */
+export interface ModelCustomer {
+  userId: string
+  token: string
+  keyId: string
+  key: string
+  /** An official client with that key, which tries nothing again unless it is told to. */
+  client(options?: ClientOptions): OpenAI
+}
+
+/** A gateway with models whose tokens cost whole micro-units, and the servers that answer for them. */
+export interface ModelGateway {
+  gateway: TestGateway
+  /** Answers for `one`, and first for `two`. */
+  server: ModelServerDouble
+  /** Answers for `two` where the first one does not. */
+  spare: ModelServerDouble
+  /** A new customer with credit and a key. */
+  customer(cents?: number, key?: Partial<CallInput<typeof createApiKey>['body']>): Promise<ModelCustomer>
+  stop(): Promise<void>
+}
+
+/** What a token costs, in micro-units. */
+const INPUT_MICRO = 2n
+const OUTPUT_MICRO = 5n
+/** Tokens that an answer may have. */
+export const ANSWER_MAX = 100
+
+/** @param overrides Parts of the gateway to be other than usual. */
+export async function startModelGateway(
+  overrides: Parameters<typeof startGateway>[0] = {},
+): Promise<ModelGateway> {
+  const [server, spare] = await Promise.all([startModelServer(), startModelServer()])
+  const plain = overrides.catalogue ?? shippedCatalogue()
+  const model = (id: string, servers: ModelServerDouble[]): CatalogueModel => ({
+    id,
+    name: id,
+    kind: 'chat',
+    vendor: 'Test',
+    description: id,
+    context_tokens: 1_000,
+    output_tokens_max: ANSWER_MAX,
+    capabilities: [],
+    input_micro_per_million: INPUT_MICRO * 1_000_000n,
+    cached_micro_per_million: 1_000_000n,
+    output_micro_per_million: OUTPUT_MICRO * 1_000_000n,
+    servers: servers.map(({ url }) => ({ driver: 'openai', url, key_env: 'TEST_KEY', model: 'theirs' })),
+  })
+  const models = [...plain.models, model('one', [server]), model('two', [server, spare])]
+  const nowSeconds = () => Math.floor(Date.now() / 1_000)
+  const gateway = await startGateway({
+    ...overrides,
+    catalogue: { ...plain, models },
+    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, nowSeconds),
+  })
+  return {
+    gateway,
+    server,
+    spare,
+    async customer(cents = 100, limits = {}) {
+      const { userId, token } = await gateway.signUp()
+      if (cents > 0) await gateway.grant(userId, cents)
+      const made = await gateway.data(createApiKey, { body: { name: 'test', ...limits } }, { token })
+      return {
+        userId,
+        token,
+        keyId: made.id,
+        key: made.key,
+        client: (options = {}) =>
+          new OpenAI({ apiKey: made.key, baseURL: `${gateway.origin}/v1`, maxRetries: 0, ...options }),
+      }
+    },
+    async stop() {
+      await gateway.stop()
+      await Promise.all([server.close(), spare.close()])
+    },
+  }
+}
+
+/** A question to a model that answers. */
+export const QUESTION = { model: 'one', messages: [{ role: 'user' as const, content: 'How are you?' }] }

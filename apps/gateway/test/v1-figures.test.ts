@@ -39,9 +39,9 @@ async function times(count: number, run: () => Promise<unknown>): Promise<void> 
 }
 
 test('[R1.5] guests see how fast a model has answered here, once it was measured often enough', async () => {
-  // Twenty tokens in a fifth of a second.
-  models.server.answer(speaks(20, 10))
-  await times(CALLS_MIN - 1, streamed)
+  // Twenty tokens in three fifths of a second: long enough to be a speed where a busy computer bunches them.
+  models.server.answer(speaks(20, 30))
+  await Promise.all(Array.from({ length: CALLS_MIN - 1 }, streamed))
   expect(await figuresOf('one')).toEqual({
     model_id: 'one',
     first_token_ms: null,
@@ -55,7 +55,7 @@ test('[R1.5] guests see how fast a model has answered here, once it was measured
   expect(measured?.first_token_ms).toBeGreaterThanOrEqual(0)
   expect(measured?.first_token_ms).toBeLessThan(5_000)
   expect(measured?.tokens_per_second).toBeGreaterThan(5)
-  expect(measured?.tokens_per_second).toBeLessThan(110)
+  expect(measured?.tokens_per_second).toBeLessThan(100)
   expect(await figuresOf('two')).toMatchObject({ first_token_ms: null, answered_permille: null, calls: 0 })
 
   // A day later only how reliable it was is still told, a week later nothing.

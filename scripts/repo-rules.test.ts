@@ -31,6 +31,8 @@ const UNITS_OF_BOUNDARIES = [
   'sent_bytes',
   'counter_bytes',
   'instance_traffic_bytes',
+  // What a hosted model makes.
+  'video_seconds',
   // What an engine and a store tell of images.
   'size_bytes',
   'used_bytes',

@@ -77,6 +77,7 @@ const WHO: Record<string, Audience> = {
   'region.list': 'guest',
   'gpu_spec.list': 'guest',
   'model.list': 'guest',
+  'model.chat': 'verified',
   'model.figures': 'guest',
   'image.official': 'guest',
   'image.official-in': 'guest',
@@ -377,6 +378,9 @@ const CHANGES: Record<string, () => Input> = {
   'ssh_key.add': () => ({ body: { public_key: publicKey() } }),
   'registry.add': () => ({ body: login() }),
   'api_key.create': () => ({ body: { name: 'late' } }),
+  'model.chat': () => ({
+    body: { model: 'berth/demo-chat', messages: [{ role: 'user', content: 'late' }], max_tokens: 1 },
+  }),
   'instance.deploy': () => ({ body: deployBody('berth-base') }),
   'deploy_template.add': () => ({ body: template() }),
   'offer_watch.add': () => ({ body: watch() }),

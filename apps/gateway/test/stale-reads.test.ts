@@ -126,6 +126,8 @@ const NOT_COMPARED: Record<string, string> = {
   'file.make-folder': 'as file.upload',
   'file.rename': 'as file.upload',
   'file.remove': 'as file.upload',
+  'model.chat':
+    'its page reads anew what it has changed once the answer is whole, which may be minutes later',
   'image.upload-cover': 'nothing that is read has it until an image is made or edited with it',
 }
 

@@ -228,9 +228,10 @@ export async function sendCall<C extends Call>(
   return { httpStatus: response.status, headers: response.headers, envelope }
 }
 
-/** Of a call that streams it is enough that it began: it may go on for long. */
+/** What a raw call answers is its data. Of a call that streams it is enough that it began: it may go on for long. */
 async function envelopeOf(call: Call, response: Response): Promise<unknown> {
   if (call.file && response.ok) return { status: 'ok', msg: '', data: await response.text() }
+  if (call.raw && response.ok) return { status: 'ok', msg: '', data: await response.json() }
   if (!call.streams || !response.ok) return response.json()
   await response.body?.cancel()
   return { status: 'ok', msg: '', data: null }

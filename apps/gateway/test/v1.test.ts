@@ -52,6 +52,13 @@ beforeAll(async () => {
     input_micro_per_million: INPUT_MICRO * 1_000_000n,
     cached_micro_per_million: CACHED_MICRO * 1_000_000n,
     output_micro_per_million: OUTPUT_MICRO * 1_000_000n,
+    image_micro: 0n,
+    sizes: [],
+    images_max: 0,
+    video_micro_per_second: 0n,
+    video_seconds: [],
+    image_input: null,
+    free_calls_per_day: 0,
     servers: [],
     ...part,
   })

@@ -77,6 +77,12 @@ interface CallRules {
   file: 'text/csv' | null
   /** Its body is bytes, which its handler is given as they come. */
   bytes: boolean
+  /**
+   * It asks somebody else, such as a model, and answers as they do (R7.8): JSON or server-sent events, whose parts are said
+   * by `data`, in no envelope. What the gateway refuses comes in the envelope. This is what its body is like, which its
+   * handler is given as it came and reads by itself.
+   */
+  raw: z.ZodType | null
   /** The longest body that is read: small, but for calls whose largest legal body needs more. */
   bodyBytesMax: number
   /** `berth` is `{status, msg, data}`; `casdoor` adds the four keys of Casdoor's envelope and answers 200. */
@@ -124,6 +130,7 @@ type Optional =
   | 'streams'
   | 'file'
   | 'bytes'
+  | 'raw'
   | 'bodyBytesMax'
   | 'envelope'
 
@@ -176,6 +183,7 @@ interface CallOf<Options extends CallOptions> {
   streams: Given<Options, 'streams', false>
   file: Given<Options, 'file', null>
   bytes: Given<Options, 'bytes', false>
+  raw: Given<Options, 'raw', null>
   bodyBytesMax: number
   envelope: Given<Options, 'envelope', 'berth'>
   audit: Given<Options, 'audit', null>
@@ -190,7 +198,7 @@ interface CallOf<Options extends CallOptions> {
  * Declares a call. Left out: no params, query or body; the default timeout and rate class; no proof besides
  * the session; a GET only looks, all else
  * changes something; spends nothing; never retried; ends with its page where it only looks; not about the session; JSON alone, and a small
- * body; one answer in the gateway's own envelope, no stream and no file.
+ * body; one answer in the gateway's own envelope, no stream and no file, and nobody else's.
  * A call that changes something says what its audit entry is and which reads it makes old, or why it has none.
  */
 export function defineCall<const Options extends CallOptions>(
@@ -210,6 +218,7 @@ export function defineCall<const Options extends CallOptions>(
     streams: false,
     file: null,
     bytes: false,
+    raw: null,
     bodyBytesMax: BODY_BYTES_MAX,
     envelope: 'berth',
     audit: null,

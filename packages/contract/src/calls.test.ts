@@ -92,6 +92,7 @@ const SEED_CALLS: Record<string, string[]> = {
   'GET /api/bill/check-payable': [],
   'GET /api/bill/auto-topup': [],
   'POST /api/bill/auto-topup': ['threshold', 'amount'],
+  'POST /api/model-verse/chat': [],
 }
 
 /**
@@ -203,6 +204,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
   ],
   'it ends with the session': ['instance.start-web-terminal', 'instance.stop-web-terminal'],
   'it is what customers come for, and the balance bounds it': [
+    'model.chat',
     'instance.deploy',
     'instance.renew',
     'instance.toggle-subscription',
@@ -429,6 +431,13 @@ describe('rules across calls', () => {
     const taking = all.filter(call => call.bytes)
     expect(taking.map(call => call.operation)).toEqual(['image.upload-cover', 'file.upload'])
     for (const call of taking) expect(call.body).toBeNull()
+  })
+
+  test('[R7.8] the calls that answer as models do are known, and say by themselves what they take', () => {
+    const raw = all.filter(call => call.raw)
+    expect(raw.map(call => call.operation)).toEqual(['model.chat'])
+    for (const call of raw)
+      expect(call).toMatchObject({ body: null, bytes: false, streams: false, file: null })
   })
 
   test('the calls that take a form are known: everything else is JSON alone', () => {

@@ -56,7 +56,7 @@ const SEED_FAILURES: Partial<Record<ErrorCode, RegExp>> = {
 }
 
 /** Those of them that nothing fails with yet: they have their words, and prove nothing by that. */
-const RAISED_BY_NOBODY: readonly string[] = ['context_length_exceeded', 'topup_settings_failed']
+const RAISED_BY_NOBODY: readonly string[] = ['topup_settings_failed']
 const idOf = (code: string) => (RAISED_BY_NOBODY.includes(code) ? '' : '[R8.1] ')
 const rowsOf = <Said>(messages: Record<string, Said>) =>
   Object.entries(messages).map(([code, said]) => [idOf(code), code, said] as const)

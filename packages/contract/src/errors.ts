@@ -208,6 +208,10 @@ export const ERRORS = {
   model_call_failed: rule(502, 'retry'),
   api_key_invalid: rule(401, 'change'),
   model_unknown: rule(404, 'change'),
+  // It is of another kind: a chat was asked of one that makes pictures, say.
+  model_kind: rule(400, 'change'),
+  // Whoever answers for the model found fault with the question, and says why.
+  model_refused: rule(400, 'change'),
   context_length_exceeded: rule(400, 'change'),
 } as const satisfies Record<string, ErrorRule>
 

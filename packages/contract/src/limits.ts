@@ -224,6 +224,11 @@ export const DEPLOY_BODY_BYTES_MAX = 1_500_000
 /** An image's details with the longest README. */
 export const IMAGE_BODY_BYTES_MAX = 350_000
 
+/** What models are asked: a long question with its tools. Pictures are taken up to `MODEL_IMAGE_BYTES_MAX` beside it. */
+export const MODEL_BODY_BYTES_MAX = 4_194_304
+/** A picture that a model is given (R5.10). */
+export const MODEL_IMAGE_BYTES_MAX = 40_000_000
+
 /** A price in micro-units: ten digits of currency beside its six decimals. */
 export const PRICE_MICRO_CHARS_MAX = 16
 

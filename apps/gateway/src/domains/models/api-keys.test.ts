@@ -23,7 +23,7 @@ import { apiKey } from './tables.ts'
 const DAY_MS = 24 * 3_600_000
 
 let database: TestDatabase
-let models: Pick<Models, 'apiKeys' | 'list' | 'figures'>
+let models: Pick<Models, 'apiKeys' | 'chat' | 'list' | 'figures'>
 let server: TestServer
 let logged = ''
 let nowMs = Date.parse('2026-03-10T12:00:00.000Z')
@@ -41,7 +41,9 @@ beforeAll(async () => {
     log: pino({ level: 'silent' }),
     events,
   })
-  models = { apiKeys, list: () => [], figures: createFigures({ db: database.db, clock, models: [] }) }
+  const chat = { chat: () => Promise.reject(new Error('nobody chats here')), settle: async () => undefined }
+  const figures = createFigures({ db: database.db, clock, models: [] })
+  models = { apiKeys, chat, list: () => [], figures }
   const log = createLogTo({ write: line => (logged += line) }, { level: 'trace' })
   server = await startTestServer(
     database.db,

@@ -55,6 +55,12 @@ export function createModels(deps: ModelsDeps) {
         inputMicroPerMillion: one.input_micro_per_million,
         cachedMicroPerMillion: one.cached_micro_per_million,
         outputMicroPerMillion: one.output_micro_per_million,
+        imageMicro: one.image_micro,
+        imagesMax: one.images_max,
+        videoMicroPerSecond: one.video_micro_per_second,
+        videoSeconds: one.video_seconds,
+        imageInput: one.image_input,
+        freeCallsPerDay: one.free_calls_per_day,
         demo: one.servers.length === 0,
       }),
   )

@@ -1,9 +1,10 @@
 import { createApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
 import { listModelFigures } from '@berth/contract/model-figures'
-import { listModels } from '@berth/contract/models'
+import { chat as chatCall, listModels } from '@berth/contract/models'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Models } from './models.ts'
+import { consoleAnswer } from './v1/chat-answer.ts'
 
 /**
  * The calls on models (B10).
@@ -11,7 +12,7 @@ import type { Models } from './models.ts'
  * @param say Says the catalogue's texts in the caller's language.
  */
 export function modelsRoutes(
-  { apiKeys, list, figures }: Pick<Models, 'apiKeys' | 'list' | 'figures'>,
+  { apiKeys, chat, list, figures }: Pick<Models, 'apiKeys' | 'chat' | 'list' | 'figures'>,
   say: Say,
 ): Route[] {
   return [
@@ -21,6 +22,9 @@ export function modelsRoutes(
         name: say(one.name, language),
         description: say(one.description, language),
       })),
+    ),
+    route(chatCall, async ({ caller: { userId }, body, signal }) =>
+      consoleAnswer(await chat.chat({ userId, keyId: null }, { text: body, signal, tellsCost: true })),
     ),
     route(listModelFigures, figures.list),
     route(listApiKeys, async ({ caller }) => apiKeys.list(caller.userId)),

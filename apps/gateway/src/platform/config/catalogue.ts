@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname } from 'node:path'
-import { MODEL_CAPABILITIES, MODEL_KINDS } from '@berth/contract/models'
-import { MICRO_PER_UNIT } from '@berth/contract/money'
 import { isNode, LineCounter, parseDocument } from 'yaml'
 import * as z from 'zod'
 import { readBrandFiles } from './brand-files.ts'
 import { brands, checkBrandHosts } from './brands.ts'
+import { hostedModel, MODELS_MAX } from './catalogue-models.ts'
 import { type CatalogueWords, catalogueText, collectWords, customerText } from './catalogue-words.ts'
+import { price } from './price.ts'
 import { termDiscounts, termPriceTrouble } from './term-prices.ts'
 
 /** A mistake in the catalogue: the message names file, line and field. */
@@ -23,15 +23,6 @@ const id = z
   .regex(/^[a-z0-9][a-z0-9.-]{0,62}$/, 'must be lower-case letters, digits, dots and hyphens, at most 63')
 const text = catalogueText
 const port = z.number().int().min(1).max(65_535)
-
-/** A price in units of currency, such as "0.42", as micro-units. */
-const price = z
-  .string({ error: 'must be a price in quotes, such as "0.42"' })
-  .regex(/^\d{1,6}(\.\d{1,6})?$/, 'must be a price such as "0.42", with at most six decimals')
-  .transform(value => {
-    const [whole = '0', fraction = ''] = value.split('.')
-    return BigInt(whole) * MICRO_PER_UNIT + BigInt(fraction.padEnd(6, '0'))
-  })
 
 /** What a GB of network volume costs a day where a catalogue of before does not say it: 0.0016. */
 const VOLUME_MICRO_PER_GB_DAY = 1_600n
@@ -141,60 +132,6 @@ const imageFields = {
   tcp_ports: z.array(port).max(10),
   min_vram_gb: z.number().int().min(0),
 }
-
-/** What a server is called by that speaks OpenAI's protocol. */
-const modelServer = z.strictObject({
-  driver: z.literal('openai'),
-  /** Up to where the paths of the protocol begin: `https://api.openai.com/v1`. */
-  url: z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, '')),
-  /** The variable of the gateway's environment that holds its key; left out: it takes none. */
-  key_env: z
-    .string()
-    .regex(/^[A-Z_][A-Z0-9_]*$/, 'must be the name of a variable of the environment')
-    .optional(),
-  /** What it calls the model; left out: as we do. */
-  model: text.optional(),
-})
-
-const MODEL_SERVERS_MAX = 8
-const MODELS_MAX = 500
-const TOKENS_MAX = 100_000_000
-
-/** A hosted model. Its servers are tried in their order; where none is named, what answers says that none is. */
-const hostedModel = z
-  .strictObject({
-    id: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/, 'must be letters, digits and . _ : / -, at most 128'),
-    name: customerText,
-    kind: z.enum(MODEL_KINDS).default('chat'),
-    vendor: text,
-    description: customerText,
-    context_tokens: z.number().int().min(1).max(TOKENS_MAX),
-    output_tokens_max: z.number().int().min(1).max(TOKENS_MAX),
-    capabilities: z.array(z.enum(MODEL_CAPABILITIES)).default([]),
-    price_input_million: price,
-    /** Left out: as what is not in the server's cache. */
-    price_cached_million: price.optional(),
-    price_output_million: price,
-    servers: z.array(modelServer).max(MODEL_SERVERS_MAX).default([]),
-  })
-  .transform(({ price_input_million, price_cached_million, price_output_million, ...model }) => ({
-    ...model,
-    input_micro_per_million: price_input_million,
-    cached_micro_per_million: price_cached_million ?? price_input_million,
-    output_micro_per_million: price_output_million,
-  }))
-  .superRefine(({ context_tokens, output_tokens_max, ...prices }, context) => {
-    if (output_tokens_max > context_tokens) {
-      const message = 'is more than the model has context for'
-      context.addIssue({ code: 'custom', path: ['output_tokens_max'], message })
-    }
-    if (prices.cached_micro_per_million > prices.input_micro_per_million) {
-      const message = 'is more than tokens cost that are not in the cache'
-      context.addIssue({ code: 'custom', path: ['price_cached_million'], message })
-    }
-  })
 
 /** Fields that are not the image's own are drivers' parts of its recipe, by the drivers' names. */
 function imageOf({ recipe }: DriverChecks) {

@@ -22,6 +22,8 @@ import type { Caller, CallRequest, FileAnswer, Route } from './handler.ts'
 import { wasForwarded } from './hosts.ts'
 import type { Idempotency, Outcome } from './idempotency.ts'
 import { pickLanguage } from './languages.ts'
+import { leavingSignal } from './leaving-signal.ts'
+import type { RawAnswer } from './raw-routes.ts'
 import { requireRecentSignIn } from './recent-sign-in.ts'
 
 /** Names who holds a token; null for a token that is not good (any more). */
@@ -44,7 +46,7 @@ interface CallHandlerDeps {
 }
 
 /** An answer's text, the stream of its events, or its file. */
-type Sent = string | Readable
+type Sent = string | Buffer | Readable
 
 /** What became of one request on the way. */
 interface Seen {
@@ -89,6 +91,12 @@ export function createCallHandler({ call, handler }: Route, deps: CallHandlerDep
 
   async function answer(request: FastifyRequest, reply: FastifyReply, seen: Seen): Promise<Sent> {
     seen.input = checkInput(request)
+    if (call.raw) {
+      const asked = requestOf(request, { ...seen.input, body: request.body }, null, leavingSignal(reply.raw))
+      const { status, headers, body } = (await handler(asked)) as unknown as RawAnswer
+      reply.code(status).headers(headers)
+      return body
+    }
     seen.data = await handler(requestOf(request, seen.input, null))
     if (call.file) {
       const { name, body } = seen.data as FileAnswer
@@ -266,8 +274,13 @@ function languageOf(request: FastifyRequest): Language {
   return pickLanguage(request.headers['accept-language'])
 }
 
-function requestOf(request: FastifyRequest, input: CallInputs, key: string | null): CallRequest<Call> {
-  return new RequestView(request, input, key) as unknown as CallRequest<Call>
+function requestOf(
+  request: FastifyRequest,
+  input: CallInputs,
+  key: string | null,
+  signal: AbortSignal | null = null,
+): CallRequest<Call> {
+  return new RequestView(request, input, key, signal) as unknown as CallRequest<Call>
 }
 
 function userAgentOf(request: FastifyRequest): string {
@@ -280,13 +293,15 @@ class RequestView {
   readonly query: unknown
   readonly body: unknown
   readonly idempotencyKey: string | null
+  readonly signal: AbortSignal | null
   readonly #request: FastifyRequest
 
-  constructor(request: FastifyRequest, input: CallInputs, key: string | null) {
+  constructor(request: FastifyRequest, input: CallInputs, key: string | null, signal: AbortSignal | null) {
     this.params = input.params
     this.query = input.query
     this.body = request.routeOptions.config.call?.bytes ? request.raw : input.body
     this.idempotencyKey = key
+    this.signal = signal
     this.#request = request
   }
   get caller(): Caller | null {

@@ -3,6 +3,7 @@ import type { Call, CallData } from '@berth/contract/call'
 import type { Language } from '@berth/contract/limits'
 import type { FastifyBaseLogger } from 'fastify'
 import type * as z from 'zod'
+import type { RawAnswer } from './raw-routes.ts'
 
 /** The signed-in customer, as the token's session says. */
 export interface Caller {
@@ -21,8 +22,13 @@ type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined
 export interface CallRequest<C extends Call> {
   params: Output<C['params']>
   query: Output<C['query']>
-  /** As it comes, where the call's body is bytes: nothing of it was read, and nobody has counted it. */
-  body: C['bytes'] extends true ? Readable : Output<C['body']>
+  /**
+   * As it comes, where the call's body is bytes: nothing of it was read, and nobody has counted it. As it came, where the call
+   * is raw: it is no longer than the call says, and may be anything.
+   */
+  body: C['bytes'] extends true ? Readable : C['raw'] extends z.ZodType ? Buffer : Output<C['body']>
+  /** Aborts when whoever asks has left before the answer was sent; only where the call is raw. */
+  signal: C['raw'] extends z.ZodType ? AbortSignal : null
   /** Null only where the call's audience is `guest`, and no valid token came. */
   caller: C['audience'] extends 'guest' ? Caller | null : Caller
   language: Language
@@ -47,12 +53,18 @@ export interface FileAnswer {
 }
 
 /**
- * Answers a call with its data, with the stream of them where it is a call that streams, or with its file; or throws an
- * `ApiError`.
+ * Answers a call with its data, with the stream of them where it is a call that streams, with its file, or with what
+ * somebody else has said where it is raw; or throws an `ApiError`.
  */
-export type CallHandler<C extends Call> = (
-  request: CallRequest<C>,
-) => Promise<C['file'] extends string ? FileAnswer : C['streams'] extends true ? Readable : CallData<C>>
+export type CallHandler<C extends Call> = (request: CallRequest<C>) => Promise<Answered<C>>
+
+type Answered<C extends Call> = C['raw'] extends z.ZodType
+  ? RawAnswer
+  : C['file'] extends string
+    ? FileAnswer
+    : C['streams'] extends true
+      ? Readable
+      : CallData<C>
 
 /** A call together with what answers it; each domain's `routes.ts` gives a list of these. */
 export interface Route {

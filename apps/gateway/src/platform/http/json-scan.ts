@@ -1,9 +1,15 @@
 /** What makes a body that no call takes, seen before anything is made of it. */
 export type JsonFault = { kind: 'overdone' } | { kind: 'duplicate_key'; key: string }
 
+/** How much of it there may be. */
+export interface JsonLimits {
+  levelsMax: number
+  /** Names and values. */
+  partsMax: number
+}
+
 /** More than any call takes: the most is a deploy, some hundred names and values in three levels. */
-const LEVELS_MAX = 32
-const PARTS_MAX = 5_000
+const OF_CALLS: JsonLimits = { levelsMax: 32, partsMax: 5_000 }
 
 /** Everything that is not structure, white space or the beginning of a string: numbers, `true`, and what is no JSON. */
 const BARE = /[^\s,:"[\]{}]+/y
@@ -15,8 +21,9 @@ const BARE = /[^\s,:"[\]{}]+/y
  *
  * It does not say that the text is JSON: what is none is left to the parser.
  * @param text Any text.
+ * @param limits Left out: those of calls.
  */
-export function faultOf(text: string): JsonFault | null {
+export function faultOf(text: string, { levelsMax, partsMax } = OF_CALLS): JsonFault | null {
   /** The names of each object that is open, from the outside in; null for a list. */
   const open: (Set<string> | null)[] = []
   let parts = 0
@@ -29,9 +36,9 @@ export function faultOf(text: string): JsonFault | null {
     } else if (sign === ',') {
       namesNext = Boolean(open.at(-1))
     } else if (sign !== ':' && !isSpace(sign)) {
-      if (++parts > PARTS_MAX) return { kind: 'overdone' }
+      if (++parts > partsMax) return { kind: 'overdone' }
       if (sign === '{' || sign === '[') {
-        if (open.push(sign === '{' ? new Set() : null) > LEVELS_MAX) return { kind: 'overdone' }
+        if (open.push(sign === '{' ? new Set() : null) > levelsMax) return { kind: 'overdone' }
         namesNext = sign === '{'
       } else {
         const end = sign === '"' ? endOfString(text, at) : endOfBare(text, at)

@@ -82,10 +82,6 @@ function renamed<Part>(part: Part, names: ReadonlyMap<string, string>): Part {
 
 function operation(call: Call, entities: Entities): Json {
   const data = entities.schemaOf(call.data, 'output')
-  const mediaType = call.file ?? (call.streams ? 'text/event-stream' : null)
-  const content = mediaType
-    ? { [mediaType]: { schema: data } }
-    : { 'application/json': { schema: okSchema(call, data) } }
   return {
     operationId: call.operation,
     tags: [tagOf(call)],
@@ -96,6 +92,12 @@ function operation(call: Call, entities: Entities): Json {
       requestBody: {
         required: true,
         content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+      },
+    }),
+    ...(call.raw && {
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: entities.schemaOf(call.raw, 'input') } },
       },
     }),
     ...(call.body && {
@@ -111,11 +113,9 @@ function operation(call: Call, entities: Entities): Json {
     }),
     responses: {
       200: {
-        description: call.streams
-          ? 'It worked. Each event is a line `data: ` with this as JSON.'
-          : 'It worked.',
+        description: WORKED[call.raw ? 'raw' : call.streams ? 'streams' : 'once'],
         ...(call.spends && { headers: { [REPLAYED_HEADER]: REPLAYED } }),
-        content,
+        content: contentOf(call, data),
       },
       default: {
         description: 'It did not work; `code` says why.',
@@ -124,8 +124,23 @@ function operation(call: Call, entities: Entities): Json {
     },
     'x-audience': call.audience,
     'x-proof': call.proof,
-    ...((call.body || call.bytes) && { 'x-body-bytes-max': call.bodyBytesMax }),
+    ...((call.body || call.bytes || call.raw) && { 'x-body-bytes-max': call.bodyBytesMax }),
   }
+}
+
+const WORKED = {
+  once: 'It worked.',
+  streams: 'It worked. Each event is a line `data: ` with this as JSON.',
+  raw: 'It worked; this is what the model says, in no envelope. Where a stream was asked for, it comes in events.',
+}
+
+/** What a call answers, by the types that it may have. */
+function contentOf(call: Call, data: Json): Json {
+  if (call.raw) return { 'application/json': { schema: data }, 'text/event-stream': { schema: data } }
+  const mediaType = call.file ?? (call.streams ? 'text/event-stream' : null)
+  return mediaType
+    ? { [mediaType]: { schema: data } }
+    : { 'application/json': { schema: okSchema(call, data) } }
 }
 
 function mediaTypesOf(call: Call): string[] {

@@ -6,6 +6,7 @@ import { ApiError } from './api-error.ts'
 import type { CallerTurns } from './caller-turns.ts'
 import { unstorableTexts } from './input-shape.ts'
 import { pickLanguage } from './languages.ts'
+import { leavingSignal } from './leaving-signal.ts'
 import type { LimitOf } from './rate-limits.ts'
 
 /** What a raw route is given: bytes as they came, and nothing of Fastify. */
@@ -90,10 +91,6 @@ export async function registerRawRoutes(
           const params = request.params as Record<string, string>
           // What no text of the database can be is the name of nothing; asking it would be an error.
           if (unstorableTexts(params).length > 0) throw new ApiError('not_found')
-          const leaving = new AbortController()
-          reply.raw.once('close', () => {
-            if (!reply.raw.writableFinished) leaving.abort(new Error('whoever asked has left'))
-          })
           const asked: RawRequest = {
             method: request.method === 'POST' ? 'POST' : 'GET',
             params,
@@ -102,7 +99,7 @@ export async function registerRawRoutes(
             body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
             language: pickLanguage(request.headers['accept-language']),
             address: request.ip ?? '',
-            signal: leaving.signal,
+            signal: leavingSignal(reply.raw),
           }
           const work = () => handle(asked)
           const { status, headers, body } = await (isCounted ? inTurn(null, request, work) : work())

@@ -3,6 +3,13 @@ import { ApiError } from './api-error.ts'
 import { fieldPath } from './field-errors.ts'
 import { faultOf, type JsonFault } from './json-scan.ts'
 
+/** A raw call reads its body by itself: it comes as JSON, or in parts that hold files. */
+export function acceptRawBodies(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers()
+  const types = ['application/json', 'multipart/form-data']
+  scope.addContentTypeParser(types, { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+}
+
 /** The media type of bodies that are bytes. */
 const BYTES = 'application/octet-stream'
 

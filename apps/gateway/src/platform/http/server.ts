@@ -28,7 +28,7 @@ import type { PageSources } from './page-security.ts'
 import { createRateCounts } from './rate-counts.ts'
 import { createRateLimits, type LimitOf, type RateLimits } from './rate-limits.ts'
 import { type RawRoute, registerRawRoutes } from './raw-routes.ts'
-import { acceptBodies } from './request-bodies.ts'
+import { acceptBodies, acceptRawBodies } from './request-bodies.ts'
 
 export interface ServerOptions extends FrontDoorOptions {
   routes: Route[]
@@ -106,7 +106,13 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
   const limitOf = await createRateLimits(app, options.rateLimits, rateCounts)
   const idempotency = createIdempotency(options)
   const inTurn = createCallerTurns()
-  registerCalls(app, options, { idempotency, limitOf, inTurn })
+  const parts = { idempotency, limitOf, inTurn }
+  const { plain = [], raw = [] } = Object.groupBy(options.routes, ({ call }) => (call.raw ? 'raw' : 'plain'))
+  registerCalls(app, options, plain, parts)
+  await app.register(async scope => {
+    acceptRawBodies(scope)
+    registerCalls(scope, options, raw, parts)
+  })
   await registerRawRoutes(app, options.rawRoutes ?? [], { limitOf, inTurn, known })
   registerHealth(app, options)
   await registerDocs(app, options)
@@ -135,6 +141,7 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
 function registerCalls(
   app: FastifyInstance,
   options: ServerOptions,
+  routes: readonly Route[],
   { idempotency, limitOf, inTurn }: { idempotency: Idempotency; limitOf: LimitOf; inTurn: CallerTurns },
 ): void {
   const deps = {
@@ -146,7 +153,7 @@ function registerCalls(
     checkAnswers: options.checkAnswers ?? false,
     onCallDone: options.onCallDone ?? null,
   }
-  for (const route of options.routes) {
+  for (const route of routes) {
     const { call } = route
     const { admit, handler } = createCallHandler(route, deps)
     const limit = limitOf(call.rateClass)

@@ -1,5 +1,5 @@
 import { MODEL_TOOLS, type ModelTool, modelCode } from '@berth/contract/model-code'
-import { listModels } from '@berth/contract/models'
+import { CHAT_KINDS, listModels } from '@berth/contract/models'
 import { Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -19,7 +19,8 @@ const NAMES: Record<ModelTool, string> = { curl: 'cURL', python: 'Python', javas
 export function ModelCode() {
   const { t } = useTranslation('keys')
   const format = useFormat()
-  const { data: models = [] } = useQuery(queryOf(listModels, {}))
+  const { data = [] } = useQuery(queryOf(listModels, {}))
+  const models = data.filter(({ kind }) => CHAT_KINDS.includes(kind))
   const [tool, setTool] = useState<ModelTool>('curl')
   const [chosen, setChosen] = useState<string | null>(null)
   const model = models.find(({ id }) => id === chosen) ?? models[0]

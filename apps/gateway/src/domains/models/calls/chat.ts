@@ -1,9 +1,12 @@
 import { Readable } from 'node:stream'
+import { CHAT_KINDS, type ChatCost } from '@berth/contract/models'
 import type { Logger } from 'pino'
 import type { ChatAnswer, ModelServer } from '../../../drivers/models/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import { fieldPath } from '../../../platform/http/field-errors.ts'
+import { faultOf } from '../../../platform/http/json-scan.ts'
 import { createAskServers } from './ask-servers.ts'
 import type { CallBook, CallEnd, ModelCaller } from './call-book.ts'
 import { answerTokens, chatBody, mostOf, sentBody } from './chat-body.ts'
@@ -32,6 +35,13 @@ export interface ChatDeps {
   servers: ReadonlyMap<string, readonly ModelServer[]>
 }
 
+/** A chat as it came. */
+export interface ChatInput {
+  text: Buffer
+  signal: AbortSignal
+  tellsCost?: boolean
+}
+
 /** What came of a call: a whole answer, a stream of events, or the refusal of whoever was asked. */
 export interface ChatReply {
   callId: string
@@ -50,9 +60,12 @@ interface Running {
   most: UsedMost
   /** Bytes of what was asked, by which it is counted where nobody says more. */
   bodyBytes: number
-  /** Whether the customer asked to be told at the end of a stream what was used. */
+  /** Whether the customer asked to be told at the end of a stream what was used, and whether to be told what it cost. */
   tellsUsage: boolean
+  tellsCost: boolean
   startedMs: number
+  /** Aborts when the customer leaves. */
+  signal: AbortSignal
 }
 
 /** Chats with hosted models (B10). */
@@ -66,6 +79,7 @@ export function createChat(deps: ChatDeps) {
   function modelOf(id: string): CatalogueModel {
     const found = deps.models.find(one => one.id === id)
     if (!found) throw new ApiError('model_unknown', { values: { model: id } })
+    if (!CHAT_KINDS.includes(found.kind)) throw new ApiError('model_kind', { values: { model: id } })
     return found
   }
 
@@ -116,12 +130,23 @@ export function createChat(deps: ChatDeps) {
    * has left, also where they had not read a byte of it.
    */
   function stream(running: Running, { body }: ChatAnswer, leave: () => void): Readable {
-    const { most, tellsUsage } = running
+    const { most, tellsUsage, tellsCost } = running
     const seen: Streamed = { status: 'left', used: null, pieces: 0, firstMs: null }
+
+    /** Ends the call once, by its last event or by who has left. */
+    let ended: Promise<{ used: Used; costMicro: bigint }> | null = null
+    function endOnce() {
+      const { status, used, pieces, firstMs } = seen
+      const paid = firstMs === null ? NOTHING : (used ?? guess(running, pieces))
+      ended ??= end(running, { status, used: paid, errorCode: 'broke_off' }, firstMs).then(costMicro => ({ used: paid, costMicro }))
+      return ended
+    }
 
     async function* events(): AsyncGenerator<Buffer> {
       const reader = createEventReader()
       let bytes = 0
+      /** What is told after what it cost. */
+      const last: Buffer[] = []
       try {
         for await (const piece of body) {
           seen.firstMs ??= performance.now()
@@ -132,7 +157,8 @@ export function createChat(deps: ChatDeps) {
             const { usage, isUsageAlone, speaks } = lookAt(event)
             if (usage !== null) seen.used = readUsage(usage, most) ?? seen.used
             if (speaks) seen.pieces += 1
-            if (!isUsageAlone || tellsUsage) ready.push(event)
+            if (tellsCost && isLast(event)) last.push(event)
+            else if (!isUsageAlone || tellsUsage) ready.push(event)
           }
           if (ready.length > 0) yield Buffer.concat(ready)
         }
@@ -140,18 +166,21 @@ export function createChat(deps: ChatDeps) {
         if (rest.length > 0) yield rest
         seen.status = 'done'
       } catch (error) {
+        // Whoever has left ends it at its server, and nobody reads on.
+        if (running.signal.aborted) return
         seen.status = 'failed'
         log.warn({ err: error, call: running.callId }, 'the answer of a model broke off')
         yield brokenOff
       }
+      const paid = tellsCost ? await endOnce().catch(() => null) : null
+      if (paid) yield costEvent(running, paid)
+      yield* last
     }
 
     const made = Readable.from(events(), { objectMode: false })
     made.once('close', () => {
       leave()
-      const { status, used, pieces, firstMs } = seen
-      const paid = firstMs === null ? NOTHING : (used ?? guess(running, pieces))
-      void end(running, { status, used: paid, errorCode: 'broke_off' }, firstMs).catch(() => undefined)
+      void endOnce().catch(() => undefined)
     })
     return made
   }
@@ -161,10 +190,11 @@ export function createChat(deps: ChatDeps) {
      * Asks a model.
      * @param input.text The body of `/chat/completions` as it came.
      * @param input.signal Aborts when the customer leaves.
-     * @throws ApiError `malformed_json`, `validation_failed`, `model_unknown`, `too_many_requests`, `model_call_failed`,
+     * @param input.tellsCost Whether a stream says at its end what it cost.
+     * @throws ApiError `malformed_json`, `validation_failed`, `model_unknown`, `model_kind`, `too_many_requests`, `model_call_failed`,
      *   and as {@link CallBook.begin}.
      */
-    async chat(caller: ModelCaller, input: { text: Buffer; signal: AbortSignal }): Promise<ChatReply> {
+    async chat(caller: ModelCaller, input: ChatInput): Promise<ChatReply> {
       const body = parse(input.text)
       const model = modelOf(body.model)
       const answer = answerTokens(body, model)
@@ -179,7 +209,17 @@ export function createChat(deps: ChatDeps) {
         const startedMs = performance.now()
         const callId = await book.begin(caller, model, { most, streamed })
         const tellsUsage = body.stream_options?.include_usage === true
-        running = { caller, model, callId, most, bodyBytes: input.text.length, tellsUsage, startedMs }
+        running = {
+          caller,
+          model,
+          callId,
+          most,
+          bodyBytes: input.text.length,
+          tellsUsage,
+          tellsCost: input.tellsCost ?? false,
+          startedMs,
+          signal: input.signal,
+        }
         const signal = AbortSignal.any([input.signal, AbortSignal.timeout(CALL_MS_MAX)])
         const reply = await ask(deps.servers.get(model.id) ?? [], { body: sentBody(body, answer), signal })
         if (reply.status >= REFUSED) {
@@ -218,6 +258,35 @@ const NOTHING: Used = { inputTokens: 0, cachedTokens: 0, outputTokens: 0 }
 const brokenOff = Buffer.from(
   `data: ${JSON.stringify({ error: { message: 'The model call failed. Please try again.', type: 'server_error', param: null, code: 'model_call_failed' } })}\n\n`,
 )
+
+/** The end of a stream, as OpenAI's clients know it. */
+function isLast(event: Buffer): boolean {
+  return event.length < LAST_BYTES_MAX && dataOf(event)?.trim() === '[DONE]'
+}
+const LAST_BYTES_MAX = 64
+
+/** What a call has cost, as a chunk without choices. */
+function costEvent(
+  { callId, model }: Running,
+  { used, costMicro }: { used: Used; costMicro: bigint },
+): Buffer {
+  const berth: ChatCost = {
+    call_id: callId,
+    cost_micro: String(costMicro),
+    input_tokens: used.inputTokens,
+    cached_tokens: used.cachedTokens,
+    output_tokens: used.outputTokens,
+  }
+  const chunk = {
+    id: callId,
+    object: 'chat.completion.chunk',
+    created: 0,
+    model: model.id,
+    choices: [],
+    berth,
+  }
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
+}
 
 /** What was used where nobody says it: never more than was set aside. */
 function guess({ bodyBytes, most }: Running, outputTokens: number): Used {
@@ -260,7 +329,17 @@ function jsonOf(text: Buffer | string): Record<string, unknown> | null {
   }
 }
 
+/** More than any question has: thousands of messages, and tools whose arguments have parts of their own. */
+const JSON_LIMITS = { levelsMax: 64, partsMax: 200_000 }
+
 function parse(text: Buffer) {
+  const fault = faultOf(text.toString('utf8'), JSON_LIMITS)
+  if (fault?.kind === 'overdone') {
+    throw new ApiError('validation_failed', { fields: [{ path: '', rule: 'too_large' }] })
+  }
+  if (fault) {
+    throw new ApiError('duplicate_key', { fields: [{ path: fieldPath('', fault.key), rule: 'duplicate' }] })
+  }
   const value = jsonOf(text)
   if (value === null) throw new ApiError('malformed_json')
   const read = chatBody.safeParse(value)

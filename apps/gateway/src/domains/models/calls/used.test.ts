@@ -1,5 +1,7 @@
+import { modelCostMicro } from '@berth/contract/model-cost'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { priceOf } from '../../billing/meters/units.ts'
 import { metersOf, mostMicro, readUsage } from './used.ts'
 
 const price = fc.bigInt({ min: 0n, max: 100_000_000n })
@@ -8,6 +10,8 @@ const model = fc.record({
   name: fc.constant('M'),
   input_micro_per_million: price,
   output_micro_per_million: price,
+  image_micro: price,
+  video_micro_per_second: price,
 })
 const tokens = fc.nat(2_000_000)
 const most = fc.record({ inputTokens: tokens, outputTokens: tokens })
@@ -25,7 +29,9 @@ describe('[B10] what a call has used', () => {
         if (!used) throw new Error('it says what was used')
         const cached = { ...prices, cached_micro_per_million: prices.input_micro_per_million / 2n }
         const meters = metersOf(cached, used)
-        const cost = meters.reduce((sum, one) => sum + BigInt(one.quantity) * one.rateMicro, 0n) / 1_000_000n
+        // What the console works out before and after is what is charged, to the micro-unit.
+        const cost = modelCostMicro(cached, used)
+        expect(priceOf(meters, 0)).toBe(cost)
         expect(cost <= mostMicro(cached, aside)).toBe(true)
         const inputs = meters.filter(({ sku }) => !sku.endsWith('output'))
         expect(inputs.reduce((sum, { quantity }) => sum + quantity, 0)).toBe(used.inputTokens)

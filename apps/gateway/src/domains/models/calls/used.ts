@@ -1,3 +1,4 @@
+import { type ModelPrices, modelMostMicro } from '@berth/contract/model-cost'
 import * as z from 'zod'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Meter } from '../../billing/billing.ts'
@@ -16,12 +17,7 @@ export interface UsedMost {
   outputTokens: number
 }
 
-type Priced = Pick<
-  CatalogueModel,
-  'id' | 'name' | 'input_micro_per_million' | 'cached_micro_per_million' | 'output_micro_per_million'
->
-
-const PER_MILLION = 1_000_000n
+type Priced = Pick<CatalogueModel, 'id' | 'name' | keyof ModelPrices>
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
 const usage = z.looseObject({
@@ -64,9 +60,6 @@ export function metersOf(model: Priced, { inputTokens, cachedTokens, outputToken
 }
 
 /** What a call costs at the most, in micro-units, rounded up. */
-export function mostMicro(model: Priced, { inputTokens, outputTokens }: UsedMost): bigint {
-  const parts =
-    BigInt(inputTokens) * model.input_micro_per_million +
-    BigInt(outputTokens) * model.output_micro_per_million
-  return (parts + PER_MILLION - 1n) / PER_MILLION
+export function mostMicro(model: Priced, most: UsedMost): bigint {
+  return modelMostMicro(model, most)
 }

@@ -1,25 +1,16 @@
-import type { Language } from '@berth/contract/limits'
+import { type Language, MODEL_BODY_BYTES_MAX } from '@berth/contract/limits'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { RateCounts } from '../../../platform/http/rate-counts.ts'
 import type { RawAnswer, RawRequest, RawRoute } from '../../../platform/http/raw-routes.ts'
 import type { ModelCaller } from '../calls/call-book.ts'
 import type { Models } from '../models.ts'
-import { openAiError, refusalOf } from './openai-errors.ts'
+import { JSON_HEADERS, openAiAnswer } from './chat-answer.ts'
+import { openAiError } from './openai-errors.ts'
 
 /** What one key may call in a minute, and what one address may try that is no key. */
 const CALLS_PER_MINUTE = 3_000
 const REFUSED_PER_MINUTE = 60
 const WINDOW_MS = 60_000
-/** A long question with its tools; pictures are named by their address, or small. */
-const BODY_BYTES_MAX = 4_194_304
-const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
-const EVENT_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
-  // A proxy that gathers answers would hold its events back.
-  'x-accel-buffering': 'no',
-}
-const REFUSED = 400
 
 /**
  * `/v1`: hosted models by OpenAI's protocol, for any client of it, with an API key (B10). It lies at the root of the
@@ -63,7 +54,7 @@ export function v1Routes(
       return { ...rest, headers: { ...headers, ...limits } }
     }
 
-  const common = { atRoot: true, isCounted: false, bodyBytesMax: BODY_BYTES_MAX, refusal } as const
+  const common = { atRoot: true, isCounted: false, bodyBytesMax: MODEL_BODY_BYTES_MAX, refusal } as const
   return [
     {
       ...common,
@@ -84,23 +75,9 @@ export function v1Routes(
       ...common,
       methods: ['POST'],
       path: '/v1/chat/completions',
-      handle: answering(async ({ body, signal }, caller) => {
-        const reply = await models.chat.chat(caller, { text: body, signal })
-        const headers: Record<string, string> = { 'x-berth-call': reply.callId }
-        if (reply.status >= REFUSED) {
-          const refusal = Buffer.isBuffer(reply.body) ? refusalOf(reply.body) : null
-          if (refusal === null) throw new ApiError('model_call_failed')
-          return {
-            status: reply.status,
-            headers: { ...JSON_HEADERS, ...headers },
-            body: JSON.stringify(refusal),
-          }
-        }
-        if (reply.streamed)
-          return { status: 200, headers: { ...EVENT_HEADERS, ...headers }, body: reply.body }
-        if (reply.costMicro !== null) headers['x-berth-cost-micro'] = String(reply.costMicro)
-        return { status: 200, headers: { ...JSON_HEADERS, ...headers }, body: reply.body }
-      }),
+      handle: answering(async ({ body, signal }, caller) =>
+        openAiAnswer(await models.chat.chat(caller, { text: body, signal })),
+      ),
     },
     {
       ...common,

@@ -91,7 +91,7 @@ test('who cannot see the picture answers a question in words, by keyboard alone'
   const question = await page.locator('label', { hasText: /^What / }).innerText()
   await field.fill(sumOf(question))
   await page.keyboard.press('Enter')
-  await expect(page).toHaveURL(/instance-list/)
+  await expect(page).toHaveURL(/model-endpoints/)
 })
 
 test('the question is in the language of the page', async ({ browser }) => {

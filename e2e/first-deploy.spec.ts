@@ -75,7 +75,7 @@ test('[R1.8] [R4.1] [R2.16] signing up signs in, and a banner asks to activate',
   await page.getByRole('button', { name: 'Create account' }).click()
   // The mail has just gone out, so there is nothing to ask for yet.
   await expect(page.getByRole('button', { name: /^Send again in \d+ s/ })).toBeDisabled()
-  await expect(page).toHaveURL(/instance-list/)
+  await expect(page).toHaveURL(/model-endpoints/)
   await lookAt(page, 'unverified')
 })
 

@@ -85,7 +85,7 @@ test('setting it ends the session of another browser, and the new password logs 
   await logIn(OLD_PASSWORD)
   await expect(page.getByText('The email or password is not right', { exact: false })).toBeVisible()
   await logIn(NEW_PASSWORD)
-  await expect(page).toHaveURL(/instance-list/)
+  await expect(page).toHaveURL(/model-endpoints/)
 })
 
 test('[R8.1] a link that was used, and one without its token, say so and offer a new one', async () => {

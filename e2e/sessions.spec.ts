@@ -39,7 +39,7 @@ test('[R2.11] a referral code is cut to 200 characters, outlasts the page, and i
     page.getByRole('button', { name: 'Create account' }).click(),
   ])
   expect(sent.postDataJSON().referralCode).toBe('r'.repeat(200))
-  await expect(page).toHaveURL(/instance-list/)
+  await expect(page).toHaveURL(/model-endpoints/)
 })
 
 test('[R2.16] the wait after an activation mail lasts over a reload, and in every tab', async () => {

@@ -146,7 +146,7 @@ test('[R5.2] [B12] a new password asks for the old one, and ends the session of 
   await logIn(other, PASSWORD)
   await expect(other.getByText('The email or password is not right', { exact: false })).toBeVisible()
   await logIn(other, NEW_PASSWORD)
-  await expect(other).toHaveURL(/instance-list/)
+  await expect(other).toHaveURL(/model-endpoints/)
 })
 
 test('[R1.7] [B4] notifications are kept with each switch; what could not be kept stays chosen', async () => {
@@ -331,7 +331,7 @@ test('a deleted account is gone at once: its sessions end, and its address is fr
   await expect(page.getByText('The email or password is not right', { exact: false })).toBeVisible()
   await signUp(gateway, INES)
   await logIn(page, PASSWORD)
-  await expect(page).toHaveURL(/instance-list/)
+  await expect(page).toHaveURL(/model-endpoints/)
   await expect(page.getByRole('banner').getByText('$0.00')).toBeVisible()
   await openSection('profile')
   await expect(page.getByLabel('Username')).toHaveValue('Inês')

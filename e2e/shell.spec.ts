@@ -26,7 +26,7 @@ test.afterAll(async () => {
 test('the link that the first start prints signs the demo customer in, once', async ({ browser }) => {
   const link = await gateway.signInLink()
   await page.goto(link)
-  await expect(page).toHaveURL(/instance-list/)
+  await expect(page).toHaveURL(/model-endpoints/)
   await expect(page.getByRole('banner').getByText('$25.00')).toBeVisible()
   const second = await browser.newPage()
   await second.goto(link)

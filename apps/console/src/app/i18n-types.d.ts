@@ -18,6 +18,7 @@ import type instances from '../../public/locales/en/instances.json'
 import type invoices from '../../public/locales/en/invoices.json'
 import type keys from '../../public/locales/en/keys.json'
 import type methods from '../../public/locales/en/methods.json'
+import type models from '../../public/locales/en/models.json'
 import type offers from '../../public/locales/en/offers.json'
 import type payments from '../../public/locales/en/payments.json'
 import type publicIp from '../../public/locales/en/public-ip.json'
@@ -51,6 +52,7 @@ declare module 'i18next' {
       instances: typeof instances
       invoices: typeof invoices
       methods: typeof methods
+      models: typeof models
       keys: typeof keys
       offers: typeof offers
       payments: typeof payments

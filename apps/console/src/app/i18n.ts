@@ -35,6 +35,7 @@ export type Namespace =
   | 'instances'
   | 'invoices'
   | 'methods'
+  | 'models'
   | 'keys'
   | 'offers'
   | 'payments'

@@ -66,6 +66,10 @@ test('[R2.12] the menu has the groups of the specification and leads only to pag
   expect(built).toContain(HOME_PATH)
 })
 
+test('[R2.6] who is signed in starts at the models', () => {
+  expect(HOME_PATH).toBe('/model-endpoints')
+})
+
 test.each(LANGUAGES)('[R2.10] every page has a title in %s', language => {
   const file = new URL(`../../public/locales/${language}/common.json`, import.meta.url)
   const titles = JSON.parse(readFileSync(file, 'utf8')).titles

@@ -99,6 +99,12 @@ export const PAGES = [
     load: () => import('../pages/my-images/MyImagesPage.tsx'),
   },
   {
+    path: '/model-endpoints',
+    access: 'public',
+    namespaces: ['models'],
+    load: () => import('../pages/model-endpoints/ModelEndpointsPage.tsx'),
+  },
+  {
     path: '/community-image',
     access: 'public',
     namespaces: ['images'],

@@ -1,5 +1,5 @@
-/** Where a signed-in customer starts. The seed names /model-endpoints; until that page exists it is this one (R2.6). */
-export const HOME_PATH = '/instance-list'
+/** Where a signed-in customer starts (R2.6). */
+export const HOME_PATH = '/model-endpoints'
 
 /**
  * Where to go after sign-in (R2.6): only to a path of this console, never to another site.

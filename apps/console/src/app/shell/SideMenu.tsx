@@ -30,13 +30,13 @@ export function SideMenu({ collapsed, onFollow }: SideMenuProps) {
         >
           <h2 className={classes.heading}>{t(`shell.group.${group.heading}`)}</h2>
           <ul>
-            {group.entries.map(({ path, icon: Icon }) => (
+            {group.entries.map(({ path, icon: Icon, holds }) => (
               <li key={path}>
                 <Link
                   to={path}
                   className={classes.entry}
                   title={collapsed ? pageTitle(path, t) : undefined}
-                  aria-current={pathname === path ? 'page' : undefined}
+                  aria-current={pathname === path ? 'page' : holds?.includes(pathname)}
                   onClick={() => onFollow?.()}
                 >
                   <Icon size={17} stroke={1.6} aria-hidden="true" className={classes.icon} />

@@ -1,6 +1,7 @@
 import type { Image } from '@berth/contract/images'
 import type { GpuSpec, Region } from '@berth/contract/regions'
 import { offersOf, type SpecOffer } from '../../offers/offers.ts'
+import { microFromText } from '../../ui/micro-text.ts'
 import { EXPLORE_FIELDS, type ExploreSearch } from './search.ts'
 
 /** What narrows the offers; the order and the choice do not. */
@@ -16,9 +17,6 @@ export const NO_FILTERS: Pick<ExploreSearch, FilterName> = {
   available: '',
   kind: '',
 }
-
-/** Micro-units in one unit of currency have this many digits. */
-const MICRO_DIGITS = 6
 
 /**
  * The offers that a page shows.
@@ -36,16 +34,6 @@ export function findOffers(specs: readonly GpuSpec[], filters: ExploreSearch): S
       (priceMax === null || offer.priceMicroPerHour <= priceMax) &&
       (available === '' || offer.available > 0),
   )
-}
-
-/**
- * Reads a price of the address.
- * @param text Digits with at most six decimals, as its schema lets through.
- * @returns Micro-units.
- */
-export function microFromText(text: string): bigint {
-  const [units = '0', decimals = ''] = text.split('.')
-  return BigInt(units + decimals.padEnd(MICRO_DIGITS, '0'))
 }
 
 /** Something in the address that means nothing here. */

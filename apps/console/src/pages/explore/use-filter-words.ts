@@ -1,7 +1,8 @@
 import type { GpuSpec, Region } from '@berth/contract/regions'
 import { useTranslation } from 'react-i18next'
 import { useFormat } from '../../ui/format.ts'
-import { type FilterName, microFromText } from './offer-filters.ts'
+import { microFromText } from '../../ui/micro-text.ts'
+import type { FilterName } from './offer-filters.ts'
 
 interface Known {
   regions: readonly Region[]

@@ -7,10 +7,10 @@ import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { useChange } from '../../../api/use-change.ts'
 import { DialogForm, FormDialog } from '../../../lists/FormDialog.tsx'
+import { microFromText } from '../../../ui/micro-text.ts'
 import { momentFromText, textFromMoment } from '../../../ui/stop-rules.ts'
 import { toast } from '../../../ui/toast.ts'
 import { useContractForm } from '../../../ui/use-contract-form.ts'
-import { microFromText } from '../offer-filters.ts'
 import { EXPLORE_FIELDS } from '../search.ts'
 
 /** A week from now is offered at first. */

@@ -1,0 +1,104 @@
+import { type BrowserContext, expect, type Page, test } from '@playwright/test'
+import { type ModelServerDouble, startModelServer } from '../apps/gateway/test/model-server.ts'
+import { type Gateway, startGateway } from './gateway.ts'
+import { lookAt } from './looks.ts'
+import { type ModelCatalogue, makeModelCatalogue } from './model-catalogue.ts'
+import { isOfComputer, signUp, topUp, verifyAddress } from './walk.ts'
+import { holdWidths } from './widths.ts'
+
+/** Hosted models: as a guest finds them, and as a customer tries one. */
+test.describe.configure({ mode: 'serial' })
+
+const MOIRA = { email: 'moira@example.org', password: 'Harbour-Light-7', name: 'Moira' }
+
+let server: ModelServerDouble
+let catalogue: ModelCatalogue
+let gateway: Gateway
+let context: BrowserContext
+let page: Page
+/** Anything that the browser complains about: a healthy console says nothing. */
+const complaints: string[] = []
+
+test.beforeAll(async ({ browser }) => {
+  server = await startModelServer()
+  catalogue = await makeModelCatalogue(server.url)
+  gateway = await startGateway({ BERTH_CATALOGUE: catalogue.file })
+  await signUp(gateway, MOIRA)
+  await verifyAddress(gateway, MOIRA.email)
+  await topUp(gateway, MOIRA)
+  context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
+  context.on('weberror', error => complaints.push(String(error.error())))
+  context.on('console', message => {
+    if (message.type() === 'error' && !isOfComputer(message.text())) complaints.push(message.text())
+  })
+  page = await context.newPage()
+})
+
+test.afterAll(async () => {
+  await context?.close()
+  await gateway?.stop()
+  await server?.close()
+  await catalogue?.remove()
+})
+
+const rows = () => page.getByRole('row')
+
+test('[R1.5] [R2.3] a guest sees every model with its price, in the same shell', async () => {
+  await page.goto('/model-endpoints')
+  await expect(page.getByRole('heading', { level: 1, name: 'Model endpoints' })).toBeVisible()
+  await expect(page.getByText('6 of 6 models')).toBeVisible()
+  const row = page.getByRole('row', { name: /Qwen3 32B/ })
+  await expect(row).toContainText('$0.10 /M in')
+  await expect(row).toContainText('$0.30 /M out')
+  await expect(row).toContainText('40,960 context')
+  await expect(page.getByRole('banner').getByRole('link', { name: 'Log in' })).toHaveAttribute(
+    'href',
+    '/auth?mode=login&redirect=%2Fmodel-endpoints',
+  )
+  await lookAt(page, 'model-endpoints-guest')
+  await holdWidths(page, 'the catalogue of models as a guest sees it')
+})
+
+test('filters stand in the address and as pills; a reload shows the same rows', async () => {
+  await page.getByRole('checkbox', { name: /^Qwen/ }).check()
+  await expect(rows()).toHaveCount(3)
+  await page.getByRole('checkbox', { name: /^Multimodal/ }).check()
+  await expect(page).toHaveURL(/\?vendor=qwen&kind=multimodal$/)
+  await expect(page.getByText('1 of 6 models')).toBeVisible()
+  await page.reload()
+  await expect(rows()).toHaveCount(2)
+  await lookAt(page, 'model-endpoints-narrowed')
+  await page.getByRole('button', { name: 'Remove the filter: Qwen' }).click()
+  await page.getByRole('button', { name: 'Remove the filter: Multimodal' }).click()
+  await expect(rows()).toHaveCount(7)
+  await page.getByRole('slider').fill('0')
+  await expect(page.getByRole('button', { name: 'Remove the filter: Out up to $0.30' })).toBeVisible()
+  await expect(rows()).toHaveCount(3)
+  await page.getByRole('searchbox').fill('nothing of the kind')
+  await expect(page.getByText('No model matches “nothing of the kind”')).toBeVisible()
+  await lookAt(page, 'model-endpoints-no-match')
+  await page.getByRole('button', { name: 'Clear the search' }).click()
+  await page.getByRole('button', { name: 'Remove the filter: Out up to $0.30' }).click()
+  await expect(rows()).toHaveCount(7)
+})
+
+test('on a phone a row has two lines, and the filters are a sheet', async () => {
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expect(page.getByRole('group', { name: 'Kind' })).toBeHidden()
+  await page.getByRole('button', { name: 'Filters' }).click()
+  const sheet = page.getByRole('dialog', { name: 'Filters' })
+  await sheet.getByRole('checkbox', { name: /^Qwen/ }).check()
+  await lookAt(page, 'model-endpoints-sheet')
+  await page.setViewportSize({ width: 390, height: 844 })
+  await sheet.getByRole('button', { name: 'Show 2 models' }).click()
+  await expect(sheet).toHaveCount(0)
+  const row = page.getByRole('row', { name: /Qwen3 32B/ })
+  await expect(row).toContainText('$0.30 /M out')
+  expect((await row.boundingBox())?.height).toBeLessThan(70)
+  await page.setViewportSize({ width: 1_440, height: 900 })
+  await page.goto('/model-endpoints')
+})
+
+test('the browser complains of nothing', () => {
+  expect(complaints).toEqual([])
+})

@@ -3,6 +3,7 @@ import type { CallInput } from '@berth/contract/call'
 import OpenAI, { type ClientOptions } from 'openai'
 import { modelServersOf } from '../src/drivers/models/model-servers.ts'
 import type { CatalogueModel } from '../src/platform/config/catalogue.ts'
+import { at, hostedModel } from './hosted-models.ts'
 import { type ModelServerDouble, startModelServer } from './model-server.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
@@ -41,20 +42,14 @@ export async function startModelGateway(
 ): Promise<ModelGateway> {
   const [server, spare] = await Promise.all([startModelServer(), startModelServer()])
   const plain = overrides.catalogue ?? shippedCatalogue()
-  const model = (id: string, servers: ModelServerDouble[]): CatalogueModel => ({
-    id,
-    name: id,
-    kind: 'chat',
-    vendor: 'Test',
-    description: id,
-    context_tokens: 1_000,
-    output_tokens_max: ANSWER_MAX,
-    capabilities: [],
-    input_micro_per_million: INPUT_MICRO * 1_000_000n,
-    cached_micro_per_million: 1_000_000n,
-    output_micro_per_million: OUTPUT_MICRO * 1_000_000n,
-    servers: servers.map(({ url }) => ({ driver: 'openai', url, key_env: 'TEST_KEY', model: 'theirs' })),
-  })
+  const model = (id: string, servers: ModelServerDouble[]): CatalogueModel =>
+    hostedModel(id, {
+      output_tokens_max: ANSWER_MAX,
+      servers: servers.map(at),
+      input_micro_per_million: INPUT_MICRO * 1_000_000n,
+      cached_micro_per_million: 1_000_000n,
+      output_micro_per_million: OUTPUT_MICRO * 1_000_000n,
+    })
   const models = [...plain.models, model('one', [server]), model('two', [server, spare])]
   const nowSeconds = () => Math.floor(Date.now() / 1_000)
   const gateway = await startGateway({

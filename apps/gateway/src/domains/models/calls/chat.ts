@@ -138,7 +138,10 @@ export function createChat(deps: ChatDeps) {
     function endOnce() {
       const { status, used, pieces, firstMs } = seen
       const paid = firstMs === null ? NOTHING : (used ?? guess(running, pieces))
-      ended ??= end(running, { status, used: paid, errorCode: 'broke_off' }, firstMs).then(costMicro => ({ used: paid, costMicro }))
+      ended ??= end(running, { status, used: paid, errorCode: 'broke_off' }, firstMs).then(costMicro => ({
+        used: paid,
+        costMicro,
+      }))
       return ended
     }
 

@@ -19,6 +19,7 @@ import { accountDeleted } from '../identity/events.ts'
 import { createCouponDesk } from './credits/coupon-desk.ts'
 import { redeemCoupon } from './credits/coupons.ts'
 import { endCreditsNow, listCouponsOf, listLots } from './credits/credit-list.ts'
+import { tellEndings } from './credits/end-notices.ts'
 import { type Grant, grantCredit } from './credits/grants.ts'
 import { creditOutage, type Outage } from './credits/outages.ts'
 import { openBillFile } from './documents/bill-file.ts'
@@ -144,6 +145,9 @@ export function createBilling(deps: BillingDeps) {
     /** Answers the list of credits, lot by lot. */
     credits: (userId: string, query: ListQuery): Promise<CallData<typeof listCredits>> =>
       listLots(deps, userId, query),
+
+    /** Tells customers of credits that end within a week, and again within a day. @returns How many customers. */
+    tellEndings: (signal?: AbortSignal): Promise<number> => tellEndings(deps, signal),
 
     /** What operators do with credits and coupons (R6.5). */
     couponDesk: createCouponDesk(deps),

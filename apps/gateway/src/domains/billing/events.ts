@@ -62,3 +62,23 @@ export const disputeWon = defineEvent('dispute.won', ofRefund)
 
 /** What was given back did not arrive, and went back to where it was: once for each time. */
 export const refundFailed = defineEvent('refund.failed', ofRefund)
+
+/** Credits are about to end: once a week and once a day before, all that end on the same dates in one. */
+export const creditsEnding = defineEvent(
+  'credits.ending',
+  z.object({
+    userId: z.uuid(),
+    at: z.iso.datetime(),
+    currency: z.enum(CURRENCIES),
+    /** The nearest end first; what is left by now of what ends at each moment. */
+    credits: z.array(
+      z.object({
+        endsAt: z.iso.datetime(),
+        /** Micro-units, as text. */
+        leftMicro: z.string(),
+        /** Whether it pays for models alone. */
+        modelsOnly: z.boolean(),
+      }),
+    ),
+  }),
+)

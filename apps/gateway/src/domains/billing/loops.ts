@@ -8,7 +8,7 @@ interface LoopDeps {
   db: Database
   clock: Clock
   log: Pick<Logger, 'error' | 'info'>
-  billing: Pick<Billing, 'postDue' | 'recoverTopups' | 'checkBooks' | 'invoices'> & {
+  billing: Pick<Billing, 'postDue' | 'recoverTopups' | 'checkBooks' | 'invoices' | 'tellEndings'> & {
     methods: Pick<Billing['methods'], 'recover'>
     autoTopup: Pick<Billing['autoTopup'], 'run'>
   }
@@ -33,11 +33,14 @@ const BOOKS_MS = 86_400_000
 /** Whoever holds the lease looks so often whether they are to be: soon after a start, and not in the midst of it. */
 const BOOKS_LOOK_MS = 60_000
 
+/** Pause between two looks for credits that are about to end; they are told of days before. */
+const ENDINGS_MS = 600_000
+
 /** Pause between two looks at balances that are topped up by themselves. */
 const AUTO_TOPUP_MS = 15_000
 
 /**
- * The domain's four loops. Each runs in one replica at a time, and outlives every error of the database.
+ * The domain's loops. Each runs in one replica at a time, and outlives every error of the database.
  * `start` also finishes at once what a killed gateway left behind. `stop` returns when nothing runs any more.
  */
 export function createBillingLoops(deps: LoopDeps): Pick<Loop, 'start' | 'stop'> {
@@ -113,16 +116,24 @@ export function createBillingLoops(deps: LoopDeps): Pick<Loop, 'start' | 'stop'>
     log,
     run: signal => billing.invoices.makeDue(signal),
   })
+  const endings = createLoop({
+    name: 'billing.credit-ends',
+    pauseMs: ENDINGS_MS,
+    atOnce: true,
+    lease: deps,
+    log,
+    async run(signal) {
+      const told = await billing.tellEndings(signal)
+      if (told > 0) log.info({ told }, 'told customers of credits that are about to end')
+    },
+  })
+  const loops = [metering, recovery, invoices, books, autoTopup, endings]
   return {
     start() {
-      metering.start()
-      recovery.start()
-      invoices.start()
-      books.start()
-      autoTopup.start()
+      for (const loop of loops) loop.start()
     },
     async stop() {
-      await Promise.all([metering.stop(), recovery.stop(), invoices.stop(), books.stop(), autoTopup.stop()])
+      await Promise.all(loops.map(loop => loop.stop()))
     },
   }
 }

@@ -188,3 +188,11 @@ export interface BalanceLowFacts {
   burnMicroPerHour: string
   currency: Currency
 }
+
+/** Of credits that are about to end. */
+export interface CreditsEndingFacts {
+  userId: string
+  currency: Currency
+  /** The nearest end first; `leftMicro` in micro-units, as text. */
+  credits: { endsAt: string; leftMicro: string; modelsOnly: boolean }[]
+}

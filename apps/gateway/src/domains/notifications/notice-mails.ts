@@ -11,6 +11,7 @@ import type {
   AutoTopUpFacts,
   BalanceLowFacts,
   BudgetFacts,
+  CreditsEndingFacts,
   DeletionFacts,
   ImageFacts,
   InstanceTroubleFacts,
@@ -30,6 +31,7 @@ import { ADDRESS_TEXTS } from './mails/address-mail.ts'
 import { AUTO_TOP_UP_TEXTS, NO_METHOD } from './mails/auto-top-up-mail.ts'
 import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
 import { BUDGET_TEXTS } from './mails/budget-mail.ts'
+import { CREDITS_ENDING_TEXTS, endingLine } from './mails/credits-ending-mail.ts'
 import { DELETION_TEXTS } from './mails/deletion-mail.ts'
 import { IMAGE_TEXTS } from './mails/image-mail.ts'
 import { INSTANCE_TROUBLE_TEXTS } from './mails/instance-trouble-mail.ts'
@@ -161,6 +163,29 @@ export function defineNotices(deps: NoticeDeps) {
         next: timeOr('', facts.nextTryAt),
       }),
       'auto-top-up',
+    ),
+    creditsEnding: define(
+      // Credits that end are a balance that falls.
+      'balance_low',
+      CREDITS_ENDING_TEXTS,
+      () => 'payments',
+      ({ credits, currency }: CreditsEndingFacts, { language }) => {
+        const amountOf = (micro: bigint) => formatMicro(microFromCents(centsFloor(micro)), currency)
+        return {
+          total: amountOf(credits.reduce((sum, { leftMicro }) => sum + BigInt(leftMicro), 0n)),
+          last: timeText(credits.at(-1)?.endsAt ?? ''),
+          list: credits
+            .map(({ endsAt, leftMicro, modelsOnly }) =>
+              endingLine(language, {
+                amount: amountOf(BigInt(leftMicro)),
+                until: timeText(endsAt),
+                modelsOnly,
+              }),
+            )
+            .join('\n'),
+        }
+      },
+      'credits-ending',
     ),
     instanceTrouble: define(
       'instance_trouble',

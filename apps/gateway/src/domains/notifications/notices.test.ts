@@ -12,7 +12,7 @@ import { systemClock } from '../../platform/clock.ts'
 import type { DomainEvent } from '../../platform/events/define-event.ts'
 import { createEvents, type Events } from '../../platform/events/events.ts'
 import { createJobs, type Jobs } from '../../platform/jobs/jobs.ts'
-import { autoTopupNews, paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
+import { autoTopupNews, creditsEnding, paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
 import { deletionNews, instancesInTrouble, resumeNews, termNews } from '../instances/events.ts'
 import { apiKeyCreated } from '../models/events.ts'
@@ -189,6 +189,26 @@ test('[R3.9] [B4] auto top-up that is refused, ends or is capped is told under t
   )
   expect(off).toMatch(/Reason: No payment method is saved\.[\s\S]* not tried again before you turn it on/)
   expect(off).not.toContain('Card:')
+})
+
+test('[R3.8] [B4] credits that end are told under the switch of the balance, with each amount and its end', async () => {
+  const mailsOff = { ...DEFAULT_CHOICE.mails, balance_low: false }
+  await notifications.set(other, { ...DEFAULT_CHOICE, mails: mailsOff })
+  const credits = [
+    { endsAt: '2026-03-17T12:00:00.000Z', leftMicro: '4999999', modelsOnly: false },
+    { endsAt: '2026-03-17T15:00:00.000Z', leftMicro: '2500000', modelsOnly: true },
+  ]
+  for (const userId of [other, wanted]) await tell(creditsEnding, { userId, at, currency: 'USD', credits })
+  await idle()
+  const [mail, ...more] = await mails()
+  expect(more).toEqual([])
+  expect(mail).toMatchObject({
+    to: 'wanted@example.com',
+    subject: 'Berth: $7.49 of your credits end by 2026-03-17 15:00 UTC',
+  })
+  expect(mail?.text).toContain(
+    '$4.99 until 2026-03-17 12:00 UTC\n$2.50 until 2026-03-17 15:00 UTC, for calls of models only\n',
+  )
 })
 
 test('[R3.9] a card that has expired is told as that, and not as declined by its bank', async () => {

@@ -7,6 +7,7 @@ import type { Database, Queryable } from '../../platform/database/database.ts'
 import type { Events } from '../../platform/events/events.ts'
 import {
   autoTopupNews,
+  creditsEnding,
   disputeWon,
   paymentDisputed,
   paymentRefunded,
@@ -95,6 +96,7 @@ function tellOfEvents(
     notices.topUpReceipt(tx, { ...facts, stopped: await stoppedUnpaid(tx, facts.userId) }),
   )
   events.on(autoTopupNews, LISTENER, notices.autoTopUp)
+  events.on(creditsEnding, LISTENER, (tx, { at: _, ...facts }) => notices.creditsEnding(tx, facts))
   events.on(offerWatchNews, LISTENER, notices.offerWatch)
   const outcomes = {
     given_back: paymentRefunded,

@@ -135,8 +135,11 @@ export async function readLot(
   return row ? lotOf(factsOf(row, currency, leftOf, clock.now())) : null
 }
 
-/** What is left of each lot, by what is due and not by what is posted. */
-async function readLeft(q: Queryable, clock: Clock, userId: string) {
+/**
+ * What is left of each lot that is there, by what is due and not by what is posted. The caller holds the wallet's lock, or
+ * reads in a snapshot. @throws ApiError `not_found` without a wallet.
+ */
+export async function readLeft(q: Queryable, clock: Clock, userId: string) {
   const totals = await readTotals(q, clock, userId)
   const lots = await readLots(q, userId)
   const leftOf = takeUnposted(lots, totals, clock.now())

@@ -102,6 +102,19 @@ export const creditEnd = pgTable(
   ],
 )
 
+/** That a customer was told so many days before it that a lot is about to end: once for each. */
+export const creditEndNotice = pgTable(
+  'credit_end_notice',
+  {
+    grantId: uuid('grant_id')
+      .notNull()
+      .references(() => creditGrant.id),
+    days: integer('days').notNull(),
+    toldAt: moment('told_at').notNull(),
+  },
+  table => [primaryKey({ columns: [table.grantId, table.days] })],
+)
+
 /** What operators give codes out for: whoever redeems one gets a lot of credits. */
 export const coupon = pgTable(
   'coupon',

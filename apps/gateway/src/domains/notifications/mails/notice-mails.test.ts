@@ -4,6 +4,7 @@ import { ADDRESS_TEXTS } from './address-mail.ts'
 import { AUTO_TOP_UP_TEXTS } from './auto-top-up-mail.ts'
 import { BALANCE_LOW_TEXTS } from './balance-low-mail.ts'
 import { BUDGET_TEXTS } from './budget-mail.ts'
+import { CREDITS_ENDING_TEXTS, endingLine } from './credits-ending-mail.ts'
 import { DELETION_TEXTS } from './deletion-mail.ts'
 import { INSTANCE_TROUBLE_TEXTS } from './instance-trouble-mail.ts'
 import { KEY_ADDED_TEXTS } from './key-added-mail.ts'
@@ -136,6 +137,7 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
     AUTO_TOP_UP_TEXTS,
     { at, news: 'capped', amount: '$50.00', cap: '$200.00', next: '2026-04-01 00:00 UTC' },
   ],
+  ['credits that end', CREDITS_ENDING_TEXTS, { total: '$7.50', last: at, list: '$7.50 — 2026-03-01' }],
   ['low balance', BALANCE_LOW_TEXTS, { balance: '$2.50', rate: '$1.0000', lasts: '2:30' }],
 ]
 
@@ -182,6 +184,14 @@ test('[R1.9] a card is called so in each language; what has no digits has its na
   expect(new Set(texts).size).toBe(LANGUAGES.length)
   for (const text of texts) expect(text).toMatch(/Visa.*4242|4242.*Visa/)
   for (const language of LANGUAGES) expect(cardText(language, { brand: 'Bank', last4: '' })).toBe('Bank')
+})
+
+test('[R1.9] an amount of credits with its end is said in each language, and what it is for', () => {
+  const lines = [false, true].flatMap(modelsOnly =>
+    LANGUAGES.map(language => endingLine(language, { amount: '$7.50', until: at, modelsOnly })),
+  )
+  expect(new Set(lines).size).toBe(2 * LANGUAGES.length)
+  for (const line of lines) expect(line).toMatch(/\$7\.50.*2026-03-01 12:00 UTC/)
 })
 
 test.each(LANGUAGES)('a duration in %s is never more than it is', language => {

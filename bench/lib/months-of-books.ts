@@ -26,6 +26,7 @@ export async function fillMonths(pool: OpenDatabase['pool'], months: number): Pr
     `delete from invoice_series`,
     `alter table invoice enable trigger user`,
     `delete from usage_day`,
+    `delete from usage_total`,
     `delete from usage_meter`,
     `delete from usage_interval`,
     `delete from payment_intent`,

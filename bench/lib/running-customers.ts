@@ -12,7 +12,7 @@ export async function emptyBooks(pool: Statements): Promise<void> {
   await each(pool, [
     `alter table ledger_transfer disable trigger user`,
     `alter table invoice disable trigger user`,
-    `truncate ledger_transfer, usage_day, usage_meter, usage_interval, payment_intent, invoice, invoice_series, wallet,
+    `truncate ledger_transfer, usage_day, usage_total, usage_meter, usage_interval, payment_intent, invoice, invoice_series, wallet,
       ledger_account cascade`,
     `alter table ledger_transfer enable trigger user`,
     `alter table invoice enable trigger user`,

@@ -17,10 +17,10 @@ import { ApiError } from '../../../platform/http/api-error.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
 import { currencyOf } from '../ledger/wallet.ts'
 import type { SubjectFacts } from '../meters/tables.ts'
+import { kindPlaceSql } from '../meters/usage-kinds.ts'
 import type { Subject } from '../subject.ts'
 import { transactionId } from './transactions.ts'
-import { kindPlaceSql } from './usage-kinds.ts'
-import { type Days, inSnapshot, type Snapshot, stretchesOf, usedRows } from './used.ts'
+import { type Days, inSnapshot, type Snapshot, stretchesOf, usedByKind, usedRows } from './used.ts'
 
 interface Deps {
   db: Database
@@ -70,19 +70,12 @@ type SubjectRow = {
  */
 export async function readMonths(deps: Deps, userId: string): Promise<CallData<typeof getBillMonths>> {
   return await inSnapshot(deps, userId, async snapshot => {
-    const { tx, unposted } = snapshot
+    const { tx } = snapshot
     const currency = await currencyOf(tx, userId)
     const { rows } = await tx.execute<Sums & { month: string }>(sql`
-      select to_char(day, 'YYYY-MM') as month, coalesce(sum(micro) filter (where part = 'cash'), 0) as cash,
-        coalesce(sum(micro) filter (where part = 'credits'), 0) as credits,
-        coalesce(sum(micro) filter (where part = 'write_off'), 0) as waived
-      from (
-        select day, part, case when back then -amount_micro else amount_micro end as micro
-        from usage_day where user_id = ${userId}
-        union all
-        select day, part, micro from jsonb_to_recordset(${JSON.stringify(unposted)}::jsonb)
-          as d (day date, part text, micro bigint)
-      ) found group by 1 order by 1 desc`)
+      select to_char(month, 'YYYY-MM') as month, sum(cash) as cash, sum(credits) as credits, sum(waived) as waived
+      from (select date_trunc('month', day) as month, cash, credits, waived from (${usedByKind(snapshot)}) used) found
+      group by found.month order by found.month desc`)
     return { currency, months: rows.map(row => ({ month: row.month, ...amountsOf(row) })) }
   })
 }

@@ -13,8 +13,8 @@ import type { Database, Transaction } from '../../../platform/database/database.
 import { wireOf } from '../../../platform/http/wire.ts'
 import { lastsSeconds } from '../credits/reckoning.ts'
 import { readTotals } from '../ledger/wallet.ts'
+import { usageKindSql } from '../meters/usage-kinds.ts'
 import type { Subject } from '../subject.ts'
-import { usageKindSql } from './usage-kinds.ts'
 
 interface OutlookDeps {
   db: Database

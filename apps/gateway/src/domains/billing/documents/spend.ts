@@ -5,8 +5,8 @@ import { sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { currencyOf } from '../ledger/wallet.ts'
-import { kindPlaceSql, usageKindSql } from './usage-kinds.ts'
-import { dateOf, ITS_STRETCH, inSnapshot, usedRows } from './used.ts'
+import { kindPlaceSql } from '../meters/usage-kinds.ts'
+import { dateOf, inSnapshot, usedByKind } from './used.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -27,13 +27,10 @@ export async function readSpend(
     const dayAt = (index: number) => dateOf(new Date(now.getTime() + (index - days + 1) * DAY_MS))
     const span = { from: dayAt(0), until: dayAt(days) }
     const { rows } = await tx.execute<{ date: string; usage: UsageKind; amount: string }>(sql`
-      with used as (${usedRows(snapshot, span)})
-      select to_char(u.day, 'YYYY-MM-DD') as date, ${usageKindSql(sql`i.subject_kind`, sql`m.sku`)} as usage,
-        sum(u.cash + u.credits) as amount
-      from used u
-      ${ITS_STRETCH}
-      group by 1, 2 having sum(u.cash + u.credits) <> 0
-      order by 1, ${kindPlaceSql(usageKindSql(sql`i.subject_kind`, sql`m.sku`))}`)
+      select to_char(day, 'YYYY-MM-DD') as date, usage, sum(cash + credits) as amount
+      from (${usedByKind(snapshot, span)}) used
+      group by day, usage having sum(cash + credits) <> 0
+      order by day, ${kindPlaceSql(sql`usage`)}`)
     const byDate = Map.groupBy(rows, ({ date }) => date)
     return {
       currency: await currencyOf(tx, userId),

@@ -54,10 +54,15 @@ export async function spentAtMost(
   // In one statement, so that a posting beside it is counted once.
   const { rows } = await q.execute<{ posted: string; due: string }>(sql`
     select
-      (select coalesce(sum(case when d.back then -d.amount_micro else d.amount_micro end), 0)
-       from usage_day d join usage_interval i on i.id = d.interval_id
-       where d.user_id = w.user_id and d.day >= (w.since at time zone 'utc')::date and d.part <> 'write_off'
-         and ${isMeant}) as posted,
+      case when w.instance_id is null then
+        (select coalesce(sum(t.cash_micro + t.credits_micro), 0) from usage_total t
+         where t.user_id = w.user_id and t.day >= (w.since at time zone 'utc')::date)
+      else
+        (select coalesce(sum(case when d.back then -d.amount_micro else d.amount_micro end), 0)
+         from usage_day d join usage_interval i on i.id = d.interval_id
+         where d.user_id = w.user_id and d.day >= (w.since at time zone 'utc')::date and d.part <> 'write_off'
+           and i.subject_kind = 'instance' and i.subject_id = w.instance_id)
+      end as posted,
       (select coalesce(sum(greatest(
          ${dueSql(now)} - greatest(i.posted_micro + i.waived_micro, ${dueSql(sql`w.since`)}), 0)), 0)
        from usage_interval i

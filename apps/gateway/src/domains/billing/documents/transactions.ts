@@ -10,6 +10,7 @@ import { wireOf } from '../../../platform/http/wire.ts'
 import { unpostedMicro } from '../meters/metering.ts'
 import type { SubjectFacts } from '../meters/tables.ts'
 import type { Unit } from '../meters/units.ts'
+import { usageKindSql } from '../meters/usage-kinds.ts'
 import type { Subject } from '../subject.ts'
 import { INVOICE_PREFIX } from './invoices/read-invoices.ts'
 import {
@@ -19,7 +20,6 @@ import {
   type TransactionFilter,
   type TransactionType,
 } from './transaction-filter.ts'
-import { usageKindSql } from './usage-kinds.ts'
 
 const transactionOf = wireOf(transaction)
 const aboutOf = wireOf(transaction.shape.about)

@@ -5,7 +5,7 @@ import { foreseePostings } from '../meters/booking.ts'
 import { selectOpen } from '../meters/posting.ts'
 import { readPurse } from '../meters/purse.ts'
 import type { usageDay } from '../meters/tables.ts'
-import { usageKindSql } from './usage-kinds.ts'
+import { usageKindSql } from '../meters/usage-kinds.ts'
 
 /** What posting all that is due now would add to one day of one stretch. */
 interface UnpostedDay {
@@ -144,6 +144,25 @@ export function usedPage(
       ${summed(postedRows(snapshot, days, which))} union all ${summed(unpostedRows(snapshot, days, which))}
     ) sides
     group by interval_id, day order by day, interval_id limit ${limit}`
+}
+
+/**
+ * What was used by day and kind of usage, posted or not, as rows `day, usage, cash, credits, waived`; several of the same
+ * day and kind. Read from totals, of which a day has a few whatever was started and stopped on it.
+ * @param days Which; left out: all.
+ */
+export function usedByKind(snapshot: Snapshot, days?: Days): SQL {
+  const within = days ? sql`day >= ${days.from}::date and day < ${days.until}::date` : sql`true`
+  const of = (part: UnpostedDay['part']) => sql`case when u.part = ${part} then u.micro else 0 end`
+  return sql`
+    select day, usage, cash_micro as cash, credits_micro as credits, waived_micro as waived
+    from usage_total where user_id = ${snapshot.userId} and ${within}
+    union all
+    select u.day, ${usageKindSql(sql`i.subject_kind`, sql`m.sku`)}, ${of('cash')}, ${of('credits')}, ${of('write_off')}
+    from jsonb_to_recordset(${JSON.stringify(snapshot.unposted)}::jsonb)
+      as u (interval_id uuid, day date, part text, micro bigint)
+    ${ITS_STRETCH}
+    where ${within}`
 }
 
 /** A condition on `d`: a name or an id of its stretch has a text in it. */

@@ -78,6 +78,21 @@ const DAMAGES: [string, (userId: string) => SQL, RegExp][] = [
   ],
   ['usage without a receipt', () => sql`delete from usage_day`, /sums by day .*: 0 by the day, 1000000 by/],
   [
+    'a total of a day that its stretches do not know',
+    () => sql`update usage_total set cash_micro = cash_micro + 1`,
+    /totals by day and kind .*, compute: \d+ of cash, \d+ of credits and \d+ waived, by its stretches/,
+  ],
+  [
+    'usage that no total has',
+    () => sql`delete from usage_total`,
+    /totals by day and kind .*: without totals, 0 of cash/,
+  ],
+  [
+    'usage that is counted as of another kind',
+    () => sql`update usage_total set usage = 'disk'`,
+    /totals by day and kind .*, disk: .* by its stretches 0, 0 and 0/,
+  ],
+  [
     'parts of a second that are left over and lost',
     () => sql`update usage_interval set rest_parts = 7 where subject_id = 'i-a'`,
     /what the wallet keeps for the next: .*: 0 kept, 7 left over/,

@@ -3,6 +3,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { CREDIT_RULES } from '../credits/check-credits.ts'
 import { dueSql } from '../meters/unposted.ts'
+import { usageKindSql } from '../meters/usage-kinds.ts'
 import { ASIDE_RULE } from '../payments/aside-rule.ts'
 import type { Rule } from './book-rule.ts'
 
@@ -118,6 +119,27 @@ const RULES: Rule[] = [
       ) t on t.interval_id = d.interval_id and t.user_id = d.user_id and t.day = d.day and t.part = d.part
         and t.back = d.back
       where d.amount_micro is distinct from t.micro or d.entries is distinct from t.entries`,
+  },
+  {
+    name: "a customer's totals by day and kind of usage are those of their stretches",
+    broken: sql`
+      select coalesce(s.user_id, d.user_id) || ' on ' || coalesce(s.day, d.day) || ', ' || coalesce(s.usage, d.usage) || ': '
+        || coalesce(s.cash_micro::text, 'without totals, 0') || ' of cash, ' || coalesce(s.credits_micro, 0) || ' of credits and '
+        || coalesce(s.waived_micro, 0) || ' waived, by its stretches ' || coalesce(d.cash, 0) || ', '
+        || coalesce(d.credits, 0) || ' and ' || coalesce(d.waived, 0) as problem
+      from usage_total s full join (
+        select user_id, day, usage, coalesce(sum(micro) filter (where part = 'cash'), 0) as cash,
+          coalesce(sum(micro) filter (where part = 'credits'), 0) as credits,
+          coalesce(sum(micro) filter (where part = 'write_off'), 0) as waived
+        from (
+          select u.user_id, u.day, u.part, case when u.back then -u.amount_micro else u.amount_micro end as micro,
+            ${usageKindSql(sql`i.subject_kind`, sql`m.sku`)} as usage
+          from usage_day u join usage_interval i on i.id = u.interval_id
+            left join usage_meter m on m.interval_id = u.interval_id and m.position = 0
+        ) parts group by user_id, day, usage
+      ) d on d.user_id = s.user_id and d.day = s.day and d.usage = s.usage
+      where s.cash_micro is distinct from d.cash or s.credits_micro is distinct from d.credits
+        or s.waived_micro is distinct from d.waived`,
   },
   {
     name: 'a stretch was charged by the formula up to where it is posted',

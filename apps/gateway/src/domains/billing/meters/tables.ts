@@ -1,3 +1,4 @@
+import { USAGE_KINDS } from '@berth/contract/usage-kinds'
 import { sql } from 'drizzle-orm'
 import {
   bigint,
@@ -135,6 +136,24 @@ export const usageDay = pgTable(
     index('usage_day_user').on(table.userId, table.day, table.intervalId),
     check('usage_day_amount', sql`${table.amountMicro} > 0 and ${table.entries} > 0`),
   ],
+)
+
+/**
+ * The same summed by customer, day and kind of usage, what was given back taken off: what pages of many days are read
+ * from, some rows a day however much was started and stopped. Triggers keep it with `usage_day`, whoever writes there:
+ * a gateway of the version before that still runs as well.
+ */
+export const usageTotal = pgTable(
+  'usage_total',
+  {
+    userId: uuid('user_id').notNull(),
+    day: date('day', { mode: 'string' }).notNull(),
+    usage: text('usage', { enum: USAGE_KINDS }).notNull(),
+    cashMicro: amount('cash_micro').notNull(),
+    creditsMicro: amount('credits_micro').notNull(),
+    waivedMicro: amount('waived_micro').notNull(),
+  },
+  table => [primaryKey({ columns: [table.userId, table.day, table.usage] })],
 )
 
 /** What usage is paid from: a customer's accounts, or nobody. */

@@ -8,7 +8,7 @@ import { creditEnd, creditGrant, creditUse } from '../credits/tables.ts'
 import { ledgerAccount, ledgerTransfer, wallet, walletHold } from '../ledger/tables.ts'
 import { lockWallet } from '../ledger/wallet.ts'
 import { postAll, postTogether } from './posting.ts'
-import { usageDay, usageInterval } from './tables.ts'
+import { usageDay, usageInterval, usageTotal } from './tables.ts'
 
 /**
  * Goal: posting many customers together writes what posting them one by one does, to the micro-unit (B2).
@@ -148,6 +148,7 @@ async function booksOf(userId: string) {
       own(entries).map(entry => ({ ...entry, key: entry.key.startsWith('usage:') ? entry.key : '' })),
     ),
     days: said(await db.select().from(usageDay).where(eq(usageDay.userId, userId))),
+    totals: said(await db.select().from(usageTotal).where(eq(usageTotal.userId, userId))),
     uses: said(await db.select().from(creditUse).where(eq(creditUse.userId, userId))),
     ends: said(own(await db.select().from(creditEnd).where(eq(creditEnd.userId, userId)))),
     holds: said(own(await db.select().from(walletHold).where(eq(walletHold.userId, userId)))),

@@ -47,6 +47,8 @@ const UNITS_OF_BOUNDARIES = [
   'range_seconds',
   'step_seconds',
   'first_byte_ms',
+  'first_token_ms',
+  'speaking_ms',
   'have_bytes',
   'disk_read_bytes',
   'disk_written_bytes',

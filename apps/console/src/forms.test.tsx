@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { login, resetPassword, sendResetPasswordEmail, signup, updateUser } from '@berth/contract/account'
 import { deleteAccount, setPassword } from '@berth/contract/account-security'
 import { getCaptchaStatus } from '@berth/contract/account-sign-in'
-import { createApiKey } from '@berth/contract/api-keys'
+import { type ApiKey, createApiKey, editApiKey } from '@berth/contract/api-keys'
 import { type AutoTopup, getAutoTopup, setAutoTopup } from '@berth/contract/auto-topup'
 import { topup } from '@berth/contract/billing'
 import { addBudget, type Budget, editBudget } from '@berth/contract/budgets'
@@ -65,6 +65,7 @@ import { BillingForm } from './pages/settings/billing/BillingSection.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
 import { CreateApiKeyDialog } from './pages/settings/keys/CreateApiKeyDialog.tsx'
+import { EditApiKeyDialog } from './pages/settings/keys/EditApiKeyDialog.tsx'
 import { RegistryDialog } from './pages/settings/keys/RegistryDialog.tsx'
 import { ProfileSection } from './pages/settings/profile/ProfileSection.tsx'
 import { PasswordCard } from './pages/settings/sign-in/PasswordCard.tsx'
@@ -395,6 +396,14 @@ const FORMS: readonly FormCase[] = [
     submit: /^(Create|Make)/,
   },
   {
+    file: 'settings/keys/EditApiKeyDialog.tsx',
+    call: editApiKey,
+    Form: () => <EditApiKeyDialog apiKey={API_KEY} opened onClose={nothing} />,
+    namespaces: ['keys'],
+    typed: { 'Spending limit, USD': '5', 'Calls a minute': '60' },
+    submit: 'Save',
+  },
+  {
     file: 'settings/keys/AddSshKeyDialog.tsx',
     call: addSshKey,
     Form: () => <AddSshKeyDialog opened onClose={nothing} />,
@@ -417,6 +426,13 @@ const CREDENTIAL: RegistryCredential = {
   name: 'hub',
   username: 'mira',
   registry: 'docker.io',
+}
+
+const API_KEY: ApiKey = {
+  ...(sampleOf(editApiKey.data) as ApiKey),
+  name: 'laptop',
+  models: null,
+  spend_limit: { amount: 500, period: 'day', spent_micro: '1200000', until: '2026-12-01T00:00:00.000Z' },
 }
 
 const AUTO_TOPUP: AutoTopup = {

@@ -27,6 +27,8 @@ export interface ModelGateway {
   spare: ModelServerDouble
   /** A new customer with credit and a key. */
   customer(cents?: number, key?: Partial<CallInput<typeof createApiKey>['body']>): Promise<ModelCustomer>
+  /** One more gateway over the same database. */
+  another(): Promise<TestGateway>
   stop(): Promise<void>
 }
 
@@ -52,11 +54,12 @@ export async function startModelGateway(
     })
   const models = [...plain.models, model('one', [server]), model('two', [server, spare])]
   const nowSeconds = () => Math.floor(Date.now() / 1_000)
-  const gateway = await startGateway({
+  const parts = {
     ...overrides,
     catalogue: { ...plain, models },
     modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, nowSeconds),
-  })
+  }
+  const gateway = await startGateway(parts)
   return {
     gateway,
     server,
@@ -74,6 +77,7 @@ export async function startModelGateway(
           new OpenAI({ apiKey: made.key, baseURL: `${gateway.origin}/v1`, maxRetries: 0, ...options }),
       }
     },
+    another: () => startGateway({ ...parts, database: { ...gateway.database, close: async () => {} } }),
     async stop() {
       await gateway.stop()
       await Promise.all([server.close(), spare.close()])

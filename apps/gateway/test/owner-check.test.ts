@@ -69,6 +69,7 @@ const WHO: Record<string, Audience> = {
   'registry.check': 'user',
   'api_key.list': 'user',
   'api_key.create': 'verified',
+  'api_key.edit': 'verified',
   'api_key.revoke': 'user',
   'mailbox.list': 'guest',
   'settings.get': 'guest',
@@ -209,6 +210,10 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'registry.edit': ({ registry }) => ({ params: { id: registry }, body: { username: 'theirs' } }),
   'registry.remove': ({ registry }) => ({ params: { id: registry } }),
   'registry.check': ({ registry }) => ({ params: { id: registry } }),
+  'api_key.edit': ({ apiKey }) => ({
+    params: { id: apiKey },
+    body: { name: 'theirs', models: null, spend_limit: null, requests_per_minute: null },
+  }),
   'api_key.revoke': ({ apiKey }) => ({ params: { id: apiKey } }),
   'account.unlink': ({ user }) => ({ body: { providerType: 'GitHub', user: { id: user } } }),
   'instance.edit': ({ instance }) => ({ body: { instance_id: instance, name: 'theirs' } }),

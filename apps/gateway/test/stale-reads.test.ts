@@ -14,7 +14,7 @@ import {
 } from '@berth/contract/account'
 import { confirmSignIn, listAuditLog, sendSignInCode, setPassword } from '@berth/contract/account-security'
 import { beginProviderSignIn, link, unlink } from '@berth/contract/account-sign-in'
-import { createApiKey, revokeApiKey } from '@berth/contract/api-keys'
+import { createApiKey, editApiKey, revokeApiKey } from '@berth/contract/api-keys'
 import { setAutoTopup } from '@berth/contract/auto-topup'
 import { cancelTopup, listTransactions, topup } from '@berth/contract/billing'
 import { addBudget, editBudget, removeBudget } from '@berth/contract/budgets'
@@ -313,6 +313,13 @@ const SCENES: Scene[] = [
     input: { params: await addedCredential() },
   })),
   scene(createApiKey, async () => ({ customer: owner, input: { body: { name: 'another' } } })),
+  scene(editApiKey, async () => ({
+    customer: owner,
+    input: {
+      params: await madeApiKey(),
+      body: { name: 'renamed', models: null, spend_limit: null, requests_per_minute: 10 },
+    },
+  })),
   scene(revokeApiKey, async () => ({ customer: owner, input: { params: await madeApiKey() } })),
   scene(deployInstance, async () => ({ customer: owner, input: { body: deployBody() } })),
   scene(editInstance, async () => ({

@@ -1,10 +1,18 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
-import { by, timestamp } from './fields.ts'
-import { API_KEY_LIFE_DAYS_MAX, KEY_NAME_CHARS_MAX } from './limits.ts'
+import { by, micro, timestamp } from './fields.ts'
+import {
+  API_KEY_CALLS_PER_MINUTE_MAX,
+  API_KEY_LIFE_DAYS_MAX,
+  API_KEY_MODELS_MAX,
+  BUDGET_CENTS_MAX,
+  KEY_NAME_CHARS_MAX,
+  MODEL_ID_CHARS_MAX,
+} from './limits.ts'
 
 /** What a key's spend limit is for: a day or a month of UTC. */
 export const SPEND_PERIODS = ['day', 'month'] as const
+export type SpendPeriod = (typeof SPEND_PERIODS)[number]
 
 /** A key for the model endpoints (B10). Only its hash is kept. */
 export const apiKey = z.object({
@@ -19,6 +27,22 @@ export const apiKey = z.object({
   expires_at: timestamp.nullable(),
   /** Null where it was not revoked. */
   revoked_at: timestamp.nullable(),
+  /** The models that it may name; null all of them, also those that come later. */
+  models: z.array(z.string()).nullable(),
+  /** What its calls may cost in a period; null where nothing but the balance limits it. */
+  spend_limit: z
+    .object({
+      /** In cents. */
+      amount: z.number().int(),
+      period: z.enum(SPEND_PERIODS),
+      /** What its calls of this period have cost so far. */
+      spent_micro: micro,
+      /** When the period is over and all of it is there again. */
+      until: timestamp,
+    })
+    .nullable(),
+  /** Calls that it may make in a minute; null as many as any key. */
+  requests_per_minute: z.number().int().nullable(),
 })
 z.globalRegistry.add(apiKey, { id: 'ApiKey' })
 export type ApiKey = z.infer<typeof apiKey>
@@ -34,9 +58,34 @@ export const listApiKeys = defineCall({
   data: z.array(apiKey),
 })
 
+const name = z.string(by('required')).trim().min(1, by('required')).max(KEY_NAME_CHARS_MAX, by('too_long'))
+const models = z
+  .array(
+    z.string(by('wrong_type')).min(1, by('required')).max(MODEL_ID_CHARS_MAX, by('too_long')),
+    by('wrong_type'),
+  )
+  .min(1, by('required'))
+  .max(API_KEY_MODELS_MAX, by('too_large'))
+  .nullable()
+/** In cents. */
+const spendAmount = z
+  .number(by('invalid_amount'))
+  .int(by('invalid_amount'))
+  .min(1, by('invalid_amount'))
+  .max(BUDGET_CENTS_MAX, by('too_large'))
+const spendLimit = z
+  .object({ amount: spendAmount, period: z.enum(SPEND_PERIODS, by('not_allowed')) }, by('wrong_type'))
+  .nullable()
+const requestsPerMinute = z
+  .number(by('not_a_number'))
+  .int(by('not_whole'))
+  .min(1, by('too_small'))
+  .max(API_KEY_CALLS_PER_MINUTE_MAX, by('too_large'))
+  .nullable()
+
 /** What the form that makes a key sends. */
 export const createApiKeyBody = z.object({
-  name: z.string(by('required')).trim().min(1, by('required')).max(KEY_NAME_CHARS_MAX, by('too_long')),
+  name,
   /** Days until it expires; null never. */
   expires_in_days: z
     .number(by('not_a_number'))
@@ -45,6 +94,9 @@ export const createApiKeyBody = z.object({
     .max(API_KEY_LIFE_DAYS_MAX, by('too_large'))
     .nullable()
     .default(null),
+  models: models.default(null),
+  spend_limit: spendLimit.default(null),
+  requests_per_minute: requestsPerMinute.default(null),
 })
 z.globalRegistry.add(createApiKeyBody, { id: 'CreateApiKeyBody' })
 
@@ -62,6 +114,30 @@ export const createApiKey = defineCall({
   data: apiKey.extend({ key: z.string() }),
 })
 
+/** What the form of a key that is there sends: all that may be changed of it. */
+export const editApiKeyBody = z.object({
+  name,
+  models,
+  spend_limit: spendLimit,
+  requests_per_minute: requestsPerMinute,
+})
+z.globalRegistry.add(editApiKeyBody, { id: 'EditApiKeyBody' })
+
+export const editApiKey = defineCall({
+  operation: 'api_key.edit',
+  method: 'PUT',
+  path: '/api/model-verse/api-key/{id}',
+  summary:
+    'Changes what a model API key is called and how it is limited, for its next call on every gateway.',
+  audience: 'verified',
+  timeout: 'fast',
+  audit: { target: ['params.id'] },
+  stales: ['api_key.list'],
+  params: z.object({ id: z.uuid(by('not_allowed')) }),
+  body: editApiKeyBody,
+  data: apiKey,
+})
+
 export const revokeApiKey = defineCall({
   operation: 'api_key.revoke',
   method: 'DELETE',
@@ -75,4 +151,4 @@ export const revokeApiKey = defineCall({
   data: z.null(),
 })
 
-export const apiKeyCalls = [listApiKeys, createApiKey, revokeApiKey] as const
+export const apiKeyCalls = [listApiKeys, createApiKey, editApiKey, revokeApiKey] as const

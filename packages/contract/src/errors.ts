@@ -207,6 +207,9 @@ export const ERRORS = {
   // Models.
   model_call_failed: rule(502, 'retry'),
   api_key_invalid: rule(401, 'change'),
+  api_key_model: rule(403, 'change'),
+  api_key_spent: rule(429, 'change'),
+  model_call_repeated: rule(409, 'change'),
   model_unknown: rule(404, 'change'),
   // It is of another kind: a chat was asked of one that makes pictures, say.
   model_kind: rule(400, 'change'),

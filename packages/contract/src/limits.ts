@@ -311,6 +311,11 @@ export const REGISTRY_PASSWORD_CHARS_MAX = 8_000
 /** Model API keys of one customer that can be used, and the longest life that may be asked for. */
 export const API_KEYS_PER_USER_MAX = 50
 export const API_KEY_LIFE_DAYS_MAX = 3_650
+/** Models that one key may be bound to, and how long the id of one may be. */
+export const API_KEY_MODELS_MAX = 100
+export const MODEL_ID_CHARS_MAX = 200
+/** Calls that one key may make in a minute. */
+export const API_KEY_CALLS_PER_MINUTE_MAX = 3_000
 
 /** S3 keys of one network volume that can be used. */
 export const S3_KEYS_PER_VOLUME_MAX = 20

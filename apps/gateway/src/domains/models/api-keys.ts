@@ -1,7 +1,13 @@
-import { type ApiKey, apiKey as apiKeyEntity } from '@berth/contract/api-keys'
+import {
+  type ApiKey,
+  apiKey as apiKeyEntity,
+  type createApiKeyBody,
+  type editApiKeyBody,
+} from '@berth/contract/api-keys'
 import { API_KEYS_PER_USER_MAX } from '@berth/contract/limits'
 import { and, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or } from 'drizzle-orm'
 import type { Logger } from 'pino'
+import type * as z from 'zod'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { lockForUser } from '../../platform/database/user-lock.ts'
@@ -13,6 +19,7 @@ import type { Ids } from '../../platform/ids.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { apiKeyCreated } from './events.ts'
+import { spendPeriodAt, spentByKey } from './key-limits.ts'
 import { isKeyText, makeKeyText, prefixOf } from './key-text.ts'
 import { apiKey } from './tables.ts'
 
@@ -23,6 +30,8 @@ export const LAST_USED_STEP_MS = 60_000
 export const ENDED_KEPT_MAX = 50
 
 const keyOf = wireOf(apiKeyEntity)
+const spendOf = wireOf(apiKeyEntity.shape.spend_limit.unwrap())
+type KeyRow = typeof apiKey.$inferSelect
 
 interface ApiKeysDeps {
   db: Database
@@ -30,16 +39,24 @@ interface ApiKeysDeps {
   ids: Ids
   log: Pick<Logger, 'warn'>
   events: Pick<Events, 'emit' | 'on'>
+  /** The models that there are. */
+  catalogue: { models: readonly { id: string }[] }
 }
 
-/** Who calls with a key. */
+/** Who calls with a key, and how it is limited. */
 export interface KeyHolder {
   keyId: string
   userId: string
+  /** The models that it may name; null all of them. */
+  models: readonly string[] | null
+  requestsPerMinute: number | null
 }
 
+/** What is said of a key when it is made or changed. */
+type KeyLimits = Pick<z.output<typeof editApiKeyBody>, 'models' | 'spend_limit' | 'requests_per_minute'>
+
 /** Keys for the model endpoints (B10). Each is shown once; what is kept of it is a hash. */
-export function createApiKeys({ db, clock, ids, log, events }: ApiKeysDeps) {
+export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKeysDeps) {
   events.on(accountDeleted, 'api-keys', async (tx, { userId }) => {
     await lockForUser(tx, 'api_key', userId)
     await tx.delete(apiKey).where(eq(apiKey.userId, userId))
@@ -60,6 +77,27 @@ export function createApiKeys({ db, clock, ids, log, events }: ApiKeysDeps) {
         .where(and(eq(apiKey.id, id), or(isNull(apiKey.lastUsedAt), lt(apiKey.lastUsedAt, step))))
     } catch (error) {
       log.warn({ err: error }, 'when an API key was last used could not be written down')
+    }
+  }
+
+  /** Keys on the wire, each with what it has spent of its limit. */
+  async function shown(rows: readonly KeyRow[]): Promise<ApiKey[]> {
+    const now = clock.now()
+    const spent = await spentByKey(db, rows, now)
+    return rows.map(row => keyOf({ ...row, spendLimit: spendLimitOf(row, spent.get(row.id) ?? 0n, now) }))
+  }
+
+  /** @param kept Models that the key may name already, which may be gone from the catalogue meanwhile. */
+  function limitsOf({ models, spend_limit: spend, requests_per_minute }: KeyLimits, kept: readonly string[]) {
+    const known = new Set([...catalogue.models.map(({ id }) => id), ...kept])
+    if (models?.some(id => !known.has(id))) {
+      throw new ApiError('validation_failed', { fields: [{ path: 'models', rule: 'not_allowed' }] })
+    }
+    return {
+      models: models && [...new Set(models)],
+      spendLimitCents: spend?.amount ?? null,
+      spendPeriod: spend?.period ?? null,
+      requestsPerMinute: requests_per_minute,
     }
   }
 
@@ -91,18 +129,18 @@ export function createApiKeys({ db, clock, ids, log, events }: ApiKeysDeps) {
         .from(apiKey)
         .where(eq(apiKey.userId, userId))
         .orderBy(desc(apiKey.createdAt), desc(apiKey.id))
-      return rows.map(keyOf)
+      return await shown(rows)
     },
 
     /**
      * Makes a key.
      * @param given.expires_in_days Null never.
      * @returns The key with its text, which nobody can be told again.
-     * @throws ApiError `api_key_limit`.
+     * @throws ApiError `api_key_limit`, `validation_failed` where it names a model that there is none of.
      */
     async create(
       userId: string,
-      given: { name: string; expires_in_days: number | null },
+      given: z.output<typeof createApiKeyBody>,
     ): Promise<ApiKey & { key: string }> {
       const now = clock.now()
       const days = given.expires_in_days
@@ -117,6 +155,7 @@ export function createApiKeys({ db, clock, ids, log, events }: ApiKeysDeps) {
         lastUsedAt: null,
         expiresAt: days === null ? null : new Date(now.getTime() + days * DAY_MS),
         revokedAt: null,
+        ...limitsOf(given, []),
       }
       await db.transaction(async tx => {
         await forCustomer(tx, userId)
@@ -126,7 +165,33 @@ export function createApiKeys({ db, clock, ids, log, events }: ApiKeysDeps) {
         await tx.insert(apiKey).values(row)
         await events.emit(tx, apiKeyCreated, { userId, at: now.toISOString(), name: row.name })
       })
-      return { ...keyOf(row), key }
+      const [made] = await shown([row])
+      if (!made) throw new Error('a key was made and is not there')
+      return { ...made, key }
+    },
+
+    /**
+     * Changes what a key is called and how it is limited: its next call on any gateway is bound by that. What it has spent
+     * in the period that runs counts towards a limit that is set now.
+     * @throws ApiError `not_found` where the customer has none by that id that is not revoked; `validation_failed`.
+     */
+    async edit(userId: string, id: string, given: z.output<typeof editApiKeyBody>): Promise<ApiKey> {
+      const row = await db.transaction(async tx => {
+        await forCustomer(tx, userId)
+        const isOwn = and(eq(apiKey.userId, userId), eq(apiKey.id, id), isNull(apiKey.revokedAt))
+        const [known] = await tx.select().from(apiKey).where(isOwn).for('update')
+        if (!known) throw new ApiError('not_found')
+        const limits = limitsOf(given, known.models ?? [])
+        const [changed] = await tx
+          .update(apiKey)
+          .set({ name: given.name, ...limits })
+          .where(eq(apiKey.id, id))
+          .returning()
+        return changed
+      })
+      const [edited] = await shown(row ? [row] : [])
+      if (!edited) throw new ApiError('not_found')
+      return edited
     },
 
     /**
@@ -157,12 +222,20 @@ export function createApiKeys({ db, clock, ids, log, events }: ApiKeysDeps) {
       if (!isKeyText(key)) return null
       const now = clock.now()
       const [row] = await db
-        .select({ id: apiKey.id, userId: apiKey.userId, lastUsedAt: apiKey.lastUsedAt })
+        .select()
         .from(apiKey)
         .where(and(eq(apiKey.hash, sha256Hex(key)), isUsable(now)))
       if (!row) return null
       await markUsed(row.id, row.lastUsedAt, now)
-      return { keyId: row.id, userId: row.userId }
+      const { userId, models, requestsPerMinute } = row
+      return { keyId: row.id, userId, models, requestsPerMinute }
     },
   }
+}
+
+/** A key's spend limit on the wire, with what is spent of it; null where it has none. */
+function spendLimitOf(row: KeyRow, spentMicro: bigint, now: Date) {
+  const { spendLimitCents: amount, spendPeriod: period } = row
+  if (amount === null || period === null) return null
+  return spendOf({ amount, period, spentMicro, until: spendPeriodAt(period, now).until })
 }

@@ -1,4 +1,4 @@
-import { createApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
+import { createApiKey, editApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
 import { listModelFigures } from '@berth/contract/model-figures'
 import { chat as chatCall, listModels } from '@berth/contract/models'
 import type { Say } from '../../platform/config/catalogue-words.ts'
@@ -29,6 +29,7 @@ export function modelsRoutes(
     route(listModelFigures, figures.list),
     route(listApiKeys, async ({ caller }) => apiKeys.list(caller.userId)),
     route(createApiKey, async ({ caller, body }) => apiKeys.create(caller.userId, body)),
+    route(editApiKey, async ({ caller, params, body }) => apiKeys.edit(caller.userId, params.id, body)),
     route(revokeApiKey, async ({ caller, params }) => {
       await apiKeys.revoke(caller.userId, params.id)
       return null

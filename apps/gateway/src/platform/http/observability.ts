@@ -13,7 +13,8 @@ export function noteRequests(
   { metrics, log }: { metrics: Metrics; log: Logger },
 ): void {
   app.addHook('onSend', (request, reply, payload, done) => {
-    reply.header('x-request-id', request.id)
+    // A call of a model is known to its customer by an id of its own.
+    if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id)
     done(null, payload)
   })
   app.addHook('onResponse', (request, reply, done) => {

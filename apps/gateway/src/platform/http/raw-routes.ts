@@ -83,7 +83,7 @@ export async function registerRawRoutes(
             const { status, headers, body } = refusal(told, language)
             return reply
               .code(status)
-              .headers({ ...headers, 'x-request-id': request.id })
+              .headers({ 'x-request-id': request.id, ...headers })
               .send(body)
           },
         }),

@@ -1,11 +1,12 @@
-import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
+import { type ApiKey, createApiKey, editApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
-import { queryOf } from '../../../api/queries.ts'
+import { balanceQuery, queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
 import { lazyPart } from '../../../app/lazy-part.ts'
+import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
 import { List } from '../../../lists/List.tsx'
 import { useAsked } from '../../../lists/use-asked.ts'
 import { useFormat } from '../../../ui/format.ts'
@@ -15,10 +16,14 @@ import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
 import { AddButton } from './AddButton.tsx'
 import { type ApiKeyState, apiKeyState } from './api-key-state.ts'
+import classes from './Keys.module.css'
 
 const ModelCode = lazyPart(() => import('./ModelCode.tsx').then(module => module.ModelCode))
 const CreateApiKeyDialog = lazyPart(() =>
   import('./CreateApiKeyDialog.tsx').then(module => module.CreateApiKeyDialog),
+)
+const EditApiKeyDialog = lazyPart(() =>
+  import('./EditApiKeyDialog.tsx').then(module => module.EditApiKeyDialog),
 )
 const ConfirmDialog = lazyPart(() =>
   import('../../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
@@ -37,7 +42,8 @@ export function ApiKeysSection() {
   const list = useQuery(queryOf(listApiKeys, {}))
   const making = useAsked<{ at: number }>()
   const revoking = useAsked<ApiKey>()
-  const columns = useColumns(revoking.ask)
+  const editing = useAsked<ApiKey>()
+  const columns = useColumns(editing.ask, revoking.ask)
   const name = revoking.what?.name ?? ''
   return (
     <>
@@ -73,6 +79,14 @@ export function ApiKeysSection() {
           // A key that was shown is gone with its dialog: each one is new.
           <CreateApiKeyDialog key={making.what.at} opened={making.opened} onClose={making.close} />
         )}
+        {editing.what && (
+          <EditApiKeyDialog
+            key={editing.what.id}
+            apiKey={editing.what}
+            opened={editing.opened}
+            onClose={editing.close}
+          />
+        )}
         {revoking.what && (
           <ConfirmDialog
             danger
@@ -93,9 +107,10 @@ export function ApiKeysSection() {
   )
 }
 
-function useColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
+function useColumns(edit: (key: ApiKey) => void, revoke: (key: ApiKey) => void): Column<ApiKey>[] {
   const { t } = useTranslation('keys')
   const format = useFormat()
+  const currency = useQuery(balanceQuery).data?.currency ?? 'USD'
   return useMemo(
     () => [
       {
@@ -103,6 +118,30 @@ function useColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
         narrow: 'name',
         header: t('api.name'),
         cell: key => <TwoLines strong mono first={key.name} second={`${key.prefix}…`} />,
+      },
+      {
+        key: 'limits',
+        narrow: 'under',
+        header: t('api.limits.title'),
+        cell: key => {
+          const { models, spend_limit: spend, requests_per_minute: calls } = key
+          const what = models
+            ? t('api.limits.said.models', { count: models.length })
+            : t('api.limits.scopes.all')
+          const often = calls === null ? [] : [t('api.limits.said.calls', { count: calls })]
+          const cost = spend && [
+            t(`api.limits.said.spent.${spend.period}`, {
+              spent: format.money(spend.spent_micro, currency),
+              limit: format.cents(spend.amount, currency),
+            }),
+          ]
+          return (
+            <TwoLines
+              first={[what, ...often].join(' · ')}
+              second={(cost ?? [])[0] ?? t('api.limits.said.free')}
+            />
+          )
+        },
       },
       {
         key: 'used',
@@ -135,17 +174,28 @@ function useColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
         width: '12rem',
         cell: key =>
           apiKeyState(key, new Date()) === 'active' && (
-            <Button
-              size="xs"
-              variant="default"
-              aria-label={t('api.revoke_of', { name: key.name })}
-              onClick={() => revoke(key)}
-            >
-              {t('api.revoke')}
-            </Button>
+            <span className={classes.rowButtons}>
+              <VerifiedButton
+                call={editApiKey}
+                size="xs"
+                variant="default"
+                aria-label={t('api.edit_of', { name: key.name })}
+                onClick={() => edit(key)}
+              >
+                {t('api.edit')}
+              </VerifiedButton>
+              <Button
+                size="xs"
+                variant="default"
+                aria-label={t('api.revoke_of', { name: key.name })}
+                onClick={() => revoke(key)}
+              >
+                {t('api.revoke')}
+              </Button>
+            </span>
           ),
       },
     ],
-    [t, format, revoke],
+    [t, format, currency, edit, revoke],
   )
 }

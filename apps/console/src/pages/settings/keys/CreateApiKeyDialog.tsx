@@ -8,6 +8,14 @@ import { useChange } from '../../../api/use-change.ts'
 import { DialogForm, FormDialog } from '../../../lists/FormDialog.tsx'
 import { SegmentedFilter } from '../../../ui/SegmentedFilter.tsx'
 import { useContractForm } from '../../../ui/use-contract-form.ts'
+import {
+  KeyLimitFields,
+  limitFields,
+  limitsOf,
+  limitValues,
+  NAMES_NONE,
+  namesModels,
+} from './KeyLimitFields.tsx'
 import classes from './Keys.module.css'
 import { NewApiKey } from './NewApiKey.tsx'
 
@@ -55,9 +63,10 @@ function CreateApiKeyForm({ onMaking, onMade, onClose }: CreateApiKeyFormProps) 
   const create = useChange(createApiKey, { silent: true, behind: true })
   const { form, ...state } = useContractForm({
     schema: formSchema,
-    initialValues: { name: '', expires_in_days: '90' },
-    onSubmit: async body => {
+    initialValues: { name: '', expires_in_days: '90', ...limitValues(null) },
+    onSubmit: async ({ name, expires_in_days, ...limits }) => {
       onMaking(true)
+      const body = { name, expires_in_days, ...limitsOf(limits) }
       const { key } = await create.send({ body }).finally(() => onMaking(false))
       onMade(key)
     },
@@ -94,11 +103,15 @@ function CreateApiKeyForm({ onMaking, onMade, onClose }: CreateApiKeyFormProps) 
           options={LIVES.map(value => ({ value, label: labelOf(value) }))}
         />
       </div>
+      <KeyLimitFields form={form} />
     </DialogForm>
   )
 }
 
-const formSchema = z.object({
-  name: createApiKeyBody.shape.name,
-  expires_in_days: z.string().transform(life => (life === 'never' ? null : Number(life))),
-})
+const formSchema = z
+  .object({
+    name: createApiKeyBody.shape.name,
+    expires_in_days: z.string().transform(life => (life === 'never' ? null : Number(life))),
+    ...limitFields,
+  })
+  .refine(namesModels, NAMES_NONE)

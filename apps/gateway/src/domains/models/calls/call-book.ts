@@ -8,6 +8,8 @@ import type { Ids } from '../../../platform/ids.ts'
 import type { Billing, Subject } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
 import { forCustomer } from '../../customers/customers.ts'
+import { settleOfKey, takeOfKey } from '../key-limits.ts'
+import { type Once, requireFirst } from '../once-calls.ts'
 import { modelCall } from '../tables.ts'
 import { metersOf, mostMicro, type Used, type UsedMost } from './used.ts'
 
@@ -24,6 +26,10 @@ export interface CallBookDeps {
 export interface ModelCaller {
   userId: string
   keyId: string | null
+  /** What tells that the question was asked before; left out: it is asked each time. */
+  once?: Once | null
+  /** Told the call's id once it is written down, also where it is refused later. */
+  onBegun?: (callId: string) => void
 }
 
 /** How a call ended. */
@@ -48,18 +54,24 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
      * Writes a call down and sets aside what it may cost at the most, so that no number of calls at once spends more than
      * there is.
      * @returns Its id.
-     * @throws ApiError `insufficient_balance`, `budget_reached`, `login_expired` where the account was deleted.
+     * @throws ApiError `insufficient_balance`, `budget_reached`, `login_expired` where the account was deleted, and as
+     *   {@link takeOfKey} and {@link requireFirst}.
      */
     async begin(
-      { userId, keyId }: ModelCaller,
+      { userId, keyId, once = null, onBegun }: ModelCaller,
       model: CatalogueModel,
       call: { most: UsedMost; streamed: boolean },
     ): Promise<string> {
       const callId = ids.uuid()
       const amountMicro = mostMicro(model, call.most)
+      const at = clock.now()
       await db.transaction(async tx => {
         await forCustomer(tx, userId)
-        await billing.lockWallet(tx, userId)
+        const { currency } = await billing.lockWallet(tx, userId)
+        if (once) await requireFirst(tx, { userId, once, now: at, currency })
+        if (keyId !== null) {
+          await takeOfKey(tx, { userId, keyId, modelId: model.id, mostMicro: amountMicro, at, currency })
+        }
         if (amountMicro > 0n) {
           await budgets.requireRoom(tx, { userId, instanceId: null })
           await billing.holdForModel(tx, { userId, callId, amountMicro })
@@ -71,9 +83,12 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
           modelId: model.id,
           streamed: call.streamed,
           status: 'running',
-          startedAt: clock.now(),
+          startedAt: at,
+          mostMicro: amountMicro,
+          ...(once && { onceKey: once.key, onceBody: once.body }),
         })
       })
+      onBegun?.(callId)
       return callId
     },
 
@@ -86,11 +101,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
       const errorCode = status === 'failed' ? (end.errorCode ?? 'not_answered') : null
       return db.transaction(async tx => {
         await billing.lockWallet(tx, userId)
-        const [row] = await tx
-          .select({ status: modelCall.status })
-          .from(modelCall)
-          .where(eq(modelCall.id, callId))
-          .for('update')
+        const [row] = await tx.select().from(modelCall).where(eq(modelCall.id, callId)).for('update')
         if (row?.status !== 'running') return 0n
         const subject = subjectOf(callId)
         await billing.releaseHold(tx, { userId, subject })
@@ -104,6 +115,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
           .update(modelCall)
           .set({ ...used, status, endedAt: at, firstByteMs, costMicro, errorCode })
           .where(eq(modelCall.id, callId))
+        await settleOfKey(tx, { ...row, costMicro })
         return costMicro
       })
     },
@@ -124,10 +136,12 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
           await db.transaction(async tx => {
             await billing.lockWallet(tx, userId)
             await billing.releaseHold(tx, { userId, subject: subjectOf(id) })
-            await tx
+            const [ended] = await tx
               .update(modelCall)
               .set({ status: 'lost', endedAt: clock.now() })
               .where(and(eq(modelCall.id, id), sql`${modelCall.status} = 'running'`))
+              .returning()
+            if (ended) await settleOfKey(tx, { ...ended, costMicro: 0n })
           })
         } catch (error) {
           log.error({ err: error, call: id }, 'a lost call of a model was not ended')

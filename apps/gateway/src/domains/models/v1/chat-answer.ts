@@ -24,7 +24,7 @@ export function openAiAnswer(reply: ChatReply): RawAnswer {
   if (reply.status < REFUSED) return goodAnswer(reply)
   const refusal = refusedBy(reply)
   if (refusal === null) throw new ApiError('model_call_failed')
-  const headers = { ...JSON_HEADERS, [CALL_HEADER]: reply.callId }
+  const headers = { ...JSON_HEADERS, [CALL_HEADER]: reply.callId, [COST_HEADER]: '0' }
   return { status: reply.status, headers, body: JSON.stringify(refusal) }
 }
 

@@ -12,9 +12,13 @@ export interface OpenAiError {
 /** What those clients know some of our codes as, and the status by which they act. */
 const KNOWN: Partial<Record<ErrorCode, { status: number; type: string; code: string }>> = {
   api_key_invalid: { status: 401, type: 'invalid_request_error', code: 'invalid_api_key' },
+  // As OpenAI says of a project that may not use a model.
+  api_key_model: { status: 403, type: 'invalid_request_error', code: 'model_not_found' },
+  model_call_repeated: { status: 409, type: 'invalid_request_error', code: 'idempotent_replayed' },
   model_unknown: { status: 404, type: 'invalid_request_error', code: 'model_not_found' },
   // By this they know that trying again is of no use, which a status of its own would not tell them.
   insufficient_balance: { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' },
+  api_key_spent: { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' },
   budget_reached: { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' },
   too_many_requests: { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded' },
 }

@@ -1,0 +1,150 @@
+import { type ApiKey, editApiKeyBody, SPEND_PERIODS, type SpendPeriod } from '@berth/contract/api-keys'
+import { API_KEY_CALLS_PER_MINUTE_MAX } from '@berth/contract/limits'
+import { listModels } from '@berth/contract/models'
+import { centsFromText } from '@berth/contract/money'
+import { MultiSelect, TextInput } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import * as z from 'zod'
+import { balanceQuery, queryOf } from '../../../api/queries.ts'
+import { useFormat } from '../../../ui/format.ts'
+import { SegmentedFilter } from '../../../ui/SegmentedFilter.tsx'
+import classes from './Keys.module.css'
+
+/** Limits of a key, as its form holds them. */
+export interface KeyLimitValues {
+  /** Whether it may name every model: a list that was emptied by mistake must not come to mean that. */
+  scope: 'all' | 'some'
+  models: string[]
+  /** Empty: no limit. */
+  spend_amount: string
+  spend_period: SpendPeriod
+  /** Empty: as many as any key. */
+  requests_per_minute: string
+}
+
+/** What a form begins with. @param key What is edited; null for a new one. */
+export function limitValues(key: ApiKey | null): KeyLimitValues {
+  const spend = key?.spend_limit ?? null
+  return {
+    scope: key?.models ? 'some' : 'all',
+    models: key?.models ?? [],
+    spend_amount: spend === null ? '' : (spend.amount / 100).toFixed(2),
+    spend_period: spend?.period ?? 'month',
+    requests_per_minute: key?.requests_per_minute?.toString() ?? '',
+  }
+}
+
+const isBlank = (text: string) => text.trim() === ''
+const { models, spend_limit, requests_per_minute } = editApiKeyBody.shape
+
+/** The fields of a form with limits; `limitsOf` makes of their values what is sent. */
+export const limitFields = {
+  scope: z.enum(['all', 'some']),
+  models: z.array(z.string()),
+  spend_amount: z
+    .string()
+    .transform(text => (isBlank(text) ? null : (centsFromText(text) ?? Number.NaN)))
+    .pipe(spend_limit.unwrap().shape.amount.nullable()),
+  spend_period: z.enum(SPEND_PERIODS),
+  requests_per_minute: z
+    .string()
+    .transform(text => (isBlank(text) ? null : Number(text.trim())))
+    .pipe(requests_per_minute),
+}
+
+/** Whether a form that binds a key to some models names any. */
+export const namesModels = ({ scope, models: named }: Pick<KeyLimitValues, 'scope' | 'models'>): boolean =>
+  scope === 'all' || models.safeParse(named).success
+/** What is said where it names none. */
+export const NAMES_NONE = { path: ['models'] as PropertyKey[], error: 'required' as const }
+
+/** What is sent of a form's limits. */
+export function limitsOf(form: z.output<z.ZodObject<typeof limitFields>>) {
+  const { scope, spend_amount: amount, spend_period: period } = form
+  return {
+    models: scope === 'all' ? null : form.models,
+    spend_limit: amount === null ? null : { amount, period },
+    requests_per_minute: form.requests_per_minute,
+  }
+}
+
+/** What a key may call, what that may cost, and how often (B10). */
+export function KeyLimitFields({ form }: { form: UseFormReturnType<KeyLimitValues & { name: string }> }) {
+  const { t } = useTranslation('keys')
+  const { number } = useFormat()
+  const currency = useQuery(balanceQuery).data?.currency ?? 'USD'
+  const all = useQuery(queryOf(listModels, {})).data ?? []
+  // A key may name models that are gone from the catalogue.
+  const known = new Map(form.values.models.map(id => [id, id]))
+  for (const { id, name } of all) known.set(id, name)
+  return (
+    <>
+      <Choice label={t('api.limits.models')}>
+        <SegmentedFilter
+          fill
+          label={t('api.limits.models')}
+          value={form.values.scope}
+          onChange={scope => form.setFieldValue('scope', scope)}
+          options={(['all', 'some'] as const).map(value => ({
+            value,
+            label: t(`api.limits.scopes.${value}`),
+          }))}
+        />
+      </Choice>
+      {form.values.scope === 'some' && (
+        <MultiSelect
+          label={t('api.limits.which')}
+          placeholder={form.values.models.length === 0 ? t('api.limits.choose') : ''}
+          data={[...known].map(([value, label]) => ({ value, label }))}
+          searchable
+          hidePickedOptions
+          nothingFoundMessage={t('api.limits.no_model')}
+          {...form.getInputProps('models')}
+        />
+      )}
+      <TextInput
+        label={t('api.limits.spend', { currency })}
+        description={t('api.limits.spend_note')}
+        inputMode="decimal"
+        autoComplete="off"
+        classNames={{ input: 'tabular' }}
+        {...form.getInputProps('spend_amount')}
+      />
+      {!isBlank(form.values.spend_amount) && (
+        <Choice label={t('api.limits.period')}>
+          <SegmentedFilter
+            fill
+            label={t('api.limits.period')}
+            value={form.values.spend_period}
+            onChange={period => form.setFieldValue('spend_period', period)}
+            options={SPEND_PERIODS.map(value => ({ value, label: t(`api.limits.periods.${value}`) }))}
+          />
+        </Choice>
+      )}
+      <TextInput
+        label={t('api.limits.requests')}
+        description={t('api.limits.requests_note', {
+          count: API_KEY_CALLS_PER_MINUTE_MAX,
+          max: number(API_KEY_CALLS_PER_MINUTE_MAX),
+        })}
+        inputMode="numeric"
+        autoComplete="off"
+        classNames={{ input: 'tabular' }}
+        {...form.getInputProps('requests_per_minute')}
+      />
+    </>
+  )
+}
+
+function Choice({ label, children }: { label: string; children: React.ReactNode }) {
+  return (
+    <div className={classes.choice}>
+      <span className={classes.choiceLabel} aria-hidden="true">
+        {label}
+      </span>
+      {children}
+    </div>
+  )
+}

@@ -145,20 +145,23 @@ test('[R3.8] what it asks of top-ups is met by those that stayed', async () => {
   expect(await redeem(userId, code)).toMatchObject({ status: 'active' })
 })
 
+/** Has the platform say what of a payment went back. */
+async function tellBack(transactionId: string, sums: Partial<PlatformEvent>): Promise<void> {
+  const event: PlatformEvent = {
+    ...{ event_id: randomUUID(), occurred_at: fixture.clock.now(), reference: transactionId.slice(2) },
+    ...{ intent_id: null, status: null, failure: null, next_url: null },
+    ...{ refunded_cents: 0, refunds_failed_cents: 0, ...sums },
+  }
+  const driver = { ...fixture.driver, readWebhook: () => [event] }
+  const platform = fixture.replica({ payments: [driver] })
+  await platform.receiveWebhook('testcard', { body: new Uint8Array(), headers: {} })
+}
+
 test('[R3.8] what went back to the customer, or is disputed by their bank, was not paid', async () => {
   const userId = await fixture.customer()
   const code = await makeCoupon({ paidMinMicro: 10n * UNIT })
   const { transaction_id } = await fixture.billing.topUp(topupRequest(userId, { amountCents: 1_000 }))
-  const tell = async (sums: Partial<PlatformEvent>) => {
-    const event: PlatformEvent = {
-      ...{ event_id: randomUUID(), occurred_at: fixture.clock.now(), reference: transaction_id.slice(2) },
-      ...{ intent_id: null, status: null, failure: null, next_url: null },
-      ...{ refunded_cents: 0, refunds_failed_cents: 0, ...sums },
-    }
-    const driver = { ...fixture.driver, readWebhook: () => [event] }
-    const platform = fixture.replica({ payments: [driver] })
-    await platform.receiveWebhook('testcard', { body: new Uint8Array(), headers: {} })
-  }
+  const tell = (sums: Partial<PlatformEvent>) => tellBack(transaction_id, sums)
   const paid = (amount: string) => ({ code: 'coupon_minimum', values: { needed: '$10.00', paid: amount } })
   await tell({ refunded_cents: 100 })
   await expect(redeem(userId, code)).rejects.toMatchObject(paid('$9.00'))
@@ -166,6 +169,35 @@ test('[R3.8] what went back to the customer, or is disputed by their bank, was n
   await expect(redeem(userId, code)).rejects.toMatchObject(paid('$0.00'))
   await tell({ disputed_cents: 1_000, disputes_won_cents: 1_000 })
   expect(await redeem(userId, code)).toMatchObject({ status: 'active' })
+})
+
+test('[R3.8] a first top-up that went back as a whole earns nothing, and does not make the next one the first', async () => {
+  const userId = await fixture.customer()
+  const code = await makeCoupon({ firstTopupOnly: true })
+  const refused = { code: 'coupon_first_topup_only' }
+  const first = await fixture.billing.topUp(topupRequest(userId, { amountCents: 1_000 }))
+  await tellBack(first.transaction_id, { refunded_cents: 1_000 })
+  await expect(redeem(userId, code)).rejects.toMatchObject(refused)
+  await fixture.billing.topUp(topupRequest(userId, { amountCents: 1_000 }))
+  await expect(redeem(userId, code)).rejects.toMatchObject(refused)
+  expect(await fixture.billing.balanceCents(userId)).toBe(1_000)
+})
+
+test('[R3.8] a first top-up of which anything stayed, or came back, is one', async () => {
+  const [partly, failed, won] = [await fixture.customer(), await fixture.customer(), await fixture.customer()]
+  const code = await makeCoupon({ firstTopupOnly: true })
+  const gone: [string, Partial<PlatformEvent>, Partial<PlatformEvent>][] = [
+    [partly, { refunded_cents: 400, disputed_cents: 600 }, { disputes_won_cents: 1 }],
+    [failed, { refunded_cents: 1_000 }, { refunds_failed_cents: 1_000 }],
+    [won, { disputed_cents: 1_000 }, { disputes_won_cents: 1_000 }],
+  ]
+  for (const [userId, sums, back] of gone) {
+    const { transaction_id } = await fixture.billing.topUp(topupRequest(userId, { amountCents: 1_000 }))
+    await tellBack(transaction_id, sums)
+    await expect(redeem(userId, code)).rejects.toMatchObject({ code: 'coupon_first_topup_only' })
+    await tellBack(transaction_id, { ...sums, ...back })
+    expect(await redeem(userId, code)).toMatchObject({ status: 'active' })
+  }
 })
 
 test('[R3.8] [B3] the same key again gives the same credits once', async () => {

@@ -115,7 +115,9 @@ async function refuseByTopups(tx: Transaction, found: Coupon, userId: string): P
     })
     .from(paymentIntent)
     .where(and(eq(paymentIntent.userId, userId), inArray(paymentIntent.state, [...PAID])))
-  if (firstTopupOnly && paid?.topups !== 1) throw new ApiError('coupon_first_topup_only')
+  // One that went back as a whole stays the first: the next one is not, and this one is none to give anything for.
+  const isFirst = paid?.topups === 1 && paid.cents > 0
+  if (firstTopupOnly && !isFirst) throw new ApiError('coupon_first_topup_only')
   const paidMicro = microFromCents(paid?.cents ?? 0)
   if (paidMicro >= paidMinMicro) return
   throw new ApiError('coupon_minimum', {

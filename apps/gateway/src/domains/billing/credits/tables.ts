@@ -134,7 +134,7 @@ export const coupon = pgTable(
     totalMax: integer('total_max'),
     /** How often it was redeemed; its row is the lock of whoever redeems it. */
     redeemed: integer('redeemed').notNull().default(0),
-    /** Only for a customer who has topped up once and not again. */
+    /** Only for a customer who has topped up once and not again, while anything of that has not gone back. */
     firstTopupOnly: boolean('first_topup_only').notNull(),
     /** What a customer must have paid in before, less what went back to them; 0 where nothing is asked. */
     paidMinMicro: amount('paid_min_micro').notNull(),

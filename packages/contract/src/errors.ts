@@ -297,6 +297,7 @@ export const FIELD_RULES = [
   'vm_only',
   'pod_only',
   'invalid_amount',
+  'thousands_apart',
   'cap_below_amount',
 ] as const
 export type FieldRule = (typeof FIELD_RULES)[number]

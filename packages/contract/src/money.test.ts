@@ -10,6 +10,7 @@ import {
   formatMicro,
   formatParts,
   formatRate,
+  hasThousandsApart,
   isCurrency,
   MICRO_PER_CENT,
   microDecimal,
@@ -112,9 +113,70 @@ describe('an amount that was typed', () => {
     expect(centsFromText(text)).toBe(cents)
   })
 
+  test('[R5.8] a comma says what a point says, or nothing where it may set thousands apart', () => {
+    const digits = (most: number) =>
+      fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: most }).map(all => all.join(''))
+    fc.assert(
+      fc.property(digits(9), digits(6), (whole, fraction) => {
+        const typed = `${whole},${fraction}`
+        // Whoever sets thousands apart by a comma has typed just that.
+        const isApart = Number(whole + fraction).toLocaleString('en') === typed
+        expect(centsFromText(typed)).toBe(isApart ? null : centsFromText(`${whole}.${fraction}`))
+        expect(hasThousandsApart(typed)).toBe(isApart)
+      }),
+      {
+        numRuns: 2_000,
+        examples: [
+          ['12', '5'],
+          ['1', '000'],
+          ['0', '125'],
+          ['1234', '567'],
+          ['999', '999'],
+        ],
+      },
+    )
+  })
+
+  test('[R5.8] an amount is known for one whose thousands are set apart, however that is done, and never taken for a smaller one', () => {
+    const separator = fc.constantFrom(',', "'", '’', ' ', '\u00a0', '\u202f')
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1_000, max: 999_999_999 }),
+        separator,
+        fc.boolean(),
+        (whole, apart, hasCents) => {
+          const typed = `${whole.toLocaleString('en').replaceAll(',', apart)}${hasCents ? '.50' : ''}`
+          expect(centsFromText(typed)).toBeNull()
+          expect(hasThousandsApart(typed)).toBe(true)
+        },
+      ),
+    )
+    expect(hasThousandsApart('1.234,50')).toBe(true)
+    for (const none of ['', '12,5', '12.345', '1,00,000', '-1,000', 'a,000', '1,000,']) {
+      expect(hasThousandsApart(none)).toBe(false)
+    }
+  })
+
+  test.each([
+    ['12,5', 1_250],
+    [' 0,01 ', 1],
+    ['0,125', 13],
+    ['1234,567', 123_457],
+    ['19,990001', 2_000],
+  ])('[R5.8] %j is %i cents', (text, cents) => {
+    expect(centsFromText(text)).toBe(cents)
+  })
+
   test.each([
     '',
     ' ',
+    ',',
+    ',5',
+    '5,',
+    '1,000',
+    '1,2,3',
+    '1,2.3',
+    '1.2,3',
     '.',
     '.5',
     '5.',

@@ -34,17 +34,32 @@ export function microFromCents(cents: number): bigint {
   return BigInt(cents) * MICRO_PER_CENT
 }
 
+/** An amount as it is typed: a comma is a decimal one as well, where what follows cannot be thousands. */
+const TYPED_AMOUNT = /^(\d{1,9})(?:[.,](\d{1,6}))?$/
+/** In one country a thousand times of what it is in another. */
+const EITHER_WAY = /^[1-9]\d{0,2},\d{3}$/
+
 /**
  * Reads an amount that a person typed and gives cents, rounded up to the next cent (R9.3).
  * Works on the digits, never on floating point: `19.999` is 2000, `19.99` is 1999.
- * @param text Such as `25`, `25.5` or ` 25.50 `.
- * @returns Cents, or null when it is not an amount (R5.8).
+ * @param text Such as `25`, `25.5`, `25,5` or ` 25.50 `.
+ * @returns Cents, or null when it is not an amount (R5.8), or may be meant in two ways, such as `1,000`.
  */
 export function centsFromText(text: string): number | null {
-  const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text.trim())
+  const typed = text.trim()
+  const match = EITHER_WAY.test(typed) ? null : TYPED_AMOUNT.exec(typed)
   if (!match) return null
   const micro = BigInt(match[1] ?? '0') * MICRO_PER_UNIT + BigInt((match[2] ?? '').padEnd(6, '0'))
   return centsCeil(micro)
+}
+
+/**
+ * Whether a text that is no amount is one with its thousands set apart, as `1,000`, `1.234,50`, `1 000` or `1'000`: whoever
+ * typed it is told to leave that out.
+ */
+export function hasThousandsApart(text: string): boolean {
+  if (centsFromText(text) !== null) return false
+  return /^\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+(?:[.,]\d+)?$/.test(text.trim())
 }
 
 /**

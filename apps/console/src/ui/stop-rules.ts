@@ -1,6 +1,6 @@
 import { idleStopMinutes, spendLimitCents, stopAt } from '@berth/contract/instances'
-import { centsFromText } from '@berth/contract/money'
 import * as z from 'zod'
+import { optionalAmountText } from './amount-text.ts'
 
 /** When an instance is stopped by itself (B5), as a form holds it: a moment of the customer's own clock, an amount and minutes as typed. */
 export interface StopRuleValues {
@@ -15,10 +15,7 @@ export const NO_STOP_RULES: StopRuleValues = { stop_at: '', spend_limit_cents: '
 /** The fields of a form that meet the call's own rules; empty ones are null. */
 export const stopRuleFields = {
   stop_at: z.string().transform(momentFromText).pipe(stopAt),
-  spend_limit_cents: z
-    .string()
-    .transform(text => (text.trim() === '' ? null : (centsFromText(text) ?? Number.NaN)))
-    .pipe(spendLimitCents),
+  spend_limit_cents: optionalAmountText.pipe(spendLimitCents),
   idle_stop_minutes: z.string().transform(numberFromText).pipe(idleStopMinutes),
 }
 

@@ -18,6 +18,8 @@ test('[R5.8] the limits of an amount are said, and one beyond them is not offere
   expect(screen.getByText('From $1.00 to $10,000.00')).toBeTruthy()
   for (const [typed, button] of [
     ['12.5', 'Pay $12.50 now'],
+    ['12,5', 'Pay $12.50 now'],
+    ['1,000', 'Pay now'],
     ['0.99', 'Pay now'],
     ['10000.01', 'Pay now'],
     ['10000', 'Pay $10,000.00 now'],
@@ -30,6 +32,18 @@ test('[R5.8] the limits of an amount are said, and one beyond them is not offere
   fireEvent.click(screen.getByRole('button', { name: 'Pay now' }))
   expect(await screen.findByText('Invalid amount')).toBeTruthy()
   expect((amount as HTMLInputElement).value).toBe('0.99')
+})
+
+test('[R5.8] whoever sets thousands apart is told what to type instead, and what was typed is kept', async () => {
+  const { sent } = await showForm()
+  const amount = screen.getByRole('textbox', { name: /^Amount in USD/ })
+  for (const typed of ['1,000', '1.234,50', '1 000']) {
+    fireEvent.change(amount, { target: { value: typed } })
+    fireEvent.click(screen.getByRole('button', { name: 'Pay now' }))
+    expect(await screen.findByText(/^Leave out what sets thousands apart: type 1250/)).toBeTruthy()
+    expect((amount as HTMLInputElement).value).toBe(typed)
+  }
+  expect(sent.filter(({ operation }) => operation === topup.operation)).toEqual([])
 })
 
 test('[R2.22] [B4] the form says what the balance becomes, how long that lasts, and what zero means', async () => {

@@ -10,6 +10,7 @@ import { request } from '../../api/client.ts'
 import { useChange } from '../../api/use-change.ts'
 import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { useWayTo } from '../../app/way-to.ts'
+import { amountText } from '../../ui/amount-text.ts'
 import { FormFailure } from '../../ui/FormFailure.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
@@ -161,10 +162,7 @@ export function TopupForm(props: TopupFormProps) {
 
 /** The form holds text; the amount is rounded up to the cent (R9.3) and then meets the call's own rule (R5.8). */
 const formSchema = z.object({
-  amount: z
-    .string()
-    .transform(text => centsFromText(text) ?? Number.NaN)
-    .pipe(topupBody.shape.amount),
+  amount: amountText.pipe(topupBody.shape.amount),
   source: topupBody.shape.source.unwrap(),
 })
 

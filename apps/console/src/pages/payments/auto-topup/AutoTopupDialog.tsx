@@ -1,6 +1,5 @@
 import { type AutoTopup, autoTopupBody, setAutoTopup } from '@berth/contract/auto-topup'
 import { AUTO_TOPUP_DECLINES_MAX, TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from '@berth/contract/limits'
-import { centsFromText } from '@berth/contract/money'
 import { listPaymentMethods } from '@berth/contract/payment-methods'
 import { Select, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
@@ -9,6 +8,7 @@ import * as z from 'zod'
 import { queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
 import { DialogForm, FormDialog } from '../../../lists/FormDialog.tsx'
+import { amountText } from '../../../ui/amount-text.ts'
 import { useFormat } from '../../../ui/format.ts'
 import { toast } from '../../../ui/toast.ts'
 import { useContractForm } from '../../../ui/use-contract-form.ts'
@@ -106,14 +106,12 @@ const DEFAULT = 'default'
 
 const textOf = (cents: number) => (cents / 100).toFixed(2)
 
-const centsText = z.string().transform(text => centsFromText(text) ?? Number.NaN)
-
 /** The form holds text; it becomes the call's body and meets the call's own rules. */
 const formSchema = z
   .object({
-    threshold: centsText,
-    amount: centsText,
-    monthly_cap: centsText,
+    threshold: amountText,
+    amount: amountText,
+    monthly_cap: amountText,
     payment_method_id: z.string().transform(text => (text === DEFAULT ? null : text)),
   })
   .transform(values => ({ ...values, enabled: true }))

@@ -107,7 +107,7 @@ test('[R3.9] turning it on asks how much it may charge; a cap below one charge a
   await send()
   expect(await within(dialog).findByText('At least as much as one charge.')).toBeTruthy()
   expect(set()).toEqual([])
-  fireEvent.change(cap, { target: { value: '75.5' } })
+  fireEvent.change(cap, { target: { value: '75,5' } })
   await send()
   await waitFor(() => expect(within(dialog).getByRole('alert').textContent).not.toBe(''))
   expect(set()[0]?.body).toEqual({
@@ -117,7 +117,7 @@ test('[R3.9] turning it on asks how much it may charge; a cap below one charge a
     monthly_cap: 7_550,
     payment_method_id: null,
   })
-  expect(cap.value).toBe('75.5')
+  expect(cap.value).toBe('75,5')
 })
 
 test('[R3.9] with nothing to charge it cannot be turned on, and says what is missing', async () => {

@@ -7,7 +7,6 @@ import {
   editBudget,
 } from '@berth/contract/budgets'
 import { listInstances } from '@berth/contract/instances'
-import { centsFromText } from '@berth/contract/money'
 import { Checkbox, Select, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
@@ -15,6 +14,7 @@ import * as z from 'zod'
 import { balanceQuery, queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
 import { DialogForm, FormDialog } from '../../../lists/FormDialog.tsx'
+import { amountText } from '../../../ui/amount-text.ts'
 import { SegmentedFilter } from '../../../ui/SegmentedFilter.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { useContractForm } from '../../../ui/use-contract-form.ts'
@@ -128,9 +128,6 @@ const formSchema = z.object({
     .transform(text => (text === ACCOUNT ? null : text))
     .pipe(instance_id.unwrap()),
   period,
-  amount: z
-    .string()
-    .transform(text => centsFromText(text) ?? Number.NaN)
-    .pipe(amount),
+  amount: amountText.pipe(amount),
   stops,
 })

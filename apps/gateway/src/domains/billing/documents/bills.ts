@@ -20,7 +20,7 @@ import type { SubjectFacts } from '../meters/tables.ts'
 import { kindPlaceSql } from '../meters/usage-kinds.ts'
 import type { Subject } from '../subject.ts'
 import { transactionId } from './transactions.ts'
-import { type Days, inSnapshot, type Snapshot, stretchesOf, usedByKind, usedRows } from './used.ts'
+import { type Days, inSnapshot, type Snapshot, stretchesOf, THING, usedByKind, usedRows } from './used.ts'
 
 interface Deps {
   db: Database
@@ -147,8 +147,16 @@ const GROUPS: Record<BillGroup, { key: SQL; order: SQL }> = {
   kind: { key: sql`s.usage`, order: kindPlaceSql(sql`key`) },
 }
 
+/** What lines are made of. No more: all stretches of a month are kept while their lines are. */
+const FOR_LINES = sql`s.id, s.started_at, s.usage, s.seconds, s.cash, s.credits, s.waived, s.begins, s.ends, s.goes_on`
+
 /** CTEs up to `stretch`: those of the month that were searched for, each with the `key` of its line. */
-function stretchParts(snapshot: Snapshot, query: BillQuery & { group: BillGroup }, key: string | null): SQL {
+function stretchParts(
+  snapshot: Snapshot,
+  query: BillQuery & { group: BillGroup },
+  key: string | null,
+  columns: SQL,
+): SQL {
   const { search, group } = query
   const days = daysOf(query.month)
   const byDay = group === 'day'
@@ -156,7 +164,7 @@ function stretchParts(snapshot: Snapshot, query: BillQuery & { group: BillGroup 
   return sql`
     used as (${usedRows(snapshot, days, { search, ...as })}),
     stretch as (
-      select s.*, ${GROUPS[group].key} as key from (${stretchesOf(snapshot, sql`used`, byDay ? 'day' : 'month')}) s
+      select ${columns}, ${GROUPS[group].key} as key from (${stretchesOf(snapshot, sql`used`, byDay ? 'day' : 'month')}) s
       where ${key === null ? sql`true` : sql`${GROUPS[group].key} = ${key}`}
     )`
 }
@@ -175,7 +183,7 @@ async function readLines(
   const { rows } = await snapshot.tx.execute<
     Omit<LineRow, 'key'> & { key: string | null; total: string; kinds: PartRow[] | null }
   >(sql`
-    with ${stretchParts(snapshot, query, key)},
+    with ${stretchParts(snapshot, query, key, FOR_LINES)},
     part as (select key, usage, count(*) as stretches, ${PART_SUMS} from stretch group by key, usage),
     line as (
       select key, jsonb_agg(${json} order by ${kindPlaceSql(sql`usage`)}) as parts, sum(stretches) as stretches,
@@ -191,11 +199,13 @@ async function readLines(
     ),
     -- A thing is called as it was last.
     about as (
-      select distinct on (s.key) s.key, jsonb_build_object('kind', s.subject_kind, 'id', s.subject_id,
-        'name', s.subject_name, 'facts', s.subject_facts) as subject
-      from stretch s join page on page.key = s.key
+      select page.key, jsonb_build_object('kind', i.subject_kind, 'id', ${THING}, 'name', i.subject_name,
+        'facts', i.subject_facts) as subject
+      from page join (
+        select distinct on (key) key, id from stretch order by key, started_at desc, id desc
+      ) latest on latest.key = page.key
+      join usage_interval i on i.id = latest.id
       where ${group === 'resource'}::boolean
-      order by s.key, s.started_at desc, s.id desc
     )
     select (select count(*) from line) as total,
       (select jsonb_agg(${json} order by ${kindPlaceSql(sql`usage`)}) from kind) as kinds,
@@ -230,7 +240,7 @@ type StretchRow = Sums &
 async function readStretches(snapshot: Snapshot, query: LinesQuery, key: string): Promise<BillStretch[]> {
   const { page, page_size } = query
   const { rows } = await snapshot.tx.execute<StretchRow>(sql`
-    with ${stretchParts(snapshot, query, key)}
+    with ${stretchParts(snapshot, query, key, sql`s.*`)}
     select s.id, s.usage, s.charge, s.seconds, s.cash, s.credits, s.waived, s.rate_micro as "rateMicro",
       s.rate_seconds as "rateSeconds", extract(epoch from s.started_at) * 1000 as "startedMs",
       extract(epoch from s.ended_at) * 1000 as "endedMs", extract(epoch from s.begins) * 1000 as "fromMs",

@@ -196,6 +196,9 @@ export const ITS_STRETCH = sql`
     select * from usage_meter one where one.interval_id = u.interval_id and one.position = 0 offset 0
   ) m on true`
 
+/** The id of what a stretch `i` is of. Calls of a model are one thing: the model. */
+export const THING = sql`case i.subject_kind when 'model_call' then i.subject_name else i.subject_id end`
+
 /**
  * Stretches as a bill has them: what they are, how long they were in a period, and what was charged for them in it.
  * @param used The name of rows as `usedRows` gives them.
@@ -203,18 +206,18 @@ export const ITS_STRETCH = sql`
  */
 export function stretchesOf(snapshot: Snapshot, used: SQL, step: 'day' | 'month'): SQL {
   const now = sql`${snapshot.now.toISOString()}::timestamptz`
+  // `extract` gives the same as a decimal, which takes several times as long; no time is so long that a part of a second is lost.
   const secondsAt = (at: SQL) =>
-    sql`floor(greatest(extract(epoch from least(coalesce(i.ended_at, ${now}), ${at}) - i.started_at), 0))`
+    sql`floor(greatest(date_part('epoch', least(coalesce(i.ended_at, ${now}), ${at}) - i.started_at), 0))`
   return sql`
     select u.day, u.cash, u.credits, u.waived, i.id, i.subject_kind, i.subject_name, i.subject_facts, i.charge,
-      -- Calls of a model are one thing: the model.
-      case i.subject_kind when 'model_call' then i.subject_name else i.subject_id end as subject_id,
+      ${THING} as subject_id,
       i.rate_micro, i.rate_seconds, i.started_at, i.ended_at, m.label, m.unit, m.quantity,
       m.rate_micro as unit_rate_micro, ${usageKindSql(sql`i.subject_kind`, sql`m.sku`)} as usage,
       -- Whole seconds from the start, as its cost is reckoned, so that days add up to months.
-      case when i.charge = 'by_time' then ${secondsAt(sql`w.closes`)} - ${secondsAt(sql`w.opens`)}
-        when i.charge = 'term' and u.forward then floor(extract(epoch from i.ended_at - i.started_at))
-        else 0 end as seconds,
+      (case when i.charge = 'by_time' then ${secondsAt(sql`w.closes`)} - ${secondsAt(sql`w.opens`)}
+        when i.charge = 'term' and u.forward then floor(date_part('epoch', i.ended_at - i.started_at))
+        else 0 end)::bigint as seconds,
       case when i.charge = 'by_time' then least(greatest(i.started_at, w.opens), coalesce(i.ended_at, w.closes), w.closes)
         else i.started_at end as begins,
       case when i.charge = 'by_time' then greatest(least(coalesce(i.ended_at, ${now}), w.closes), w.opens)

@@ -71,7 +71,7 @@ export const KINDS: Record<TransactionType, Kind> = {
     ],
     // Of what goes on, what is due by now is read, posted or not.
     amount: now =>
-      sql`case when ended_at is null then greatest(${dueSql(now)} - waived_micro, posted_micro) else posted_micro end`,
+      sql`case when ended_at is null then greatest(${dueSql(now)} - waived_micro, posted_micro)::bigint else posted_micro end`,
     states: { settled: sql`ended_at is not null`, pending: sql`ended_at is null` },
   },
   credit: {

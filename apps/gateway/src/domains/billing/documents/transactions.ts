@@ -3,7 +3,7 @@ import type { CallData } from '@berth/contract/call'
 import type { ChargeCycle } from '@berth/contract/charge-terms'
 import type { Currency } from '@berth/contract/limits'
 import type { UsageKind } from '@berth/contract/usage-kinds'
-import { type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable } from '../../../platform/database/database.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
@@ -13,19 +13,11 @@ import type { Unit } from '../meters/units.ts'
 import { usageKindSql } from '../meters/usage-kinds.ts'
 import type { Subject } from '../subject.ts'
 import { INVOICE_PREFIX } from './invoices/read-invoices.ts'
-import {
-  conditionOf,
-  KINDS,
-  PREFIXES,
-  type TransactionFilter,
-  type TransactionType,
-} from './transaction-filter.ts'
+import { PREFIXES, type TransactionFilter, type TransactionType } from './transaction-filter.ts'
+import { pageParts } from './transaction-page.ts'
 
 const transactionOf = wireOf(transaction)
 const aboutOf = wireOf(transaction.shape.about)
-
-/** The reason of a row that says what of credits ended unused. */
-const ENDED_REASON = 'ended'
 
 const ID_PATTERN = /^([tucr]_)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
@@ -127,25 +119,11 @@ export async function readRows(
   filter: TransactionFilter,
   span: { limit: number; now: Date; offset?: number; after?: TransactionRow | null },
 ): Promise<{ rows: TransactionRow[]; total: number }> {
-  const { limit, now, offset = 0, after } = span
-  const branches = branchesOf(userId, filter, now)
-  if (branches.length === 0) return { rows: [], total: 0 }
-  // Each kind gives as many rows as the page could need, from its index; only those are merged and sorted.
-  const newest = branches.map(({ columns, from, at }) => {
-    const older = after
-      ? sql` and (${at}, id) < (${new Date(Number(after.atMs)).toISOString()}::timestamptz, ${after.refId}::uuid)`
-      : sql``
-    return sql`(select ${columns} ${from}${older} order by ${at} desc, id desc limit ${limit + offset})`
-  })
-  const counts = after === undefined ? branches.map(({ from }) => sql`(select count(*) ${from})`) : [sql`0`]
+  const parts = pageParts(userId, filter, span)
+  if (parts === null) return { rows: [], total: 0 }
   const result = await q.execute<TransactionRow & { total: string; type: TransactionType | null }>(sql`
-    with page as (
-      select * from (${sql.join(newest, sql` union all `)}) found (type, ref_id, at, state, amount, subject_kind,
-        subject_id, subject_name, subject_facts, charge, rate, rate_seconds, carried_parts, ended_at, credits, cash, waived, owed,
-        came_back, brand, last4, reason, failure, origin)
-      order by at desc, ref_id desc limit ${limit} offset ${offset}
-    )
-    select ${sql.join(counts, sql` + `)} as total,
+    with ${parts.page}
+    select ${parts.total} as total,
       page.type, page.ref_id as "refId", d.id as "invoiceId", d.series as "invoiceSeries", d.position as "invoicePosition",
       page.state, page.amount, page.subject_kind as "subjectKind",
       page.subject_id as "subjectId", page.subject_name as "subjectName", page.subject_facts as "subjectFacts",
@@ -173,66 +151,6 @@ const couponPart = sql`case page.type
   when 'credit' then (select page.amount from credit_grant g where g.kind = 'coupon'
     and (g.id = page.ref_id or g.id = (select e.grant_id from credit_end e where e.id = page.ref_id)))
   end`
-
-/** The columns that only usage has; typed, because each select may stand alone. */
-const NO_USAGE = sql`null::text, null::text, null::text, null::jsonb, null::text, null::bigint, null::int,
-  null::bigint, null::timestamptz, null::bigint, null::bigint, null::bigint`
-
-interface Branch {
-  columns: SQL
-  from: SQL
-  at: SQL
-}
-
-/** The kinds of rows that a filter lets through, with the same columns. */
-function branchesOf(userId: string, filter: TransactionFilter, now: Date): Branch[] {
-  return (Object.keys(KINDS) as TransactionType[]).flatMap(type => {
-    const which = conditionOf(type, userId, filter, now)
-    const { columns, table } = SOURCES[type]
-    return which === null ? [] : [{ columns, from: sql`from ${table} where ${which}`, at: KINDS[type].at }]
-  })
-}
-
-/** Where the rows of each kind are, and their columns. */
-const SOURCES: Record<TransactionType, { columns: SQL; table: SQL }> = {
-  topup: {
-    columns: sql`'topup', id, created_at,
-      case when state in ('created', 'requires_action', 'processing') then state
-        when state in ('failed', 'canceled') then 'failed' else 'settled' end,
-      amount_cents::bigint * 10000, ${NO_USAGE}, null::bigint, null::bigint, source_brand, source_last4, null,
-      case when state = 'canceled' then 'payment_canceled' else failure end, origin`,
-    table: sql`payment_intent`,
-  },
-  usage: {
-    columns: sql`'usage', id, started_at, case when ended_at is null then 'open' else 'closed' end, posted_micro,
-      subject_kind, subject_id, subject_name, subject_facts, charge, rate_micro, rate_seconds, carried_parts,
-      ended_at, credits_micro, cash_micro, waived_micro, null::bigint, null::bigint, null, null, null, null, null`,
-    table: sql`usage_interval i`,
-  },
-  credit: {
-    columns: sql`'credit', id, created_at, 'settled', amount_micro,
-      case when instance_id is not null then 'instance' end, instance_id, instance_name, null::jsonb, null::text,
-      null::bigint, null::int, null::bigint, outage_ended_at, null::bigint, null::bigint, null::bigint,
-      null::bigint, null::bigint, null, null, reason, null, null`,
-    // What of credits ended unused is a row as well, so that the list adds up to the balance.
-    table: sql`(
-      select g.id, g.user_id, g.created_at, g.amount_micro, g.reason, o.instance_id, o.instance_name,
-        o.ended_at as outage_ended_at
-      from credit_grant g left join outage_credit o on o.grant_id = g.id
-      union all
-      select e.id, e.user_id, e.created_at, -e.amount_micro, ${ENDED_REASON}, null, null, null from credit_end e
-    ) credits`,
-  },
-  refund: {
-    columns: sql`'refund', id, created_at, case when failed_cents < amount_cents then 'settled' else 'failed' end,
-      amount_cents::bigint * 10000, ${NO_USAGE}, owed_micro - repaid_micro, failed_cents::bigint * 10000, source_brand,
-      source_last4, reason, null, null`,
-    table: sql`(
-      select r.*, i.source_brand, i.source_last4, i.platform_name
-      from payment_refund r join payment_intent i on i.id = r.intent_id
-    ) refunds`,
-  },
-}
 
 /**
  * A row on the wire, signed for the customer: money in is positive.

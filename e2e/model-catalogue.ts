@@ -51,4 +51,22 @@ const MODELS = [
   }),
   chat('deepseek/deepseek-v3.2', 'DeepSeek V3.2', 'DeepSeek', ['0.27', '0.41'], { capabilities: ['tools'] }),
   chat('qwen/qwen2.5-vl-72b', 'Qwen2.5-VL 72B', 'Qwen', ['0.25', '0.75'], { kind: 'multimodal' }),
+  {
+    id: 'stability/sd-3.5-large',
+    name: 'Stable Diffusion 3.5 Large',
+    vendor: 'Stability',
+    kind: 'image',
+    description: 'Makes pictures of what is said.',
+    price_image: '0.012',
+    sizes: ['1024x1024', '1536x1024', '1024x1536'],
+  },
+  {
+    id: 'wan/wan-2.2-t2v-14b',
+    name: 'Wan 2.2 14B',
+    vendor: 'Wan',
+    kind: 'video',
+    description: 'Makes short films of what is said.',
+    price_video_second: '0.040',
+    video_seconds: [2, 5, 8],
+  },
 ]

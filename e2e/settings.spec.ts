@@ -146,7 +146,7 @@ test('[R5.2] [B12] a new password asks for the old one, and ends the session of 
   await logIn(other, PASSWORD)
   await expect(other.getByText('The email or password is not right', { exact: false })).toBeVisible()
   await logIn(other, NEW_PASSWORD)
-  await expect(other).toHaveURL(/model-endpoints/)
+  await expect(other).toHaveURL(/instance-list/)
 })
 
 test('[R1.7] [B4] notifications are kept with each switch; what could not be kept stays chosen', async () => {

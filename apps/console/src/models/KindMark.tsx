@@ -2,13 +2,13 @@ import type { ModelKind } from '@berth/contract/models'
 import { IconMessage, IconMovie, IconPhoto, IconPhotoSearch, IconVectorTriangle } from '@tabler/icons-react'
 import classes from './KindMark.module.css'
 
-const ICONS = {
+const ICONS: Record<ModelKind, typeof IconMessage> = {
   chat: IconMessage,
   multimodal: IconPhotoSearch,
   image: IconPhoto,
   video: IconMovie,
   embedding: IconVectorTriangle,
-} as const
+}
 
 /** What kind of model it is, as a picture beside its name. */
 export function KindMark({ kind }: { kind: ModelKind }) {

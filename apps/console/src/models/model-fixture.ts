@@ -16,6 +16,13 @@ export function madeModel(part: Partial<Model> = {}): Model {
     input_micro_per_million: '230000',
     cached_micro_per_million: '230000',
     output_micro_per_million: '400000',
+    image_micro: '0',
+    sizes: [],
+    images_max: 0,
+    video_micro_per_second: '0',
+    video_seconds: [],
+    image_input: null,
+    free_calls_per_day: 0,
     demo: false,
     ...part,
   }

@@ -123,6 +123,7 @@ function Address() {
   return (
     <span className={classes.address}>
       {t('address')} <CopyText mono label={t('address_label')} value={`${window.location.origin}/v1`} />
+      <span>{t('measured')}</span>
     </span>
   )
 }

@@ -1,3 +1,4 @@
+import { listModelFigures, type ModelFigures } from '@berth/contract/model-figures'
 import { listModels, type Model } from '@berth/contract/models'
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
@@ -21,10 +22,17 @@ const MODELS = [
   madeModel({ id: 'qwen/vl', name: 'Qwen VL', vendor: 'Qwen', kind: 'multimodal', demo: true }),
 ]
 
-async function open(models: readonly Model[] | Refusal = MODELS, at = '') {
+async function open(
+  models: readonly Model[] | Refusal = MODELS,
+  at = '',
+  figures: readonly ModelFigures[] | Refusal = [],
+) {
   const answer = { models }
   // Nobody is signed in.
-  await answerCalls({ [listModels.operation]: () => answer.models }, { user: null })
+  await answerCalls(
+    { [listModels.operation]: () => answer.models, [listModelFigures.operation]: () => figures },
+    { user: null },
+  )
   const page = await renderInPage(
     () => (
       <InShell>
@@ -52,6 +60,62 @@ describe('the catalogue of models', () => {
     expect((await rowOf('Qwen VL')).getByText('demo')).toBeTruthy()
     expect(screen.getByText(`${window.location.origin}/v1`)).toBeTruthy()
     expect(screen.getByText('3 of 3 models')).toBeTruthy()
+  })
+
+  test('[R1.5] pictures, films and vectors have limits and prices of their own', async () => {
+    const media = { context_tokens: 0, input_micro_per_million: '0', output_micro_per_million: '0' }
+    await open([
+      madeModel({
+        name: 'SD',
+        kind: 'image',
+        ...media,
+        image_micro: '12000',
+        sizes: ['1536x1536', '512x512'],
+      }),
+      madeModel({
+        id: 'wan',
+        name: 'Wan',
+        kind: 'video',
+        ...media,
+        video_micro_per_second: '40000',
+        video_seconds: [5, 2, 8],
+      }),
+      madeModel({ id: 'bge', name: 'BGE', kind: 'embedding', input_micro_per_million: '20000' }),
+    ])
+    for (const [name, ...said] of [
+      ['SD', 'Image', 'to 1536 × 1536', '$0.012 /image'],
+      ['Wan', 'Video', '2 to 8 s', '$0.04 /s of video'],
+      ['BGE', 'Embedding', '131,072 context', '$0.02 /M in'],
+    ] as const) {
+      const row = await rowOf(name)
+      for (const one of said) expect(row.getByText(one)).toBeTruthy()
+      expect(row.queryByText(/out$/)).toBeNull()
+    }
+  })
+
+  test('what was measured is said, and what was not is said to be so, also where it cannot be read', async () => {
+    const [llama, qwen] = MODELS
+    const figures = (id = '', part: Partial<ModelFigures> = {}): ModelFigures => ({
+      model_id: id,
+      first_token_ms: null,
+      tokens_per_second: null,
+      answered_permille: null,
+      calls: 3,
+      ...part,
+    })
+    const known = { first_token_ms: 312, tokens_per_second: 88.2, answered_permille: 996, calls: 1_204 }
+    await open(MODELS, '', [figures(llama?.id, known), figures(qwen?.id)])
+    const row = await rowOf('Llama 3.3 70B')
+    for (const said of ['0.31 s', 'then 88 tok/s', '99.6%', 'of 1,204 calls'])
+      expect(await row.findByText(said)).toBeTruthy()
+    for (const name of ['Qwen3 32B', 'Qwen VL'])
+      expect((await rowOf(name)).getAllByText('not measured yet')).toHaveLength(2)
+  })
+
+  test('a catalogue whose figures cannot be read is none the worse', async () => {
+    await open(MODELS, '', new Refusal([], 'internal', 500))
+    expect(await (await rowOf('Llama 3.3 70B')).findAllByText('not measured yet')).toHaveLength(2)
+    expect(screen.queryByRole('alert')).toBeNull()
   })
 
   test('filters count what they would show, and stand in the address and as pills that take them away', async () => {

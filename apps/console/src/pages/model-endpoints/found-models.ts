@@ -1,4 +1,5 @@
-import type { Model } from '@berth/contract/models'
+import { CHAT_KINDS, type Model } from '@berth/contract/models'
+import { abilitiesOf } from '../../models/model-abilities.ts'
 import { microFromText } from '../../ui/micro-text.ts'
 import type { CatalogueSearch, ModelSort } from './search.ts'
 
@@ -77,13 +78,13 @@ export function outputPrices(models: readonly Model[]): bigint[] {
 }
 
 function hasTokenPrice({ kind }: Model): boolean {
-  return kind === 'chat' || kind === 'multimodal'
+  return CHAT_KINDS.includes(kind)
 }
 
 const valuesOf: Record<Facet, (model: Model) => readonly string[]> = {
   kind: ({ kind }) => [kind],
   vendor: ({ vendor }) => [slugOf(vendor)],
-  can: ({ capabilities }) => capabilities,
+  can: abilitiesOf,
 }
 
 function isChosen(model: Model, facet: Facet, text: string): boolean {

@@ -1,4 +1,5 @@
-import { MODEL_CAPABILITIES, MODEL_KINDS, type Model } from '@berth/contract/models'
+import { MODEL_KINDS, type Model } from '@berth/contract/models'
+import { MODEL_ABILITIES } from '../../models/model-abilities.ts'
 import { useModelWords } from '../../models/use-model-words.ts'
 import { type Facet, slugOf } from './found-models.ts'
 
@@ -11,7 +12,7 @@ export function useChoiceWords(models: readonly Model[]): (facet: Facet, value: 
       const kind = MODEL_KINDS.find(one => one === value)
       return kind ? words.kind(kind) : value
     }
-    const can = MODEL_CAPABILITIES.find(one => one === value)
+    const can = MODEL_ABILITIES.find(one => one === value)
     return can ? words.can(can) : value
   }
 }

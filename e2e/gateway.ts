@@ -1,7 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { builtGateway } from '../scripts/test/built-gateway.ts'
 import { freePort } from '../scripts/test/free-port.ts'
 import { makeDatabase } from './one-postgres.ts'
@@ -9,12 +11,16 @@ import { makeDatabase } from './one-postgres.ts'
 /** Only what never comes meets it, also on a computer that does much else. */
 const READY_MS = 120_000
 
+const OPERATOR = fileURLToPath(new URL('../apps/gateway/src/operator/operator.ts', import.meta.url))
+
 /** A gateway of its own: its database, its machines and its port are nobody else's. */
 export interface Gateway {
   /** `http://127.0.0.1:<port>` */
   origin: string
   /** What it printed so far. */
   output(): string
+  /** Does with it what its operator does: `npm run operator -- <words>`. @throws Where that fails. */
+  operate(...words: string[]): Promise<void>
   /** The link that signs the demo customer in, once; it is printed a moment after the gateway answers. */
   signInLink(): Promise<string>
   stop(): Promise<void>
@@ -30,21 +36,19 @@ export async function startGateway(settings: Record<string, string> = {}): Promi
   const program = await builtGateway()
   const port = await freePort()
   const printed: string[] = []
-  const child = spawn(process.execPath, [program], {
-    env: {
-      ...process.env,
-      BERTH_DATA_DIR: dataDir,
-      BERTH_PORT: String(port),
-      DATABASE_URL: database.url,
-      // Usage is posted often, so that the walk sees it on the receipt.
-      BERTH_METERING_MS: '1000',
-      BERTH_LOG_LEVEL: 'warn',
-      // The default needs no engine; an engine that happens to run here would want images from a registry.
-      BERTH_COMPUTE: 'sandbox',
-      ...settings,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const env = {
+    ...process.env,
+    BERTH_DATA_DIR: dataDir,
+    BERTH_PORT: String(port),
+    DATABASE_URL: database.url,
+    // Usage is posted often, so that the walk sees it on the receipt.
+    BERTH_METERING_MS: '1000',
+    BERTH_LOG_LEVEL: 'warn',
+    // The default needs no engine; an engine that happens to run here would want images from a registry.
+    BERTH_COMPUTE: 'sandbox',
+    ...settings,
+  }
+  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   child.stdout.on('data', chunk => printed.push(String(chunk)))
   child.stderr.on('data', chunk => printed.push(String(chunk)))
   const origin = `http://127.0.0.1:${port}`
@@ -52,6 +56,9 @@ export async function startGateway(settings: Record<string, string> = {}): Promi
   return {
     origin,
     output: () => printed.join(''),
+    async operate(...words) {
+      await promisify(execFile)(process.execPath, [OPERATOR, ...words], { env })
+    },
     signInLink: () => untilPrinted(/http\S+\/auth\?ticket=\S+/, () => printed.join('')),
     async stop() {
       const ended = new Promise(resolve => child.once('exit', resolve))

@@ -46,7 +46,10 @@ test.beforeAll(async ({ browser, gateway: shared }) => {
     http_ports: [8_080],
     start_command: 'exit 3',
   })
+  await own('POST', '/api/bill/payment-method', { platform_name: 'testcard', source: '5555 5555 5555 4444' })
   await own('POST', '/api/netvolume/', { name: LONG, region_code: 'us-west', size_gb: 10 })
+  const [{ instance_id }] = await own('GET', '/api/instance/')
+  await own('POST', '/api/bill/budget', { instance_id, period: 'month', amount: 100_000_00, stops: true })
   // Its second line says so, in as many words as there are.
   await page.goto('/instance-list')
   await expect(page.getByText(/^Command ended/)).toBeVisible()
@@ -116,6 +119,18 @@ test('a deploy is read without scrolling; on a phone its price and its button st
   await page.setViewportSize({ width: 1_440, height: 900 })
 })
 
+test('a line of a bill fits every width where it is opened, too', async () => {
+  await page.goto('/bill-details')
+  await page
+    .getByRole('button', { name: `Open ${LONG}` })
+    .first()
+    .click()
+  await expect(
+    page.getByRole('region', { name: `What ${LONG} is made of` }).getByRole('row'),
+  ).not.toHaveCount(0)
+  await holdWidths(page, 'a line of a bill')
+})
+
 /** What opens each dialog and menu: the path of its page, and what is pressed there. */
 const DIALOGS: readonly [string, (page: Page) => Promise<void>][] = [
   ['/instance-list', press(/^Connect/)],
@@ -135,7 +150,12 @@ const DIALOGS: readonly [string, (page: Page) => Promise<void>][] = [
   ],
   ['/payments', press('Top up')],
   ['/payments', press(/^Receipt of/)],
-  ['/bill-details', press(/^Open /)],
+  ['/payments', pressIn('Payment methods', 'Add')],
+  ['/payments', pressIn('Payment methods', /^Remove /)],
+  ['/payments', pressIn('Auto top-up', 'Set up')],
+  ['/payments', pressIn('Budgets', 'Add')],
+  ['/payments', pressIn('Budgets', /^Edit the budget/)],
+  ['/payments', pressIn('Budgets', /^Remove the budget/)],
   [
     '/network-volume',
     async where => {
@@ -180,6 +200,17 @@ async function settled(where: Page): Promise<void> {
 function press(name: string | RegExp) {
   return (where: Page) =>
     where.getByRole('main').or(where.getByRole('banner')).getByRole('button', { name }).first().click()
+}
+
+/** The same in a part of the page, by its title. */
+function pressIn(title: string, name: string | RegExp) {
+  return (where: Page) =>
+    where
+      .locator('section')
+      .filter({ has: where.getByRole('heading', { name: title, exact: true }) })
+      .getByRole('button', { name })
+      .first()
+      .click()
 }
 
 function chooseOfRow(name: string) {

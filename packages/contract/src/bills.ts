@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, currency, micro, page, pageOf, timestamp } from './fields.ts'
+import { INSTANCE_EVENT_CODES } from './instance-codes.ts'
 import { usageKind } from './usage-kinds.ts'
 
 /** What the lines of a bill are of: one thing that costs something, a UTC day, or a kind of usage. */
@@ -8,7 +9,7 @@ export const BILL_GROUPS = ['resource', 'day', 'kind'] as const
 export type BillGroup = (typeof BILL_GROUPS)[number]
 
 /** A month of UTC, `2026-11`. */
-const MONTH = /^2\d{3}-(?:0[1-9]|1[0-2])$/
+export const MONTH = /^2\d{3}-(?:0[1-9]|1[0-2])$/
 const SEARCH_CHARS_MAX = 100
 /** A kind, a colon and an id, with room to spare. */
 const LINE_ID_CHARS_MAX = 200
@@ -135,6 +136,9 @@ export const billStretch = z.object({
   /** Within the period. */
   from: timestamp,
   until: timestamp.nullable(),
+  /** What began and what ended it, of an instance's events; null of anything else, and where no event says it. */
+  began_by: z.enum(INSTANCE_EVENT_CODES).nullable(),
+  ended_by: z.enum(INSTANCE_EVENT_CODES).nullable(),
   seconds: z.number().int(),
   /** What all of it costs in so many seconds: of a term its price and its length. */
   rate_micro: micro,

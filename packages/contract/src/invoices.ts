@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { MONTH } from './bills.ts'
 import { defineCall } from './call.ts'
 import { by, currency, isShownAsWritten, page, pageOf, timestamp } from './fields.ts'
 import { LANGUAGES } from './limits.ts'
@@ -111,11 +112,15 @@ export const listInvoices = defineCall({
   operation: 'bill.invoice',
   method: 'GET',
   path: '/api/bill/invoice',
-  summary: 'Invoices and credit notes, newest first.',
+  summary: 'Invoices and credit notes, newest first; of a month, if one is said.',
   audience: 'user',
   timeout: 'normal',
   retry: true,
-  query: z.object(page),
+  query: z.object({
+    /** Of UTC: what is for its usage, and what else is dated in it. Left out: all. */
+    month: z.string(by('wrong_type')).regex(MONTH, by('not_allowed')).optional(),
+    ...page,
+  }),
   data: pageOf(invoice),
 })
 

@@ -1,6 +1,6 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
-import type * as z from 'zod'
+import * as z from 'zod'
 
 /**
  * Reads a query string as plain texts: what a person sees in the address is what a page gets.
@@ -53,4 +53,44 @@ export function usePageSearch<Output extends Record<string, unknown>>(
     [navigate],
   )
   return [value, change]
+}
+
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** The name under which the entry has something opened that the entry before it has not. */
+    opened?: string
+  }
+}
+
+/** Longer than any id that a page opens something by. */
+const OPENED_CHARS_MAX = 200
+
+/**
+ * What of a page is opened, kept in its address under a name: a link and a reload open it again, and the way back closes
+ * it before it leaves the page.
+ * @returns Its id, empty where nothing is; and a function that opens another one, or closes by an empty text.
+ */
+export function useOpened(name: string): [string, (id: string) => void] {
+  const schema = useMemo(() => z.object({ [name]: z.string().max(OPENED_CHARS_MAX).catch('') }), [name])
+  const [{ [name]: opened = '' }] = usePageSearch(schema)
+  const navigate = useNavigate()
+  const { history } = useRouter()
+  const open = useCallback(
+    (id: string) => {
+      const entry = history.location.state.opened
+      if (id === '' && entry === name) {
+        history.back()
+        return
+      }
+      void navigate({
+        to: '.',
+        search: (before: Record<string, unknown>) => ({ ...before, [name]: id }),
+        replace: id === '' || opened !== '',
+        state: opened === '' ? { opened: name } : true,
+        resetScroll: false,
+      })
+    },
+    [navigate, history, name, opened],
+  )
+  return [opened, open]
 }

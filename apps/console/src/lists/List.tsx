@@ -1,5 +1,5 @@
 import { PAGE_SIZE_DEFAULT } from '@berth/contract/limits'
-import { type ComponentProps, type ComponentType, Suspense } from 'react'
+import { type ComponentProps, type ComponentType, type ReactNode, Suspense } from 'react'
 import { lazyPart } from '../app/lazy-part.ts'
 import { Answer, type Asked } from '../ui/Answer.tsx'
 import { EmptyState } from '../ui/EmptyState.tsx'
@@ -27,6 +27,8 @@ interface ListProps<Row> {
   plain?: boolean
   /** Rows can be selected; `useSelection` makes it. */
   selection?: RowSelection<Row>
+  /** As `RowTable` has it. */
+  below?: (row: Row) => ReactNode
   /** As many as there will most likely be. */
   skeletonRows?: number
   /** Said of a list that has nothing in it: why, and what to do next. */
@@ -70,8 +72,9 @@ function Rows<Row>({
   keyOf,
   plain = false,
   selection,
+  below,
 }: ListProps<Row> & { rows: readonly Row[] }) {
-  const table = { label, columns, keyOf, plain, selection }
+  const table = { label, columns, keyOf, plain, selection, below }
   if (rows.length <= DRAWN_ROWS_MAX) return <RowTable {...table} rows={rows} />
   return (
     <Suspense fallback={<RowTable {...table} rows={rows.slice(0, DRAWN_ROWS_MAX)} />}>

@@ -1,5 +1,5 @@
 import type { TFunction } from 'i18next'
-import { type ComponentType, type KeyboardEvent, memo, type ReactNode } from 'react'
+import { type ComponentType, Fragment, type KeyboardEvent, memo, type ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { PickAll, PickRow } from './PickBox.tsx'
 import classes from './RowTable.module.css'
@@ -51,6 +51,11 @@ interface RowTableProps<Row> {
   plain?: boolean
   /** Rows can be selected, by a checkbox at their beginning. */
   selection?: RowSelection<Row> | undefined
+  /**
+   * What a row is opened to, which is drawn in place under it; null under one that is closed. For tables that leave no
+   * column out where they are narrow.
+   */
+  below?: ((row: Row) => ReactNode) | undefined
   /** Draws the rows where they are so many that not all are drawn; screen readers are then told their numbers. */
   Body?: ComponentType<BodyProps<Row>> | undefined
 }
@@ -60,7 +65,7 @@ interface RowTableProps<Row> {
  * whatever stands in them. A button with `data-row-target` is what its row is for: in a narrow table the whole row is it.
  */
 export function RowTable<Row>(props: RowTableProps<Row>) {
-  const { label, columns, rows, keyOf, plain = false, selection, Body } = props
+  const { label, columns, rows, keyOf, plain = false, selection, below, Body } = props
   const { t } = useTranslation('common')
   const clearByEscape = ({ key }: KeyboardEvent) => key === 'Escape' && selection?.clear()
   const draw = (row: Row, place?: Place) => {
@@ -123,7 +128,23 @@ export function RowTable<Row>(props: RowTableProps<Row>) {
             draw={draw}
           />
         ) : (
-          <tbody>{rows.map(row => draw(row))}</tbody>
+          <tbody>
+            {rows.map(row => {
+              if (!below) return draw(row)
+              const opened = below(row)
+              // Opened or not it is drawn as the same thing, so that its button keeps the focus.
+              return (
+                <Fragment key={keyOf(row)}>
+                  {draw(row)}
+                  {opened && (
+                    <tr className={classes.below}>
+                      <td colSpan={columns.length + Number(selection !== undefined)}>{opened}</td>
+                    </tr>
+                  )}
+                </Fragment>
+              )
+            })}
+          </tbody>
         )}
       </table>
     </div>

@@ -98,6 +98,8 @@ export interface Format {
   day: (day: string) => string
   /** As `moment`, in UTC, which bills are in. */
   utcMoment: (date: string | Date) => string
+  /** The same to the second: "3 Nov, 14:05:09". */
+  utcSecond: (date: string | Date) => string
   /** A plain number with grouped thousands. */
   number: (value: number) => string
 }
@@ -108,7 +110,8 @@ export interface Format {
  * @param t Reads the `units` part of the common texts.
  */
 export function formatsOf(language: Language, t: TFunction<'common'>): Format {
-  const { moment, weekdayMoment, clock, date, utcDate, month, day, utcMoment, number } = writersOf(language)
+  const { moment, weekdayMoment, clock, date, utcDate, month, day, utcMoment, utcSecond, number } =
+    writersOf(language)
   const money: Format['money'] = (micro, currency) => formatAmount(BigInt(micro), currencyOf(currency))
   const exactMoney: Format['exactMoney'] = (micro, currency) =>
     formatExact(BigInt(micro), currencyOf(currency))
@@ -154,6 +157,7 @@ export function formatsOf(language: Language, t: TFunction<'common'>): Format {
     month: value => month().format(new Date(`${value}-01T00:00:00Z`)),
     day: value => day().format(new Date(`${value}T00:00:00Z`)),
     utcMoment: value => utcMoment(isFar(value)).format(new Date(value)),
+    utcSecond: value => utcSecond(isFar(value)).format(new Date(value)),
     number: value => number().format(value),
   }
 }
@@ -176,6 +180,7 @@ interface Writers {
   month: () => Intl.DateTimeFormat
   day: () => Intl.DateTimeFormat
   utcMoment: (withYear: boolean) => Intl.DateTimeFormat
+  utcSecond: (withYear: boolean) => Intl.DateTimeFormat
   number: () => Intl.NumberFormat
 }
 
@@ -200,6 +205,7 @@ function writersOf(language: Language): Writers {
     month: once(() => new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })),
     day: once(() => new Intl.DateTimeFormat(locale, { weekday: 'short', ...day, timeZone: 'UTC' })),
     utcMoment: momentsOf(locale, { ...clock, timeZone: 'UTC' }),
+    utcSecond: momentsOf(locale, { ...clock, second: '2-digit', timeZone: 'UTC' }),
     number: once(() => new Intl.NumberFormat(locale)),
   }
   writers.set(language, made)

@@ -4,12 +4,11 @@ import { IconChevronLeft, IconDownload } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
-import * as z from 'zod'
 import { request } from '../../api/client.ts'
 import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { lazyPart } from '../../app/lazy-part.ts'
-import { usePageSearch } from '../../app/search.ts'
+import { useOpened } from '../../app/search.ts'
 import { useFilters } from '../../lists/use-filters.ts'
 import { useCsv } from '../../receipts/use-csv.ts'
 import { useFocusBack } from '../../ui/focus-back.ts'
@@ -21,13 +20,9 @@ import { BillSums } from './BillSums.tsx'
 import { billSearch } from './bill-search.ts'
 import { monthBefore, monthOf, monthsToChoose } from './months.ts'
 
-const LineDialog = lazyPart(() => import('./LineDialog.tsx').then(module => module.LineDialog))
 const ReceiptDialog = lazyPart(() =>
   import('../../receipts/ReceiptDialog.tsx').then(module => module.ReceiptDialog),
 )
-
-/** The line that is opened, and the receipt that is opened of it. */
-const dialogs = z.object({ line: z.string().max(200).catch(''), receipt: z.string().max(80).catch('') })
 
 /** Starts what the page shows first, before its code has arrived. */
 export function prefetch(): void {
@@ -39,8 +34,8 @@ export function Page() {
   const { t } = useTranslation(['bills', 'common'])
   const format = useFormat()
   const filters = useFilters(billSearch)
-  const [{ line, receipt }, setDialogs] = usePageSearch(dialogs)
-  useFocusBack(line !== '' || receipt !== '')
+  const [receipt, openReceipt] = useOpened('receipt')
+  useFocusBack(receipt !== '')
   const now = new Date()
   const month = filters.values.month || monthOf(now)
   const months = useQuery(queryOf(getBillMonths, {}))
@@ -50,7 +45,8 @@ export function Page() {
     now,
   )
   const before = monthBefore(month)
-  const choose = (chosen: string) => filters.change({ month: chosen === monthOf(now) ? '' : chosen })
+  const choose = (chosen: string) =>
+    filters.change({ month: chosen === monthOf(now) ? '' : chosen, line: '' })
   const query = { month, ...(filters.values.q ? { search: filters.values.q } : {}) }
   return (
     <>
@@ -82,20 +78,11 @@ export function Page() {
           </div>
         }
       />
-      <BillSums month={month} />
-      <BillLines month={month} filters={filters} onOpen={id => setDialogs({ line: id })} />
-      {line && (
-        <Suspense>
-          <LineDialog
-            query={{ ...query, group: filters.values.group, line }}
-            onReceipt={id => setDialogs({ receipt: id })}
-            onClose={() => setDialogs({ line: '', receipt: '' })}
-          />
-        </Suspense>
-      )}
+      <BillSums month={month} isOver={month < monthOf(now)} />
+      <BillLines month={month} filters={filters} onReceipt={openReceipt} />
       {receipt && (
         <Suspense>
-          <ReceiptDialog id={receipt} onClose={() => setDialogs({ receipt: '' })} />
+          <ReceiptDialog id={receipt} onClose={() => openReceipt('')} />
         </Suspense>
       )}
     </>

@@ -6,14 +6,15 @@ import { Answer } from '../../ui/Answer.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { useFormat } from '../../ui/format.ts'
 import classes from './BillDetailsPage.module.css'
+import { MonthInvoices } from './MonthInvoices.tsx'
 import { REFRESH_MS } from './refresh-ms.ts'
 import { useBillWords } from './use-bill-words.ts'
 
 /** No month has more days. */
 const DAYS_MAX = 31
 
-/** What a month came to, by kind of usage and by day. */
-export function BillSums({ month }: { month: string }) {
+/** What a month came to, by kind of usage and by day, and its invoices. */
+export function BillSums({ month, isOver }: { month: string; isOver: boolean }) {
   const { t } = useTranslation('bills')
   const query = useQuery({
     ...queryOf(getBill, { query: { month, group: 'day', page_size: DAYS_MAX } }),
@@ -31,6 +32,7 @@ export function BillSums({ month }: { month: string }) {
           {bill => <Days bill={bill} month={month} />}
         </Answer>
       </Card>
+      <MonthInvoices month={month} isOver={isOver} />
     </div>
   )
 }

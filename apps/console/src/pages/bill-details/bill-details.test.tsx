@@ -6,12 +6,13 @@ import {
   getBillLine,
   getBillMonths,
 } from '@berth/contract/bills'
-import { screen, waitFor, within } from '@testing-library/react'
+import { getBillingAddress, getInvoicePdf, listInvoices } from '@berth/contract/invoices'
+import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
 import { type Answers, answerCalls, InShell, Refusal } from '../../gateway-fixture.tsx'
 import { Page } from './BillDetailsPage.tsx'
-import { monthBefore, monthsToChoose } from './months.ts'
+import { monthAfter, monthBefore, monthsToChoose } from './months.ts'
 
 const SUMS = { amount_micro: '1500000', cash_micro: '500000', credits_micro: '1000000', waived_micro: '0' }
 const PART = { usage: 'compute', stretches: 1, seconds: 5_400, ...SUMS } as const
@@ -57,6 +58,8 @@ const STRETCH: BillStretch = {
   ended_at: LINE.until,
   from: LINE.from,
   until: LINE.until,
+  began_by: 'ready',
+  ended_by: 'stopped_by_customer',
   seconds: 5_400,
   rate_micro: '1000000',
   rate_seconds: 3_600,
@@ -64,17 +67,81 @@ const STRETCH: BillStretch = {
   ...SUMS,
 }
 
-test('[R2.4] [R7.5] a month shows its sum by kind and its lines, and a line opens to intervals and receipts', async () => {
+test('[R2.4] [R7.5] [B2] a month shows its sum by kind and its lines; a line opens in place to its receipt, and closes again', async () => {
   const { page } = await open()
   expect(await screen.findByText('Paid with $1.00 of credits and $0.50 of cash.')).toBeTruthy()
   expect(screen.getByText(/^1 Mar.* to 1 Apr.*, UTC$/)).toBeTruthy()
-  screen.getByRole('button', { name: 'Open llama' }).click()
-  const dialog = within(await screen.findByRole('dialog'))
-  expect(await dialog.findByText('2 × RTX 4090 at $0.50 an hour')).toBeTruthy()
-  expect(dialog.getByText('$1.0000 /h')).toBeTruthy()
-  expect(dialog.getByText('5,400 s')).toBeTruthy()
-  dialog.getByRole('button', { name: /^Receipt of 10 Mar/ }).click()
+  const opener = screen.getByRole('button', { name: 'Open llama' })
+  expect(opener.getAttribute('aria-expanded')).toBe('false')
+  opener.focus()
+  opener.click()
+  const part = await screen.findByRole('region', { name: 'What llama is made of' })
+  expect(opener.getAttribute('aria-expanded')).toBe('true')
+  expect(opener.getAttribute('aria-controls')).toBe(part.id)
+  expect(document.activeElement).toBe(opener)
+  expect(page.search()).toContain('line=instance')
+  const opened = within(part)
+  expect(await opened.findByText('2 × RTX 4090 at $0.50 an hour')).toBeTruthy()
+  const texts = opened.getAllByRole('cell').map(cell => cell.textContent)
+  expect(texts[1]).toContain('13:30:00')
+  expect(texts[2]).toContain('5,400')
+  expect(texts[3]).toBe('$1.0000 /h')
+  expect(texts[4]).toContain('Stopped by you')
+  expect(texts[5]).toBe('$1.500000')
+  expect(opened.getByText(/Paid with \$1\.00 of credits and \$0\.50 of cash\./)).toBeTruthy()
+  opened.getByRole('button', { name: /^Receipt of 10 Mar/ }).click()
   await waitFor(() => expect(page.search()).toContain('receipt=u_1'))
+  await page.go('?month=2026-03&line=instance:i-1')
+  screen.getByRole('button', { name: 'Open llama' }).click()
+  await waitFor(() => expect(screen.queryByRole('region')).toBeNull())
+  expect(page.search()).toBe('?month=2026-03')
+})
+
+test('[B2] a link opens a line, also one that is on another page by now; one that is not there opens nothing', async () => {
+  const { page } = await open({}, '?month=2026-03&line=instance:i-1&group=day')
+  expect(await screen.findByRole('button', { name: 'Open llama' })).toBeTruthy()
+  expect((await screen.findAllByText(/^llama: Stopped by you$/)).length).toBe(2)
+  cleanup()
+  await open(
+    { [getBillLine.operation]: () => new Refusal([], 'not_found', 404) },
+    '?month=2026-03&line=instance:i-2',
+  )
+  expect(await screen.findByRole('button', { name: 'Open llama' })).toBeTruthy()
+  expect(screen.queryByRole('region')).toBeNull()
+  expect(page.search()).toContain('line=')
+})
+
+test('[B23] [R3.10] a month names its invoices and saves each; one that goes on says when its own comes, and to whom', async () => {
+  const made = { currency: 'USD', transaction_id: null, date: '2026-04-01T00:05:00.000Z' } as const
+  const items = [
+    { ...made, id: 'inv_2', number: '2026-USD-000002', kind: 'usage', amount: 150, month: '2026-03-01' },
+    { ...made, id: 'inv_1', number: '2026-USD-000001', kind: 'topup', amount: 2_500, month: null },
+  ]
+  const { sent } = await open({
+    [listInvoices.operation]: ({ path }) => ({
+      items: path.includes('month=2026-03') ? items : [],
+      total: path.includes('month=2026-03') ? 6 : 0,
+      page: 1,
+      page_size: 4,
+    }),
+    [getInvoicePdf.operation]: () => ({
+      download_url: '/gateway/invoice-pdf/k.b',
+      name: '2026-USD-000002.pdf',
+    }),
+  })
+  expect(await screen.findByText('Usage in March 2026')).toBeTruthy()
+  expect(screen.getByText('2026-USD-000001')).toBeTruthy()
+  expect(screen.getByText('4 more are on the page of payments.')).toBeTruthy()
+  const saved = keepSaved()
+  screen.getByRole('button', { name: 'Save 2026-USD-000002 as PDF' }).click()
+  await waitFor(() => expect(saved).toEqual(['2026-USD-000002.pdf']))
+  expect(sent.at(-1)?.path).toContain('invoice/inv_2/pdf')
+  cleanup()
+  await open({}, '')
+  expect(await screen.findByText(/It has no name or address yet\./)).toBeTruthy()
+  expect(screen.getByRole('link', { name: 'Add them' }).getAttribute('href')).toBe(
+    '/settings?section=billing',
+  )
 })
 
 test('[R7.5] lines are grouped and searched for in the address, and the file is of the same', async () => {
@@ -120,6 +187,7 @@ test('[R7.5] months to choose are those with usage, this one and the one that is
     '2026-01',
     '2025-12',
   ])
+  expect([monthAfter('2026-12'), monthAfter('2026-01')]).toEqual(['2027-01', '2026-02'])
   expect([monthBefore('2026-01'), monthBefore('2000-01')]).toEqual(['2025-12', null])
 })
 
@@ -138,6 +206,8 @@ async function open(answers: Answers = {}, at = '?month=2026-03') {
       page: 1,
       page_size: 20,
     }),
+    [listInvoices.operation]: () => ({ items: [], total: 0, page: 1, page_size: 4 }),
+    [getBillingAddress.operation]: () => ({ name: '', address: '', tax_id: '' }),
     [downloadBill.operation]: () =>
       new Response('Day\r\n', { headers: { 'content-type': 'text/csv; charset=utf-8' } }),
     ...answers,
@@ -148,7 +218,7 @@ async function open(answers: Answers = {}, at = '?month=2026-03') {
         <Page />
       </InShell>
     ),
-    { namespaces: ['bills', 'payments', 'events', 'terms-of-payment'], at },
+    { namespaces: ['bills', 'payments', 'invoices', 'events', 'terms-of-payment'], at },
   )
   return { page, sent }
 }

@@ -11,5 +11,7 @@ export const billSearch = z.object({
   group: z.enum(BILL_GROUPS).catch('resource'),
   q: findText,
   page: pageNumber,
+  /** The line that is opened. */
+  line: z.string().max(200).catch(''),
 })
 export type BillSearch = z.infer<typeof billSearch>

@@ -19,3 +19,10 @@ export function monthBefore(month: string): string | null {
   date.setUTCMonth(date.getUTCMonth() - 1)
   return monthOf(date) < FIRST_MONTH ? null : monthOf(date)
 }
+
+/** The month after: `2026-12` gives `2027-01`. */
+export function monthAfter(month: string): string {
+  const date = new Date(`${month}-01T00:00:00.000Z`)
+  date.setUTCMonth(date.getUTCMonth() + 1)
+  return monthOf(date)
+}

@@ -14,6 +14,10 @@ export interface BillWords {
   kind: (usage: UsageKind) => string
   /** What a line is of. */
   title: (line: BillLine) => string
+  /** What something is called that costs something. */
+  subject: (subject: BillStretch['subject']) => string
+  /** What ended a stretch, or what began it while it goes on; its kind where nothing says either. */
+  cause: (stretch: BillStretch) => string
   /** What one would ask next of a line: its id, or what it is. */
   second: (line: BillLine) => string | undefined
   /** What of a stretch ran, how many of it, and at which price: "2 × RTX 4090 at $0.42 an hour". */
@@ -24,15 +28,23 @@ export interface BillWords {
 
 /** The words of bills; they change with the language. */
 export function useBillWords(): BillWords {
-  const { t } = useTranslation('bills')
+  const { t } = useTranslation(['bills', 'events'])
   const format = useFormat()
   return useMemo(() => {
     const kind: BillWords['kind'] = usage => t(`kinds.${usage}`)
+    const subject: BillWords['subject'] = ({ id, name }) => name || id
     return {
       kind,
+      subject,
+      cause: ({ usage, began_by, ended_by }) => {
+        const code = ended_by ?? began_by
+        // A disk is kept and charged because its machine is off, whatever became of that.
+        if (code === null || usage !== 'compute') return kind(usage)
+        return t(`causes.${code as 'ready'}`, { defaultValue: t(`events:event.${code}`) })
+      },
       title: line => {
         if (line.date !== null) return format.day(line.date)
-        if (line.subject !== null) return line.subject.name || line.subject.id
+        if (line.subject !== null) return subject(line.subject)
         return line.usage === null ? line.id : kind(line.usage)
       },
       second: ({ subject }) => {

@@ -356,11 +356,16 @@ export function createBilling(deps: BillingDeps) {
     bill: (userId: string, query: Parameters<typeof readBill>[2]): Promise<Bill> =>
       readBill(deps, userId, query),
 
-    /** A line of a bill opened to its stretches. @throws ApiError `not_found`. */
+    /**
+     * A line of a bill opened to its stretches.
+     * @param instanceEvents As of `receipt`.
+     * @throws ApiError `not_found`.
+     */
     billLine: (
       userId: string,
       query: Parameters<typeof readBillLine>[2],
-    ): Promise<CallData<typeof getBillLine>> => readBillLine(deps, userId, query),
+      instanceEvents: InstanceEventsReader,
+    ): Promise<CallData<typeof getBillLine>> => readBillLine({ ...deps, instanceEvents }, userId, query),
 
     /** A month's usage as CSV, its head in a language; whoever has no use for it any more destroys it. */
     billFile: (

@@ -140,7 +140,7 @@ export function billingRoutes(
       return { ...bill, items: bill.items.map(line => ofLanguage(line, language)) }
     }),
     route(getBillLine, async ({ caller, query, language }) => {
-      const opened = await billing.billLine(caller.userId, query)
+      const opened = await billing.billLine(caller.userId, query, eventsBetween)
       const items = opened.items.map(stretch => ofLanguage(stretch, language))
       return { ...opened, line: ofLanguage(opened.line, language), items }
     }),

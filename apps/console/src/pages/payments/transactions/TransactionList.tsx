@@ -3,13 +3,12 @@ import { downloadTransactions, TRANSACTION_TYPES } from '@berth/contract/transac
 import { ActionIcon } from '@mantine/core'
 import { IconAdjustmentsHorizontal, IconDownload, IconReceipt } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { Suspense, useCallback, useId, useMemo, useState } from 'react'
+import { Suspense, useId, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import * as z from 'zod'
 import { request } from '../../../api/client.ts'
 import { queryOf } from '../../../api/queries.ts'
 import { lazyPart } from '../../../app/lazy-part.ts'
-import { usePageSearch } from '../../../app/search.ts'
+import { useOpened } from '../../../app/search.ts'
 import { List } from '../../../lists/List.tsx'
 import { ListBar } from '../../../lists/ListBar.tsx'
 import { useFilters } from '../../../lists/use-filters.ts'
@@ -30,15 +29,13 @@ const ReceiptDialog = lazyPart(() =>
   import('../../../receipts/ReceiptDialog.tsx').then(module => module.ReceiptDialog),
 )
 
-const receiptSearch = z.object({ receipt: z.string().max(80).catch('') })
-
 /** What is chosen in the bar: a type, or attempts that took nothing. */
 const SHOWN = ['all', ...TRANSACTION_TYPES, 'not_charged'] as const
 
 /** Money in and out, newest first; each row opens to its receipt (R3.10, B2). */
 export function TransactionList() {
   const { t } = useTranslation(['payments', 'transactions'])
-  const [{ receipt }, setSearch] = usePageSearch(receiptSearch)
+  const [receipt, open] = useOpened('receipt')
   useFocusBack(receipt !== '')
   const filters = useFilters(transactionSearch)
   const { type, state, method, from, to, page } = filters.values
@@ -48,7 +45,7 @@ export function TransactionList() {
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { data } }) => refreshMs(data?.items, Date.now()),
   })
-  const columns = useColumns(useCallback(id => setSearch({ receipt: id }), [setSearch]))
+  const columns = useColumns(open)
   const isShort = type === 'all' && state === 'not_charged'
   const isFine = (state !== 'any' && !isShort) || method !== '' || from !== '' || to !== ''
   const [asked, setAsked] = useState<boolean | null>(null)
@@ -110,7 +107,7 @@ export function TransactionList() {
       />
       {receipt && (
         <Suspense>
-          <ReceiptDialog id={receipt} onClose={() => setSearch({ receipt: '' })} />
+          <ReceiptDialog id={receipt} onClose={() => open('')} />
         </Suspense>
       )}
     </Card>

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Bill, BillLine, BillStretch } from '@berth/contract/bills'
+import type { InstanceStatus } from '@berth/contract/instance-states'
 import { LANGUAGES } from '@berth/contract/limits'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -11,6 +12,18 @@ let fixture: BillingFixture
 let server: TestServer
 const userId = TOKENS.anna?.userId ?? ''
 
+/** What became of Anna's machine: it was stopped for its limit, which took it twenty seconds. */
+const EVENTS = (
+  [
+    ['2026-03-10T11:59:30.000Z', 'starting', 'started_by_customer'],
+    ['2026-03-10T12:00:00.000Z', 'running', 'ready'],
+    ['2026-03-10T15:00:00.000Z', 'running', 'renamed'],
+    ['2026-03-11T00:59:40.000Z', 'stopping', 'stopped_at_limit'],
+    ['2026-03-11T01:00:00.000Z', 'stopped', 'stopped'],
+    ['2026-03-11T01:30:00.000Z', 'stopped', 'stop_rules_changed'],
+  ] as const
+).map(([at, status, code]) => ({ at: new Date(at), status: status as InstanceStatus, code, detail: '' }))
+
 /** Anna in March: a machine that ran over midnight and keeps its disk since, a volume, an image; the books a day behind. */
 beforeAll(async () => {
   fixture = await createBillingFixture()
@@ -19,7 +32,11 @@ beforeAll(async () => {
     db,
     billingRoutes(
       billing,
-      { eventsBetween: async () => [], losesMachines: async () => false },
+      {
+        eventsBetween: async (_, { userId: of, instanceId, from, to }) =>
+          EVENTS.filter(({ at }) => of === userId && instanceId === 'i-1' && at >= from && at <= to),
+        losesMachines: async () => false,
+      },
       english => english,
     ),
     { clock },
@@ -139,6 +156,16 @@ test('[R7.5] [B2] a line opens to its stretches, and each of them to its receipt
   expect(receipt.data.interval).toMatchObject({ posted_micro: stretch?.amount_micro })
   const day = await ask<Opened>('/api/bill/order/line?month=2026-03&group=day&line=2026-03-10')
   expect(day.data.items).toMatchObject([{ seconds: 12 * 3_600, until: '2026-03-11T00:00:00.000Z' }])
+})
+
+test('[R7.5] [B2] a stretch says what began and what ended it, and nothing of what its events do not say', async () => {
+  const { data } = await open('instance:i-1')
+  expect(data.items.map(({ usage, began_by, ended_by }) => [usage, began_by, ended_by])).toEqual([
+    ['disk', 'stopped', null],
+    ['compute', 'ready', 'stopped_at_limit'],
+  ])
+  const volume = await open('network_volume:v-1')
+  expect(volume.data.items).toMatchObject([{ began_by: null, ended_by: null }])
 })
 
 test('[R3.10] what an image costs is not called a machine in the list of transactions', async () => {

@@ -176,7 +176,7 @@ async function createLife() {
     for (const line of bill.items) {
       expect(sumsOf(line.parts)).toEqual(sumsOf([line]))
       const query = { month, group, line: line.id, page: 1, page_size: PAGE_SIZE_MAX }
-      const { items, total } = await billing.billLine(userId, query)
+      const { items, total } = await billing.billLine(userId, query, async () => [])
       expect(total).toBe(items.length)
       expect(sumsOf(items)).toEqual(sumsOf([line]))
       expect(items.reduce((all, { seconds }) => all + seconds, 0)).toBe(line.seconds)

@@ -19,6 +19,8 @@ import { currencyOf } from '../ledger/wallet.ts'
 import type { SubjectFacts } from '../meters/tables.ts'
 import { kindPlaceSql } from '../meters/usage-kinds.ts'
 import type { Subject } from '../subject.ts'
+import type { InstanceEventsReader } from './receipts.ts'
+import { withCauses } from './stretch-causes.ts'
 import { transactionId } from './transactions.ts'
 import { type Days, inSnapshot, type Snapshot, stretchesOf, THING, usedByKind, usedRows } from './used.ts'
 
@@ -107,11 +109,12 @@ export async function readBill(deps: Deps, userId: string, query: LinesQuery): P
 }
 
 /**
- * A line of a bill opened. Its stretches, on all pages, come to the line's sums.
+ * A line of a bill opened. Its stretches, on all pages, come to the line's sums; what began and ended those of an
+ * instance is asked from its own domain.
  * @throws ApiError `not_found` where the month has no such line, and the same for another customer's.
  */
 export async function readBillLine(
-  deps: Deps,
+  deps: Deps & { instanceEvents: InstanceEventsReader },
   userId: string,
   query: LinesQuery & { line: string },
 ): Promise<CallData<typeof getBillLine>> {
@@ -121,7 +124,7 @@ export async function readBillLine(
     const { lines } = await readLines(snapshot, { ...query, page: 1, page_size: 1 }, key)
     const line = lines[0]
     if (!line) throw new ApiError('not_found')
-    const items = await readStretches(snapshot, query, key)
+    const items = await withCauses(deps, snapshot, await readStretches(snapshot, query, key))
     return { currency, line: toLine(line, group), items, total: Number(line.stretches), page, page_size }
   })
 }
@@ -257,6 +260,8 @@ async function readStretches(snapshot: Snapshot, query: LinesQuery, key: string)
       ...inner(row),
       receiptId: transactionId('usage', row.id),
       subject: toSubject(row.subject),
+      beganBy: null,
+      endedBy: null,
       startedAt: momentOf(row.startedMs),
       endedAt: row.endedMs === null ? null : momentOf(row.endedMs),
       from: momentOf(row.fromMs),

@@ -157,6 +157,14 @@ test('[B23] [R3.10] months of usage have an invoice each, which add up; nothing 
   await Promise.all([fixture.billing.invoices.makeDue(), fixture.billing.invoices.makeDue()])
   const usage = (await list()).filter(({ kind }) => kind === 'usage').reverse()
   expect(usage.map(({ month }) => month)).toEqual(['2026-03-01', '2026-04-01', '2026-05-01'])
+  // A month has what is for its usage, whenever that was made, and what was paid in it.
+  const ofMonth = async (month: string) => {
+    const { items, total } = await fixture.billing.invoices.list(userId, { ...everything, month })
+    return [total, ...items.map(({ kind, month: of }) => [kind, of])]
+  }
+  expect(await ofMonth('2026-03')).toEqual([2, ['usage', '2026-03-01'], ['topup', null]])
+  expect(await ofMonth('2026-04')).toEqual([1, ['usage', '2026-04-01']])
+  expect(await ofMonth('2026-06')).toEqual([0])
   const { rows } = await fixture.db.execute<{ micro: string }>(
     sql`select sum(amount_micro) as micro from usage_day where not back`,
   )

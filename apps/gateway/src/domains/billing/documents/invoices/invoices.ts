@@ -5,7 +5,7 @@ import { readAddress, saveAddress } from './addresses.ts'
 import { makeMissing } from './missing-invoices.ts'
 import { createPdfMaker } from './pdf/pdf-maker.ts'
 import { openTicket, sealTicket } from './pdf/pdf-ticket.ts'
-import { listInvoicesOf, readInvoice } from './read-invoices.ts'
+import { type InvoicesQuery, listInvoicesOf, readInvoice } from './read-invoices.ts'
 import { invoiceMonths, type JobDeps } from './usage-invoices.ts'
 
 /** Makes the part of the domain that is about invoices and credit notes (B23, R3.10). */
@@ -13,8 +13,8 @@ export function createInvoices(deps: JobDeps & { sealer: Sealer }) {
   const { db } = deps
   const pdfs = createPdfMaker()
   return {
-    /** A page of a customer's documents, newest first. */
-    list: (userId: string, query: { page: number; page_size: number }) => listInvoicesOf(db, userId, query),
+    /** A page of a customer's documents, all or a month's, newest first. */
+    list: (userId: string, query: InvoicesQuery) => listInvoicesOf(db, userId, query),
 
     /** All that is printed of one. @throws ApiError `not_found`. */
     read: (userId: string, id: string): Promise<InvoicePage> => readInvoice(db, userId, id),

@@ -1,6 +1,6 @@
 import type { CallData } from '@berth/contract/call'
 import { invoice as entity, type InvoicePage, type listInvoices } from '@berth/contract/invoices'
-import { and, desc, eq } from 'drizzle-orm'
+import { and, desc, eq, sql } from 'drizzle-orm'
 import type { Database, Queryable } from '../../../../platform/database/database.ts'
 import { ApiError } from '../../../../platform/http/api-error.ts'
 import { wireOf } from '../../../../platform/http/wire.ts'
@@ -27,22 +27,33 @@ function toInvoice(row: Omit<Row, 'page'>) {
   })
 }
 
+/** Which documents are looked at. */
+export interface InvoicesQuery {
+  /** Of UTC, `2026-11`: what is for its usage, and what else is dated in it. Left out: all. */
+  month?: string | undefined
+  page: number
+  page_size: number
+}
+
 /** A page of a customer's documents, newest first, in one snapshot. */
 export async function listInvoicesOf(
   db: Database,
   userId: string,
-  { page, page_size }: { page: number; page_size: number },
+  { month, page, page_size }: InvoicesQuery,
 ): Promise<CallData<typeof listInvoices>> {
+  // A month's invoice is made after its end, and is that month's.
+  const isFor = sql`to_char(coalesce(${invoice.month}, (${invoice.issuedAt} at time zone 'UTC')::date), 'YYYY-MM')`
+  const wanted = and(eq(invoice.userId, userId), month === undefined ? undefined : sql`${isFor} = ${month}`)
   return await db.transaction(
     async tx => {
       const rows = await tx
         .select()
         .from(invoice)
-        .where(eq(invoice.userId, userId))
+        .where(wanted)
         .orderBy(desc(invoice.issuedAt), desc(invoice.series), desc(invoice.position))
         .limit(page_size)
         .offset((page - 1) * page_size)
-      const total = await tx.$count(invoice, eq(invoice.userId, userId))
+      const total = await tx.$count(invoice, wanted)
       return { items: rows.map(toInvoice), total, page, page_size }
     },
     { isolationLevel: 'repeatable read', accessMode: 'read only' },

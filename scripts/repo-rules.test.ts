@@ -49,6 +49,7 @@ const UNITS_OF_BOUNDARIES = [
   'first_byte_ms',
   'first_token_ms',
   'speaking_ms',
+  'latency_ms',
   'have_bytes',
   'disk_read_bytes',
   'disk_written_bytes',

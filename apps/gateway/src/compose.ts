@@ -28,7 +28,7 @@ import { createQuotes } from './domains/instances/offer/quotes.ts'
 import { instancesRoutes } from './domains/instances/routes.ts'
 import { saidIn } from './domains/instances/said.ts'
 import { createModels, type Models } from './domains/models/models.ts'
-import { modelsRoutes } from './domains/models/routes.ts'
+import { apiKeysRoutes, modelsRoutes } from './domains/models/routes.ts'
 import { v1Routes } from './domains/models/v1/v1-routes.ts'
 import { createNotifications } from './domains/notifications/notifications.ts'
 import { notificationsRoutes } from './domains/notifications/routes.ts'
@@ -435,6 +435,11 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     budgets,
     catalogue,
     servers: parts.modelServers,
+    sealer: createSealer({
+      keys: [parts.secrets.rootKey],
+      purpose: 'berth pages of model calls',
+      ids: parts.ids,
+    }),
     owner: parts.gatewayId,
   })
 
@@ -457,6 +462,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...auditRoutes(audit),
     ...sshKeysRoutes(sshKeys),
     ...registriesRoutes(registries),
+    ...apiKeysRoutes(models.apiKeys),
     ...modelsRoutes(models, say),
   ]
   const shown = paymentsShown(parts.payments, servesThisComputerOnly(parts))

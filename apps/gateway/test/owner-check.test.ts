@@ -80,6 +80,8 @@ const WHO: Record<string, Audience> = {
   'model.list': 'guest',
   'model.chat': 'verified',
   'model.figures': 'guest',
+  'model.session-log': 'user',
+  'model.session-log-download': 'user',
   'image.official': 'guest',
   'image.official-in': 'guest',
   'image.community': 'guest',

@@ -304,6 +304,8 @@ const OWN_CALLS = [
   'POST /api/registry/{id}/check',
   'GET /api/model-verse/model',
   'GET /api/model-verse/figures',
+  'GET /api/model-verse/session-log',
+  'GET /api/model-verse/session-log/download',
   'GET /api/bill/transaction/download',
   'GET /api/model-verse/api-key/',
   'POST /api/model-verse/api-key/',

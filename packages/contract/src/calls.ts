@@ -29,6 +29,7 @@ import { publicIpCalls } from './public-ip-calls.ts'
 import { regionCalls } from './regions.ts'
 import { registryCalls } from './registries.ts'
 import { resumeCalls } from './resume.ts'
+import { sessionLogCalls } from './session-log.ts'
 import { sshKeyCalls } from './ssh-keys.ts'
 import { volumeAttachCalls } from './volume-attach-calls.ts'
 import { volumeS3Calls } from './volume-s3.ts'
@@ -46,6 +47,7 @@ export const calls = [
   ...apiKeyCalls,
   ...modelCalls,
   ...modelFigureCalls,
+  ...sessionLogCalls,
   ...regionCalls,
   ...offerWatchCalls,
   ...imageCalls,

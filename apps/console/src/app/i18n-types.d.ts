@@ -23,6 +23,7 @@ import type offers from '../../public/locales/en/offers.json'
 import type payments from '../../public/locales/en/payments.json'
 import type publicIp from '../../public/locales/en/public-ip.json'
 import type resume from '../../public/locales/en/resume.json'
+import type sessionLogs from '../../public/locales/en/session-logs.json'
 import type settings from '../../public/locales/en/settings.json'
 import type termsOfPayment from '../../public/locales/en/terms-of-payment.json'
 import type transactions from '../../public/locales/en/transactions.json'
@@ -58,6 +59,7 @@ declare module 'i18next' {
       payments: typeof payments
       'public-ip': typeof publicIp
       resume: typeof resume
+      'session-logs': typeof sessionLogs
       settings: typeof settings
       'terms-of-payment': typeof termsOfPayment
       transactions: typeof transactions

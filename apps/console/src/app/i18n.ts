@@ -41,6 +41,7 @@ export type Namespace =
   | 'payments'
   | 'public-ip'
   | 'resume'
+  | 'session-logs'
   | 'settings'
   | 'terms-of-payment'
   | 'transactions'

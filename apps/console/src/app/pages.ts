@@ -139,6 +139,12 @@ export const PAGES = [
     load: () => import('../pages/payments/PaymentsPage.tsx'),
   },
   {
+    path: '/session-logs',
+    access: 'user',
+    namespaces: ['session-logs'],
+    load: () => import('../pages/session-logs/SessionLogsPage.tsx'),
+  },
+  {
     path: '/bill-details',
     access: 'user',
     namespaces: ['bills', 'payments', 'invoices', 'events', 'terms-of-payment'],

@@ -43,8 +43,7 @@ export interface Doing {
   payments: string[]
 }
 
-const pick = <T>(list: readonly T[], dice: number): T | undefined =>
-  list[Math.floor(dice * list.length)]
+const pick = <T>(list: readonly T[], dice: number): T | undefined => list[Math.floor(dice * list.length)]
 
 /** Pays in with a card. */
 export async function payIn({ world, person, payments }: Doing, cents: number): Promise<void> {

@@ -14,16 +14,15 @@ import { systemIds } from '../../platform/ids.ts'
 import { createLogTo } from '../../platform/log.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { createApiKeys, ENDED_KEPT_MAX, LAST_USED_STEP_MS } from './api-keys.ts'
-import { createFigures } from './figures/figures.ts'
 import { isKeyText, makeKeyText } from './key-text.ts'
 import type { Models } from './models.ts'
-import { modelsRoutes } from './routes.ts'
+import { apiKeysRoutes } from './routes.ts'
 import { apiKey } from './tables.ts'
 
 const DAY_MS = 24 * 3_600_000
 
 let database: TestDatabase
-let models: Pick<Models, 'apiKeys' | 'chat' | 'list' | 'figures'>
+let models: Pick<Models, 'apiKeys'>
 let server: TestServer
 let logged = ''
 let nowMs = Date.parse('2026-03-10T12:00:00.000Z')
@@ -42,15 +41,9 @@ beforeAll(async () => {
     events,
     catalogue: { models: [{ id: 'one' }, { id: 'two' }] },
   })
-  const chat = { chat: () => Promise.reject(new Error('nobody chats here')), settle: async () => undefined }
-  const figures = createFigures({ db: database.db, clock, models: [] })
-  models = { apiKeys, chat, list: () => [], figures }
+  models = { apiKeys }
   const log = createLogTo({ write: line => (logged += line) }, { level: 'trace' })
-  server = await startTestServer(
-    database.db,
-    modelsRoutes(models, english => english),
-    { log },
-  )
+  server = await startTestServer(database.db, apiKeysRoutes(apiKeys), { log })
 })
 afterAll(async () => {
   await server.close(1_000)

@@ -1,12 +1,16 @@
+import type { Language } from '@berth/contract/limits'
 import { type Model, model as modelEntity } from '@berth/contract/models'
 import type { ModelServer } from '../../drivers/models/port.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import { createLoop } from '../../platform/loop.ts'
+import type { Sealer } from '../../platform/sealer.ts'
 import { createApiKeys } from './api-keys.ts'
 import { type CallBookDeps, createCallBook } from './calls/call-book.ts'
 import { createChat } from './calls/chat.ts'
 import { createFigures } from './figures/figures.ts'
+import { openLogFile } from './session-log/log-file.ts'
+import { createSessionLog, type LogFilter, type SayName } from './session-log/session-log.ts'
 
 const modelOf = wireOf(modelEntity)
 /** What is lost is found by the hour: minutes do not matter. */
@@ -21,6 +25,8 @@ export interface ModelsDeps extends CallBookDeps {
   catalogue: Pick<Catalogue, 'models'>
   /** Who answers for each model, by its id. */
   servers: ReadonlyMap<string, readonly ModelServer[]>
+  /** Seals where pages of the log begin. */
+  sealer: Sealer
   /** This gateway. */
   owner: string
 }
@@ -37,6 +43,7 @@ export function createModels(deps: ModelsDeps) {
     log,
     run: book.endLost,
   })
+  const currencyOf = async (userId: string) => (await deps.billing.totals(db, userId)).currency
   const figures = createFigures({ db, clock, models })
   const figuring = createLoop({
     name: 'models.figures',
@@ -74,6 +81,15 @@ export function createModels(deps: ModelsDeps) {
     endLost: book.endLost,
     /** How fast and how reliably they have answered. */
     figures,
+    /** What a customer has called (R1.5), and the same as a file. */
+    log: {
+      ...createSessionLog({ ...deps, currencyOf }),
+      file: async (
+        userId: string,
+        filter: LogFilter,
+        { language, say }: { language: Language; say: SayName },
+      ) => openLogFile(deps, userId, filter, { language, say, currency: await currencyOf(userId) }),
+    },
     start(): void {
       lost.start()
       figuring.start()

@@ -1,18 +1,19 @@
 import { createApiKey, editApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
 import { listModelFigures } from '@berth/contract/model-figures'
 import { chat as chatCall, listModels } from '@berth/contract/models'
+import { downloadSessionLog, listSessionLog } from '@berth/contract/session-log'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import type { Models } from './models.ts'
 import { consoleAnswer } from './v1/chat-answer.ts'
 
 /**
- * The calls on models (B10).
+ * The calls on models, and on what customers have called (R1.5).
  * @param models The domain.
  * @param say Says the catalogue's texts in the caller's language.
  */
 export function modelsRoutes(
-  { apiKeys, chat, list, figures }: Pick<Models, 'apiKeys' | 'chat' | 'list' | 'figures'>,
+  { chat, list, figures, log }: Pick<Models, 'chat' | 'list' | 'figures' | 'log'>,
   say: Say,
 ): Route[] {
   return [
@@ -27,6 +28,18 @@ export function modelsRoutes(
       consoleAnswer(await chat.chat({ userId, keyId: null }, { text: body, signal, tellsCost: true })),
     ),
     route(listModelFigures, figures.list),
+    route(listSessionLog, ({ caller, query, language }) =>
+      log.page(caller.userId, query, english => say(english, language)),
+    ),
+    route(downloadSessionLog, ({ caller, query, language }) =>
+      log.file(caller.userId, query, { language, say: english => say(english, language) }),
+    ),
+  ]
+}
+
+/** The calls on the keys that models are called by (B10). */
+export function apiKeysRoutes(apiKeys: Models['apiKeys']): Route[] {
+  return [
     route(listApiKeys, async ({ caller }) => apiKeys.list(caller.userId)),
     route(createApiKey, async ({ caller, body }) => apiKeys.create(caller.userId, body)),
     route(editApiKey, async ({ caller, params, body }) => apiKeys.edit(caller.userId, params.id, body)),

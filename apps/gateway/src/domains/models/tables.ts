@@ -1,5 +1,5 @@
 import { SPEND_PERIODS } from '@berth/contract/api-keys'
-import { CALL_ERRORS } from '@berth/contract/session-log'
+import { CALL_ERRORS, CALL_STATUSES } from '@berth/contract/session-log'
 import { sql } from 'drizzle-orm'
 import {
   boolean,
@@ -83,7 +83,7 @@ export const modelCall = pgTable(
     modelId: text('model_id').notNull(),
     streamed: boolean('streamed').notNull(),
     /** `lost` where its gateway ended before it did: nothing was charged. */
-    status: text('status', { enum: ['running', 'done', 'left', 'failed', 'lost'] }).notNull(),
+    status: text('status', { enum: CALL_STATUSES }).notNull(),
     startedAt: moment('started_at').notNull(),
     endedAt: moment('ended_at'),
     /** From the call to the first byte of its answer; null where there was none. */

@@ -1,15 +1,15 @@
 import { listPayPlatforms } from '@berth/contract/billing'
 import { listPaymentMethods } from '@berth/contract/payment-methods'
 import { TRANSACTION_STATES } from '@berth/contract/transaction-filters'
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
+import { DayField } from '../../../lists/DayField.tsx'
 import type { Filters } from '../../../lists/use-filters.ts'
 import { useCardText } from '../../../receipts/card-text.ts'
 import classes from './TransactionFilters.module.css'
-import { isDay, PLATFORM_PREFIX, type TransactionSearch, transactionSearch } from './transaction-search.ts'
+import { PLATFORM_PREFIX, type TransactionSearch, transactionSearch } from './transaction-search.ts'
 
 interface TransactionFiltersProps {
   /** What the button that shows them names. */
@@ -73,40 +73,4 @@ function useMethods(chosen: string): { value: string; label: string }[] {
   if (known.some(({ value }) => value === chosen)) return known
   const label = chosen.startsWith(PLATFORM_PREFIX) ? chosen.slice(PLATFORM_PREFIX.length) : t('gone_method')
   return [...known, { value: chosen, label }]
-}
-
-interface DayFieldProps {
-  label: string
-  /** As `2026-11-20`; empty where none is chosen. */
-  value: string
-  error?: string | undefined
-  onChange: (day: string) => void
-}
-
-/** A day. What is being typed and is none yet stays in the field, and narrows nothing. */
-function DayField({ label, value, error, onChange }: DayFieldProps) {
-  const [typed, setTyped] = useState(value)
-  const kept = useRef(value)
-  useEffect(() => {
-    // The address was changed from elsewhere.
-    if (value === kept.current) return
-    kept.current = value
-    setTyped(value)
-  }, [value])
-  return (
-    <TextInput
-      type="date"
-      label={label}
-      value={typed}
-      error={error}
-      min="2000-01-01"
-      max="2999-12-31"
-      onChange={({ currentTarget: { value: text } }) => {
-        setTyped(text)
-        const day = /^2\d{3}-/.test(text) && isDay(text) ? text : ''
-        kept.current = day
-        onChange(day)
-      }}
-    />
-  )
 }

@@ -6,9 +6,9 @@ import { TRANSACTION_STATES, TRANSACTION_TYPES } from '@berth/contract/transacti
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer, TOKENS } from '../../../../test/test-server.ts'
+import { CSV_PAGE_ROWS } from '../../../platform/csv-file.ts'
 import { type BillingFixture, createBillingFixture, topupRequest } from '../billing-fixture.ts'
 import { billingRoutes } from '../routes.ts'
-import { CSV_PAGE_ROWS } from './csv-file.ts'
 import { openTransactionFile } from './transaction-file.ts'
 
 let fixture: BillingFixture

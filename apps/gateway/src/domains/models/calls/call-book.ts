@@ -18,7 +18,7 @@ export interface CallBookDeps {
   clock: Clock
   ids: Ids
   log: Pick<Logger, 'error' | 'warn'>
-  billing: Pick<Billing, 'lockWallet' | 'holdForModel' | 'releaseHold' | 'chargeOnce'>
+  billing: Pick<Billing, 'lockWallet' | 'holdForModel' | 'releaseHold' | 'chargeOnce' | 'totals'>
   budgets: Pick<Budgets, 'requireRoom'>
 }
 

@@ -47,7 +47,7 @@ export function createFigures({ db, clock, models }: FiguresDeps) {
         select c.*,
           c.status = 'done' or (c.status = 'left' and c.first_byte_ms is not null) as is_answered,
           c.status = 'lost' or coalesce(c.error_code in ('not_answered', 'broke_off'), false) as is_ours,
-          extract(epoch from c.ended_at - c.started_at) * 1000 - c.first_byte_ms as speaking_ms
+          extract(epoch from c.ended_at - c.started_at) * 1000 - c.first_byte_ms as speaking_for
         from ${modelCall} c
         where c.model_id = ${modelId} and c.started_at >= ${since.toISOString()}::timestamptz
           and c.status <> 'running'
@@ -57,7 +57,7 @@ export function createFigures({ db, clock, models }: FiguresDeps) {
         select *,
           is_answered and streamed and first_byte_ms is not null
             and started_at >= ${fastSince.toISOString()}::timestamptz as has_first,
-          status = 'done' and streamed and output_tokens >= ${SPEED_TOKENS_MIN} and speaking_ms >= ${SPEED_MS_MIN}
+          status = 'done' and streamed and output_tokens >= ${SPEED_TOKENS_MIN} and speaking_for >= ${SPEED_MS_MIN}
             and started_at >= ${fastSince.toISOString()}::timestamptz as has_speed
         from looked_at
       )
@@ -68,7 +68,7 @@ export function createFigures({ db, clock, models }: FiguresDeps) {
         (percentile_cont(0.5) within group (order by first_byte_ms) filter (where has_first))::float8
           as "firstTokenMs",
         (count(*) filter (where has_speed))::int as "speeds",
-        (percentile_cont(0.5) within group (order by output_tokens * 1000 / nullif(speaking_ms, 0))
+        (percentile_cont(0.5) within group (order by output_tokens * 1000 / nullif(speaking_for, 0))
           filter (where has_speed))::float8 as "tokensPerSecond"
       from marked`)
     const [row] = rows

@@ -1,0 +1,88 @@
+import { listApiKeys } from '@berth/contract/api-keys'
+import { listModels } from '@berth/contract/models'
+import { CALL_SOURCES, CALL_STATUSES } from '@berth/contract/session-log'
+import { Button, NativeSelect } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { queryOf } from '../../api/queries.ts'
+import { DayField } from '../../lists/DayField.tsx'
+import type { Filters } from '../../lists/use-filters.ts'
+import { type LogSearch, logSearch } from './log-search.ts'
+import classes from './SessionLogsPage.module.css'
+
+/** What narrows the log: model, key, status, how a call was made, and a period. */
+export function LogFilters({ filters }: { filters: Filters<LogSearch> }) {
+  const { t } = useTranslation('session-logs')
+  const { values, change } = filters
+  const { from, to } = values
+  return (
+    <div className={classes.filters}>
+      <NativeSelect
+        label={t('model')}
+        value={values.model}
+        onChange={event => change({ model: event.currentTarget.value })}
+        data={useModels(values.model)}
+      />
+      <NativeSelect
+        label={t('key')}
+        value={values.key}
+        onChange={event => change({ key: event.currentTarget.value })}
+        data={useKeys(values.key)}
+      />
+      <NativeSelect
+        label={t('status')}
+        value={values.status}
+        onChange={event => change({ status: logSearch.shape.status.parse(event.currentTarget.value) })}
+        data={[
+          { value: '', label: t('any_status') },
+          ...CALL_STATUSES.map(value => ({ value, label: t(`statuses.${value}`) })),
+        ]}
+      />
+      <NativeSelect
+        label={t('source')}
+        value={values.source}
+        onChange={event => change({ source: logSearch.shape.source.parse(event.currentTarget.value) })}
+        data={[
+          { value: '', label: t('any_source') },
+          ...CALL_SOURCES.map(value => ({ value, label: t(`sources.${value}`) })),
+        ]}
+      />
+      <DayField label={t('from')} value={from} onChange={day => change({ from: day })} />
+      <DayField
+        label={t('to')}
+        value={to}
+        error={from !== '' && to !== '' && to < from ? t('backwards') : undefined}
+        onChange={day => change({ to: day })}
+      />
+      {filters.narrowed && (
+        <Button variant="default" onClick={filters.reset}>
+          {t('clear')}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** The models that there are, with whatever the address names. */
+function useModels(chosen: string): { value: string; label: string }[] {
+  const { t } = useTranslation('session-logs')
+  const { data = [] } = useQuery(queryOf(listModels, {}))
+  const known = [
+    { value: '', label: t('any_model') },
+    ...data.map(({ id, name }) => ({ value: id, label: name })),
+  ]
+  const isKnown = known.some(({ value }) => value === chosen)
+  return isKnown ? known : [...known, { value: chosen, label: t('gone_model', { id: chosen }) }]
+}
+
+/** The keys of the account, with whatever the address names. */
+function useKeys(chosen: string): { value: string; label: string }[] {
+  const { t } = useTranslation('session-logs')
+  const { data = [] } = useQuery(queryOf(listApiKeys, {}))
+  const known = [
+    { value: '', label: t('any_key') },
+    ...data.map(({ id, name, prefix }) => ({ value: id, label: `${name} (${prefix}…)` })),
+  ]
+  const isKnown = known.some(({ value }) => value === chosen)
+  return isKnown ? known : [...known, { value: chosen, label: t('gone_key') }]
+}

@@ -1,0 +1,81 @@
+import { downloadSessionLog } from '@berth/contract/session-log'
+import { Button } from '@mantine/core'
+import { IconDownload } from '@tabler/icons-react'
+import { useTranslation } from 'react-i18next'
+import { request } from '../../api/client.ts'
+import { List } from '../../lists/List.tsx'
+import { useFilters } from '../../lists/use-filters.ts'
+import { useCsv } from '../../receipts/use-csv.ts'
+import { Card } from '../../ui/Card.tsx'
+import { useFormat } from '../../ui/format.ts'
+import { PageHeader } from '../../ui/PageHeader.tsx'
+import { LogFilters } from './LogFilters.tsx'
+import { useLogColumns } from './log-columns.tsx'
+import { logSearch, queryOfSearch } from './log-search.ts'
+import classes from './SessionLogsPage.module.css'
+import { useSessionLog } from './use-session-log.ts'
+
+/** What the customer has called of models, newest first, and what all that is shown comes to (R1.5). */
+export function Page() {
+  const { t } = useTranslation(['session-logs', 'common'])
+  const format = useFormat()
+  const filters = useFilters(logSearch)
+  const query = queryOfSearch(filters.values)
+  const log = useSessionLog(query)
+  const { data } = log
+  const columns = useLogColumns(data?.currency ?? 'USD')
+  const { busy, save } = useCsv()
+  const totals = data?.totals
+  return (
+    <>
+      <PageHeader
+        title={t('common:titles.session-logs')}
+        second={
+          totals &&
+          totals.calls > 0 &&
+          t('totals', {
+            calls: format.number(totals.calls),
+            failed: format.number(totals.failed),
+            input: format.number(totals.input_tokens),
+            output: format.number(totals.output_tokens),
+            cost: format.exactMoney(totals.cost_micro, data.currency),
+          })
+        }
+        actions={
+          <Button
+            variant="default"
+            loading={busy}
+            leftSection={<IconDownload size={16} stroke={1.6} />}
+            onClick={() => save('session-logs.csv', () => request(downloadSessionLog, { query }))}
+          >
+            {t('download')}
+          </Button>
+        }
+      />
+      <Card padding="none">
+        <LogFilters filters={filters} />
+        <List
+          label={t('label')}
+          query={log}
+          rows={data?.items}
+          keyOf={row => row.id}
+          columns={columns}
+          skeletonRows={8}
+          none={{ title: t('none'), hint: t('none_hint') }}
+          noneFound={filters.narrowed && { title: t('none_found'), hint: t('none_found_hint') }}
+        />
+        {log.hasNextPage && (
+          <div className={classes.more}>
+            <Button
+              variant="default"
+              loading={log.isFetchingNextPage}
+              onClick={() => void log.fetchNextPage()}
+            >
+              {t('more')}
+            </Button>
+          </div>
+        )}
+      </Card>
+    </>
+  )
+}

@@ -1,0 +1,111 @@
+import type { CallStatus, LoggedCall } from '@berth/contract/session-log'
+import { useMemo } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useFormat } from '../../ui/format.ts'
+import { type Column, TwoLines } from '../../ui/RowTable.tsx'
+import { StatusBadge, type StatusLook } from '../../ui/StatusBadge.tsx'
+
+/** Total over the statuses: a new one does not compile until it has a look. */
+const LOOKS: Record<CallStatus, StatusLook> = {
+  running: { shape: 'spinner', tone: 'info' },
+  done: { shape: 'dot', tone: 'good' },
+  left: { shape: 'ring', tone: 'quiet' },
+  failed: { shape: 'cross', tone: 'bad' },
+  lost: { shape: 'dash', tone: 'warning' },
+}
+/** Longer times are said in seconds. */
+const MS_SAID_BELOW = 1_000
+
+/** The columns of the log of calls. @param currency What costs are in. */
+export function useLogColumns(currency: string): Column<LoggedCall>[] {
+  const { t } = useTranslation('session-logs')
+  const format = useFormat()
+  return useMemo(() => {
+    const timeOf = (ms: number) =>
+      ms < MS_SAID_BELOW
+        ? t('ms', { value: format.number(ms) })
+        : t('s', { value: format.number(Math.round(ms / 100) / 10) })
+    return [
+      {
+        key: 'started',
+        narrow: 'under',
+        header: t('started'),
+        width: '16rem',
+        cell: row => (
+          <time className="tabular" dateTime={row.started_at} title={format.date(row.started_at)}>
+            {format.moment(row.started_at)}
+          </time>
+        ),
+      },
+      {
+        key: 'model',
+        narrow: 'name',
+        header: t('model'),
+        cell: row => (
+          <TwoLines
+            strong
+            first={row.model_name}
+            second={row.source === 'console' ? t('by_console') : (row.key_name ?? t('gone_key'))}
+          />
+        ),
+      },
+      {
+        key: 'status',
+        narrow: 'end',
+        header: t('status'),
+        width: '24rem',
+        cell: row => {
+          const why = row.status === 'lost' ? 'lost' : row.error_code
+          const reason = why === null ? undefined : t(`errors.${why}`)
+          return <StatusBadge look={LOOKS[row.status]} label={t(`statuses.${row.status}`)} reason={reason} />
+        },
+      },
+      {
+        key: 'time',
+        narrow: null,
+        header: t('latency'),
+        width: '18rem',
+        cell: row =>
+          row.latency_ms !== null && (
+            <TwoLines
+              first={<span className="tabular">{timeOf(row.latency_ms)}</span>}
+              second={
+                row.streamed && row.first_token_ms !== null
+                  ? t('first_token', { time: timeOf(row.first_token_ms) })
+                  : undefined
+              }
+            />
+          ),
+      },
+      {
+        key: 'tokens',
+        narrow: null,
+        header: t('tokens'),
+        width: '18rem',
+        cell: row => {
+          const value = format.number(row.input_tokens)
+          const cached = format.number(row.cached_tokens)
+          return (
+            <TwoLines
+              first={row.cached_tokens > 0 ? t('in_cached', { value, cached }) : t('in', { value })}
+              second={t('out', { value: format.number(row.output_tokens) })}
+            />
+          )
+        },
+      },
+      {
+        key: 'cost',
+        narrow: 'end',
+        header: t('cost'),
+        align: 'end',
+        width: '12rem',
+        cell: row =>
+          row.status === 'running' ? null : (
+            <span className="tabular">
+              {row.cost_micro === '0' ? t('free') : format.exactMoney(row.cost_micro, currency)}
+            </span>
+          ),
+      },
+    ]
+  }, [t, format, currency])
+}

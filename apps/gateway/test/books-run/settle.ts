@@ -11,7 +11,7 @@ const ROUNDS_MAX = 40
 /** What is still under way, by how many of it. */
 const UNDER_WAY = sql`select
   (select count(*) from instance where terminated_at is null and (status not in ('running', 'stopped', 'exited', 'error')
-    or desired = 'terminated' or restarts_asked <> restarts_done
+    or desired = 'terminated' or status = 'running' and restarts_asked <> restarts_done
     or desired = 'running' and status = 'stopped' or desired = 'stopped' and status = 'running'))::int as instances,
   (select count(*) from volume where deleted_at is null and status not in ('ready', 'error'))::int as volumes,
   (select count(*) from volume_snapshot where deleted_at is null and status not in ('ready', 'failed'))::int as snapshots,
@@ -30,7 +30,8 @@ export async function settle(world: World): Promise<string[]> {
   const { rows } = await world.operator.db.execute(sql`
     select id, status, desired, reason_code, reason_detail, attempts, failure_code, failure_detail, next_attempt_at,
       restarts_asked, restarts_done, lease_until, engine_id from instance
-    where terminated_at is null and not (status = desired or status in ('error', 'exited'))`)
+    where terminated_at is null
+      and (desired = 'terminated' or not (status = desired or status in ('error', 'exited')) or restarts_asked <> restarts_done)`)
   return [`this does not end: ${stuck} ${JSON.stringify(rows)} at ${world.clock.now().toISOString()}`]
 }
 

@@ -51,6 +51,7 @@ export interface Change {
 type ChangeableColumn =
   | 'desired'
   | 'restartsAsked'
+  | 'restartsDone'
   | 'progress'
   | 'engineId'
   | 'mayRun'

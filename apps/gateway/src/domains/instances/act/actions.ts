@@ -123,6 +123,8 @@ export async function beginStart(
     patch: {
       desired: 'running',
       progress: PROGRESS.scheduled,
+      // A restart that was overtaken by a stop, or by the loss of its machine, is over.
+      restartsDone: row.restartsAsked,
       // It has done its work, or passed while the instance was stopped.
       ...(row.stopAt && row.stopAt <= at && { stopAt: null }),
       ...(await reserve(deps, tx, row, how, at)),

@@ -226,6 +226,31 @@ test('[B6] a restart that fails is not charged, and its GPUs are free', async ()
   await fixture.until(id, () => fixture.compute.held.get(id)?.status.state === 'stopped', { seconds: 60 })
 })
 
+test.each(['a stop', 'the loss of its machine'])(
+  '[R4.5] a restart that is overtaken by %s is over: the next start is a start',
+  async overtaker => {
+    const userId = await fixture.payer()
+    const id = await fixture.running(userId)
+    if (overtaker === 'a stop') {
+      const stopping = fixture.compute.faults.block('stop')
+      await fixture.instances.restart({ userId, instanceId: id })
+      await stopping.reached
+      await fixture.instances.stop({ userId, instanceId: id })
+      stopping.release()
+      await fixture.until(id, 'stopped', { seconds: 1 })
+    } else {
+      fixture.compute.lose(id)
+      await fixture.instances.restart({ userId, instanceId: id })
+      expect(await fixture.until(id, 'error')).toMatchObject({ reasonCode: 'machine_lost' })
+    }
+    await fixture.instances.start({ userId, instanceId: id }, startWanted())
+    const started = await fixture.until(id, row => ['running', 'error'].includes(row.status), { seconds: 1 })
+    expect(started).toMatchObject({ status: 'running', reasonCode: null })
+    expect(started.restartsDone).toBe(started.restartsAsked)
+    await fixture.expectSound(id)
+  },
+)
+
 test('a driver that says done while nothing is done is not asked for ever', async () => {
   const userId = await fixture.payer()
   const id = await fixture.running(userId)

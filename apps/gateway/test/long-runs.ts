@@ -20,7 +20,7 @@ const TRIES = {
   /** Operations of two hundred customers on three gateways that are killed. */
   operations: { short: 300, long: 100_000 },
   /** Customers whose billing is reckoned a second time: of six weeks, and where they are more than three of a year. */
-  year: { short: 2, long: 10 },
+  year: { short: 2, long: 8 },
   /** Random lives of an account whose bills are read. */
   bills: { short: 6, long: 150 },
   /** Random lives of an instance that is paid for in advance. */

@@ -74,7 +74,7 @@ beforeAll(async () => {
   process.stdout.write(`The year of billing has the seed ${seed}: BERTH_TEST_SEED=${seed} makes it again.\n`)
   world = await liveThrough(seed, {
     ...{ from: at(FROM), until: at(UNTIL), customers: CUSTOMERS },
-    ...{ actsADay: isWhole ? 0.6 : 0.5, priceLists: priceLists() },
+    ...{ actsADay: 0.5, priceLists: priceLists() },
   })
   reckoned = reckon(world.log)
   const done = Object.entries(Object.groupBy(world.log, ({ kind }) => kind))

@@ -94,7 +94,10 @@ export async function startYear(from: number, priceList: string) {
     await settled()
     log.push({ at: now, kind: 'look' })
     const thisMonth = clock.now().toISOString().slice(0, 7)
-    if (thisMonth !== month) await beginMonth(thisMonth)
+    if (thisMonth !== month) {
+      process.stdout.write(`${thisMonth} begins.\n`)
+      await beginMonth(thisMonth)
+    }
     month = thisMonth
   }
 

@@ -16,9 +16,12 @@ import { type PlannedAct, planYear } from './year-plan.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** Whoever has less by the end of a day pays in: only one customer is to run out of money. */
-const LOW_MICRO = 60_000_000n
-const PAID_IN_CENTS = 20_000
+/**
+ * Whoever has less pays in, more than a day costs: one customer alone is to run out of money, who has one machine. Where
+ * several are stopped at one moment, the order in which that happens decides whose disk takes what is left over.
+ */
+const LOW_MICRO = 200_000_000n
+const PAID_IN_CENTS = 30_000
 const FIRST_CENTS = 30_000
 /** What the customer has who runs out of it: a day and a half of what they have. */
 const POOR_CENTS = 400
@@ -59,7 +62,7 @@ export async function liveThrough(seed: number, span: Span): Promise<World> {
     const scripted = [...poorLife(doing(await world.signUp())), ...steadyLife(world, await world.signUp())]
     const acts = planYear(seed, span)
     const events = [
-      ...acts.map(act => ({ at: act.at, run: () => perform(act, people, doing) })),
+      ...acts.map(act => ({ at: act.at, run: () => perform(world, act, people, doing) })),
       ...later.map(({ from, text }) => ({ at: from, run: () => world.changePrices(text) })),
       ...scripted.map(({ after, run }) => ({ at: span.from + after, run })),
     ].toSorted((one, other) => one.at - other.at)
@@ -76,12 +79,15 @@ export async function liveThrough(seed: number, span: Span): Promise<World> {
 }
 
 async function perform(
+  world: World,
   { customer, name, dice }: PlannedAct,
   people: Person[],
-  doing: (person: Person, dice: Doing['dice']) => Doing,
+  doing: (person: Person, dice?: Doing['dice']) => Doing,
 ): Promise<void> {
   const person = people[customer]
-  if (person) await YEAR_ACTS[name](doing(person, dice))
+  if (!person) return
+  await YEAR_ACTS[name](doing(person, dice))
+  await payWhereLow(world, [person], doing)
 }
 
 /** Something that is done at a time, so long after the beginning. */
@@ -135,13 +141,14 @@ function steadyLife(world: World, person: Person): Step[] {
   ]
 }
 
-/** Goes on, with a stop at each midnight of UTC and at each end of a term. */
-async function passTo(world: World, at: number, atMidnight: () => Promise<void>): Promise<void> {
+/** Goes on, with a stop at each midnight of UTC and at each end of a term; then customers pay in who have to. */
+async function passTo(world: World, at: number, payWhereLow: () => Promise<void>): Promise<void> {
   while (world.now() < at) {
     const midnight = (Math.floor(world.now() / DAY_MS) + 1) * DAY_MS
-    const next = Math.min(at, midnight, (await nextTermEnd(world)) ?? at)
+    const termEnd = await nextTermEnd(world)
+    const next = Math.min(at, midnight, termEnd ?? at)
     await world.goOn(next)
-    if (next === midnight) await atMidnight()
+    if (next === midnight || next === termEnd) await payWhereLow()
   }
 }
 

@@ -22,7 +22,9 @@ beforeEach(async () => {
 
 const log = (query: object = {}, token = customer.token) =>
   models.gateway.data(listSessionLog, { query }, { token })
-const ask = (more: object = {}) => customer.client().chat.completions.create({ ...QUESTION, ...more })
+const ask = () => customer.client().chat.completions.create(QUESTION)
+const askForStream = (model: string) =>
+  customer.client().chat.completions.create({ ...QUESTION, model, stream: true })
 
 async function download(query: Record<string, string>, token = customer.token): Promise<string[]> {
   const url = `${models.gateway.origin}${GATEWAY_PREFIX}${downloadSessionLog.path}?${new URLSearchParams(query)}`
@@ -44,13 +46,13 @@ async function madeCalls(count: number): Promise<void> {
 
 test('[R1.5] says of each call what it was, how fast, and what it cost; and why one failed', async () => {
   await ask()
-  for await (const _ of await ask({ model: 'two', stream: true }));
+  for await (const _ of await askForStream('two'));
   models.server.answer(refuses(400, 'no'))
   await ask().catch(() => null)
   models.server.answer(response => void response.destroy())
   await ask().catch(() => null)
   models.server.answer(begins(['one '], 'breaks'))
-  const broken = await ask({ stream: true })
+  const broken = await askForStream('one')
   await expect(broken.toReadableStream().pipeTo(new WritableStream())).rejects.toThrow()
   await expect.poll(async () => (await log()).items.map(({ status }) => status)).not.toContain('running')
 

@@ -190,7 +190,7 @@ export function containing(text: string): string {
  * The stretch `i` and the main meter `m` of each row of `u`, found by their keys: a customer's month is few of the rows that
  * these tables have, and a plan that reads all of them takes longer each month.
  */
-export const ITS_STRETCH = sql`
+const ITS_STRETCH = sql`
   join lateral (select * from usage_interval one where one.id = u.interval_id offset 0) i on true
   left join lateral (
     select * from usage_meter one where one.interval_id = u.interval_id and one.position = 0 offset 0

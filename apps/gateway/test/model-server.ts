@@ -6,7 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface AskedOfModel {
   url: string
   authorization: string | undefined
+  /** Empty where it is no JSON. */
   body: Record<string, unknown>
+  /** As it came, a character for each byte. */
+  text: string
   /** Resolves when whoever asked has left before the answer was whole. */
   left: Promise<void>
 }
@@ -28,13 +31,21 @@ export async function startModelServer(): Promise<ModelServerDouble> {
   let queue: Answering[] = [says('Hello')]
   const server = createServer((request, response) => {
     void (async () => {
-      const body = JSON.parse((await textOf(request)) || '{}') as Record<string, unknown>
+      const bytes = await bytesOf(request)
+      const isJson = request.headers['content-type'] === 'application/json'
+      const body = (isJson ? JSON.parse(bytes.toString('utf8') || '{}') : {}) as Record<string, unknown>
       const left = new Promise<void>(resolve =>
         response.once('close', () => {
           if (!response.writableFinished) resolve()
         }),
       )
-      const one = { url: request.url ?? '', authorization: request.headers.authorization, body, left }
+      const one = {
+        url: request.url ?? '',
+        authorization: request.headers.authorization,
+        body,
+        left,
+        text: bytes.toString('latin1'),
+      }
       asked.push(one)
       const how = queue.length > 1 ? queue.shift() : queue[0]
       await how?.(response, one)
@@ -56,10 +67,10 @@ export async function startModelServer(): Promise<ModelServerDouble> {
   }
 }
 
-async function textOf(request: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const piece of request) text += piece
-  return text
+async function bytesOf(request: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for await (const piece of request) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces)
 }
 
 const BASE = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'theirs' }

@@ -82,6 +82,7 @@ const WHO: Record<string, Audience> = {
   'model.figures': 'guest',
   'model.session-log': 'user',
   'model.session-log-download': 'user',
+  'model.generate-image': 'verified',
   'image.official': 'guest',
   'image.official-in': 'guest',
   'image.community': 'guest',
@@ -387,6 +388,9 @@ const CHANGES: Record<string, () => Input> = {
   'api_key.create': () => ({ body: { name: 'late' } }),
   'model.chat': () => ({
     body: { model: 'berth/demo-chat', messages: [{ role: 'user', content: 'late' }], max_tokens: 1 },
+  }),
+  'model.generate-image': () => ({
+    body: { model: 'berth/demo-image', prompt: 'late', size: '256x256' },
   }),
   'instance.deploy': () => ({ body: deployBody('berth-base') }),
   'deploy_template.add': () => ({ body: template() }),

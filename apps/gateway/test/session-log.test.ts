@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 const log = (query: object = {}, token = customer.token) =>
   models.gateway.data(listSessionLog, { query }, { token })
-const ask = () => customer.client().chat.completions.create(QUESTION)
+const ask = (model = QUESTION.model) => customer.client().chat.completions.create({ ...QUESTION, model })
 const askForStream = (model: string) =>
   customer.client().chat.completions.create({ ...QUESTION, model, stream: true })
 
@@ -94,7 +94,7 @@ test('[R1.5] says of each call what it was, how fast, and what it cost; and why 
 
 test('[R1.5] is narrowed by model, key, status, source and time; totals and file follow', async () => {
   await ask()
-  await ask({ model: 'two' })
+  await ask('two')
   const made = await models.gateway.data(
     createApiKey,
     { body: { name: '=cmd|calc' } },

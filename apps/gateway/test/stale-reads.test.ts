@@ -128,6 +128,7 @@ const NOT_COMPARED: Record<string, string> = {
   'file.remove': 'as file.upload',
   'model.chat':
     'its page reads anew what it has changed once the answer is whole, which may be minutes later',
+  'model.generate-image': 'as model.chat',
   'image.upload-cover': 'nothing that is read has it until an image is made or edited with it',
 }
 

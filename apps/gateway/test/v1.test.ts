@@ -403,8 +403,10 @@ describe('[B10] /v1', () => {
     const type = 'invalid_request_error'
     const long = await ask('chat/completions', 'x'.repeat(5_000_000))
     expect(long).toMatchObject({ status: 413, error: { type, code: 'body_too_large' } })
-    expect(await ask('embeddings', '{}')).toMatchObject({ status: 404, error: { type, code: 'not_found' } })
-    expect(await ask('embeddings', '{}', '')).toMatchObject({ status: 401 })
+    expect(await ask('audio/speech', '{}')).toMatchObject({ status: 404, error: { type, code: 'not_found' } })
+    expect(await ask('audio/speech', '{}', '')).toMatchObject({ status: 401 })
+    // Nothing of a long body is read of who has no key.
+    expect(await ask('chat/completions', 'x'.repeat(60_000_000), '')).toMatchObject({ status: 401 })
   })
 
   test('who is gone before the answer is read leaves nothing set aside, and no place taken', async () => {

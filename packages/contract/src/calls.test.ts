@@ -93,6 +93,7 @@ const SEED_CALLS: Record<string, string[]> = {
   'GET /api/bill/auto-topup': [],
   'POST /api/bill/auto-topup': ['threshold', 'amount'],
   'POST /api/model-verse/chat': [],
+  'POST /api/model-verse/generate-image': [],
 }
 
 /**
@@ -206,6 +207,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
   'it ends with the session': ['instance.start-web-terminal', 'instance.stop-web-terminal'],
   'it is what customers come for, and the balance bounds it': [
     'model.chat',
+    'model.generate-image',
     'instance.deploy',
     'instance.renew',
     'instance.toggle-subscription',
@@ -439,7 +441,7 @@ describe('rules across calls', () => {
 
   test('[R7.8] the calls that answer as models do are known, and say by themselves what they take', () => {
     const raw = all.filter(call => call.raw)
-    expect(raw.map(call => call.operation)).toEqual(['model.chat'])
+    expect(raw.map(call => call.operation)).toEqual(['model.chat', 'model.generate-image'])
     for (const call of raw)
       expect(call).toMatchObject({ body: null, bytes: false, streams: false, file: null })
   })

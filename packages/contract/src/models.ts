@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { micro } from './fields.ts'
-import { MODEL_BODY_BYTES_MAX } from './limits.ts'
+import { MODEL_MEDIA_BODY_BYTES_MAX } from './limits.ts'
 
 /**
  * What a model takes and gives: text; text and pictures in, text out; text in, pictures out; text in, a film out; text in,
@@ -121,9 +121,43 @@ export const chat = defineCall({
   audience: 'verified',
   timeout: 'deploy',
   raw: chatAsked,
-  bodyBytesMax: MODEL_BODY_BYTES_MAX,
+  bodyBytesMax: MODEL_MEDIA_BODY_BYTES_MAX,
   data: z.looseObject({ choices: z.array(z.looseObject({})), berth: chatCost.optional() }),
   ...modelConsequences,
 })
 
-export const modelCalls = [listModels, chat] as const
+/** What pictures are asked by, as OpenAI's `/images/generations` takes it; whatever else it holds is passed on. */
+const imageAsked = z.looseObject({
+  model: z.string(),
+  prompt: z.string(),
+  negative_prompt: z.string().optional(),
+  /** How many. */
+  n: z.number().int().optional(),
+  /** One of the model's sizes. */
+  size: z.string().optional(),
+  /** The same gives the same pictures, where the model can. */
+  seed: z.number().int().optional(),
+  /** A picture to be made after, as `data:image/png;base64,…`; as a form, the file itself. */
+  image: z.string().optional(),
+})
+
+/** Pictures as a model gives them: their bytes in base64, or an address. */
+const imageAnswer = z.looseObject({
+  created: z.number().int(),
+  data: z.array(z.looseObject({ b64_json: z.string().optional(), url: z.string().optional() })),
+})
+
+export const generateImage = defineCall({
+  operation: 'model.generate-image',
+  method: 'POST',
+  path: '/api/model-verse/generate-image',
+  summary: "Has pictures made by the session: body and answer are those of OpenAI's image generations.",
+  audience: 'verified',
+  timeout: 'deploy',
+  raw: imageAsked,
+  bodyBytesMax: MODEL_MEDIA_BODY_BYTES_MAX,
+  data: imageAnswer,
+  ...modelConsequences,
+})
+
+export const modelCalls = [listModels, chat, generateImage] as const

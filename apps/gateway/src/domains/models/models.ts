@@ -8,6 +8,8 @@ import type { Sealer } from '../../platform/sealer.ts'
 import { createApiKeys } from './api-keys.ts'
 import { type CallBookDeps, createCallBook } from './calls/call-book.ts'
 import { createChat } from './calls/chat.ts'
+import { createDesk } from './calls/desk.ts'
+import { createWholeCalls } from './calls/whole-calls.ts'
 import { createFigures } from './figures/figures.ts'
 import { openLogFile } from './session-log/log-file.ts'
 import { createSessionLog, type LogFilter, type SayName } from './session-log/session-log.ts'
@@ -33,7 +35,7 @@ export interface ModelsDeps extends CallBookDeps {
 
 /** Makes the domain; nothing runs until `start`. */
 export function createModels(deps: ModelsDeps) {
-  const { db, clock, log, owner } = deps
+  const { db, clock, log, ids, owner, servers } = deps
   const { models } = deps.catalogue
   const book = createCallBook(deps)
   const lost = createLoop({
@@ -52,7 +54,9 @@ export function createModels(deps: ModelsDeps) {
     log,
     run: figures.measure,
   })
-  const chat = createChat({ clock, log, book, models, servers: deps.servers })
+  const desk = createDesk({ log, book, models })
+  const parts = { clock, log, ids, book, desk, servers }
+  const chat = createChat(parts)
   const listed = models.map(
     (one): Model =>
       modelOf({
@@ -75,6 +79,7 @@ export function createModels(deps: ModelsDeps) {
   return {
     apiKeys: createApiKeys(deps),
     chat,
+    whole: createWholeCalls(parts),
     /** Every model of the catalogue, in its order. */
     list: (): readonly Model[] => listed,
     /** Lets go what was set aside for calls whose gateway has ended. */
@@ -97,7 +102,7 @@ export function createModels(deps: ModelsDeps) {
     /** Ends the loops, and waits until what has ended is written down. */
     async stop(): Promise<void> {
       await Promise.all([lost.stop(), figuring.stop()])
-      await chat.settle()
+      await desk.settle()
     },
   }
 }

@@ -1,6 +1,6 @@
 import { createApiKey, editApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
 import { listModelFigures } from '@berth/contract/model-figures'
-import { chat as chatCall, listModels } from '@berth/contract/models'
+import { chat as chatCall, generateImage, listModels } from '@berth/contract/models'
 import { downloadSessionLog, listSessionLog } from '@berth/contract/session-log'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
@@ -13,7 +13,7 @@ import { consoleAnswer } from './v1/chat-answer.ts'
  * @param say Says the catalogue's texts in the caller's language.
  */
 export function modelsRoutes(
-  { chat, list, figures, log }: Pick<Models, 'chat' | 'list' | 'figures' | 'log'>,
+  { chat, list, figures, log, whole }: Pick<Models, 'chat' | 'list' | 'figures' | 'log' | 'whole'>,
   say: Say,
 ): Route[] {
   return [
@@ -27,6 +27,12 @@ export function modelsRoutes(
     route(chatCall, async ({ caller: { userId }, body, signal }) =>
       consoleAnswer(await chat.chat({ userId, keyId: null }, { text: body, signal, tellsCost: true })),
     ),
+    route(generateImage, async ({ caller: { userId }, body, contentType, signal }) => {
+      const asked = { body, contentType, signal }
+      // The console shows what comes, wherever a server would have kept it.
+      const fields = { response_format: 'b64_json' }
+      return consoleAnswer(await whole.images({ userId, keyId: null }, asked, fields))
+    }),
     route(listModelFigures, figures.list),
     route(listSessionLog, ({ caller, query, language }) =>
       log.page(caller.userId, query, english => say(english, language)),

@@ -92,6 +92,10 @@ export const modelCall = pgTable(
     inputTokens: integer('input_tokens').notNull().default(0),
     cachedTokens: integer('cached_tokens').notNull().default(0),
     outputTokens: integer('output_tokens').notNull().default(0),
+    images: integer('images').notNull().default(0),
+    videoSeconds: integer('video_seconds').notNull().default(0),
+    /** One of those that cost nothing each day. */
+    free: boolean('free').notNull().default(false),
     costMicro: amount('cost_micro').notNull().default(sql`0`),
     /** What was set aside for it. */
     mostMicro: amount('most_micro').notNull().default(sql`0`),
@@ -112,6 +116,9 @@ export const modelCall = pgTable(
       sql`${table.inputTokens} >= 0 and ${table.outputTokens} >= 0
         and ${table.cachedTokens} between 0 and ${table.inputTokens} and ${table.costMicro} >= 0`,
     ),
+    check('model_call_media', sql`${table.images} >= 0 and ${table.videoSeconds} >= 0`),
+    // Counted by the day, so few that every one is looked at.
+    index('model_call_free').on(table.userId, table.modelId, table.startedAt).where(sql`${table.free}`),
     check('model_call_ends', sql`(${table.endedAt} is null) = (${table.status} = 'running')`),
     check('model_call_error', sql`${table.errorCode} is null or ${table.status} = 'failed'`),
     check('model_call_once_pair', sql`(${table.onceKey} is null) = (${table.onceBody} is null)`),

@@ -1,4 +1,5 @@
 import { CatalogueError, type CatalogueModel } from '../../platform/config/catalogue.ts'
+import { createDemoPictures } from './demo/demo-pictures.ts'
 import { createDemoServer } from './demo/demo-server.ts'
 import { createOpenAiServer } from './openai/openai-server.ts'
 import type { ModelServer } from './port.ts'
@@ -12,11 +13,12 @@ export function modelServersOf(
   env: Readonly<Record<string, string | undefined>>,
   nowSeconds: () => number,
 ): ReadonlyMap<string, readonly ModelServer[]> {
+  const pictures = createDemoPictures()
   return new Map(
     models.map(({ id, servers }) => [
       id,
       servers.length === 0
-        ? [createDemoServer({ model: id, nowSeconds })]
+        ? [createDemoServer({ model: id, nowSeconds, pictures })]
         : servers.map(({ url, key_env, model = id }) =>
             createOpenAiServer({ url, key: keyOf(env, id, key_env), model }),
           ),

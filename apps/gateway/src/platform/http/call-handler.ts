@@ -310,6 +310,10 @@ class RequestView {
   get language(): Language {
     return languageOf(this.#request)
   }
+  get contentType(): string {
+    const { raw } = this.#request.routeOptions.config.call ?? {}
+    return raw ? (this.#request.headers['content-type'] ?? '') : ''
+  }
   get address(): string {
     return this.#request.ip
   }

@@ -34,6 +34,8 @@ export interface CallRequest<C extends Call> {
   language: Language
   /** Unique to this customer and call; set exactly where the call spends. */
   idempotencyKey: C['spends'] extends true ? string : null
+  /** Of the body, as it was sent; only where the call is raw, else empty. */
+  contentType: string
   /** Network address of the caller, and its user agent cut to 300 characters. */
   address: string
   userAgent: string

@@ -44,9 +44,19 @@ export interface RawRoute {
   /** False where it counts its callers by itself, and gives each of them turns: many may share an address. */
   isCounted?: boolean
   bodyBytesMax: number
+  /** Asked before a long body is read, so that only who may have it read has it read; it fails as `handle` does. */
+  admitLong?(head: Pick<RawRequest, 'headers' | 'address'>): Promise<void>
   handle(request: RawRequest): Promise<RawAnswer>
   /** How it says what it refuses; left out: in the envelope, as calls do. */
   refusal?(error: ApiError, language: Language): RawAnswer
+}
+
+/** What is read of anybody who asks. */
+const SHORT_BYTES_MAX = 1_000_000
+
+/** What comes in pieces does not say how long it is. */
+function isLong(headers: FastifyRequest['headers']): boolean {
+  return 'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > SHORT_BYTES_MAX
 }
 
 /** Registers raw routes; bodies of any type reach them unread. */
@@ -67,12 +77,31 @@ export async function registerRawRoutes(
   await app.register(async scope => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-    for (const { methods, path, atRoot, isCounted = true, bodyBytesMax, handle, refusal } of routes) {
+    for (const {
+      methods,
+      path,
+      atRoot,
+      isCounted = true,
+      bodyBytesMax,
+      handle,
+      refusal,
+      admitLong,
+    } of routes) {
       scope.route({
         method: methods,
         url: atRoot ? path : GATEWAY_PREFIX + path,
         bodyLimit: bodyBytesMax,
-        onRequest: (isCounted && limitOf('general')) || [],
+        onRequest: [
+          ...[(isCounted && limitOf('general')) || []].flat(),
+          ...(admitLong
+            ? [
+                async (request: FastifyRequest) => {
+                  const { headers, ip } = request
+                  if (isLong(headers)) await admitLong({ headers, address: ip ?? '' })
+                },
+              ]
+            : []),
+        ],
         // Whatever answers a GET may do something once.
         exposeHeadRoute: false,
         ...(refusal && {

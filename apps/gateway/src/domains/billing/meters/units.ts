@@ -14,6 +14,7 @@ export const UNITS = {
   /** Of what was sent, counted in bytes. */
   traffic_gb: { of: 1_000_000_000 },
   million_tokens: { of: 1_000_000 },
+  image: { of: 1 },
   video_second: { of: 1 },
 } as const satisfies Record<string, { seconds: number } | { of: number }>
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { ChatAnswer, ChatRequest, ModelServer } from '../../../drivers/models/port.ts'
+import type { ModelAnswer, ModelRequest, ModelServer } from '../../../drivers/models/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 
@@ -32,9 +32,9 @@ export function createAskServers({ clock, log }: { clock: Clock; log: Pick<Logge
     troubles.set(server.name, { failures, againAtMs })
   }
 
-  async function tryOnce(server: ModelServer, request: ChatRequest): Promise<ChatAnswer | null> {
+  async function tryOnce(server: ModelServer, request: ModelRequest): Promise<ModelAnswer | null> {
     try {
-      const answer = await server.chat(request)
+      const answer = await server.ask(request)
       const { status } = answer
       if (status < SERVER_TROUBLE && status !== TOO_MANY && !OPERATORS_FAULT.includes(status)) {
         troubles.delete(server.name)
@@ -54,7 +54,7 @@ export function createAskServers({ clock, log }: { clock: Clock; log: Pick<Logge
   /**
    * @throws ApiError `model_call_failed` where none answers; the signal's reason where it aborts.
    */
-  return async function ask(servers: readonly ModelServer[], request: ChatRequest): Promise<ChatAnswer> {
+  return async function ask(servers: readonly ModelServer[], request: ModelRequest): Promise<ModelAnswer> {
     const well = servers.filter(server => !isLeftAlone(server))
     for (const server of well.length > 0 ? well : servers) {
       for (let tried = 0; tried < TRIES; tried++) {
@@ -68,6 +68,6 @@ export function createAskServers({ clock, log }: { clock: Clock; log: Pick<Logge
 }
 
 /** Ends an answer that nobody reads. */
-async function leave({ body }: ChatAnswer): Promise<void> {
+async function leave({ body }: ModelAnswer): Promise<void> {
   await body[Symbol.asyncIterator]().return?.(undefined)
 }

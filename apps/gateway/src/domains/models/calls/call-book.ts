@@ -1,9 +1,9 @@
 import type { CALL_ERRORS } from '@berth/contract/session-log'
-import { and, asc, eq, lt, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gte, lt, notInArray, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
-import type { Database } from '../../../platform/database/database.ts'
+import type { Database, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Billing, Subject } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
@@ -47,6 +47,32 @@ const PAGE = 200
 
 const subjectOf = (callId: string): Subject => ({ kind: 'model_call', id: callId })
 
+/** Calls that end in one of these do not count among those that cost nothing. */
+const UNANSWERED: ('failed' | 'lost')[] = ['failed', 'lost']
+
+/** Whether a customer has one left of the calls of a model that cost nothing today. The caller holds the wallet's lock. */
+async function hasFreeCall(
+  tx: Transaction,
+  { userId, model, now }: { userId: string; model: CatalogueModel; now: Date },
+): Promise<boolean> {
+  if (model.free_calls_per_day === 0) return false
+  const today = new Date(now)
+  today.setUTCHours(0, 0, 0, 0)
+  const [taken] = await tx
+    .select({ calls: count() })
+    .from(modelCall)
+    .where(
+      and(
+        eq(modelCall.userId, userId),
+        eq(modelCall.modelId, model.id),
+        gte(modelCall.startedAt, today),
+        modelCall.free,
+        notInArray(modelCall.status, UNANSWERED),
+      ),
+    )
+  return (taken?.calls ?? 0) < model.free_calls_per_day
+}
+
 /** What calls of models cost: set aside before the model is asked, charged when it has answered. */
 export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBookDeps) {
   return {
@@ -63,12 +89,14 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
       call: { most: UsedMost; streamed: boolean },
     ): Promise<string> {
       const callId = ids.uuid()
-      const amountMicro = mostMicro(model, call.most)
+      const fullMicro = mostMicro(model, call.most)
       const at = clock.now()
       await db.transaction(async tx => {
         await forCustomer(tx, userId)
         const { currency } = await billing.lockWallet(tx, userId)
         if (once) await requireFirst(tx, { userId, once, now: at, currency })
+        const free = fullMicro > 0n && (await hasFreeCall(tx, { userId, model, now: at }))
+        const amountMicro = free ? 0n : fullMicro
         if (keyId !== null) {
           await takeOfKey(tx, { userId, keyId, modelId: model.id, mostMicro: amountMicro, at, currency })
         }
@@ -82,6 +110,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
           keyId,
           modelId: model.id,
           streamed: call.streamed,
+          free,
           status: 'running',
           startedAt: at,
           mostMicro: amountMicro,
@@ -107,7 +136,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
         await billing.releaseHold(tx, { userId, subject })
         const meters = metersOf(model, used)
         const at = clock.now()
-        const isFree = meters.every(({ rateMicro }) => rateMicro === 0n)
+        const isFree = row.free || meters.every(({ rateMicro }) => rateMicro === 0n)
         const costMicro = isFree
           ? 0n
           : await billing.chargeOnce(tx, { userId, subject, name: model.name, meters, at })

@@ -1,16 +1,19 @@
 import { Readable } from 'node:stream'
+import { NO_USE } from '@berth/contract/model-cost'
 import { CHAT_KINDS, type ChatCost } from '@berth/contract/models'
 import type { Logger } from 'pino'
-import type { ChatAnswer, ModelServer } from '../../../drivers/models/port.ts'
+import type { ModelAnswer, ModelServer } from '../../../drivers/models/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
-import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
-import { fieldPath } from '../../../platform/http/field-errors.ts'
-import { faultOf } from '../../../platform/http/json-scan.ts'
+import type { Ids } from '../../../platform/ids.ts'
 import { createAskServers } from './ask-servers.ts'
+import { fieldError, gather, jsonOf, readAsked, requireShort } from './asked-json.ts'
 import type { CallBook, CallEnd, ModelCaller } from './call-book.ts'
-import { answerTokens, chatBody, mostOf, sentBody } from './chat-body.ts'
+import { answerTokens, mostOf, sentBody, WORDS_BODIES, type WordsPath } from './chat-body.ts'
+import { CALL_MS_MAX, type Desk, type Opened } from './desk.ts'
 import { createEventReader, dataOf, EventTooLong } from './event-reader.ts'
+import { liftLongTexts } from './long-texts.ts'
+import { checkPictures } from './pictures-asked.ts'
 import { readUsage, type Used, type UsedMost } from './used.ts'
 
 /** An answer that is not streamed, and a refusal, are kept in memory up to so much. */
@@ -18,26 +21,27 @@ const ANSWER_BYTES_MAX = 16_777_216
 const REFUSAL_BYTES_MAX = 65_536
 /** A streamed token with all around it is never so long on average. */
 const BYTES_PER_TOKEN_MAX = 4_096
-/** No answer takes longer. */
-const CALL_MS_MAX = 30 * 60_000
-/** Calls of one customer that one gateway has under way. */
-const AT_ONCE_MAX = 200
 /** Where a server does not say what it has used: letters that a token has, by which what was sent is counted. */
 const BYTES_PER_TOKEN = 4
+/** And of a picture, about what most models make of one. */
+const TOKENS_PER_PICTURE = 1_000
 const OK = 200
 const REFUSED = 400
 
 export interface ChatDeps {
   clock: Clock
   log: Pick<Logger, 'error' | 'warn'>
-  book: Pick<CallBook, 'begin' | 'end'>
-  models: readonly CatalogueModel[]
+  ids: Pick<Ids, 'secret'>
+  book: Pick<CallBook, 'begin'>
+  desk: Desk
   servers: ReadonlyMap<string, readonly ModelServer[]>
 }
 
-/** A chat as it came. */
+/** A question as it came. */
 export interface ChatInput {
   text: Buffer
+  /** What it is asked by; left out: as a chat. */
+  path?: WordsPath
   signal: AbortSignal
   tellsCost?: boolean
 }
@@ -53,65 +57,23 @@ export interface ChatReply {
 }
 
 /** A call that is under way. */
-interface Running {
-  caller: ModelCaller
-  model: CatalogueModel
-  callId: string
+interface Running extends Opened {
   most: UsedMost
   /** Bytes of what was asked, by which it is counted where nobody says more. */
   bodyBytes: number
   /** Whether the customer asked to be told at the end of a stream what was used, and whether to be told what it cost. */
   tellsUsage: boolean
   tellsCost: boolean
-  startedMs: number
   /** Aborts when the customer leaves. */
   signal: AbortSignal
 }
 
 /** Chats with hosted models (B10). */
 export function createChat(deps: ChatDeps) {
-  const { log, book } = deps
+  const { log, book, ids, desk } = deps
+  const { enter, end } = desk
   const ask = createAskServers(deps)
-  const atOnce = new Map<string, number>()
-  /** Ends that are being written down. */
-  const ending = new Set<Promise<unknown>>()
-
-  function modelOf(id: string): CatalogueModel {
-    const found = deps.models.find(one => one.id === id)
-    if (!found) throw new ApiError('model_unknown', { values: { model: id } })
-    if (!CHAT_KINDS.includes(found.kind)) throw new ApiError('model_kind', { values: { model: id } })
-    return found
-  }
-
-  function enter({ userId }: ModelCaller): () => void {
-    const others = atOnce.get(userId) ?? 0
-    if (others >= AT_ONCE_MAX) throw new ApiError('too_many_requests', { values: { seconds: 1 } })
-    atOnce.set(userId, others + 1)
-    return () => {
-      const left = (atOnce.get(userId) ?? 1) - 1
-      if (left > 0) atOnce.set(userId, left)
-      else atOnce.delete(userId)
-    }
-  }
-
-  /** Writes the end of a call down, whoever waits for it. */
-  function end(
-    { caller, model, callId, startedMs }: Running,
-    how: Omit<CallEnd, 'firstByteMs'>,
-    firstMs: number | null,
-  ) {
-    const firstByteMs = firstMs === null ? null : Math.max(0, Math.round(firstMs - startedMs))
-    const ended = book.end(caller, model, callId, { ...how, firstByteMs })
-    ending.add(ended)
-    void ended
-      .catch(error =>
-        log.error({ err: error, call: callId }, 'the end of a call of a model was not written down'),
-      )
-      .finally(() => ending.delete(ended))
-    return ended
-  }
-
-  async function whole(running: Running, { body }: ChatAnswer): Promise<ChatReply> {
+  async function whole(running: Running, { body }: ModelAnswer): Promise<ChatReply> {
     let text: Buffer
     const firstMs = performance.now()
     try {
@@ -129,7 +91,7 @@ export function createChat(deps: ChatDeps) {
    * Passes events on as they come and reads what was used. The call ends when the stream is closed, by its end or by whoever
    * has left, also where they had not read a byte of it.
    */
-  function stream(running: Running, { body }: ChatAnswer, leave: () => void): Readable {
+  function stream(running: Running, { body }: ModelAnswer, leave: () => void): Readable {
     const { most, tellsUsage, tellsCost } = running
     const seen: Streamed = { status: 'left', used: null, pieces: 0, firstMs: null }
 
@@ -191,19 +153,22 @@ export function createChat(deps: ChatDeps) {
   return {
     /**
      * Asks a model.
-     * @param input.text The body of `/chat/completions` as it came.
+     * @param input.text The body as it came.
      * @param input.signal Aborts when the customer leaves.
      * @param input.tellsCost Whether a stream says at its end what it cost.
      * @throws ApiError `malformed_json`, `validation_failed`, `model_unknown`, `model_kind`, `too_many_requests`, `model_call_failed`,
      *   and as {@link CallBook.begin}.
      */
     async chat(caller: ModelCaller, input: ChatInput): Promise<ChatReply> {
-      const body = parse(input.text)
-      const model = modelOf(body.model)
+      const { json, texts } = liftLongTexts(input.text, ids)
+      const path = input.path ?? 'chat/completions'
+      const body = readAsked(json, WORDS_BODIES[path])
+      const model = desk.model(body.model, CHAT_KINDS)
+      const pictures = checkPictures(body.messages ?? [], model.image_input, texts)
+      const wordBytes = input.text.length - pictures.bytes
+      requireShort(wordBytes)
       const answer = answerTokens(body, model)
-      if (answer === null) {
-        throw new ApiError('validation_failed', { fields: [{ path: 'max_tokens', rule: 'too_large' }] })
-      }
+      if (answer === null) throw fieldError('max_tokens', 'too_large')
       const most = mostOf(body, { bodyBytes: input.text.length, answer }, model)
       const streamed = body.stream === true
       const leave = enter(caller)
@@ -217,14 +182,19 @@ export function createChat(deps: ChatDeps) {
           model,
           callId,
           most,
-          bodyBytes: input.text.length,
+          bodyBytes: wordBytes + pictures.count * TOKENS_PER_PICTURE * BYTES_PER_TOKEN,
           tellsUsage,
           tellsCost: input.tellsCost ?? false,
           startedMs,
           signal: input.signal,
         }
         const signal = AbortSignal.any([input.signal, AbortSignal.timeout(CALL_MS_MAX)])
-        const reply = await ask(deps.servers.get(model.id) ?? [], { body: sentBody(body, answer), signal })
+        const reply = await ask(deps.servers.get(model.id) ?? [], {
+          path,
+          body: sentBody(body, answer),
+          texts,
+          signal,
+        })
         if (reply.status >= REFUSED) {
           const refusal = await gather(reply.body, REFUSAL_BYTES_MAX).catch(() => Buffer.alloc(0))
           await end(running, { status: 'failed', used: NOTHING, errorCode: 'refused' }, null)
@@ -244,18 +214,15 @@ export function createChat(deps: ChatDeps) {
           const status = input.signal.aborted ? 'left' : 'failed'
           await end(running, { status, used: NOTHING }, null).catch(() => undefined)
         }
+        // Nobody hears it: whoever asked has left.
+        if (input.signal.aborted) throw new ApiError('model_call_failed', { cause: error })
         throw error
       }
-    },
-
-    /** Waits until what has ended is written down. */
-    async settle(): Promise<void> {
-      await Promise.allSettled([...ending])
     },
   }
 }
 
-const NOTHING: Used = { inputTokens: 0, cachedTokens: 0, outputTokens: 0 }
+const NOTHING: Used = NO_USE
 
 /** What is told at the end of a stream that breaks off. */
 const brokenOff = Buffer.from(
@@ -294,8 +261,8 @@ function costEvent(
 /** What was used where nobody says it: never more than was set aside. */
 function guess({ bodyBytes, most }: Running, outputTokens: number): Used {
   return {
+    ...NO_USE,
     inputTokens: Math.min(most.inputTokens, Math.ceil(bodyBytes / BYTES_PER_TOKEN)),
-    cachedTokens: 0,
     outputTokens: Math.min(most.outputTokens, Math.ceil(outputTokens)),
   }
 }
@@ -322,43 +289,3 @@ function lookAt(event: Buffer): { usage: unknown; isUsageAlone: boolean; speaks:
 
 /** A piece of text, of thinking, or of a call of a tool: the first event of most answers has an empty one. */
 const SPEAKS = /"(?:content|reasoning_content|reasoning|text)": ?"(?!")|"tool_calls"/
-
-function jsonOf(text: Buffer | string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text.toString())
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
-}
-
-/** More than any question has: thousands of messages, and tools whose arguments have parts of their own. */
-const JSON_LIMITS = { levelsMax: 64, partsMax: 200_000 }
-
-function parse(text: Buffer) {
-  const fault = faultOf(text.toString('utf8'), JSON_LIMITS)
-  if (fault?.kind === 'overdone') {
-    throw new ApiError('validation_failed', { fields: [{ path: '', rule: 'too_large' }] })
-  }
-  if (fault) {
-    throw new ApiError('duplicate_key', { fields: [{ path: fieldPath('', fault.key), rule: 'duplicate' }] })
-  }
-  const value = jsonOf(text)
-  if (value === null) throw new ApiError('malformed_json')
-  const read = chatBody.safeParse(value)
-  if (read.success) return read.data
-  const fields = read.error.issues.map(({ path }) => ({ path: path.join('.'), rule: 'not_allowed' }) as const)
-  throw new ApiError('validation_failed', { fields })
-}
-
-/** @throws Error where there is more than that. */
-async function gather(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  for await (const piece of body) {
-    bytes += piece.length
-    if (bytes > bytesMax) throw new Error('the answer is too long')
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
-}

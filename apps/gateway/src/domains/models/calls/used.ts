@@ -1,21 +1,13 @@
-import { type ModelPrices, modelMostMicro } from '@berth/contract/model-cost'
+import { type ModelPrices, type ModelUse, modelMostMicro, NO_USE } from '@berth/contract/model-cost'
 import * as z from 'zod'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Meter } from '../../billing/billing.ts'
 
 /** What a call has used. */
-export interface Used {
-  inputTokens: number
-  /** Of those, what was in the server's cache. */
-  cachedTokens: number
-  outputTokens: number
-}
+export type Used = ModelUse
 
 /** What a call may use at the most: so much is set aside for it. */
-export interface UsedMost {
-  inputTokens: number
-  outputTokens: number
-}
+export type UsedMost = Partial<ModelUse> & Pick<ModelUse, 'inputTokens' | 'outputTokens'>
 
 type Priced = Pick<CatalogueModel, 'id' | 'name' | keyof ModelPrices>
 
@@ -35,6 +27,7 @@ export function readUsage(said: unknown, most: UsedMost): Used | null {
   if (!read.success) return null
   const inputTokens = Math.min(read.data.prompt_tokens, most.inputTokens)
   return {
+    ...NO_USE,
     inputTokens,
     cachedTokens: Math.min(read.data.prompt_tokens_details?.cached_tokens ?? 0, inputTokens),
     outputTokens: Math.min(read.data.completion_tokens, most.outputTokens),
@@ -42,20 +35,27 @@ export function readUsage(said: unknown, most: UsedMost): Used | null {
 }
 
 /** What was used, as meters; those of which there is nothing are left out. */
-export function metersOf(model: Priced, { inputTokens, cachedTokens, outputTokens }: Used): Meter[] {
+export function metersOf(model: Priced, used: Used): Meter[] {
+  const { inputTokens, cachedTokens, outputTokens, images, videoSeconds } = used
+  const tokens = 'million_tokens'
   const meters = [
-    { part: 'input', quantity: inputTokens - cachedTokens, rateMicro: model.input_micro_per_million },
-    { part: 'cached', quantity: cachedTokens, rateMicro: model.cached_micro_per_million },
-    { part: 'output', quantity: outputTokens, rateMicro: model.output_micro_per_million },
-  ]
+    {
+      part: 'input',
+      unit: tokens,
+      quantity: inputTokens - cachedTokens,
+      rateMicro: model.input_micro_per_million,
+    },
+    { part: 'cached', unit: tokens, quantity: cachedTokens, rateMicro: model.cached_micro_per_million },
+    { part: 'output', unit: tokens, quantity: outputTokens, rateMicro: model.output_micro_per_million },
+    { part: 'image', unit: 'image', quantity: images, rateMicro: model.image_micro },
+    { part: 'video', unit: 'video_second', quantity: videoSeconds, rateMicro: model.video_micro_per_second },
+  ] as const
   return meters
     .filter(({ quantity }) => quantity > 0)
-    .map(({ part, quantity, rateMicro }) => ({
+    .map(({ part, ...meter }) => ({
+      ...meter,
       sku: `model.${model.id}.${part}`,
       label: `${model.name}, ${part}`,
-      unit: 'million_tokens',
-      quantity,
-      rateMicro,
     }))
 }
 

@@ -1,11 +1,18 @@
 import { IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
-import { API_KEY_CALLS_PER_MINUTE_MAX, type Language, MODEL_BODY_BYTES_MAX } from '@berth/contract/limits'
+import {
+  API_KEY_CALLS_PER_MINUTE_MAX,
+  type Language,
+  MODEL_MEDIA_BODY_BYTES_MAX,
+} from '@berth/contract/limits'
 import { CALL_HEADER, COST_HEADER } from '@berth/contract/models'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { RateCounts } from '../../../platform/http/rate-counts.ts'
 import type { RawAnswer, RawRequest, RawRoute } from '../../../platform/http/raw-routes.ts'
 import type { KeyHolder } from '../api-keys.ts'
 import type { ModelCaller } from '../calls/call-book.ts'
+import type { ChatReply } from '../calls/chat.ts'
+import type { WordsPath } from '../calls/chat-body.ts'
+import type { WholeInput } from '../calls/whole-calls.ts'
 import type { Models } from '../models.ts'
 import { onceOf } from '../once-calls.ts'
 import { JSON_HEADERS, openAiAnswer } from './chat-answer.ts'
@@ -27,7 +34,7 @@ const FINAL_CODES: readonly unknown[] = [
  * @param models The domain.
  */
 export function v1Routes(
-  models: Pick<Models, 'apiKeys' | 'chat' | 'list'>,
+  models: Pick<Models, 'apiKeys' | 'chat' | 'list' | 'whole'>,
   counts: Pick<RateCounts, 'shared' | 'exact'>,
 ): RawRoute[] {
   const countCall = counts.shared('v1')
@@ -36,7 +43,10 @@ export function v1Routes(
   const countRefused = counts.exact('v1 refused')
 
   /** Who calls. Only keys that are none are counted by address: many customers may share one. */
-  async function authenticate({ headers, address }: RawRequest): Promise<KeyHolder> {
+  async function authenticate({
+    headers,
+    address,
+  }: Pick<RawRequest, 'headers' | 'address'>): Promise<KeyHolder> {
     const given = /^Bearer +(\S+)$/i.exec(String(headers.authorization ?? ''))?.[1]
     const holder = given === undefined ? null : await models.apiKeys.authenticate(given)
     if (holder) return holder
@@ -78,7 +88,25 @@ export function v1Routes(
       }
     }
 
-  const common = { atRoot: true, isCounted: false, bodyBytesMax: MODEL_BODY_BYTES_MAX, refusal } as const
+  const inWords = (path: WordsPath) =>
+    answering(async ({ body, signal }, caller) =>
+      openAiAnswer(await models.chat.chat(caller, { text: body, path, signal })),
+    )
+  const asWhole = (ask: (caller: ModelCaller, input: WholeInput) => Promise<ChatReply>) =>
+    answering(async ({ body, headers, signal }, caller) =>
+      openAiAnswer(await ask(caller, { body, contentType: String(headers['content-type'] ?? ''), signal })),
+    )
+
+  /** Pictures are read of those alone who have a key. */
+  const admitLong: RawRoute['admitLong'] = async head => void (await authenticate(head))
+
+  const common = {
+    atRoot: true,
+    isCounted: false,
+    bodyBytesMax: MODEL_MEDIA_BODY_BYTES_MAX,
+    refusal,
+    admitLong,
+  } as const
   return [
     {
       ...common,
@@ -100,10 +128,24 @@ export function v1Routes(
       ...common,
       methods: ['POST'],
       path: '/v1/chat/completions',
-      handle: answering(async ({ body, signal }, caller) =>
-        openAiAnswer(await models.chat.chat(caller, { text: body, signal })),
-      ),
+      handle: inWords('chat/completions'),
     },
+    {
+      ...common,
+      methods: ['POST'],
+      path: '/v1/completions',
+      handle: inWords('completions'),
+    },
+    {
+      ...common,
+      methods: ['POST'],
+      path: '/v1/embeddings',
+      handle: asWhole(models.whole.embeddings),
+    },
+    // The second one is where clients send a picture to be made after.
+    ...(['/v1/images/generations', '/v1/images/edits'] as const).map(
+      (path): RawRoute => ({ ...common, methods: ['POST'], path, handle: asWhole(models.whole.images) }),
+    ),
     {
       ...common,
       methods: ['GET', 'POST'],

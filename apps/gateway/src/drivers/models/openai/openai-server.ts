@@ -1,4 +1,11 @@
-import { type ChatAnswer, type ChatRequest, type ModelServer, ModelServerFailed } from '../port.ts'
+import { encodeBody } from '../encode-body.ts'
+import {
+  type ModelAnswer,
+  type ModelPicture,
+  type ModelRequest,
+  type ModelServer,
+  ModelServerFailed,
+} from '../port.ts'
 
 /** An answer has begun by then: the first token of a long question may take a while. */
 const HEAD_MS = 120_000
@@ -23,22 +30,29 @@ export interface OpenAiServerOptions {
  */
 export function createOpenAiServer(options: OpenAiServerOptions): ModelServer {
   const { url, key, model, headMs = HEAD_MS, silentMs = SILENT_MS } = options
-  const headers = {
-    'content-type': 'application/json',
-    ...(key !== null && { authorization: `Bearer ${key}` }),
+  const authorization: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
+
+  /** What is asked after a picture is a form, at an address of its own. */
+  function sent(request: ModelRequest): { path: string; init: RequestInit } {
+    const { path, picture } = request
+    if (picture)
+      return { path: 'images/edits', init: { headers: authorization, body: formOf(request, model, picture) } }
+    const headers = { 'content-type': 'application/json', ...authorization }
+    return { path, init: { headers, body: encodeBody(request, { model }) as Uint8Array<ArrayBuffer> } }
   }
 
-  async function chat({ body, signal }: ChatRequest): Promise<ChatAnswer> {
+  async function ask(request: ModelRequest): Promise<ModelAnswer> {
+    const { signal } = request
     const asking = new AbortController()
     const stop = () => asking.abort(signal.reason)
     if (signal.aborted) stop()
     signal.addEventListener('abort', stop, { once: true })
     const late = setTimeout(() => asking.abort(new Error('no answer began in time')), headMs)
     try {
-      const response = await fetch(`${url}/chat/completions`, {
+      const { path, init } = sent(request)
+      const response = await fetch(`${url}/${path}`, {
+        ...init,
         method: 'POST',
-        headers,
-        body: JSON.stringify({ ...body, model }),
         redirect: 'error',
         signal: asking.signal,
       })
@@ -58,7 +72,19 @@ export function createOpenAiServer(options: OpenAiServerOptions): ModelServer {
     }
   }
 
-  return { name: url, chat }
+  return { name: url, ask }
+}
+
+/** Fields as parts of a form; what is no text or number is JSON. */
+function formOf({ body }: ModelRequest, model: string, { type, bytes }: ModelPicture): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries({ ...body, model })) {
+    if (value === null || value === undefined) continue
+    form.set(name, typeof value === 'object' ? JSON.stringify(value) : String(value))
+  }
+  const file = new Blob([bytes as Uint8Array<ArrayBuffer>], { type })
+  form.set('image', file, `image.${type.replace('image/', '')}`)
+  return form
 }
 
 /** Passes pieces on as they come, and ends where nothing comes any more or nobody reads on. */

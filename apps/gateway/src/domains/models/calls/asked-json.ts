@@ -1,0 +1,64 @@
+import { MODEL_BODY_BYTES_MAX } from '@berth/contract/limits'
+import type * as z from 'zod'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import { fieldPath } from '../../../platform/http/field-errors.ts'
+import { faultOf } from '../../../platform/http/json-scan.ts'
+
+/** More than any question has: thousands of messages, and tools whose arguments have parts of their own. */
+const JSON_LIMITS = { levelsMax: 64, partsMax: 200_000 }
+
+/**
+ * Reads what a model is asked.
+ * @param json Without its long texts.
+ * @param schema What the gateway itself reads of it.
+ * @throws ApiError `body_too_large`, `malformed_json`, `duplicate_key`, `validation_failed`
+ */
+export function readAsked<Schema extends z.ZodType>(json: Buffer, schema: Schema): z.output<Schema> {
+  requireShort(json.length)
+  const fault = faultOf(json.toString('utf8'), JSON_LIMITS)
+  if (fault?.kind === 'overdone') throw fieldError('', 'too_large')
+  if (fault) {
+    throw new ApiError('duplicate_key', { fields: [{ path: fieldPath('', fault.key), rule: 'duplicate' }] })
+  }
+  const value = jsonOf(json)
+  if (value === null) throw new ApiError('malformed_json')
+  const read = schema.safeParse(value)
+  if (read.success) return read.data
+  const fields = read.error.issues.map(({ path }) => ({ path: path.join('.'), rule: 'not_allowed' }) as const)
+  throw new ApiError('validation_failed', { fields })
+}
+
+/** Holds words to what a question may have, however many pictures it has beside them. @throws ApiError `body_too_large` */
+export function requireShort(bytes: number): void {
+  if (bytes <= MODEL_BODY_BYTES_MAX) return
+  throw new ApiError('body_too_large', {
+    values: { limit: `${Math.floor(MODEL_BODY_BYTES_MAX / 1_000_000)} MB` },
+  })
+}
+
+/** One field that is at fault. */
+export function fieldError(path: string, rule: string): ApiError {
+  return new ApiError('validation_failed', { fields: [{ path, rule }] })
+}
+
+/** An object of a JSON text; null where it is none. */
+export function jsonOf(text: Buffer | string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text.toString())
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+/** Gathers an answer. @throws Error where there is more than that. */
+export async function gather(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for await (const piece of body) {
+    bytes += piece.length
+    if (bytes > bytesMax) throw new Error('the answer is too long')
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}

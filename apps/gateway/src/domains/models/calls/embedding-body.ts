@@ -1,0 +1,33 @@
+import * as z from 'zod'
+import { jsonOf } from './asked-json.ts'
+
+const INPUTS_MAX = 2_048
+const INPUT_TOKENS_MAX = 100_000
+
+/** What the gateway itself reads of what vectors are asked by. */
+export const embeddingBody = z.looseObject({
+  model: z.string().min(1).max(200),
+  input: z.union([
+    z.string().min(1),
+    z.array(z.string().min(1)).min(1).max(INPUTS_MAX),
+    z.array(z.number().int()).min(1).max(INPUT_TOKENS_MAX),
+    z.array(z.array(z.number().int()).min(1).max(INPUT_TOKENS_MAX)).min(1).max(INPUTS_MAX),
+  ]),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+  dimensions: z.number().int().min(1).max(100_000).nullish(),
+})
+
+/** Of how many texts vectors are made. */
+export function inputsOf({ input }: Pick<z.output<typeof embeddingBody>, 'input'>): number {
+  return Array.isArray(input) && typeof input[0] !== 'number' ? input.length : 1
+}
+
+/** What an answer says that was used: it stands beside vectors of millions of digits, which nobody reads here. */
+export function usageOf(answer: Buffer): unknown {
+  const at = answer.lastIndexOf('"usage"')
+  if (at === -1) return null
+  const near = answer.toString('utf8', at, at + USAGE_BYTES_MAX)
+  const said = /^"usage"\s*:\s*(\{(?:[^{}]|\{[^{}]*\})*\})/.exec(near)?.[1]
+  return said === undefined ? null : jsonOf(said)
+}
+const USAGE_BYTES_MAX = 2_048

@@ -1,0 +1,81 @@
+import type { ModelPicture } from '../../../drivers/models/port.ts'
+import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
+import { fieldError } from './asked-json.ts'
+import type { ChatBody } from './chat-body.ts'
+
+/** Parts of a message that a chat may have. Others name addresses, which a server would open for whoever asks. */
+const TEXT_PARTS: readonly unknown[] = ['text', 'refusal']
+const HEAD = /^"data:(image\/[a-z0-9.+-]{1,40});base64,$/
+const HEAD_BYTES_MAX = 64
+const FIRST_CHARS = 24
+
+/** How files of the types begin. */
+const BEGINNINGS: Record<string, RegExp> = {
+  'image/png': /^\x89PNG/,
+  'image/jpeg': /^\xff\xd8\xff/,
+  'image/gif': /^GIF8[79]a/,
+  'image/webp': /^RIFF[\s\S]{4}WEBP/,
+}
+
+type Limits = NonNullable<CatalogueModel['image_input']>
+
+/**
+ * Looks at the pictures of a chat (R5.10): how many, how large, of which type, and that they come with it. None of them is
+ * decoded but for its beginning.
+ * @param texts Of the body, by their marks.
+ * @returns How many there are, and their bytes as they were sent.
+ * @throws ApiError `validation_failed`
+ */
+export function checkPictures(
+  messages: ChatBody['messages'],
+  limits: Limits | null,
+  texts: ReadonlyMap<string, Buffer>,
+): { count: number; bytes: number } {
+  let count = 0
+  let bytes = 0
+  messages.forEach(({ content }, message) => {
+    if (!Array.isArray(content)) return
+    content.forEach((part: unknown, at) => {
+      const { type, image_url: image } = (part ?? {}) as { type?: unknown; image_url?: unknown }
+      if (TEXT_PARTS.includes(type)) return
+      const path = `messages.${message}.content.${at}`
+      if (type !== 'image_url' || limits === null) throw fieldError(path, 'not_allowed')
+      const url = typeof image === 'object' && image !== null ? (image as { url?: unknown }).url : image
+      if (typeof url !== 'string') throw fieldError(path, 'picture_address')
+      bytes += requirePicture(sentPicture(url, texts), limits, path).base64.length
+      count += 1
+      if (count > limits.count_max) throw fieldError(path, 'pictures_too_many')
+    })
+  })
+  return { count, bytes }
+}
+
+/** A picture as it came: its type, and its bytes in base64. */
+export interface SentPicture {
+  type: string
+  base64: Buffer
+}
+
+/** @returns Null for what is no picture that comes along. */
+export function sentPicture(text: string, texts: ReadonlyMap<string, Buffer>): SentPicture | null {
+  const quoted = texts.get(text) ?? Buffer.from(`"${text}"`)
+  const comma = quoted.subarray(0, HEAD_BYTES_MAX).indexOf(',')
+  const type = HEAD.exec(quoted.toString('latin1', 0, comma + 1).replaceAll('\\/', '/'))?.[1]
+  return type === undefined ? null : { type, base64: quoted.subarray(comma + 1, -1) }
+}
+
+/** @throws ApiError `validation_failed` */
+export function requirePicture(picture: SentPicture | null, limits: Limits, path: string): SentPicture {
+  if (picture === null) throw fieldError(path, 'picture_address')
+  const { type, base64 } = picture
+  if (Math.floor((base64.length * 3) / 4) > limits.bytes_max + 2) throw fieldError(path, 'picture_too_large')
+  const first = Buffer.from(base64.toString('latin1', 0, FIRST_CHARS), 'base64').toString('latin1')
+  const isIt = (limits.types as readonly string[]).includes(type) && BEGINNINGS[type]?.test(first)
+  if (!isIt) throw fieldError(path, 'picture_type')
+  return picture
+}
+
+/** The picture itself. */
+export function decoded({ type, base64 }: SentPicture): ModelPicture {
+  return { type, bytes: Buffer.from(base64.toString('latin1'), 'base64') }
+}

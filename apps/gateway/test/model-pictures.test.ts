@@ -1,0 +1,258 @@
+import { createHash } from 'node:crypto'
+import { createApiKey } from '@berth/contract/api-keys'
+import { listTransactions } from '@berth/contract/billing'
+import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import { generateImage } from '@berth/contract/models'
+import { and, desc, eq, isNull } from 'drizzle-orm'
+import { decode, encode } from 'fast-png'
+import OpenAI, { toFile } from 'openai'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { walletHold } from '../src/domains/billing/ledger/tables.ts'
+import { modelCall } from '../src/domains/models/tables.ts'
+import { modelServersOf } from '../src/drivers/models/model-servers.ts'
+import { at, hostedModel, PRICES } from './hosted-models.ts'
+import { type ModelServerDouble, refuses, startModelServer } from './model-server.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
+import { startGateway, type TestGateway } from './start-gateway.ts'
+
+let gateway: TestGateway
+let server: ModelServerDouble
+let customer: Awaited<ReturnType<TestGateway['signUp']>>
+let client: OpenAI
+
+beforeAll(async () => {
+  server = await startModelServer()
+  const plain = shippedCatalogue()
+  const image_input = { count_max: 1, bytes_max: 40_000_000, types: ['image/png' as const] }
+  const models = [
+    ...plain.models,
+    hostedModel('painter', { kind: 'image', servers: [at(server)], image_input }),
+    hostedModel('plain', { kind: 'image', servers: [at(server)] }),
+    hostedModel('drawn', { kind: 'image', free_calls_per_day: 2 }),
+    hostedModel('one', { servers: [at(server)] }),
+  ]
+  gateway = await startGateway({
+    catalogue: { ...plain, models },
+    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, () => 1_700_000_000),
+  })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await server.close()
+})
+beforeEach(async () => {
+  customer = await gateway.signUp()
+  await gateway.grant(customer.userId, 100)
+  const { key } = await gateway.data(createApiKey, { body: { name: 'test' } }, { token: customer.token })
+  client = new OpenAI({ apiKey: key, baseURL: `${gateway.origin}/v1`, maxRetries: 0 })
+  server.asked.length = 0
+})
+
+const paints =
+  (...pictures: object[]): Parameters<ModelServerDouble['answer']>[0] =>
+  response => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ created: 1, data: pictures }))
+  }
+const ask = (body: unknown, token = customer.token) =>
+  fetch(`${gateway.origin}${GATEWAY_PREFIX}${generateImage.path}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(!(body instanceof FormData) && { 'content-type': 'application/json' }),
+    },
+    body: body instanceof FormData ? body : JSON.stringify(body),
+  })
+const lastCall = async () => {
+  const [row] = await gateway.database.db
+    .select()
+    .from(modelCall)
+    .where(eq(modelCall.userId, customer.userId))
+    .orderBy(desc(modelCall.startedAt), desc(modelCall.id))
+    .limit(1)
+  const holds = await gateway.database.db
+    .select()
+    .from(walletHold)
+    .where(and(eq(walletHold.userId, customer.userId), isNull(walletHold.releasedAt)))
+  expect(holds).toEqual([])
+  return row
+}
+const refused = async (response: Response) => ({
+  http: response.status,
+  ...((await response.json()) as { code: string; fields?: { path: string; rule: string }[] }),
+})
+
+/** A picture of noise: as large a file as its pixels. */
+function noise(side: number): Buffer {
+  const bytes = createHash('shake256', { outputLength: side * side * 3 })
+    .update('noise')
+    .digest()
+  return Buffer.from(encode({ width: side, height: side, data: bytes, channels: 3, depth: 8 }))
+}
+const dataUrl = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.toString('base64')}`
+
+describe('[R7.6] [B10] pictures', () => {
+  test('[R7.8] are passed on as they come, and those that came are paid for', async () => {
+    server.answer(paints({ b64_json: 'AAAA' }, { b64_json: 'BBBB' }, {}))
+    const { data, response } = await client.images
+      .generate({ model: 'painter', prompt: 'a harbour', n: 3, size: '256x256' })
+      .withResponse()
+    expect(data.data).toEqual([{ b64_json: 'AAAA' }, { b64_json: 'BBBB' }, {}])
+    expect(response.headers.get('x-berth-cost-micro')).toBe(String(2n * PRICES.image))
+    expect(server.asked).toMatchObject([
+      {
+        url: '/v1/images/generations',
+        authorization: 'Bearer their-key',
+        body: { model: 'theirs', prompt: 'a harbour', n: 3, size: '256x256' },
+      },
+    ])
+    expect(await lastCall()).toMatchObject({ status: 'done', images: 2, costMicro: 2n * PRICES.image })
+    const query = { query: { type: 'usage' } } as const
+    const { items } = await gateway.data(listTransactions, query, { token: customer.token })
+    expect(items).toMatchObject([{ amount_micro: String(-2n * PRICES.image) }])
+  })
+
+  test('the console gets them in the answer, and the same from the same words, seed and size', async () => {
+    const order = { model: 'drawn', prompt: 'a harbour at dawn', seed: 7, size: '512x256', n: 2 }
+    const pictures = async (part: object = {}) => {
+      const response = await ask({ ...order, ...part })
+      const { data } = (await response.json()) as { data: { b64_json: string }[] }
+      return data.map(({ b64_json }) => Buffer.from(b64_json, 'base64'))
+    }
+    const first = await pictures()
+    expect(first).toHaveLength(2)
+    const { width, height, text } = decode(first[0] ?? Buffer.alloc(0))
+    expect({ width, height }).toEqual({ width: 512, height: 256 })
+    expect(text.Comment).toMatch(/no model is connected/)
+    expect(first[0]?.equals(first[1] ?? Buffer.alloc(0))).toBe(false)
+    expect(await pictures()).toEqual(first)
+    for (const part of [{ seed: 8 }, { prompt: 'a harbour at dusk' }, { negative_prompt: 'boats' }]) {
+      expect((await pictures({ ...part, n: 1 }))[0]?.equals(first[0] ?? Buffer.alloc(0))).toBe(false)
+    }
+  })
+
+  test('so many calls of a day cost nothing, however many are made at once, and those that fail do not count', async () => {
+    const poor = await gateway.signUp()
+    const draw = async () => (await ask({ model: 'drawn', prompt: 'x' }, poor.token)).status
+    expect((await Promise.all([draw(), draw(), draw(), draw()])).toSorted()).toEqual([200, 200, 402, 402])
+    await gateway.database.db
+      .update(modelCall)
+      .set({ status: 'failed' })
+      .where(and(eq(modelCall.userId, poor.userId), eq(modelCall.free, true)))
+    expect(await draw()).toBe(200)
+    await gateway.database.db
+      .update(modelCall)
+      .set({ startedAt: new Date(Date.now() - 86_400_000), status: 'done' })
+      .where(eq(modelCall.userId, poor.userId))
+    expect([await draw(), await draw(), await draw()]).toEqual([200, 200, 402])
+  })
+
+  test('[R5.10] one may be made after another, which is sent on as a form', async () => {
+    server.answer(paints({ b64_json: 'AAAA' }))
+    const picture = noise(64)
+    expect((await ask({ model: 'painter', prompt: 'as this', image: dataUrl(picture) })).status).toBe(200)
+    await client.images.edit({
+      model: 'painter',
+      prompt: 'as this',
+      n: 1,
+      image: await toFile(picture, 'a.png', { type: 'image/png' }),
+    })
+    expect(server.asked).toHaveLength(2)
+    for (const { url, text } of server.asked) {
+      expect(url).toBe('/v1/images/edits')
+      expect(text).toMatch(/name="model"\r\n\r\ntheirs/)
+      expect(text).toMatch(/name="prompt"\r\n\r\nas this/)
+      expect(text).toContain(picture.toString('latin1'))
+    }
+  })
+
+  test('[R5.10] one of 40 MB is taken, and a larger one, another type or two of them are not', async () => {
+    server.answer(paints({ b64_json: 'AAAA' }))
+    const large = Buffer.concat([noise(8), Buffer.alloc(39_990_000)])
+    const began = performance.now()
+    const form = new FormData()
+    form.set('model', 'painter')
+    form.set('prompt', 'x')
+    form.set('image', new Blob([large], { type: 'image/png' }), 'a.png')
+    expect((await ask(form)).status).toBe(200)
+    expect((await ask({ model: 'painter', prompt: 'x', image: dataUrl(large) })).status).toBe(200)
+    expect(performance.now() - began).toBeLessThan(20_000)
+    const rules = async (part: object) =>
+      (await refused(await ask({ model: 'painter', prompt: 'x', ...part }))).fields?.map(({ rule }) => rule)
+    const larger = Buffer.concat([large, Buffer.alloc(20_000)])
+    expect(await rules({ image: dataUrl(larger) })).toEqual(['picture_too_large'])
+    expect(await rules({ image: dataUrl(Buffer.from('GIF89a')) })).toEqual(['picture_type'])
+    expect(await rules({ image: dataUrl(noise(8), 'image/svg+xml') })).toEqual(['picture_type'])
+    expect(await rules({ image: 'http://127.0.0.1/x.png' })).toEqual(['picture_address'])
+    expect(await rules({ model: 'plain', image: dataUrl(noise(8)) })).toEqual(['not_allowed'])
+    form.append('image', new Blob([noise(8)], { type: 'image/png' }), 'b.png')
+    expect(await refused(await ask(form))).toMatchObject({ code: 'validation_failed' })
+    expect(await lastCall()).toMatchObject({ status: 'done' })
+  })
+
+  test('[R6.4] what is wrong is refused before anything is asked or set aside', async () => {
+    const bad: [object, string][] = [
+      [{ size: '1x1' }, 'validation_failed'],
+      [{ n: 5 }, 'validation_failed'],
+      [{ n: 0 }, 'validation_failed'],
+      [{ prompt: '' }, 'validation_failed'],
+      [{ stream: true }, 'validation_failed'],
+      [{ model: 'one' }, 'model_kind'],
+      [{ model: 'none' }, 'model_unknown'],
+    ]
+    for (const [part, code] of bad) {
+      expect(await refused(await ask({ model: 'painter', prompt: 'x', ...part })), code).toMatchObject({
+        code,
+      })
+    }
+    const broken = new FormData()
+    broken.set('x'.repeat(200), 'y')
+    expect(await refused(await ask(broken))).toMatchObject({ code: 'validation_failed' })
+    const poor = await gateway.signUp()
+    const answer = await refused(await ask({ model: 'painter', prompt: 'x' }, poor.token))
+    expect(answer).toMatchObject({ http: 402, code: 'insufficient_balance' })
+    expect(server.asked).toEqual([])
+    expect(await lastCall()).toBeUndefined()
+  })
+
+  test('a server that refuses, says nonsense or breaks off costs nothing', async () => {
+    server.answer(refuses(400, 'Not this prompt.'))
+    const order = { model: 'painter', prompt: 'x' }
+    expect(await refused(await ask(order))).toMatchObject({ http: 400, code: 'model_refused' })
+    const wrong: Parameters<ModelServerDouble['answer']> = [
+      response => void response.end('<html>'),
+      response => void response.end('{"data":"many"}'),
+      response => {
+        response.writeHead(200, { 'content-length': '1000' })
+        response.write('{"data":[')
+        setTimeout(() => response.destroy(), 20)
+      },
+      // More than any answer is: it is left in the midst.
+      response => {
+        const piece = Buffer.alloc(1_000_000, '[')
+        const write = () => {
+          while (!response.destroyed && response.write(piece));
+        }
+        response.on('drain', write)
+        write()
+      },
+    ]
+    for (const how of wrong) {
+      server.answer(how)
+      expect(await refused(await ask(order))).toMatchObject({ http: 502, code: 'model_call_failed' })
+      expect(await lastCall()).toMatchObject({ status: 'failed', costMicro: 0n, images: 0 })
+    }
+  })
+
+  test('who leaves ends the work at its server, and pays nothing', async () => {
+    server.answer(() => undefined)
+    const leaving = new AbortController()
+    const asking = client.images.generate({ model: 'painter', prompt: 'x' }, { signal: leaving.signal })
+    await expect.poll(() => server.asked.length).toBe(1)
+    leaving.abort()
+    await expect(asking).rejects.toThrow()
+    await server.asked[0]?.left
+    await expect.poll(async () => (await lastCall())?.status).toBe('left')
+    expect(await lastCall()).toMatchObject({ costMicro: 0n })
+  })
+})

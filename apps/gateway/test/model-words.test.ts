@@ -1,0 +1,215 @@
+import { createApiKey } from '@berth/contract/api-keys'
+import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import { chat } from '@berth/contract/models'
+import { desc, eq } from 'drizzle-orm'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { modelCall } from '../src/domains/models/tables.ts'
+import { modelServersOf } from '../src/drivers/models/model-servers.ts'
+import { at, hostedModel, PRICES } from './hosted-models.ts'
+import { type ModelServerDouble, says, startModelServer } from './model-server.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
+import { startGateway, type TestGateway } from './start-gateway.ts'
+
+let gateway: TestGateway
+let server: ModelServerDouble
+let customer: Awaited<ReturnType<TestGateway['signUp']>>
+let client: OpenAI
+
+beforeAll(async () => {
+  server = await startModelServer()
+  const plain = shippedCatalogue()
+  const image_input = {
+    count_max: 2,
+    bytes_max: 6_000_000,
+    types: ['image/png' as const, 'image/gif' as const],
+  }
+  const servers = [at(server)]
+  const models = [
+    ...plain.models,
+    hostedModel('one', { servers }),
+    hostedModel('seer', { kind: 'multimodal', servers, image_input, context_tokens: 10_000 }),
+    hostedModel('vectors', { kind: 'embedding', servers }),
+  ]
+  gateway = await startGateway({
+    catalogue: { ...plain, models },
+    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, () => 1_700_000_000),
+  })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await server.close()
+})
+beforeEach(async () => {
+  customer = await gateway.signUp()
+  await gateway.grant(customer.userId, 100)
+  const { key } = await gateway.data(createApiKey, { body: { name: 'test' } }, { token: customer.token })
+  client = new OpenAI({ apiKey: key, baseURL: `${gateway.origin}/v1`, maxRetries: 0 })
+  server.asked.length = 0
+})
+
+const lastCall = async () => {
+  const [row] = await gateway.database.db
+    .select()
+    .from(modelCall)
+    .where(eq(modelCall.userId, customer.userId))
+    .orderBy(desc(modelCall.startedAt), desc(modelCall.id))
+    .limit(1)
+  return row
+}
+const answers =
+  (body: object): Parameters<ModelServerDouble['answer']>[0] =>
+  response => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(body))
+  }
+
+describe('[R5.10] pictures in a chat', () => {
+  const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(4_000_000, 7)])
+  const url = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.toString('base64')}`
+  const picture = (address: unknown) => ({ type: 'image_url', image_url: { url: address } })
+  const asking = (model: string, ...content: object[]) => ({
+    model,
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'What is that?' }, ...content] }],
+  })
+  const ask = (body: object) =>
+    fetch(`${gateway.origin}${GATEWAY_PREFIX}${chat.path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${customer.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+
+  test('[R7.6] reach the server as they came, and are charged as it counts them', async () => {
+    server.answer(says('A harbour', { prompt_tokens: 1_500, completion_tokens: 2, total_tokens: 1_502 }))
+    const body = asking('seer', picture(url(PNG)), picture(url(Buffer.from('GIF89a..'), 'image/gif')))
+    const response = await ask(body)
+    expect(response.status).toBe(200)
+    expect(server.asked[0]?.body.messages).toEqual(body.messages)
+    expect(await lastCall()).toMatchObject({
+      inputTokens: 1_500,
+      costMicro: 1_500n * PRICES.input + 2n * PRICES.output,
+    })
+  })
+
+  test('where the server does not count, a picture counts as a thousand tokens', async () => {
+    server.answer(says('A harbour', null))
+    expect((await ask(asking('seer', picture(url(PNG))))).status).toBe(200)
+    const { inputTokens } = (await lastCall()) ?? { inputTokens: 0 }
+    expect(inputTokens).toBeGreaterThan(1_000)
+    expect(inputTokens).toBeLessThan(1_100)
+  })
+
+  test('too many, too large, of another type, by address, or to a model of words alone are refused', async () => {
+    const small = picture(url(Buffer.concat([PNG.subarray(0, 8), Buffer.alloc(100)])))
+    const large = Buffer.concat([PNG, Buffer.alloc(2_100_000)])
+    const bad: [object, string][] = [
+      [asking('seer', small, small, small), 'pictures_too_many'],
+      [asking('seer', picture(url(large))), 'picture_too_large'],
+      [asking('seer', picture(url(PNG, 'image/gif'))), 'picture_type'],
+      [asking('seer', picture(url(PNG, 'image/svg+xml'))), 'picture_type'],
+      [asking('seer', picture('http://169.254.169.254/latest')), 'picture_address'],
+      [asking('seer', picture(7)), 'picture_address'],
+      [asking('seer', { type: 'video_url', video_url: { url: 'http://10.0.0.1/' } }), 'not_allowed'],
+      [asking('one', small), 'not_allowed'],
+    ]
+    for (const [body, rule] of bad) {
+      const { code, fields } = (await (await ask(body)).json()) as {
+        code: string
+        fields: { rule: string }[]
+      }
+      expect({ code, rules: fields.map(one => one.rule) }).toEqual({
+        code: 'validation_failed',
+        rules: [rule],
+      })
+    }
+    expect(server.asked).toEqual([])
+    expect(await lastCall()).toBeUndefined()
+  })
+
+  test('words are held to 4 MB, however they are spread', async () => {
+    const long = { type: 'text', text: 'x'.repeat(2_200_000) }
+    const { code } = (await (await ask(asking('seer', long, long))).json()) as { code: string }
+    expect(code).toBe('body_too_large')
+    server.answer(says('Much'))
+    expect((await ask(asking('seer', long))).status).toBe(200)
+    expect(server.asked[0]?.body).toMatchObject({ messages: [{ content: [{}, long] }] })
+  })
+})
+
+describe('[B10] texts that are gone on with', () => {
+  test('come whole and as a stream, by the official client, with the protocol’s own sixteen tokens', async () => {
+    server.answer(
+      answers({ choices: [{ text: ' upon a time' }], usage: { prompt_tokens: 1, completion_tokens: 3 } }),
+    )
+    const { choices } = await client.completions.create({ model: 'one', prompt: 'Once' })
+    expect(choices[0]?.text).toBe(' upon a time')
+    expect(server.asked[0]).toMatchObject({
+      url: '/v1/completions',
+      body: { model: 'theirs', prompt: 'Once', max_tokens: 16 },
+    })
+    expect(await lastCall()).toMatchObject({ costMicro: PRICES.input + 3n * PRICES.output })
+    let text = ''
+    const stream = await client.completions.create({
+      model: 'berth/demo-chat',
+      prompt: ['Once', 'Twice'],
+      max_tokens: 5,
+      stream: true,
+    })
+    for await (const chunk of stream) text += chunk.choices[0]?.text ?? ''
+    expect(text).toBe('No model is connected to')
+    await expect(client.completions.create({ model: 'one', prompt: [] })).rejects.toMatchObject({
+      status: 400,
+    })
+    await expect(client.completions.create({ model: 'vectors', prompt: 'x' })).rejects.toMatchObject({
+      code: 'model_kind',
+    })
+  })
+
+  test('each of several is paid for, and none beyond what was set aside', async () => {
+    const usage = { prompt_tokens: 1_000_000, completion_tokens: 1_000_000 }
+    server.answer(answers({ choices: [{ text: 'x' }], usage }))
+    await client.completions.create({ model: 'one', prompt: ['a', 'b', 'c'], max_tokens: 7, n: 2 })
+    expect(await lastCall()).toMatchObject({ outputTokens: 3 * 2 * 7 })
+  })
+})
+
+describe('[B10] vectors', () => {
+  test('come as the server gives them, and are paid for by what was asked', async () => {
+    const data = [{ object: 'embedding', index: 0, embedding: [0.6, 0.8] }]
+    server.answer(
+      answers({ object: 'list', data, model: 'theirs', usage: { prompt_tokens: 9, total_tokens: 9 } }),
+    )
+    const made = await client.embeddings.create({
+      model: 'vectors',
+      input: 'a harbour',
+      encoding_format: 'float',
+    })
+    expect(made.data).toEqual(data)
+    expect(server.asked[0]).toMatchObject({
+      url: '/v1/embeddings',
+      body: { model: 'theirs', input: 'a harbour' },
+    })
+    expect(await lastCall()).toMatchObject({ status: 'done', inputTokens: 9, costMicro: 9n * PRICES.input })
+    server.answer(answers({ object: 'list', data }))
+    await client.embeddings.create({ model: 'vectors', input: 'a harbour', encoding_format: 'float' })
+    expect((await lastCall())?.inputTokens).toBeGreaterThan(9)
+    await expect(client.embeddings.create({ model: 'one', input: 'x' })).rejects.toMatchObject({
+      code: 'model_kind',
+    })
+    await expect(client.embeddings.create({ model: 'vectors', input: '' })).rejects.toMatchObject({
+      status: 400,
+    })
+  })
+
+  test('of the demo have length one, are the same for the same text, and nearer for texts that share words', async () => {
+    const of = async (...input: string[]) =>
+      (await client.embeddings.create({ model: 'berth/demo-embedding', input })).data.map(
+        one => one.embedding,
+      )
+    const [boats, ships, tax, again] = await of('red boats', 'red ships', 'income tax', 'red boats')
+    const dot = (a: number[] = [], b: number[] = []) => a.reduce((sum, one, i) => sum + one * (b[i] ?? 0), 0)
+    expect(boats).toEqual(again)
+    expect(dot(boats, boats)).toBeCloseTo(1, 4)
+    expect(dot(boats, ships)).toBeGreaterThan(dot(boats, tax) + 0.2)
+  })
+})

@@ -63,7 +63,7 @@ export function createWholeCalls(deps: WholeCallsDeps) {
       const startedMs = performance.now()
       const callId = await book.begin(caller, model, { most, streamed: false })
       const opened = { caller, model, callId, startedMs }
-      let errorCode: CallEnd['errorCode'] = 'not_answered'
+      let errorCode: NonNullable<CallEnd['errorCode']> = 'not_answered'
       const fail = (hasLeft: boolean) =>
         desk
           .end(opened, { status: hasLeft ? 'left' : 'failed', used: NO_USE, errorCode }, null)

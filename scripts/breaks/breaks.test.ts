@@ -42,6 +42,8 @@ if (chosen.length > 0) {
     const args = [toolPath('vitest'), 'run', '--reporter=json', `--outputFile=${report}`, ...broken.tests]
     const { ok, output } = await runCommand(pinnedNode, args, {
       cwd: copy.dir,
+      // What always runs is to notice it, and long tests would take their time.
+      env: { BERTH_LONG_TESTS: '' },
       timeoutMinutes: MINUTES_MAX,
       live: false,
     })

@@ -198,4 +198,25 @@ export const BREAKS: readonly Break[] = [
     to: 'now.getMonth(), now.getUTCDate()',
     tests: ['repo-rules.test'],
   },
+  {
+    what: 'a term that ends early costs no more than its part of the price',
+    file: 'apps/gateway/src/domains/billing/meters/charges.ts',
+    from: 'if (!usedRate || costOf(usedRate, elapsedMs) <= costOf(own, elapsedMs)) return',
+    to: 'if (usedRate !== null) return',
+    tests: ['year-of-billing.test'],
+  },
+  {
+    what: 'what a stretch leaves over is lost to the next one',
+    file: 'apps/gateway/src/domains/billing/meters/metering.ts',
+    from: 'carriedParts: await takeRest(tx, userId)',
+    to: 'carriedParts: 0n * (await takeRest(tx, userId))',
+    tests: ['year-of-billing.test'],
+  },
+  {
+    what: 'a restart that was overtaken is held against the next start',
+    file: 'apps/gateway/src/domains/instances/act/actions.ts',
+    from: '      restartsDone: row.restartsAsked,\n',
+    to: '',
+    tests: ['reconcile/faults.test'],
+  },
 ]

@@ -10,7 +10,7 @@ import { liveThrough, type Span } from './year/year-run.ts'
 
 /**
  * Goal: what a gateway charges, gives back, waives and invoices is what its price list and its rules say, to the
- * micro-unit, for as long as a year (B1, B2, B3). Method: customers do at random, over the API and a clock that is set, what
+ * micro-unit, for as long as a year (B2, B4, B23). Method: customers do at random, over the API and a clock that is set, what
  * costs something; then a second reckoning, which shares nothing with the gateway's money and knows only fractions, is made
  * of the price list and of what was done, and each customer's months, balances and invoices are held against it.
  */
@@ -89,7 +89,7 @@ afterAll(async () => {
 /** All pages of a bill that one page holds. */
 const PAGE = { page: 1, page_size: 100 }
 
-test('[B1] [B2] each month charges each thing what its price list and its time come to', async () => {
+test('[B2] [R4.7] [R9.5] [R9.6] each month charges each thing what its price list and its time come to', async () => {
   for (const person of world.people) {
     const { months } = ofPerson(person)
     const expected = new Map<string, unknown>()
@@ -105,7 +105,7 @@ test('[B1] [B2] each month charges each thing what its price list and its time c
   }
 })
 
-test('[B3] each month begins with the balance that is left of what was paid in and given', async () => {
+test('[R3.6] [R3.8] each month begins with the balance that is left of what was paid in and given', async () => {
   for (const { userId } of world.people) {
     const expected = ofPerson({ userId }).balances
     expect(world.balances.get(userId), `seed ${seed}, customer ${userId}`).toEqual(expected)

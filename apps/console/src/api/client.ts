@@ -1,4 +1,5 @@
 import type { Call, CallData, CallInput, ChangingCall, ReadingCall } from '@berth/contract/call'
+import { type Ask, asker } from './ask.ts'
 import { type Follow, follower } from './follow.ts'
 import { createRequester, type RequestDeps, type Requester, type RequestOptions } from './request.ts'
 
@@ -6,6 +7,7 @@ const NOT_WIRED = 'The request layer is used before startApi wired it.'
 
 let requester: Requester | null = null
 let following: Follow | null = null
+let asking: Ask | null = null
 
 /**
  * Wires the request layer once, at start-up.
@@ -14,6 +16,7 @@ let following: Follow | null = null
 export function startApi(deps: RequestDeps): void {
   requester = createRequester(deps)
   following = follower(deps)
+  asking = asker(deps)
 }
 
 type Send<Kind extends Call> = <C extends Kind>(
@@ -33,6 +36,12 @@ export const requestChange: Send<ChangingCall> = (call, input, options) =>
 export const followCall: Follow = (call, input, options) => {
   if (!following) throw new Error(NOT_WIRED)
   return following(call, input, options)
+}
+
+/** Asks a model and hears its answer event by event; fails with an `ApiError`, and toasts nothing. */
+export const ask: Ask = (call, body, options) => {
+  if (!asking) throw new Error(NOT_WIRED)
+  return asking(call, body, options)
 }
 
 /** Cancels what is under way, but for the calls that outlive a change of page (R4.11). */

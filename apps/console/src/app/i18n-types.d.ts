@@ -3,6 +3,7 @@ import type auth from '../../public/locales/en/auth.json'
 import type bills from '../../public/locales/en/bills.json'
 import type budgets from '../../public/locales/en/budgets.json'
 import type bulk from '../../public/locales/en/bulk.json'
+import type chat from '../../public/locales/en/chat.json'
 import type common from '../../public/locales/en/common.json'
 import type coupons from '../../public/locales/en/coupons.json'
 import type deploy from '../../public/locales/en/deploy.json'
@@ -40,6 +41,7 @@ declare module 'i18next' {
       bills: typeof bills
       budgets: typeof budgets
       bulk: typeof bulk
+      chat: typeof chat
       coupons: typeof coupons
       deploy: typeof deploy
       docs: typeof docs

@@ -22,6 +22,7 @@ export type Namespace =
   | 'bills'
   | 'budgets'
   | 'bulk'
+  | 'chat'
   | 'coupons'
   | 'deploy'
   | 'docs'

@@ -105,6 +105,18 @@ export const PAGES = [
     load: () => import('../pages/model-endpoints/ModelEndpointsPage.tsx'),
   },
   {
+    path: '/chat-model',
+    access: 'public',
+    namespaces: ['chat', 'models'],
+    load: () => import('../pages/chat-model/ChatModelPage.tsx'),
+  },
+  {
+    path: '/multi-modal',
+    access: 'user',
+    namespaces: ['chat', 'models'],
+    load: () => import('../pages/multi-modal/MultiModalPage.tsx'),
+  },
+  {
     path: '/community-image',
     access: 'public',
     namespaces: ['images'],

@@ -1,0 +1,39 @@
+import type { Prompt, Turn } from './turns.ts'
+
+/** A message of OpenAI's protocol. */
+export interface Message {
+  role: 'system' | 'user' | 'assistant'
+  content: string | readonly Part[]
+}
+type Part = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } }
+
+/**
+ * What a model is sent: of what was said before only what it was asked and has answered itself, so that no model is
+ * shown what another one said.
+ * @param turns Those before, in their order.
+ * @param prompt What it is asked now.
+ * @param system What it is told before all else; empty for nothing.
+ */
+export function messagesFor(
+  modelId: string,
+  turns: readonly Turn[],
+  prompt: Prompt,
+  system: string,
+): Message[] {
+  return [
+    ...(system.trim() === '' ? [] : [{ role: 'system' as const, content: system }]),
+    ...turns.flatMap(turn => earlierOf(modelId, turn)),
+    asked(prompt),
+  ]
+}
+
+function earlierOf(modelId: string, { prompt, answers }: Turn): Message[] {
+  const text = answers[modelId]?.text ?? ''
+  return text === '' ? [] : [asked(prompt), { role: 'assistant', content: text }]
+}
+
+function asked({ text, pictures }: Prompt): Message {
+  if (pictures.length === 0) return { role: 'user', content: text }
+  const parts = pictures.map(({ address }) => ({ type: 'image_url' as const, image_url: { url: address } }))
+  return { role: 'user', content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...parts] }
+}

@@ -1,0 +1,102 @@
+import { listModels, type Model } from '@berth/contract/models'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { useTranslation } from 'react-i18next'
+import { queryOf } from '../../api/queries.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { useSession } from '../../app/session/session.ts'
+import { ChatRoom } from '../../chat/ChatRoom.tsx'
+import { Composer } from '../../chat/Composer.tsx'
+import { PictureButton } from '../../chat/PictureButton.tsx'
+import { PictureList } from '../../chat/PictureList.tsx'
+import { PriceBefore } from '../../chat/PriceBefore.tsx'
+import { type PictureLimits, typeNames } from '../../chat/picture-check.ts'
+import { usePictures } from '../../chat/use-pictures.ts'
+import { useRoom } from '../../chat/use-room.ts'
+import { ModelsBar } from '../../models/ModelsBar.tsx'
+import { Answer } from '../../ui/Answer.tsx'
+import { bytesText } from '../../ui/bytes.ts'
+import { EmptyState } from '../../ui/EmptyState.tsx'
+import { useDrop } from '../../ui/use-drop.ts'
+import classes from './MultiModalPage.module.css'
+
+const modelsQuery = queryOf(listModels, {})
+
+/** What a model takes that says nothing of pictures: none. */
+const NO_PICTURES: PictureLimits = { count_max: 0, bytes_max: 0, types: [] }
+
+/** Starts the page's query while its code is still being drawn. */
+export function prefetch(): void {
+  void queryClient.prefetchQuery(modelsQuery)
+}
+
+/** Chat with a model that is shown pictures (R2.4, R2.29, R5.10). */
+export function Page() {
+  const { t } = useTranslation('chat')
+  const { user } = useSession()
+  const query = useQuery(modelsQuery)
+  const { data } = query
+  const able = useMemo(() => data?.filter(({ kind }) => kind === 'multimodal'), [data])
+  return (
+    <Answer query={query} data={able} rows={6}>
+      {models =>
+        models.length === 0 ? (
+          <>
+            <ModelsBar />
+            <EmptyState title={t('none.title')} hint={t('none.multimodal')} />
+          </>
+        ) : (
+          // Whoever signs in or out begins anew.
+          <Talk key={user?.id ?? ''} models={models} />
+        )
+      }
+    </Answer>
+  )
+}
+
+function Talk({ models }: { models: readonly Model[] }) {
+  const { t } = useTranslation('chat')
+  const room = useRoom({ name: 'multi-modal', models, most: 1 })
+  const { chosen, draft, changeDraft, turns } = room
+  const limits = chosen[0]?.image_input ?? NO_PICTURES
+  const pictures = usePictures(limits, turns)
+  const { isOver, handlers } = useDrop(data => pictures.add([...data.files]))
+  const send = () => {
+    if (!pictures.isReading && room.send(pictures.ready)) pictures.clear()
+  }
+  const said = t('pictures.limits', {
+    count: limits.count_max,
+    size: bytesText(limits.bytes_max),
+    types: typeNames(limits.types),
+  })
+  return (
+    <div className={classes.page} {...handlers}>
+      <ChatRoom
+        room={room}
+        title={t('title.multimodal')}
+        models={models}
+        most={1}
+        empty={<EmptyState title={t('start.title', { count: 1 })} hint={said} />}
+        note={<p className={classes.note}>{t('pictures.kept')}</p>}
+      >
+        <Composer
+          text={draft.text}
+          onType={text => changeDraft({ text })}
+          sendKeys="ctrl+enter"
+          count={1}
+          isGuest={room.isGuest}
+          isAnswering={room.isBusy}
+          reason={pictures.isReading ? t('pictures.waiting') : null}
+          onSend={send}
+          onStop={room.stop}
+          onFiles={pictures.add}
+          before={<PictureButton types={limits.types} onFiles={pictures.add} />}
+          above={<PictureList attached={pictures.attached} limits={limits} onRemove={pictures.remove} />}
+        >
+          <PriceBefore estimates={room.estimates(pictures.ready)} pictures={pictures.ready.length} />
+        </Composer>
+      </ChatRoom>
+      {isOver && <p className={classes.drop}>{t('pictures.drop')}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,26 @@
+import { answerBlocks } from './answer-blocks.ts'
+
+/** A text to read, so far. */
+export interface AnswerText {
+  text: string
+  key: string
+}
+
+/** What a worker is to itself; the types of a page know it as a window. */
+interface WorkerScope {
+  addEventListener(type: 'message', listener: (event: MessageEvent<AnswerText>) => void): void
+  postMessage(message: unknown): void
+}
+
+const scope = self as unknown as WorkerScope
+
+// One text, its elements; null where it cannot be drawn, which includes one that is deeper than the reader's own stack.
+scope.addEventListener('message', ({ data }) => scope.postMessage(blocksOf(data)))
+
+function blocksOf({ text, key }: AnswerText): string[] | null {
+  try {
+    return answerBlocks(text, key)
+  } catch {
+    return null
+  }
+}

@@ -7,6 +7,7 @@ import {
   API_KEY_MODELS_MAX,
   BUDGET_CENTS_MAX,
   KEY_NAME_CHARS_MAX,
+  LONG_TEXT_BODY_BYTES_MAX,
   MODEL_ID_CHARS_MAX,
 } from './limits.ts'
 
@@ -111,6 +112,7 @@ export const createApiKey = defineCall({
   audit: { target: ['data.id'] },
   stales: ['api_key.list'],
   body: createApiKeyBody,
+  bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
   data: apiKey.extend({ key: z.string() }),
 })
 
@@ -135,6 +137,7 @@ export const editApiKey = defineCall({
   stales: ['api_key.list'],
   params: z.object({ id: z.uuid(by('not_allowed')) }),
   body: editApiKeyBody,
+  bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
   data: apiKey,
 })
 

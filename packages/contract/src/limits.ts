@@ -314,7 +314,7 @@ export const REGISTRY_PASSWORD_CHARS_MAX = 8_000
 export const API_KEYS_PER_USER_MAX = 50
 export const API_KEY_LIFE_DAYS_MAX = 3_650
 /** Models that one key may be bound to, and how long the id of one may be. */
-export const API_KEY_MODELS_MAX = 100
+export const API_KEY_MODELS_MAX = 50
 export const MODEL_ID_CHARS_MAX = 200
 /** Calls that one key may make in a minute. */
 export const API_KEY_CALLS_PER_MINUTE_MAX = 3_000

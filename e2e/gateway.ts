@@ -46,6 +46,7 @@ export async function startGateway(settings: Record<string, string> = {}): Promi
     BERTH_LOG_LEVEL: 'warn',
     // The default needs no engine; an engine that happens to run here would want images from a registry.
     BERTH_COMPUTE: 'sandbox',
+    BERTH_FIND_MODELS: 'off',
     ...settings,
   }
   const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -5,6 +5,7 @@ import { toRecipe } from './domains/images/images.ts'
 import { engineDescriptionSchema } from './drivers/compute/engine-description.ts'
 import { createAutoSource, createEngineSource } from './drivers/compute/engine-source.ts'
 import type { Engine } from './drivers/compute/port/engine.ts'
+import { findModels } from './drivers/models/find-models.ts'
 import { gatewayParts, readCatalogue } from './gateway-parts.ts'
 import { systemClock } from './platform/clock.ts'
 import { type Catalogue, CatalogueError } from './platform/config/catalogue.ts'
@@ -62,7 +63,7 @@ async function start(config: Config): Promise<void> {
 
 /** Each part puts its own end before the ends of those that it builds on. */
 async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]): Promise<void> {
-  const catalogue = readCatalogue(config)
+  const catalogue = await withFoundModels(readCatalogue(config), config, log)
   const gatewayId = systemIds.uuid()
   const lock = needsDataDir(config) ? lockDataDir(config.dataDir, gatewayId) : null
   if (lock) process.on('exit', lock.release)
@@ -100,6 +101,18 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   await gateway.start()
   management.show(gateway.managed)
   await greet({ gateway, config, address, managementAddress })
+}
+
+/** Adds what servers of models on this computer offer, before what only says that there is none. */
+async function withFoundModels(
+  catalogue: Catalogue,
+  { findModels: isOn }: Config,
+  log: Logger,
+): Promise<Catalogue> {
+  const found = isOn ? await findModels(catalogue) : []
+  if (found.length > 0)
+    log.info({ models: found.map(({ id, vendor }) => `${vendor}: ${id}`) }, 'found models')
+  return { ...catalogue, models: [...found, ...catalogue.models] }
 }
 
 async function listenForProbes(management: ManagementServer, config: Config): Promise<string> {

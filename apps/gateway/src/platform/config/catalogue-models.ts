@@ -143,6 +143,15 @@ export const hostedModel = modelFields
     }),
   )
 
+/** What a model is that a server on the gateway's computer offers by itself: it says no more than its name. */
+export const foundModels = z.strictObject({
+  context_tokens: tokens.default(8_192),
+  output_tokens_max: tokens.default(2_048),
+  price_input_million: price,
+  price_cached_million: price.optional(),
+  price_output_million: price,
+})
+
 /** What is taken and made besides text, where the catalogue leaves that out. */
 function mediaOf(
   model: Pick<ModelFields, 'kind' | 'sizes' | 'images_max' | 'video_seconds' | 'image_input'>,

@@ -5,7 +5,7 @@ import { isNode, LineCounter, parseDocument } from 'yaml'
 import * as z from 'zod'
 import { readBrandFiles } from './brand-files.ts'
 import { brands, checkBrandHosts } from './brands.ts'
-import { hostedModel, MODELS_MAX } from './catalogue-models.ts'
+import { foundModels, hostedModel, MODELS_MAX } from './catalogue-models.ts'
 import { type CatalogueWords, catalogueText, collectWords, customerText } from './catalogue-words.ts'
 import { price } from './price.ts'
 import { termDiscounts, termPriceTrouble } from './term-prices.ts'
@@ -186,6 +186,8 @@ const catalogueOf = (checks: DriverChecks) =>
       gpu_specs: z.array(gpuSpec).min(1),
       images: z.array(imageOf(checks)).min(1),
       models: z.array(hostedModel).max(MODELS_MAX).default([]),
+      /** Left out: none are looked for. */
+      found_models: foundModels.optional(),
       registries: z.array(checks.registry).max(REGISTRIES_MAX).default([]),
     })
     .superRefine((value, context) => {

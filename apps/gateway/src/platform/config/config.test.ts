@@ -14,6 +14,7 @@ describe('settings', () => {
       dataDir: resolve(root, 'data'),
       databaseUrl: null,
       catalogueFile: resolve(root, 'config/catalogue.yaml'),
+      findModels: true,
       compute: 'auto',
       smtp: null,
       captcha: { kind: 'default' },

@@ -46,6 +46,8 @@ export interface Config {
   readonly privateRegistries: readonly string[]
   readonly gitAuthority: string | null
   readonly catalogueFile: string
+  /** Whether servers of models on this computer are looked for. */
+  readonly findModels: boolean
   readonly compute: 'auto' | 'docker' | 'sandbox' | 'none'
   readonly machineNetworks: readonly string[]
   readonly unfilteredMachines: 'auto' | 'machines-may-reach-private-networks'
@@ -152,6 +154,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     privateRegistries: values.BERTH_PRIVATE_REGISTRIES,
     gitAuthority: values.BERTH_GIT_AUTHORITY || null,
     catalogueFile: resolve(PROJECT_DIR, values.BERTH_CATALOGUE),
+    findModels: values.BERTH_FIND_MODELS === 'on',
     compute: values.BERTH_COMPUTE,
     machineNetworks: values.BERTH_MACHINE_NETWORKS,
     unfilteredMachines: values.BERTH_UNFILTERED_MACHINES,

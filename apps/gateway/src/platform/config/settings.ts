@@ -323,6 +323,13 @@ export const SETTINGS = {
     takes: 'a file',
     about: 'What this cloud offers: regions, GPU specs, prices, images, brands. Relative to the project.',
   }),
+  BERTH_FIND_MODELS: setting(z.enum(['on', 'off']), {
+    default: 'on',
+    takes: 'on or off',
+    about:
+      'Whether a server of models on this computer (Ollama, LM Studio, llama.cpp, vLLM on their usual ports) is looked for ' +
+      'at the start, where the catalogue names no server and says in `found_models` what such models cost.',
+  }),
   BERTH_COMPUTE: setting(z.enum(['auto', 'docker', 'sandbox', 'none']), {
     default: 'auto',
     takes: 'auto, docker, sandbox or none',

@@ -12,6 +12,8 @@ const TRIES = 2
 const PAUSE_MS = 200
 const SERVER_TROUBLE = 500
 const TOO_MANY = 429
+/** In how many seconds a server may be asked again that has too much to do and does not say. */
+const BUSY_SECONDS = 5
 /** That the operator's own key is refused is no fault of who asks. */
 const OPERATORS_FAULT: readonly number[] = [401, 403, 404]
 
@@ -32,10 +34,14 @@ export function createAskServers({ clock, log }: { clock: Clock; log: Pick<Logge
     troubles.set(server.name, { failures, againAtMs })
   }
 
-  async function tryOnce(server: ModelServer, request: ModelRequest): Promise<ModelAnswer | null> {
+  /** @returns The answer; else in how many seconds it may be asked again, where it says that it has too much to do. */
+  async function tryOnce(
+    server: ModelServer,
+    request: ModelRequest,
+  ): Promise<ModelAnswer | { busySeconds: number } | null> {
     try {
       const answer = await server.ask(request)
-      const { status } = answer
+      const { status, retryAfterSeconds } = answer
       if (status < SERVER_TROUBLE && status !== TOO_MANY && !OPERATORS_FAULT.includes(status)) {
         troubles.delete(server.name)
         return answer
@@ -43,6 +49,7 @@ export function createAskServers({ clock, log }: { clock: Clock; log: Pick<Logge
       await leave(answer)
       if (status !== TOO_MANY) noteTrouble(server)
       log.warn({ server: server.name, status }, 'a model server refused a call')
+      if (status === TOO_MANY) return { busySeconds: retryAfterSeconds ?? BUSY_SECONDS }
     } catch (error) {
       request.signal.throwIfAborted()
       noteTrouble(server)
@@ -52,17 +59,24 @@ export function createAskServers({ clock, log }: { clock: Clock; log: Pick<Logge
   }
 
   /**
-   * @throws ApiError `model_call_failed` where none answers; the signal's reason where it aborts.
+   * @throws ApiError `too_many_requests` where those that answer have too much to do; `model_call_failed` where none does; the signal's reason where it aborts.
    */
   return async function ask(servers: readonly ModelServer[], request: ModelRequest): Promise<ModelAnswer> {
     const well = servers.filter(server => !isLeftAlone(server))
+    let seconds: number | null = null
     for (const server of well.length > 0 ? well : servers) {
       for (let tried = 0; tried < TRIES; tried++) {
         if (tried > 0) await sleep(PAUSE_MS, undefined, { signal: request.signal })
         const answer = await tryOnce(server, request)
-        if (answer) return answer
+        if (answer && 'body' in answer) return answer
+        if (answer === null) continue
+        // It would say the same again.
+        seconds = Math.min(seconds ?? answer.busySeconds, answer.busySeconds)
+        break
       }
     }
+    if (seconds !== null)
+      throw new ApiError('too_many_requests', { values: { seconds: Math.max(1, seconds) } })
     throw new ApiError('model_call_failed')
   }
 }

@@ -1,0 +1,181 @@
+import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import { chat, listModels } from '@berth/contract/models'
+import { desc, eq } from 'drizzle-orm'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { modelCall } from '../src/domains/models/tables.ts'
+import { modelServersOf } from '../src/drivers/models/model-servers.ts'
+import { at, hostedModel, PRICES } from './hosted-models.ts'
+import { type ModelServerDouble, startModelServer } from './model-server.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
+import { startGateway, type TestGateway } from './start-gateway.ts'
+
+/**
+ * Goal: whatever a model's server does, a call ends, costs no more than was set aside, and holds nobody else up.
+ * Method: a server does the worst that it can, and the official paths are gone through over HTTP.
+ */
+
+let gateway: TestGateway
+let server: ModelServerDouble
+let spare: ModelServerDouble
+let customer: Awaited<ReturnType<TestGateway['signUp']>>
+
+beforeAll(async () => {
+  ;[server, spare] = await Promise.all([startModelServer(), startModelServer()])
+  const plain = shippedCatalogue()
+  const models = [
+    ...plain.models,
+    hostedModel('one', { servers: [at(server)] }),
+    hostedModel('two', { servers: [at(server), at(spare)] }),
+  ]
+  gateway = await startGateway({
+    catalogue: { ...plain, models },
+    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, () => 1_700_000_000),
+  })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await Promise.all([server.close(), spare.close()])
+})
+beforeEach(async () => {
+  customer = await gateway.signUp()
+  await gateway.grant(customer.userId, 100)
+  server.asked.length = 0
+  spare.asked.length = 0
+})
+
+const ask = (stream: boolean, model = 'one') =>
+  fetch(`${gateway.origin}${GATEWAY_PREFIX}${chat.path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${customer.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'How are you?' }], stream }),
+  })
+const lastCall = async () => {
+  const [row] = await gateway.database.db
+    .select()
+    .from(modelCall)
+    .where(eq(modelCall.userId, customer.userId))
+    .orderBy(desc(modelCall.startedAt), desc(modelCall.id))
+    .limit(1)
+  return row
+}
+/** All that a call may cost: its body's bytes, and the longest answer. */
+const MOST = 1_000n * PRICES.input + 100n * PRICES.output
+
+type Answering = Parameters<ModelServerDouble['answer']>[0]
+const streams =
+  (...texts: string[]): Answering =>
+  response => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const text of texts) response.write(text)
+    response.end()
+  }
+/** Sends the same for ever, as fast as it is read. */
+const floods =
+  (text: string): Answering =>
+  response => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const piece = Buffer.from(text)
+    const write = () => {
+      while (!response.destroyed && response.write(piece));
+    }
+    response.on('drain', write)
+    write()
+  }
+const piece = (text: string) => `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`
+
+describe('[B10] a server that', () => {
+  test('sends millions of tiny events is cut off, pays for no more than was set aside, and holds nobody up', async () => {
+    server.answer(floods(piece('a').repeat(1_000)))
+    const answering = ask(true).then(response => response.text())
+    await expect.poll(() => server.asked.length).toBe(1)
+    const waits: number[] = []
+    for (let times = 0; times < 5; times++) {
+      const began = performance.now()
+      await gateway.data(listModels, {})
+      waits.push(performance.now() - began)
+    }
+    expect(Math.max(...waits)).toBeLessThan(2_000)
+    expect(await answering).toContain('model_call_failed')
+    await server.asked[0]?.left
+    const row = await lastCall()
+    expect(row).toMatchObject({ status: 'failed', outputTokens: 100 })
+    expect(row?.costMicro).toBeLessThanOrEqual(MOST)
+  })
+
+  test('sends an event that never ends, or an answer that does not, is cut off', async () => {
+    server.answer(floods('x'.repeat(65_536)))
+    expect(await (await ask(true)).text()).toContain('model_call_failed')
+    await server.asked[0]?.left
+    expect(await lastCall()).toMatchObject({ status: 'failed', outputTokens: 0 })
+    server.answer(floods(' '.repeat(65_536)))
+    expect((await ask(false)).status).toBe(502)
+    await server.asked[1]?.left
+    expect(await lastCall()).toMatchObject({ status: 'failed', costMicro: 0n })
+  })
+
+  test('drips is read as it drips', async () => {
+    server.answer(async response => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const byte of `${piece('slow')}data: [DONE]\n\n`) {
+        response.write(byte)
+        await new Promise(resolve => setImmediate(resolve))
+      }
+      response.end()
+    })
+    expect(await (await ask(true)).text()).toContain(piece('slow'))
+    expect(await lastCall()).toMatchObject({ status: 'done', outputTokens: 1 })
+  })
+
+  test('sends what is no event, or ends in the midst of one, has said what it has said', async () => {
+    server.answer(streams('data: {"choices":\n\n', 'nonsense\n\n', piece('good'), 'data: {"cho'))
+    const text = await (await ask(true)).text()
+    expect(text).toContain(piece('good'))
+    expect(await lastCall()).toMatchObject({ status: 'done', outputTokens: 1 })
+  })
+
+  test.each([
+    [{ prompt_tokens: -5, completion_tokens: 3 }],
+    [{ prompt_tokens: '5', completion_tokens: 3 }],
+    [{ prompt_tokens: 1e300, completion_tokens: 1e300 }],
+    ['much'],
+  ])('says that it used %j is not believed', async usage => {
+    const said = `data: ${JSON.stringify({ choices: [], usage })}\n\n`
+    server.answer(streams(piece('one'), piece('two'), said, 'data: [DONE]\n\n'))
+    expect((await (await ask(true)).text()).endsWith('data: [DONE]\n\n')).toBe(true)
+    const row = await lastCall()
+    expect(row).toMatchObject({ status: 'done', outputTokens: 2 })
+    expect(row?.costMicro).toBeLessThanOrEqual(MOST)
+  })
+
+  test('has too much to do is asked once, another one in its place; where all have, it is said when to ask again', async () => {
+    const busy: Answering = response => void response.writeHead(429, { 'retry-after': '7' }).end('{}')
+    server.answer(busy)
+    const asked = async (model: string) => {
+      const response = await ask(false, model)
+      return { http: response.status, ...((await response.json()) as object) }
+    }
+    expect(await asked('two')).toMatchObject({ http: 200 })
+    expect([server.asked.length, spare.asked.length]).toEqual([1, 1])
+    expect(await asked('one')).toMatchObject({ http: 429, code: 'too_many_requests' })
+    expect(await lastCall()).toMatchObject({ status: 'failed', costMicro: 0n })
+  })
+
+  test('hears within a moment that whoever asked has left', async () => {
+    server.answer(response => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(piece('one'))
+    })
+    const leaving: number[] = []
+    for (let times = 0; times < 5; times++) {
+      const response = await ask(true)
+      const reader = response.body?.getReader()
+      await reader?.read()
+      const leftAt = performance.now()
+      await reader?.cancel()
+      await server.asked.at(-1)?.left
+      leaving.push(performance.now() - leftAt)
+    }
+    // The quickest: a machine that has little time holds some of them up.
+    expect(Math.min(...leaving)).toBeLessThan(100)
+  })
+})

@@ -100,6 +100,42 @@ test('on a phone a row has two lines, and the filters are a sheet', async () => 
   await page.goto('/model-endpoints')
 })
 
+test('[R2.3] [R2.6] a guest reads the page of a model, signs in, and comes back to it', async () => {
+  await page.getByRole('button', { name: 'Try Llama 3.3 70B Instruct' }).click()
+  await expect(page).toHaveURL(/\/model-endpoints\?model=meta%2Fllama-3\.3-70b-instruct$/)
+  await expect(page.getByRole('heading', { level: 1, name: 'Llama 3.3 70B Instruct' })).toBeVisible()
+  await expect(page).toHaveTitle('Llama 3.3 70B Instruct · Berth')
+  await lookAt(page, 'model-guest')
+  await holdWidths(page, 'the page of a model as a guest sees it')
+  await page.getByRole('banner').getByRole('link', { name: 'Log in' }).click()
+  await page.getByLabel('Email').fill(MOIRA.email)
+  await page.getByLabel('Password', { exact: true }).fill(MOIRA.password)
+  await page.getByRole('button', { name: 'Log in', exact: true }).click()
+  await expect(page).toHaveURL(/\/model-endpoints\?model=meta%2Fllama-3\.3-70b-instruct$/)
+})
+
+test('[R2.6] the way home of a customer is the catalogue', async () => {
+  await page.goto('/')
+  await expect(page).toHaveURL(/\/model-endpoints$/)
+  await lookAt(page, 'model-endpoints-customer')
+})
+
+test('a catalogue that cannot be had says so, and is there when it is asked for again', async () => {
+  const models = '**/api/model-verse/model'
+  await page.route(models, route => route.fulfill({ status: 503, body: '' }))
+  await page.goto('/model-endpoints')
+  const again = page.getByRole('main').getByRole('button', { name: 'Try again' })
+  await expect(again).toBeVisible()
+  await lookAt(page, 'model-endpoints-failed')
+  await page.unroute(models)
+  await again.click()
+  await expect(page.getByText('8 of 8 models')).toBeVisible()
+  // What the browser itself says of each of the answers.
+  for (const complaint of complaints.splice(0)) expect(complaint).toContain('503')
+  await page.goto('/model-endpoints?model=no%2Fsuch')
+  await expect(page.getByText('There is no such model')).toBeVisible()
+})
+
 test('the browser complains of nothing', () => {
   expect(complaints).toEqual([])
 })

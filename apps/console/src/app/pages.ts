@@ -165,7 +165,7 @@ export const PAGES = [
   {
     path: '/settings',
     access: 'user',
-    namespaces: ['settings', 'keys', 'invoices', 'resume'],
+    namespaces: ['settings', 'keys', 'models', 'invoices', 'resume'],
     load: () => import('../pages/settings/SettingsPage.tsx'),
   },
   {

@@ -84,7 +84,7 @@ describe('the catalogue of models', () => {
     ])
     for (const [name, ...said] of [
       ['SD', 'Image', 'to 1536 × 1536', '$0.012 /image'],
-      ['Wan', 'Video', '2 to 8 s', '$0.04 /s of video'],
+      ['Wan', 'Video', '2 to 8 s', '$0.04 /s'],
       ['BGE', 'Embedding', '131,072 context', '$0.02 /M in'],
     ] as const) {
       const row = await rowOf(name)

@@ -104,7 +104,7 @@ export function useModelColumns(): readonly Column<Model>[] {
         wideOnly: true,
         header: t('columns.answered'),
         align: 'end',
-        width: '12rem',
+        width: '13.2rem',
         cell: ({ id }) => {
           const known = figures.get(id)
           const share = words.answered(known)

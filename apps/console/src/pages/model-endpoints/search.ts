@@ -34,3 +34,9 @@ export const NO_FILTERS = {
   can: '',
   price: '',
 } as const satisfies Partial<CatalogueSearch>
+
+/** As long as the name of a model may be in a call. */
+const MODEL_ID_CHARS_MAX = 200
+
+/** Whose page the address is; empty: the catalogue's. */
+export const modelSearch = z.object({ model: z.string().max(MODEL_ID_CHARS_MAX).catch('') })

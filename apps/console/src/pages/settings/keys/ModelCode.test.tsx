@@ -36,7 +36,7 @@ async function open(models: Model[]) {
         <ModelCode />
       </InShell>
     ),
-    { namespaces: ['keys'] },
+    { namespaces: ['keys', 'models'] },
   )
 }
 

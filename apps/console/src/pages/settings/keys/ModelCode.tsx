@@ -1,4 +1,4 @@
-import { MODEL_TOOLS, type ModelTool, modelCode } from '@berth/contract/model-code'
+import { modelCode } from '@berth/contract/model-code'
 import { CHAT_KINDS, listModels } from '@berth/contract/models'
 import { Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
@@ -6,14 +6,11 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
 import { readCurrency } from '../../../app/session/session-storage.ts'
-import { CodeSample } from '../../../ui/CodeSample.tsx'
+import { CallCode } from '../../../models/CallCode.tsx'
 import { CopyText } from '../../../ui/CopyText.tsx'
 import { useFormat } from '../../../ui/format.ts'
-import { SegmentedFilter } from '../../../ui/SegmentedFilter.tsx'
 import { SectionCard } from '../SectionCard.tsx'
 import classes from './Keys.module.css'
-
-const NAMES: Record<ModelTool, string> = { curl: 'cURL', python: 'Python', javascript: 'JavaScript' }
 
 /** How a program calls a model with a key: the address, and a call in three languages (B10, B11). Nothing without models. */
 export function ModelCode() {
@@ -21,18 +18,15 @@ export function ModelCode() {
   const format = useFormat()
   const { data = [] } = useQuery(queryOf(listModels, {}))
   const models = data.filter(({ kind }) => CHAT_KINDS.includes(kind))
-  const [tool, setTool] = useState<ModelTool>('curl')
   const [chosen, setChosen] = useState<string | null>(null)
   const model = models.find(({ id }) => id === chosen) ?? models[0]
   if (!model) return null
-  const url = `${window.location.origin}/v1`
-  const code = modelCode(tool, { url, model: model.id })
   const currency = readCurrency()
   return (
     <SectionCard title={t('use.title')} lead={t('use.lead')}>
       <div className={classes.use}>
         <p>
-          {t('use.address')} <CopyText mono label={t('use.address')} value={url} />
+          {t('use.address')} <CopyText mono label={t('use.address')} value={`${window.location.origin}/v1`} />
         </p>
         <Select
           label={t('use.model')}
@@ -46,15 +40,7 @@ export function ModelCode() {
           allowDeselect={false}
         />
         {model.demo && <p className={classes.note}>{t('use.demo')}</p>}
-        <div>
-          <SegmentedFilter
-            label={t('use.tool')}
-            value={tool}
-            onChange={setTool}
-            options={MODEL_TOOLS.map(value => ({ value, label: NAMES[value] }))}
-          />
-        </div>
-        <CodeSample label={NAMES[tool]} code={code} />
+        <CallCode codeOf={(tool, url) => modelCode(tool, { url, model: model.id })} saysKeys={false} />
       </div>
     </SectionCard>
   )

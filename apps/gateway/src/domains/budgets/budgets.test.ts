@@ -120,6 +120,25 @@ describe('[B16] a budget of the account', () => {
     expect(new Set(ofBudget.map(({ since }) => since.toISOString())).size).toBe(1)
   })
 
+  test('that is raised is told anew at the 50, 80 and 100 % of its new amount', async () => {
+    await pass(toNextDay())
+    const userId = await fixture.payer()
+    await fixture.running(userId)
+    const { id } = await add(userId, { amount: 8, stops: false })
+    await pass(HOUR_SECONDS)
+    expect(told(userId)).toEqual([100])
+    // 8 cents of 40: all shares lie ahead again.
+    await budgets().edit(userId, id, { period: 'day', amount: 40, stops: false })
+    await budgets().look()
+    expect(told(userId)).toEqual([100])
+    const anew: number[][] = []
+    for (let hour = 1; hour <= 5; hour += 1) {
+      await pass(HOUR_SECONDS)
+      anew.push(told(userId).slice(1))
+    }
+    expect(anew).toEqual([[], [50], [50, 80], [50, 80, 100], [50, 80, 100]])
+  })
+
   test('is told once, however many gateways look at the same moment', async () => {
     const userId = await fixture.payer()
     await fixture.running(userId)

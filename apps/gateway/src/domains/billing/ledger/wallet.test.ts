@@ -65,6 +65,18 @@ test('[B2] what was waived while a wallet was empty is not asked of the money th
   expect(await fixture.billing.balanceCents(userId)).toBe(400)
 })
 
+test('[B2] what ran for an empty wallet and is not posted yet is not asked of a top-up either', async () => {
+  const userId = await fixture.customer({ creditCents: 100 })
+  const instanceId = `i-${randomUUID()}`
+  await fixture.open({ userId, instanceId, rateMicroPerHour: UNIT })
+  fixture.clock.advance(3 * 3_600)
+  await fixture.billing.topUp(topupRequest(userId, { amountCents: 500 }))
+  expect(await lock(userId)).toMatchObject({ totalMicro: 5n * UNIT, unpostedMicro: 0n, takenMicro: 0n })
+  await fixture.close({ userId, instanceId })
+  expect(await fixture.billing.balanceCents(userId)).toBe(500)
+  expect(await fixture.billing.checkBooks()).toEqual([])
+})
+
 test.each([
   { cash: 19_999n, credits: 0n, held: 0n, shown: [1, 0, 1, 0] },
   { cash: 0n, credits: 19_999n, held: 0n, shown: [1, 0, 1, 1] },
@@ -113,6 +125,52 @@ test('a hold takes from what is available, is one for each instance, and comes b
   await fixture.releaseHold({ userId, instanceId: `${userId}-a` })
   await fixture.releaseHold({ userId, instanceId: `${userId}-a` })
   expect(await lock(userId)).toMatchObject({ heldMicro: 0n, availableMicro: 3n * UNIT })
+})
+
+test('[B2] of a hold that was used in part, only the rest comes back', async () => {
+  const userId = await fixture.customer({ creditCents: 500 })
+  const instanceId = `${userId}-a`
+  await fixture.hold({ userId, instanceId, amountMicro: 3n * UNIT })
+  await fixture.open({ userId, instanceId, rateMicroPerHour: UNIT })
+  fixture.clock.advance(3_600)
+  await fixture.post()
+  expect(await lock(userId)).toMatchObject({ heldMicro: 2n * UNIT, availableMicro: 2n * UNIT })
+  await fixture.close({ userId, instanceId })
+  await fixture.releaseHold({ userId, instanceId })
+  expect(await lock(userId)).toMatchObject({ heldMicro: 0n, availableMicro: 4n * UNIT })
+  expect(await fixture.billing.checkBooks()).toEqual([])
+})
+
+test('[B2] [R3.8] of credits that ended, a hold that was used in part lets go its own rest and nobody else’s', async () => {
+  const userId = await fixture.customer()
+  const [used, other] = [`${userId}-a`, `${userId}-b`]
+  const endsAt = new Date(fixture.clock.now().getTime() + 1_800_000)
+  const grant = {
+    id: randomUUID(),
+    userId,
+    amountMicro: 5n * UNIT,
+    kind: 'bonus',
+    reason: 'test',
+    endsAt,
+  } as const
+  await fixture.db.transaction(tx => fixture.billing.grantCredit(tx, grant))
+  await fixture.hold({ userId, instanceId: used, amountMicro: 3n * UNIT })
+  await fixture.hold({ userId, instanceId: other, amountMicro: 2n * UNIT })
+  await fixture.open({ userId, instanceId: used, rateMicroPerHour: UNIT })
+  fixture.clock.advance(3_600)
+  await fixture.close({ userId, instanceId: used })
+  await fixture.releaseHold({ userId, instanceId: used })
+  expect(await lock(userId)).toMatchObject({
+    heldMicro: 2n * UNIT,
+    totalMicro: 2n * UNIT,
+    availableMicro: 0n,
+  })
+  // What the other one has set aside is there: the totals alone would not say so.
+  expect(await fixture.billing.checkBooks()).toEqual([])
+  const { items } = await fixture.billing.credits(userId, { page: 1, page_size: 1 })
+  expect(items).toMatchObject([{ used_micro: '1000000' }])
+  await fixture.releaseHold({ userId, instanceId: other })
+  expect(await lock(userId)).toMatchObject({ totalMicro: 0n })
 })
 
 test('[B2] of holds that race for the last money, only as many win as it covers', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type PaymentDriver, PaymentUnavailable, type PlatformEvent } from '../../../drivers/payments/port.ts'
 import { type BillingFixture, createBillingFixture, topupRequest } from '../billing-fixture.ts'
@@ -51,6 +52,24 @@ test("[B3] a platform moves no payment of another platform's, whatever it names"
   await both.receiveWebhook('other', delivery)
   expect(await cents()).toBe(0)
   await both.receiveWebhook('testcard', delivery)
+  expect(await cents()).toBe(2_500)
+})
+
+test("[B3] an event that names a payment by another id of the platform's changes nothing, and stands in the log", async () => {
+  const event = await paidLater(0)
+  const told = (changes: Partial<PlatformEvent>) => {
+    const readWebhook = () => [{ ...event, event_id: randomUUID(), ...changes }]
+    const platform = fixture.replica({ payments: [{ ...fixture.driver, readWebhook }] })
+    return platform.receiveWebhook('testcard', { body: new Uint8Array(), headers: {} })
+  }
+  await told({ intent_id: 'pi_of_somebody_else' })
+  expect(await cents()).toBe(0)
+  const [waiting] = await fixture.billing.openTopups(userId)
+  expect(waiting).toMatchObject({ status: 'requires_action', next_url: expect.stringMatching(/./) })
+  const { rows } = await fixture.db.execute<{ id: string }>(
+    sql`select platform_intent_id as id from payment_intent where id = ${event.reference}`,
+  )
+  await told({ intent_id: rows[0]?.id ?? '' })
   expect(await cents()).toBe(2_500)
 })
 

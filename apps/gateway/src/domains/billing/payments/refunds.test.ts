@@ -50,6 +50,19 @@ test('[B2] a refund that fails puts the cash back, and the list and the books sa
   expect(await fixture.billing.checkBooks()).toEqual([])
 })
 
+test("[R6.4] nobody lists another customer's refunds, nor opens or exports them", async () => {
+  await tell({ refunded: 1_000 })
+  const [refund] = await listed()
+  const stranger = await fixture.customer()
+  const page = { page: 1, page_size: 20 }
+  for (const query of [page, { ...page, type: 'refund' as const }]) {
+    expect(await fixture.billing.transactions(stranger, query)).toMatchObject({ items: [], total: 0 })
+  }
+  expect(refund?.id).toMatch(/^r_/)
+  await expect(fixture.receipt(stranger, refund?.id ?? '')).rejects.toMatchObject({ code: 'not_found' })
+  expect((await fixture.billing.invoices.list(stranger, page)).items).toEqual([])
+})
+
 test('[B2] a customer from whom nothing can be collected holds up none of the others', async () => {
   const owing: { userId: string; subject: ReturnType<typeof instance> }[] = []
   for (const id of [userId, await fixture.customer()].toSorted()) {
@@ -92,6 +105,18 @@ test('[B2] what was owed of a refund that fails is owed no more; what was repaid
   // Of what failed nothing is owed, rather than repaid from what came back.
   const [refund] = await fixture.db.select().from(paymentRefund).where(eq(paymentRefund.intentId, intentId))
   expect(refund).toMatchObject({ owedMicro: 5n * UNIT, repaidMicro: 5n * UNIT })
+  expect(await fixture.billing.checkBooks()).toEqual([])
+})
+
+test('[B2] what is owed is paid part by part, by as many top-ups as it takes, and the rest is cash', async () => {
+  await setAside(20n * UNIT)
+  await tell({ refunded: 2_500 })
+  for (const owed of [1_500, 1_000, 500, 0, 0]) {
+    // The parts are alike, and are not taken for one.
+    await fixture.billing.topUp(topupRequest(userId, { amountCents: 500 }))
+    expect((await totals()).owed).toBe(owed)
+  }
+  expect(await totals()).toEqual({ cash: 2_500, owed: 0 })
   expect(await fixture.billing.checkBooks()).toEqual([])
 })
 

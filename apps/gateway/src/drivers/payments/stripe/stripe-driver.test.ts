@@ -300,12 +300,14 @@ describe('a visit to the page that keeps a card', () => {
 })
 
 describe('events', () => {
-  test('[B3] a webhook that is forged, old, of another account or kind of money is refused', async () => {
+  test('[B3] a webhook that is forged, old, dated ahead, of another account or kind of money is refused', async () => {
     const event = eventsOf((await charged()).intent_id)[0] as StripeEvent
     const seconds = Math.floor(nowMs / 1_000)
     expect(driver.readWebhook(stripe.deliver(event, { at: seconds - 299 }))).toHaveLength(1)
+    expect(driver.readWebhook(stripe.deliver(event, { at: seconds + 299 }))).toHaveLength(1)
     for (const wrong of [
       stripe.deliver(event, { at: seconds - 301 }),
+      stripe.deliver(event, { at: seconds + 301 }),
       stripe.deliver(event, { secret: 'whsec_another0123' }),
       stripe.deliver(event, { changes: { livemode: true } }),
       stripe.deliver(event, { changes: { account: 'acct_other' } }),

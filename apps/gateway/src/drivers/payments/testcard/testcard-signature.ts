@@ -3,7 +3,7 @@ import { type WebhookDelivery, WebhookRefused } from '../port.ts'
 
 export const SIGNATURE_HEADER = 'testcard-signature'
 
-/** A webhook older than this is refused, so that one that was overheard cannot be sent again for ever. */
+/** A webhook older than this, or dated ahead by more, is refused, so that one that was overheard cannot be sent again for ever. */
 const TOLERANCE_S = 300
 
 /**
@@ -25,7 +25,7 @@ export function checkWebhook(secret: Uint8Array, { body, headers }: WebhookDeliv
   if (!timingSafeEqual(given, digest(secret, seconds, body)))
     throw new WebhookRefused('the signature is wrong')
   if (Math.abs(now.getTime() / 1_000 - seconds) > TOLERANCE_S) {
-    throw new WebhookRefused('the signature is too old')
+    throw new WebhookRefused('the signature is too old, or of a moment to come')
   }
 }
 

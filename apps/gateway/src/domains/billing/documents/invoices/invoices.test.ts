@@ -178,6 +178,31 @@ test('[B23] [R3.10] months of usage have an invoice each, which add up; nothing 
   expect(await fixture.billing.checkBooks()).toEqual([])
 })
 
+test('[B23] [R3.10] a month of two kinds of usage has a line of each, and they add up to the cent', async () => {
+  await topUp({ amountCents: 50_000 })
+  await fixture.open({ userId, instanceId: 'i-a', rateMicroPerHour: 100_007n })
+  const subject = { kind: 'network_volume', id: randomUUID() } as const
+  await fixture.db.transaction(tx =>
+    fixture.billing.openMeters(tx, {
+      ...{ userId, subject, name: 'datasets', stopsWhenEmpty: false, at: fixture.clock.now() },
+      meters: [{ sku: 'volume', label: '10 GB', unit: 'hour', quantity: 1, rateMicro: 20_015n }],
+    }),
+  )
+  fixture.clock.advance(3_600)
+  await fixture.post()
+  fixture.clock.advance(40 * DAY)
+  await fixture.billing.invoices.makeDue()
+  const invoice = (await list()).find(({ kind }) => kind === 'usage')
+  const { lines } = await fixture.billing.invoices.read(userId, invoice?.id ?? '')
+  // 21 and a half days: 5,160.36 and 1,032.77 cents, whose parts are more than a cent together.
+  expect(lines).toEqual([
+    { what: 'instance', amount: 5_160 },
+    { what: 'network_volume', amount: 1_033 },
+  ])
+  expect(invoice).toMatchObject({ month: '2026-03-01', amount: 6_193 })
+  expect(await fixture.billing.checkBooks()).toEqual([])
+})
+
 test('[B23] what an empty balance could not pay is on no invoice', async () => {
   const poor = await fixture.customer({ creditCents: 100 })
   await fixture.open({ userId: poor, instanceId: `i-${poor}`, rateMicroPerHour: UNIT })

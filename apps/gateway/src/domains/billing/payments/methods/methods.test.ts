@@ -115,6 +115,21 @@ test('[R2.22] a saved card pays, once for each key; an expired one and a strange
   ).rejects.toMatchObject({ code: 'card_expired' })
 })
 
+test('[R2.22] [R3.7] a card is charged to the last second of its month, and not from the first of the next', async () => {
+  const { method } = await add()
+  const now = fixture.clock.now()
+  const [expiryYear, month] = [now.getUTCFullYear(), now.getUTCMonth()]
+  await fixture.db.update(paymentMethod).set({ expiryYear, expiryMonth: month + 1 })
+  const pay = () => fixture.billing.topUp({ ...topupRequest(userId), source: undefined, methodId: method.id })
+  expect(await list()).toMatchObject([{ expired: false }])
+  fixture.clock.advance((Date.UTC(expiryYear, month + 1) - now.getTime()) / 1_000 - 1)
+  expect(await pay()).toMatchObject({ status: 'settled' })
+  fixture.clock.advance(1)
+  expect(await list()).toMatchObject([{ expired: true }])
+  await expect(pay()).rejects.toMatchObject({ code: 'card_expired' })
+  expect(await fixture.billing.balanceCents(userId)).toBe(2_500)
+})
+
 test('[R2.22] what was entered is kept when it was paid, and not when it was refused', async () => {
   const request = { ...topupRequest(userId), savesMethod: true }
   await fixture.billing.topUp(request)

@@ -18,7 +18,7 @@ const SIZE = { cpu_count: 1e6, memory_mb: 1e9, disk_gb: 1e7, gpus: [] }
 /** Not as often by itself as a look of the test's. */
 const NEVER_MS = 2 ** 30
 const POLL_MS = 4
-const QUIET_MS = 60_000
+const QUIET_MS = 120_000
 /** A sign-in is recent for less than that. */
 const SIGNED_IN_MS = 240_000
 

@@ -12,15 +12,19 @@ export interface ModelCatalogue {
 const CONFIG = fileURLToPath(new URL('../config', import.meta.url))
 
 /**
- * The catalogue that ships, with models of several kinds and vendors besides, all of which one server answers.
+ * The catalogue that ships, with the first of its models, and others of several kinds and vendors, all of which one server
+ * answers.
  * @param url Of the server, up to where the paths of OpenAI's protocol begin.
  */
 export async function makeModelCatalogue(url: string): Promise<ModelCatalogue> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-models-'))
   await cp(CONFIG, folder, { recursive: true })
   const file = join(folder, 'catalogue.yaml')
+  const shipped = await readFile(file, 'utf8')
   // Models are what the file ends with.
-  await writeFile(file, `${(await readFile(file, 'utf8')).trimEnd()}\n${MODELS.map(at(url)).join('')}`)
+  const second = shipped.indexOf('\n  - id: ', shipped.indexOf('\nmodels:\n  - id: ') + '\nmodels:\n'.length)
+  const kept = second === -1 ? shipped.trimEnd() : shipped.slice(0, second)
+  await writeFile(file, `${kept}\n${MODELS.map(at(url)).join('')}`)
   return { file, remove: () => rm(folder, { recursive: true, force: true }) }
 }
 

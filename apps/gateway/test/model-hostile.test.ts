@@ -2,6 +2,7 @@ import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { chat, listModels } from '@berth/contract/models'
 import { desc, eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { PATIENCE_MS } from '../../../scripts/test/patience-ms.ts'
 import { modelCall } from '../src/domains/models/tables.ts'
 import { modelServersOf } from '../src/drivers/models/model-servers.ts'
 import { at, hostedModel, PRICES } from './hosted-models.ts'
@@ -94,7 +95,7 @@ describe('[B10] a server that', () => {
       await gateway.data(listModels, {})
       waits.push(performance.now() - began)
     }
-    expect(Math.max(...waits)).toBeLessThan(2_000)
+    expect(Math.max(...waits)).toBeLessThan(PATIENCE_MS)
     expect(await answering).toContain('model_call_failed')
     await server.asked[0]?.left
     const row = await lastCall()

@@ -169,14 +169,12 @@ describe('[R7.6] [B10] pictures', () => {
   test('[R5.10] one of 40 MB is taken, and a larger one, another type or two of them are not', async () => {
     server.answer(paints({ b64_json: 'AAAA' }))
     const large = Buffer.concat([noise(8), Buffer.alloc(39_990_000)])
-    const began = performance.now()
     const form = new FormData()
     form.set('model', 'painter')
     form.set('prompt', 'x')
     form.set('image', new Blob([large], { type: 'image/png' }), 'a.png')
     expect((await ask(form)).status).toBe(200)
     expect((await ask({ model: 'painter', prompt: 'x', image: dataUrl(large) })).status).toBe(200)
-    expect(performance.now() - began).toBeLessThan(20_000)
     const rules = async (part: object) =>
       (await refused(await ask({ model: 'painter', prompt: 'x', ...part }))).fields?.map(({ rule }) => rule)
     const larger = Buffer.concat([large, Buffer.alloc(20_000)])

@@ -1,4 +1,4 @@
-import { modelCostMicro } from '@berth/contract/model-cost'
+import { modelCostMicro, NO_USE } from '@berth/contract/model-cost'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { priceOf } from '../../billing/meters/units.ts'
@@ -54,6 +54,7 @@ describe('[B10] what a call has used', () => {
   test('tokens of the cache are part of those that were asked', () => {
     const said = { prompt_tokens: 5, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9 } }
     expect(readUsage(said, { inputTokens: 10, outputTokens: 10 })).toEqual({
+      ...NO_USE,
       inputTokens: 5,
       cachedTokens: 5,
       outputTokens: 1,

@@ -7,6 +7,7 @@ import type { CallerTurns } from './caller-turns.ts'
 import { unstorableTexts } from './input-shape.ts'
 import { pickLanguage } from './languages.ts'
 import { leavingSignal } from './leaving-signal.ts'
+import { type LongBodies, longBytes } from './long-bodies.ts'
 import type { LimitOf } from './rate-limits.ts'
 
 /** What a raw route is given: bytes as they came, and nothing of Fastify. */
@@ -44,19 +45,14 @@ export interface RawRoute {
   /** False where it counts its callers by itself, and gives each of them turns: many may share an address. */
   isCounted?: boolean
   bodyBytesMax: number
-  /** Asked before a long body is read, so that only who may have it read has it read; it fails as `handle` does. */
-  admitLong?(head: Pick<RawRequest, 'headers' | 'address'>): Promise<void>
+  /**
+   * Asked before a long body is read, so that only who may have it read has it read; it fails as `handle` does.
+   * @returns Whose it is, for the room that it takes.
+   */
+  admitLong?(head: Pick<RawRequest, 'headers' | 'address'>): Promise<string>
   handle(request: RawRequest): Promise<RawAnswer>
   /** How it says what it refuses; left out: in the envelope, as calls do. */
   refusal?(error: ApiError, language: Language): RawAnswer
-}
-
-/** What is read of anybody who asks. */
-const SHORT_BYTES_MAX = 1_000_000
-
-/** What comes in pieces does not say how long it is. */
-function isLong(headers: FastifyRequest['headers']): boolean {
-  return 'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > SHORT_BYTES_MAX
 }
 
 /** Registers raw routes; bodies of any type reach them unread. */
@@ -66,10 +62,12 @@ export async function registerRawRoutes(
   {
     limitOf,
     inTurn,
+    longBodies,
     known,
   }: {
     limitOf: LimitOf
     inTurn: CallerTurns
+    longBodies: LongBodies
     /** What anything that was thrown is in our codes. */
     known(error: unknown, request: FastifyRequest): ApiError
   },
@@ -95,9 +93,10 @@ export async function registerRawRoutes(
           ...[(isCounted && limitOf('general')) || []].flat(),
           ...(admitLong
             ? [
-                async (request: FastifyRequest) => {
-                  const { headers, ip } = request
-                  if (isLong(headers)) await admitLong({ headers, address: ip ?? '' })
+                async ({ headers, ip }: FastifyRequest, { raw }: FastifyReply) => {
+                  const bytes = longBytes(headers, bodyBytesMax)
+                  if (bytes === null) return
+                  longBodies.take(await admitLong({ headers, address: ip ?? '' }), bytes, raw)
                 },
               ]
             : []),

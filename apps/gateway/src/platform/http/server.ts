@@ -23,6 +23,7 @@ import { registerDocs } from './docs-page.ts'
 import { createFrontDoor, type FrontDoorOptions } from './front-door.ts'
 import type { Caller, Route } from './handler.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
+import { createLongBodies, type LongBodies, longBytes } from './long-bodies.ts'
 import { noteRequests, registerHealth } from './observability.ts'
 import type { PageSources } from './page-security.ts'
 import { createRateCounts } from './rate-counts.ts'
@@ -106,14 +107,15 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
   const limitOf = await createRateLimits(app, options.rateLimits, rateCounts)
   const idempotency = createIdempotency(options)
   const inTurn = createCallerTurns()
-  const parts = { idempotency, limitOf, inTurn }
+  const longBodies = createLongBodies()
+  const parts = { idempotency, limitOf, inTurn, longBodies }
   const { plain = [], raw = [] } = Object.groupBy(options.routes, ({ call }) => (call.raw ? 'raw' : 'plain'))
   registerCalls(app, options, plain, parts)
   await app.register(async scope => {
     acceptRawBodies(scope)
     registerCalls(scope, options, raw, parts)
   })
-  await registerRawRoutes(app, options.rawRoutes ?? [], { limitOf, inTurn, known })
+  await registerRawRoutes(app, options.rawRoutes ?? [], { limitOf, inTurn, longBodies, known })
   registerHealth(app, options)
   await registerDocs(app, options)
   await registerConsole(app, options)
@@ -142,7 +144,12 @@ function registerCalls(
   app: FastifyInstance,
   options: ServerOptions,
   routes: readonly Route[],
-  { idempotency, limitOf, inTurn }: { idempotency: Idempotency; limitOf: LimitOf; inTurn: CallerTurns },
+  {
+    idempotency,
+    limitOf,
+    inTurn,
+    longBodies,
+  }: { idempotency: Idempotency; limitOf: LimitOf; inTurn: CallerTurns; longBodies: LongBodies },
 ): void {
   const deps = {
     authenticate: options.authenticate,
@@ -157,13 +164,18 @@ function registerCalls(
     const { call } = route
     const { admit, handler } = createCallHandler(route, deps)
     const limit = limitOf(call.rateClass)
+    /** What a raw call is given is held whole. */
+    const makeRoom = async ({ headers, caller }: FastifyRequest, { raw }: FastifyReply) => {
+      const bytes = call.raw ? longBytes(headers, call.bodyBytesMax) : null
+      if (bytes !== null) longBodies.take(caller?.userId ?? '', bytes, raw)
+    }
     app.route({
       method: call.method,
       url: GATEWAY_PREFIX + call.path.replace(/\{(\w+)\}/g, ':$1'),
       config: { call },
       bodyLimit: call.bodyBytesMax,
       // Nothing of a body is read before it is known that its sender may make the call.
-      onRequest: limit ? [limit, admit] : [admit],
+      onRequest: [...(limit ? [limit] : []), admit, ...(call.raw ? [makeRoom] : [])],
       handler,
     })
   }

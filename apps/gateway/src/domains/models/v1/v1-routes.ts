@@ -98,7 +98,7 @@ export function v1Routes(
     )
 
   /** Pictures are read of those alone who have a key. */
-  const admitLong: RawRoute['admitLong'] = async head => void (await authenticate(head))
+  const admitLong: RawRoute['admitLong'] = async head => (await authenticate(head)).userId
 
   const common = {
     atRoot: true,

@@ -1,0 +1,70 @@
+import { request } from 'node:http'
+import { createApiKey } from '@berth/contract/api-keys'
+import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import { generateImage } from '@berth/contract/models'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startGateway, type TestGateway } from './start-gateway.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startGateway()
+})
+afterAll(async () => {
+  await gateway.stop()
+})
+
+const LENGTH = 50_000_000
+
+/** Begins to send a long body, and sends no more of it. */
+function begin(path: string, bearer: string) {
+  const asking = request(gateway.origin + path, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${bearer}`,
+      'content-type': 'application/json',
+      'content-length': LENGTH,
+    },
+  })
+  const status = new Promise<number | null>(resolve => {
+    asking.once('response', ({ statusCode = 0 }) => resolve(statusCode))
+    asking.once('error', () => resolve(null))
+  })
+  asking.write('{')
+  return { status, leave: () => asking.destroy() }
+}
+
+test.each([
+  ['a session', GATEWAY_PREFIX + generateImage.path],
+  ['a key', '/v1/images/generations'],
+])('[B10] of one customer’s long bodies only so many are read at a time: by %s', async (_, path) => {
+  const customer = await gateway.signUp()
+  const { key } = await gateway.data(createApiKey, { body: { name: 'x' } }, { token: customer.token })
+  const bearer = path.startsWith('/v1') ? key : customer.token
+  const first = begin(path, bearer)
+  const second = begin(path, bearer)
+  // Until both have begun, a third one is let in.
+  await expect
+    .poll(async () => {
+      const third = begin(path, bearer)
+      const late = new Promise<null>(resolve => setTimeout(() => resolve(null), 500))
+      const status = await Promise.race([third.status, late])
+      third.leave()
+      return status
+    })
+    .toBe(429)
+  first.leave()
+  second.leave()
+  // What has left gives its room back.
+  await expect
+    .poll(async () => {
+      const next = begin(path, bearer)
+      const late = new Promise<'reading'>(resolve => setTimeout(() => resolve('reading'), 500))
+      const seen = await Promise.race([next.status, late])
+      next.leave()
+      return seen
+    })
+    .toBe('reading')
+  const stranger = begin(path, 'nobody')
+  expect(await stranger.status).toBe(401)
+  stranger.leave()
+})

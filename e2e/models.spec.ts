@@ -1,9 +1,9 @@
 import { type BrowserContext, expect, type Page, test } from '@playwright/test'
-import { type ModelServerDouble, startModelServer } from '../apps/gateway/test/model-server.ts'
+import { type ModelServerDouble, refuses, says, startModelServer } from '../apps/gateway/test/model-server.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
 import { type ModelCatalogue, makeModelCatalogue } from './model-catalogue.ts'
-import { isOfComputer, signUp, topUp, verifyAddress } from './walk.ts'
+import { call, isOfComputer, signUp, topUp, verifyAddress } from './walk.ts'
 import { holdWidths } from './widths.ts'
 
 /** Hosted models: as a guest finds them, and as a customer tries one. */
@@ -40,6 +40,8 @@ test.afterAll(async () => {
   await server?.close()
   await catalogue?.remove()
 })
+
+const PROMPT = "It's “flat” at step 4,000: what do I check first?"
 
 const rows = () => page.getByRole('row')
 
@@ -100,18 +102,82 @@ test('on a phone a row has two lines, and the filters are a sheet', async () => 
   await page.goto('/model-endpoints')
 })
 
-test('[R2.3] [R2.6] a guest reads the page of a model, signs in, and comes back to it', async () => {
+test('[R2.3] [R2.6] a guest tries a model, signs in to run it, and comes back to what they typed', async () => {
   await page.getByRole('button', { name: 'Try Llama 3.3 70B Instruct' }).click()
   await expect(page).toHaveURL(/\/model-endpoints\?model=meta%2Fllama-3\.3-70b-instruct$/)
   await expect(page.getByRole('heading', { level: 1, name: 'Llama 3.3 70B Instruct' })).toBeVisible()
   await expect(page).toHaveTitle('Llama 3.3 70B Instruct · Berth')
+  await page.getByLabel('Prompt', { exact: true }).fill(PROMPT)
   await lookAt(page, 'model-guest')
   await holdWidths(page, 'the page of a model as a guest sees it')
-  await page.getByRole('banner').getByRole('link', { name: 'Log in' }).click()
+  await page.getByRole('button', { name: 'Log in to run it' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Log in' }).click()
   await page.getByLabel('Email').fill(MOIRA.email)
   await page.getByLabel('Password', { exact: true }).fill(MOIRA.password)
   await page.getByRole('button', { name: 'Log in', exact: true }).click()
   await expect(page).toHaveURL(/\/model-endpoints\?model=meta%2Fllama-3\.3-70b-instruct$/)
+  await expect(page.getByLabel('Prompt', { exact: true })).toHaveValue(PROMPT)
+})
+
+test('[B11] the price is told before, and what it cost after: as much as the wallet lost', async () => {
+  const words = 'one two three four five six seven eight nine ten'
+  server.answer(
+    says(words, { prompt_tokens: 2_000_000, completion_tokens: 10, total_tokens: 2_000_010 }),
+    says(words, { prompt_tokens: 40, completion_tokens: 10, total_tokens: 50 }),
+  )
+  await page.getByLabel('System prompt').fill('You are brief.')
+  await page.getByLabel('Max tokens').first().fill('64')
+  await page.getByLabel('Temperature').first().fill('0.5')
+  const before = await balanceMicro()
+  const most = microOf(await page.getByText(/Next message: at most/).innerText())
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  const answer = page.getByRole('article')
+  await expect(answer).toContainText(words)
+  // What the server says is believed up to what was held back.
+  await expect(answer).toContainText(/\d in, 10 out/)
+  const cost = microOf(await answer.innerText())
+  expect(cost).toBeGreaterThan(0)
+  expect(cost).toBeLessThanOrEqual(most)
+  await expect.poll(async () => before - (await balanceMicro())).toBe(cost)
+  expect(server.asked.at(-1)?.body).toMatchObject({
+    model: 'meta/llama-3.3-70b-instruct',
+    messages: [
+      { role: 'system', content: 'You are brief.' },
+      { role: 'user', content: PROMPT },
+    ],
+    max_tokens: 64,
+    temperature: 0.5,
+  })
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await expect(answer).toContainText('40 in, 10 out')
+  // 40 tokens at $0.23 and 10 at $0.40 for a million.
+  await expect(answer).toContainText('$0.000013')
+  await lookAt(page, 'model-answered')
+  await holdWidths(page, 'the page of a model with its answer')
+})
+
+test('[B11] the code follows the form', async () => {
+  const code = page.getByRole('region', { name: 'cURL' })
+  await expect(code).toContainText('"max_tokens": 64')
+  await expect(code).toContainText('You are brief.')
+  await page.getByText('Python', { exact: true }).click()
+  await page.getByLabel('Prompt', { exact: true }).fill('Something "else"')
+  const python = page.getByRole('region', { name: 'Python' })
+  await expect(python).toContainText('"content": "Something \\"else\\""')
+  await expect(python).toContainText('temperature=0.5,')
+  await expect(python).toContainText(`${gateway.origin}/v1`)
+})
+
+test('[B11] a call that fails says so where its answer would be, and costs nothing', async () => {
+  server.answer(refuses(500, 'out of memory'))
+  const before = await balanceMicro()
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await expect(page.getByRole('article')).toContainText('Not answered, not charged')
+  await lookAt(page, 'model-failed')
+  expect(await balanceMicro()).toBe(before)
+  // The browser itself says of the answer that there was none.
+  expect(complaints.splice(0)).toEqual([expect.stringContaining('502')])
+  await expect(page.getByLabel('Prompt', { exact: true })).toHaveValue('Something "else"')
 })
 
 test('[R2.6] the way home of a customer is the catalogue', async () => {
@@ -139,3 +205,17 @@ test('a catalogue that cannot be had says so, and is there when it is asked for 
 test('the browser complains of nothing', () => {
   expect(complaints).toEqual([])
 })
+
+/** What the wallet of the customer has, to the millionth. */
+async function balanceMicro(): Promise<number> {
+  const token = await page.evaluate(() => localStorage.getItem('berth.token'))
+  const headers = { authorization: `Bearer ${token}` }
+  const { items } = await call(gateway.origin, 'GET', '/api/bill/transaction', { headers })
+  return items.reduce((sum: number, item: { amount_micro: string }) => sum + Number(item.amount_micro), 0)
+}
+
+/** The last amount of a text, in millionths. */
+function microOf(text: string): number {
+  const amount = [...text.matchAll(/\$(\d+\.\d+)/g)].at(-1)?.[1] ?? ''
+  return Math.round(Number(amount) * 1_000_000)
+}

@@ -101,7 +101,7 @@ export const PAGES = [
   {
     path: '/model-endpoints',
     access: 'public',
-    namespaces: ['models'],
+    namespaces: ['models', 'chat'],
     load: () => import('../pages/model-endpoints/ModelEndpointsPage.tsx'),
   },
   {

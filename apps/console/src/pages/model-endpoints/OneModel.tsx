@@ -1,26 +1,30 @@
-import { modelCode } from '@berth/contract/model-code'
 import { CHAT_KINDS, listModels, type Model } from '@berth/contract/models'
 import { Button } from '@mantine/core'
 import { IconMessages } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
+import { Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
+import { lazyPart } from '../../app/lazy-part.ts'
 import { usePageName } from '../../app/page-name.ts'
 import { searchOf } from '../../app/search.ts'
-import { CallCode } from '../../models/CallCode.tsx'
+import { useSession } from '../../app/session/session.ts'
 import { KindMark } from '../../models/KindMark.tsx'
 import { Answer } from '../../ui/Answer.tsx'
-import { Card } from '../../ui/Card.tsx'
 import { CopyText } from '../../ui/CopyText.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
+import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { ModelFacts } from './ModelFacts.tsx'
 import classes from './OneModel.module.css'
+
+// Forms, answers and their Markdown are for those who try it.
+const Playground = lazyPart(() => import('./Playground.tsx').then(module => module.Playground))
 
 /** Rows of the placeholder. */
 const ROWS_EXPECTED = 6
 
-/** One model: what it is, what it costs, how it answers, and how it is called; for everybody (R2.3). */
+/** One model: what it is, what it costs, how it answers, and the way to try it; for everybody (R2.3). */
 export function OneModel({ id }: { id: string }) {
   const query = useQuery(queryOf(listModels, {}))
   const model = query.data?.find(one => one.id === id)
@@ -33,18 +37,23 @@ export function OneModel({ id }: { id: string }) {
 }
 
 function Overview({ model }: { model: Model }) {
-  const { t } = useTranslation('models')
+  const { user } = useSession()
+  const isAsked = CHAT_KINDS.includes(model.kind)
   return (
     <>
       <Head model={model} />
-      <div className={classes.layout}>
-        {CHAT_KINDS.includes(model.kind) && (
-          <Card title={t('one.code')}>
-            <CallCode codeOf={(tool, url) => modelCode(tool, { url, model: model.id })} />
-          </Card>
-        )}
-        <ModelFacts model={model} />
-      </div>
+      {isAsked ? (
+        <Suspense fallback={<SkeletonRows rows={ROWS_EXPECTED} />}>
+          {/* Whoever signs in or out begins anew. */}
+          <Playground key={user?.id ?? ''} model={model}>
+            <ModelFacts model={model} />
+          </Playground>
+        </Suspense>
+      ) : (
+        <div className={classes.facts}>
+          <ModelFacts model={model} />
+        </div>
+      )}
     </>
   )
 }

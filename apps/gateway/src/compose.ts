@@ -11,6 +11,8 @@ import { paymentRawRoutes } from './domains/billing/payments/raw-routes.ts'
 import { billingRoutes } from './domains/billing/routes.ts'
 import { type Budgets, createBudgets } from './domains/budgets/budgets.ts'
 import { budgetsRoutes } from './domains/budgets/routes.ts'
+import { createCheckIns } from './domains/check-ins/check-ins.ts'
+import { checkInRoutes } from './domains/check-ins/routes.ts'
 import { createDeployTemplates } from './domains/deploy-templates/deploy-templates.ts'
 import { deployTemplatesRoutes } from './domains/deploy-templates/routes.ts'
 import { createFleet, type Fleet, type FleetSource } from './domains/fleet/fleet.ts'
@@ -462,6 +464,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...auditRoutes(audit),
     ...sshKeysRoutes(sshKeys),
     ...registriesRoutes(registries),
+    ...checkInRoutes(createCheckIns({ ...base, events, billing, catalogue })),
     ...apiKeysRoutes(models.apiKeys),
     ...modelsRoutes(models, say),
   ]

@@ -80,6 +80,8 @@ const WHO: Record<string, Audience> = {
   'model.list': 'guest',
   'model.chat': 'verified',
   'model.figures': 'guest',
+  'check-in.get': 'user',
+  'check-in.take': 'verified',
   'model.session-log': 'user',
   'model.session-log-download': 'user',
   'model.generate-image': 'verified',
@@ -386,6 +388,7 @@ const CHANGES: Record<string, () => Input> = {
   'ssh_key.add': () => ({ body: { public_key: publicKey() } }),
   'registry.add': () => ({ body: login() }),
   'api_key.create': () => ({ body: { name: 'late' } }),
+  'check-in.take': () => ({ body: { time_zone: 'UTC' } }),
   'model.chat': () => ({
     body: { model: 'berth/demo-chat', messages: [{ role: 'user', content: 'late' }], max_tokens: 1 },
   }),

@@ -20,6 +20,7 @@ import { cancelTopup, listTransactions, topup } from '@berth/contract/billing'
 import { addBudget, editBudget, removeBudget } from '@berth/contract/budgets'
 import type { Call, CallInput, ChangingCall } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
+import { checkIn } from '@berth/contract/check-in'
 import { applyCoupon } from '@berth/contract/credits'
 import {
   addDeployTemplate,
@@ -314,6 +315,7 @@ const SCENES: Scene[] = [
     input: { params: await addedCredential() },
   })),
   scene(createApiKey, async () => ({ customer: owner, input: { body: { name: 'another' } } })),
+  scene(checkIn, async () => ({ customer: await gateway.signUp(), input: { body: { time_zone: 'UTC' } } })),
   scene(editApiKey, async () => ({
     customer: owner,
     input: {

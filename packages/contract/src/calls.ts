@@ -6,6 +6,7 @@ import { autoTopupCalls } from './auto-topup.ts'
 import { billingCalls } from './billing.ts'
 import { billCalls } from './bills.ts'
 import { budgetCalls } from './budgets.ts'
+import { checkInCalls } from './check-in.ts'
 import { connectionDoctorCalls } from './connection-doctor.ts'
 import { creditCalls } from './credits.ts'
 import { deployTemplateCalls } from './deploy-templates.ts'
@@ -48,6 +49,7 @@ export const calls = [
   ...modelCalls,
   ...modelFigureCalls,
   ...sessionLogCalls,
+  ...checkInCalls,
   ...regionCalls,
   ...offerWatchCalls,
   ...imageCalls,

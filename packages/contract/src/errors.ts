@@ -207,6 +207,8 @@ export const ERRORS = {
   // Models.
   model_call_failed: rule(502, 'retry'),
   api_key_invalid: rule(401, 'change'),
+  check_in_done: rule(409, 'retry'),
+  check_in_not_offered: rule(404, 'give_up'),
   api_key_model: rule(403, 'change'),
   api_key_spent: rule(429, 'change'),
   model_call_repeated: rule(409, 'change'),

@@ -310,6 +310,9 @@ export const REGISTRY_HOST_CHARS_MAX = 255
 export const REGISTRY_USERNAME_CHARS_MAX = 255
 export const REGISTRY_PASSWORD_CHARS_MAX = 8_000
 
+/** The longest name of a time zone is half as long. */
+export const TIME_ZONE_CHARS_MAX = 64
+
 /** Model API keys of one customer that can be used, and the longest life that may be asked for. */
 export const API_KEYS_PER_USER_MAX = 50
 export const API_KEY_LIFE_DAYS_MAX = 3_650

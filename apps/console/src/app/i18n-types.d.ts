@@ -4,6 +4,7 @@ import type bills from '../../public/locales/en/bills.json'
 import type budgets from '../../public/locales/en/budgets.json'
 import type bulk from '../../public/locales/en/bulk.json'
 import type chat from '../../public/locales/en/chat.json'
+import type checkIn from '../../public/locales/en/check-in.json'
 import type common from '../../public/locales/en/common.json'
 import type coupons from '../../public/locales/en/coupons.json'
 import type deploy from '../../public/locales/en/deploy.json'
@@ -42,6 +43,7 @@ declare module 'i18next' {
       budgets: typeof budgets
       bulk: typeof bulk
       chat: typeof chat
+      'check-in': typeof checkIn
       coupons: typeof coupons
       deploy: typeof deploy
       docs: typeof docs

@@ -23,6 +23,7 @@ export type Namespace =
   | 'budgets'
   | 'bulk'
   | 'chat'
+  | 'check-in'
   | 'coupons'
   | 'deploy'
   | 'docs'

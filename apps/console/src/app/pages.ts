@@ -101,7 +101,7 @@ export const PAGES = [
   {
     path: '/model-endpoints',
     access: 'public',
-    namespaces: ['models', 'chat'],
+    namespaces: ['models', 'chat', 'check-in'],
     load: () => import('../pages/model-endpoints/ModelEndpointsPage.tsx'),
   },
   {
@@ -153,7 +153,7 @@ export const PAGES = [
   {
     path: '/session-logs',
     access: 'user',
-    namespaces: ['session-logs'],
+    namespaces: ['session-logs', 'models'],
     load: () => import('../pages/session-logs/SessionLogsPage.tsx'),
   },
   {

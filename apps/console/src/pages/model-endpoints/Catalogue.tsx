@@ -10,6 +10,7 @@ import { lazyPart } from '../../app/lazy-part.ts'
 import { searchOf } from '../../app/search.ts'
 import { List } from '../../lists/List.tsx'
 import { FIND_CHARS_MAX, type Filters, useFilters } from '../../lists/use-filters.ts'
+import { CheckIn } from '../../models/CheckIn.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { CopyText } from '../../ui/CopyText.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
@@ -53,6 +54,7 @@ export function Catalogue() {
       />
       <div className={classes.layout}>
         <div className={classes.side}>
+          <CheckIn />
           {data && found && <ModelFilters models={data} found={found} filters={filters} />}
         </div>
         <div className={classes.main}>

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { request } from '../../api/client.ts'
 import { List } from '../../lists/List.tsx'
 import { useFilters } from '../../lists/use-filters.ts'
+import { ModelsBar } from '../../models/ModelsBar.tsx'
 import { useCsv } from '../../receipts/use-csv.ts'
 import { Card } from '../../ui/Card.tsx'
 import { useFormat } from '../../ui/format.ts'
@@ -28,6 +29,7 @@ export function Page() {
   const totals = data?.totals
   return (
     <>
+      <ModelsBar />
       <PageHeader
         title={t('common:titles.session-logs')}
         second={

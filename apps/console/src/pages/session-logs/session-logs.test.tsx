@@ -145,7 +145,7 @@ async function open(answers: Answers = {}, at = '', shows = 'One') {
         <Page />
       </InShell>
     ),
-    { namespaces: ['session-logs'], at },
+    { namespaces: ['session-logs', 'models'], at },
   )
   await screen.findAllByText(shows)
   return { page, sent }

@@ -118,6 +118,7 @@ const gpuSpec = z
 const SLA_MINUTES_MAX = 24 * 60
 const SLA_PERCENT_MAX = 1_000
 const SLA_HOURS_MAX = 30 * 24
+const CHECK_IN_DAYS_MAX = 365
 
 const imageFields = {
   id,
@@ -181,6 +182,12 @@ const catalogueOf = (checks: DriverChecks) =>
           /** What is longer counts as if it were as long as that. */
           hours_max: z.number().int().min(1).max(SLA_HOURS_MAX).default(24),
         })
+        .optional(),
+      /** Free credit for models that customers take once a day (R1.5); left out: there is none. */
+      check_in: z
+        .strictObject({ amount: price, credit_days: z.number().int().min(1).max(CHECK_IN_DAYS_MAX) })
+        .transform(({ amount, credit_days }) => ({ amount_micro: amount, credit_days }))
+        .refine(({ amount_micro }) => amount_micro > 0n, 'is more than nothing')
         .optional(),
       regions: z.array(regionOf(checks)).min(1),
       gpu_specs: z.array(gpuSpec).min(1),

@@ -21,6 +21,7 @@ export interface ChildServer {
  * Starts a file that Node runs and waits until its output matches.
  * @param file Relative to the project's folder.
  * @param argv Its arguments, where it takes any. It is in a session of its own then, whose priority it may lower.
+ * @param flags Node's.
  * @throws Error with what it wrote when it ends or takes too long.
  */
 export async function startChildServer(
@@ -28,8 +29,9 @@ export async function startChildServer(
   ready: RegExp,
   env: Record<string, string>,
   argv: readonly string[] | null = null,
+  flags: readonly string[] = [],
 ): Promise<ChildServer> {
-  const child = spawn(process.execPath, [resolve(PROJECT_DIR, file), ...(argv ?? [])], {
+  const child = spawn(process.execPath, [...flags, resolve(PROJECT_DIR, file), ...(argv ?? [])], {
     cwd: PROJECT_DIR,
     env: { ...process.env, NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -6,6 +6,7 @@ import type { Call, CallData, CallInput } from '@berth/contract/call'
 import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
 import { deployInstance, listInstances, terminateInstance } from '@berth/contract/instances'
 import { Pool } from 'undici'
+import { gatewayFlags } from '../../scripts/lib/gateway-build.mjs'
 import { builtGateway } from '../../scripts/test/built-gateway.ts'
 import { type ChildServer, startChildServer } from './child-server.ts'
 
@@ -33,7 +34,7 @@ const ASK_PAUSE_MS = 2
  */
 export async function startGatewayProcess(settings: Record<string, string> = {}): Promise<GatewayProcess> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-'))
-  const server = await startChildServer(await builtGateway(), /Console +(\S+)[\s\S]*ticket=([\w-]+)/, {
+  const env = {
     BERTH_PORT: '0',
     BERTH_HOST: '127.0.0.1',
     BERTH_DATA_DIR: dataDir,
@@ -42,7 +43,9 @@ export async function startGatewayProcess(settings: Record<string, string> = {})
     BERTH_LOG_LEVEL: 'warn',
     DATABASE_URL: '',
     ...settings,
-  })
+  }
+  const ready = /Console +(\S+)[\s\S]*ticket=([\w-]+)/
+  const server = await startChildServer(await builtGateway(), ready, env, null, gatewayFlags)
   const [, origin = '', secret = ''] = server.ready
   const pool = new Pool(origin, { connections: 4 })
   let token = ''

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { runInForeground } from './child.mjs'
 import { ensureConsoleBuilt } from './console-build.mjs'
-import { builtGatewayFile, ensureGatewayBuilt } from './gateway-build.mjs'
+import { builtGatewayFile, ensureGatewayBuilt, gatewayFlags } from './gateway-build.mjs'
 import { ensureInstalled } from './install.mjs'
 import { pinnedNode, root } from './paths.mjs'
 import { prepare } from './prepare.mjs'
@@ -18,6 +18,6 @@ export async function start(args) {
   const watcher = pathToFileURL(join(root, 'scripts/lib/stop-with-parent.mjs')).href
   // Node has a flag for a file that may be absent, but then it says on each start that the file is absent.
   const settings = existsSync(join(root, '.env')) ? ['--env-file=.env'] : []
-  const flags = [...settings, '--import', watcher]
+  const flags = [...gatewayFlags, ...settings, '--import', watcher]
   await runInForeground(pinnedNode, [...flags, builtGatewayFile, ...args], { cwd: root })
 }

@@ -10,7 +10,7 @@ export const builtGatewayFile = join(root, GATEWAY, 'dist/main.mjs')
 
 /**
  * Node's flags for it. Most of what a gateway has in memory is used once and forgotten. Left alone, Node 24 keeps 130 MB for
- * what is new, and tidies what is old up when it has become several times as much: posting an hour of 100,000 stretches took 200 MB
+ * what is new, and tidies what is old up when it has become several times as much: posting an hour of 100,000 stretches took 180 MB
  * that nothing was in any more (decision 0132). New things have 2 × 8 MB, and old ones may grow by half before they are tidied
  * up, for the first time at 96 MB.
  */

@@ -81,7 +81,9 @@ export async function carryOut(
       const act = plan.acts[index]
       if (!act) return
       if (index > 0 && index % SAID_EVERY_ACTS === 0) {
-        process.stdout.write(`${index} operations are done, ${wrong.length} of them wrong.\n`)
+        process.stdout.write(
+          `${index} operations are done, ${wrong.length} of them wrong. ${wrong.at(-1) ?? ''}\n`,
+        )
       }
       try {
         await perform(act, index)

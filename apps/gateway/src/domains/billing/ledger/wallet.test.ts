@@ -51,6 +51,21 @@ test('[R3.6] the balance tells cash, credits and what is set aside, and what it 
   })
 })
 
+test('[R3.6] what is set aside anew is whole: what ran before is paid from what was set aside then', async () => {
+  const userId = await fixture.customer({ creditCents: 1_000 })
+  const instanceId = `i-${randomUUID()}`
+  await fixture.hold({ userId, instanceId, amountMicro: UNIT })
+  await fixture.open({ userId, instanceId, rateMicroPerHour: UNIT })
+  fixture.clock.advance(1_800)
+  expect(await lock(userId)).toMatchObject({ heldMicro: UNIT / 2n, totalMicro: (19n * UNIT) / 2n })
+  await fixture.hold({ userId, instanceId, amountMicro: 2n * UNIT })
+  expect(await lock(userId)).toMatchObject({ heldMicro: 2n * UNIT, totalMicro: (19n * UNIT) / 2n })
+  // It is used from there on.
+  fixture.clock.advance(1_800)
+  expect(await lock(userId)).toMatchObject({ heldMicro: (3n * UNIT) / 2n, totalMicro: 9n * UNIT })
+  await fixture.close({ userId, instanceId })
+})
+
 test('[B2] what was waived while a wallet was empty is not asked of the money that comes later', async () => {
   const userId = await fixture.customer({ creditCents: 100 })
   const instanceId = `i-${randomUUID()}`

@@ -10,9 +10,11 @@ import { walletHold } from '../ledger/tables.ts'
 import { lockWallet, readTotals } from '../ledger/wallet.ts'
 import { ofSubject, type Subject } from '../subject.ts'
 import { endCredits, postAll, postNearFloor } from './posting.ts'
+import { usageInterval } from './tables.ts'
 
 /**
- * Sets money aside for a subject, in place of what was set aside for it before.
+ * Sets money aside for a subject, in place of what was set aside for it before. What the subject has used until now is paid
+ * from that, and not from what is set aside now.
  * @throws ApiError `insufficient_balance` when less is available.
  */
 export async function hold(
@@ -21,6 +23,9 @@ export async function hold(
   input: { userId: string; subject: Subject; amountMicro: bigint },
 ): Promise<void> {
   const { userId, subject, amountMicro } = input
+  await lockWallet(tx, userId)
+  const isOpen = and(ofSubject(usageInterval, input), isNull(usageInterval.endedAt))
+  if ((await tx.$count(usageInterval, isOpen)) > 0) await postAll(tx, deps, userId)
   await releaseHold(tx, deps, input)
   await requireAvailable(tx, deps.clock, userId, amountMicro)
   await tx.insert(walletHold).values({

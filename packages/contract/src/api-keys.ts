@@ -15,6 +15,18 @@ import {
 export const SPEND_PERIODS = ['day', 'month'] as const
 export type SpendPeriod = (typeof SPEND_PERIODS)[number]
 
+/** What a key may spend: nothing but the balance limits one that has none. */
+const apiKeySpend = z.object({
+  /** In cents. */
+  amount: z.number().int(),
+  period: z.enum(SPEND_PERIODS),
+  /** What its calls of this period have cost so far. */
+  spent_micro: micro,
+  /** When the period is over and all of it is there again. */
+  until: timestamp,
+})
+z.globalRegistry.add(apiKeySpend, { id: 'ApiKeySpend' })
+
 /** A key for the model endpoints (B10). Only its hash is kept. */
 export const apiKey = z.object({
   id: z.string(),
@@ -31,17 +43,7 @@ export const apiKey = z.object({
   /** The models that it may name; null all of them, also those that come later. */
   models: z.array(z.string()).nullable(),
   /** What its calls may cost in a period; null where nothing but the balance limits it. */
-  spend_limit: z
-    .object({
-      /** In cents. */
-      amount: z.number().int(),
-      period: z.enum(SPEND_PERIODS),
-      /** What its calls of this period have cost so far. */
-      spent_micro: micro,
-      /** When the period is over and all of it is there again. */
-      until: timestamp,
-    })
-    .nullable(),
+  spend_limit: apiKeySpend.nullable(),
   /** Calls that it may make in a minute; null as many as any key. */
   requests_per_minute: z.number().int().nullable(),
 })

@@ -9,6 +9,7 @@ import { createApiKeys } from './api-keys.ts'
 import { type CallBookDeps, createCallBook } from './calls/call-book.ts'
 import { createChat } from './calls/chat.ts'
 import { createDesk } from './calls/desk.ts'
+import { createServerHealth } from './calls/server-health.ts'
 import { createWholeCalls } from './calls/whole-calls.ts'
 import { createFigures } from './figures/figures.ts'
 import { openLogFile } from './session-log/log-file.ts'
@@ -55,7 +56,7 @@ export function createModels(deps: ModelsDeps) {
     run: figures.measure,
   })
   const desk = createDesk({ log, book, models })
-  const parts = { clock, log, ids, book, desk, servers }
+  const parts = { log, ids, book, desk, servers, health: createServerHealth(clock) }
   const chat = createChat(parts)
   const listed = models.map(
     (one): Model =>

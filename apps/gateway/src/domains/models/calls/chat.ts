@@ -3,7 +3,6 @@ import { NO_USE } from '@berth/contract/model-cost'
 import { CHAT_KINDS, type ChatCost } from '@berth/contract/models'
 import type { Logger } from 'pino'
 import type { ModelAnswer, ModelServer } from '../../../drivers/models/port.ts'
-import type { Clock } from '../../../platform/clock.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { createAskServers } from './ask-servers.ts'
@@ -14,6 +13,7 @@ import { CALL_MS_MAX, type Desk, type Opened } from './desk.ts'
 import { createEventReader, dataOf, EventTooLong } from './event-reader.ts'
 import { liftLongTexts } from './long-texts.ts'
 import { checkPictures } from './pictures-asked.ts'
+import type { ServerHealth } from './server-health.ts'
 import { readUsage, type Used, type UsedMost } from './used.ts'
 
 /** An answer that is not streamed, and a refusal, are kept in memory up to so much. */
@@ -29,7 +29,7 @@ const OK = 200
 const REFUSED = 400
 
 export interface ChatDeps {
-  clock: Clock
+  health: ServerHealth
   log: Pick<Logger, 'error' | 'warn'>
   ids: Pick<Ids, 'secret'>
   book: Pick<CallBook, 'begin'>

@@ -1,7 +1,6 @@
 import { NO_USE } from '@berth/contract/model-cost'
 import type { Logger } from 'pino'
 import type { ModelRequest, ModelServer } from '../../../drivers/models/port.ts'
-import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
@@ -13,6 +12,7 @@ import { CALL_MS_MAX, type Desk } from './desk.ts'
 import { embeddingBody, inputsOf, usageOf } from './embedding-body.ts'
 import { picturesIn, readImageForm, readImages, sentImages } from './image-body.ts'
 import { liftLongTexts } from './long-texts.ts'
+import type { ServerHealth } from './server-health.ts'
 import { readUsage, type Used, type UsedMost } from './used.ts'
 
 /** Ten large pictures, or the vectors of a thousand texts. */
@@ -22,7 +22,7 @@ const BYTES_PER_TOKEN = 4
 const REFUSED = 400
 
 interface WholeCallsDeps {
-  clock: Clock
+  health: ServerHealth
   log: Pick<Logger, 'error' | 'warn'>
   ids: Pick<Ids, 'secret'>
   book: Pick<CallBook, 'begin'>

@@ -195,12 +195,11 @@ test('[R2.18] leaving asks, by the menu and by a new conversation, and by the br
   await expect(page).toHaveURL(/\/chat-model/)
   await expect(page.getByText('From Llama.')).toBeVisible()
   const asks = page.waitForEvent('dialog')
-  // The browser asks in its own words, and the reload waits for it.
-  const reloaded = page.reload().catch(() => undefined)
+  // The browser asks in its own words, and the script that reloads waits for it.
+  void page.evaluate(() => location.reload()).catch(() => undefined)
   const asked = await asks
   expect(asked.type()).toBe('beforeunload')
   await asked.dismiss()
-  await reloaded
   await expect(page.getByText('From Llama.')).toBeVisible()
   await page.getByRole('button', { name: 'New conversation' }).click()
   await dialog().getByRole('button', { name: 'New conversation' }).click()

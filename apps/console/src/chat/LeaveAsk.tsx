@@ -1,5 +1,5 @@
 import { useBlocker } from '@tanstack/react-router'
-import { Suspense } from 'react'
+import { Suspense, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { lazyPart } from '../app/lazy-part.ts'
 
@@ -30,13 +30,17 @@ export function LeaveAsk({ hasMessages, asked, onAnswered }: LeaveAskProps) {
     withResolver: true,
   })
   const isLeaving = status === 'blocked'
-  if (!isLeaving && asked === null) return null
+  const isOpen = isLeaving || asked !== null
+  // It stays once it was there, so that the focus goes back to where it was.
+  const isWanted = useRef(false)
+  isWanted.current ||= isOpen
+  if (!isWanted.current) return null
   return (
     <Suspense>
       <ConfirmDialog
-        opened
+        opened={isOpen}
         title={t('leave.title')}
-        confirmLabel={isLeaving ? t('leave.confirm') : (asked?.label ?? '')}
+        confirmLabel={asked?.label ?? t('leave.confirm')}
         danger
         onConfirm={() => (isLeaving ? proceed() : asked?.carryOut())}
         onClose={() => {

@@ -35,6 +35,7 @@ export function Page() {
         models.length === 0 ? (
           <>
             <ModelsBar />
+            <h1 className="said">{t('title.chat')}</h1>
             <EmptyState title={t('none.title')} hint={t('none.chat')} />
           </>
         ) : (

@@ -43,6 +43,7 @@ export function Page() {
         models.length === 0 ? (
           <>
             <ModelsBar />
+            <h1 className="said">{t('title.multimodal')}</h1>
             <EmptyState title={t('none.title')} hint={t('none.multimodal')} />
           </>
         ) : (

@@ -74,7 +74,7 @@ const NOTHING: Prompt = { text: '', pictures: [] }
 function sizeOf(message: Message): { bytes: number; tokens: number } {
   const found = known.get(message)
   if (found) return found
-  const made = { bytes: bytesOf(message), tokens: tokensOf(message) }
+  const made = { bytes: messageBytes(message), tokens: tokensOf(message) }
   known.set(message, made)
   return made
 }
@@ -83,6 +83,15 @@ function sizeOf(message: Message): { bytes: number; tokens: number } {
 function tokensOf({ content }: Message): number {
   if (typeof content === 'string') return guessTokens(content)
   return content.reduce((sum, part) => sum + (part.type === 'text' ? guessTokens(part.text) : 0), 0)
+}
+
+/** Pictures are megabytes of plain letters: those are not written out with each letter that is typed. */
+function messageBytes(message: Message): number {
+  const { content } = message
+  if (typeof content === 'string') return bytesOf(message)
+  const parts = content.map(part => (part.type === 'text' ? part : { ...part, image_url: { url: '' } }))
+  const pictures = content.map(part => (part.type === 'text' ? 0 : part.image_url.url.length))
+  return bytesOf({ ...message, content: parts }) + pictures.reduce((sum, one) => sum + one, 0)
 }
 
 function bytesOf(value: unknown): number {

@@ -255,7 +255,13 @@ const FORMS: readonly FormCase[] = [
     call: topup,
     Form: () => (
       <TopupForm
-        platform={{ platform_name: 'testcard', display_name: 'Test card', test: true, entry: 'card' }}
+        platform={{
+          platform_name: 'testcard',
+          display_name: 'Test card',
+          test: true,
+          entry: 'card',
+          publishable_key: null,
+        }}
         balance={madeBalance()}
         typed={{ current: { amount: '25', source: '4242 4242 4242 4242' } }}
         onSettled={nothing}
@@ -271,7 +277,13 @@ const FORMS: readonly FormCase[] = [
     call: addPaymentMethod,
     Form: () => (
       <AddMethodForm
-        platform={{ platform_name: 'testcard', display_name: 'Test card', test: true, entry: 'card' }}
+        platform={{
+          platform_name: 'testcard',
+          display_name: 'Test card',
+          test: true,
+          entry: 'card',
+          publishable_key: null,
+        }}
         onClose={nothing}
       />
     ),

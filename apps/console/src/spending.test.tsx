@@ -241,7 +241,13 @@ function Deploy({ onDone }: { onDone: () => void }) {
 function Topup({ onDone }: { onDone: () => void }) {
   return (
     <TopupForm
-      platform={{ platform_name: 'testcard', display_name: 'Test card', test: true, entry: 'card' }}
+      platform={{
+        platform_name: 'testcard',
+        display_name: 'Test card',
+        test: true,
+        entry: 'card',
+        publishable_key: null,
+      }}
       balance={madeBalance()}
       typed={{ current: { amount: '25', source: '4242 4242 4242 4242' } }}
       onSettled={onDone}

@@ -493,6 +493,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     brands: catalogue.brands,
     payments: shown,
     consoleDir: CONSOLE_DIR,
+    sources: parts.payments.find(({ offered, pageSources }) => offered && pageSources)?.pageSources ?? null,
     signInSources: typeof parts.captcha === 'string' ? null : parts.captcha.pageSources,
     openApi: () => openApiDocument(calls),
     upgrades: [reach.terminals.upgrade],

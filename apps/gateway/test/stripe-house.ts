@@ -136,6 +136,10 @@ export function createStripeHouse(now: () => number) {
 
   function succeed(intent: Thing): undefined {
     const pm = things.get(String(intent.payment_method))
+    // A card that is paid with without being kept is of no use any more.
+    if (pm?.customer === null) {
+      Object.assign(pm, intent.setup_future_usage ? { customer: intent.customer } : { wasDetached: true })
+    }
     const made = put({
       id: id('ch'),
       object: 'charge',
@@ -165,6 +169,8 @@ export function createStripeHouse(now: () => number) {
       customer: form.customer,
       metadata,
       payment_method: form.payment_method ?? null,
+      setup_future_usage:
+        form[prefix === '' ? 'setup_future_usage' : `${prefix}[setup_future_usage]`] ?? null,
       latest_charge: null,
       last_payment_error: null,
       next_action: null,

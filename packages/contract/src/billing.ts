@@ -53,6 +53,11 @@ export const payPlatform = z.object({
   currencies: z.array(currency),
   /** Where a card is entered: in the caller's own form, or on the platform's page, which the top-up leads to. */
   entry: z.enum(['card', 'hosted']),
+  /**
+   * Where it is `hosted`: what the platform's own script in the caller's page is opened by. It enters a card there, and what
+   * it calls the card is the `source`. Null where cards are entered at the platform's page alone.
+   */
+  publishable_key: z.string().nullable(),
 })
 z.globalRegistry.add(payPlatform, { id: 'PayPlatform' })
 
@@ -89,7 +94,10 @@ export const topupBody = z.object({
     .max(TOPUP_CENTS_MAX, by('invalid_amount')),
   currency,
   platform_name: z.string(by('required')).min(1, by('required')).max(50, by('too_long')),
-  /** What the platform charges: for the test cards, the card's number; `checkout` where it asks on a page of its own. */
+  /**
+   * What the platform charges: for the test cards, the card's number; `checkout` where it asks on a page of its own, or what
+   * its script calls a card.
+   */
   source: z.string(by('required')).min(1, by('required')).max(200, by('too_long')).optional(),
   /** The id of a saved method, in place of `source`. */
   method_id: z.string(by('required')).min(1, by('required')).max(80, by('too_long')).optional(),

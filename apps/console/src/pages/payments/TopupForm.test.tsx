@@ -9,8 +9,20 @@ import { madeBalance } from './balance-fixture.ts'
 import { PaymentInFlight } from './PaymentInFlight.tsx'
 import { NOTHING_TYPED, TopupForm } from './TopupForm.tsx'
 
-const PLATFORM = { platform_name: 'testcard', display_name: 'Test card', test: true, entry: 'card' } as const
-const HOSTED = { platform_name: 'stripe', display_name: 'Stripe', test: false, entry: 'hosted' } as const
+const PLATFORM = {
+  platform_name: 'testcard',
+  display_name: 'Test card',
+  test: true,
+  entry: 'card',
+  publishable_key: null,
+} as const
+const HOSTED = {
+  platform_name: 'stripe',
+  display_name: 'Stripe',
+  test: false,
+  entry: 'hosted',
+  publishable_key: null,
+} as const
 
 test('[R5.8] the limits of an amount are said, and one beyond them is not offered to be paid', async () => {
   await showForm()
@@ -58,7 +70,7 @@ test('[R2.22] [B4] the form says what the balance becomes, how long that lasts, 
   expect(screen.queryByText(/^Your balance becomes/)).toBeNull()
 })
 
-test('[R2.22] where the card is entered at the platform’s page, the form has no field for it and leads there', async () => {
+test('[R2.22] [R3.7] where the card is entered at the platform’s page, the form has no field for it and leads there', async () => {
   const left: string[] = []
   const begun: string[] = []
   const answer = {
@@ -80,6 +92,7 @@ test('[R2.22] where the card is entered at the platform’s page, the form has n
   expect(await screen.findByText('Invalid amount')).toBeTruthy()
   expect(left).toEqual([])
   fireEvent.change(screen.getByRole('textbox', { name: /^Amount in USD/ }), { target: { value: '25' } })
+  fireEvent.click(screen.getByRole('checkbox', { name: /^Save this card/ }))
   fireEvent.click(screen.getByRole('button', { name: 'Continue to Stripe' }))
   await waitFor(() => expect(left).toEqual([answer.next_url]))
   expect(begun).toEqual(['t_1'])
@@ -87,6 +100,7 @@ test('[R2.22] where the card is entered at the platform’s page, the form has n
     amount: 2_500,
     platform_name: 'stripe',
     source: 'checkout',
+    save_method: true,
   })
 })
 
@@ -136,6 +150,6 @@ async function showForm(balance = madeBalance(), { answers = {}, ...rest }: Show
       />
     </InShell>
   )
-  await renderInPage(Page, { namespaces: ['payments'] })
+  await renderInPage(Page, { namespaces: ['payments', 'methods'] })
   return answered
 }

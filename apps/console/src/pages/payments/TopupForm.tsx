@@ -17,10 +17,11 @@ import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { toast } from '../../ui/toast.ts'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import { BalanceThen } from './BalanceThen.tsx'
-import { CardFields } from './CardFields.tsx'
 import { PayWith } from './methods/PayWith.tsx'
 import { type PayChoice, usePayWith } from './methods/use-pay-with.ts'
-import { HOSTED_SOURCE, leave, type PayPlatform } from './pay-platform.ts'
+import { NewCard } from './NewCard.tsx'
+import { leave, type PayPlatform } from './pay-platform.ts'
+import { useCardFrame } from './stripe/use-card-frame.ts'
 import classes from './TopupDialog.module.css'
 import { ZeroNote } from './ZeroNote.tsx'
 
@@ -49,6 +50,7 @@ interface TopupFormProps {
 export function TopupForm(props: TopupFormProps) {
   const { platform, balance, typed, onSettled, onInFlight, onLeave = leave } = props
   const isHosted = platform.entry === 'hosted'
+  const place = useCardFrame(platform)
   const { currency } = balance
   const owedCents = balance.account_balance.amount_owed
   const { t } = useTranslation(['payments', 'common'])
@@ -65,22 +67,23 @@ export function TopupForm(props: TopupFormProps) {
   })
   const payWith = usePayWith(typed.current.payWith)
   const { method, choice } = payWith
+  const leavesFirst = isHosted && place.frameKey === null && method === null
   const { form, submit, busy, failure } = useContractForm({
     schema: isHosted || method !== null ? hostedSchema : formSchema,
     initialValues: { amount: typed.current.amount, source: typed.current.source },
     onSubmit: async ({ amount, source }) => {
       const saved = method && { platform_name: method.platform_name, method_id: method.id }
-      const entered = {
+      const entered = async () => ({
         platform_name: platform.platform_name,
-        source: isHosted ? HOSTED_SOURCE : source,
-        ...(choice.saves && !isHosted && { save_method: true }),
-      }
-      const body = { amount, currency, ...(saved ?? entered) }
+        source: isHosted ? await place.sourceOf() : source,
+        ...(choice.saves && { save_method: true }),
+      })
+      const body = { amount, currency, ...(saved ?? (await entered())) }
       try {
         const paid = await pay.send({ body })
         if (paid.status === 'settled') onSettled(paid)
         else onInFlight(paid.transaction_id)
-        if (isHosted && method === null && paid.next_url !== null) onLeave(paid.next_url)
+        if (leavesFirst && paid.next_url !== null) onLeave(paid.next_url)
       } catch (error) {
         const unknown = await unknownOf(error)
         if (unknown === null) throw error
@@ -124,19 +127,17 @@ export function TopupForm(props: TopupFormProps) {
         />
         {charged !== null && <BalanceThen balance={balance} addedCents={cents ?? 0} />}
       </div>
-      <PayWith payWith={payWith} maySave={!isHosted}>
-        {isHosted ? (
-          <p className={classes.hosted}>
-            {t('topup.hosted', { platform: platform.display_name })}
-            {platform.test && ` ${t('topup.hosted_test')}`}
-          </p>
-        ) : (
-          <CardFields
-            platform={platform}
-            field={form.getInputProps('source')}
-            onPick={number => form.setFieldValue('source', number)}
-          />
-        )}
+      <PayWith payWith={payWith}>
+        <NewCard
+          platform={platform}
+          place={place}
+          cents={charged === null ? null : cents}
+          currency={currency}
+          saves={choice.saves}
+          isChosen={payWith.isKnown}
+          field={form.getInputProps('source')}
+          onPick={number => form.setFieldValue('source', number)}
+        />
       </PayWith>
       <ZeroNote />
       <dl className={classes.sum}>
@@ -150,7 +151,7 @@ export function TopupForm(props: TopupFormProps) {
       )}
       <FormFailure message={failure} />
       <VerifiedButton call={topup} type="submit" size="lg" fullWidth loading={busy}>
-        {isHosted && method === null
+        {leavesFirst
           ? t('topup.continue', { platform: platform.display_name })
           : charged
             ? t('topup.pay', { amount: charged })

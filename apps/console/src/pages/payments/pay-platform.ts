@@ -4,7 +4,7 @@ import type * as z from 'zod'
 /** What the forms need to know of a way to pay. */
 export type PayPlatform = Pick<
   z.infer<typeof payPlatform>,
-  'platform_name' | 'display_name' | 'test' | 'entry'
+  'platform_name' | 'display_name' | 'test' | 'entry' | 'publishable_key'
 >
 
 /** What stands for a card that is entered at the platform's own page. */

@@ -248,7 +248,7 @@ export function createBilling(deps: BillingDeps) {
     /** Ways to pay, as the installation offers them. */
     payPlatforms: payments.filter(({ offered }) => offered) as readonly Pick<
       PaymentDriver,
-      'name' | 'display_name' | 'test' | 'currencies' | 'entry'
+      'name' | 'display_name' | 'test' | 'currencies' | 'entry' | 'publishable_key'
     >[],
 
     /** Charges once for each key; the wallet has the amount once the platform has. @throws ApiError of the money group. */

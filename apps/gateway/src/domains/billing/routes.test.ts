@@ -40,6 +40,7 @@ test('[R7.5] [R2.22] the way of a top-up: platforms, charge, balance, list, rece
         display_name: 'Test card',
         test: true,
         entry: 'card',
+        publishable_key: null,
         currencies: ['USD', 'EUR'],
       },
     ],

@@ -94,11 +94,12 @@ export function billingRoutes(
   return [
     route(getBalance, ({ caller }) => billing.balance(caller.userId)),
     route(listPayPlatforms, async () =>
-      billing.payPlatforms.map(({ name, display_name, test, entry, currencies }) => ({
+      billing.payPlatforms.map(({ name, display_name, test, entry, publishable_key, currencies }) => ({
         platform_name: name,
         display_name,
         test,
         entry,
+        publishable_key: publishable_key ?? null,
         currencies: [...currencies],
       })),
     ),

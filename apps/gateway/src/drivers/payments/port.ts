@@ -1,6 +1,7 @@
 import type { Card } from '@berth/contract/billing'
 import type { ErrorCode } from '@berth/contract/errors'
 import type { Currency, Language } from '@berth/contract/limits'
+import type { PageSources } from '../../platform/http/page-security.ts'
 
 /**
  * The payments port: what Berth needs from whoever moves real (or test) money. A payment is an intent that lives at
@@ -19,6 +20,13 @@ export interface PaymentDriver {
   readonly currencies: readonly Currency[]
   /** Where a card is entered: in our form (`identify` reads it), or on a page of the platform's own. */
   readonly entry: 'card' | 'hosted'
+  /**
+   * Where `entry` is `hosted`: what a script of the platform's own is opened by in the customer's browser, which enters a
+   * card there and gives its name, for `source`. Null or left out where cards are entered at the platform's page alone.
+   */
+  readonly publishable_key?: string | null
+  /** The origins that the script needs, so that the console's policy lets them. */
+  readonly pageSources?: PageSources
   /** Whether new payments may begin. Those that have begun come to their end either way. */
   readonly offered: boolean
 
@@ -110,6 +118,8 @@ export interface IntentRequest {
   source: string
   /** Where a page of the platform sends the customer's browser afterwards. */
   return_url: string
+  /** The customer wants what is paid with kept for later charges; the answer names it once it is paid. */
+  keeps?: boolean
 }
 
 /** A webhook that the platform did send, and that says nothing that can be understood. */
@@ -198,6 +208,8 @@ export interface PlatformIntent extends SumsBack {
   next_url: string | null
   /** What was paid with, where that was chosen at the platform's own page. */
   card?: Card | null
+  /** What `saveMethod` takes for what was paid with, where it was to be kept. */
+  paid_with?: string | null
 }
 
 export interface PlatformEvent extends SumsBack {
@@ -214,6 +226,7 @@ export interface PlatformEvent extends SumsBack {
   /** As in `PlatformIntent`. */
   next_url: string | null
   card?: Card | null
+  paid_with?: string | null
   /** It says that something moved, and not how far: `complete` asks. */
   incomplete?: true
 }

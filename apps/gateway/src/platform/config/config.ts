@@ -70,7 +70,8 @@ export interface Config {
   /** Null where customers do not pay by Stripe. */
   readonly stripe: {
     readonly secretKey: string
-    readonly publishableKey: string
+    /** Null: nothing of Stripe's is loaded into the console. */
+    readonly publishableKey: string | null
     readonly webhookSecret: string
     /** Whether the keys move real money. */
     readonly live: boolean
@@ -285,19 +286,23 @@ function checkCasdoor(values: Values): string[] {
   )
 }
 
-const STRIPE_PARTS = ['BERTH_STRIPE_PUBLISHABLE_KEY', 'BERTH_STRIPE_WEBHOOK_SECRET'] as const
+const STRIPE_PARTS = [
+  'BERTH_STRIPE_PUBLISHABLE_KEY',
+  'BERTH_STRIPE_WEBHOOK_SECRET',
+  'BERTH_STRIPE_API',
+] as const
 
-/** All or none, and of one mode: what is paid with one key is not seen with another. */
+/** The secrets together or none, and keys of one mode: what is paid with one key is not seen with another. */
 function checkStripe(values: Values): string[] {
   const { BERTH_STRIPE_SECRET_KEY: secret, BERTH_STRIPE_PUBLISHABLE_KEY: publishable } = values
   if (secret === null) {
-    return [...STRIPE_PARTS, 'BERTH_STRIPE_API' as const]
-      .filter(name => values[name] !== null)
-      .map(name => `${name} is of no use without BERTH_STRIPE_SECRET_KEY.`)
+    return STRIPE_PARTS.filter(name => values[name] !== null).map(
+      name => `${name} is of no use without BERTH_STRIPE_SECRET_KEY.`,
+    )
   }
-  const missing = STRIPE_PARTS.filter(name => values[name] === null).map(
-    name => `${name} is needed with BERTH_STRIPE_SECRET_KEY: it takes ${SETTINGS[name].takes}.`,
-  )
+  const name = 'BERTH_STRIPE_WEBHOOK_SECRET'
+  const needed = `${name} is needed with BERTH_STRIPE_SECRET_KEY: it takes ${SETTINGS[name].takes}.`
+  const missing = values[name] === null ? [needed] : []
   if (publishable === null || isLive(secret) === isLive(publishable)) return missing
   return [
     ...missing,
@@ -314,7 +319,7 @@ function stripeOf(values: Values): Config['stripe'] {
   if (secretKey === null) return null
   return {
     secretKey,
-    publishableKey: values.BERTH_STRIPE_PUBLISHABLE_KEY ?? '',
+    publishableKey: values.BERTH_STRIPE_PUBLISHABLE_KEY,
     webhookSecret: values.BERTH_STRIPE_WEBHOOK_SECRET ?? '',
     live: isLive(secretKey),
     apiUrl: apiUrl === null ? null : new URL(apiUrl).origin,

@@ -446,14 +446,16 @@ export const SETTINGS = {
     default: '',
     takes: 'a secret or restricted key of Stripe, such as sk_live_…',
     about:
-      'With it customers pay by Stripe, at Stripe’s own page. A key of test mode moves no money, and is treated as test ' +
-      'cards are. "Payments" in docs/operating.md says what to set up there. Needs the next two settings.',
+      'With it customers pay by Stripe, at Stripe’s own page unless the next setting says otherwise. A key of test mode moves no money, and is treated as test ' +
+      'cards are. "Payments" in docs/operating.md says what to set up there. Needs BERTH_STRIPE_WEBHOOK_SECRET.',
     secret: true,
   }),
   BERTH_STRIPE_PUBLISHABLE_KEY: setting(optional(z.string().regex(/^pk_(test|live)_[A-Za-z0-9_]{8,240}$/)), {
     default: '',
     takes: 'the publishable key of the same account and mode, such as pk_live_…',
-    about: 'Needed with BERTH_STRIPE_SECRET_KEY: that both are of one mode shows that neither was mixed up.',
+    about:
+      'With it new cards are entered in a frame of Stripe’s on the payments page, for which the console loads Stripe’s ' +
+      'script there. Without it they are entered at Stripe’s own page, and nothing of Stripe’s is loaded.',
   }),
   BERTH_STRIPE_WEBHOOK_SECRET: setting(optional(z.string().regex(/^whsec_[A-Za-z0-9+/=_-]{8,240}$/)), {
     default: '',

@@ -15,6 +15,7 @@ interface ConsoleOptions {
   log: Pick<Logger, 'warn' | 'debug'>
   consoleDir: string | null
   publicUrl: string | null
+  sources?: PageSources | null
   signInSources?: PageSources | null
   brands: readonly Brand[]
   payments: string

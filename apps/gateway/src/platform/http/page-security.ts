@@ -17,11 +17,13 @@ export interface PageSources {
   connect: readonly string[]
 }
 
-/** The one page that may load something of others: a captcha, where the operator chose a service for it. */
+/** The page that may load a captcha besides, where the operator chose a service for it. */
 const SIGN_IN_PATH = '/auth'
 
 interface PageSecurityOptions {
   publicUrl: string | null
+  /** What every page may load besides: a customer goes from page to page, and the policy stays that of the first. */
+  sources?: PageSources | null
   /** What the sign-in page may load besides. */
   signInSources?: PageSources | null
   /** For pages of others' making that write styles of their own; scripts stay as they are. */
@@ -41,15 +43,17 @@ export async function securePages(
   scope: FastifyInstance,
   {
     publicUrl,
+    sources = null,
     signInSources = null,
     inlineStyles = false,
     sourcesOf = () => NO_SOURCES,
   }: PageSecurityOptions,
 ): Promise<void> {
   const others = (kind: keyof PageSources) => {
-    if (!signInSources || signInSources[kind].length === 0) return []
-    const sources = signInSources[kind].join(' ')
-    return [(request: IncomingMessage) => (isSignIn(request) ? sources : '')]
+    const everywhere = sources?.[kind] ?? []
+    if (!signInSources || signInSources[kind].length === 0) return everywhere
+    const ofSignIn = signInSources[kind].join(' ')
+    return [...everywhere, (request: IncomingMessage) => (isSignIn(request) ? ofSignIn : '')]
   }
   scope.addHook('onRequest', (request: FastifyRequest, reply, done) => {
     const nonce = randomBytes(NONCE_BYTES).toString('base64')

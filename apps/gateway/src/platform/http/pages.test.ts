@@ -109,6 +109,26 @@ describe("the console's page", () => {
     }
   })
 
+  test('allows what a way to pay loads on every page, beside what the sign-in page may', async () => {
+    const of = (origin: string) => ({ script: [origin], frame: [origin], style: [], connect: [origin] })
+    const given = { sources: of('https://pay.example'), signInSources: of('https://captcha.example') }
+    const open = await startTestServer(database.db, [], { consoleDir, ...given })
+    try {
+      for (const [path, origins] of [
+        ['/payments', 'https://pay.example'],
+        ['/auth', 'https://pay.example https://captcha.example'],
+      ] as const) {
+        const policy = (await fetch(open.origin + path)).headers.get('content-security-policy') ?? ''
+        const parts = policy.split(';').map(part => part.trim().replace(/ +/g, ' '))
+        expect(parts).toContain(`frame-src 'self' ${origins}`)
+        expect(parts.find(part => part.startsWith('script-src'))).toMatch(new RegExp(` ${origins}$`))
+        expect(parts.find(part => part.startsWith('style-src'))).not.toContain('example')
+      }
+    } finally {
+      await open.close(0)
+    }
+  })
+
   test('names the scripts and texts of its path, and none on a path that is unknown', async () => {
     const known = await (await fetch(`${server.origin}/auth?mode=signup`)).text()
     expect(known).toContain('<link rel="modulepreload" crossorigin href="/assets/auth-abc123.js"></head>')

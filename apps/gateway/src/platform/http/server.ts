@@ -47,7 +47,9 @@ export interface ServerOptions extends FrontDoorOptions {
   payments: string
   /** The built console; null or a folder that is missing: the page says so. */
   consoleDir: string | null
-  /** Others' origins that the sign-in page may load from; null or left out: none. */
+  /** Others' origins that every page of the console may load from; null or left out: none. */
+  sources?: PageSources | null
+  /** The same of the sign-in page, besides. */
   signInSources?: PageSources | null
   /** Makes the published document; asked once. */
   openApi: () => object

@@ -9,14 +9,12 @@ import type { PayWithState } from './use-pay-with.ts'
 
 interface PayWithProps {
   payWith: PayWithState
-  /** Whether a new card can be kept as it is entered here. */
-  maySave: boolean
   /** Where a new card is entered; shown while one is chosen. */
   children: ReactNode
 }
 
 /** What a top-up is paid with: one of what is kept, or a new card that is kept only if the customer says so (R3.7). */
-export function PayWith({ payWith, maySave, children }: PayWithProps) {
+export function PayWith({ payWith, children }: PayWithProps) {
   const { t } = useTranslation('methods')
   const { methods, method, choice, choose } = payWith
   const name = useId()
@@ -42,12 +40,12 @@ export function PayWith({ payWith, maySave, children }: PayWithProps) {
               onChange={() => choose({ ...choice, methodId: null })}
             />
             <span className={classes.words}>{t('new_card')}</span>
-            {maySave && <span className={classes.second}>{t('pay_with.kept_if')}</span>}
+            <span className={classes.second}>{t('pay_with.kept_if')}</span>
           </label>
         </fieldset>
       )}
       {method === null && children}
-      {method === null && maySave && (
+      {method === null && (
         <Checkbox
           label={t('pay_with.save')}
           description={t('pay_with.save_note')}

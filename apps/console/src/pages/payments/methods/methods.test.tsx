@@ -27,8 +27,15 @@ const TEST_CARDS = {
   display_name: 'Test card',
   test: true,
   entry: 'card',
+  publishable_key: null,
 } as const
-const HOSTED = { platform_name: 'stripe', display_name: 'Stripe', test: false, entry: 'hosted' } as const
+const HOSTED = {
+  platform_name: 'stripe',
+  display_name: 'Stripe',
+  test: false,
+  entry: 'hosted',
+  publishable_key: null,
+} as const
 const NAMESPACES = ['methods', 'payments'] as const
 
 async function show(Shown: () => React.ReactNode, answers: Answers, verified = true) {

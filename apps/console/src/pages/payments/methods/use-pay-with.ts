@@ -12,6 +12,8 @@ export interface PayChoice {
 }
 
 export interface PayWithState {
+  /** Whether it is known what is kept, or that it cannot be known now. */
+  isKnown: boolean
   choice: PayChoice
   choose: (choice: PayChoice) => void
   /** What can be chosen: the default first. */
@@ -26,9 +28,10 @@ export interface PayWithState {
  */
 export function usePayWith(before: PayChoice = { saves: false }): PayWithState {
   const [choice, choose] = useState(before)
-  const { data } = useQuery(queryOf(listPaymentMethods, {}))
+  const { data, isPending } = useQuery(queryOf(listPaymentMethods, {}))
   const methods = (data ?? []).filter(({ status }) => status === 'saved')
   const usable = methods.filter(({ expired }) => !expired)
   const chosen = usable.find(({ id }) => id === choice.methodId)
-  return { choice, choose, methods, method: choice.methodId === null ? null : (chosen ?? usable[0] ?? null) }
+  const method = choice.methodId === null ? null : (chosen ?? usable[0] ?? null)
+  return { isKnown: !isPending, choice, choose, methods, method }
 }

@@ -38,6 +38,7 @@ export interface Told extends SumsBack {
   failure: ErrorCode | null
   next_url: string | null
   card?: Card | null
+  paid_with?: string | null
 }
 
 /**

@@ -121,6 +121,7 @@ async function ask(
     currency: intent.currency,
     source: intent.source ?? '',
     return_url: returnUrl(deps, intent),
+    ...(intent.savesMethod && { keeps: true }),
   })
 }
 
@@ -189,7 +190,7 @@ export async function apply(
     .returning()
   await moveMoney(tx, deps, row, changed)
   if (!isOpen(changed.state) && isNewEnd(row, changed)) {
-    await noteMethodOfPayment(tx, deps, changed, row.source)
+    await noteMethodOfPayment(tx, deps, changed, told.paid_with ?? row.source)
     if (changed.origin === 'auto') await noteAutoPayment(tx, deps, changed)
   }
   return { intent: changed, moved }

@@ -45,7 +45,13 @@ beforeEach(async () => {
 
 test('[R2.22] a customer pays at Stripe’s page; only what Stripe says then is booked, and once', async () => {
   expect((await ask('GET', '/pay-platform')).data).toMatchObject([
-    { platform_name: 'stripe', display_name: 'Stripe', entry: 'hosted', test: true },
+    {
+      platform_name: 'stripe',
+      display_name: 'Stripe',
+      entry: 'hosted',
+      test: true,
+      publishable_key: stripe.settings.publishableKey,
+    },
   ])
   const { id, page, answer } = await begin()
   expect(answer).toMatchObject({ status: 'requires_action', next_url: expect.stringMatching(/^https:/) })

@@ -167,10 +167,8 @@ async function checkRequest(deps: PaymentsDeps, request: TopupRequest): Promise<
 }
 
 /** @throws ApiError `required_fields` where nothing was entered; the driver's refusal. */
-function readEntered(driver: PaymentDriver, { source, savesMethod = false }: TopupRequest): Charged {
+function readEntered(driver: PaymentDriver, { source }: TopupRequest): Charged {
   if (source === undefined) throw fieldFault('source', 'required')
-  // What is entered at a platform's own page is kept by adding it there: nothing of it is known here.
-  if (savesMethod && driver.entry !== 'card') throw fieldFault('save_method', 'not_allowed')
   const read = driver.identify(source)
   if (!read.accepted) {
     throw new ApiError(read.failure, { fields: [{ path: 'source', rule: 'not_allowed' }] })

@@ -2,6 +2,7 @@ import { CURRENCIES } from '@berth/contract/limits'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Config } from '../../../platform/config/config.ts'
 import type { Database } from '../../../platform/database/database.ts'
+import type { PageSources } from '../../../platform/http/page-security.ts'
 import type { Logger } from '../../../platform/log.ts'
 import type { PaymentDriver, SourceAnswer } from '../port.ts'
 import { createStripeClient } from './stripe-client.ts'
@@ -19,6 +20,16 @@ import { beginCardPage, endCardPage, forgetCard, readCardPage, saveCard } from '
 
 const NAME = 'stripe'
 const DISPLAY_NAME = 'Stripe'
+/**
+ * What Stripe's script needs of a page that has a frame of Stripe's in it, as its guide to security lists it; but for what
+ * finds addresses on maps, of which nothing is asked.
+ */
+const PAGE_SOURCES: PageSources = {
+  script: ['https://js.stripe.com', 'https://*.js.stripe.com'],
+  frame: ['https://js.stripe.com', 'https://*.js.stripe.com', 'https://hooks.stripe.com'],
+  style: [],
+  connect: ['https://api.stripe.com'],
+}
 const METHOD = /^pm_[A-Za-z0-9_]{1,100}$/
 
 interface StripeDriverDeps {
@@ -31,8 +42,8 @@ interface StripeDriverDeps {
 }
 
 /**
- * Payments by Stripe. Cards are entered at Stripe's own page (Checkout) or are saved there already: no number ever
- * passes through here. What became of a payment is asked from Stripe; a webhook and the list of events only say of
+ * Payments by Stripe. Cards are entered at Stripe's own page (Checkout), in a frame of Stripe's in ours, or are saved there
+ * already: no number ever passes through here. What became of a payment is asked from Stripe; a webhook and the list of events only say of
  * which payment to ask.
  * @param given The database keeps which customer is which at Stripe, and nothing else.
  */
@@ -45,6 +56,8 @@ export function createStripeDriver({ settings, offered, ...given }: StripeDriver
     test: !live,
     currencies: CURRENCIES,
     entry: 'hosted',
+    publishable_key: settings.publishableKey,
+    ...(settings.publishableKey !== null && { pageSources: PAGE_SOURCES }),
     offered,
     identify: identifySource,
     createIntent: request => createPayment(deps, request),

@@ -26,6 +26,12 @@ export const CHECKOUT = 'checkout'
 /** Refunds, and disputes, of one payment that are read. */
 const BACK_MAX = 1_000
 
+/**
+ * Has Stripe keep a card with the payment that it is entered for, and ask the bank for later ones at once. One that was
+ * paid with otherwise is of no use any more.
+ */
+const KEEPS = { setup_future_usage: 'off_session' } as const
+
 const ASKED = { expand: ['latest_charge'] }
 const ASKED_OF_PAGE = { expand: ['payment_intent.latest_charge'] }
 
@@ -43,7 +49,7 @@ export interface Found {
  * Checkout, where the customer pays.
  */
 export function createPayment(deps: CustomersDeps, request: IntentRequest): Promise<PlatformIntent> {
-  const { reference, customer: userId, amount_cents: amount, source, return_url } = request
+  const { reference, customer: userId, amount_cents: amount, source, return_url, keeps = false } = request
   const currency = request.currency.toLowerCase()
   return askStripe(() =>
     withStripeCustomer(deps, userId, async customer => {
@@ -59,13 +65,14 @@ export function createPayment(deps: CustomersDeps, request: IntentRequest): Prom
               payment_method: source,
               allowed_payment_method_types: ['card'],
               metadata: { reference },
+              ...(keeps && KEEPS),
             },
             options,
           ),
         )
         return intentOf(made, null)
       }
-      const asked = checkoutOf(reference, customer, { currency, unit_amount: amount }, return_url)
+      const asked = checkoutOf({ reference, customer, keeps }, { currency, unit_amount: amount }, return_url)
       return pageOf(
         await makeOnce(key, options => deps.stripe.checkout.sessions.create(asked, options)),
         null,
@@ -76,8 +83,7 @@ export function createPayment(deps: CustomersDeps, request: IntentRequest): Prom
 
 /** A page of Checkout for one amount; what comes back is in the currency and the amount that were asked for. */
 function checkoutOf(
-  reference: string,
-  customer: string,
+  { reference, customer, keeps }: { reference: string; customer: string; keeps: boolean },
   price: { currency: string; unit_amount: number },
   returnUrl: string,
 ): Stripe.Checkout.SessionCreateParams {
@@ -88,7 +94,7 @@ function checkoutOf(
     adaptive_pricing: { enabled: false },
     client_reference_id: reference,
     metadata: { reference },
-    payment_intent_data: { metadata: { reference, entry: CHECKOUT } },
+    payment_intent_data: { metadata: { reference, entry: CHECKOUT }, ...(keeps && KEEPS) },
     success_url: returnUrl,
     cancel_url: returnUrl,
   }
@@ -258,7 +264,14 @@ type Moved = Pick<PlatformIntent, 'status' | 'failure' | 'next_url'>
 /** A payment intent in the words of the port. */
 function intentOf(payment: Stripe.PaymentIntent, sums: SumsBack | null): PlatformIntent {
   const charge = typeof payment.latest_charge === 'object' ? payment.latest_charge : null
-  return { ...NOTHING_BACK, ...sums, ...movedOf(payment), intent_id: payment.id, card: cardOfCharge(charge) }
+  const known = { intent_id: payment.id, card: cardOfCharge(charge), paid_with: keptOf(payment) }
+  return { ...NOTHING_BACK, ...sums, ...movedOf(payment), ...known }
+}
+
+/** The card of a payment, where it is kept with that. */
+function keptOf({ setup_future_usage, payment_method: method }: Stripe.PaymentIntent): string | null {
+  if (setup_future_usage !== KEEPS.setup_future_usage) return null
+  return typeof method === 'string' ? method : (method?.id ?? null)
 }
 
 function movedOf({ status, last_payment_error: error, next_action }: Stripe.PaymentIntent): Moved {
@@ -287,7 +300,8 @@ function movedOf({ status, last_payment_error: error, next_action }: Stripe.Paym
 function pageOf(page: Stripe.Checkout.Session, sums: SumsBack | null): PlatformIntent {
   const paid = typeof page.payment_intent === 'object' ? page.payment_intent : null
   const charge = typeof paid?.latest_charge === 'object' ? paid.latest_charge : null
-  const known = { ...NOTHING_BACK, ...sums, intent_id: page.id, card: cardOfCharge(charge) }
+  const paid_with = paid && keptOf(paid)
+  const known = { ...NOTHING_BACK, ...sums, intent_id: page.id, card: cardOfCharge(charge), paid_with }
   if (page.status === 'open') {
     return { ...known, status: 'requires_action', failure: null, next_url: page.url }
   }

@@ -2,11 +2,8 @@ import { and, eq } from 'drizzle-orm'
 import type { MethodPage, PaymentDriver, PlatformMethod } from '../../../../drivers/payments/port.ts'
 import { currencyOf } from '../../ledger/wallet.ts'
 import type { PaymentsDeps } from '../intents.ts'
-import type { Method } from './stored.ts'
+import { CHECKOUT_SOURCE, type Method } from './stored.ts'
 import { paymentMethod } from './tables.ts'
-
-/** What a customer names as source where the platform asks on a page of its own. */
-export const CHECKOUT_SOURCE = 'checkout'
 
 /** What a platform said of what is to be kept: it has it, or where the customer enters it; neither: it was given up. */
 export interface Kept {

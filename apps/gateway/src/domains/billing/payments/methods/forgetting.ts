@@ -2,8 +2,8 @@ import { and, eq, ne } from 'drizzle-orm'
 import { type PaymentDriver, PaymentRefused } from '../../../../drivers/payments/port.ts'
 import { lockWallet } from '../../ledger/wallet.ts'
 import type { PaymentsDeps } from '../intents.ts'
-import { askFor, CHECKOUT_SOURCE } from './asking.ts'
-import { isBeingCharged, type Method } from './stored.ts'
+import { askFor } from './asking.ts'
+import { CHECKOUT_SOURCE, isBeingCharged, type Method } from './stored.ts'
 import { paymentMethod } from './tables.ts'
 
 /**

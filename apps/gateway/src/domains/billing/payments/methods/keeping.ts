@@ -11,9 +11,9 @@ import { OPEN_STATES } from '../intent-states.ts'
 import { driverOf, type PaymentsDeps } from '../intents.ts'
 import { lookPauseMs } from '../recovery.ts'
 import { paymentIntent } from '../tables.ts'
-import { askFor, CHECKOUT_SOURCE, type Kept } from './asking.ts'
+import { askFor, type Kept } from './asking.ts'
 import { drop, forget } from './forgetting.ts'
-import { ensureDefault, type Method } from './stored.ts'
+import { CHECKOUT_SOURCE, ensureDefault, type Method } from './stored.ts'
 import { paymentMethod } from './tables.ts'
 
 /** What is not kept by then is given up, so that nothing is saving for ever: a visit to a platform's page ends before. */

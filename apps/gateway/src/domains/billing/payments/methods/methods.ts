@@ -15,10 +15,10 @@ import { currencyOf, lockWallet, readTotals } from '../../ledger/wallet.ts'
 import type { AutoTopupRow } from '../auto-topup/stored.ts'
 import { readAuto } from '../auto-topup/stored.ts'
 import { offeredDriver, type PaymentsDeps } from '../intents.ts'
-import { CHECKOUT_SOURCE } from './asking.ts'
 import { whyNotCharged } from './chargeable.ts'
 import { carryOnMethod } from './keeping.ts'
 import {
+  CHECKOUT_SOURCE,
   ensureDefault,
   isExpired,
   isKeptOf,

@@ -5,14 +5,14 @@ import type { Transaction } from '../../../../platform/database/database.ts'
 import type { Ids } from '../../../../platform/ids.ts'
 import { isPaid } from '../intent-states.ts'
 import type { paymentIntent } from '../tables.ts'
-import { isKeptOf } from './stored.ts'
+import { CHECKOUT_SOURCE, isKeptOf } from './stored.ts'
 import { paymentMethod } from './tables.ts'
 
 /**
  * What follows for saved methods from a payment that has come to an end: what was entered for it is kept where the
  * customer said so and it was paid, and a saved one remembers how it went. Call it in the transaction that books the
  * end, under the wallet's lock, so that it happens once.
- * @param source What was charged, which the payment's row has lost by now.
+ * @param source What was charged, which the payment's row has lost by now: as the platform named it, or as it was entered.
  */
 export async function noteMethodOfPayment(
   tx: Transaction,
@@ -27,7 +27,8 @@ export async function noteMethodOfPayment(
       : { refusedAt: clock.now(), refusedFor: intent.failure }
     await tx.update(paymentMethod).set(refused).where(eq(paymentMethod.id, methodId))
   }
-  if (!intent.savesMethod || !isPaid(state) || source === null) return
+  // Of what was paid at a page without being kept there, nothing can be kept afterwards.
+  if (!intent.savesMethod || !isPaid(state) || source === null || source === CHECKOUT_SOURCE) return
   // What was added in the meantime may have taken the last place; the payment stands either way.
   if ((await tx.$count(paymentMethod, isKeptOf(userId))) >= PAYMENT_METHODS_PER_USER_MAX) return
   await tx

@@ -4,6 +4,9 @@ import { OPEN_STATES } from '../intent-states.ts'
 import { paymentIntent } from '../tables.ts'
 import { paymentMethod } from './tables.ts'
 
+/** What a customer names as source where the platform asks on a page of its own. */
+export const CHECKOUT_SOURCE = 'checkout'
+
 export type Method = typeof paymentMethod.$inferSelect
 
 /** One that can be charged: the platform has it. */

@@ -68,6 +68,34 @@ test('[R3.7] the same card is one row, however it is entered, and is forgotten w
   for (const { id } of kept) expect(await pay(id)).toMatchObject({ status: 'settled' })
 })
 
+test('[R3.7] a card is kept with the payment that it is entered for, at either place, where its customer says so and it is paid', async () => {
+  const payWith = (source: string, savesMethod: boolean) =>
+    billing.topUp(topupRequest(userId, { platformName: 'stripe', source, savesMethod }))
+  const kept = async () => {
+    fixture.clock.advance(3_600)
+    await billing.recoverTopups()
+    await recover()
+    return (await list()).map(({ last4, status }) => [last4, status])
+  }
+  // At Stripe's page: first without being kept, then with it, the first card there being declined.
+  stripe.house.payAt(pageOf((await payWith('checkout', false)).next_url), WORKS)
+  expect(await kept()).toEqual([])
+  const page = pageOf((await payWith('checkout', true)).next_url)
+  stripe.house.payAt(page, '4000000000000002')
+  stripe.house.payAt(page, WORKS)
+  expect(await kept()).toEqual([['4242', 'saved']])
+  // In our own form, where Stripe's script has named it.
+  expect(await payWith(stripe.house.card('5555555555554444'), false)).toMatchObject({ status: 'settled' })
+  await expect(payWith(stripe.house.card('4000000000000002'), true)).rejects.toMatchObject({
+    code: 'card_declined',
+  })
+  expect(await kept()).toHaveLength(1)
+  await payWith(stripe.house.card('5555555555554444'), true)
+  expect((await list()).map(({ last4 }) => last4)).toEqual(['4242', '4444'])
+  for (const { id } of await list()) expect(await pay(id)).toMatchObject({ status: 'settled' })
+  expect(await billing.checkBooks()).toEqual([])
+})
+
 test('[R3.7] a card that another row names is not forgotten at the platform', async () => {
   const { method } = await add(stripe.house.card(WORKS, 'fp_named'))
   const [row] = await rows()

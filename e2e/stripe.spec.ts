@@ -1,0 +1,129 @@
+import { type BrowserContext, expect, type Page } from '@playwright/test'
+import { STRIPE_SETTINGS, type StripeServer, startStripeServer } from '../apps/gateway/test/stripe-server.ts'
+import { type Gateway, startGateway } from './gateway.ts'
+import { lookAt } from './looks.ts'
+import { openSignedIn, signUp, test, verifyAddress } from './walk.ts'
+
+/**
+ * Goal: a new card is entered in a frame of Stripe's, its number goes nowhere else, and what became of the payment is what
+ * the gateway has from Stripe. Method: a double of Stripe's API behind the gateway, and in place of Stripe's script one of
+ * ours with the few functions that the console calls. Stripe itself is never reached, and nobody has seen its frame here.
+ */
+test.describe.configure({ mode: 'serial' })
+
+const STELLA = { email: 'stella@example.org', password: 'Harbour-Light-7', name: 'Stella' }
+const WORKS = '4242424242424242'
+const DECLINED = '4000000000000002'
+const SCRIPTS = 'https://js.stripe.com/**'
+
+let stripe: StripeServer
+let gateway: Gateway
+let context: BrowserContext
+let page: Page
+/** Which of Stripe's addresses the page has asked for, and all that it has sent to the gateway. */
+const asked: string[] = []
+const sent: string[] = []
+
+test.beforeAll(async ({ browser }) => {
+  stripe = await startStripeServer({ now: () => new Date() })
+  gateway = await startGateway({
+    BERTH_STRIPE_SECRET_KEY: STRIPE_SETTINGS.secretKey,
+    BERTH_STRIPE_PUBLISHABLE_KEY: STRIPE_SETTINGS.publishableKey,
+    BERTH_STRIPE_WEBHOOK_SECRET: STRIPE_SETTINGS.webhookSecret,
+    BERTH_STRIPE_API: stripe.settings.apiUrl,
+  })
+  await signUp(gateway, STELLA)
+  await verifyAddress(gateway, STELLA.email)
+  context = await openSignedIn(browser, gateway, STELLA)
+  page = await context.newPage()
+  // As Stripe's script does it: the number leaves the browser for Stripe, and a name comes back.
+  await page.exposeFunction('cardAtStripe', (number: string) =>
+    stripe.house.card(number.replaceAll(' ', '') as Parameters<StripeServer['house']['card']>[0]),
+  )
+  await page.route(SCRIPTS, route => route.fulfill({ contentType: 'text/javascript', body: STAND_IN }))
+  page.on('request', request => {
+    if (new URL(request.url()).hostname.endsWith('stripe.com')) asked.push(request.url())
+    else sent.push(`${request.url()} ${request.postData() ?? ''}`)
+  })
+})
+
+test.afterAll(async () => {
+  await context?.close()
+  await gateway?.stop()
+  await stripe?.close()
+})
+
+test('[R2.22] [R3.7] a new card is entered in Stripe’s frame, pays, is kept where that is said, and its number stays away from here', async () => {
+  const answer = await page.goto('/payments')
+  const policy = (await answer?.allHeaders())?.['content-security-policy']
+  expect(policy).toMatch(/script-src [^;]*https:\/\/js\.stripe\.com/)
+  expect(policy).toMatch(/frame-src [^;]*https:\/\/hooks\.stripe\.com/)
+  await expect(page.getByRole('heading', { name: 'Payment methods' })).toBeVisible()
+  expect(asked, 'nothing of Stripe’s is loaded before a card is entered').toEqual([])
+  await fill('25', DECLINED)
+  await expect(dialog().getByText('These fields are Stripe’s own', { exact: false })).toBeVisible()
+  await lookAt(page, 'topup-frame')
+  await pay()
+  await expect(dialog().getByRole('alert')).toContainText('The card was declined.')
+  await expect(frame()).toHaveValue(DECLINED)
+  await frame().fill('')
+  await pay()
+  await expect(dialog().getByRole('alert')).toContainText('Your card number is incomplete.')
+  await frame().fill(WORKS)
+  await dialog().getByLabel('Save this card').check()
+  await pay()
+  await expect(page.getByRole('banner').getByText('$25.00')).toBeVisible()
+  await expect(page.getByText('Visa ending 4242').first()).toBeVisible()
+  expect(asked.length).toBeGreaterThan(0)
+  expect(sent.filter(text => text.includes('4242424242') || text.includes('4000000000'))).toEqual([])
+  expect(sent.some(text => text.includes('/api/bill/topup') && text.includes('"source":"pm_'))).toBe(true)
+})
+
+function dialog() {
+  return page.getByRole('dialog')
+}
+
+function frame() {
+  return dialog().getByLabel('Number, at Stripe')
+}
+
+async function fill(amount: string, number: string): Promise<void> {
+  await page.goto('/payments?topup=open')
+  await dialog().getByLabel('Amount in USD').fill(amount)
+  const other = dialog().getByText('A new card')
+  await expect(frame().or(other).first()).toBeVisible()
+  if (await other.isVisible()) await other.click()
+  await frame().fill(number)
+}
+
+async function pay(): Promise<void> {
+  await dialog().getByRole('button', { name: /^Pay/ }).click()
+}
+
+/** What the console calls of Stripe's script: it draws a field, and gives a card a name. */
+const STAND_IN = `
+window.Stripe = key => ({
+  version: 'stand-in',
+  elements: () => {
+    const field = document.createElement('input')
+    const listeners = {}
+    return {
+      field,
+      update: () => {},
+      submit: async () => field.value === '' ? { error: { message: 'Your card number is incomplete.' } } : {},
+      create: () => ({
+        on: (name, listener) => { listeners[name] = listener },
+        mount: place => {
+          const label = document.createElement('label')
+          label.append('Number, at Stripe ', field)
+          place.append(label)
+          listeners.ready()
+        },
+        destroy: () => {},
+      }),
+    }
+  },
+  createPaymentMethod: async ({ elements }) => ({ paymentMethod: { id: await window.cardAtStripe(elements.field.value) } }),
+})
+window.Stripe.version = 'stand-in'
+`

@@ -14,6 +14,7 @@ test.describe.configure({ mode: 'serial' })
 const STELLA = { email: 'stella@example.org', password: 'Harbour-Light-7', name: 'Stella' }
 const WORKS = '4242424242424242'
 const DECLINED = '4000000000000002'
+const ASKS = '4000002500003155'
 const SCRIPTS = 'https://js.stripe.com/**'
 
 let stripe: StripeServer
@@ -79,6 +80,40 @@ test('[R2.22] [R3.7] a new card is entered in Stripe’s frame, pays, is kept wh
   expect(sent.some(text => text.includes('/api/bill/topup') && text.includes('"source":"pm_'))).toBe(true)
 })
 
+test('[R2.22] a bank that asks is gone to, and only what Stripe says then is believed', async () => {
+  await fill('30', ASKS)
+  await pay()
+  const way = dialog().getByRole('link', { name: /^Continue to Stripe/ })
+  await expect(way).toHaveAttribute('href', /^https:\/\/hooks\.stripe\.test\/3ds\//)
+  const [, id = ''] = /topup=(t_[\w-]+)/.exec(String(waiting()?.return_url)) ?? []
+  await page.goto(`/payments?topup=${id}&redirect_status=succeeded`)
+  await expect(dialog().getByText('Waiting for you at Stripe')).toBeVisible()
+  await expect(page.getByRole('banner').getByText('$25.00')).toBeVisible()
+  stripe.house.answer(waiting()?.id ?? '', true)
+  for (const event of stripe.house.events.slice(-1)) {
+    const { body, headers } = stripe.deliver(event)
+    const hook = `${gateway.origin}/gateway/api/bill/webhook/stripe`
+    const told = await fetch(hook, {
+      method: 'POST',
+      body: Buffer.from(body),
+      headers: headers as Record<string, string>,
+    })
+    expect(told.status).toBe(200)
+  }
+  await expect(page.getByRole('banner').getByText('$55.00')).toBeVisible()
+})
+
+test('[R2.22] where Stripe’s script is blocked, the card is entered at Stripe’s page', async () => {
+  await page.unroute(SCRIPTS)
+  await page.route(SCRIPTS, route => route.abort())
+  await page.goto('/payments?topup=open')
+  await dialog().getByText('A new card').click()
+  await expect(
+    dialog().getByText('The card fields of Stripe could not be loaded.', { exact: false }),
+  ).toBeVisible()
+  await expect(dialog().getByRole('button', { name: 'Continue to Stripe' })).toBeEnabled()
+})
+
 function dialog() {
   return page.getByRole('dialog')
 }
@@ -98,6 +133,11 @@ async function fill(amount: string, number: string): Promise<void> {
 
 async function pay(): Promise<void> {
   await dialog().getByRole('button', { name: /^Pay/ }).click()
+}
+
+/** The payment that waits for the bank's question to be answered. */
+function waiting() {
+  return stripe.house.all('payment_intent').find(({ status }) => status === 'requires_action')
 }
 
 /** What the console calls of Stripe's script: it draws a field, and gives a card a name. */

@@ -147,6 +147,17 @@ describe('a conversation', () => {
     expect(conversation.turns()[0]).toBe(first)
   })
 
+  test('late words of an answer that another one has taken the place of are lost', async () => {
+    const { conversation, asked, settle, of } = start()
+    conversation.send(prompt('One'), asking('a'))
+    conversation.again('a', asking())
+    expect(asked[0]?.signal.aborted).toBe(true)
+    asked[0]?.say(piece('late'))
+    asked[1]?.say(piece('New'))
+    await settle()
+    expect(of('a')).toMatchObject({ state: 'writing', text: 'New' })
+  })
+
   test('clearing ends what is under way', async () => {
     const { conversation, asked, settle } = start()
     conversation.send(prompt('One'), asking('a'))

@@ -8,15 +8,18 @@ import subsetFont from 'subset-font'
  * Noto Sans as its packages have it: a hundred small files for each family, each with some of its signs. Only those
  * that a text needs are read, and only the signs of the text go into the document.
  */
-const FAMILIES = ['noto-sans-sc', 'noto-sans-jp', 'noto-sans-kr'] as const
+const FAMILIES = ['noto-sans-sc', 'noto-sans-jp', 'noto-sans-kr', 'noto-sans'] as const
 type Family = (typeof FAMILIES)[number]
 
-/** Han characters are drawn as the reader's language draws them; what a family lacks comes from the next. */
+/**
+ * Han characters are drawn as the reader's language draws them; what a family lacks comes from the next. The last one has
+ * the letters of Poland, Turkey or Greece, which the first three have only some of.
+ */
 const ORDER: Record<Language, readonly Family[]> = {
-  en: ['noto-sans-sc', 'noto-sans-jp', 'noto-sans-kr'],
-  zh: ['noto-sans-sc', 'noto-sans-jp', 'noto-sans-kr'],
-  ja: ['noto-sans-jp', 'noto-sans-sc', 'noto-sans-kr'],
-  ko: ['noto-sans-kr', 'noto-sans-sc', 'noto-sans-jp'],
+  en: ['noto-sans-sc', 'noto-sans-jp', 'noto-sans-kr', 'noto-sans'],
+  zh: ['noto-sans-sc', 'noto-sans-jp', 'noto-sans-kr', 'noto-sans'],
+  ja: ['noto-sans-jp', 'noto-sans-sc', 'noto-sans-kr', 'noto-sans'],
+  ko: ['noto-sans-kr', 'noto-sans-sc', 'noto-sans-jp', 'noto-sans'],
 }
 
 export type Weight = 'plain' | 'bold'

@@ -14,7 +14,7 @@ beforeAll(async () => {
   userId = await fixture.customer()
   await fixture.billing.invoices.setAddress(userId, {
     name: '北の港株式会社 김철수 🚢',
-    address: `Große Straße ${'long '.repeat(30)}\n北京市朝阳区`,
+    address: `Große Straße ${'long '.repeat(30)}\n北京市朝阳区\nŁódź Αθήνα Şişli`,
     tax_id: 'JP-7',
   })
   await fixture.billing.topUp(topupRequest(userId))
@@ -76,7 +76,7 @@ test.each(LANGUAGES)('[B23] [R3.10] an invoice as PDF says in %s what it says', 
     expect(text).toContain(one)
   }
   // Signs of every language, whichever the document is in; what no font has is a question mark.
-  for (const one of ['北の港株式会社', '김철수', '北京市朝阳区', 'GroßeStraße', '?'])
+  for (const one of ['北の港株式会社', '김철수', '北京市朝阳区', 'GroßeStraße', 'ŁódźΑθήναŞişli', '?'])
     expect(text).toContain(one)
 })
 

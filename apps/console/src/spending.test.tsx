@@ -1,4 +1,4 @@
-import { topup } from '@berth/contract/billing'
+import { getBalance, topup } from '@berth/contract/billing'
 import { calls } from '@berth/contract/calls'
 import { applyCoupon } from '@berth/contract/credits'
 import { getImage, officialImages } from '@berth/contract/images'
@@ -268,6 +268,7 @@ async function buyAndLeave(purchase: Purchase, answer: object) {
     onUnseen(() => undefined)
   })
   const { sent } = await answerCalls({
+    [getBalance.operation]: () => madeBalance(),
     ...purchase.reads,
     [purchase.operation]: () => held.promise.then(() => answer),
   })

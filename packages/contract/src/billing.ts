@@ -34,6 +34,14 @@ export const balance = z.object({
 z.globalRegistry.add(balance, { id: 'Balance' })
 export type Balance = z.infer<typeof balance>
 
+/**
+ * What a balance has for machines, and for all that is no call of a model, in cents: what is there less what is reserved. What may only be spent on
+ * models is never counted, as the gateway does not when it is asked to pay.
+ */
+export function spendableCents({ account_balance: account }: Pick<Balance, 'account_balance'>): number {
+  return account.amount - account.amount_freeze - account.amount_free
+}
+
 export const getBalance = defineCall({
   operation: 'bill.balance',
   method: 'GET',

@@ -10,13 +10,18 @@ import { BillingDialog } from './BillingDialog.tsx'
 import { madeInstance } from './instance-fixture.ts'
 import { RenewDialog } from './TermDialogs.tsx'
 
-/** Opens a dialog of somebody who has so many cents; a term costs 12.09, and 2.00 of the one before come back. */
+/** Opens a dialog of somebody who has so many cents to spend; a term costs 12.09, and 2.00 of the one before come back. */
 async function open(Dialog: FunctionComponent, availableCents: number) {
   const balance = sampleOf(getBalance.data) as { account_balance: object }
   const { sent } = await answerCalls({
     [getBalance.operation]: () => ({
       ...balance,
-      account_balance: { ...balance.account_balance, amount_available: availableCents },
+      // What is for models alone, and what is reserved, pays for no term.
+      account_balance: {
+        ...balance.account_balance,
+        ...{ amount: availableCents + 634, amount_available: availableCents + 500 },
+        ...{ amount_free: 500, amount_freeze: 134 },
+      },
     }),
     [previewBilling.operation]: () => ({
       ...(sampleOf(previewBilling.data) as object),

@@ -26,11 +26,21 @@ const SHARED = {
 } as const
 const DEDICATED = { ...SHARED, id: ID, type: 'dedicated', address: '203.0.113.20' } as const
 const PRICE: PublicIpPrice = { currency: 'USD', rate_micro_per_hour: '5000', total: 4, available: 3 }
+const BALANCE = sampleOf(getBalance.data) as { account_balance: object }
+/** What of a balance is counted, beside what is for models alone. */
+const having = (cents: number) => ({
+  ...BALANCE,
+  account_balance: {
+    ...BALANCE.account_balance,
+    ...{ amount: cents + 500, amount_available: cents + 500, amount_free: 500, amount_freeze: 0 },
+  },
+})
 const PORTS = { tcp_ports: [22], udp_ports: [53] }
 
 async function open(Dialog: FunctionComponent, answers: Parameters<typeof answerCalls>[0] = {}) {
   const answered = await answerCalls({
     [getPublicIpPrice.operation]: () => PRICE,
+    [getBalance.operation]: () => having(1),
     ...answers,
   })
   await renderInPage(
@@ -91,15 +101,7 @@ test.each([
   ],
   [
     'the balance does not cover an hour',
-    {
-      [getBalance.operation]: () => ({
-        ...(sampleOf(getBalance.data) as object),
-        account_balance: {
-          ...(sampleOf(getBalance.data) as { account_balance: object }).account_balance,
-          amount_available: 0,
-        },
-      }),
-    },
+    { [getBalance.operation]: () => having(0) },
     /does not cover its first hour/,
   ],
 ])('[R2.25] binding is off, with the reason, where %s', async (_, answers, reason) => {

@@ -1,4 +1,6 @@
+import { spendableCents } from '@berth/contract/billing'
 import type { Instance } from '@berth/contract/instances'
+import { microFromCents } from '@berth/contract/money'
 import { bindPublicIp, getPublicIpPrice, unbindPublicIp } from '@berth/contract/public-ip-calls'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
@@ -27,7 +29,7 @@ export function BindPublicIpDialog({ instance, opened, onClose }: InstanceDialog
   const off = useOffFor(bindPublicIp)
   const { data } = price
   const isNone = data?.available === 0
-  const available = balance && BigInt(balance.account_balance.amount_available) * 10_000n
+  const available = balance && microFromCents(spendableCents(balance))
   const isShort = data && available !== undefined && available < BigInt(data.rate_micro_per_hour)
   const price_micro = data?.rate_micro_per_hour ?? ''
   return (

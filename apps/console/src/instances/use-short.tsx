@@ -1,3 +1,4 @@
+import { spendableCents } from '@berth/contract/billing'
 import type { BillingPreview } from '@berth/contract/instance-terms'
 import { microFromCents } from '@berth/contract/money'
 import { useQuery } from '@tanstack/react-query'
@@ -18,7 +19,7 @@ export function useShort(preview: BillingPreview | undefined): ReactNode {
   if (!preview || preview.refused !== null || !balance) return null
   const { cost_micro, back_micro, reserve_micro } = preview
   const needed = BigInt(cost_micro) - BigInt(back_micro) + BigInt(reserve_micro)
-  if (microFromCents(balance.account_balance.amount_available) >= needed) return null
+  if (microFromCents(spendableCents(balance)) >= needed) return null
   return (
     <>
       {t('billing.short')}

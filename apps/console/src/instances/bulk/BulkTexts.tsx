@@ -1,3 +1,4 @@
+import { spendableCents } from '@berth/contract/billing'
 import { getPrice, type Instance } from '@berth/contract/instances'
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
@@ -111,7 +112,7 @@ function StartText({ instances }: { instances: readonly Instance[] }) {
       String(BigInt(data?.running_micro_per_hour ?? 0) * BigInt(setups[at]?.count ?? 0)),
     ),
   )
-  const available = balance.data?.account_balance.amount_available
+  const available = balance.data && spendableCents(balance.data)
   return (
     <>
       <p>{t('start.text')}</p>

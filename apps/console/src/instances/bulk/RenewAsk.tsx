@@ -1,3 +1,4 @@
+import { spendableCents } from '@berth/contract/billing'
 import { type BillingPreview, previewBilling, renewInstance } from '@berth/contract/instance-terms'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
@@ -57,7 +58,7 @@ export function RenewAsk({ question, onConfirm, onCancel }: AskProps) {
   })
   const isKnown = previews.data !== undefined
   const sum = sumMicro(priced.map(({ preview }) => preview.cost_micro))
-  const available = balance.data?.account_balance.amount_available
+  const available = balance.data && spendableCents(balance.data)
   const currency = priced[0]?.preview.currency ?? 'USD'
   return (
     <BulkConfirm

@@ -1,3 +1,4 @@
+import { spendableCents } from '@berth/contract/billing'
 import { deployInstance } from '@berth/contract/instances'
 import { CURRENCIES } from '@berth/contract/limits'
 import { IconCheck, IconX } from '@tabler/icons-react'
@@ -109,7 +110,7 @@ export function PriceCard(props: PriceCardProps) {
             <div>
               <dt>
                 {t('price.lasts', {
-                  amount: format.cents(balance.account_balance.amount_available, balance.currency),
+                  amount: format.cents(spendableCents(balance), balance.currency),
                 })}
               </dt>
               <dd>{format.duration(lasts)}</dd>

@@ -64,7 +64,8 @@ export function createBalanceReader({ db, clock, log }: BalanceDeps): BalanceRea
  * @param now Where what lasts is reckoned from.
  */
 export function toBalance(totals: WalletTotals, now: Date): Balance {
-  const available = centsFloor(totals.availableMicro + totals.freeMicro)
+  const free = centsFloor(totals.freeMicro)
+  const available = centsFloor(totals.availableMicro) + free
   const frozen = centsFloor(totals.heldMicro)
   const amount = available + frozen
   return {
@@ -73,7 +74,7 @@ export function toBalance(totals: WalletTotals, now: Date): Balance {
       amount,
       amount_available: available,
       amount_credits: Math.min(amount, centsFloor(totals.creditsMicro + totals.freeMicro)),
-      amount_free: centsFloor(totals.freeMicro),
+      amount_free: free,
       amount_freeze: frozen,
       amount_owed: centsCeil(totals.owedMicro),
     },

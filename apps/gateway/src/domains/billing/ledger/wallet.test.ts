@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { spendableCents } from '@berth/contract/billing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BillingFixture, createBillingFixture, topupRequest, UNIT } from '../billing-fixture.ts'
 import { toBalance } from './balance.ts'
@@ -124,6 +125,24 @@ test.each([
     example.shown,
   )
   expect(shown.amount).toBe(shown.amount_available + shown.amount_freeze)
+})
+
+test.each([
+  { available: 5_000n, free: 5_000n, spendable: 0 },
+  { available: 19_999n, free: 19_999n, spendable: 1 },
+  { available: 20_000n, free: 50_000n, spendable: 2 },
+])('[R3.6] what is for models alone makes no cent for machines: $available and $free', example => {
+  const { account_balance } = toBalance(
+    {
+      ...{ userId: randomUUID(), currency: 'USD', cashMicro: example.available, creditsMicro: 0n },
+      ...{ totalMicro: example.available, heldMicro: 0n, availableMicro: example.available },
+      ...{ burnMicroPerHour: 0n, owedMicro: 0n, unpostedMicro: 0n, unpostedSince: null, takenMicro: 0n },
+      ...{ postableMicro: 0n, unpaidSubjects: 0, freeMicro: example.free, endings: [], couponCount: 0 },
+    },
+    fixture.clock.now(),
+  )
+  expect(spendableCents({ account_balance })).toBe(example.spendable)
+  expect(account_balance.amount).toBe(account_balance.amount_available + account_balance.amount_freeze)
 })
 
 test('a hold takes from what is available, is one for each instance, and comes back', async () => {

@@ -103,7 +103,7 @@ describe('[R5.10] pictures in a chat', () => {
     const small = picture(url(Buffer.concat([PNG.subarray(0, 8), Buffer.alloc(100)])))
     const large = Buffer.concat([PNG, Buffer.alloc(2_100_000)])
     const bad: [object, string][] = [
-      [asking('seer', small, small, small), 'pictures_too_many'],
+      [asking('seer', small, small, small), 'pictures_over'],
       [asking('seer', picture(url(large))), 'picture_too_large'],
       [asking('seer', picture(url(PNG, 'image/gif'))), 'picture_type'],
       [asking('seer', picture(url(PNG, 'image/svg+xml'))), 'picture_type'],

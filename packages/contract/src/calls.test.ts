@@ -168,7 +168,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'bill.add-budget',
     'bill.edit-budget',
     'api_key.edit',
-    'check-in.take',
+    'check_in.take',
     'bill.remove-budget',
     'registry.edit',
     'registry.remove',

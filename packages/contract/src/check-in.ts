@@ -40,7 +40,7 @@ z.globalRegistry.add(checkInState, { id: 'CheckInState' })
 export type CheckInState = z.infer<typeof checkInState>
 
 export const getCheckIn = defineCall({
-  operation: 'check-in.get',
+  operation: 'check_in.get',
   method: 'GET',
   path: '/api/check-in',
   summary: 'Whether the free credit of today was taken, and when there is the next one.',
@@ -52,14 +52,14 @@ export const getCheckIn = defineCall({
 })
 
 export const checkIn = defineCall({
-  operation: 'check-in.take',
+  operation: 'check_in.take',
   method: 'POST',
   path: '/api/check-in',
   summary: 'Takes the free credit of today, for models alone: once for each account and day.',
   audience: 'verified',
   timeout: 'normal',
   audit: { because: 'It is seen among the credits, with the moment when it was taken.' },
-  stales: ['check-in.get', ...MONEY_READS],
+  stales: ['check_in.get', ...MONEY_READS],
   body: z.object({ time_zone: timeZone }),
   data: checkInState,
 })

@@ -285,7 +285,7 @@ export const FIELD_RULES = [
   'picture_address',
   'picture_type',
   'picture_too_large',
-  'pictures_too_many',
+  'pictures_over',
   'registry_mismatch',
   'moment',
   'moment_past',

@@ -3,8 +3,12 @@ import { calls } from '@berth/contract/calls'
 import { expect, test } from 'vitest'
 import { AUDIT_GROUPS } from './audit-groups.ts'
 
+/** These have a log of their own, or stand among the credits. */
+const NEVER_NOTED = ['model', 'check_in']
 /** What the log may hold: changes, those of guests too where a domain notes them by itself. */
-const CHANGES = calls.filter(call => !call.readOnly)
+const CHANGES = calls.filter(
+  call => !call.readOnly && !NEVER_NOTED.includes(call.operation.split('.')[0] ?? ''),
+)
 const texts = JSON.parse(
   readFileSync(new URL('../../../../public/locales/en/settings.json', import.meta.url), 'utf8'),
 )

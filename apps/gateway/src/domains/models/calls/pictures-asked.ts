@@ -44,7 +44,7 @@ export function checkPictures(
       if (typeof url !== 'string') throw fieldError(path, 'picture_address')
       bytes += requirePicture(sentPicture(url, texts), limits, path).base64.length
       count += 1
-      if (count > limits.count_max) throw fieldError(path, 'pictures_too_many')
+      if (count > limits.count_max) throw fieldError(path, 'pictures_over')
     })
   })
   return { count, bytes }

@@ -1,7 +1,9 @@
 import { getBalance } from '@berth/contract/billing'
 import { checkIn, getCheckIn } from '@berth/contract/check-in'
 import { listCredits } from '@berth/contract/credits'
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { userAccount } from '../src/domains/identity/tables.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -66,6 +68,16 @@ test('[R1.5] gives credit for models alone, with an end, once a day; days in a r
   expect(await stateIn()).toMatchObject({ streak: 0 })
   expect((await take()).envelope).toMatchObject({ data: { streak: 1 } })
   expect(await given()).toHaveLength(3)
+})
+
+test('[R1.5] [R6.3] is for accounts with a verified address alone', async () => {
+  const { userId } = customer
+  await gateway.database.db
+    .update(userAccount)
+    .set({ emailVerifiedAt: null })
+    .where(eq(userAccount.id, userId))
+  expect(await take()).toMatchObject({ httpStatus: 403 })
+  expect(await given()).toEqual([])
 })
 
 test('[R1.5] twenty at once are one, also from as many zones', async () => {

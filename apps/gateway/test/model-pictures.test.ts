@@ -29,6 +29,7 @@ beforeAll(async () => {
     hostedModel('painter', { kind: 'image', servers: [at(server)], image_input }),
     hostedModel('plain', { kind: 'image', servers: [at(server)] }),
     hostedModel('drawn', { kind: 'image', free_calls_per_day: 2 }),
+    hostedModel('drawn-too', { kind: 'image', free_calls_per_day: 1 }),
     hostedModel('one', { servers: [at(server)] }),
   ]
   gateway = await startGateway({
@@ -112,6 +113,13 @@ describe('[R7.6] [B10] pictures', () => {
     expect(items).toMatchObject([{ amount_micro: String(-2n * PRICES.image) }])
   })
 
+  test('[R7.8] more than were asked for are not paid for', async () => {
+    const more = Array.from({ length: 4 }, () => ({ b64_json: 'AAAA' }))
+    server.answer(paints(...more))
+    await client.images.generate({ model: 'painter', prompt: 'a harbour', n: 1 })
+    expect(await lastCall()).toMatchObject({ status: 'done', images: 1, costMicro: PRICES.image })
+  })
+
   test('the console gets them in the answer, and the same from the same words, seed and size', async () => {
     const order = { model: 'drawn', prompt: 'a harbour at dawn', seed: 7, size: '512x256', n: 2 }
     const pictures = async (part: object = {}) => {
@@ -144,6 +152,24 @@ describe('[R7.6] [B10] pictures', () => {
       .update(modelCall)
       .set({ startedAt: new Date(Date.now() - 86_400_000), status: 'done' })
       .where(eq(modelCall.userId, poor.userId))
+    expect([await draw(), await draw(), await draw()]).toEqual([200, 200, 402])
+  })
+
+  test('calls that cost nothing are there again at midnight of UTC, and are counted by model', async () => {
+    const poor = await gateway.signUp()
+    const draw = async (model = 'drawn') => (await ask({ model, prompt: 'x' }, poor.token)).status
+    expect([await draw(), await draw(), await draw()]).toEqual([200, 200, 402])
+    const other = [await draw('drawn-too'), await draw('drawn-too')]
+    expect(other).toEqual([200, 402])
+    const midnight = new Date().setUTCHours(0, 0, 0, 0)
+    const madeAt = (ms: number) =>
+      gateway.database.db
+        .update(modelCall)
+        .set({ startedAt: new Date(ms) })
+        .where(and(eq(modelCall.userId, poor.userId), eq(modelCall.modelId, 'drawn')))
+    await madeAt(midnight)
+    expect(await draw()).toBe(402)
+    await madeAt(midnight - 1)
     expect([await draw(), await draw(), await draw()]).toEqual([200, 200, 402])
   })
 

@@ -128,6 +128,14 @@ test('[R1.5] is narrowed by model, key, status, source and time; totals and file
     expect([items.length, totals?.calls], JSON.stringify(query)).toEqual([count, count])
     expect((await download(query)).length - 1, JSON.stringify(query)).toBe(count)
   }
+  // Another customer's key names nothing of theirs, in the list, its totals and its file.
+  const stranger = await models.customer()
+  const theirs: Record<string, string>[] = [{}, { key: made.id }, { model: 'one' }, { source: 'api' }]
+  for (const query of theirs) {
+    const { items, totals } = await log(query, stranger.token)
+    expect([items.length, totals?.calls], JSON.stringify(query)).toEqual([0, 0])
+    expect(await download(query, stranger.token), JSON.stringify(query)).toHaveLength(1)
+  }
   // A name that a spreadsheet would take for a formula is one no more.
   expect((await download({ key: made.id }))[1]).toContain(",'=cmd|calc,")
   await models.gateway.data(revokeApiKey, { params: { id: made.id } }, { token: customer.token })

@@ -3,6 +3,7 @@ import { eq } from 'drizzle-orm'
 import OpenAI, { APIError, PermissionDeniedError, RateLimitError } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { apiKeyDay, modelCall } from '../src/domains/models/tables.ts'
+import { hostedModel } from './hosted-models.ts'
 import {
   ANSWER_MAX,
   type ModelCustomer,
@@ -11,6 +12,7 @@ import {
   startModelGateway,
 } from './model-gateway.ts'
 import { begins, refuses, says } from './model-server.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
 
 const DAY_MS = 24 * 3_600_000
 /** What each answer costs: 50 tokens in at 2 and 100 out at 5 micro-units. */
@@ -22,7 +24,10 @@ let models: ModelGateway
 let aheadMs = 0
 
 beforeAll(async () => {
-  models = await startModelGateway({ clock: { now: () => new Date(Date.now() + aheadMs) } })
+  const plain = shippedCatalogue()
+  const more = [hostedModel('vectors', { kind: 'embedding' }), hostedModel('drawn', { kind: 'image' })]
+  const catalogue = { ...plain, models: [...plain.models, ...more] }
+  models = await startModelGateway({ catalogue, clock: { now: () => new Date(Date.now() + aheadMs) } })
 })
 afterAll(() => models.stop())
 beforeEach(() => {
@@ -57,6 +62,31 @@ describe('[B10] which models a key may name', () => {
     expect(refused).toMatchObject({ status: 403, code: 'model_not_found' })
     expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['two'])
     expect(await callsOf(customer)).toHaveLength(1)
+  })
+
+  test('others are refused by whichever path they are called, and so is what a key may not spend', async () => {
+    const bound = await models.customer(100, { models: ['two'] })
+    const poor = await models.customer(100, { spend_limit: { amount: 1, period: 'day' } })
+    await models.gateway.database.db.insert(apiKeyDay).values({
+      keyId: poor.keyId,
+      day: new Date(Date.now() + aheadMs).toISOString().slice(0, 10),
+      spentMicro: 9_999n,
+    })
+    const ways: [string, (client: OpenAI) => Promise<unknown>][] = [
+      ['chat', client => client.chat.completions.create(QUESTION)],
+      ['completions', client => client.completions.create({ model: 'one', prompt: 'Once' })],
+      ['embeddings', client => client.embeddings.create({ model: 'vectors', input: 'a harbour' })],
+      ['images', client => client.images.generate({ model: 'drawn', prompt: 'a harbour' })],
+    ]
+    for (const [way, ask] of ways) {
+      expect(await refusedOf(ask(bound.client())), way).toMatchObject({
+        status: 403,
+        code: 'model_not_found',
+      })
+      expect(await refusedOf(ask(poor.client())), way).toMatchObject({ code: 'insufficient_quota' })
+    }
+    expect(models.server.asked).toHaveLength(0)
+    expect([await callsOf(bound), await callsOf(poor)]).toEqual([[], []])
   })
 
   test('a key is changed for its next call, and to models alone that there are', async () => {
@@ -153,6 +183,39 @@ describe('[B10] what a key may spend', () => {
     await others.chat.completions.create(QUESTION)
   })
 
+  test('a call counts on the day on which it began, and one that is lost takes nothing of it', async () => {
+    const customer = await models.customer(100, { spend_limit: { amount: 1, period: 'day' } })
+    const days = () =>
+      models.gateway.database.db.select().from(apiKeyDay).where(eq(apiKeyDay.keyId, customer.keyId))
+    const late = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+    const saysLate =
+      (at: 0 | 1): ReturnType<typeof says> =>
+      async (response, asked) => {
+        await late[at].promise
+        await says('late', usage)(response, asked)
+      }
+    models.server.answer(saysLate(0), saysLate(1))
+    const ask = () => customer.client().chat.completions.create(QUESTION)
+    const first = ask()
+    await expect.poll(() => models.server.asked.length).toBe(1)
+    const began = new Date(Date.now() + aheadMs).toISOString().slice(0, 10)
+    aheadMs += DAY_MS
+    late[0].resolve()
+    await first
+    expect(await days()).toMatchObject([{ day: began, spentMicro: COST_MICRO, heldMicro: 0n }])
+
+    const second = ask()
+    await expect.poll(() => models.server.asked.length).toBe(2)
+    expect((await days()).map(({ heldMicro }) => heldMicro > 0n).sort()).toEqual([false, true])
+    aheadMs += DAY_MS
+    await models.gateway.gateway.models.endLost(new AbortController().signal)
+    const left = (await days()).reduce((sum, { heldMicro }) => sum + heldMicro, 0n)
+    expect(left).toBe(0n)
+    late[1].resolve()
+    await second
+    expect((await days()).reduce((sum, { spentMicro }) => sum + spentMicro, 0n)).toBe(COST_MICRO)
+  })
+
   test('a call that costs nothing after all takes nothing of it', async () => {
     const customer = await models.customer(100, { spend_limit: { amount: 1, period: 'month' } })
     models.server.answer(refuses(400, 'no'))
@@ -214,9 +277,17 @@ describe('[B3] [B10] a call with an Idempotency-Key', () => {
     expect(await spentOf(customer)).toBe(COST_MICRO)
     await ask('second')
     // Another key of the account has keys of its own, and a day later none is remembered.
+    const { token } = customer
+    const { key: apiKeyText } = await models.gateway.data(
+      createApiKey,
+      { body: { name: 'other' } },
+      { token },
+    )
+    await customer.client({ apiKey: apiKeyText }).chat.completions.create(QUESTION, once('first'))
+    expect(await spentOf(customer)).toBe(3n * COST_MICRO)
     aheadMs += DAY_MS
     await ask('first')
-    expect(await spentOf(customer)).toBe(3n * COST_MICRO)
+    expect(await spentOf(customer)).toBe(4n * COST_MICRO)
   })
 
   test('many at once are asked once, and those that come meanwhile are told to wait', async () => {

@@ -1,5 +1,6 @@
 import { chat, listModels, type Model } from '@berth/contract/models'
-import { act, fireEvent, screen, waitFor } from '@testing-library/react'
+import { useNavigate } from '@tanstack/react-router'
+import { act, cleanup, fireEvent, screen, waitFor } from '@testing-library/react'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { renderInPage } from '../component-fixture.tsx'
 import { answerCalls, customer, InShell, Refusal } from '../gateway-fixture.tsx'
@@ -87,6 +88,13 @@ describe('writing to models', () => {
     expect(asked()).toHaveLength(1)
   })
 
+  test.each(['ctrlKey', 'metaKey'])('[R2.29] with %s, Enter sends pictures', async key => {
+    const { type, press, asked } = await open({ Page: MultiModalPage, models: [SEES] })
+    await type('What is it?')
+    await press({ [key]: true })
+    expect(asked()).toHaveLength(1)
+  })
+
   test('while an answer is written the one thing to do is to stop it, which ends the call at once', async () => {
     const { type, press, asked, stream } = await open()
     await type('Hello')
@@ -158,6 +166,54 @@ describe('writing to models', () => {
   })
 })
 
+describe('[R2.18] leaving', () => {
+  const Leaving = () => {
+    const navigate = useNavigate()
+    return (
+      <>
+        <ChatModelPage />
+        <button type="button" onClick={() => void navigate({ to: '/elsewhere' as never })}>
+          Go elsewhere
+        </button>
+      </>
+    )
+  }
+  const leave = () =>
+    act(async () => fireEvent.click(screen.getByRole('button', { name: 'Go elsewhere', hidden: true })))
+  const asksToLeave = () => screen.findByRole('dialog', { name: 'Tips' })
+
+  test('[R2.18] asks where anything was said, and only then; whoever stays finds all of it', async () => {
+    const { page, type, press, stream } = await open({ Page: Leaving })
+    await type('Hello')
+    await press({})
+    await act(async () => stream.say({ choices: [{ delta: { content: 'Hi there' } }] }))
+    await act(async () => stream.end())
+    await screen.findByText('Hi there')
+    // One more model is no leaving.
+    await act(async () => fireEvent.click(screen.getByRole('button', { name: 'Add a model' })))
+    await waitFor(() => expect(page.search()).toContain('llama%2Csmall'))
+    expect(screen.queryByRole('dialog')).toBeNull()
+    await leave()
+    const dialog = await asksToLeave()
+    expect(page.path()).toBe('/page')
+    await act(async () => fireEvent.keyDown(dialog, { key: 'Escape' }))
+    await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+    expect(page.path()).toBe('/page')
+    expect(screen.getByText('Hello')).toBeTruthy()
+    await leave()
+    await asksToLeave()
+    await act(async () => fireEvent.click(screen.getByRole('button', { name: 'Leave' })))
+    await waitFor(() => expect(page.path()).toBe('/elsewhere'))
+  })
+
+  test('[R2.18] does not ask where nothing was said', async () => {
+    const { page, type } = await open({ Page: Leaving })
+    await type('Hello')
+    await leave()
+    await waitFor(() => expect(page.path()).toBe('/elsewhere'))
+  })
+})
+
 describe('a guest', () => {
   test('[R2.3] is asked to log in, sends nothing, and finds what they typed when they are back', async () => {
     const { type, press, asked } = await open({ isGuest: true })
@@ -166,6 +222,27 @@ describe('a guest', () => {
     expect(await screen.findByRole('dialog', { name: 'Log in to send it?' })).toBeTruthy()
     expect(asked()).toHaveLength(0)
     expect(JSON.parse(sessionStorage.getItem('berth.chat-model.draft') ?? '{}').text).toBe('Kept for later')
+  })
+})
+
+describe('what was typed and not sent', () => {
+  test('[R2.3] is there again: the message, what the model is told first, and the parameters', async () => {
+    const { type } = await open({ isGuest: true })
+    const temperature = () => screen.getByRole<HTMLInputElement>('textbox', { name: /^Temperature/ })
+    const system = () => screen.getByLabelText<HTMLTextAreaElement>('System prompt')
+    await type('Kept for later')
+    await act(async () => fireEvent.change(system(), { target: { value: 'Be brief.' } }))
+    await act(async () => fireEvent.change(temperature(), { target: { value: '0.2' } }))
+    cleanup()
+    const { field } = await open()
+    expect((field as HTMLTextAreaElement).value).toBe('Kept for later')
+    expect(system().value).toBe('Be brief.')
+    expect(Number(temperature().value)).toBe(0.2)
+    // What is taken out again stays out.
+    await act(async () => fireEvent.change(field, { target: { value: '' } }))
+    cleanup()
+    const again = await open()
+    expect((again.field as HTMLTextAreaElement).value).toBe('')
   })
 })
 

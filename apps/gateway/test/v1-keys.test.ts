@@ -290,6 +290,18 @@ describe('[B3] [B10] a call with an Idempotency-Key', () => {
     expect(await spentOf(customer)).toBe(4n * COST_MICRO)
   })
 
+  test('holds for pictures and vectors, too', async () => {
+    const customer = await models.customer(1_000)
+    const client = customer.client()
+    const paint = () => client.images.generate({ model: 'drawn', prompt: 'a harbour' }, once('picture'))
+    const embed = () => client.embeddings.create({ model: 'vectors', input: 'a harbour' }, once('vector'))
+    for (const ask of [paint, embed]) {
+      await ask()
+      expect(await refusedOf(ask())).toMatchObject({ status: 409, code: 'idempotent_replayed' })
+    }
+    expect(await callsOf(customer)).toHaveLength(2)
+  })
+
   test('many at once are asked once, and those that come meanwhile are told to wait', async () => {
     const customer = await models.customer()
     const late = Promise.withResolvers<void>()

@@ -246,6 +246,8 @@ describe('[R7.6] [B10] pictures', () => {
     const wrong: Parameters<ModelServerDouble['answer']> = [
       response => void response.end('<html>'),
       response => void response.end('{"data":"many"}'),
+      // Words in the place of pictures, which are not parsed.
+      response => void response.end(`{"data":[{"b64_json":"AAAA"}],"x":[${'"",'.repeat(1_500_000)}""]}`),
       response => {
         response.writeHead(200, { 'content-length': '1000' })
         response.write('{"data":[')

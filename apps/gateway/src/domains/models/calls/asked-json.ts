@@ -3,6 +3,8 @@ import type * as z from 'zod'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { fieldPath } from '../../../platform/http/field-errors.ts'
 import { faultOf } from '../../../platform/http/json-scan.ts'
+import type { Ids } from '../../../platform/ids.ts'
+import { type Lifted, liftLongTexts } from './long-texts.ts'
 
 /** More than any question has: thousands of messages, and tools whose arguments have parts of their own. */
 const JSON_LIMITS = { levelsMax: 64, partsMax: 200_000 }
@@ -30,8 +32,18 @@ export function readAsked<Schema extends z.ZodType>(json: Buffer, schema: Schema
 
 /** Holds words to what a question may have, however many pictures it has beside them. @throws ApiError `body_too_large` */
 export function requireShort(bytes: number): void {
-  if (bytes <= MODEL_BODY_BYTES_MAX) return
-  throw new ApiError('body_too_large', {
+  if (bytes > MODEL_BODY_BYTES_MAX) throw tooLong()
+}
+
+/** What a model is asked, its long texts set apart. @throws ApiError `body_too_large` */
+export function liftAsked(json: Buffer, ids: Pick<Ids, 'secret'>): Lifted {
+  const lifted = liftLongTexts(json, ids)
+  if (lifted === null) throw tooLong()
+  return lifted
+}
+
+function tooLong(): ApiError {
+  return new ApiError('body_too_large', {
     values: { limit: `${Math.floor(MODEL_BODY_BYTES_MAX / 1_000_000)} MB` },
   })
 }

@@ -6,12 +6,11 @@ import type { ModelAnswer, ModelServer } from '../../../drivers/models/port.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { createAskServers } from './ask-servers.ts'
-import { fieldError, gather, jsonOf, readAsked, requireShort } from './asked-json.ts'
+import { fieldError, gather, jsonOf, liftAsked, readAsked, requireShort } from './asked-json.ts'
 import type { CallBook, CallEnd, ModelCaller } from './call-book.ts'
 import { answerTokens, mostOf, sentBody, WORDS_BODIES, type WordsPath } from './chat-body.ts'
 import { CALL_MS_MAX, type Desk, type Opened } from './desk.ts'
 import { createEventReader, dataOf, EventTooLong } from './event-reader.ts'
-import { liftLongTexts } from './long-texts.ts'
 import { checkPictures } from './pictures-asked.ts'
 import type { ServerHealth } from './server-health.ts'
 import { readUsage, type Used, type UsedMost } from './used.ts'
@@ -156,11 +155,11 @@ export function createChat(deps: ChatDeps) {
      * @param input.text The body as it came.
      * @param input.signal Aborts when the customer leaves.
      * @param input.tellsCost Whether a stream says at its end what it cost.
-     * @throws ApiError `malformed_json`, `validation_failed`, `model_unknown`, `model_kind`, `too_many_requests`, `model_call_failed`,
-     *   and as {@link CallBook.begin}.
+     * @throws ApiError `body_too_large`, `malformed_json`, `validation_failed`, `model_unknown`, `model_kind`, `too_many_requests`,
+     *   `model_call_failed`, and as {@link CallBook.begin}.
      */
     async chat(caller: ModelCaller, input: ChatInput): Promise<ChatReply> {
-      const { json, texts } = liftLongTexts(input.text, ids)
+      const { json, texts } = liftAsked(input.text, ids)
       const path = input.path ?? 'chat/completions'
       const body = readAsked(json, WORDS_BODIES[path])
       const model = desk.model(body.model, CHAT_KINDS)

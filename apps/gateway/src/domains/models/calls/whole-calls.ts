@@ -5,7 +5,7 @@ import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { createAskServers } from './ask-servers.ts'
-import { gather, jsonOf, readAsked, requireShort } from './asked-json.ts'
+import { gather, jsonOf, liftAsked, readAsked, requireShort } from './asked-json.ts'
 import type { CallBook, CallEnd, ModelCaller } from './call-book.ts'
 import type { ChatReply } from './chat.ts'
 import { CALL_MS_MAX, type Desk } from './desk.ts'
@@ -98,8 +98,8 @@ export function createWholeCalls(deps: WholeCallsDeps) {
     /**
      * Has pictures made. Those that come are paid for.
      * @param fields What is asked besides, where the body does not say it.
-     * @throws ApiError `malformed_json`, `validation_failed`, `model_unknown`, `model_kind`, `too_many_requests`,
-     *   `model_call_failed`, and as {@link CallBook.begin}.
+     * @throws ApiError `body_too_large`, `malformed_json`, `validation_failed`, `model_unknown`, `model_kind`,
+     *   `too_many_requests`, `model_call_failed`, and as {@link CallBook.begin}.
      */
     async images(
       caller: ModelCaller,
@@ -108,7 +108,7 @@ export function createWholeCalls(deps: WholeCallsDeps) {
     ): Promise<ChatReply> {
       const asked = contentType.toLowerCase().startsWith('multipart/')
         ? readImageForm(bytes, contentType)
-        : readImages(liftLongTexts(bytes, ids))
+        : readImages(liftAsked(bytes, ids))
       const model = desk.model(asked.body.model, ['image'])
       const body = sentImages({ ...fields, ...asked.body }, model)
       const ready: Ready = {
@@ -116,7 +116,8 @@ export function createWholeCalls(deps: WholeCallsDeps) {
         request: { path: 'images/generations', body, texts: new Map(), picture: asked.picture(model) },
         most: { inputTokens: 0, outputTokens: 0, images: body.n },
         usedOf(answer) {
-          const came = picturesIn(jsonOf(liftLongTexts(answer, ids).json))
+          const lifted = liftLongTexts(answer, ids)
+          const came = lifted === null ? null : picturesIn(jsonOf(lifted.json))
           return came === null ? null : { ...NO_USE, images: Math.min(came, body.n) }
         },
       }
@@ -126,7 +127,7 @@ export function createWholeCalls(deps: WholeCallsDeps) {
     /** Has vectors made of texts. @throws ApiError As {@link images}. */
     async embeddings(caller: ModelCaller, { body: bytes, signal }: WholeInput): Promise<ChatReply> {
       requireShort(bytes.length)
-      const { json, texts } = liftLongTexts(bytes, ids)
+      const { json, texts } = liftAsked(bytes, ids)
       const body = readAsked(json, embeddingBody)
       const model = desk.model(body.model, ['embedding'])
       const inputTokens = Math.min(bytes.length, model.context_tokens * inputsOf(body))

@@ -173,6 +173,43 @@ describe('[R7.6] [B10] pictures', () => {
     expect([await draw(), await draw(), await draw()]).toEqual([200, 200, 402])
   })
 
+  test('a long prompt comes to its server as it was written, and one that is too long is refused', async () => {
+    server.answer(paints({ b64_json: 'AAAA' }))
+    const prompt = 'a "harbour"\n'.repeat(2_600)
+    const style = { words: 'x'.repeat(20_000) }
+    const order = { model: 'painter', prompt, negative_prompt: prompt, style }
+    expect((await ask(order)).status).toBe(200)
+    expect(server.asked[0]?.body).toMatchObject({ prompt, negative_prompt: prompt, style })
+    expect((await ask({ ...order, image: dataUrl(noise(128)) })).status).toBe(200)
+    // A form ends its lines as forms do.
+    const words = (server.asked[1]?.text ?? '').replaceAll('\r\n', '\n')
+    expect(words).toContain(`name="prompt"\n\n${prompt}`)
+    expect(words).toContain(JSON.stringify(style))
+    const form = new FormData()
+    form.set('model', 'painter')
+    form.set('prompt', 'x'.repeat(32_001))
+    const tooLong: [unknown, string][] = [
+      [{ ...order, prompt: 'x'.repeat(32_001) }, 'prompt'],
+      [{ ...order, prompt: 'x'.repeat(5_000_000) }, ''],
+      [{ ...order, negative_prompt: 'x'.repeat(32_001) }, 'negative_prompt'],
+      [form, 'prompt'],
+    ]
+    for (const [body, path] of tooLong) {
+      const refusal = await refused(await ask(body))
+      if (path === '') expect(refusal).toMatchObject({ http: 413, code: 'body_too_large' })
+      else expect(refusal).toMatchObject({ code: 'validation_failed', fields: [{ path, rule: 'too_long' }] })
+    }
+    expect(server.asked).toHaveLength(2)
+  })
+
+  test('the console is given them as bytes, whatever form it asks for, and a key in the form that it asks for', async () => {
+    server.answer(paints({ b64_json: 'AAAA' }))
+    const order = { model: 'painter', prompt: 'x', response_format: 'url' } as const
+    expect((await ask(order)).status).toBe(200)
+    await client.images.generate(order)
+    expect(server.asked.map(({ body }) => body.response_format)).toEqual(['b64_json', 'url'])
+  })
+
   test('[R5.10] one may be made after another, which is sent on as a form', async () => {
     server.answer(paints({ b64_json: 'AAAA' }))
     const picture = noise(64)

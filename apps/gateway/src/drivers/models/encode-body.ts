@@ -5,7 +5,12 @@ import type { ModelRequest } from './port.ts'
  * @param fields What stands instead of the body's own, such as the model by another name.
  */
 export function encodeBody({ body, texts }: ModelRequest, fields: Record<string, unknown>): Buffer {
-  const json = JSON.stringify({ ...body, ...fields })
+  return encodeValue({ ...body, ...fields }, texts)
+}
+
+/** The same of a part of a body. */
+export function encodeValue(value: object, texts: ModelRequest['texts']): Buffer {
+  const json = JSON.stringify(value)
   if (texts.size === 0) return Buffer.from(json)
   const pieces: Uint8Array[] = []
   let from = 0

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import type { ModelPicture } from '../../../drivers/models/port.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
-import { fieldError, readAsked } from './asked-json.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import { fieldError, readAsked, requireShort } from './asked-json.ts'
 import type { Lifted } from './long-texts.ts'
 import { boundaryOf, readForm } from './multipart.ts'
 import { decoded, requirePicture, sentPicture } from './pictures-asked.ts'
@@ -14,8 +15,8 @@ const whole = (min: number, max: number) => z.number().int().min(min).max(max).n
 /** What the gateway itself reads of what pictures are asked by; whatever else the body holds is the server's business. */
 const imageBody = z.looseObject({
   model: z.string().min(1).max(200),
-  prompt: z.string().min(1).max(PROMPT_CHARS_MAX),
-  negative_prompt: z.string().max(PROMPT_CHARS_MAX).nullish(),
+  prompt: z.string().min(1),
+  negative_prompt: z.string().nullish(),
   n: whole(1, IMAGES_MAX),
   size: z.string().max(20).nullish(),
   seed: whole(0, Number.MAX_SAFE_INTEGER),
@@ -30,20 +31,47 @@ type ImageBody = Omit<z.output<z.ZodObject<typeof imageBody.shape>>, 'image'> & 
 /** What pictures are asked by, and the one that they are made after. */
 export interface AskedImages {
   body: ImageBody
+  /** Long texts that the body still has marks of, by their marks. */
+  texts: Lifted['texts']
   /** Read once the model is known, which says what it takes. @throws ApiError `validation_failed` */
   picture(model: Pick<CatalogueModel, 'image_input'>): ModelPicture | null
 }
 
-/** @throws ApiError `malformed_json`, `duplicate_key`, `validation_failed` */
+/** @throws ApiError `body_too_large`, `malformed_json`, `duplicate_key`, `validation_failed` */
 export function readImages({ json, texts }: Lifted): AskedImages {
-  const { image, ...body } = readAsked(json, imageBody)
+  const { image, ...marked } = readAsked(json, imageBody)
+  // A picture is long; what stands beside it is held to what words may be.
+  const others = new Map([...texts].filter(([mark]) => mark !== image))
+  requireShort(json.length + [...others.values()].reduce((sum, { length }) => sum + length, 0))
+  const body: ImageBody = { ...marked, prompt: spelled(marked.prompt, others) }
+  if (marked.negative_prompt) body.negative_prompt = spelled(marked.negative_prompt, others)
+  requirePrompts(body)
   return {
     body,
+    texts: others,
     picture({ image_input: limits }) {
       if (image === null || image === undefined) return null
       if (limits === null) throw fieldError('image', 'not_allowed')
       return decoded(requirePicture(sentPicture(image, texts), limits, 'image'))
     },
+  }
+}
+
+/** A text as it is read, also where it was set apart. @throws ApiError `malformed_json` */
+function spelled(text: string, texts: Lifted['texts']): string {
+  const quoted = texts.get(text)
+  if (quoted === undefined) return text
+  try {
+    return JSON.parse(quoted.toString('utf8')) as string
+  } catch (cause) {
+    throw new ApiError('malformed_json', { cause })
+  }
+}
+
+/** @throws ApiError `validation_failed` */
+function requirePrompts(body: ImageBody): void {
+  for (const name of ['prompt', 'negative_prompt'] as const) {
+    if ((body[name] ?? '').length > PROMPT_CHARS_MAX) throw fieldError(name, 'too_long')
   }
 }
 
@@ -58,8 +86,10 @@ export function readImageForm(bytes: Buffer, contentType: string): AskedImages {
     ([name, text]) => [name, NUMBERS.includes(name) ? Number(text) : text] as const,
   )
   const { image: _, ...body } = readAsked(Buffer.from(JSON.stringify(Object.fromEntries(values))), imageBody)
+  requirePrompts(body)
   return {
     body,
+    texts: new Map(),
     picture({ image_input: limits }) {
       const [file, ...more] = files
       if (file === undefined) return null

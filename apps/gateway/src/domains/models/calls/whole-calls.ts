@@ -97,7 +97,7 @@ export function createWholeCalls(deps: WholeCallsDeps) {
   return {
     /**
      * Has pictures made. Those that come are paid for.
-     * @param fields What is asked besides, where the body does not say it.
+     * @param fields What is asked besides, whatever the body says of it.
      * @throws ApiError `body_too_large`, `malformed_json`, `validation_failed`, `model_unknown`, `model_kind`,
      *   `too_many_requests`, `model_call_failed`, and as {@link CallBook.begin}.
      */
@@ -110,10 +110,10 @@ export function createWholeCalls(deps: WholeCallsDeps) {
         ? readImageForm(bytes, contentType)
         : readImages(liftAsked(bytes, ids))
       const model = desk.model(asked.body.model, ['image'])
-      const body = sentImages({ ...fields, ...asked.body }, model)
+      const body = sentImages({ ...asked.body, ...fields }, model)
       const ready: Ready = {
         model,
-        request: { path: 'images/generations', body, texts: new Map(), picture: asked.picture(model) },
+        request: { path: 'images/generations', body, texts: asked.texts, picture: asked.picture(model) },
         most: { inputTokens: 0, outputTokens: 0, images: body.n },
         usedOf(answer) {
           const lifted = liftLongTexts(answer, ids)

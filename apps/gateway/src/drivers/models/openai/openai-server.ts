@@ -1,4 +1,4 @@
-import { encodeBody } from '../encode-body.ts'
+import { encodeBody, encodeValue } from '../encode-body.ts'
 import {
   type ModelAnswer,
   type ModelPicture,
@@ -76,11 +76,11 @@ export function createOpenAiServer(options: OpenAiServerOptions): ModelServer {
 }
 
 /** Fields as parts of a form; what is no text or number is JSON. */
-function formOf({ body }: ModelRequest, model: string, { type, bytes }: ModelPicture): FormData {
+function formOf({ body, texts }: ModelRequest, model: string, { type, bytes }: ModelPicture): FormData {
   const form = new FormData()
   for (const [name, value] of Object.entries({ ...body, model })) {
     if (value === null || value === undefined) continue
-    form.set(name, typeof value === 'object' ? JSON.stringify(value) : String(value))
+    form.set(name, typeof value === 'object' ? encodeValue(value, texts).toString('utf8') : String(value))
   }
   const file = new Blob([bytes as Uint8Array<ArrayBuffer>], { type })
   form.set('image', file, `image.${type.replace('image/', '')}`)

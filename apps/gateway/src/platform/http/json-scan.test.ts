@@ -36,6 +36,12 @@ describe('more than any call takes', () => {
     expect(faultOf('{"a":'.repeat(33))).toEqual(OVERDONE)
   })
 
+  test('is names of one object, where those are limited', () => {
+    const limits = { levelsMax: 9, partsMax: 99, namesMax: 2 }
+    expect(faultOf('[{"a":1,"b":2},{"c":3,"d":4}]', limits)).toBeNull()
+    expect(faultOf('[{"a":1,"b":2,"c":3}]', limits)).toEqual(OVERDONE)
+  })
+
   test('is names and values', () => {
     expect(faultOf(`[${'1,'.repeat(4_998)}1]`)).toBeNull()
     expect(faultOf(`[${'1,'.repeat(4_999)}1]`)).toEqual(OVERDONE)

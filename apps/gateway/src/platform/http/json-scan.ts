@@ -6,6 +6,8 @@ export interface JsonLimits {
   levelsMax: number
   /** Names and values. */
   partsMax: number
+  /** Names of one object: each is compared with all others. Left out: as many as there may be parts. */
+  namesMax?: number
 }
 
 /** More than any call takes: the most is a deploy, some hundred names and values in three levels. */
@@ -23,7 +25,8 @@ const BARE = /[^\s,:"[\]{}]+/y
  * @param text Any text.
  * @param limits Left out: those of calls.
  */
-export function faultOf(text: string, { levelsMax, partsMax } = OF_CALLS): JsonFault | null {
+export function faultOf(text: string, limits = OF_CALLS): JsonFault | null {
+  const { levelsMax, partsMax, namesMax = partsMax } = limits
   /** The names of each object that is open, from the outside in; null for a list. */
   const open: (Set<string> | null)[] = []
   let parts = 0
@@ -46,7 +49,7 @@ export function faultOf(text: string, { levelsMax, partsMax } = OF_CALLS): JsonF
         if (sign === '"' && names) {
           const key = keyOf(text.slice(at, end))
           if (names.has(key)) return { kind: 'duplicate_key', key }
-          names.add(key)
+          if (names.add(key).size > namesMax) return { kind: 'overdone' }
           namesNext = false
         }
         at = end - 1

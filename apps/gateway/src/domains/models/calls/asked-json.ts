@@ -7,7 +7,7 @@ import type { Ids } from '../../../platform/ids.ts'
 import { type Lifted, liftLongTexts } from './long-texts.ts'
 
 /** More than any question has: thousands of messages, and tools whose arguments have parts of their own. */
-const JSON_LIMITS = { levelsMax: 64, partsMax: 200_000 }
+const JSON_LIMITS = { levelsMax: 64, partsMax: 200_000, namesMax: 10_000 }
 
 /**
  * Reads what a model is asked.

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
+import { eachOf, textsOrTokens } from './long-lists.ts'
 import type { UsedMost } from './used.ts'
 
 const MESSAGES_MAX = 4_000
+const ROLE_CHARS_MAX = 40
 const MODEL_CHARS_MAX = 200
 const CHOICES_MAX = 8
 const PROMPTS_MAX = 16
@@ -24,16 +26,22 @@ const wordsFields = {
 }
 const none = z.undefined().optional()
 
+/** Whatever else it has is the server's business. */
+type Message = { role: string } & Record<string, unknown>
+
+function isMessage(one: unknown): one is Message {
+  if (typeof one !== 'object' || one === null) return false
+  const { role } = one as { role?: unknown }
+  return typeof role === 'string' && role.length <= ROLE_CHARS_MAX
+}
+
 /**
  * What the gateway itself reads of a chat; whatever else the body holds is the server's business. What is asked for more
  * than once is refused rather than guessed.
  */
 const chatBody = z.looseObject({
   ...wordsFields,
-  messages: z
-    .array(z.looseObject({ role: z.string().max(40) }))
-    .min(1)
-    .max(MESSAGES_MAX),
+  messages: eachOf<Message>(isMessage, MESSAGES_MAX),
   max_completion_tokens: z.number().int().min(1).nullish(),
   prompt: none,
   best_of: none,
@@ -42,12 +50,7 @@ const chatBody = z.looseObject({
 /** And of a text that is to be gone on with: one, or several at once, each as text or as tokens. */
 const completionBody = z.looseObject({
   ...wordsFields,
-  prompt: z.union([
-    z.string(),
-    z.array(z.string()).min(1).max(PROMPTS_MAX),
-    z.array(z.number().int()).min(1).max(PROMPT_TOKENS_MAX),
-    z.array(z.array(z.number().int()).min(1).max(PROMPT_TOKENS_MAX)).min(1).max(PROMPTS_MAX),
-  ]),
+  prompt: textsOrTokens({ textsMax: PROMPTS_MAX, tokensMax: PROMPT_TOKENS_MAX }),
   best_of: z.number().int().min(1).max(CHOICES_MAX).nullish(),
   messages: none,
   max_completion_tokens: none,

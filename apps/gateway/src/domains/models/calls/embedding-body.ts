@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { jsonOf } from './asked-json.ts'
+import { textsOrTokens } from './long-lists.ts'
 
 const INPUTS_MAX = 2_048
 const INPUT_TOKENS_MAX = 100_000
@@ -7,12 +8,7 @@ const INPUT_TOKENS_MAX = 100_000
 /** What the gateway itself reads of what vectors are asked by. */
 export const embeddingBody = z.looseObject({
   model: z.string().min(1).max(200),
-  input: z.union([
-    z.string().min(1),
-    z.array(z.string().min(1)).min(1).max(INPUTS_MAX),
-    z.array(z.number().int()).min(1).max(INPUT_TOKENS_MAX),
-    z.array(z.array(z.number().int()).min(1).max(INPUT_TOKENS_MAX)).min(1).max(INPUTS_MAX),
-  ]),
+  input: textsOrTokens({ textsMax: INPUTS_MAX, tokensMax: INPUT_TOKENS_MAX, charsMin: 1 }),
   encoding_format: z.enum(['float', 'base64']).nullish(),
   dimensions: z.number().int().min(1).max(100_000).nullish(),
 })

@@ -1,6 +1,7 @@
 import type { CALL_ERRORS } from '@berth/contract/session-log'
 import { and, asc, count, eq, gte, lt, notInArray, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
+import { createAtOnce, createAtOnceEach } from '../../../platform/at-once.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
@@ -45,6 +46,14 @@ export interface CallEnd {
 const LOST_MS = 3_600_000
 const PAGE = 200
 
+/**
+ * Begins and ends that are written down at a time, of one customer and of all. Those of one wait for the wallet's lock, each
+ * with a connection of the pool in hand, of which there are twenty for everybody (decision 0105). Others wait in line with
+ * none, and since the desk lets no more than so many calls of a customer in, no line is long.
+ */
+export const OF_ONE_AT_ONCE_MAX = 3
+const AT_ONCE_MAX = 10
+
 const subjectOf = (callId: string): Subject => ({ kind: 'model_call', id: callId })
 
 /** Calls that end in one of these do not count among those that cost nothing. */
@@ -75,6 +84,12 @@ async function hasFreeCall(
 
 /** What calls of models cost: set aside before the model is asked, charged when it has answered. */
 export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBookDeps) {
+  const ofOne = createAtOnceEach(OF_ONE_AT_ONCE_MAX)
+  const ofAll = createAtOnce(AT_ONCE_MAX)
+  /** Works on the book in turn. What one has begun and ended is in one line, so that no ends are left behind by begins. */
+  const inTurn = <T>(userId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+    ofOne(userId, () => ofAll(() => db.transaction(work)))
+
   return {
     /**
      * Writes a call down and sets aside what it may cost at the most, so that no number of calls at once spends more than
@@ -90,8 +105,8 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
     ): Promise<string> {
       const callId = ids.uuid()
       const fullMicro = mostMicro(model, call.most)
-      const at = clock.now()
-      await db.transaction(async tx => {
+      await inTurn(userId, async tx => {
+        const at = clock.now()
         await forCustomer(tx, userId)
         const { currency } = await billing.lockWallet(tx, userId)
         if (once) await requireFirst(tx, { userId, once, now: at, currency })
@@ -128,7 +143,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
     async end({ userId }: ModelCaller, model: CatalogueModel, callId: string, end: CallEnd): Promise<bigint> {
       const { status, used, firstByteMs } = end
       const errorCode = status === 'failed' ? (end.errorCode ?? 'not_answered') : null
-      return db.transaction(async tx => {
+      return inTurn(userId, async tx => {
         await billing.lockWallet(tx, userId)
         const [row] = await tx.select().from(modelCall).where(eq(modelCall.id, callId)).for('update')
         if (row?.status !== 'running') return 0n

@@ -430,6 +430,11 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
             place: placeOf(parts.sshAddress ?? null),
           },
   })
+  const checkIns = createCheckIns({
+    ...{ ...base, events, billing, catalogue },
+    recipient: identity.recipient,
+    counts: createRateCounts(base),
+  })
   const models = createModels({
     ...base,
     events,
@@ -464,7 +469,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...auditRoutes(audit),
     ...sshKeysRoutes(sshKeys),
     ...registriesRoutes(registries),
-    ...checkInRoutes(createCheckIns({ ...base, events, billing, catalogue })),
+    ...checkInRoutes(checkIns),
     ...apiKeysRoutes(models.apiKeys),
     ...modelsRoutes(models, say),
   ]

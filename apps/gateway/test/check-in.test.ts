@@ -1,9 +1,11 @@
+import { deleteAccount } from '@berth/contract/account-security'
 import { getBalance } from '@berth/contract/billing'
 import { checkIn, getCheckIn } from '@berth/contract/check-in'
 import { listCredits } from '@berth/contract/credits'
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { userAccount } from '../src/domains/identity/tables.ts'
+import { rateCount } from '../src/platform/database/tables.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -121,6 +123,26 @@ test('[R1.5] to name another zone wins no second one within twenty hours, in eit
   nowMs += 1
   expect((await take('Pacific/Pago_Pago')).httpStatus).toBe(200)
   expect(await given()).toHaveLength(3)
+})
+
+test('[R1.5] who deletes an account and makes another by its address waits as if it were the same', async () => {
+  const { email, token } = customer
+  expect((await take()).httpStatus).toBe(200)
+  await gateway.data(deleteAccount, { body: { email } }, { token })
+  customer = await gateway.signUp(email)
+  const refused = await take()
+  expect(refused).toMatchObject({ httpStatus: 409, envelope: { code: 'check_in_done' } })
+  expect(refused.envelope.msg).toContain('2027-01-11 0')
+  expect(await given()).toEqual([])
+  // Nothing that is kept of it names anybody, and it ends by the database's clock.
+  const counts = await gateway.database.db.select().from(rateCount)
+  expect(JSON.stringify(counts)).not.toContain(email)
+  await gateway.database.db.update(rateCount).set({ endsAt: sql`now()` })
+  expect((await take()).httpStatus).toBe(200)
+  // Who stays may come twice within those hours, around midnight.
+  nowMs = Date.parse('2027-01-11T00:00:00Z')
+  expect((await take()).httpStatus).toBe(200)
+  expect(await given()).toHaveLength(2)
 })
 
 test('[R1.5] what is no zone is refused, and so is everything where none is offered', async () => {

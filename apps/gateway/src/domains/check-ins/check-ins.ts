@@ -2,9 +2,10 @@ import { type CheckInState, checkInState } from '@berth/contract/check-in'
 import { desc, eq } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
-import type { Database, Queryable } from '../../platform/database/database.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { Events } from '../../platform/events/events.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import type { RateCounts } from '../../platform/http/rate-counts.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Billing } from '../billing/billing.ts'
@@ -17,6 +18,8 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** In another zone it is another day at once: who says that theirs has changed waits at least so long. */
 const OTHER_ZONE_MS = 20 * HOUR_MS
+/** And who has deleted an account and made another one with its address. */
+const SAME_ADDRESS_MS = OTHER_ZONE_MS
 
 const stateOf = wireOf(checkInState)
 type CheckInRow = typeof checkIn.$inferSelect
@@ -28,11 +31,16 @@ interface CheckInsDeps {
   events: Pick<Events, 'on'>
   billing: Pick<Billing, 'lockWallet' | 'grantCredit' | 'totals'>
   catalogue: Pick<Catalogue, 'check_in'>
+  /** The address of an account; null where it is not verified. */
+  recipient(userId: string): Promise<{ email: string } | null>
+  counts: Pick<RateCounts, 'within'>
 }
 
 /** The daily check-in: free credit for models, once for each account and day (R1.5). */
-export function createCheckIns({ db, clock, ids, events, billing, catalogue }: CheckInsDeps) {
-  const offer = catalogue.check_in
+export function createCheckIns(deps: CheckInsDeps) {
+  const { db, clock, ids, events, billing } = deps
+  const offer = deps.catalogue.check_in
+  const countAddress = deps.counts.within('check-in address')
   events.on(accountDeleted, 'check-ins', async (tx, { userId }) => {
     await tx.delete(checkIn).where(eq(checkIn.userId, userId))
   })
@@ -67,6 +75,19 @@ export function createCheckIns({ db, clock, ids, events, billing, catalogue }: C
     })
   }
 
+  /**
+   * Counts a check-in by the account's address, of which a hash outlives the account for some hours. The first one of an
+   * account waits where another account had one by that address.
+   * @throws ApiError `check_in_done`
+   */
+  async function countByAddress(
+    tx: Transaction,
+    { email, isFirst, now }: { email: string; isFirst: boolean; now: Date },
+  ): Promise<void> {
+    const { current, ttlMs } = await countAddress(tx, email, { windowMs: SAME_ADDRESS_MS })
+    if (isFirst && current > 1) throw doneUntil(new Date(now.getTime() + ttlMs))
+  }
+
   return {
     /**
      * What a customer has taken, and when there is more.
@@ -78,20 +99,21 @@ export function createCheckIns({ db, clock, ids, events, billing, catalogue }: C
 
     /**
      * Gives the credit of today. Calls at once wait for each other by the wallet's lock, and the second one finds the first.
-     * @throws ApiError `check_in_done` with when it can be done again, `check_in_not_offered`.
+     * @throws ApiError `check_in_done` with when it can be done again, `check_in_not_offered`, `login_expired` where the
+     *   account was deleted.
      */
     async take(userId: string, timeZone: string): Promise<CheckInState> {
       if (!offer) throw new ApiError('check_in_not_offered')
       const now = clock.now()
+      const email = (await deps.recipient(userId))?.email
+      if (email === undefined) throw new ApiError('login_expired')
       const row = await db.transaction(async tx => {
         await forCustomer(tx, userId)
         await billing.lockWallet(tx, userId)
         const last = await lastOf(tx, userId)
         const nextAt = nextAfter(last, timeZone, now)
-        if (nextAt) {
-          const next = nextAt.toISOString().slice(0, 16).replace('T', ' ')
-          throw new ApiError('check_in_done', { values: { next } })
-        }
+        if (nextAt) throw doneUntil(nextAt)
+        await countByAddress(tx, { email, isFirst: last === null, now })
         const day = dayIn(timeZone, now)
         const streak = last?.day === dayBefore(day) ? last.streak + 1 : 1
         const made = { userId, day, timeZone, at: now, streak, grantId: ids.uuid() }
@@ -108,6 +130,11 @@ export function createCheckIns({ db, clock, ids, events, billing, catalogue }: C
   }
 }
 export type CheckIns = ReturnType<typeof createCheckIns>
+
+function doneUntil(at: Date): ApiError {
+  const next = at.toISOString().slice(0, 16).replace('T', ' ')
+  return new ApiError('check_in_done', { values: { next } })
+}
 
 /**
  * From when on a customer can check in; null now. The day must be a later one than that of the last time, so that going

@@ -1,6 +1,6 @@
 import { lt, sql } from 'drizzle-orm'
 import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Queryable } from '../database/database.ts'
 import { rateCount } from '../database/tables.ts'
 import { sha256Hex } from '../hash.ts'
 
@@ -35,10 +35,15 @@ export function createRateCounts({ db, clock }: RateCountsDeps) {
   const nowMs = () => clock.now().getTime()
 
   /** Adds calls to what all gateways counted. */
-  async function add(key: string, count: number, windowMs: number): Promise<RateCount> {
+  async function add(
+    key: string,
+    count: number,
+    windowMs: number,
+    q: Pick<Queryable, 'insert'> = db,
+  ): Promise<RateCount> {
     const isOver = sql`${rateCount.endsAt} <= now()`
     const endsAt = sql`now() + make_interval(secs => ${windowMs / 1_000})`
-    const [row] = await db
+    const [row] = await q
       .insert(rateCount)
       .values({ key: sha256Hex(key), count, endsAt })
       .onConflictDoUpdate({
@@ -73,6 +78,12 @@ export function createRateCounts({ db, clock }: RateCountsDeps) {
         }
         return counted
       }
+    },
+
+    /** Counts in a transaction: what is undone was not counted, and who counts the same key at once waits for it. */
+    within(name: string) {
+      return (q: Pick<Queryable, 'insert'>, key: string, { windowMs }: Pick<RateRule, 'windowMs'>) =>
+        add(`${name} ${key}`, 1, windowMs, q)
     },
 
     /**

@@ -36,7 +36,7 @@ export function SideMenu({ collapsed, onFollow }: SideMenuProps) {
                   to={path}
                   className={classes.entry}
                   title={collapsed ? pageTitle(path, t) : undefined}
-                  aria-current={pathname === path ? 'page' : holds?.includes(pathname)}
+                  aria-current={pathname === path ? 'page' : holds?.includes(pathname) || undefined}
                   onClick={() => onFollow?.()}
                 >
                   <Icon size={17} stroke={1.6} aria-hidden="true" className={classes.icon} />

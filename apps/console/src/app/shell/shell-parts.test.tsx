@@ -7,6 +7,7 @@ import { answerCalls, customer, InShell } from '../../gateway-fixture.tsx'
 import { AvatarButton } from './AvatarButton.tsx'
 import { ConnectionLine } from './ConnectionLine.tsx'
 import { findRows } from './palette-rows.ts'
+import { SideMenu } from './SideMenu.tsx'
 import type { ShellCommands } from './shell-commands.ts'
 import { useCommandRows } from './use-palette-rows.ts'
 
@@ -41,6 +42,14 @@ test('[B13] what is seen on the button of the account is part of what it is call
   const button = screen.getByRole('button', { name: /^Your account/ })
   expect(button.textContent).toBe('MK')
   expect(button.getAttribute('aria-label')).toContain(button.textContent)
+})
+
+test('[R2.12] on a page that is no entry’s own, none of the side menu is marked as the current one', async () => {
+  await renderInPage(() => <SideMenu collapsed={false} />)
+  const links = screen.getAllByRole('link')
+  expect(links.length).toBeGreaterThan(5)
+  // The look asks whether there is the attribute, not what it says.
+  expect(links.filter(link => link.hasAttribute('aria-current'))).toEqual([])
 })
 
 test.each([
